@@ -1,0 +1,496 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_char.c
+ *	  Fixed-length strings without a length header: compact_charN.
+ *
+ * A value of compact_charN is N bytes: the string without trailing blanks,
+ * padded with NUL bytes.  No server encoding has a NUL byte in a string, so
+ * that the padding is never ambiguous, and memcmp() of all N bytes gives the
+ * order that char(n) has under the C collation.  Being of a fixed length,
+ * aligned to a byte and stored in the row, a value needs no length header and
+ * no alignment padding, and the attributes behind it keep a constant offset.
+ *
+ * The meaning is char(n)'s, but that the limit is N bytes, not characters,
+ * and that no value is ever cut: trailing blanks do not count, output is
+ * padded with blanks to N characters, comparison follows the collation.
+ *
+ * One set of C functions serves every length.  Each finds its type through
+ * its own catalog row (the function's OID is in flinfo), because a type that
+ * comes as an argument could be forged: the input function of a long type,
+ * told the OID of a short one, would return a datum that is too small.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_char.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/varlena.h"
+
+#include "compact_types.h"
+#include "compact_types_compat.h"
+
+/* argument number that stands for the function's result */
+#define RESULT_TYPE		(-1)
+
+/* What a function knows of its type, kept in fn_extra. */
+typedef struct CompactCharInfo
+{
+	Oid			typid;
+	int			typlen;
+	Oid			collid;			/* collation that collate_c speaks of */
+	bool		collate_c;
+} CompactCharInfo;
+
+/*
+ * Make fn_extra: the type is that of argument argno, or the result's.
+ */
+static CompactCharInfo *
+cc_make_info(FunctionCallInfo fcinfo, int argno)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+	CompactCharInfo *info;
+	HeapTuple	tuple;
+	Form_pg_proc proc;
+	Oid			typid;
+	int16		typlen;
+
+	if (flinfo == NULL)
+		elog(ERROR, "function of a fixed-length string type called without function information");
+
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(flinfo->fn_oid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", flinfo->fn_oid);
+	proc = (Form_pg_proc) GETSTRUCT(tuple);
+	if (argno == RESULT_TYPE)
+		typid = proc->prorettype;
+	else if (argno < proc->pronargs)
+		typid = proc->proargtypes.values[argno];
+	else
+		typid = InvalidOid;
+	ReleaseSysCache(tuple);
+
+	typlen = OidIsValid(typid) ? get_typlen(typid) : 0;
+	if (typlen <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
+				 errmsg("function with OID %u is not declared for a fixed-length string type",
+						flinfo->fn_oid)));
+
+	info = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CompactCharInfo));
+	info->typid = typid;
+	info->typlen = typlen;
+	flinfo->fn_extra = info;
+
+	return info;
+}
+
+/* The type's description, for a function to which collations mean nothing. */
+static inline const CompactCharInfo *
+cc_info(FunctionCallInfo fcinfo, int argno)
+{
+	if (likely(fcinfo->flinfo != NULL && fcinfo->flinfo->fn_extra != NULL))
+		return (CompactCharInfo *) fcinfo->flinfo->fn_extra;
+
+	return cc_make_info(fcinfo, argno);
+}
+
+/*
+ * The same for a function that compares or hashes, with the properties of
+ * the call's collation.
+ */
+static const CompactCharInfo *
+cc_make_collation_info(FunctionCallInfo fcinfo, int argno)
+{
+	Oid			collid = PG_GET_COLLATION();
+	CompactCharInfo *info = (CompactCharInfo *) cc_info(fcinfo, argno);
+
+	/* collid is set last: an error must not leave it valid */
+	info->collid = InvalidOid;
+	info->collate_c = compact_char_collation_is_c(collid, info->typid);
+	info->collid = collid;
+
+	return info;
+}
+
+static inline const CompactCharInfo *
+cc_collation_info(FunctionCallInfo fcinfo, int argno)
+{
+	if (likely(fcinfo->flinfo != NULL && fcinfo->flinfo->fn_extra != NULL))
+	{
+		CompactCharInfo *info = (CompactCharInfo *) fcinfo->flinfo->fn_extra;
+
+		if (likely(info->collid == PG_GET_COLLATION() && OidIsValid(info->collid)))
+			return info;
+	}
+
+	return cc_make_collation_info(fcinfo, argno);
+}
+
+/*
+ * Does collation collid order fixed-length strings as memcmp() does?  Errors
+ * out for an undetermined and for a nondeterministic collation.  typid is
+ * named in the message.
+ */
+bool
+compact_char_collation_is_c(Oid collid, Oid typid)
+{
+	bool		collate_c;
+	bool		deterministic;
+
+	if (!OidIsValid(collid))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("could not determine which collation to use for string comparison"),
+				 errhint("Use the COLLATE clause to set the collation explicitly.")));
+
+	compat_collation_properties(collid, &collate_c, &deterministic);
+	if (!deterministic)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("nondeterministic collations are not supported for type %s",
+						format_type_be(typid)),
+				 errhint("Use a deterministic collation, or cast the value to text.")));
+
+	return collate_c;
+}
+
+/*
+ * Make a value from len bytes of a valid string.  Trailing blanks do not
+ * count.  A value that is too long is an error, which goes to escontext if
+ * the caller takes soft errors; the result is NULL then.
+ */
+static char *
+cc_make_value(const char *str, int len, const CompactCharInfo *info,
+			  struct Node *escontext)
+{
+	char	   *result;
+
+	while (len > 0 && str[len - 1] == ' ')
+		len--;
+
+	if (len > info->typlen)
+		ereturn(escontext, NULL,
+				(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
+				 errmsg("value too long for type %s",
+						format_type_be(info->typid)),
+				 errdetail("The value has %d bytes without trailing blanks, the type holds at most %d bytes.",
+						   len, info->typlen)));
+
+	result = (char *) palloc(info->typlen);
+	memcpy(result, str, len);
+	memset(result + len, 0, info->typlen - len);
+
+	return result;
+}
+
+/*
+ * Number of bytes of the blank-padded form of a value that has len bytes:
+ * padded to typlen characters, as char(n) is.
+ */
+static int
+cc_padded_length(const char *value, int len, int typlen)
+{
+	int			nchars = len;
+
+	if (pg_database_encoding_max_length() > 1)
+		nchars = pg_mbstrlen_with_len(value, len);
+
+	return len + (typlen - nchars);
+}
+
+/*
+ * Input and output
+ */
+
+/* compact_char_in(cstring) returns compact_charN */
+PG_FUNCTION_INFO_V1(compact_char_in);
+Datum
+compact_char_in(PG_FUNCTION_ARGS)
+{
+	char	   *str = PG_GETARG_CSTRING(0);
+	const CompactCharInfo *info = cc_info(fcinfo, RESULT_TYPE);
+
+	PG_RETURN_POINTER(cc_make_value(str, strlen(str), info, fcinfo->context));
+}
+
+/* compact_char_out(compact_charN) returns cstring, blank-padded */
+PG_FUNCTION_INFO_V1(compact_char_out);
+Datum
+compact_char_out(PG_FUNCTION_ARGS)
+{
+	char	   *value = PG_GETARG_POINTER(0);
+	int			typlen = cc_info(fcinfo, 0)->typlen;
+	int			len = compact_char_strlen(value, typlen);
+	int			padded = cc_padded_length(value, len, typlen);
+	char	   *result = (char *) palloc(padded + 1);
+
+	memcpy(result, value, len);
+	memset(result + len, ' ', padded - len);
+	result[padded] = '\0';
+
+	PG_RETURN_CSTRING(result);
+}
+
+/* compact_char_recv(internal) returns compact_charN: text in the client's encoding */
+PG_FUNCTION_INFO_V1(compact_char_recv);
+Datum
+compact_char_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	const CompactCharInfo *info = cc_info(fcinfo, RESULT_TYPE);
+	char	   *str;
+	int			nbytes;
+
+	str = pq_getmsgtext(buf, buf->len - buf->cursor, &nbytes);
+
+	PG_RETURN_POINTER(cc_make_value(str, nbytes, info, NULL));
+}
+
+/*
+ * compact_char_send(compact_charN) returns bytea: blank-padded as char(n)'s,
+ * so that a client sees the same string in both formats.
+ */
+PG_FUNCTION_INFO_V1(compact_char_send);
+Datum
+compact_char_send(PG_FUNCTION_ARGS)
+{
+	char	   *padded = DatumGetCString(compact_char_out(fcinfo));
+	StringInfoData buf;
+
+	pq_begintypsend(&buf);
+	pq_sendtext(&buf, padded, strlen(padded));
+
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+/*
+ * Casts
+ */
+
+/* compact_char_text(compact_charN) returns text, without trailing blanks */
+PG_FUNCTION_INFO_V1(compact_char_text);
+Datum
+compact_char_text(PG_FUNCTION_ARGS)
+{
+	char	   *value = PG_GETARG_POINTER(0);
+	int			typlen = cc_info(fcinfo, 0)->typlen;
+
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(value,
+											  compact_char_strlen(value, typlen)));
+}
+
+/* compact_char_bpchar(compact_charN) returns bpchar, padded to N characters */
+PG_FUNCTION_INFO_V1(compact_char_bpchar);
+Datum
+compact_char_bpchar(PG_FUNCTION_ARGS)
+{
+	char	   *value = PG_GETARG_POINTER(0);
+	int			typlen = cc_info(fcinfo, 0)->typlen;
+	int			len = compact_char_strlen(value, typlen);
+	int			padded = cc_padded_length(value, len, typlen);
+	BpChar	   *result = (BpChar *) palloc(VARHDRSZ + padded);
+
+	SET_VARSIZE(result, VARHDRSZ + padded);
+	memcpy(VARDATA(result), value, len);
+	memset(VARDATA(result) + len, ' ', padded - len);
+
+	PG_RETURN_BPCHAR_P(result);
+}
+
+/*
+ * text_compact_char(text or bpchar) returns compact_charN.  A value that is
+ * too long is an error in an explicit cast as well.
+ */
+PG_FUNCTION_INFO_V1(text_compact_char);
+Datum
+text_compact_char(PG_FUNCTION_ARGS)
+{
+	text	   *str = PG_GETARG_TEXT_PP(0);
+	const CompactCharInfo *info = cc_info(fcinfo, RESULT_TYPE);
+	char	   *result;
+
+	result = cc_make_value(VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str), info,
+						   fcinfo->context);
+	PG_FREE_IF_COPY(str, 0);
+
+	PG_RETURN_POINTER(result);
+}
+
+/*
+ * Comparison
+ */
+
+static inline int
+cc_compare(FunctionCallInfo fcinfo)
+{
+	const char *a = PG_GETARG_POINTER(0);
+	const char *b = PG_GETARG_POINTER(1);
+	const CompactCharInfo *info = cc_collation_info(fcinfo, 0);
+
+	if (likely(info->collate_c))
+		return memcmp(a, b, info->typlen);
+
+	return varstr_cmp(a, compact_char_strlen(a, info->typlen),
+					  b, compact_char_strlen(b, info->typlen),
+					  info->collid);
+}
+
+/* In a deterministic collation only identical strings are equal. */
+static inline bool
+cc_equal(FunctionCallInfo fcinfo)
+{
+	const char *a = PG_GETARG_POINTER(0);
+	const char *b = PG_GETARG_POINTER(1);
+
+	return memcmp(a, b, cc_collation_info(fcinfo, 0)->typlen) == 0;
+}
+
+/* Number of bytes of a varlena string that count in a comparison. */
+static inline int
+varlena_compare_length(struct varlena *str, bool bpchar)
+{
+	int			len = VARSIZE_ANY_EXHDR(str);
+
+	return bpchar ? bpchartruelen(VARDATA_ANY(str), len) : len;
+}
+
+/*
+ * Compare argument argno, a fixed-length string, with the other argument, a
+ * text or bpchar.
+ */
+static inline int
+cc_compare_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
+{
+	const char *value = PG_GETARG_POINTER(argno);
+	struct varlena *str = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1 - argno));
+	const CompactCharInfo *info = cc_collation_info(fcinfo, argno);
+	int			result;
+
+	result = varstr_cmp(value, compact_char_strlen(value, info->typlen),
+						VARDATA_ANY(str), varlena_compare_length(str, bpchar),
+						info->collid);
+	PG_FREE_IF_COPY(str, 1 - argno);
+
+	return argno == 0 ? result : (result < 0) - (result > 0);
+}
+
+static inline bool
+cc_equal_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
+{
+	const char *value = PG_GETARG_POINTER(argno);
+	struct varlena *str = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1 - argno));
+	int			len = varlena_compare_length(str, bpchar);
+	int			typlen = cc_collation_info(fcinfo, argno)->typlen;
+	bool		result;
+
+	result = (len == compact_char_strlen(value, typlen) &&
+			  memcmp(value, VARDATA_ANY(str), len) == 0);
+	PG_FREE_IF_COPY(str, 1 - argno);
+
+	return result;
+}
+
+/*
+ * Compare a text with a bpchar as core does after its implicit cast: the
+ * bpchar's trailing blanks do not count, the text's do.  argno is the text's
+ * argument number.
+ */
+static inline int
+text_compare_bpchar(FunctionCallInfo fcinfo, int argno)
+{
+	struct varlena *str = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(argno));
+	struct varlena *bpc = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1 - argno));
+	int			result;
+
+	result = varstr_cmp(VARDATA_ANY(str), varlena_compare_length(str, false),
+						VARDATA_ANY(bpc), varlena_compare_length(bpc, true),
+						PG_GET_COLLATION());
+	PG_FREE_IF_COPY(str, argno);
+	PG_FREE_IF_COPY(bpc, 1 - argno);
+
+	return argno == 0 ? result : (result < 0) - (result > 0);
+}
+
+/* The six operators and the btree support function 1 of one pair of types. */
+#define COMPARISON_FUNCTION(name, expression, return_result) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		return_result(expression); \
+	}
+
+#define COMPARISON_FUNCTIONS(prefix, equal, compare) \
+	COMPARISON_FUNCTION(prefix##_eq, (equal), PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_ne, !(equal), PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_lt, (compare) < 0, PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_le, (compare) <= 0, PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_gt, (compare) > 0, PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_ge, (compare) >= 0, PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_cmp, (compare), PG_RETURN_INT32)
+
+COMPARISON_FUNCTIONS(compact_char, cc_equal(fcinfo), cc_compare(fcinfo))
+
+COMPARISON_FUNCTIONS(compact_char_text,
+					 cc_equal_varlena(fcinfo, 0, false),
+					 cc_compare_varlena(fcinfo, 0, false))
+COMPARISON_FUNCTIONS(text_compact_char,
+					 cc_equal_varlena(fcinfo, 1, false),
+					 cc_compare_varlena(fcinfo, 1, false))
+
+COMPARISON_FUNCTIONS(compact_char_bpchar,
+					 cc_equal_varlena(fcinfo, 0, true),
+					 cc_compare_varlena(fcinfo, 0, true))
+COMPARISON_FUNCTIONS(bpchar_compact_char,
+					 cc_equal_varlena(fcinfo, 1, true),
+					 cc_compare_varlena(fcinfo, 1, true))
+
+COMPARISON_FUNCTIONS(compact_types_text_bpchar,
+					 text_compare_bpchar(fcinfo, 0) == 0,
+					 text_compare_bpchar(fcinfo, 0))
+COMPARISON_FUNCTIONS(compact_types_bpchar_text,
+					 text_compare_bpchar(fcinfo, 1) == 0,
+					 text_compare_bpchar(fcinfo, 1))
+
+/*
+ * Hashing: the bytes without the padding, so that the hash is that of the
+ * equal text and bpchar.
+ */
+
+/* compact_char_hash(compact_charN) returns int4 */
+PG_FUNCTION_INFO_V1(compact_char_hash);
+Datum
+compact_char_hash(PG_FUNCTION_ARGS)
+{
+	const char *value = PG_GETARG_POINTER(0);
+	int			typlen = cc_collation_info(fcinfo, 0)->typlen;
+
+	return hash_any((const unsigned char *) value,
+					compact_char_strlen(value, typlen));
+}
+
+/* compact_char_hash_extended(compact_charN, seed int8) returns int8 */
+PG_FUNCTION_INFO_V1(compact_char_hash_extended);
+Datum
+compact_char_hash_extended(PG_FUNCTION_ARGS)
+{
+	const char *value = PG_GETARG_POINTER(0);
+	int			typlen = cc_collation_info(fcinfo, 0)->typlen;
+
+	return hash_any_extended((const unsigned char *) value,
+							 compact_char_strlen(value, typlen),
+							 PG_GETARG_INT64(1));
+}

@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_types_compat.h
+ *	  What differs between the supported PostgreSQL major versions.
+ *
+ * No other file of the extension looks at PG_VERSION_NUM.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_types_compat.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMPACT_TYPES_COMPAT_H
+#define COMPACT_TYPES_COMPAT_H
+
+#include "utils/pg_locale.h"
+
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#include "varatt.h"
+#else
+/* Before 16 an input function had no caller that could take a soft error. */
+#define ereturn(context, dummy_value, ...) \
+	do { \
+		(void) (context); \
+		ereport(ERROR, __VA_ARGS__); \
+		return dummy_value; \
+	} while (0)
+#endif
+
+/* Does the valid collation compare as memcmp() does, and is it deterministic? */
+static inline void
+compat_collation_properties(Oid collid, bool *collate_c, bool *deterministic)
+{
+#if PG_VERSION_NUM >= 180000
+	pg_locale_t locale = pg_newlocale_from_collation(collid);
+
+	*collate_c = locale->collate_is_c;
+	*deterministic = locale->deterministic;
+#else
+	pg_locale_t locale;
+
+	*collate_c = lc_collate_is_c(collid);
+	*deterministic = true;
+	if (!*collate_c)
+	{
+		/* NULL stands for the database's libc locale, before 17 */
+		locale = pg_newlocale_from_collation(collid);
+		*deterministic = (locale == NULL || locale->deterministic);
+	}
+#endif
+}
+
+#endif							/* COMPACT_TYPES_COMPAT_H */

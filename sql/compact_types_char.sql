@@ -1,0 +1,250 @@
+--
+-- Fixed-length strings: the values mean what char(n)'s mean, apart from the
+-- limit, which is in bytes, and from values too long, which are never cut.
+--
+CREATE EXTENSION compact_char24;
+CREATE EXTENSION compact_char8;
+CREATE EXTENSION compact_char1;
+
+SELECT typname, typlen, typbyval, typalign, typstorage, typcategory,
+       typispreferred, typcollation::regcollation
+FROM pg_type WHERE typname ~ '^compact_char' ORDER BY typlen;
+
+-- a value takes exactly its length in a row: no header, no padding
+SELECT pg_column_size('a'::compact_char1) AS c1,
+       pg_column_size('a'::compact_char8) AS c8,
+       pg_column_size('a'::compact_char24) AS c24,
+       pg_column_size(ROW('a'::compact_char1, 'b'::compact_char8, 'c'::compact_char1))
+       - pg_column_size(ROW()) AS in_row;
+
+--
+-- Input: trailing blanks do not count, all others do
+--
+CREATE TABLE words (id int, c compact_char8, b char(8));
+INSERT INTO words VALUES
+  (1, '', ''), (2, ' ', ' '), (3, 'abc', 'abc'), (4, 'abc   ', 'abc   '),
+  (5, ' abc', ' abc'), (6, 'abcdefgh', 'abcdefgh'),
+  (7, 'abcdefgh       ', 'abcdefgh       '), (8, NULL, NULL),
+  (9, E'a\tb', E'a\tb'), (10, E'abc\n', E'abc\n'), (11, 'äöü', 'äöü'),
+  (12, '€uro', '€uro');
+SELECT id, '[' || format('%s', c) || ']' AS compact,
+       format('%s', c) IS NOT DISTINCT FROM format('%s', b) AS same
+FROM words WHERE id NOT IN (9, 10) ORDER BY id;
+SELECT count(*) AS different FROM words
+WHERE format('%s', c) IS DISTINCT FROM format('%s', b);
+
+-- the limit is in bytes
+SELECT 'äöüß'::compact_char8;
+SELECT 'abcdefghi'::compact_char8;
+\set VERBOSITY sqlstate
+SELECT 'abcdefghi'::compact_char8;
+SELECT 'abcdefghi'::text::compact_char8;
+SELECT compact_types.create_char(0);
+SELECT 'a'::compact_char8 < min(s) FROM (VALUES ('a'::text COLLATE "C"), ('b' COLLATE "POSIX")) v (s);
+\set VERBOSITY default
+SELECT 'äöüßä'::compact_char8;
+SELECT 'abcdefghi'::text::compact_char8;
+SELECT 'abcdefghi'::varchar::compact_char8;
+SELECT 'abcdefghi'::char(9)::compact_char8;
+INSERT INTO words VALUES (13, 'abcdefghi');
+INSERT INTO words SELECT 13, repeat('x', 9);
+UPDATE words SET c = c || '123456789' WHERE id = 3;
+COPY words (id, c) FROM stdin;
+13	abcdefghi
+\.
+-- in a comparison, too, a constant of unknown type takes the column's type
+SELECT count(*) FROM words WHERE c = 'abcdefghi';
+SELECT count(*) FROM words WHERE c = 'abcdefghi'::text;
+SELECT count(*) FROM words;
+-- an invalid byte sequence never gets in
+SELECT convert_from('\xe4'::bytea, 'UTF8')::compact_char8;
+
+--
+-- Casts
+--
+SELECT id, '[' || c::text || ']' AS text, '[' || c::varchar || ']' AS varchar,
+       octet_length(c::char(10)) AS char10, octet_length(c::bpchar) AS bpchar,
+       c::text IS NOT DISTINCT FROM b::text AS text_same,
+       octet_length(c::bpchar) IS NOT DISTINCT FROM octet_length(b) AS bpchar_same
+FROM words WHERE id NOT IN (9, 10) ORDER BY id;
+SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod
+FROM pg_cast
+WHERE castsource = 'compact_char8'::regtype OR casttarget = 'compact_char8'::regtype
+ORDER BY castsource::regtype::text, casttarget::regtype::text;
+SELECT 42::text::compact_char8, 'abc'::varchar(3)::compact_char8, 'abc '::char(5)::compact_char8;
+-- one length to another goes through text
+SELECT 'abc'::compact_char8::text::compact_char24;
+-- functions of text take the value without its padding
+SELECT length(c), upper(c), c || '|', substr(c, 2, 2), c LIKE 'abc', md5(c) = md5('abc')
+FROM words WHERE id = 4;
+SELECT max(c), min(c) FROM words WHERE id BETWEEN 3 AND 7;
+
+--
+-- Comparison
+--
+CREATE TABLE samples (id int, s text);
+INSERT INTO samples VALUES
+  (1, ''), (2, 'a'), (3, 'a '), (4, 'A'), (5, 'b'), (6, 'ab'), (7, 'aB'),
+  (8, E'a\x01'), (9, E'a\t'), (10, 'a b'), (11, 'ä'), (12, 'z'), (13, 'é'),
+  (14, 'abcdefgh'), (15, 'abcdefg'), (16, ' a'), (17, '~'), (18, 'abcdefgz');
+-- every operator against char(n)'s answer, for all pairs
+SELECT count(*) AS pairs,
+       count(*) FILTER (WHERE (x.c = y.c) <> (x.b = y.b)) AS eq,
+       count(*) FILTER (WHERE (x.c <> y.c) <> (x.b <> y.b)) AS ne,
+       count(*) FILTER (WHERE (x.c < y.c) <> (x.b < y.b)) AS lt,
+       count(*) FILTER (WHERE (x.c <= y.c) <> (x.b <= y.b)) AS le,
+       count(*) FILTER (WHERE (x.c > y.c) <> (x.b > y.b)) AS gt,
+       count(*) FILTER (WHERE (x.c >= y.c) <> (x.b >= y.b)) AS ge
+FROM (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) x,
+     (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) y;
+-- with bpchar on either side
+SELECT count(*) FILTER (WHERE (x.c = y.b) <> (x.b = y.b) OR (x.b = y.c) <> (x.b = y.b)) AS eq,
+       count(*) FILTER (WHERE (x.c <> y.b) <> (x.b <> y.b) OR (x.b <> y.c) <> (x.b <> y.b)) AS ne,
+       count(*) FILTER (WHERE (x.c < y.b) <> (x.b < y.b) OR (x.b < y.c) <> (x.b < y.b)) AS lt,
+       count(*) FILTER (WHERE (x.c <= y.b) <> (x.b <= y.b) OR (x.b <= y.c) <> (x.b <= y.b)) AS le,
+       count(*) FILTER (WHERE (x.c > y.b) <> (x.b > y.b) OR (x.b > y.c) <> (x.b > y.b)) AS gt,
+       count(*) FILTER (WHERE (x.c >= y.b) <> (x.b >= y.b) OR (x.b >= y.c) <> (x.b >= y.b)) AS ge
+FROM (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) x,
+     (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) y;
+-- with text on either side: text's trailing blanks count
+SELECT count(*) FILTER (WHERE (x.c = y.s) <> (x.b::text = y.s) OR (y.s = x.c) <> (x.b::text = y.s)) AS eq,
+       count(*) FILTER (WHERE (x.c <> y.s) <> (x.b::text <> y.s) OR (y.s <> x.c) <> (x.b::text <> y.s)) AS ne,
+       count(*) FILTER (WHERE (x.c < y.s) <> (x.b::text < y.s) OR (y.s > x.c) <> (x.b::text < y.s)) AS lt,
+       count(*) FILTER (WHERE (x.c <= y.s) <> (x.b::text <= y.s) OR (y.s >= x.c) <> (x.b::text <= y.s)) AS le,
+       count(*) FILTER (WHERE (x.c > y.s) <> (x.b::text > y.s) OR (y.s < x.c) <> (x.b::text > y.s)) AS gt,
+       count(*) FILTER (WHERE (x.c >= y.s) <> (x.b::text >= y.s) OR (y.s <= x.c) <> (x.b::text >= y.s)) AS ge
+FROM (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) x, samples y;
+-- the members that complete the families mean what core's cast means
+SELECT count(*) FILTER (WHERE (x.s OPERATOR(compact_types.=) y.b) <> (x.s = y.b::text)) AS eq,
+       count(*) FILTER (WHERE (y.b OPERATOR(compact_types.<>) x.s) <> (x.s <> y.b::text)) AS ne,
+       count(*) FILTER (WHERE (x.s OPERATOR(compact_types.<) y.b) <> (x.s < y.b::text)) AS lt,
+       count(*) FILTER (WHERE (y.b OPERATOR(compact_types.<=) x.s) <> (x.s >= y.b::text)) AS le,
+       count(*) FILTER (WHERE (x.s OPERATOR(compact_types.>) y.b) <> (x.s > y.b::text)) AS gt,
+       count(*) FILTER (WHERE (y.b OPERATOR(compact_types.>=) x.s) <> (x.s <= y.b::text)) AS ge
+FROM samples x, (SELECT s::char(8) AS b FROM samples) y;
+-- order
+SELECT array_agg(id ORDER BY s::compact_char8, id) = array_agg(id ORDER BY s::char(8), id) AS ascending,
+       array_agg(id ORDER BY s::compact_char8 DESC, id) = array_agg(id ORDER BY s::char(8) DESC, id) AS descending
+FROM samples;
+-- hash values are those of the equal text and bpchar
+SELECT count(*) FILTER (WHERE compact_types.compact_char8_hash(s::compact_char8) <> hashbpchar(s::char(8))) AS bpchar,
+       count(*) FILTER (WHERE compact_types.compact_char8_hash(s::compact_char8) <> hashtext(s::char(8)::text)) AS text,
+       count(*) FILTER (WHERE compact_types.compact_char8_hash_extended(s::compact_char8, 42) <> hashtextextended(s::char(8)::text, 42)) AS extended
+FROM samples;
+-- two lengths need a cast
+SELECT 'a'::compact_char8 = 'a'::compact_char24;
+SELECT 'a'::compact_char8 = 'a'::compact_char24::text AS equal;
+-- collations
+SELECT 'a'::compact_char8 COLLATE "C" < 'b'::compact_char8 COLLATE "POSIX";
+SELECT (SELECT string_agg(s::compact_char8::text, ' ' ORDER BY s::compact_char8 COLLATE "C")
+        FROM samples WHERE id IN (2, 4, 5, 6, 7)) AS c_order;
+
+--
+-- Arrays, composites, domains, set operations, windows
+--
+SELECT '{a,"b c",NULL}'::compact_char8[], ARRAY['b', 'a']::compact_char8[] < ARRAY['b', 'b']::compact_char8[],
+       ARRAY['x', 'y']::compact_char8[] @> ARRAY['y']::compact_char8[];
+SELECT ROW('a'::compact_char8, 1) < ROW('b'::compact_char8, 0) AS row_lt;
+CREATE DOMAIN zip AS compact_char8 CHECK (VALUE::text ~ '^[0-9]*$');
+SELECT '12345'::zip, '12345'::zip = '12345'::text AS equal;
+SELECT 'x'::zip;
+SELECT DISTINCT s::compact_char8 FROM samples WHERE id IN (2, 3, 5) ORDER BY 1;
+SELECT s::compact_char8 FROM samples WHERE id = 2 UNION SELECT s::compact_char8 FROM samples WHERE id IN (3, 5) ORDER BY 1;
+SELECT s::compact_char8, rank() OVER (ORDER BY s::compact_char8) FROM samples WHERE id IN (2, 3, 5) ORDER BY 2, 1;
+SELECT CASE WHEN true THEN 'a'::compact_char8 ELSE 'b' END, coalesce(NULL::compact_char8, 'c');
+
+--
+-- Binary format
+--
+SELECT count(*) AS different FROM samples
+WHERE compact_types.compact_char8_send(s::compact_char8) <> bpcharsend(s::char(8));
+
+--
+-- Creation
+--
+SELECT compact_types.create_char(0);
+SELECT compact_types.create_char(-1);
+SELECT compact_types.create_char(32768);
+SELECT compact_types.create_char(NULL) IS NULL AS null_for_null;
+SELECT compact_types.create_char(8);
+SELECT compact_types.create_char(3);
+SELECT 'abc'::compact_char3, extname FROM pg_extension WHERE extname = 'compact_char3';
+-- a length without an extension of its own
+SELECT compact_types.create_char(100);
+SELECT pg_catalog.pg_describe_object(classid, objid, 0), deptype FROM pg_depend
+WHERE refclassid = 'pg_extension'::regclass AND deptype = 'x' ORDER BY 1;
+\set VERBOSITY terse
+DROP TYPE compact_char100;
+DROP TYPE compact_char100 CASCADE;
+\set VERBOSITY default
+SELECT compact_types.create_char(100);
+SELECT opfname FROM pg_opfamily WHERE opfname ~ 'char100' ORDER BY 1;
+SELECT compact_types.create_char(32767);
+SELECT octet_length(repeat('x', 32767)::text::compact_char32767::text);
+SELECT compact_types.create_char(32767);
+CREATE SCHEMA other;
+SET search_path = other;
+SELECT compact_types.create_char(32767);
+SELECT compact_types.create_char(4);
+SELECT 'abcd'::other.compact_char4;
+SET search_path = pg_temp;
+SELECT compact_types.create_char(5);
+SET search_path = '';
+SELECT compact_types.create_char(5);
+RESET search_path;
+-- needs no superuser where the extension is there
+CREATE ROLE regress_compact_types_user;
+SET ROLE regress_compact_types_user;
+SELECT compact_types.create_char(1000);
+CREATE EXTENSION compact_char5;
+RESET ROLE;
+DO $$ BEGIN
+  EXECUTE format('GRANT CREATE ON DATABASE %I TO regress_compact_types_user', current_database());
+END $$;
+GRANT USAGE ON SCHEMA compact_types TO regress_compact_types_user;
+CREATE SCHEMA mine AUTHORIZATION regress_compact_types_user;
+SET ROLE regress_compact_types_user;
+SET search_path = mine;
+CREATE EXTENSION compact_char5;
+SELECT compact_types.create_char(6);
+SELECT 'abcde'::compact_char5, 'abcdef'::compact_char6;
+RESET ROLE;
+RESET search_path;
+DROP EXTENSION compact_char5, compact_char6;
+DROP SCHEMA mine;
+DO $$ BEGIN
+  EXECUTE format('REVOKE CREATE ON DATABASE %I FROM regress_compact_types_user', current_database());
+END $$;
+REVOKE USAGE ON SCHEMA compact_types FROM regress_compact_types_user;
+DROP ROLE regress_compact_types_user;
+-- a schema's owner cannot slip in an object of his own
+CREATE FUNCTION compact_types.compact_char9_in(cstring) RETURNS text LANGUAGE internal AS 'textin';
+CREATE EXTENSION compact_char9;
+DROP FUNCTION compact_types.compact_char9_in(cstring);
+CREATE EXTENSION compact_char9;
+-- all operator classes are complete
+SELECT amname, opcname FROM pg_opclass JOIN pg_am a ON a.oid = opcmethod
+WHERE opcname ~ '^compact_' AND NOT amvalidate(pg_opclass.oid) ORDER BY 1, 2;
+-- no operator without its commutator and negator, none half defined
+SELECT oprname, oprleft::regtype, oprright::regtype FROM pg_operator
+WHERE (oprcode = 0 OR oprcom = 0 OR oprnegate = 0)
+  AND (oprleft::regtype::text ~ 'compact' OR oprright::regtype::text ~ 'compact')
+ORDER BY 1, 2, 3;
+
+--
+-- Dropping
+--
+DROP EXTENSION compact_char8;
+DROP TABLE words;
+DROP DOMAIN zip;
+DROP EXTENSION compact_char8;
+\set VERBOSITY terse
+DROP EXTENSION compact_types;
+DROP EXTENSION compact_types CASCADE;
+SELECT typname FROM pg_type WHERE typname ~ 'compact_char';
+SELECT count(*) AS left_over FROM pg_operator o
+WHERE NOT EXISTS (SELECT FROM pg_type WHERE oid = oprright);
+DROP TABLE samples;
+DROP SCHEMA other;
+DROP SCHEMA compact_types CASCADE;
+CREATE EXTENSION compact_types;

@@ -1,0 +1,135 @@
+# Dump and restore of fixed-length strings: one line for each length that is
+# an extension; all objects of a length that is not; data in text and in
+# binary format; and a restored database that works as the first did.
+use strict;
+use warnings FATAL => 'all';
+
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('dump');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "fsync = off\n");
+$node->start;
+my $dir = File::Spec->rel2abs($node->basedir);
+
+$node->safe_psql('postgres', 'CREATE DATABASE source');
+$node->safe_psql('source', <<'SQL');
+CREATE EXTENSION compact_char24 CASCADE;
+CREATE SCHEMA app;
+CREATE EXTENSION compact_char9 SCHEMA app;
+SELECT compact_types.create_char(100);
+CREATE TABLE app.t (
+  id int PRIMARY KEY, c compact_char24 COLLATE "C" DEFAULT 'none' CHECK (c <> 'bad'),
+  zip app.compact_char9, wide compact_char100, a compact_char24[]);
+CREATE INDEX t_c ON app.t (c);
+CREATE INDEX t_wide ON app.t (wide);
+CREATE INDEX t_hash ON app.t USING hash (zip);
+CREATE INDEX t_part ON app.t (id) WHERE c = 'x'::text;
+INSERT INTO app.t
+  SELECT i, 'name ' || i % 100, to_char(i, 'FM000000000'), repeat('w', i % 100), ARRAY['a', 'b'  || i]
+  FROM generate_series(1, 1000) i;
+INSERT INTO app.t VALUES (0, E'\\ "quoted" \t' , '', 'äöü', '{NULL," x "}'), (-1, NULL, NULL, NULL, NULL);
+CREATE VIEW app.v AS SELECT c, count(*) FROM app.t WHERE 'name 1'::text <= c AND zip > 'a'::char(3) GROUP BY c;
+CREATE FUNCTION app.f(compact_char24) RETURNS bool LANGUAGE sql RETURN $1 = 'name 7'::text;
+SQL
+
+sub contents
+{
+	my ($db) = @_;
+	return $node->safe_psql($db,
+		    'SELECT * FROM app.t ORDER BY id; SELECT * FROM app.v ORDER BY c;'
+		  . q{SELECT count(*) FROM app.t WHERE app.f(c);});
+}
+
+# What the database has of the types: names, signatures and properties.
+my $objects = <<'SQL';
+SELECT oprname, oprleft::regtype, oprright::regtype, oprcode::regprocedure, oprcom::regoperator,
+       oprnegate::regoperator, oprrest, oprjoin, oprcanhash, oprcanmerge
+FROM pg_operator WHERE oprcode::regproc::text ~ 'compact' ORDER BY oprcode::regprocedure::text;
+SELECT oid::regprocedure, prosrc, provolatile, proisstrict, proleakproof, proparallel
+FROM pg_proc WHERE oid::regprocedure::text ~ 'compact' ORDER BY oid::regprocedure::text;
+SELECT f.opfmethod, f.opfname, a.amopstrategy, a.amopopr::regoperator FROM pg_opfamily f
+JOIN pg_amop a ON amopfamily = f.oid WHERE f.opfname ~ 'compact' ORDER BY 1, 2, 3, amopopr::regoperator::text;
+SELECT f.opfmethod, f.opfname, a.amprocnum, a.amproc::regprocedure, a.amproclefttype::regtype FROM pg_opfamily f
+JOIN pg_amproc a ON amprocfamily = f.oid WHERE f.opfname ~ 'compact'
+ORDER BY 1, 2, 3, a.amproc::regprocedure::text, a.amproclefttype::regtype::text;
+SELECT opcname, opcmethod, opcdefault, amvalidate(oid) FROM pg_opclass WHERE opcname ~ 'compact' ORDER BY 1, 2;
+SELECT castsource::regtype, casttarget::regtype, castcontext, castfunc::regprocedure FROM pg_cast
+WHERE castfunc::regprocedure::text ~ 'compact' ORDER BY castsource::regtype::text, casttarget::regtype::text;
+SELECT extname, extversion, extnamespace::regnamespace FROM pg_extension ORDER BY 1;
+SELECT oid::regtype, typlen, typalign, typstorage, typcategory, typcollation, obj_description(oid)
+FROM pg_type WHERE typname ~ '^compact_' ORDER BY oid::regtype::text;
+SQL
+
+for my $format ('plain', 'custom')
+{
+	my $target = "target_$format";
+	my $file = "$dir/$format.dump";
+
+	$node->command_ok([ 'pg_dump', "--format=$format", '--file', $file, $node->connstr('source') ],
+		"pg_dump in $format format");
+	if ($format eq 'plain')
+	{
+		my $dump = slurp_file($file);
+
+		is(() = $dump =~ /^CREATE EXTENSION.*compact_char/mg, 2, 'one line for each extension');
+		unlike($dump, qr/^CREATE (FUNCTION compact_types|OPERATOR|TYPE)\b.*compact_char(24|9)\b/m,
+			'no object of an extension is dumped');
+		$node->safe_psql('postgres', "CREATE DATABASE $target TEMPLATE template0");
+		$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr($target) ],
+			"$format dump is restored");
+	}
+	else
+	{
+		$node->safe_psql('postgres', "CREATE DATABASE $target TEMPLATE template0");
+		$node->command_ok([ 'pg_restore', '--exit-on-error', '-j', '2', '-d', $node->connstr($target), $file ],
+			"$format dump is restored in parallel");
+	}
+	is(contents($target), contents('source'), "$format: same contents");
+	is($node->safe_psql($target, $objects), $node->safe_psql('source', $objects), "$format: same objects");
+
+	# a dump of the restored database is the same dump
+	$node->command_ok([ 'pg_dump', '--file', "$dir/second.dump", $node->connstr($target) ], 'second dump');
+	my ($first, $second) = map { slurp_file($_) =~ s/^\\(un)?restrict .*$//mgr } "$dir/plain.dump", "$dir/second.dump";
+	ok($first eq $second, "$format: the dump of the restored database is the same");
+
+	# the index of the dumped length serves with the schema in the path
+	my $explain = 'SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.t WHERE';
+	like($node->safe_psql($target, "$explain c = 'y'::text"), qr/Index Cond/, "$format: index serves text");
+	like($node->safe_psql($target, "SET search_path = public, compact_types; $explain wide = 'x'::text"),
+		qr/Index Cond/, "$format: index of the length without an extension");
+}
+
+# binary COPY, also with an encoding conversion in between
+$node->safe_psql('source', "COPY app.t TO '$dir/t.bin' (FORMAT binary)");
+$node->safe_psql('target_plain', "TRUNCATE app.t; COPY app.t FROM '$dir/t.bin' (FORMAT binary)");
+is(contents('target_plain'), contents('source'), 'binary COPY');
+$node->safe_psql('postgres', q{CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1'});
+$node->safe_psql('latin1', 'CREATE EXTENSION compact_char24 CASCADE; CREATE TABLE t (c compact_char24)');
+$node->safe_psql('source', qq{COPY (SELECT U&'\\00e4\\00f6\\00fc'::compact_char24 AS c) TO '$dir/c.bin' (FORMAT binary)});
+$node->safe_psql('latin1', qq{SET client_encoding = 'UTF8'; COPY t FROM '$dir/c.bin' (FORMAT binary)});
+is($node->safe_psql('latin1', q{SELECT octet_length(c), format('%s', c) = format('%s', U&'\00e4\00f6\00fc'::char(24)) FROM t}),
+	'3|t', 'binary COPY converts the encoding');
+
+# binary input that is too long or not a string leaves nothing behind
+sub binary_error
+{
+	my ($bytes, $pattern, $name) = @_;
+	my $file = "$dir/bad.bin";
+
+	open my $out, '>:raw', $file or die "could not open $file: $!";
+	print $out "PGCOPY\n\xff\r\n\0", pack('NNnN', 0, 0, 1, length($bytes)), $bytes, pack('n', 0xffff);
+	close $out;
+	my ($ret, $stdout, $stderr) = $node->psql('source',
+		"CREATE TEMP TABLE b (c compact_char24); COPY b FROM '$file' (FORMAT binary)");
+	like($stderr, $pattern, $name);
+}
+binary_error('x' x 25, qr/value too long for type (public\.)?compact_char24/, 'binary value too long');
+binary_error("\xe4\xf6", qr/invalid byte sequence for encoding "UTF8"/, 'binary value of an invalid encoding');
+binary_error("a\0b", qr/invalid byte sequence for encoding "UTF8": 0x00/, 'binary value with a NUL byte');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,214 @@
+# Differential fuzz of fixed-length strings: compact_charN against char(N),
+# for random strings that fit into N bytes, under every kind of collation and
+# in a single-byte and a multibyte encoding.  No answer may differ: operators
+# with every string type on either side, order, hash values, output, casts,
+# binary format, uniqueness, index scans.
+#
+# PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000),
+# PGDENSE_FUZZ_SEED the random seed, which is printed.
+use strict;
+use warnings FATAL => 'all';
+
+use Encode;
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $cases = $ENV{PGDENSE_FUZZ_CASES} || 2000;
+my $seed = $ENV{PGDENSE_FUZZ_SEED} || time();
+srand($seed);
+note "seed $seed, $cases pairs a database";
+
+my $node = PostgreSQL::Test::Cluster->new('fuzz');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "fsync = off\n");
+$node->start;
+
+my @common = ('a' .. 'e', 'A' .. 'C', '0' .. '2', ' ', ' ', '-', '_', '.', "\t", "\x01", '~');
+my @latin1 = map { chr } (0xe4, 0xf6, 0xfc, 0xc4, 0xdf, 0xe9, 0xe8, 0xa0, 0xff);
+my @utf8 = (@latin1, map { chr } (0x20ac, 0x3042, 0x65e5, 0x0301, 0x2009, 0x1f600, 0x10ffff));
+
+# A string of at most $n bytes in the encoding, apart from trailing blanks.
+# One in three is a variation of the last, so that pairs agree in a prefix.
+my $last = '';
+
+sub random_string
+{
+	my ($n, $encoding, @alphabet) = @_;
+	my $s = rand() < 0.33 ? substr($last, 0, int(rand(length($last) + 1))) : '';
+	my $more = int(rand(rand() < 0.5 ? 4 : $n + 1));
+
+	$s .= $alphabet[ int(rand(@alphabet)) ] for 1 .. $more;
+	chop $s while length(encode($encoding, $s =~ s/ +$//r)) > $n;
+	$last = $s;
+	$s .= ' ' x int(rand(3)) if rand() < 0.2;
+	return $s;
+}
+
+sub copy_escape
+{
+	my ($s) = @_;
+	$s =~ s/\\/\\\\/g;
+	$s =~ s/\t/\\t/g;
+	return $s;
+}
+
+# For a pair of samples x and y, with c compact_charN, b char(N) and t the
+# text of b: each expression is true where compact_charN gives another answer.
+my @operators = ('=', '<>', '<', '<=', '>', '>=');
+my %pair_checks;
+for my $op (@operators)
+{
+	$pair_checks{"compact $op compact"} = "(x.c $op y.c) <> (x.b $op y.b)";
+	$pair_checks{"compact $op bpchar"} = "(x.c $op y.b) <> (x.b $op y.b)";
+	$pair_checks{"bpchar $op compact"} = "(x.b $op y.c) <> (x.b $op y.b)";
+	$pair_checks{"compact $op text"} = "(x.c $op y.s) <> (x.t $op y.s)";
+	$pair_checks{"text $op compact"} = "(x.s $op y.c) <> (x.s $op y.t)";
+	$pair_checks{"compact $op varchar"} = "(x.c $op y.s::varchar) <> (x.t $op y.s)";
+	$pair_checks{"varchar $op compact"} = "(x.s::varchar $op y.c) <> (x.s $op y.t)";
+	$pair_checks{"text $op bpchar of the family"} =
+	  "(x.s OPERATOR(compact_types.$op) y.b) <> (x.s $op y.t)";
+	$pair_checks{"bpchar $op text of the family"} =
+	  "(x.b OPERATOR(compact_types.$op) y.s) <> (x.t $op y.s)";
+}
+my %single_checks = (
+	'output' => q{format('%s', c) <> format('%s', b)},
+	'cast to text' => q{c::text <> t COLLATE "C"},
+	'cast to varchar' => q{c::varchar::text <> t COLLATE "C"},
+	'cast to bpchar' => q{format('%s', c::bpchar) <> format('%s', b)},
+	'cast from text' => q{s::compact_charN <> c},
+	'cast from bpchar' => q{b::compact_charN <> c},
+	'input of output' => q{format('%s', c)::cstring::text::compact_charN <> c},
+	'binary output' => q{compact_types.compact_charN_send(c) <> bpcharsend(b)},
+	'hash of bpchar' => q{compact_types.compact_charN_hash(c) <> hashbpchar(b)},
+	'hash of text' => q{compact_types.compact_charN_hash(c) <> hashtext(t)},
+	'extended hash' =>
+	  q{compact_types.compact_charN_hash_extended(c, id) <> hashbpcharextended(b, id)},
+	'length' => q{length(c) <> length(b)},
+	'stored size' => q{pg_column_size(c) <> N},
+);
+
+sub fuzz_database
+{
+	my ($db, $create, $encoding, $alphabet, @lengths) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 $create");
+	for my $n (@lengths)
+	{
+		my $type = "compact_char$n";
+		my $file = File::Spec->rel2abs($node->basedir . "/$db-$n.txt");
+
+		open my $out, '>:raw', $file or die "could not open $file: $!";
+		for my $id (1 .. $cases)
+		{
+			my $s = random_string($n, $encoding, @$alphabet);
+			print $out $id, "\t", encode($encoding, copy_escape($s)), "\n";
+		}
+		close $out;
+
+		my $server_encoding = $encoding eq 'iso-8859-1' ? 'LATIN1' : 'UTF8';
+		$node->safe_psql($db, <<"SQL");
+CREATE EXTENSION $type CASCADE;
+CREATE TABLE input_$n (id int, s text);
+COPY input_$n FROM '$file' (ENCODING '$server_encoding');
+CREATE TABLE samples_$n AS
+  SELECT id, s, s::$type AS c, s::char($n) AS b, s::char($n)::text AS t,
+         id * 7919 % $cases + 1 AS other FROM input_$n;
+CREATE INDEX ON samples_$n (other);
+ANALYZE samples_$n;
+SQL
+
+		my $columns = join ",\n", map { "count(*) FILTER (WHERE $pair_checks{$_})" }
+		  sort keys %pair_checks;
+		my @counts = split /\|/, $node->safe_psql($db, <<"SQL");
+SELECT $columns FROM samples_$n x JOIN samples_$n y ON y.id = x.other
+SQL
+		my @wrong = grep { shift @counts } sort keys %pair_checks;
+		is("@wrong", '', "$db: $type compares as char($n) does");
+
+		$columns = join ",\n", map { "count(*) FILTER (WHERE $single_checks{$_})" }
+		  sort keys %single_checks;
+		$columns =~ s/charN/char$n/g;
+		$columns =~ s/\bN\b/$n/g;
+		@counts = split /\|/, $node->safe_psql($db, "SELECT $columns FROM samples_$n");
+		@wrong = grep { shift @counts } sort keys %single_checks;
+		is("@wrong", '', "$db: $type is written, cast and hashed as char($n) is");
+
+		# order, by a sort with and without abbreviated keys and by the index
+		is($node->safe_psql($db, <<"SQL"), '0|0|0', "$db: $type sorts as char($n) does");
+SELECT count(*) FILTER (WHERE by_c <> by_b), count(*) FILTER (WHERE by_c_desc <> by_b_desc),
+       count(*) FILTER (WHERE rank_c <> rank_b)
+FROM (SELECT row_number() OVER (ORDER BY c, id) AS by_c, row_number() OVER (ORDER BY b, id) AS by_b,
+             row_number() OVER (ORDER BY c DESC, id) AS by_c_desc,
+             row_number() OVER (ORDER BY b DESC, id) AS by_b_desc,
+             rank() OVER (ORDER BY c) AS rank_c, rank() OVER (ORDER BY b) AS rank_b
+      FROM samples_$n) s
+SQL
+		is($node->safe_psql($db, <<"SQL"), 't|t|t', "$db: $type is grouped and joined as char($n) is");
+SELECT count(DISTINCT c) = count(DISTINCT b),
+       (SELECT count(*) FROM samples_$n x JOIN samples_$n y ON x.c = y.c)
+       = (SELECT count(*) FROM samples_$n x JOIN samples_$n y ON x.b = y.b),
+       (SELECT count(*) FROM samples_$n x FULL JOIN input_$n y ON x.c = y.s)
+       = (SELECT count(*) FROM samples_$n x FULL JOIN input_$n y ON x.t = y.s)
+FROM samples_$n
+SQL
+		is($node->safe_psql($db, <<"SQL"), '0|0|0|t', "$db: an index on $type finds what a scan finds");
+CREATE EXTENSION IF NOT EXISTS amcheck;
+CREATE INDEX samples_${n}_c ON samples_$n (c);
+SELECT FROM bt_index_check('samples_${n}_c', true);
+SET enable_seqscan = off;
+SET enable_sort = off;
+SELECT count(*) FILTER (WHERE (SELECT count(*) FROM samples_$n y WHERE y.c = x.c) <> x.n),
+       count(*) FILTER (WHERE (SELECT count(*) FROM samples_$n y WHERE y.c = x.t) <> x.n),
+       count(*) FILTER (WHERE (SELECT count(*) FROM samples_$n y WHERE x.b = y.c) <> x.n),
+       (SELECT array_agg(c::text) FROM (SELECT c FROM samples_$n ORDER BY c) s)
+       = (SELECT array_agg(b::text) FROM (SELECT b FROM samples_$n ORDER BY b) s)
+FROM (SELECT c, b, t, count(*) AS n FROM samples_$n GROUP BY c, b, t ORDER BY min(id) LIMIT 500) x
+SQL
+	}
+}
+
+my @lengths = (1, 3, 8, 9, 24, 64);
+fuzz_database('utf8_c', q{ENCODING 'UTF8' LOCALE 'C'}, 'UTF-8', [ @common, @utf8 ], @lengths);
+fuzz_database('latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'}, 'iso-8859-1', [ @common, @latin1 ], 8, 24);
+
+my $locales = `locale -a` // '';
+SKIP:
+{
+	skip 'no UTF-8 locale of the C library', 10 unless $locales =~ /^(C\.utf-?8|en_US\.utf-?8)$/im;
+	fuzz_database('utf8_libc', "ENCODING 'UTF8' LOCALE '$1'", 'UTF-8', [ @common, @utf8 ], 8, 24);
+}
+SKIP:
+{
+	skip 'the server is built without ICU', 20
+	  if $node->safe_psql('postgres', q{SELECT count(*) FROM pg_collation WHERE collprovider = 'i'}) == 0;
+	fuzz_database('utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},
+		'UTF-8', [ @common, @utf8 ], @lengths[ 1 .. 4 ]);
+
+	# a nondeterministic collation is refused wherever it would matter
+	$node->safe_psql('utf8_icu', <<'SQL');
+CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE nondeterministic (c compact_char24 COLLATE folded);
+INSERT INTO nondeterministic VALUES ('a'), ('A'), (NULL);
+SQL
+	for my $query (
+		q{SELECT * FROM nondeterministic WHERE c = 'a'},
+		q{SELECT * FROM nondeterministic WHERE c < 'b'::text},
+		q{SELECT * FROM nondeterministic WHERE 'b'::char(3) = c},
+		q{SELECT c FROM nondeterministic ORDER BY c},
+		q{SELECT DISTINCT c FROM nondeterministic},
+		q{CREATE INDEX ON nondeterministic (c)},
+		q{CREATE INDEX ON nondeterministic USING hash (c)})
+	{
+		my ($ret, $stdout, $stderr) =
+		  $node->psql('utf8_icu', "\\set VERBOSITY verbose\n$query");
+		like($stderr, qr/ERROR:  0A000: nondeterministic collations are not supported for type (public\.)?compact_char24\nHINT/,
+			"refused: $query");
+	}
+	is($node->safe_psql('utf8_icu', 'SELECT count(*) FROM nondeterministic WHERE c::text = \'a\''),
+		'2', 'text has the nondeterministic comparison');
+}
+
+$node->stop;
+done_testing();

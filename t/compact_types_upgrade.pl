@@ -1,0 +1,110 @@
+# pg_upgrade from the distribution's server to this one: fixed-length strings,
+# of lengths that are extensions and of one that is not, in tables, arrays and
+# indexes, come out identical, and what they come with works as before.
+#
+# PGDENSE_OLD_BINDIR is the old server's folder of programs.
+use strict;
+use warnings FATAL => 'all';
+
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $new_bindir = `pg_config --bindir`;
+chomp $new_bindir;
+my $old_bindir = $ENV{PGDENSE_OLD_BINDIR}
+  or plan skip_all => 'PGDENSE_OLD_BINDIR is not set';
+my ($old_major, $new_major) = map { `"$_/pg_config" --version` =~ /(\d+)/ ? $1 : 0 } $old_bindir, $new_bindir;
+
+# The older server is tested on its own; there is nothing to upgrade to.
+if ($old_major >= $new_major)
+{
+	ok(1, "server $new_major is not newer than $old_major: nothing to upgrade");
+	done_testing();
+	exit;
+}
+
+my $old = PostgreSQL::Test::Cluster->new('old', install_path => File::Spec->rel2abs("$old_bindir/.."));
+$old->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$old->append_conf('postgresql.conf', "fsync = off\n");
+$old->start;
+$old->safe_psql('postgres', 'CREATE DATABASE app');
+$old->safe_psql('app', <<'SQL');
+CREATE EXTENSION compact_char24 CASCADE;
+CREATE SCHEMA other;
+CREATE EXTENSION compact_char8 SCHEMA other;
+SELECT compact_types.create_char(100);
+CREATE EXTENSION amcheck;
+CREATE TABLE t (k compact_char24 PRIMARY KEY, c other.compact_char8, w compact_char100, a compact_char24[], b char(24));
+CREATE INDEX t_hash ON t USING hash (k);
+CREATE INDEX t_w ON t (w);
+INSERT INTO t SELECT 'key ' || i, i % 1000, 'wide ' || i % 77, ARRAY['x', 'y' || i], 'key ' || i
+FROM generate_series(1, 20000) i;
+CREATE TABLE r (k text REFERENCES t);
+INSERT INTO r VALUES ('key 1');
+SQL
+
+# Minor releases of November 2026 mark each column with a reserved option that
+# pg_upgrade can carry only to a server that knows it.  Where the new server
+# is an older minor release, plain tables could not be upgraded either.
+my $marked = q{attoptions::text ~ 'pg_attver'};
+if ($old->safe_psql('app', "SELECT count(*) FROM pg_attribute WHERE $marked") > 0
+	&& slurp_file("$new_bindir/postgres") !~ /pg_attver/)
+{
+	note "removing the column option pg_attver, which server $new_major does not know";
+	$old->safe_psql($_, "UPDATE pg_attribute SET attoptions = NULL WHERE $marked")
+	  for ('app', 'postgres', 'template1');
+}
+
+my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM t};
+my $before = $old->safe_psql('app', $contents);
+$old->stop;
+
+my $new = PostgreSQL::Test::Cluster->new('new');
+$new->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$new->append_conf('postgresql.conf', "fsync = off\n");
+
+chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
+command_ok(
+	[
+		'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
+		'-b', $old_bindir, '-B', $new_bindir, '-s', $new->host,
+		'-p', $old->port, '-P', $new->port, '--copy'
+	],
+	"pg_upgrade from $old_major to $new_major");
+
+$new->start;
+is($new->safe_psql('app', $contents), $before, 'same contents');
+$new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true)});
+is($new->safe_psql('app', <<'SQL'), '0', 'operator classes are complete');
+SELECT count(*) FROM pg_opclass WHERE opcname ~ 'compact' AND NOT amvalidate(oid)
+SQL
+is($new->safe_psql('app', <<'SQL'), '0', 'every row is found by its key');
+SET enable_seqscan = off;
+SELECT count(*) FROM t x WHERE NOT EXISTS (SELECT FROM t y WHERE y.k = x.b)
+SQL
+is($new->safe_psql('app', 'SELECT count(*) FROM t WHERE k <> b'), '0', 'every value is what it was');
+like($new->safe_psql('app', q{SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE k = 'key 7'::text}),
+	qr/Index Cond/, 'an index serves text');
+is($new->safe_psql('app', q{SELECT extname FROM pg_extension WHERE extname ~ 'compact' ORDER BY 1}),
+	"compact_char24\ncompact_char8\ncompact_types", 'extensions');
+is($new->safe_psql('app', <<'SQL'), 'f', 'objects still belong to their extension');
+SELECT EXISTS (SELECT FROM pg_operator o WHERE oprleft = 'compact_char24'::regtype
+  AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_operator'::regclass AND objid = o.oid AND deptype = 'e'));
+SQL
+
+# created and dropped as on a server that was never upgraded
+$new->safe_psql('app', <<'SQL');
+INSERT INTO t (k, c) VALUES ('new', 'x');
+CREATE EXTENSION compact_char16;
+SELECT 'a'::compact_char16 = 'a'::text;
+DROP TABLE r, t;
+DROP EXTENSION compact_char24;
+CREATE EXTENSION compact_char24;
+SQL
+my ($ret, $stdout, $stderr) = $new->psql('app', q{INSERT INTO t VALUES ('x')});
+isnt($ret, 0, 'the table is gone');
+$new->command_ok([ 'pg_dump', '-f', File::Spec->devnull, $new->connstr('app') ], 'pg_dump works');
+$new->stop;
+done_testing();
