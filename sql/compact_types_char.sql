@@ -218,8 +218,10 @@ END $$;
 REVOKE USAGE ON SCHEMA compact_types FROM regress_compact_types_user;
 DROP ROLE regress_compact_types_user;
 -- a schema's owner cannot slip in an object of his own
+\set SHOW_CONTEXT never
 CREATE FUNCTION compact_types.compact_char9_in(cstring) RETURNS text LANGUAGE internal AS 'textin';
 CREATE EXTENSION compact_char9;
+\set SHOW_CONTEXT errors
 DROP FUNCTION compact_types.compact_char9_in(cstring);
 CREATE EXTENSION compact_char9;
 -- all operator classes are complete
@@ -234,9 +236,9 @@ ORDER BY 1, 2, 3;
 --
 -- Dropping
 --
+DROP DOMAIN zip;
 DROP EXTENSION compact_char8;
 DROP TABLE words;
-DROP DOMAIN zip;
 DROP EXTENSION compact_char8;
 \set VERBOSITY terse
 DROP EXTENSION compact_types;

@@ -131,5 +131,20 @@ binary_error('x' x 25, qr/value too long for type (public\.)?compact_char24/, 'b
 binary_error("\xe4\xf6", qr/invalid byte sequence for encoding "UTF8"/, 'binary value of an invalid encoding');
 binary_error("a\0b", qr/invalid byte sequence for encoding "UTF8": 0x00/, 'binary value with a NUL byte');
 
+# a value too long is a soft error where the server has those
+if ($node->pg_version >= 17)
+{
+	is($node->safe_psql('source', q{SELECT pg_input_is_valid(repeat('x', 25), 'compact_char24'),
+		pg_input_is_valid(repeat('x', 24) || '  ', 'compact_char24'),
+		(pg_input_error_info(repeat('x', 25), 'compact_char24')).sql_error_code}),
+		'f|t|22001', 'soft error');
+	append_to_file("$dir/lines.txt", join("\n", 'good', 'x' x 25, 'good too', '') );
+	is($node->safe_psql('source', <<"SQL"), 2, 'COPY skips a value that is too long');
+CREATE TABLE lines (c compact_char24);
+COPY lines FROM '$dir/lines.txt' (ON_ERROR ignore);
+SELECT count(*) FROM lines;
+SQL
+}
+
 $node->stop;
 done_testing();
