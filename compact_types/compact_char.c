@@ -31,6 +31,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "commands/vacuum.h"
 #include "common/hashfn.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
@@ -368,14 +369,15 @@ varlena_compare_length(struct varlena *str, bool bpchar)
 }
 
 /*
- * Compare argument argno, a fixed-length string, with the other argument, a
- * text or bpchar.
+ * Compare argument argno, a fixed-length string, with the other argument: a
+ * text, or a bpchar or varchar, of which trailing blanks do not count, since
+ * core compares char(n) with varchar in that way.
  */
 static inline int
 cc_compare_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
 {
 	const char *value = PG_GETARG_POINTER(argno);
-	struct varlena *str = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1 - argno));
+	struct varlena *str = PG_GETARG_VARLENA_PP(1 - argno);
 	const CompactCharInfo *info = cc_collation_info(fcinfo, argno);
 	int			result;
 
@@ -391,7 +393,7 @@ static inline bool
 cc_equal_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
 {
 	const char *value = PG_GETARG_POINTER(argno);
-	struct varlena *str = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1 - argno));
+	struct varlena *str = PG_GETARG_VARLENA_PP(1 - argno);
 	int			len = varlena_compare_length(str, bpchar);
 	int			typlen = cc_collation_info(fcinfo, argno)->typlen;
 	bool		result;
@@ -404,24 +406,22 @@ cc_equal_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
 }
 
 /*
- * Compare a text with a bpchar as core does after its implicit cast: the
- * bpchar's trailing blanks do not count, the text's do.  argno is the text's
- * argument number.
+ * Compare two varlena strings, of each of which trailing blanks may not count.
  */
 static inline int
-text_compare_bpchar(FunctionCallInfo fcinfo, int argno)
+varlena_compare(FunctionCallInfo fcinfo, bool bpchar1, bool bpchar2)
 {
-	struct varlena *str = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(argno));
-	struct varlena *bpc = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1 - argno));
+	struct varlena *str1 = PG_GETARG_VARLENA_PP(0);
+	struct varlena *str2 = PG_GETARG_VARLENA_PP(1);
 	int			result;
 
-	result = varstr_cmp(VARDATA_ANY(str), varlena_compare_length(str, false),
-						VARDATA_ANY(bpc), varlena_compare_length(bpc, true),
+	result = varstr_cmp(VARDATA_ANY(str1), varlena_compare_length(str1, bpchar1),
+						VARDATA_ANY(str2), varlena_compare_length(str2, bpchar2),
 						PG_GET_COLLATION());
-	PG_FREE_IF_COPY(str, argno);
-	PG_FREE_IF_COPY(bpc, 1 - argno);
+	PG_FREE_IF_COPY(str1, 0);
+	PG_FREE_IF_COPY(str2, 1);
 
-	return argno == 0 ? result : (result < 0) - (result > 0);
+	return result;
 }
 
 /* The six operators and the btree support function 1 of one pair of types. */
@@ -458,12 +458,16 @@ COMPARISON_FUNCTIONS(bpchar_compact_char,
 					 cc_equal_varlena(fcinfo, 1, true),
 					 cc_compare_varlena(fcinfo, 1, true))
 
+/* for the pairs of text, bpchar and varchar that core has no operators for */
 COMPARISON_FUNCTIONS(compact_types_text_bpchar,
-					 text_compare_bpchar(fcinfo, 0) == 0,
-					 text_compare_bpchar(fcinfo, 0))
+					 varlena_compare(fcinfo, false, true) == 0,
+					 varlena_compare(fcinfo, false, true))
 COMPARISON_FUNCTIONS(compact_types_bpchar_text,
-					 text_compare_bpchar(fcinfo, 1) == 0,
-					 text_compare_bpchar(fcinfo, 1))
+					 varlena_compare(fcinfo, true, false) == 0,
+					 varlena_compare(fcinfo, true, false))
+COMPARISON_FUNCTIONS(compact_types_bpchar_bpchar,
+					 varlena_compare(fcinfo, true, true) == 0,
+					 varlena_compare(fcinfo, true, true))
 
 /*
  * Hashing: the bytes without the padding, so that the hash is that of the
@@ -493,4 +497,27 @@ compact_char_hash_extended(PG_FUNCTION_ARGS)
 	return hash_any_extended((const unsigned char *) value,
 							 compact_char_strlen(value, typlen),
 							 PG_GETARG_INT64(1));
+}
+
+/*
+ * Statistics
+ */
+
+/*
+ * compact_char_typanalyze(internal) returns bool: the standard statistics, but
+ * none for a column whose collation could not compare its values, so that
+ * ANALYZE does not fail.
+ */
+PG_FUNCTION_INFO_V1(compact_char_typanalyze);
+Datum
+compact_char_typanalyze(PG_FUNCTION_ARGS)
+{
+	VacAttrStats *stats = (VacAttrStats *) PG_GETARG_POINTER(0);
+	bool		collate_c;
+	bool		deterministic = true;
+
+	if (OidIsValid(stats->attrcollid))
+		compat_collation_properties(stats->attrcollid, &collate_c, &deterministic);
+
+	PG_RETURN_BOOL(deterministic && std_typanalyze(stats));
 }

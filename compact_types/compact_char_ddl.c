@@ -16,8 +16,9 @@
  * installed, and otherwise puts the operators into the schema of
  * compact_types, from where they are dumped.
  *
- * The operator families hold the whole matrix of compact_charN, text and
- * bpchar, as amvalidate() wants it; varchar takes part as text, as always.
+ * The operator families hold the whole matrix of compact_charN, text, bpchar
+ * and varchar, as amvalidate() wants it.  The pairs without compact_charN for
+ * which core has no operator get one once, with a name that no query uses.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -29,6 +30,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/stratnum.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
@@ -49,12 +51,13 @@
 /* Names that the statements are made of; all of them quoted where needed. */
 typedef struct CreateCharContext
 {
+	Oid			nspid;			/* of functions, families and classes */
+	char	   *schema;			/* its name */
+	char	   *library;		/* as a string literal */
 	int			length;
 	char		name[NAMEDATALEN];	/* compact_charN */
 	char	   *type;			/* the type with its schema */
-	char	   *schema;			/* of functions, families and classes */
-	char	   *opschema;		/* of operators */
-	char	   *library;		/* as a string literal */
+	const char *opschema;		/* of operators */
 } CreateCharContext;
 
 typedef struct ComparisonOperator
@@ -74,6 +77,19 @@ static const ComparisonOperator comparison_operators[] = {
 	{"ge", ">=", "<=", "<", "scalarge", 4},
 	{"gt", ">", "<", "<=", "scalargt", 5},
 	{"ne", "<>", "<>", "=", "neq", 0}
+};
+
+/* The other string types, and whether their trailing blanks count. */
+typedef struct StringType
+{
+	const char *name;
+	bool		bpchar;			/* compared as bpchar is */
+} StringType;
+
+static const StringType string_types[] = {
+	{"text", false},
+	{"bpchar", true},
+	{"varchar", true}
 };
 
 static void execute(const char *format,...) pg_attribute_printf(1, 2);
@@ -135,10 +151,11 @@ create_type(const CreateCharContext *cxt)
 
 	execute("CREATE TYPE %s (INPUT = %s.%s_in, OUTPUT = %s.%s_out,"
 			" RECEIVE = %s.%s_recv, SEND = %s.%s_send,"
-			" INTERNALLENGTH = %d, ALIGNMENT = char, STORAGE = plain,"
+			""
+			" ANALYZE = %s.compact_char_typanalyze, INTERNALLENGTH = %d, ALIGNMENT = char, STORAGE = plain,"
 			" CATEGORY = 'S', COLLATABLE = true)",
 			cxt->type, cxt->schema, cxt->name, cxt->schema, cxt->name,
-			cxt->schema, cxt->name, cxt->schema, cxt->name, cxt->length);
+			cxt->schema, cxt->name, cxt->schema, cxt->name, cxt->schema, cxt->length);
 	execute("COMMENT ON TYPE %s IS 'fixed-length string of up to %d bytes, stored without a header'",
 			cxt->type, cxt->length);
 }
@@ -146,11 +163,12 @@ create_type(const CreateCharContext *cxt)
 /*
  * The comparison operators of two types and the btree support function of
  * the pair.  function is the prefix of the functions' SQL names, symbol that
- * of their C names.
+ * of their C names; mark stands before and behind the operators' names.
  */
 static void
 create_operators(const CreateCharContext *cxt, const char *left,
-				 const char *right, const char *function, const char *symbol)
+				 const char *right, const char *function, const char *symbol,
+				 const char *mark)
 {
 	char	   *args = psprintf("%s, %s", left, right);
 
@@ -161,46 +179,95 @@ create_operators(const CreateCharContext *cxt, const char *left,
 		create_function(cxt, psprintf("%s_%s", function, op->suffix), args,
 						"bool", psprintf("%s_%s", symbol, op->suffix),
 						"IMMUTABLE LEAKPROOF");
-		execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = %s,"
-				" COMMUTATOR = OPERATOR(%s.%s), NEGATOR = OPERATOR(%s.%s),"
+		execute("CREATE OPERATOR %s.%s%s%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = %s,"
+				" COMMUTATOR = OPERATOR(%s.%s%s%s), NEGATOR = OPERATOR(%s.%s%s%s),"
 				" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s)",
-				cxt->opschema, op->name, cxt->schema, function, op->suffix,
-				left, right, cxt->opschema, op->commutator,
-				cxt->opschema, op->negator,
+				cxt->opschema, mark, op->name, mark,
+				cxt->schema, function, op->suffix, left, right,
+				cxt->opschema, mark, op->commutator, mark,
+				cxt->opschema, mark, op->negator, mark,
 				op->restrict_join, op->restrict_join,
-				op->strategy == 3 ? ", HASHES, MERGES" : "");
+				op->strategy == BTEqualStrategyNumber ? ", HASHES, MERGES" : "");
 	}
 	create_function(cxt, psprintf("%s_cmp", function), args, "int4",
 					psprintf("%s_cmp", symbol), "IMMUTABLE LEAKPROOF");
 }
 
-/* Append the members of one pair of types to a btree family's ADD list. */
+/* Add a pair of types to the lists of a btree and a hash family's members. */
 static void
-append_btree_pair(StringInfo list, const char *opschema, const char *left,
-				  const char *right, const char *cmp_function)
+append_pair(StringInfo btree, StringInfo hash, const char *opschema,
+			const char *mark, const char *left, const char *right,
+			const char *cmp_function)
 {
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
 	{
 		const ComparisonOperator *op = &comparison_operators[i];
 
 		if (op->strategy > 0)
-			appendStringInfo(list, "OPERATOR %d %s.%s (%s, %s), ",
-							 op->strategy, opschema, op->name, left, right);
+			appendStringInfo(btree, "OPERATOR %d %s.%s%s%s (%s, %s), ",
+							 op->strategy, opschema, mark, op->name, mark,
+							 left, right);
 	}
-	appendStringInfo(list, "FUNCTION 1 (%s, %s) %s(%s, %s), ",
+	appendStringInfo(btree, "FUNCTION 1 (%s, %s) %s(%s, %s), ",
 					 left, right, cmp_function, left, right);
+	appendStringInfo(hash, "OPERATOR 1 %s.%s=%s (%s, %s), ",
+					 opschema, mark, mark, left, right);
 }
 
+/* Add all pairs of the other string types. */
 static void
-create_btree_class(const CreateCharContext *cxt)
+append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
+{
+	for (int i = 0; i < (int) lengthof(string_types); i++)
+	{
+		for (int j = 0; j < (int) lengthof(string_types); j++)
+		{
+			const char *left = string_types[i].name;
+			const char *right = string_types[j].name;
+
+			if (i == j && strcmp(left, "varchar") != 0)
+				append_pair(btree, hash, "pg_catalog", "", left, right,
+							psprintf("pg_catalog.%s",
+									 string_types[i].bpchar ? "bpcharcmp" : "bttextcmp"));
+			else
+				append_pair(btree, hash, schema, "#", left, right,
+							psprintf("%s.%s_%s_cmp", schema, left, right));
+		}
+	}
+	appendStringInfoString(btree,
+						   "FUNCTION 2 (text, text) pg_catalog.bttextsortsupport(internal),"
+						   " FUNCTION 2 (bpchar, bpchar) pg_catalog.bpchar_sortsupport(internal),"
+						   " FUNCTION 2 (varchar, varchar) pg_catalog.bpchar_sortsupport(internal)");
+	appendStringInfo(hash,
+					 "FUNCTION 1 (text, text) pg_catalog.hashtext(text),"
+					 " FUNCTION 2 (text, text) pg_catalog.hashtextextended(text, int8),"
+					 " FUNCTION 1 (bpchar, bpchar) pg_catalog.hashbpchar(bpchar),"
+					 " FUNCTION 2 (bpchar, bpchar) pg_catalog.hashbpcharextended(bpchar, int8),"
+					 " FUNCTION 1 (varchar, varchar) %s.varchar_hash(varchar),"
+					 " FUNCTION 2 (varchar, varchar) %s.varchar_hash_extended(varchar, int8)",
+					 schema, schema);
+}
+
+/*
+ * The btree and hash operator classes, and the rest of their families.
+ */
+static void
+create_classes(const CreateCharContext *cxt)
 {
 	const char *schema = cxt->schema;
+	const char *opschema = cxt->opschema;
 	const char *type = cxt->type;
 	const char *name = cxt->name;
-	StringInfoData list;
+	StringInfoData btree;
+	StringInfoData hash;
 
 	create_function(cxt, psprintf("%s_sortsupport", name), "internal", "void",
 					"compact_char_sortsupport", "IMMUTABLE");
+	create_function(cxt, psprintf("%s_hash", name), type, "int4",
+					"compact_char_hash", "IMMUTABLE");
+	create_function(cxt, psprintf("%s_hash_extended", name),
+					psprintf("%s, int8", type), "int8",
+					"compact_char_hash_extended", "IMMUTABLE");
 
 	execute("CREATE OPERATOR FAMILY %s.%s_ops USING btree", schema, name);
 	execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING btree FAMILY %s.%s_ops AS"
@@ -209,61 +276,31 @@ create_btree_class(const CreateCharContext *cxt)
 			" FUNCTION 1 %s.%s_cmp(%s, %s), FUNCTION 2 %s.%s_sortsupport(internal),"
 			" FUNCTION 4 pg_catalog.btvarstrequalimage(oid)",
 			schema, name, type, schema, name,
-			cxt->opschema, cxt->opschema, cxt->opschema, cxt->opschema, cxt->opschema,
+			opschema, opschema, opschema, opschema, opschema,
 			schema, name, type, type, schema, name);
-
-	initStringInfo(&list);
-	append_btree_pair(&list, cxt->opschema, type, "text",
-					  psprintf("%s.%s_text_cmp", schema, name));
-	append_btree_pair(&list, cxt->opschema, "text", type,
-					  psprintf("%s.text_%s_cmp", schema, name));
-	append_btree_pair(&list, cxt->opschema, type, "bpchar",
-					  psprintf("%s.%s_bpchar_cmp", schema, name));
-	append_btree_pair(&list, cxt->opschema, "bpchar", type,
-					  psprintf("%s.bpchar_%s_cmp", schema, name));
-	append_btree_pair(&list, "pg_catalog", "text", "text", "pg_catalog.bttextcmp");
-	append_btree_pair(&list, "pg_catalog", "bpchar", "bpchar", "pg_catalog.bpcharcmp");
-	append_btree_pair(&list, schema, "text", "bpchar",
-					  psprintf("%s.text_bpchar_cmp", schema));
-	append_btree_pair(&list, schema, "bpchar", "text",
-					  psprintf("%s.bpchar_text_cmp", schema));
-	execute("ALTER OPERATOR FAMILY %s.%s_ops USING btree ADD %s"
-			" FUNCTION 2 (text, text) pg_catalog.bttextsortsupport(internal),"
-			" FUNCTION 2 (bpchar, bpchar) pg_catalog.bpchar_sortsupport(internal)",
-			schema, name, list.data);
-}
-
-static void
-create_hash_class(const CreateCharContext *cxt)
-{
-	const char *schema = cxt->schema;
-	const char *opschema = cxt->opschema;
-	const char *type = cxt->type;
-	const char *name = cxt->name;
-
-	create_function(cxt, psprintf("%s_hash", name), type, "int4",
-					"compact_char_hash", "IMMUTABLE");
-	create_function(cxt, psprintf("%s_hash_extended", name),
-					psprintf("%s, int8", type), "int8",
-					"compact_char_hash_extended", "IMMUTABLE");
-
 	execute("CREATE OPERATOR FAMILY %s.%s_ops USING hash", schema, name);
 	execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING hash FAMILY %s.%s_ops AS"
 			" OPERATOR 1 %s.=, FUNCTION 1 %s.%s_hash(%s),"
 			" FUNCTION 2 %s.%s_hash_extended(%s, int8)",
 			schema, name, type, schema, name,
 			opschema, schema, name, type, schema, name, type);
-	execute("ALTER OPERATOR FAMILY %s.%s_ops USING hash ADD"
-			" OPERATOR 1 %s.= (%s, text), OPERATOR 1 %s.= (text, %s),"
-			" OPERATOR 1 %s.= (%s, bpchar), OPERATOR 1 %s.= (bpchar, %s),"
-			" OPERATOR 1 pg_catalog.= (text, text), OPERATOR 1 pg_catalog.= (bpchar, bpchar),"
-			" OPERATOR 1 %s.= (text, bpchar), OPERATOR 1 %s.= (bpchar, text),"
-			" FUNCTION 1 (text, text) pg_catalog.hashtext(text),"
-			" FUNCTION 2 (text, text) pg_catalog.hashtextextended(text, int8),"
-			" FUNCTION 1 (bpchar, bpchar) pg_catalog.hashbpchar(bpchar),"
-			" FUNCTION 2 (bpchar, bpchar) pg_catalog.hashbpcharextended(bpchar, int8)",
-			schema, name, opschema, type, opschema, type, opschema, type,
-			opschema, type, schema, schema);
+
+	initStringInfo(&btree);
+	initStringInfo(&hash);
+	for (int i = 0; i < (int) lengthof(string_types); i++)
+	{
+		const char *other = string_types[i].name;
+
+		append_pair(&btree, &hash, opschema, "", type, other,
+					psprintf("%s.%s_%s_cmp", schema, name, other));
+		append_pair(&btree, &hash, opschema, "", other, type,
+					psprintf("%s.%s_%s_cmp", schema, other, name));
+	}
+	append_string_pairs(&btree, &hash, schema);
+	execute("ALTER OPERATOR FAMILY %s.%s_ops USING btree ADD %s",
+			schema, name, btree.data);
+	execute("ALTER OPERATOR FAMILY %s.%s_ops USING hash ADD %s",
+			schema, name, hash.data);
 }
 
 static void
@@ -331,16 +368,13 @@ creation_schema(void)
 	return nspid;
 }
 
-/* Fill in the names; create_char's own catalog row gives schema and library. */
+/* Fill in schema and library, which the calling function's catalog row gives. */
 static void
-init_context(CreateCharContext *cxt, Oid funcid, int length, Oid type_schema)
+init_context(CreateCharContext *cxt, Oid funcid)
 {
 	HeapTuple	tuple;
 	Datum		probin;
 	bool		isnull;
-	Oid			nspid;
-	oidvector  *argtypes;
-	Oid			cstring_oid = CSTRINGOID;
 
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
 	if (!HeapTupleIsValid(tuple))
@@ -348,47 +382,42 @@ init_context(CreateCharContext *cxt, Oid funcid, int length, Oid type_schema)
 	probin = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &isnull);
 	if (isnull)
 		elog(ERROR, "null probin for function %u", funcid);
-	nspid = ((Form_pg_proc) GETSTRUCT(tuple))->pronamespace;
+
+	memset(cxt, 0, sizeof(CreateCharContext));
+	cxt->nspid = ((Form_pg_proc) GETSTRUCT(tuple))->pronamespace;
+	cxt->schema = pstrdup(quote_identifier(get_namespace_name(cxt->nspid)));
+	cxt->library = quote_literal_cstr(TextDatumGetCString(probin));
+	ReleaseSysCache(tuple);
+}
+
+/* Fill in the names of the type, and see that it is not there yet. */
+static void
+init_type_names(CreateCharContext *cxt, int length, Oid type_schema)
+{
+	Oid			cstring_oid = CSTRINGOID;
+	oidvector  *argtypes = buildoidvector(&cstring_oid, 1);
 
 	cxt->length = length;
 	snprintf(cxt->name, sizeof(cxt->name), "compact_char%d", length);
 	cxt->type = quote_qualified_identifier(get_namespace_name(type_schema),
 										   cxt->name);
-	cxt->schema = pstrdup(quote_identifier(get_namespace_name(nspid)));
 	cxt->opschema = creating_extension ? "pg_catalog" : cxt->schema;
-	cxt->library = quote_literal_cstr(TextDatumGetCString(probin));
-	ReleaseSysCache(tuple);
 
 	/*
 	 * Two sessions that create the same length wait for each other here, so
 	 * that the second gets the error below, not a unique violation in a
 	 * system catalog.
 	 */
-	LockDatabaseObject(NamespaceRelationId, nspid, (uint16) length,
+	LockDatabaseObject(NamespaceRelationId, cxt->nspid, (uint16) length,
 					   ShareUpdateExclusiveLock);
 
-	argtypes = buildoidvector(&cstring_oid, 1);
 	if (SearchSysCacheExists3(PROCNAMEARGSNSP,
 							  CStringGetDatum(psprintf("%s_in", cxt->name)),
 							  PointerGetDatum(argtypes),
-							  ObjectIdGetDatum(nspid)))
+							  ObjectIdGetDatum(cxt->nspid)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("type \"%s\" already exists in this database", cxt->name)));
-}
-
-/*
- * Outside of an extension's script nothing ties the objects to compact_types.
- * Two functions do then, and with them the type and all that depends on it:
- * DROP EXTENSION refuses as long as the type is there, and CASCADE drops it.
- */
-static void
-depend_on_extension(const CreateCharContext *cxt)
-{
-	execute("ALTER FUNCTION %s.%s_in(cstring) DEPENDS ON EXTENSION compact_types",
-			cxt->schema, cxt->name);
-	execute("ALTER FUNCTION %s.%s_sortsupport(internal) DEPENDS ON EXTENSION compact_types",
-			cxt->schema, cxt->name);
 }
 
 /*
@@ -406,14 +435,16 @@ drop_leftovers(const CreateCharContext *cxt)
 			cxt->schema, cxt->name);
 }
 
-/* Create all objects; the caller is connected to SPI. */
-static void
-create_objects(const CreateCharContext *cxt)
+/*
+ * Let the statements see built-in names only, and raise no notice about the
+ * shell types and operators that are made on the way.  The result is for
+ * AtEOXact_GUC().
+ */
+static int
+set_creation_gucs(void)
 {
-	const char *name = cxt->name;
 	int			nestlevel = NewGUCNestLevel();
 
-	/* the shell type and operators that are made on the way raise notices */
 	(void) set_config_option("client_min_messages", "warning",
 							 PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
@@ -421,23 +452,33 @@ create_objects(const CreateCharContext *cxt)
 							 PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 
-	if (!creating_extension)
-		drop_leftovers(cxt);
+	return nestlevel;
+}
+
+/* Create all objects; the caller is connected to SPI. */
+static void
+create_objects(const CreateCharContext *cxt)
+{
+	const char *name = cxt->name;
+	int			nestlevel = set_creation_gucs();
+
+	drop_leftovers(cxt);
 	create_type(cxt);
-	create_operators(cxt, cxt->type, cxt->type, name, "compact_char");
-	create_operators(cxt, cxt->type, "text",
-					 psprintf("%s_text", name), "compact_char_text");
-	create_operators(cxt, "text", cxt->type,
-					 psprintf("text_%s", name), "text_compact_char");
-	create_operators(cxt, cxt->type, "bpchar",
-					 psprintf("%s_bpchar", name), "compact_char_bpchar");
-	create_operators(cxt, "bpchar", cxt->type,
-					 psprintf("bpchar_%s", name), "bpchar_compact_char");
-	create_btree_class(cxt);
-	create_hash_class(cxt);
+	create_operators(cxt, cxt->type, cxt->type, name, "compact_char", "");
+	for (int i = 0; i < (int) lengthof(string_types); i++)
+	{
+		const StringType *other = &string_types[i];
+		const char *symbol = other->bpchar ? "bpchar" : "text";
+
+		create_operators(cxt, cxt->type, other->name,
+						 psprintf("%s_%s", name, other->name),
+						 psprintf("compact_char_%s", symbol), "");
+		create_operators(cxt, other->name, cxt->type,
+						 psprintf("%s_%s", other->name, name),
+						 psprintf("%s_compact_char", symbol), "");
+	}
+	create_classes(cxt);
 	create_casts(cxt);
-	if (!creating_extension)
-		depend_on_extension(cxt);
 
 	AtEOXact_GUC(true, nestlevel);
 }
@@ -485,7 +526,8 @@ compact_types_create_char(PG_FUNCTION_ARGS)
 					 errmsg("must be superuser to create a fixed-length string type"),
 					 errhint("A type of an installed length is also created by CREATE EXTENSION %s, which needs the CREATE privilege on the database.",
 							 extension)));
-		init_context(&cxt, fcinfo->flinfo->fn_oid, length, nspid);
+		init_context(&cxt, fcinfo->flinfo->fn_oid);
+		init_type_names(&cxt, length, nspid);
 		create_objects(&cxt);
 		local = !creating_extension;
 	}
@@ -511,4 +553,63 @@ compact_types_create_char(PG_FUNCTION_ARGS)
 						format_type_be(typid))));
 
 	PG_RETURN_OID(typid);
+}
+
+/*
+ * compact_types.create_string_operators() returns void
+ *
+ * Part of the extension's script: the operators of text, bpchar and varchar
+ * with each other that core does not have, and a btree and a hash family that
+ * holds them.  They mean what comparing compact_charN with those types means:
+ * trailing blanks count in text alone.
+ */
+PG_FUNCTION_INFO_V1(compact_types_create_string_operators);
+Datum
+compact_types_create_string_operators(PG_FUNCTION_ARGS)
+{
+	CreateCharContext cxt;
+	StringInfoData btree;
+	StringInfoData hash;
+	int			nestlevel;
+
+	if (!creating_extension)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("create_string_operators() can only be called by an extension's script")));
+
+	init_context(&cxt, fcinfo->flinfo->fn_oid);
+	cxt.opschema = cxt.schema;
+	initStringInfo(&btree);
+	initStringInfo(&hash);
+
+	SPI_connect();
+	nestlevel = set_creation_gucs();
+	for (int i = 0; i < (int) lengthof(string_types); i++)
+	{
+		for (int j = 0; j < (int) lengthof(string_types); j++)
+		{
+			const StringType *left = &string_types[i];
+			const StringType *right = &string_types[j];
+
+			if (i == j && strcmp(left->name, "varchar") != 0)
+				continue;		/* core has these */
+			create_operators(&cxt, left->name, right->name,
+							 psprintf("%s_%s", left->name, right->name),
+							 psprintf("compact_types_%s_%s",
+									  left->bpchar ? "bpchar" : "text",
+									  right->bpchar ? "bpchar" : "text"),
+							 "#");
+		}
+	}
+	append_string_pairs(&btree, &hash, cxt.schema);
+	execute("CREATE OPERATOR FAMILY %s.string_ops USING btree", cxt.schema);
+	execute("ALTER OPERATOR FAMILY %s.string_ops USING btree ADD %s",
+			cxt.schema, btree.data);
+	execute("CREATE OPERATOR FAMILY %s.string_ops USING hash", cxt.schema);
+	execute("ALTER OPERATOR FAMILY %s.string_ops USING hash ADD %s",
+			cxt.schema, hash.data);
+	AtEOXact_GUC(true, nestlevel);
+	SPI_finish();
+
+	PG_RETURN_VOID();
 }

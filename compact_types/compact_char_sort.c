@@ -21,6 +21,7 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/nbtree.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_amproc.h"
@@ -106,7 +107,12 @@ cc_lookup_sort_function_type(Oid funcid)
 										 true, NULL, 1, &amproc_key);
 		amproc_tuple = systable_getnext(amproc_scan);
 		if (HeapTupleIsValid(amproc_tuple))
-			typid = ((Form_pg_amproc) GETSTRUCT(amproc_tuple))->amproclefttype;
+		{
+			Form_pg_amproc support = (Form_pg_amproc) GETSTRUCT(amproc_tuple);
+
+			if (support->amprocnum == BTSORTSUPPORT_PROC)
+				typid = support->amproclefttype;
+		}
 		systable_endscan(amproc_scan);
 		table_close(amproc, AccessShareLock);
 	}

@@ -3,144 +3,39 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION compact_types" to load this file. \quit
 
+-- The schema belongs to the extension, not to the user who creates it: the
+-- scripts of the types call a function in it as superuser.
+CREATE SCHEMA compact_types;
+GRANT USAGE ON SCHEMA compact_types TO PUBLIC;
+
 -- Creates the type compact_charN, N = length in bytes, with all its operators
 -- in the current schema, and returns it.  Made to be called by the script of
 -- the extension compact_charN; called elsewhere, it creates that extension.
-CREATE FUNCTION create_char(length int4) RETURNS regtype
+CREATE FUNCTION compact_types.create_char(length int4) RETURNS regtype
 AS 'MODULE_PATHNAME', 'compact_types_create_char'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION create_char(int4) IS
+COMMENT ON FUNCTION compact_types.create_char(int4) IS
 'create the fixed-length string type compact_charN of the given length in bytes';
 
--- text against bpchar: members that complete the operator families of the
--- compact types.  They mean what core's implicit cast means, and stay in this
--- schema, so that no query picks them by itself.
+-- ANALYZE of all fixed-length strings
+CREATE FUNCTION compact_types.compact_char_typanalyze(internal) RETURNS bool
+AS 'MODULE_PATHNAME', 'compact_char_typanalyze'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION text_bpchar_lt(text, bpchar) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_text_bpchar_lt'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+-- varchar hashed without its trailing blanks
+CREATE FUNCTION compact_types.varchar_hash(varchar) RETURNS int4
+AS 'hashbpchar'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE OPERATOR @extschema@.< (
-    FUNCTION = text_bpchar_lt, LEFTARG = text, RIGHTARG = bpchar,
-    COMMUTATOR = OPERATOR(@extschema@.>), NEGATOR = OPERATOR(@extschema@.>=),
-    RESTRICT = scalarltsel, JOIN = scalarltjoinsel
-);
+CREATE FUNCTION compact_types.varchar_hash_extended(varchar, int8) RETURNS int8
+AS 'hashbpcharextended'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION text_bpchar_le(text, bpchar) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_text_bpchar_le'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.<= (
-    FUNCTION = text_bpchar_le, LEFTARG = text, RIGHTARG = bpchar,
-    COMMUTATOR = OPERATOR(@extschema@.>=), NEGATOR = OPERATOR(@extschema@.>),
-    RESTRICT = scalarlesel, JOIN = scalarlejoinsel
-);
-
-CREATE FUNCTION text_bpchar_eq(text, bpchar) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_text_bpchar_eq'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.= (
-    FUNCTION = text_bpchar_eq, LEFTARG = text, RIGHTARG = bpchar,
-    COMMUTATOR = OPERATOR(@extschema@.=), NEGATOR = OPERATOR(@extschema@.<>),
-    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
-);
-
-CREATE FUNCTION text_bpchar_ge(text, bpchar) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_text_bpchar_ge'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.>= (
-    FUNCTION = text_bpchar_ge, LEFTARG = text, RIGHTARG = bpchar,
-    COMMUTATOR = OPERATOR(@extschema@.<=), NEGATOR = OPERATOR(@extschema@.<),
-    RESTRICT = scalargesel, JOIN = scalargejoinsel
-);
-
-CREATE FUNCTION text_bpchar_gt(text, bpchar) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_text_bpchar_gt'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.> (
-    FUNCTION = text_bpchar_gt, LEFTARG = text, RIGHTARG = bpchar,
-    COMMUTATOR = OPERATOR(@extschema@.<), NEGATOR = OPERATOR(@extschema@.<=),
-    RESTRICT = scalargtsel, JOIN = scalargtjoinsel
-);
-
-CREATE FUNCTION text_bpchar_ne(text, bpchar) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_text_bpchar_ne'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.<> (
-    FUNCTION = text_bpchar_ne, LEFTARG = text, RIGHTARG = bpchar,
-    COMMUTATOR = OPERATOR(@extschema@.<>), NEGATOR = OPERATOR(@extschema@.=),
-    RESTRICT = neqsel, JOIN = neqjoinsel
-);
-
-CREATE FUNCTION text_bpchar_cmp(text, bpchar) RETURNS int4
-AS 'MODULE_PATHNAME', 'compact_types_text_bpchar_cmp'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE FUNCTION bpchar_text_lt(bpchar, text) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_bpchar_text_lt'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.< (
-    FUNCTION = bpchar_text_lt, LEFTARG = bpchar, RIGHTARG = text,
-    COMMUTATOR = OPERATOR(@extschema@.>), NEGATOR = OPERATOR(@extschema@.>=),
-    RESTRICT = scalarltsel, JOIN = scalarltjoinsel
-);
-
-CREATE FUNCTION bpchar_text_le(bpchar, text) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_bpchar_text_le'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.<= (
-    FUNCTION = bpchar_text_le, LEFTARG = bpchar, RIGHTARG = text,
-    COMMUTATOR = OPERATOR(@extschema@.>=), NEGATOR = OPERATOR(@extschema@.>),
-    RESTRICT = scalarlesel, JOIN = scalarlejoinsel
-);
-
-CREATE FUNCTION bpchar_text_eq(bpchar, text) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_bpchar_text_eq'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.= (
-    FUNCTION = bpchar_text_eq, LEFTARG = bpchar, RIGHTARG = text,
-    COMMUTATOR = OPERATOR(@extschema@.=), NEGATOR = OPERATOR(@extschema@.<>),
-    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
-);
-
-CREATE FUNCTION bpchar_text_ge(bpchar, text) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_bpchar_text_ge'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.>= (
-    FUNCTION = bpchar_text_ge, LEFTARG = bpchar, RIGHTARG = text,
-    COMMUTATOR = OPERATOR(@extschema@.<=), NEGATOR = OPERATOR(@extschema@.<),
-    RESTRICT = scalargesel, JOIN = scalargejoinsel
-);
-
-CREATE FUNCTION bpchar_text_gt(bpchar, text) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_bpchar_text_gt'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.> (
-    FUNCTION = bpchar_text_gt, LEFTARG = bpchar, RIGHTARG = text,
-    COMMUTATOR = OPERATOR(@extschema@.<), NEGATOR = OPERATOR(@extschema@.<=),
-    RESTRICT = scalargtsel, JOIN = scalargtjoinsel
-);
-
-CREATE FUNCTION bpchar_text_ne(bpchar, text) RETURNS bool
-AS 'MODULE_PATHNAME', 'compact_types_bpchar_text_ne'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-
-CREATE OPERATOR @extschema@.<> (
-    FUNCTION = bpchar_text_ne, LEFTARG = bpchar, RIGHTARG = text,
-    COMMUTATOR = OPERATOR(@extschema@.<>), NEGATOR = OPERATOR(@extschema@.=),
-    RESTRICT = neqsel, JOIN = neqjoinsel
-);
-
-CREATE FUNCTION bpchar_text_cmp(bpchar, text) RETURNS int4
-AS 'MODULE_PATHNAME', 'compact_types_bpchar_text_cmp'
-LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+-- The operators of text, bpchar and varchar with each other that complete the
+-- operator families of the fixed-length strings.
+CREATE FUNCTION compact_types.create_string_operators() RETURNS void
+AS 'MODULE_PATHNAME', 'compact_types_create_string_operators'
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+SELECT compact_types.create_string_operators();
+DROP FUNCTION compact_types.create_string_operators();

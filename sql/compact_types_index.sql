@@ -37,6 +37,7 @@ INSERT INTO conditions VALUES
   (7, $$k = 'key 7'::bpchar$$), (8, $$'key 7'::bpchar = k$$),
   (9, $$k = 'key 7'::compact_char24$$), (10, $$k = 'key 7      '::bpchar$$),
   (11, $$k IN ('key 7', 'key 8')$$), (12, $$k = ANY (ARRAY['key 7', 'key 8']::text[])$$),
+  (16, $$k = 'key 7      '::varchar$$), (17, $$k = ANY (ARRAY['key 7 ', 'key 8']::varchar[])$$),
   (13, $$k > 'key 998' AND k < 'key 9999'::text$$), (14, $$k >= 'key 999'::bpchar$$),
   (15, $$'key 1001'::text > k AND 'key 10'::bpchar <= k$$);
 SET enable_seqscan = off;
@@ -77,6 +78,8 @@ SELECT plan_has($$EXECUTE p_unknown('key 7')$$, 'Index Cond'), plan_has($$EXECUT
 EXECUTE p_unknown('key 7');
 EXECUTE p_text('key 7');
 EXECUTE p_varchar('key 7');
+-- a client that reads the padded value and sends it back finds it
+EXECUTE p_varchar('key 7                   ');
 EXECUTE p_bpchar('key 7 ');
 RESET plan_cache_mode;
 
@@ -182,6 +185,10 @@ INSERT INTO ref_text VALUES ('key 9');
 INSERT INTO ref_char VALUES ('key 9');
 INSERT INTO ref_compact VALUES ('key 9'), ('key 10');
 INSERT INTO ref_text VALUES ('no key');
+CREATE TABLE ref_varchar (k varchar REFERENCES keys);
+INSERT INTO ref_varchar VALUES ('key 9 ');
+INSERT INTO ref_varchar VALUES ('no key');
+DROP TABLE ref_varchar;
 INSERT INTO ref_compact VALUES ('no key');
 UPDATE keys SET k = 'key nine' WHERE k = 'key 9';
 TABLE ref_text;
