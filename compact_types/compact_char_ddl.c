@@ -84,7 +84,7 @@ typedef struct StringType
 {
 	const char *name;
 	bool		bpchar;			/* compared as bpchar is */
-} StringType;
+}			StringType;
 
 static const StringType string_types[] = {
 	{"text", false},
@@ -467,7 +467,7 @@ create_objects(const CreateCharContext *cxt)
 	create_operators(cxt, cxt->type, cxt->type, name, "compact_char", "");
 	for (int i = 0; i < (int) lengthof(string_types); i++)
 	{
-		const StringType *other = &string_types[i];
+		const		StringType *other = &string_types[i];
 		const char *symbol = other->bpchar ? "bpchar" : "text";
 
 		create_operators(cxt, cxt->type, other->name,
@@ -588,8 +588,8 @@ compact_types_create_string_operators(PG_FUNCTION_ARGS)
 	{
 		for (int j = 0; j < (int) lengthof(string_types); j++)
 		{
-			const StringType *left = &string_types[i];
-			const StringType *right = &string_types[j];
+			const		StringType *left = &string_types[i];
+			const		StringType *right = &string_types[j];
 
 			if (i == j && strcmp(left->name, "varchar") != 0)
 				continue;		/* core has these */
