@@ -1,0 +1,69 @@
+# Makefile of pg_dense; "make" alone prints what there is.
+#
+# Two families of targets.  all, install, uninstall, clean and installcheck are
+# plain PGXS over every extension, for the server that PG_CONFIG belongs to.  The
+# others are the project's own: they install what they need, build servers below
+# build/ and use private instances only.
+
+PG_CONFIG ?= pg_config
+MAJOR = 17
+STUDY = tpcc
+
+features := $(shell grep -v '^\#' tools/feature-list)
+majors := $(shell sed -n 's/^\([0-9][0-9]*\) .*/\1/p' tools/pg-versions)
+
+dense = build/17/dense/bin/pg_config
+extensions = tools/extensions $(dense) build/extensions/17-dense
+
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo            what compact types save on a TPC-C database; KEEP=1 leaves the instance up"
+	@echo "make check           every test, on private instances, from a bare clone"
+	@echo "make soak            the same with 50 times as many randomised cases"
+	@echo "make server          build PostgreSQL MAJOR=17 or 18 as build/MAJOR/stock and build/MAJOR/dense;"
+	@echo "                     CASSERT=1 adds build/MAJOR/cassert"
+	@echo "make bench           run one study: STUDY=tpcc (the default), see bench/run --help for the others"
+	@echo "make check-patches   every server-patch series applies exactly, alone and together"
+	@echo "make indent-check    the C sources are as pgindent has them"
+	@echo "make all             build the extensions for the server of PG_CONFIG=path (default: pg_config)"
+	@echo "make install         install them there"
+	@echo "make installcheck    run their regression tests on that server, which must be running"
+	@echo "make uninstall       remove them from there"
+	@echo "make clean           remove what make all built; everything else is below build/ (rm -rf build)"
+
+all install uninstall clean installcheck:
+	@$(PG_CONFIG) --pgxs > /dev/null 2>&1 || { echo "make $@: error: \"$(PG_CONFIG)\" is not a working pg_config, give one by PG_CONFIG=path" >&2; exit 1; }
+	@set -e; for feature in $(features); do $(MAKE) --no-print-directory -C $$feature PG_CONFIG='$(PG_CONFIG)' $@; done
+
+server:
+	@tools/deps build
+	@tools/server $(MAJOR) $(if $(CASSERT),--cassert)
+
+demo:
+	@tools/deps build bench
+	@tools/server 17 dense
+	@$(extensions)
+	@bench/run demo $(if $(KEEP),--keep)
+
+bench:
+	@tools/deps build bench
+	@tools/server 17
+	@$(extensions)
+	@bench/run $(STUDY)
+
+check:
+	@tools/check
+
+soak:
+	@tools/check --soak
+
+check-patches:
+	@tools/deps build
+	@set -e; for major in $(majors); do tools/patches check $$major; done
+
+indent-check:
+	@tools/deps build
+	@tools/indent --check
+
+.PHONY: help all install uninstall clean installcheck server demo bench check soak check-patches indent-check

@@ -1,0 +1,176 @@
+#
+# common.sh - what every shell tool of pg_dense shares
+#
+# Sourced, never run.  Sets $top (the checkout) and $prog (the tool's name as
+# the user typed it, for messages), and defines the functions below.  Messages
+# follow the PostgreSQL style: one line, lower case, no period, on stderr.
+#
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+prog=tools/$(basename "$0")
+
+# What is generated must be readable by the account that the servers run as,
+# even where the administrator's own files are private.
+umask 022
+
+# Messages of other programs are searched for known causes, so keep them English.
+caller_lc_all=${LC_ALL:-}
+export LC_ALL=C
+
+# Variables and jobs of a make that calls a tool are not meant for the makes that the tool calls.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+
+die()
+{
+	echo "$prog: error: $*" >&2
+	exit 1
+}
+
+# A wrong argument: say what is wrong and, from the tool's own header, how it is called.
+usage_error()
+{
+	local usage
+	usage=$(sed -n -E "s|^#\t($prog [^\t]*).*|\1|p" "$top/$prog")
+	case $(wc -l <<< "$usage") in
+		1 | 2 | 3) usage="usage: ${usage//$'\n'/ | }" ;;
+		*) usage="for its usage see the head of $prog" ;;
+	esac
+	echo "$prog: error: $*; $usage" >&2
+	exit 2
+}
+
+note()
+{
+	echo "$prog: $*" >&2
+}
+
+case $top in
+	*[[:space:]\'\"\\\$:]*) die "the path of the checkout may not contain blanks, quotes, \"\$\" or \":\": \"$top\"" ;;
+esac
+
+# need_space DIR MEGABYTES - fail early, in one line, where a full disk would
+# otherwise show up as a compiler crash.
+need_space()
+{
+	local dir=$1 free
+	while [ ! -d "$dir" ]; do dir=$(dirname "$dir"); done
+	free=$(df -Pm "$dir" | awk 'NR == 2 { print $4 }')
+	[ "$free" -ge "$2" ] || die "not enough disk space in \"$dir\": $free MB free, $2 MB needed"
+}
+
+# The folder for short-lived files of compilers and of mktemp.
+need_tmp()
+{
+	local dir=${TMPDIR:-/tmp}
+	[ -d "$dir" ] && [ -w "$dir" ] || die "TMPDIR \"$dir\" is not a writable directory"
+	need_space "$dir" 32
+}
+
+# make_dir DIR... - mkdir -p whose failure is one line that names the cause.
+make_dir()
+{
+	local message
+	message=$(mkdir -p -- "$@" 2>&1) || die "could not create directory: ${message#mkdir: }"
+}
+
+# lock NAME - hold build/NAME.lock until this process ends, so that two builds
+# of one tree wait for each other.
+lock()
+{
+	make_dir "$(dirname "$top/build/$1.lock")"
+	{ exec {lock_fd}> "$top/build/$1.lock"; } 2> /dev/null || die "could not open lock file \"$top/build/$1.lock\""
+	flock -n "$lock_fd" || {
+		note "waiting for another process that uses build/$1"
+		flock "$lock_fd"
+	}
+}
+
+# Draw a progress bar: bar TITLE DONE TOTAL.
+bar()
+{
+	local width=30 filled percent
+	percent=$(($3 > 0 ? 100 * $2 / $3 : 0))
+	[ $percent -le 99 ] || percent=99
+	filled=$((width * percent / 100))
+	printf '\r%s [%s%s] %2d %%' "$1" "$(printf '%*s' $filled '' | tr ' ' '#')" "$(printf '%*s' $((width - filled)) '' | tr ' ' '.')" $percent >&2
+}
+
+# step TITLE LOG PROGRESS COMMAND [ARG...]
+#
+# Run COMMAND with its output in LOG, and show one line: the title, a bar while
+# it runs on a terminal, and the time it took.  PROGRESS is a function that
+# prints "DONE TOTAL" ("" for none).  On failure the end of the log and its
+# path follow; a full disk gets one line instead.  Returns COMMAND's status.
+step()
+{
+	local title=$1 log=$2 progress=$3 begin=$SECONDS pid rc=0 tick=0
+	shift 3
+	[ -t 2 ] || printf '%s ...' "$title" >&2
+	# In a process group of its own, so that an interrupt can end all of it.
+	set -m
+	("$@") > "$log" 2>&1 < /dev/null &
+	pid=$!
+	set +m
+	step_pid=$pid
+	if [ -t 2 ]; then
+		while kill -0 $pid 2> /dev/null; do
+			if [ $((tick++ % 5)) = 0 ]; then
+				# shellcheck disable=SC2046	# two words are meant
+				if [ -n "$progress" ]; then bar "$title" $($progress); else printf '\r%s ... %d s' "$title" $((SECONDS - begin)) >&2; fi
+			fi
+			sleep 0.2
+		done
+		printf '\r%s ...\033[K' "$title" >&2
+	fi
+	wait $pid || rc=$?
+	step_pid=
+	if [ $rc = 0 ]; then
+		echo " $((SECONDS - begin)) s" >&2
+	elif grep -q 'No space left on device\|Disk quota exceeded' "$log"; then
+		echo " failed" >&2
+		echo "$prog: error: disk full: $(grep -m 1 -h 'No space left on device\|Disk quota exceeded' "$log")" >&2
+	else
+		echo " failed" >&2
+		tail -n 20 "$log" >&2
+		echo "$prog: error: \"$title\" failed, full log in \"$log\"" >&2
+	fi
+	return $rc
+}
+
+# End what step is running, make and compilers and all, and then this tool.
+step_pid=
+interrupted()
+{
+	trap - INT TERM HUP
+	if [ -n "$step_pid" ]; then
+		kill -TERM -- "-$step_pid" 2> /dev/null || true
+		wait "$step_pid" 2> /dev/null || true
+	fi
+	echo >&2
+	echo "$prog: error: interrupted" >&2
+	exit 130
+}
+
+# release MAJOR FIELD - look up tools/pg-versions; FIELD is version, tarball, sha256 or suite.
+release()
+{
+	awk -v major="$1" -v field="$2" '
+		$1 == major { n["version"] = 2; n["tarball"] = 3; n["sha256"] = 4; n["suite"] = 5; print $n[field] }' "$top/tools/pg-versions"
+}
+
+majors()
+{
+	awk '/^[0-9]/ { print $1 }' "$top/tools/pg-versions"
+}
+
+# require_major MAJOR - die unless tools/pg-versions lists it.
+require_major()
+{
+	[[ "$1" =~ ^[0-9]+$ ]] && [ -n "$(release "$1" version)" ] ||
+		die "unknown PostgreSQL major version \"$1\", known: $(majors | paste -sd ' ')"
+}
+
+# The extensions, in build order.
+features()
+{
+	grep -v '^#' "$top/tools/feature-list"
+}

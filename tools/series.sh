@@ -1,0 +1,130 @@
+#
+# series.sh - the pristine server tree and the patch series on it
+#
+# Sourced by the tools that deal with server sources, after common.sh.
+#
+# build/MAJOR/src is a git repository.  Its branch "pristine" holds the release
+# tarball as one commit; refs/pgdense/INPUTS caches the commit that applying a
+# list of series gave, so that an unchanged series costs nothing.  All of it is
+# made with fixed names and dates: the same input gives the same commit ids and
+# the same bytes on every machine, whoever runs it.
+#
+
+# Take no setting from the environment or from the user's git configuration.
+# shellcheck disable=SC2046
+unset $(git rev-parse --local-env-vars) GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_DATE \
+	GIT_EXTERNAL_DIFF GIT_DIFF_OPTS GIT_PAGER
+export GIT_CONFIG_GLOBAL=$top/tools/gitconfig GIT_CONFIG_NOSYSTEM=1 TZ=UTC
+export GIT_COMMITTER_NAME=pg_dense GIT_COMMITTER_EMAIL=pg_dense@localhost
+
+# The features that have patches for MAJOR, in stacking order.
+patched_features()
+{
+	local feature
+	while read -r feature; do
+		[ -z "$(find "$top/$feature/$1" -maxdepth 1 -name '*.patch' 2> /dev/null)" ] || echo "$feature"
+	done < <(grep -v '^#\|^$' "$top/tools/patch-order" || true)
+}
+
+# import TARBALL GIT_DIR TREE - commit a tarball as branch "pristine" of a
+# repository, unpacking it in the folder TREE.  Runs where "set -e" does not
+# apply, so every failure is passed on by hand.
+import()
+{
+	local tarball=$1 git_dir=$2 tree=$3 commit
+	export GIT_INDEX_FILE=$git_dir/index.import
+	rm -f "$GIT_INDEX_FILE"
+	tar -xf "$tarball" -C "$tree" --strip-components=1 &&
+		git -C "$tree" --git-dir="$git_dir" --work-tree="$tree" -c core.looseCompression=1 add -A -f . &&
+		commit=$(git --git-dir="$git_dir" write-tree) &&
+		commit=$(GIT_AUTHOR_NAME=pg_dense GIT_AUTHOR_EMAIL=pg_dense@localhost \
+			GIT_AUTHOR_DATE='2000-01-01T00:00:00Z' GIT_COMMITTER_DATE='2000-01-01T00:00:00Z' \
+			git --git-dir="$git_dir" commit-tree -m "$(pristine_subject "$tarball")" "$commit") &&
+		git --git-dir="$git_dir" update-ref refs/heads/pristine "$commit" &&
+		rm -f "$GIT_INDEX_FILE"
+}
+
+pristine_subject()
+{
+	local name
+	name=$(basename "$1" .tar.bz2)
+	echo "PostgreSQL ${name#postgresql-}"
+}
+
+# make_pristine MAJOR - bring branch "pristine" of build/MAJOR/src to the release
+# that tools/source gives.  The caller holds the lock of MAJOR.
+make_pristine()
+{
+	local major=$1 src=$top/build/$1/src fresh=$top/build/$1/src.new tarball subject=
+	rm -rf "$fresh"
+	[ ! -d "$src/.git" ] || subject=$(git -C "$src" log -1 --format=%s pristine -- 2> /dev/null) || true
+	# The pinned release needs no look at the tarball again.
+	[ "$subject" != "PostgreSQL $(release "$major" version)" ] || return 0
+	tarball=$("$top/tools/source" "$major") || exit
+	[ "$subject" != "$(pristine_subject "$tarball")" ] || return 0
+
+	need_space "$top/build" 700
+	make_dir "$fresh"
+	if [ -n "$subject" ]; then
+		git -C "$src" checkout -q --detach
+		step "$major: importing $(basename "$tarball")" "$top/build/$major/log/source.log" "" import "$tarball" "$src/.git" "$fresh" || exit
+		rm -rf "$fresh"
+	else
+		rm -rf "$src"
+		git init -q -b pristine "$fresh"
+		step "$major: unpacking $(basename "$tarball")" "$top/build/$major/log/source.log" "" import "$tarball" "$fresh/.git" "$fresh" || exit
+		git -C "$fresh" reset -q
+		mv "$fresh" "$src"
+	fi
+}
+
+# clone_pristine MAJOR DIR - a throwaway clone, so that nothing disturbs
+# build/MAJOR/src, where somebody may be at work.
+clone_pristine()
+{
+	git clone -q --shared --single-branch -b pristine "$top/build/$1/src" "$2"
+}
+
+# apply_series MAJOR CLONE BRANCH FEATURE... - put the series of the features,
+# in order, on a new branch of a clone.  git am takes no fuzz.  Reports the
+# first patch that fails and returns 1.
+apply_series()
+{
+	local major=$1 clone=$2 branch=$3 feature patch out
+	shift 3
+	git -C "$clone" checkout -q -f -B "$branch" pristine || return 1
+	for feature in "$@"; do
+		for patch in "$top/$feature/$major"/*.patch; do
+			out=$(git -C "$clone" am -q --committer-date-is-author-date --whitespace=error-all "$patch" 2>&1) && continue
+			git -C "$clone" am --abort > /dev/null 2>&1 || true
+			echo "$prog: error: $feature/$major/$(basename "$patch") does not apply to $branch: $(grep -m 1 'error: ' <<< "$out" | sed 's/^error: //' || true)" >&2
+			return 1
+		done
+	done
+}
+
+# series_commit MAJOR FEATURE... - print the commit that is pristine plus the
+# series of the features, in order.
+series_commit()
+{
+	local major=$1 src=$top/build/$1/src clone key feature rc=0
+	shift
+	if [ $# = 0 ]; then
+		git -C "$src" rev-parse --verify -q pristine
+		return
+	fi
+	key=$({
+		git -C "$src" rev-parse pristine
+		for feature in "$@"; do
+			(cd "$top" && sha256sum "$feature/$major"/*.patch)
+		done
+	} | sha256sum)
+	key=refs/pgdense/${key%% *}
+	git -C "$src" rev-parse --verify -q "$key" && return
+	clone=$(mktemp -d "$top/build/$major/apply.XXXXXX")
+	clone_pristine "$major" "$clone" &&
+		apply_series "$major" "$clone" bundle "$@" &&
+		git -C "$src" fetch -q "$clone" "+bundle:$key" || rc=1
+	rm -rf "$clone"
+	[ $rc = 0 ] && git -C "$src" rev-parse --verify -q "$key"
+}
