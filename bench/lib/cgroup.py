@@ -1,0 +1,212 @@
+"""A memory limit and a read throttle for a server, by a control group of its own.
+
+Page cache and shared buffers are charged to the group whose process touched
+them first, so the files have to be evicted before the server starts in it.
+Only groups that this module made are ever changed or removed.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.lib.console import note as print_note
+
+PREFIX = "pg_dense-bench-"
+UNLIMITED = "running without memory and I/O limits"
+
+
+_said: set[str] = set()
+
+
+def note(message: str) -> None:
+    """Once, not for every run."""
+    if message not in _said:
+        _said.add(message)
+        print_note(message)
+
+
+def evict(directory: Path) -> None:
+    """Write back and drop the cached pages of every file below a directory."""
+    for parent, _, names in os.walk(directory):
+        for name in names:
+            try:
+                handle = os.open(os.path.join(parent, name), os.O_RDONLY)
+            except OSError:
+                continue
+            try:
+                os.fdatasync(handle)
+                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            except OSError:
+                pass
+            finally:
+                os.close(handle)
+
+
+def block_device(path: Path) -> str | None:
+    """MAJOR:MINOR of the disk that holds a path; throttles are set on disks, not on partitions."""
+    number = os.stat(path).st_dev
+    device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    try:
+        if (device / "partition").exists():
+            device = device.resolve().parent
+        return (device / "dev").read_text().strip()
+    except OSError:
+        return None
+
+
+def _mounts() -> list[tuple[str, Path, set[str]]]:
+    found = []
+    with open("/proc/self/mounts", encoding="utf-8") as mounts:
+        for line in mounts:
+            _, where, kind, options, *_ = line.split()
+            if kind in ("cgroup", "cgroup2"):
+                found.append((kind, Path(where), set(options.split(","))))
+    return found
+
+
+def _own_groups() -> dict[str, str]:
+    """Controller name to path; the v2 hierarchy has the empty name."""
+    groups = {}
+    with open("/proc/self/cgroup", encoding="utf-8") as lines:
+        for line in lines:
+            _, controllers, path = line.rstrip("\n").split(":", 2)
+            for controller in controllers.split(","):
+                groups[controller] = path
+    return groups
+
+
+def _reachable(mount: Path, path: str) -> Path:
+    """Our own group's directory, or the mount point where that lies outside of what is mounted."""
+    own = mount / path.lstrip("/")
+    return own if own.is_dir() and ".." not in own.parts else mount
+
+
+@dataclass
+class ControlGroup:
+    version: int
+    memory: Path
+    io: Path
+    device: str | None
+    memory_mb: int
+    read_iops: int
+
+    def join_prefix(self) -> tuple[str, ...]:
+        """Words to put before a command so that it, and all that it starts, runs in the group."""
+        directories = dict.fromkeys((self.memory, self.io))
+        script = "".join(f"echo $$ > '{directory}/cgroup.procs' && " for directory in directories)
+        return ("bash", "-c", script + 'exec "$@"', "bash")
+
+    def limit(self) -> None:
+        memory = str(self.memory_mb * 1024 * 1024)
+        if self.version == 1:
+            (self.memory / "memory.limit_in_bytes").write_text(memory)
+            if self.device:
+                (self.io / "blkio.throttle.read_iops_device").write_text(f"{self.device} {self.read_iops}")
+        else:
+            (self.memory / "memory.max").write_text(memory)
+            if self.device:
+                (self.io / "io.max").write_text(f"{self.device} riops={self.read_iops}")
+
+    def lift(self) -> None:
+        """Take the limits away again, for the checks after a run."""
+        if self.version == 1:
+            (self.memory / "memory.limit_in_bytes").write_text("-1")
+            if self.device:
+                (self.io / "blkio.throttle.read_iops_device").write_text(f"{self.device} 0")
+        else:
+            (self.memory / "memory.max").write_text("max")
+            if self.device:
+                (self.io / "io.max").write_text(f"{self.device} riops=max")
+
+    def counters(self) -> dict[str, int]:
+        """Reads that reached the device on behalf of the group."""
+        if not self.device:
+            return {}
+        if self.version == 1:
+            reads = re.search(rf"^{self.device} Read (\d+)", (self.io / "blkio.throttle.io_serviced").read_text(), re.M)
+            volume = re.search(rf"^{self.device} Read (\d+)", (self.io / "blkio.throttle.io_service_bytes").read_text(), re.M)
+        else:
+            text = (self.io / "io.stat").read_text()
+            reads = re.search(rf"^{self.device} .*\brios=(\d+)", text, re.M)
+            volume = re.search(rf"^{self.device} .*\brbytes=(\d+)", text, re.M)
+        return {"reads": int(reads.group(1)) if reads else 0, "read_bytes": int(volume.group(1)) if volume else 0}
+
+    def memory_peak(self) -> int:
+        try:
+            return int((self.memory / ("memory.max_usage_in_bytes" if self.version == 1 else "memory.peak")).read_text())
+        except OSError:
+            return 0
+
+    def remove(self) -> None:
+        for directory in dict.fromkeys((self.memory, self.io)):
+            _remove(directory)
+
+    def describe(self) -> str:
+        throttle = f"{self.read_iops} reads a second from device {self.device}" if self.device else "no read throttle"
+        return f"cgroup v{self.version}: {self.memory_mb} MB of memory, {throttle}"
+
+
+def _remove(directory: Path) -> None:
+    try:
+        directory.rmdir()
+    except OSError:
+        pass
+
+
+def _sweep(parent: Path) -> None:
+    """Remove groups that a killed run left behind; a group with processes refuses to go."""
+    for directory in parent.glob(PREFIX + "*"):
+        if not Path(f"/proc/{directory.name.removeprefix(PREFIX)}").exists():
+            _remove(directory)
+
+
+def _candidates() -> list[tuple[int, Path, Path]]:
+    """Version and parent directories for memory and I/O, the preferred first."""
+    mounts, own = _mounts(), _own_groups()
+    found = []
+    memory = next((where for kind, where, options in mounts if kind == "cgroup" and "memory" in options), None)
+    blkio = next((where for kind, where, options in mounts if kind == "cgroup" and "blkio" in options), None)
+    if memory and blkio:
+        found.append((1, _reachable(memory, own.get("memory", "/")), _reachable(blkio, own.get("blkio", "/"))))
+    for kind, where, _ in mounts:
+        if kind != "cgroup2":
+            continue
+        # A group that has processes cannot hand controllers down, so look upwards for one that does.
+        directory = _reachable(where, own.get("", "/"))
+        while True:
+            try:
+                handed_down = (directory / "cgroup.subtree_control").read_text().split()
+            except OSError:
+                handed_down = []
+            if {"memory", "io"} <= set(handed_down):
+                found.append((2, directory, directory))
+            if directory == where:
+                break
+            directory = directory.parent
+    return found
+
+
+def create(memory_mb: int, read_iops: int, data: Path) -> ControlGroup | None:
+    """A new group with both limits set, or None, having said why."""
+    if os.geteuid() != 0:
+        note(f"no writable cgroup, as not started by root: {UNLIMITED}")
+        return None
+    device = block_device(data)
+    for version, memory_parent, io_parent in _candidates():
+        _sweep(memory_parent)
+        _sweep(io_parent)
+        name = PREFIX + str(os.getpid())
+        group = ControlGroup(version, memory_parent / name, io_parent / name, device, memory_mb, read_iops)
+        try:
+            group.memory.mkdir(exist_ok=True)
+            group.io.mkdir(exist_ok=True)
+            group.limit()
+        except OSError:
+            group.remove()
+            continue
+        if not device:
+            note(f'"{data}" is not on a block device: running without an I/O limit')
+        return group
+    note(f"no writable cgroup: {UNLIMITED}")
+    return None

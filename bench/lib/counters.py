@@ -1,0 +1,82 @@
+"""What a server did between two moments: CPU time, blocks, WAL, and the device underneath."""
+
+import os
+from pathlib import Path
+
+import psycopg
+
+from bench.lib.cgroup import ControlGroup
+
+TICK = os.sysconf("SC_CLK_TCK")
+BLOCK = 8192
+SECTOR = 512
+
+
+def _stat(process: int) -> list[str]:
+    try:
+        # The command's name is in parentheses and may hold blanks.
+        return Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def cpu_seconds(postmaster: int) -> float:
+    """CPU time of the postmaster, of its children, and of those it has already waited for."""
+    fields = _stat(postmaster)
+    if not fields:
+        return 0.0
+    ticks = sum(int(value) for value in fields[11:15])
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            child = _stat(int(entry))
+            if child and int(child[1]) == postmaster:
+                ticks += int(child[11]) + int(child[12])
+    return ticks / TICK
+
+
+def backend_cpu(process: int) -> float | None:
+    """Seconds that one process was on a CPU, to the nanosecond; None where the kernel does not say."""
+    try:
+        nanoseconds = int(Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return None
+    return nanoseconds / 1e9 if nanoseconds else None
+
+
+def device_counters(device: str | None) -> dict[str, int]:
+    """Of the whole disk, so other programs' I/O is in them."""
+    if not device:
+        return {}
+    try:
+        fields = Path(f"/sys/dev/block/{device}/stat").read_text(encoding="ascii").split()
+    except OSError:
+        return {}
+    return {"device_reads": int(fields[0]), "device_read_bytes": int(fields[2]) * SECTOR,
+            "device_writes": int(fields[4]), "device_write_bytes": int(fields[6]) * SECTOR}
+
+
+def server_counters(connection: psycopg.Connection) -> dict[str, float]:
+    """Blocks that the server read from and wrote to the kernel, and WAL."""
+    if connection.info.server_version >= 160000:
+        blocks = "SELECT sum(reads), sum(writes) FROM pg_stat_io WHERE object <> 'wal'" \
+            if connection.info.server_version >= 180000 else "SELECT sum(reads), sum(writes) FROM pg_stat_io"
+    else:
+        blocks = "SELECT (SELECT sum(blks_read) FROM pg_stat_database)," \
+            " buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter"
+    reads, writes = connection.execute(blocks).fetchone()
+    wal, = connection.execute("SELECT pg_current_wal_lsn() - '0/0'").fetchone()
+    return {"block_reads": float(reads or 0), "block_writes": float(writes or 0), "wal_bytes": float(wal)}
+
+
+def snapshot(connection: psycopg.Connection, postmaster: int, device: str | None,
+             group: ControlGroup | None) -> dict[str, float]:
+    taken: dict[str, float] = {"cpu_seconds": cpu_seconds(postmaster)}
+    taken.update(server_counters(connection))
+    taken.update(device_counters(device))
+    if group:
+        taken.update({"group_" + name: value for name, value in group.counters().items()})
+    return taken
+
+
+def difference(begin: dict[str, float], end: dict[str, float]) -> dict[str, float]:
+    return {name: end[name] - begin[name] for name in begin if name in end}

@@ -1,0 +1,111 @@
+"""What a study prints first and leaves behind."""
+
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+import psycopg
+from rich.table import Table
+
+from bench.lib.console import BenchError, console
+from bench.lib.paths import TOP, work
+
+DESCRIBED = ("shared_buffers", "checkpoint_timeout", "max_wal_size", "synchronous_commit", "fsync", "full_page_writes",
+             "wal_level", "autovacuum", "jit", "max_parallel_workers_per_gather", "work_mem", "huge_pages")
+
+
+def _revision() -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(TOP), "describe", "--always", "--dirty"],
+                              capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+def _first(path: str, key: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as lines:
+            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), "unknown")
+    except OSError:
+        return "unknown"
+
+
+@dataclass
+class Result:
+    study: str
+    seed: int
+    quick: bool = False
+    environment: dict[str, object] = field(default_factory=dict)
+    samples: list[dict[str, object]] = field(default_factory=list)
+    metrics: dict[str, float] = field(default_factory=dict)
+    # Intervals and pair counts of the metrics that are ratios of times.
+    intervals: dict[str, dict[str, object]] = field(default_factory=dict)
+    tables: list[dict[str, object]] = field(default_factory=list)
+
+    def describe(self, **options: object) -> None:
+        """Host, kernel, seed and the study's own options; printed before anything is measured."""
+        memory = int(_first("/proc/meminfo", "MemTotal").split()[0]) // 1024
+        self.environment = {
+            "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "command": shlex.join(["bench/run", *sys.argv[1:]]),
+            "revision": _revision(),
+            "host": platform.node(),
+            "kernel": platform.release(),
+            "cpu": f"{os.cpu_count()} x {_first('/proc/cpuinfo', 'model name')}",
+            "memory": f"{memory} MB",
+            "python": platform.python_version(),
+            "seed": self.seed,
+            **options,
+        }
+        grid = Table(title=self.study, show_header=False, title_justify="left", box=None)
+        for name, value in self.environment.items():
+            grid.add_row(name, str(value))
+        console.print(grid)
+        if self.quick:
+            console.print("smoke run: it shows that the study works and proves nothing", style="bold yellow")
+
+    def describe_server(self, connection: psycopg.Connection, **more: object) -> None:
+        version, = connection.execute("SELECT version()").fetchone()
+        settings = dict(connection.execute(
+            "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s) ORDER BY name",
+            [list(DESCRIBED)]).fetchall())
+        self.environment.update(server=version, settings=settings, **more)
+        console.print(f"server: {version}", soft_wrap=True)
+        console.print("settings: " + ", ".join(f"{name} = {value}" for name, value in settings.items()), soft_wrap=True)
+        for name, value in more.items():
+            console.print(f"{name}: {value}", soft_wrap=True)
+
+    def table(self, title: str, columns: list[str], rows: list[list[object]], name: str = "") -> None:
+        """Print a table and keep it for the report."""
+        self.tables.append({"name": name, "title": title, "columns": columns, "rows": [[str(cell) for cell in row] for row in rows]})
+        shown = Table(title=title, title_justify="left")
+        for number, column in enumerate(columns):
+            shown.add_column(column, justify="left" if number == 0 else "right")
+        for row in rows:
+            shown.add_row(*[str(cell) for cell in row])
+        console.print(shown)
+
+    def save(self, target: Path | None) -> Path:
+        """Raw samples are never lost: without --json they go below build/bench."""
+        path = target or work() / "results" / f"{self.study}.json"
+        content = {"study": self.study, "quick": self.quick, "environment": self.environment, "metrics": self.metrics,
+                   "intervals": self.intervals, "tables": self.tables}
+        text = json.dumps(content, indent=1, default=str).removesuffix("\n}")
+        # One line a sample keeps the file readable.
+        lines = ",\n".join("  " + json.dumps(sample, default=str) for sample in self.samples)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_name(path.name + ".new")
+            partial.write_text(f'{text},\n "samples": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+            partial.replace(path)
+        except OSError as error:
+            raise BenchError(f'could not write "{path}": {error.strerror}') from error
+        console.print(f"results: {path}", soft_wrap=True)
+        return path

@@ -1,0 +1,45 @@
+"""Interleaving, and ratios of paired samples with an interval."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy
+
+T = TypeVar("T")
+
+
+def interleave(variants: Sequence[T], rounds: int) -> Iterator[tuple[int, T]]:
+    """A B, B A, A B, ...: a drift of the machine hits all variants alike."""
+    for number in range(rounds):
+        for variant in variants if number % 2 == 0 else reversed(variants):
+            yield number, variant
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The median of ratios taken pair by pair, with a 95 % bootstrap interval, or the range of fewer than six."""
+
+    median: float
+    low: float
+    high: float
+    pairs: int
+    interval: str
+
+    def __str__(self) -> str:
+        return f"{self.median:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+def paired_ratio(values: Sequence[float], baseline: Sequence[float], seed: int) -> Ratio:
+    ratios = numpy.array(values, dtype=float) / numpy.array(baseline, dtype=float)
+    if len(ratios) < 6:
+        return Ratio(float(numpy.median(ratios)), float(ratios.min()), float(ratios.max()), len(ratios), "range")
+    generator = numpy.random.default_rng(seed)
+    medians = numpy.median(generator.choice(ratios, size=(2000, len(ratios))), axis=1)
+    low, high = numpy.percentile(medians, [2.5, 97.5])
+    return Ratio(float(numpy.median(ratios)), float(low), float(high), len(ratios), "bootstrap 95 %")
+
+
+def spread(values: Sequence[float]) -> tuple[float, float, float]:
+    """Median, smallest, largest."""
+    return float(numpy.median(values)), float(min(values)), float(max(values))

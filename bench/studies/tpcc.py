@@ -1,0 +1,279 @@
+"""DBT-2-style TPC-C, stage by stage: throughput, latency, I/O, WAL, CPU and size."""
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from bench.lib import cgroup
+from bench.lib.console import console, progress
+from bench.lib.paths import CLUSTERS, bindir, work
+from bench.lib.result import Result
+from bench.lib.server import Cluster
+from bench.lib.session import quietly, session
+from bench.lib.statistics import interleave, paired_ratio, spread
+from bench.tpcc import check, workload
+from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
+from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, total_rows
+from bench.tpcc.stages import Stage, stages
+
+DATABASE = "tpcc"
+RUNNING = "bench-tpcc-run"
+SWEEP_MEMORY = (250, 400, 550, 700)
+BASE_SETTINGS = {"checkpoint_timeout": "60s", "max_wal_size": "16GB", "jit": "off", "max_connections": "100",
+                 # Huge pages are charged to no memory limit.
+                 "huge_pages": "off"}
+
+
+@dataclass(frozen=True)
+class Options:
+    quick: bool
+    seed: int
+    lite: bool
+    warehouses: int
+    clients: int
+    pairs: int
+    warmup: float
+    seconds: float
+    memory: int
+    iops: int
+    unlimited: bool
+    shared_buffers: str
+    sweep: bool
+    stage_names: tuple[str, ...]
+    variants: tuple[str, ...]
+    think: bool
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Memory under which all stages run; the name tells its samples and metrics apart."""
+
+    name: str
+    memory: int
+    shared_buffers: str
+
+
+def settings(options: Options) -> list[Setting]:
+    chosen = [Setting("", options.memory, options.shared_buffers)]
+    if options.sweep:
+        chosen.append(Setting("sb128", options.memory, "128MB"))
+        chosen += [Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB") for memory in SWEEP_MEMORY]
+    return chosen
+
+
+class Study:
+    def __init__(self, options: Options, stack: ExitStack, result: Result) -> None:
+        self.options = options
+        self.stack = stack
+        self.result = result
+        self.scale = LITE if options.lite else FULL
+        self.stages = stages(options.stage_names, options.variants)
+        self.loaded: dict[str, Cluster] = {}
+        self.sizes: dict[str, DatabaseSize] = {}
+        self.described = False
+
+    def load_all(self) -> None:
+        for stage in self.stages:
+            cluster = Cluster(f"bench-tpcc-{stage.name}", bindir(stage.binary))
+            cluster.remove()
+            self.stack.callback(quietly, cluster.remove)
+            cluster.start(LOAD_SETTINGS)
+            with progress() as bars:
+                load(cluster, DATABASE, stage, self.options.warehouses, self.scale, self.options.seed, bars)
+            with cluster.connect(DATABASE) as connection:
+                self.sizes[stage.name] = database_size(connection)
+                check.check(connection, f"freshly loaded {stage.title}")
+            cluster.stop()
+            self.loaded[stage.name] = cluster
+
+    def measure(self, setting: Setting, number: int, stage: Stage) -> None:
+        options = self.options
+        cluster = self.loaded[stage.name].copy_to(RUNNING)
+        with ExitStack() as stack:
+            group = None
+            if not options.unlimited:
+                cgroup.evict(cluster.data)
+                group = cgroup.create(setting.memory, options.iops, CLUSTERS)
+                if group:
+                    stack.callback(group.remove)
+            stack.callback(quietly, cluster.remove)
+            configuration = {**BASE_SETTINGS, "shared_buffers": setting.shared_buffers, **stage.settings}
+            cluster.start(configuration, group.join_prefix() if group else ())
+            if not self.described:
+                with cluster.connect(DATABASE) as connection:
+                    self.result.describe_server(connection, limits=group.describe() if group else "none")
+                self.described = True
+            sample = self.run_once(cluster, setting, number, stage, group)
+            if group:
+                sample["memory_peak"] = group.memory_peak()
+                group.lift()
+            with cluster.connect(DATABASE) as connection, console.status("checking the twelve consistency conditions"):
+                begin = time.monotonic()
+                sample["conditions_met"] = check.check(connection, f"{stage.title}, run {number + 1}")
+                sample["check_seconds"] = time.monotonic() - begin
+            self.result.samples.append(sample)
+
+    def run_once(self, cluster: Cluster, setting: Setting, number: int, stage: Stage,
+                 group: cgroup.ControlGroup | None) -> dict[str, object]:
+        options = self.options
+        plan = workload.Load(options.warehouses, self.scale, options.clients, options.warmup, options.seconds, options.seed,
+                             options.think)
+        title = f"run {number + 1} of {options.pairs}, {stage.title}" + (f", {setting.name}" if setting.name else "")
+        with progress() as bars:
+            task = bars.add_task(title + ": seconds", total=int(options.warmup + options.seconds))
+            sample = workload.run(cluster, DATABASE, plan, work() / "tpcc", number, lambda passed: bars.advance(task, passed),
+                                  cgroup.block_device(CLUSTERS), group)
+            bars.update(task, completed=int(options.warmup + options.seconds))
+        return {"setting": setting.name, "memory": setting.memory, "shared_buffers": setting.shared_buffers,
+                "limited": group is not None, "stage": stage.name, "round": number, **sample}
+
+    def values(self, setting: str, stage: str, pick) -> list[float]:
+        return [pick(sample) for sample in self.result.samples if (sample["setting"], sample["stage"]) == (setting, stage)]
+
+    def ratio(self, name: str, setting: str, stage: str, pick, least: float = 0.0) -> None:
+        """A metric: the stage against the first one.  Left out where the baseline is not above what the machine does by itself."""
+        base = self.values(setting, self.stages[0].name, pick)
+        if not base or min(base) <= least:
+            return
+        ratio = paired_ratio(self.values(setting, stage, pick), base, self.options.seed)
+        self.result.metrics[name] = ratio.median
+        self.result.intervals[name] = {"low": ratio.low, "high": ratio.high, "pairs": ratio.pairs, "interval": ratio.interval}
+
+    def size_metrics(self) -> None:
+        before, after = self.sizes[self.stages[0].name], self.sizes[self.stages[-1].name]
+        metrics = self.result.metrics
+        metrics["size.database"] = after.database / before.database
+        metrics["size.heap"] = after.heap / before.heap
+        metrics["size.indexes"] = after.indexes / before.indexes
+        for name in ("order_line", "orders"):
+            metrics[f"size.{name}"] = after.tables[name].bytes_per_row / before.tables[name].bytes_per_row
+
+    def speed_metrics(self) -> None:
+        for stage in self.stages[1:]:
+            self.ratio(f"tpmc.{stage.name}", "", stage.name, notpm)
+        last = self.stages[-1].name
+        self.ratio("tpmc.all", "", last, notpm)
+        self.ratio("reads.all", "", last, reads, least=0.01)
+        self.ratio("wal_bytes", "", last, lambda sample: sample["per_new_order"]["wal_bytes"])
+        self.ratio("written_bytes", "", last, written)
+        self.ratio("cpu", "", last, lambda sample: sample["per_new_order"]["cpu_seconds"])
+        self.ratio("growth", "", last, lambda sample: sample["growth_by_update"] / sample["new_orders"])
+        if self.options.sweep:
+            self.sweep_metrics(last)
+
+    def sweep_metrics(self, last: str) -> None:
+        metrics = self.result.metrics
+        self.ratio("tpmc.sb128", "sb128", last, notpm)
+        names = [f"memory{memory}" for memory in SWEEP_MEMORY]
+        for name in names:
+            self.ratio(f"tpmc.{name}", name, last, notpm)
+        metrics["tpmc.best"] = max(metrics[f"tpmc.{name}"] for name in names)
+        goal = float(numpy.median(self.values(names[-1], self.stages[0].name, notpm)))
+        reached = [float(numpy.median(self.values(name, last, notpm))) for name in names]
+        metrics["memory.equal"] = equal_memory(SWEEP_MEMORY, reached, goal) / SWEEP_MEMORY[-1]
+
+    def show(self) -> None:
+        result = self.result
+        first, last = self.stages[0], self.stages[-1]
+        before, after = self.sizes[first.name], self.sizes[last.name]
+        if first is not last:
+            columns = ["table", "rows", first.title, last.title, "change", f"tuple, {first.title}", f"tuple, {last.title}"]
+            result.table("Bytes a row on whole pages, freshly loaded", columns, row_size_rows(before, after), "rows")
+            result.table("Sizes", ["", first.title, last.title, "change"], total_rows(before, after), "totals")
+        for setting in settings(self.options):
+            suffix = f" ({setting.name}: {setting.memory} MB, shared_buffers {setting.shared_buffers})" if setting.name else ""
+            result.table("Throughput and I/O: median (smallest to largest)" + suffix,
+                         ["", *(stage.title for stage in self.stages)], self.speed_rows(setting.name), f"speed{setting.name}")
+        if not self.options.think:
+            result.table("Latency in ms: p50 / p90 / p99, medians of the runs", ["", *(stage.title for stage in self.stages)],
+                         [[transaction.name, *(self.latency(stage, transaction.name) for stage in self.stages)]
+                          for transaction in workload.TRANSACTIONS], "latency")
+        rows = [[name, f"{value:.3f}", interval_text(name, result.intervals.get(name))] for name, value in result.metrics.items()]
+        if rows:
+            result.table(f"Ratios of {last.title} to {first.title}, unless named for a stage", ["", "ratio", "interval"], rows, "ratios")
+
+    def speed_rows(self, setting: str) -> list[list[object]]:
+        lines = (
+            ("New-Orders a minute", notpm, 0),
+            ("device reads per New-Order", reads, 2),
+            ("blocks read per New-Order", lambda sample: sample["per_new_order"]["block_reads"], 2),
+            ("blocks written per New-Order", lambda sample: sample["per_new_order"]["block_writes"], 2),
+            ("device kB written per New-Order", lambda sample: written(sample) / 1000, 1),
+            ("WAL kB per New-Order", lambda sample: sample["per_new_order"]["wal_bytes"] / 1000, 1),
+            ("CPU ms per New-Order", lambda sample: sample["per_new_order"]["cpu_seconds"] * 1000, 2),
+            ("last third of the run to its first", lambda sample: sample["last_third_to_first"] or 0.0, 2),
+            ("growth by UPDATE, MB", lambda sample: sample["growth_by_update"] / 1e6, 1),
+            ("seconds to check the twelve conditions", lambda sample: sample["check_seconds"], 1),
+            ("failed transactions", lambda sample: float(sample["failed"]), 0),
+        )
+        rows = []
+        for title, pick, digits in lines:
+            cells = []
+            for stage in self.stages:
+                middle, low, high = spread(self.values(setting, stage.name, pick))
+                cells.append(f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})")
+            rows.append([title, *cells])
+        return rows
+
+    def latency(self, stage: Stage, name: str) -> str:
+        picked = [[sample["latency_ms"][name][point] for point in ("p50", "p90", "p99")]
+                  for sample in self.result.samples
+                  if (sample["setting"], sample["stage"]) == ("", stage.name) and name in sample["latency_ms"]]
+        return " / ".join(f"{value:.1f}" for value in numpy.median(picked, axis=0)) if picked else "none"
+
+
+def notpm(sample: dict) -> float:
+    return sample["notpm"]
+
+
+def reads(sample: dict) -> float:
+    """Of the server's own group where there is one, else of the whole disk."""
+    counted = sample["per_new_order"]
+    return counted.get("group_reads", counted.get("device_reads", counted["block_reads"]))
+
+
+def written(sample: dict) -> float:
+    counted = sample["per_new_order"]
+    return counted.get("device_write_bytes", counted["block_writes"] * 8192 + counted["wal_bytes"])
+
+
+def interval_text(name: str, interval: dict[str, object] | None) -> str:
+    if not interval:
+        return "exact" if name.startswith("size.") else ""
+    return f"{interval['low']:.3f} to {interval['high']:.3f} ({interval['interval']}, n = {interval['pairs']})"
+
+
+def equal_memory(memory: tuple[int, ...], reached: list[float], goal: float) -> float:
+    """The memory at which the goal is reached, linear between the points of the sweep and not beyond them."""
+    for number, value in enumerate(reached):
+        if value >= goal:
+            if number == 0:
+                return float(memory[0])
+            share = (goal - reached[number - 1]) / (value - reached[number - 1])
+            return memory[number - 1] + share * (memory[number] - memory[number - 1])
+    return float(memory[-1])
+
+
+def run(options: Options, target: Path | None) -> None:
+    result = Result("tpcc", options.seed, options.quick)
+    chosen = stages(options.stage_names, options.variants)
+    result.describe(warehouses=options.warehouses, clients=options.clients, pairs=options.pairs, warmup=options.warmup,
+                    measured=options.seconds, memory_limit=options.memory, read_iops=options.iops,
+                    shared_buffers=options.shared_buffers, think=options.think, lite=options.lite,
+                    stages=", ".join(stage.name for stage in chosen), variants=", ".join(options.variants) or "none")
+    with session() as stack:
+        study = Study(options, stack, result)
+        stack.callback(quietly, lambda: Cluster(RUNNING, bindir("dense")).remove())
+        quietly(Cluster(RUNNING, bindir("dense")).remove)
+        study.load_all()
+        for setting in settings(options):
+            for number, stage in interleave(study.stages, options.pairs):
+                study.measure(setting, number, stage)
+        if len(study.stages) > 1:
+            study.size_metrics()
+            study.speed_metrics()
+        study.show()
+    result.save(target)

@@ -1,0 +1,106 @@
+"""What is compared: cumulative stages, and variants that apply to all of them.
+
+A later stage is one more entry of STEPS.  Every step keeps what the steps
+before it changed; the transactions stay the same, since they address tables by
+plain names.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from bench.lib.console import BenchError
+
+Rewrite = Callable[[str], str]
+
+
+def unchanged(statements: str) -> str:
+    return statements
+
+
+@dataclass(frozen=True)
+class Step:
+    """One addition to the stage before it."""
+
+    name: str
+    title: str
+    # Directory below build/17 that holds the server; None keeps the one of the stage before.
+    binary: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    extensions: tuple[str, ...] = ()
+    tables: Rewrite = unchanged
+    keys: Rewrite = unchanged
+    # SQL that runs when the tables are loaded and indexed.
+    after_load: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """All steps up to one, and the variants chosen."""
+
+    name: str
+    title: str
+    binary: str
+    settings: Mapping[str, str]
+    extensions: tuple[str, ...]
+    tables: tuple[Rewrite, ...]
+    keys: tuple[Rewrite, ...]
+    after_load: tuple[str, ...]
+    # How an order line says that it is not delivered.
+    undelivered: str = "NULL"
+
+
+def compact_strings(tables: str) -> str:
+    """char(n) becomes compact_charN; varchar(n) stays."""
+    return re.sub(r"\bchar\((\d+)\)", r"compact_char\1", tables)
+
+
+STEPS = (
+    Step("stock", "stock types", binary="dense"),
+    Step("compact-types", "compact types", tables=compact_strings,
+         extensions=("compact_char2", "compact_char9", "compact_char16", "compact_char24")),
+)
+
+
+@dataclass(frozen=True)
+class Variant:
+    name: str
+    title: str
+    tables: Rewrite = unchanged
+    keys: Rewrite = unchanged
+    undelivered: str = "NULL"
+
+
+VARIANTS = (
+    Variant("dbt2-key", "DBT-2's primary key of stock, which ends in s_quantity and so rules out HOT updates",
+            keys=lambda keys: keys.replace("(s_w_id, s_i_id)", "(s_w_id, s_i_id, s_quantity)")),
+    Variant("sentinel", "ol_delivery_d is -infinity instead of null, which saves the null bitmap",
+            tables=lambda tables: re.sub(r"(ol_delivery_d\s+timestamp)", r"\1 NOT NULL DEFAULT '-infinity'", tables),
+            undelivered="'-infinity'"),
+    Variant("numeric-money", "amounts of single lines and payments as numeric, not as four-byte integers",
+            tables=lambda tables: re.sub(r"\b(h_amount|ol_amount|i_price)(\s+)integer", r"\1\2numeric(8)", tables)),
+)
+
+
+def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[Stage]:
+    """The named stages (all, if none is named), in the order of STEPS, with the named variants applied."""
+    known = [step.name for step in STEPS]
+    for name in names:
+        if name not in known:
+            raise BenchError(f'unknown stage "{name}", known: {", ".join(known)}')
+    stage = Stage("", "", "dense", {}, (), (), (), ())
+    for name in variants:
+        variant = next((entry for entry in VARIANTS if entry.name == name), None)
+        if variant is None:
+            raise BenchError(f'unknown variant "{name}", known: {", ".join(entry.name for entry in VARIANTS)}')
+        undelivered = variant.undelivered if variant.undelivered != "NULL" else stage.undelivered
+        stage = replace(stage, tables=(*stage.tables, variant.tables), keys=(*stage.keys, variant.keys),
+                        undelivered=undelivered)
+    chosen = []
+    for step in STEPS:
+        stage = Stage(step.name, step.title, step.binary or stage.binary, {**stage.settings, **step.settings},
+                      (*stage.extensions, *step.extensions), (*stage.tables, step.tables), (*stage.keys, step.keys),
+                      (*stage.after_load, *step.after_load), stage.undelivered)
+        if not names or step.name in names:
+            chosen.append(stage)
+    return chosen

@@ -1,0 +1,152 @@
+"""One measured run of the five transactions by pgbench."""
+
+import math
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+import numpy
+
+from bench.lib import counters, pgbench
+from bench.lib.cgroup import ControlGroup
+from bench.lib.console import BenchError
+from bench.lib.server import Server
+from bench.tpcc.load import C_LAST_RUN, Scale
+from bench.tpcc.sizes import heap_bytes
+
+TEMPLATES = Path(__file__).parent / "pgbench"
+
+# Tables whose rows are updated and never inserted: their growth is dead space.
+UPDATED = ("warehouse", "district", "customer", "stock")
+
+
+@dataclass(frozen=True)
+class Transaction:
+    name: str
+    weight: int
+    # Seconds of clause 5.2.5.7; thinking is a mean.
+    keying: int
+    thinking: int
+
+
+TRANSACTIONS = (
+    Transaction("new_order", 45, 18, 12),
+    Transaction("payment", 43, 3, 12),
+    Transaction("order_status", 4, 2, 10),
+    Transaction("delivery", 4, 2, 5),
+    Transaction("stock_level", 4, 2, 5),
+)
+
+
+@dataclass(frozen=True)
+class Load:
+    warehouses: int
+    scale: Scale
+    clients: int
+    warmup: float
+    seconds: float
+    seed: int
+    think: bool = False
+
+
+def write_scripts(directory: Path, think: bool) -> list[pgbench.Script]:
+    """pgbench files of the five transactions; with keying and think time around them when wanted."""
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    directory.mkdir(parents=True, exist_ok=True)
+    scripts = []
+    for transaction in TRANSACTIONS:
+        text = environment.from_string((TEMPLATES / f"{transaction.name}.sql").read_text(encoding="utf-8")).render()
+        if think:
+            mean = transaction.thinking * 1000
+            text = (f"\\sleep {transaction.keying} s\n{text}"
+                    f"\\set think least(int(-ln(random(1, 1000000) / 1000000.0) * {mean}), {10 * mean})\n\\sleep :think ms\n")
+        path = directory / f"{transaction.name}.sql"
+        path.write_text(text, encoding="utf-8")
+        scripts.append(pgbench.Script(transaction.name, path, transaction.weight))
+    return scripts
+
+
+def _wait(process: subprocess.Popen, until: float, tick: Callable[[float], None]) -> None:
+    begin = time.time()
+    while (left := until - time.time()) > 0 and process.poll() is None:
+        time.sleep(min(0.25, left))
+        tick(time.time() - begin)
+        begin = time.time()
+
+
+def run(server: Server, database: str, load: Load, directory: Path, number: int, tick: Callable[[float], None],
+        device: str | None = None, group: ControlGroup | None = None) -> dict[str, object]:
+    """Warm up, measure, and return one sample.  tick is called with the seconds that passed."""
+    scripts = write_scripts(directory / "scripts", load.think)
+    for old in directory.glob("transactions.*"):
+        old.unlink()
+    variables = {"warehouses": load.warehouses, "items": load.scale.items, "customers": load.scale.customers,
+                 "names": load.scale.names, "c_last": C_LAST_RUN, "c_customer": load.seed % 1024, "c_item": load.seed % 8192}
+    # pgbench runs a little longer than what is measured, so that the window never reaches past its end.
+    duration = math.ceil(load.warmup + load.seconds) + 1
+    options = ["-c", str(load.clients), "-j", str(min(2, load.clients)), "-T", str(duration), "--max-tries=10", "--log",
+               f"--log-prefix={directory / 'transactions'}", f"--random-seed={load.seed + number}"]
+    with server.connect(database) as connection:
+        postmaster = server.postmaster()
+        size_before = heap_bytes(connection)
+        errors = directory / "pgbench.err"
+        output = directory / "pgbench.out"
+        with open(errors, "w", encoding="utf-8") as err, open(output, "w", encoding="utf-8") as out:
+            process = subprocess.Popen(pgbench.command(server, database, scripts, variables, options),
+                                       stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            try:
+                _wait(process, time.time() + load.warmup, tick)
+                begin = time.time()
+                before = counters.snapshot(connection, postmaster, device, group) if process.poll() is None else {}
+                _wait(process, begin + load.seconds, tick)
+                end = time.time()
+                after = counters.snapshot(connection, postmaster, device, group) if process.poll() is None else {}
+                process.wait()
+            finally:
+                if process.poll() is None:
+                    process.terminate()
+                    process.wait()
+        if process.returncode != 0 or not after:
+            raise pgbench.failure(server, errors.read_text(encoding="utf-8", errors="replace"))
+        size_after = heap_bytes(connection)
+    log = pgbench.read_log(sorted(directory.glob("transactions.*")))
+    sample = summarize(log.window(begin, end), begin, end, load)
+    sample["warmup_and_measured_growth"] = {table: size_after[table] - size_before[table] for table in size_before}
+    sample["growth_by_update"] = sum(size_after[table] - size_before[table] for table in UPDATED)
+    sample["counters"] = counters.difference(before, after)
+    sample["per_new_order"] = {name: value / sample["new_orders"] for name, value in sample["counters"].items()}
+    sample["failed"] = _failed(output.read_text(encoding="utf-8"))
+    return sample
+
+
+def _failed(output: str) -> int:
+    line = next((line for line in output.splitlines() if line.startswith("number of failed transactions:")), "")
+    return int(line.split(":")[1].split()[0]) if line else 0
+
+
+def summarize(log: pgbench.Log, begin: float, end: float, load: Load) -> dict[str, object]:
+    """New-Orders that roll back as the clause demands count as completed ones."""
+    orders = log.count(0)
+    if orders == 0:
+        raise BenchError(f"no New-Order finished in {end - begin:.0f} s")
+    third = (end - begin) / 3
+    first = log.window(begin, begin + third).count(0)
+    last = log.window(end - third, end).count(0)
+    latency = {}
+    # With think time in the scripts, pgbench's times are not response times.
+    if not load.think:
+        for number, transaction in enumerate(TRANSACTIONS):
+            values = log.latency[log.script == number] * 1000
+            if len(values):
+                latency[transaction.name] = dict(zip(("p50", "p90", "p99"), map(float, numpy.percentile(values, [50, 90, 99]))))
+    return {
+        "new_orders": orders,
+        "transactions": {transaction.name: log.count(number) for number, transaction in enumerate(TRANSACTIONS)},
+        "seconds": end - begin,
+        "notpm": orders / (end - begin) * 60,
+        "last_third_to_first": last / first if first else None,
+        "latency_ms": latency,
+    }

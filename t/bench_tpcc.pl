@@ -1,0 +1,173 @@
+#
+# bench_tpcc.pl - the benchmarks measure what they say, and end as they should
+#
+# Proves that each of the twelve consistency conditions of TPC-C can fail, on a
+# fresh database and after load, with stock and with compact types; that the
+# results have the names that others rely on; and that wrong arguments, a server
+# that dies and an interrupt end in one line on stderr, with nothing left behind.
+#
+use strict;
+use warnings FATAL => 'all';
+
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use IPC::Run ();
+use JSON::PP ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
+my $bench = "$top/bench/run";
+my $cluster = "$top/tools/cluster";
+my $work = PostgreSQL::Test::Utils::tempdir();
+
+$ENV{PGDENSE_BENCH_DIR} = "$work/bench";
+
+my $missing = `$bench --help 2>&1 >/dev/null`;
+plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
+
+# Run bench/run, and return its exit code, stdout and stderr.
+sub bench
+{
+	my ($out, $err) = ('', '');
+	IPC::Run::run([ $bench, @_ ], '<', \undef, '>', \$out, '2>', \$err);
+	return ($? >> 8, $out, $err);
+}
+
+# A run that must fail: by that code, with one line that matches.
+sub fails_like
+{
+	my ($arguments, $code, $pattern, $title) = @_;
+	my ($got, $out, $err) = bench(@$arguments);
+
+	is($got, $code, "$title: exit code");
+	like($err, qr/\Abench\/run: error: $pattern[^\n]*\n\z/, "$title: one line");
+	return;
+}
+
+# A run that must work; returns what it wrote to --json.
+sub result_of
+{
+	my (@arguments) = @_;
+	my ($code, $out, $err) = bench(@arguments, '--json', "$work/$arguments[0].json");
+
+	is($code, 0, "bench/run @arguments") or diag("$out\n$err");
+	my $result = JSON::PP::decode_json(slurp_file("$work/$arguments[0].json"));
+	is($result->{study}, $arguments[0], 'the result names its study');
+	foreach my $name (qw(host kernel server settings seed date command))
+	{
+		ok(defined $result->{environment}{$name}, "$arguments[0]: the environment has $name");
+	}
+	cmp_ok(scalar(@{ $result->{samples} }), '>', 0, "$arguments[0]: raw samples are there");
+	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %{ $result->{metrics} } ],
+		[], "$arguments[0]: metrics are numbers");
+	return $result;
+}
+
+sub has_metrics
+{
+	my ($result, @names) = @_;
+	my @lacking = grep { !exists $result->{metrics}{$_} } @names;
+
+	is("@lacking", '', "$result->{study}: metrics");
+	return;
+}
+
+sub no_instances
+{
+	my ($title) = @_;
+
+	is_deeply([ map { s/.*\///r } glob("$top/build/cluster/bench-*") ], [], "$title: no instance is left");
+	return;
+}
+
+my $node = PostgreSQL::Test::Cluster->new('bench');
+$node->init;
+$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\n");
+$node->start;
+local $ENV{PGHOST} = $node->host;
+local $ENV{PGPORT} = $node->port;
+delete local $ENV{PGUSER};
+
+# The twelve conditions
+foreach my $arguments (
+	[ '--stage', 'compact-types' ],
+	[ '--stage', 'stock', '--variant', 'sentinel', '--variant', 'numeric-money', '--variant', 'dbt2-key' ])
+{
+	my ($code, $out, $err) = bench('tpcc-selftest', '--running', @$arguments);
+	my @red = $out =~ /^ok \d+ - condition (\d+) on a (?:loaded|used) database/mg;
+
+	is($code, 0, "tpcc-selftest @$arguments") or diag($out, $err);
+	is_deeply([ sort { $a <=> $b } @red ], [ map { ($_, $_) } 1 .. 12 ], 'each condition went red, before and after load');
+	unlike($out, qr/^not ok/m, 'and nothing else went wrong');
+}
+
+# The studies, and the names of their metrics
+my @tables = qw(warehouse district customer history new_order orders order_line item stock);
+my $sizes = result_of('row-size', '--running', '--lite', '--warehouses', '2');
+has_metrics($sizes, 'heap.strings', map { ("$_.strings", "numeric-money.$_.strings") } @tables);
+cmp_ok($sizes->{metrics}{'order_line.strings'}, '<=', 0.93, 'an order line got smaller');
+cmp_ok($sizes->{metrics}{'stock.strings'}, '<=', 0.98, 'a stock row got smaller');
+is($sizes->{metrics}{'item.strings'}, 1, 'an item, which has no fixed-length string, did not');
+
+has_metrics(
+	result_of('types-speed', '--running', '--quick', '--rows', '1000', '--rounds', '1'),
+	qw(filter_late insert copy sort hash_join lookup create_extension_ms create_extension_cascade_ms));
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases are gone');
+$node->stop;
+
+my $tpcc = result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2');
+has_metrics($tpcc,
+	qw(tpmc.compact-types tpmc.all wal_bytes written_bytes size.database size.indexes size.order_line size.orders));
+ok($tpcc->{quick}, 'a smoke run says so');
+is_deeply([ map { $_->{stage} } @{ $tpcc->{samples} } ], [ 'stock', 'compact-types' ], 'both stages ran');
+no_instances('tpcc');
+
+# Report
+my ($code, $out, $err) = bench('report', '--results', $work, '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
+is($code, 0, 'report') or diag($out, $err);
+my $html = slurp_file("$work/report.html");
+my @charts = $html =~ /<svg/g;
+is(scalar(@charts), 4, 'the page holds its charts');
+unlike($html, qr/(?:src|href)="(?!#)/, 'and needs no other file');
+like(slurp_file("$work/benchmarks.md"), qr/^\| order_line \|/m, 'the tables have their rows');
+
+# Bad input
+fails_like(['nosuch'], 2, qr/no such command 'nosuch'/, 'unknown study');
+fails_like([ 'tpcc', '--bogus' ], 2, qr/no such option: --bogus/, 'unknown option');
+fails_like([ 'tpcc', '--stage', 'nosuch' ], 1, qr/unknown stage "nosuch", known: stock/, 'unknown stage');
+fails_like([ 'tpcc', '--variant', 'nosuch' ], 1, qr/unknown variant "nosuch"/, 'unknown variant');
+fails_like([ 'row-size', '--json', '/dev/null/x.json' ], 1, qr/could not create directory/, 'unwritable result');
+fails_like([ 'row-size', '--running' ], 1, qr/lost the server/, 'no server');
+mkdir "$work/empty";
+fails_like([ 'report', '--results', "$work/empty" ], 1, qr/there are no results/, 'report without results');
+append_to_file("$work/empty/broken.json", '{"study"');
+fails_like([ 'report', '--results', "$work/empty" ], 1, qr/"[^"]*broken.json" is not a result/, 'report of a broken file');
+
+# A run that is disturbed when its load is under way
+sub disturbed
+{
+	my ($title, $code, $pattern, $disturb) = @_;
+	my ($output, $errors) = ('', '');
+	my $run = IPC::Run::start([ $bench, 'tpcc', '--quick', '--lite', '--stage', 'stock', '--warmup', '0', '--seconds', '60', '--clients', '2' ],
+		'<', \undef, '>', \$output, '2>', \$errors);
+	my $until = time() + 60;
+	my @log;
+	sleep 0.1 until (@log = glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*")) && -s $log[0] || time() > $until;
+
+	$disturb->($run);
+	$run->finish;
+	is($run->result(0) // 0, $code, "$title: exit code");
+	like($errors, qr/\A\n?bench\/run: error: $pattern[^\n]*\n\z/, "$title: one line");
+	no_instances($title);
+	unlink @log;
+	return;
+}
+
+unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");
+disturbed('server dies', 1, qr/pgbench failed: /, sub { system($cluster, 'stop', 'bench-tpcc-run', '--immediate') });
+disturbed('interrupt', 130, qr/interrupted/, sub { $_[0]->signal('INT') });
+
+done_testing();
