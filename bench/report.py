@@ -19,21 +19,29 @@ def read_results(directory: Path) -> list[dict[str, Any]]:
     for path in sorted(directory.glob("*.json")):
         try:
             result = json.loads(path.read_text(encoding="utf-8"))
-            results.append({key: result[key] for key in ("study", "quick", "environment", "metrics", "intervals", "tables", "samples")})
+            results.append(
+                {
+                    key: result[key]
+                    for key in ("study", "quick", "environment", "metrics", "intervals", "tables", "samples")
+                }
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise BenchError(f'"{path}" is not a result of bench/run: {type(error).__name__} {error}') from error
     if not results:
-        raise BenchError(f'there are no results in "{directory}", make some: bench/run row-size --json {directory}/row-size.json')
+        raise BenchError(
+            f'there are no results in "{directory}", make some: bench/run row-size --json {directory}/row-size.json'
+        )
     return results
 
 
 def _svg(figure) -> str:
     import matplotlib.pyplot as plt
+
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None}, bbox_inches="tight")
     plt.close(figure)
     # Inline SVG has no use for the XML and DOCTYPE lines.
-    return text.getvalue()[text.getvalue().index("<svg"):]
+    return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def _ratios(result: dict[str, Any]) -> dict[str, float]:
@@ -41,14 +49,16 @@ def _ratios(result: dict[str, Any]) -> dict[str, float]:
 
 
 def ratio_chart(result: dict[str, Any]) -> str:
-    """Every ratio as a bar from 1, with its interval."""
+    """Every ratio as a bar with its interval, and a line at 1."""
     import matplotlib.pyplot as plt
+
     ratios = _ratios(result)
     names = list(reversed(ratios))
     figure, axes = plt.subplots(figsize=(8, 0.6 + 0.27 * len(names)))
     for row, name in enumerate(names):
         value = ratios[name]
-        axes.barh(row, value - 1, left=1, color=BLUE if value < 1 else GREY, height=0.6)
+        axes.barh(row, value, color=BLUE if value < 1 else GREY, height=0.6)
+        axes.text(0.02, row, f"{value:.3f}", color="white", va="center", fontsize=7)
         if name in result["intervals"]:
             interval = result["intervals"][name]
             axes.plot([interval["low"], interval["high"]], [row, row], color="black", linewidth=1)
@@ -62,6 +72,7 @@ def ratio_chart(result: dict[str, Any]) -> str:
 def throughput_chart(result: dict[str, Any]) -> str:
     """Every run as a dot, in the order of the stages; one group for each setting."""
     import matplotlib.pyplot as plt
+
     groups: dict[tuple[str, str], list[float]] = {}
     for sample in result["samples"]:
         groups.setdefault((sample["setting"] or "main", sample["stage"]), []).append(sample["notpm"])
@@ -69,8 +80,11 @@ def throughput_chart(result: dict[str, Any]) -> str:
     for place, values in enumerate(groups.values()):
         axes.plot([place] * len(values), values, "o", color=BLUE, alpha=0.7)
     settings = {setting for setting, _ in groups}
-    axes.set_xticks(range(len(groups)), [stage if len(settings) == 1 else f"{stage}\n{setting}" for setting, stage in groups],
-                    rotation=0 if len(groups) < 7 else 45)
+    axes.set_xticks(
+        range(len(groups)),
+        [stage if len(settings) == 1 else f"{stage}\n{setting}" for setting, stage in groups],
+        rotation=0 if len(groups) < 7 else 45,
+    )
     axes.set_ylim(bottom=0)
     axes.set_xlim(-0.5, len(groups) - 0.5)
     axes.set_ylabel("New-Orders a minute")
@@ -88,6 +102,7 @@ def charts(result: dict[str, Any]) -> list[str]:
 def prepare_matplotlib() -> None:
     os.environ.setdefault("MPLCONFIGDIR", str(work() / "matplotlib"))
     import matplotlib
+
     matplotlib.use("svg")
     # The same results give the same file.
     matplotlib.rcParams.update({"svg.hashsalt": "pg_dense", "font.size": 9})
@@ -105,9 +120,16 @@ def write(path: Path, text: str) -> None:
 def run(directory: Path | None, html: Path | None, markdown: Path | None) -> None:
     results = read_results(directory or BENCH / "results")
     prepare_matplotlib()
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(BENCH / "templates"), undefined=jinja2.StrictUndefined,
-                                     autoescape=lambda name: bool(name and name.endswith(".html")),
-                                     trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    write(html or work() / "report.html",
-          environment.get_template("report.html").render(results=results, charts=[charts(result) for result in results]))
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(BENCH / "templates"),
+        undefined=jinja2.StrictUndefined,
+        autoescape=lambda name: bool(name and name.endswith(".html")),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    write(
+        html or work() / "report.html",
+        environment.get_template("report.html").render(results=results, charts=[charts(result) for result in results]),
+    )
     write(markdown or TOP / "doc" / "benchmarks.md", environment.get_template("benchmarks.md").render(results=results))

@@ -121,7 +121,8 @@ step()
 		done
 		printf '\r%s ...\033[K' "$title" >&2
 	fi
-	wait $pid || rc=$?
+	# A signal that is trapped ends wait, not the command.
+	while wait $pid || rc=$?; kill -0 $pid 2> /dev/null; do rc=0; done
 	step_pid=
 	if [ $rc = 0 ]; then
 		echo " $((SECONDS - begin)) s" >&2

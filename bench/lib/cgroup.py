@@ -7,6 +7,7 @@ Only groups that this module made are ever changed or removed.
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,8 +125,9 @@ class ControlGroup:
         if not self.device:
             return {}
         if self.version == 1:
-            reads = re.search(rf"^{self.device} Read (\d+)", (self.io / "blkio.throttle.io_serviced").read_text(), re.M)
-            volume = re.search(rf"^{self.device} Read (\d+)", (self.io / "blkio.throttle.io_service_bytes").read_text(), re.M)
+            pattern = rf"^{self.device} Read (\d+)"
+            reads = re.search(pattern, (self.io / "blkio.throttle.io_serviced").read_text(), re.M)
+            volume = re.search(pattern, (self.io / "blkio.throttle.io_service_bytes").read_text(), re.M)
         else:
             text = (self.io / "io.stat").read_text()
             reads = re.search(rf"^{self.device} .*\brios=(\d+)", text, re.M)
@@ -133,8 +135,9 @@ class ControlGroup:
         return {"reads": int(reads.group(1)) if reads else 0, "read_bytes": int(volume.group(1)) if volume else 0}
 
     def memory_peak(self) -> int:
+        name = "memory.max_usage_in_bytes" if self.version == 1 else "memory.peak"
         try:
-            return int((self.memory / ("memory.max_usage_in_bytes" if self.version == 1 else "memory.peak")).read_text())
+            return int((self.memory / name).read_text())
         except OSError:
             return 0
 
@@ -148,10 +151,8 @@ class ControlGroup:
 
 
 def _remove(directory: Path) -> None:
-    try:
+    with suppress(OSError):
         directory.rmdir()
-    except OSError:
-        pass
 
 
 def _sweep(parent: Path) -> None:

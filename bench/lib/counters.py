@@ -51,25 +51,35 @@ def device_counters(device: str | None) -> dict[str, int]:
         fields = Path(f"/sys/dev/block/{device}/stat").read_text(encoding="ascii").split()
     except OSError:
         return {}
-    return {"device_reads": int(fields[0]), "device_read_bytes": int(fields[2]) * SECTOR,
-            "device_writes": int(fields[4]), "device_write_bytes": int(fields[6]) * SECTOR}
+    return {
+        "device_reads": int(fields[0]),
+        "device_read_bytes": int(fields[2]) * SECTOR,
+        "device_writes": int(fields[4]),
+        "device_write_bytes": int(fields[6]) * SECTOR,
+    }
 
 
 def server_counters(connection: psycopg.Connection) -> dict[str, float]:
     """Blocks that the server read from and wrote to the kernel, and WAL."""
     if connection.info.server_version >= 160000:
-        blocks = "SELECT sum(reads), sum(writes) FROM pg_stat_io WHERE object <> 'wal'" \
-            if connection.info.server_version >= 180000 else "SELECT sum(reads), sum(writes) FROM pg_stat_io"
+        blocks = (
+            "SELECT sum(reads), sum(writes) FROM pg_stat_io WHERE object <> 'wal'"
+            if connection.info.server_version >= 180000
+            else "SELECT sum(reads), sum(writes) FROM pg_stat_io"
+        )
     else:
-        blocks = "SELECT (SELECT sum(blks_read) FROM pg_stat_database)," \
+        blocks = (
+            "SELECT (SELECT sum(blks_read) FROM pg_stat_database),"
             " buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter"
+        )
     reads, writes = connection.execute(blocks).fetchone()
-    wal, = connection.execute("SELECT pg_current_wal_lsn() - '0/0'").fetchone()
+    (wal,) = connection.execute("SELECT pg_current_wal_lsn() - '0/0'").fetchone()
     return {"block_reads": float(reads or 0), "block_writes": float(writes or 0), "wal_bytes": float(wal)}
 
 
-def snapshot(connection: psycopg.Connection, postmaster: int, device: str | None,
-             group: ControlGroup | None) -> dict[str, float]:
+def snapshot(
+    connection: psycopg.Connection, postmaster: int, device: str | None, group: ControlGroup | None
+) -> dict[str, float]:
     taken: dict[str, float] = {"cpu_seconds": cpu_seconds(postmaster)}
     taken.update(server_counters(connection))
     taken.update(device_counters(device))

@@ -31,8 +31,14 @@ def writable(_context: click.Context, _option: click.Parameter, path: Path | Non
 
 def common(command: Callable) -> Callable:
     for option in (
-        click.option("--json", "target", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", callback=writable,
-                     help="Where the results go; default: build/bench/results/STUDY.json."),
+        click.option(
+            "--json",
+            "target",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            callback=writable,
+            help="Where the results go; default: build/bench/results/STUDY.json.",
+        ),
         click.option("--quick", is_flag=True, help="A smoke run, which proves nothing."),
         click.option("--seed", type=click.IntRange(0, 2**31), default=SEED, show_default=True),
     ):
@@ -40,7 +46,9 @@ def common(command: Callable) -> Callable:
     return command
 
 
-running = click.option("--running", is_flag=True, help="Use the server that PGHOST and PGPORT name instead of a private one.")
+running = click.option(
+    "--running", is_flag=True, help="Use the server that PGHOST and PGPORT name instead of a private one."
+)
 lite = click.option("--lite", is_flag=True, help="A hundredth of the rows a warehouse, for tests.")
 
 
@@ -57,6 +65,7 @@ def cli() -> None:
 def row_size(target: Path | None, quick: bool, seed: int, running: bool, lite: bool, warehouses: int | None) -> None:
     """Bytes a row of the nine TPC-C tables, stock types against compact strings."""
     from bench.studies import row_size as study
+
     study.run(warehouses or (1 if quick else 2), seed, quick, running, lite, target)
 
 
@@ -65,12 +74,18 @@ def row_size(target: Path | None, quick: bool, seed: int, running: bool, lite: b
 @running
 @click.option("--rows", type=click.IntRange(100), help="Default: 100000, or 10000 with --quick.")
 @click.option("--rounds", type=click.IntRange(1), help="Repeats of each test; default: 21, or 3 with --quick.")
-@click.option("--collation", default="C", show_default=True, metavar="NAME", help="Of all strings: a name in pg_collation.")
-def types_speed(target: Path | None, quick: bool, seed: int, running: bool, rows: int | None, rounds: int | None,
-                collation: str) -> None:
+@click.option(
+    "--collation", default="C", show_default=True, metavar="NAME", help="Of all strings: a name in pg_collation."
+)
+def types_speed(
+    target: Path | None, quick: bool, seed: int, running: bool, rows: int | None, rounds: int | None, collation: str
+) -> None:
     """Time of compact_char24 against char(24) and varchar(24): filter, insert, COPY, sort, join, lookup."""
     from bench.studies import types_speed as study
-    study.run(rows or (10_000 if quick else 100_000), rounds or (3 if quick else 21), collation, seed, quick, running, target)
+
+    study.run(
+        rows or (10_000 if quick else 100_000), rounds or (3 if quick else 21), collation, seed, quick, running, target
+    )
 
 
 @cli.command("tpcc", short_help="Throughput, latency, I/O and size of TPC-C.")
@@ -81,20 +96,35 @@ def types_speed(target: Path | None, quick: bool, seed: int, running: bool, rows
 @click.option("--pairs", type=click.IntRange(1), help="Runs of each stage; default: 3, or 1 with --quick.")
 @click.option("--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 120, or 5 with --quick.")
 @click.option("--seconds", type=click.FloatRange(1), help="Of measuring; default: 180, or 20 with --quick.")
-@click.option("--memory", type=click.IntRange(64), default=400, show_default=True, metavar="MB",
-              help="Limit for the server and its page cache.")
+@click.option(
+    "--memory",
+    type=click.IntRange(64),
+    default=400,
+    show_default=True,
+    metavar="MB",
+    help="Limit for the server and its page cache.",
+)
 @click.option("--iops", type=click.IntRange(1), default=1500, show_default=True, help="Limit for reads of the server.")
 @click.option("--unlimited", is_flag=True, help="No memory limit and no read throttle.")
 @click.option("--shared-buffers", default="270MB", show_default=True, metavar="SIZE")
-@click.option("--sweep", is_flag=True, help="Also shared_buffers 128MB, and memory of 250, 400, 550 and 700 MB with two "
-              "thirds of it as shared_buffers.")
+@click.option(
+    "--sweep",
+    is_flag=True,
+    help="Also shared_buffers 128MB, and memory of 250, 400, 550 and 700 MB with two thirds of it as shared_buffers.",
+)
 @click.option("--stage", "stage_names", multiple=True, metavar="NAME", help="Compare only these; repeatable.")
-@click.option("--variant", "variants", multiple=True, metavar="NAME",
-              help="Change the schema of all stages: dbt2-key, sentinel, numeric-money; repeatable.")
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME",
+    help="Change the schema of all stages: dbt2-key, sentinel, numeric-money; repeatable.",
+)
 @click.option("--think", is_flag=True, help="Keying and think times of the TPC-C specification.")
 def tpcc(target: Path | None, quick: bool, **options) -> None:
     """Throughput, latency, I/O and size of DBT-2-style TPC-C, stage by stage."""
     from bench.studies import tpcc as study
+
     for name, full, smoke in (("warehouses", 10, 2), ("pairs", 3, 1), ("warmup", 120.0, 5.0), ("seconds", 180.0, 20.0)):
         if options[name] is None:
             options[name] = smoke if quick else full
@@ -109,6 +139,7 @@ def tpcc(target: Path | None, quick: bool, **options) -> None:
 def tpcc_selftest(running: bool, seed: int, stage_name: str, variants: tuple[str, ...]) -> None:
     """Prove on a small database that each of the twelve consistency conditions can fail; prints TAP."""
     from bench.studies import tpcc_selftest as study
+
     study.run(running, seed, stage_name, variants)
 
 
@@ -118,17 +149,27 @@ def tpcc_selftest(running: bool, seed: int, stage_name: str, variants: tuple[str
 def demo(keep: bool, seed: int) -> None:
     """TPC-C with stock types and with compact types, side by side, in three minutes."""
     from bench.studies import demo as study
+
     study.run(keep, seed)
 
 
 @cli.command("report", short_help="An HTML page and doc/benchmarks.md.")
-@click.option("--results", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="JSON files of the studies; default: bench/results.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Default: build/bench/report.html.")
-@click.option("--markdown", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Default: doc/benchmarks.md.")
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="JSON files of the studies; default: bench/results.",
+)
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Default: build/bench/report.html."
+)
+@click.option(
+    "--markdown", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Default: doc/benchmarks.md."
+)
 def report(results: Path | None, html: Path | None, markdown: Path | None) -> None:
     """One HTML page and the tables of doc/benchmarks.md, from the results of the studies."""
     from bench import report as writer
+
     writer.run(results, html, markdown)
 
 
@@ -165,4 +206,4 @@ def main(name: str) -> None:
     except psycopg.Error as error:
         fail(f"the server said: {error.diag.message_primary or str(error).strip()}")
     except OSError as error:
-        fail(f"{error.strerror}: \"{error.filename}\"" if error.filename else str(error))
+        fail(f'{error.strerror}: "{error.filename}"' if error.filename else str(error))

@@ -20,7 +20,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Log:
-    """One row a finished transaction: which script, when it ended (seconds since the epoch), how long it took (seconds)."""
+    """A row for each finished transaction: number of its script, when it ended and how long it took, in seconds."""
 
     script: numpy.ndarray
     ended: numpy.ndarray
@@ -49,10 +49,18 @@ def read_log(files: Sequence[Path]) -> Log:
     return Log(table[:, 0].astype(int), table[:, 1], table[:, 2])
 
 
-def command(server: Server, database: str, scripts: Sequence[Script], variables: Mapping[str, object],
-            options: Sequence[str]) -> list[str]:
+def command(
+    server: Server, database: str, scripts: Sequence[Script], variables: Mapping[str, object], options: Sequence[str]
+) -> list[str]:
     words = [str(server.bindir / "pgbench"), "--no-vacuum", "--protocol=prepared"]
-    words += ["-h", server.environment["PGHOST"], "-p", server.environment["PGPORT"], "-U", server.environment["PGUSER"]]
+    words += [
+        "-h",
+        server.environment["PGHOST"],
+        "-p",
+        server.environment["PGPORT"],
+        "-U",
+        server.environment["PGUSER"],
+    ]
     for name, value in variables.items():
         words += ["-D", f"{name}={value}"]
     for script in scripts:

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
@@ -16,14 +16,27 @@ from rich.table import Table
 from bench.lib.console import BenchError, console
 from bench.lib.paths import TOP, work
 
-DESCRIBED = ("shared_buffers", "checkpoint_timeout", "max_wal_size", "synchronous_commit", "fsync", "full_page_writes",
-             "wal_level", "autovacuum", "jit", "max_parallel_workers_per_gather", "work_mem", "huge_pages")
+DESCRIBED = (
+    "shared_buffers",
+    "checkpoint_timeout",
+    "max_wal_size",
+    "synchronous_commit",
+    "fsync",
+    "full_page_writes",
+    "wal_level",
+    "autovacuum",
+    "jit",
+    "max_parallel_workers_per_gather",
+    "work_mem",
+    "huge_pages",
+)
 
 
 def _revision() -> str:
     try:
-        done = subprocess.run(["git", "-C", str(TOP), "describe", "--always", "--dirty"],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", "-C", str(TOP), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+        )
     except OSError:
         return "unknown"
     return done.stdout.strip() or "unknown"
@@ -53,7 +66,7 @@ class Result:
         """Host, kernel, seed and the study's own options; printed before anything is measured."""
         memory = int(_first("/proc/meminfo", "MemTotal").split()[0]) // 1024
         self.environment = {
-            "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "command": shlex.join(["bench/run", *sys.argv[1:]]),
             "revision": _revision(),
             "host": platform.node(),
@@ -72,10 +85,13 @@ class Result:
             console.print("smoke run: it shows that the study works and proves nothing", style="bold yellow")
 
     def describe_server(self, connection: psycopg.Connection, **more: object) -> None:
-        version, = connection.execute("SELECT version()").fetchone()
-        settings = dict(connection.execute(
-            "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s) ORDER BY name",
-            [list(DESCRIBED)]).fetchall())
+        (version,) = connection.execute("SELECT version()").fetchone()
+        settings = dict(
+            connection.execute(
+                "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s) ORDER BY name",
+                [list(DESCRIBED)],
+            ).fetchall()
+        )
         self.environment.update(server=version, settings=settings, **more)
         console.print(f"server: {version}", soft_wrap=True)
         console.print("settings: " + ", ".join(f"{name} = {value}" for name, value in settings.items()), soft_wrap=True)
@@ -84,7 +100,9 @@ class Result:
 
     def table(self, title: str, columns: list[str], rows: list[list[object]], name: str = "") -> None:
         """Print a table and keep it for the report."""
-        self.tables.append({"name": name, "title": title, "columns": columns, "rows": [[str(cell) for cell in row] for row in rows]})
+        self.tables.append(
+            {"name": name, "title": title, "columns": columns, "rows": [[str(cell) for cell in row] for row in rows]}
+        )
         shown = Table(title=title, title_justify="left")
         for number, column in enumerate(columns):
             shown.add_column(column, justify="left" if number == 0 else "right")
@@ -95,8 +113,14 @@ class Result:
     def save(self, target: Path | None) -> Path:
         """Raw samples are never lost: without --json they go below build/bench."""
         path = target or work() / "results" / f"{self.study}.json"
-        content = {"study": self.study, "quick": self.quick, "environment": self.environment, "metrics": self.metrics,
-                   "intervals": self.intervals, "tables": self.tables}
+        content = {
+            "study": self.study,
+            "quick": self.quick,
+            "environment": self.environment,
+            "metrics": self.metrics,
+            "intervals": self.intervals,
+            "tables": self.tables,
+        }
         text = json.dumps(content, indent=1, default=str).removesuffix("\n}")
         # One line a sample keeps the file readable.
         lines = ",\n".join("  " + json.dumps(sample, default=str) for sample in self.samples)

@@ -18,20 +18,33 @@ from bench.lib.paths import CLUSTERS, TOOLS
 def run_tool(command: list[str], prefix: tuple[str, ...] = ()) -> str:
     """Run one of tools/; its single error line becomes ours."""
     try:
-        done = subprocess.run([*prefix, str(TOOLS / command[0]), *command[1:]],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            [*prefix, str(TOOLS / command[0]), *command[1:]],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     except OSError as error:
         raise BenchError(f'could not run "tools/{command[0]}": {error.strerror}') from error
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise BenchError(f"tools/{command[0]} {command[1]} failed: {lines[-1].removeprefix('tools/' + command[0] + ': error: ')}")
+        raise BenchError(
+            f"tools/{command[0]} {command[1]} failed: {lines[-1].removeprefix('tools/' + command[0] + ': error: ')}"
+        )
     return done.stdout
 
 
 def connect(environment: Mapping[str, str], database: str) -> psycopg.Connection:
     connection = psycopg.connect(
-        host=environment["PGHOST"], port=environment["PGPORT"], user=environment.get("PGUSER", "postgres"),
-        dbname=database, autocommit=True, connect_timeout=30, application_name="bench")
+        host=environment["PGHOST"],
+        port=environment["PGPORT"],
+        user=environment.get("PGUSER", "postgres"),
+        dbname=database,
+        autocommit=True,
+        connect_timeout=30,
+        application_name="bench",
+    )
     connection.prepare_threshold = None
     return connection
 
@@ -107,8 +120,11 @@ class RunningServer(Server):
     """The server that the libpq variables name; it is neither started nor stopped."""
 
     def __init__(self) -> None:
-        self.environment = {"PGHOST": os.environ.get("PGHOST", ""), "PGPORT": os.environ.get("PGPORT", "5432"),
-                            "PGUSER": os.environ.get("PGUSER") or pwd.getpwuid(os.geteuid()).pw_name}
+        self.environment = {
+            "PGHOST": os.environ.get("PGHOST", ""),
+            "PGPORT": os.environ.get("PGPORT", "5432"),
+            "PGUSER": os.environ.get("PGUSER") or pwd.getpwuid(os.geteuid()).pw_name,
+        }
         program = shutil.which("pgbench")
         if not program:
             raise BenchError("pgbench was not found in PATH")

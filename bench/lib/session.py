@@ -4,8 +4,10 @@ import fcntl
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
+
+import psycopg
 
 from bench.lib.console import BenchError
 from bench.lib.paths import CLUSTERS
@@ -21,10 +23,8 @@ def _terminate(number: int, _frame: FrameType | None) -> None:
 
 def quietly(action, *arguments) -> None:
     """Cleaning up goes on when one part of it fails."""
-    try:
+    with suppress(BenchError, OSError, psycopg.Error):
         action(*arguments)
-    except (BenchError, OSError):
-        pass
 
 
 @contextmanager
@@ -56,8 +56,10 @@ def session() -> Iterator[ExitStack]:
         try:
             yield stack
         finally:
-            handlers = {number: signal.signal(number, signal.SIG_IGN)
-                        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+            handlers = {
+                number: signal.signal(number, signal.SIG_IGN)
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            }
             stack.close()
             for number, handler in handlers.items():
                 signal.signal(number, handler)

@@ -73,7 +73,9 @@ def measure(cluster: Cluster, chosen: list[Stage], seed: int) -> dict[str, list[
     with progress() as bars:
         task = bars.add_task("TPC-C load, alternating: seconds", total=len(chosen) * SLICES * (WARMUP + SLICE))
         for number, stage in interleave(chosen, SLICES):
-            sample = workload.run(cluster, database(stage), plan, work() / "demo", number, lambda passed: bars.advance(task, passed))
+            sample = workload.run(
+                cluster, database(stage), plan, work() / "demo", number, lambda passed: bars.advance(task, passed)
+            )
             throughput[stage.name].append(sample["notpm"])
         bars.update(task, completed=bars.tasks[task].total)
     return throughput
@@ -92,8 +94,10 @@ def conditions(cluster: Cluster, chosen: list[Stage]) -> list[str]:
 
 def show(sizes: list[DatabaseSize], throughput: dict[str, list[float]], met: list[str]) -> None:
     stock, compact = sizes
-    table = Table(title=f"TPC-C, {WAREHOUSES} warehouses: the same server and transactions, only char(n) became compact_charN",
-                  title_justify="left")
+    table = Table(
+        title=f"TPC-C, {WAREHOUSES} warehouses: the same server and transactions, only char(n) became compact_charN",
+        title_justify="left",
+    )
     for number, column in enumerate(("", "stock types", "compact types", "change")):
         table.add_column(column, justify="left" if number == 0 else "right")
     for name, _, before, after, change, *_ in row_size_rows(stock, compact):
@@ -111,19 +115,30 @@ def show(sizes: list[DatabaseSize], throughput: dict[str, list[float]], met: lis
     table.add_row("New-Orders a minute, median (range)", *cells, percent(medians[1] / medians[0]))
     table.add_row("consistency conditions met", *met, "")
     console.print(table)
-    console.print(f"Sizes are those of whole {PAGE // 1024} kB pages when freshly loaded.  A database this small fits in memory, so a difference "
-                  "in throughput\nwithin the range is noise; bench/run tpcc measures with more data than memory.")
+    console.print(
+        f"Sizes are those of whole {PAGE // 1024} kB pages when freshly loaded.  This little data fits in memory,\n"
+        "so a difference in throughput within the range is noise; bench/run tpcc measures with more data\n"
+        "than memory."
+    )
 
 
 def farewell(cluster: Cluster, chosen: list[Stage], keep: bool) -> None:
     if not keep:
-        console.print("\nThe instance is removed again; to leave it up and look around: make demo KEEP=1\n"
-                      "To delete the servers as well, and whatever else was built: rm -rf build", markup=False)
+        console.print(
+            "\nThe instance is removed again; to leave it up and look around: make demo KEEP=1\n"
+            "To delete the servers as well, and whatever else was built: rm -rf build",
+            markup=False,
+        )
         return
     environment = cluster.environment
     names = " and ".join(database(stage) for stage in chosen)
-    console.print(f"\nThe instance is up, with databases {names}.  Connect to it by:\n"
-                  f"  {cluster.bindir}/psql -h {environment['PGHOST']} -p {environment['PGPORT']} -U {environment['PGUSER']} {database(chosen[-1])}\n"
-                  "Stop and delete it by:\n"
-                  f"  tools/cluster remove {cluster.name}\n"
-                  "To delete the servers as well, and whatever else was built, then: rm -rf build", markup=False, soft_wrap=True)
+    console.print(
+        f"\nThe instance is up, with databases {names}.  Connect to it by:\n"
+        f"  {cluster.bindir}/psql -h {environment['PGHOST']} -p {environment['PGPORT']}"
+        f" -U {environment['PGUSER']} {database(chosen[-1])}\n"
+        "Stop and delete it by:\n"
+        f"  tools/cluster remove {cluster.name}\n"
+        "To delete the servers as well, and whatever else was built, then: rm -rf build",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -42,16 +42,25 @@ def run(warehouses: int, seed: int, quick: bool, running: bool, lite: bool, targ
         with server.connect() as connection:
             result.describe_server(connection)
         # The second money type shows how much of a gain is owed to where the tuple falls on its alignment.
-        for prefix, variants in (("", ()), ("numeric-money.", ("numeric-money",)))[:1 if quick else 2]:
-            sizes = [measure(server, stage, warehouses, scale, seed) for stage in stages(("stock", "compact-types"), variants)]
+        for prefix, variants in (("", ()), ("numeric-money.", ("numeric-money",)))[: 1 if quick else 2]:
+            sizes = [
+                measure(server, stage, warehouses, scale, seed)
+                for stage in stages(("stock", "compact-types"), variants)
+            ]
             add_metrics(result, prefix, *sizes)
-            result.samples += [{"variant": prefix.rstrip("."), "stage": stage, **size.as_json()}
-                               for stage, size in zip(("stock", "compact-types"), sizes)]
+            result.samples += [
+                {"variant": prefix.rstrip("."), "stage": stage, **size.as_json()}
+                for stage, size in zip(("stock", "compact-types"), sizes)
+            ]
             note = " (variant: amounts as numeric)" if variants else ""
             result.table("Bytes a row on whole pages" + note, COLUMNS, row_size_rows(*sizes), f"{prefix}rows")
-            result.table("Totals" + note, ["", "stock types", "compact types", "change"], total_rows(*sizes), f"{prefix}totals")
-    console.print(f"order_line {percent(result.metrics['order_line.strings'])}, stock {percent(result.metrics['stock.strings'])},"
-                  f" heap {percent(result.metrics['heap.strings'])}")
+            result.table(
+                "Totals" + note, ["", "stock types", "compact types", "change"], total_rows(*sizes), f"{prefix}totals"
+            )
+    console.print(
+        f"order_line {percent(result.metrics['order_line.strings'])}, stock {percent(result.metrics['stock.strings'])},"
+        f" heap {percent(result.metrics['heap.strings'])}"
+    )
     result.save(target)
 
 

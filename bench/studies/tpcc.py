@@ -22,9 +22,14 @@ from bench.tpcc.stages import Stage, stages
 DATABASE = "tpcc"
 RUNNING = "bench-tpcc-run"
 SWEEP_MEMORY = (250, 400, 550, 700)
-BASE_SETTINGS = {"checkpoint_timeout": "60s", "max_wal_size": "16GB", "jit": "off", "max_connections": "100",
-                 # Huge pages are charged to no memory limit.
-                 "huge_pages": "off"}
+BASE_SETTINGS = {
+    "checkpoint_timeout": "60s",
+    "max_wal_size": "16GB",
+    "jit": "off",
+    "max_connections": "100",
+    # Huge pages are charged to no memory limit.
+    "huge_pages": "off",
+}
 
 
 @dataclass(frozen=True)
@@ -116,31 +121,61 @@ class Study:
                 sample["check_seconds"] = time.monotonic() - begin
             self.result.samples.append(sample)
 
-    def run_once(self, cluster: Cluster, setting: Setting, number: int, stage: Stage,
-                 group: cgroup.ControlGroup | None) -> dict[str, object]:
+    def run_once(
+        self, cluster: Cluster, setting: Setting, number: int, stage: Stage, group: cgroup.ControlGroup | None
+    ) -> dict[str, object]:
         options = self.options
-        plan = workload.Load(options.warehouses, self.scale, options.clients, options.warmup, options.seconds, options.seed,
-                             options.think)
+        plan = workload.Load(
+            options.warehouses,
+            self.scale,
+            options.clients,
+            options.warmup,
+            options.seconds,
+            options.seed,
+            options.think,
+        )
         title = f"run {number + 1} of {options.pairs}, {stage.title}" + (f", {setting.name}" if setting.name else "")
         with progress() as bars:
             task = bars.add_task(title + ": seconds", total=int(options.warmup + options.seconds))
-            sample = workload.run(cluster, DATABASE, plan, work() / "tpcc", number, lambda passed: bars.advance(task, passed),
-                                  cgroup.block_device(CLUSTERS), group)
+            sample = workload.run(
+                cluster,
+                DATABASE,
+                plan,
+                work() / "tpcc",
+                number,
+                lambda passed: bars.advance(task, passed),
+                cgroup.block_device(CLUSTERS),
+                group,
+            )
             bars.update(task, completed=int(options.warmup + options.seconds))
-        return {"setting": setting.name, "memory": setting.memory, "shared_buffers": setting.shared_buffers,
-                "limited": group is not None, "stage": stage.name, "round": number, **sample}
+        return {
+            "setting": setting.name,
+            "memory": setting.memory,
+            "shared_buffers": setting.shared_buffers,
+            "limited": group is not None,
+            "stage": stage.name,
+            "round": number,
+            **sample,
+        }
 
     def values(self, setting: str, stage: str, pick) -> list[float]:
-        return [pick(sample) for sample in self.result.samples if (sample["setting"], sample["stage"]) == (setting, stage)]
+        return [
+            pick(sample) for sample in self.result.samples if (sample["setting"], sample["stage"]) == (setting, stage)
+        ]
 
     def ratio(self, name: str, setting: str, stage: str, pick, least: float = 0.0) -> None:
-        """A metric: the stage against the first one.  Left out where the baseline is not above what the machine does by itself."""
+        """A metric: the stage against the first one; left out where the baseline is not above the least."""
         base = self.values(setting, self.stages[0].name, pick)
         if not base or min(base) <= least:
             return
         ratio = paired_ratio(self.values(setting, stage, pick), base, self.options.seed)
         self.result.metrics[name] = ratio.median
-        self.result.intervals[name] = {"low": ratio.low, "high": ratio.high, "pairs": ratio.pairs, "interval": ratio.interval}
+        self.result.intervals[name] = {
+            "low": ratio.low,
+            "high": ratio.high,
+            "pairs": ratio.pairs,
+            "interval": ratio.interval,
+        }
 
     def size_metrics(self) -> None:
         before, after = self.sizes[self.stages[0].name], self.sizes[self.stages[-1].name]
@@ -180,20 +215,50 @@ class Study:
         first, last = self.stages[0], self.stages[-1]
         before, after = self.sizes[first.name], self.sizes[last.name]
         if first is not last:
-            columns = ["table", "rows", first.title, last.title, "change", f"tuple, {first.title}", f"tuple, {last.title}"]
+            columns = [
+                "table",
+                "rows",
+                first.title,
+                last.title,
+                "change",
+                f"tuple, {first.title}",
+                f"tuple, {last.title}",
+            ]
             result.table("Bytes a row on whole pages, freshly loaded", columns, row_size_rows(before, after), "rows")
             result.table("Sizes", ["", first.title, last.title, "change"], total_rows(before, after), "totals")
         for setting in settings(self.options):
-            suffix = f" ({setting.name}: {setting.memory} MB, shared_buffers {setting.shared_buffers})" if setting.name else ""
-            result.table("Throughput and I/O: median (smallest to largest)" + suffix,
-                         ["", *(stage.title for stage in self.stages)], self.speed_rows(setting.name), f"speed{setting.name}")
+            suffix = (
+                f" ({setting.name}: {setting.memory} MB, shared_buffers {setting.shared_buffers})"
+                if setting.name
+                else ""
+            )
+            result.table(
+                "Throughput and I/O: median (smallest to largest)" + suffix,
+                ["", *(stage.title for stage in self.stages)],
+                self.speed_rows(setting.name),
+                f"speed{setting.name}",
+            )
         if not self.options.think:
-            result.table("Latency in ms: p50 / p90 / p99, medians of the runs", ["", *(stage.title for stage in self.stages)],
-                         [[transaction.name, *(self.latency(stage, transaction.name) for stage in self.stages)]
-                          for transaction in workload.TRANSACTIONS], "latency")
-        rows = [[name, f"{value:.3f}", interval_text(name, result.intervals.get(name))] for name, value in result.metrics.items()]
+            result.table(
+                "Latency in ms: p50 / p90 / p99, medians of the runs",
+                ["", *(stage.title for stage in self.stages)],
+                [
+                    [transaction.name, *(self.latency(stage, transaction.name) for stage in self.stages)]
+                    for transaction in workload.TRANSACTIONS
+                ],
+                "latency",
+            )
+        rows = [
+            [name, f"{value:.3f}", interval_text(name, result.intervals.get(name))]
+            for name, value in result.metrics.items()
+        ]
         if rows:
-            result.table(f"Ratios of {last.title} to {first.title}, unless named for a stage", ["", "ratio", "interval"], rows, "ratios")
+            result.table(
+                f"Ratios of {last.title} to {first.title}, unless named for a stage",
+                ["", "ratio", "interval"],
+                rows,
+                "ratios",
+            )
 
     def speed_rows(self, setting: str) -> list[list[object]]:
         lines = (
@@ -219,9 +284,11 @@ class Study:
         return rows
 
     def latency(self, stage: Stage, name: str) -> str:
-        picked = [[sample["latency_ms"][name][point] for point in ("p50", "p90", "p99")]
-                  for sample in self.result.samples
-                  if (sample["setting"], sample["stage"]) == ("", stage.name) and name in sample["latency_ms"]]
+        picked = [
+            [sample["latency_ms"][name][point] for point in ("p50", "p90", "p99")]
+            for sample in self.result.samples
+            if (sample["setting"], sample["stage"]) == ("", stage.name) and name in sample["latency_ms"]
+        ]
         return " / ".join(f"{value:.1f}" for value in numpy.median(picked, axis=0)) if picked else "none"
 
 
@@ -260,10 +327,20 @@ def equal_memory(memory: tuple[int, ...], reached: list[float], goal: float) -> 
 def run(options: Options, target: Path | None) -> None:
     result = Result("tpcc", options.seed, options.quick)
     chosen = stages(options.stage_names, options.variants)
-    result.describe(warehouses=options.warehouses, clients=options.clients, pairs=options.pairs, warmup=options.warmup,
-                    measured=options.seconds, memory_limit=options.memory, read_iops=options.iops,
-                    shared_buffers=options.shared_buffers, think=options.think, lite=options.lite,
-                    stages=", ".join(stage.name for stage in chosen), variants=", ".join(options.variants) or "none")
+    result.describe(
+        warehouses=options.warehouses,
+        clients=options.clients,
+        pairs=options.pairs,
+        warmup=options.warmup,
+        measured=options.seconds,
+        memory_limit=options.memory,
+        read_iops=options.iops,
+        shared_buffers=options.shared_buffers,
+        think=options.think,
+        lite=options.lite,
+        stages=", ".join(stage.name for stage in chosen),
+        variants=", ".join(options.variants) or "none",
+    )
     with session() as stack:
         study = Study(options, stack, result)
         stack.callback(quietly, lambda: Cluster(RUNNING, bindir("dense")).remove())

@@ -20,8 +20,15 @@ from bench.tpcc.load import create_extensions
 DATABASE = "bench_types_speed"
 EXTENSION = "compact_char24"
 TYPES = (("compact", "compact_char24"), ("char", "char(24)"), ("varchar", "varchar(24)"))
-SETTINGS = {"shared_buffers": "512MB", "autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "16GB", "jit": "off",
-            "max_parallel_workers_per_gather": "0", "work_mem": "256MB"}
+SETTINGS = {
+    "shared_buffers": "512MB",
+    "autovacuum": "off",
+    "checkpoint_timeout": "1h",
+    "max_wal_size": "16GB",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+    "work_mem": "256MB",
+}
 
 # Highest ratio to char(24) that the project accepts.
 FILTER_BAR = 1 / 1.6
@@ -40,11 +47,29 @@ class Query:
 
 
 QUERIES = (
-    Query("filter_late", "filter on the tenth string", "SELECT count(*) FROM speed_{} WHERE s10 = '{late}'", bar=FILTER_BAR),
+    Query(
+        "filter_late",
+        "filter on the tenth string",
+        "SELECT count(*) FROM speed_{} WHERE s10 = '{late}'",
+        bar=FILTER_BAR,
+    ),
     Query("sum_late", "sum of the last integer", "SELECT sum(z) FROM speed_{}"),
-    Query("insert", "INSERT from a table of text", "INSERT INTO target_{} SELECT * FROM source", before="TRUNCATE target_{}", bar=OTHER_BAR),
-    Query("sort", "sort by the first string", "SELECT count(*) FROM (SELECT s1 FROM speed_{} ORDER BY s1 OFFSET 0) AS sorted", bar=OTHER_BAR),
-    Query("hash_join", "hash join on a string", "SELECT count(*) FROM speed_{} JOIN joined_{} ON s = s1", bar=OTHER_BAR),
+    Query(
+        "insert",
+        "INSERT from a table of text",
+        "INSERT INTO target_{} SELECT * FROM source",
+        before="TRUNCATE target_{}",
+        bar=OTHER_BAR,
+    ),
+    Query(
+        "sort",
+        "sort by the first string",
+        "SELECT count(*) FROM (SELECT s1 FROM speed_{} ORDER BY s1 OFFSET 0) AS sorted",
+        bar=OTHER_BAR,
+    ),
+    Query(
+        "hash_join", "hash join on a string", "SELECT count(*) FROM speed_{} JOIN joined_{} ON s = s1", bar=OTHER_BAR
+    ),
 )
 
 
@@ -59,10 +84,17 @@ class Clock:
     def now(self) -> float:
         return counters.backend_cpu(self.process) or 0.0 if self.kind == "CPU" else time.perf_counter()
 
-    def measure(self, action: Callable[[], object]) -> float:
+    def measure(self, action: Callable[..., object], *arguments: object) -> float:
         begin = self.now()
-        action()
+        action(*arguments)
         return self.now() - begin
+
+
+def copy_in(connection: psycopg.Connection, table: str, lines: bytes) -> None:
+    block = 1 << 20
+    with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+        for start in range(0, len(lines), block):
+            copy.write(lines[start : start + block])
 
 
 class Study:
@@ -86,14 +118,17 @@ class Study:
             raise BenchError(f'the server has no collation "{self.collation}"')
         create_extensions(connection, (EXTENSION,))
         template = (Path(__file__).parent / "sql" / "types_speed.sql").read_text(encoding="utf-8")
-        connection.execute(jinja2.Template(template).render(
-            rows=self.rows, seed=self.result.seed, types=TYPES, collation=self.collation))
+        connection.execute(
+            jinja2.Template(template).render(
+                rows=self.rows, seed=self.result.seed, types=TYPES, collation=self.collation
+            )
+        )
         connection.execute("VACUUM (FREEZE, ANALYZE)")
         connection.execute("CHECKPOINT")
 
     def queries(self, connection: psycopg.Connection, advance: Callable[[], None]) -> None:
         clock = Clock(connection)
-        late, = connection.execute("SELECT s10 FROM source WHERE a = 1").fetchone()
+        (late,) = connection.execute("SELECT s10 FROM source WHERE a = 1").fetchone()
         for setting in ("enable_mergejoin", "enable_nestloop"):
             connection.execute(f"SET {setting} = off")
         connection.execute("SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB'")
@@ -102,7 +137,8 @@ class Study:
                 if query.before:
                     connection.execute(query.before.format(kind))
                 statement = query.statement.replace("{late}", late).replace("{}", kind)
-                self.record(query.name, kind, clock.measure(lambda: connection.execute(statement).rowcount), clock.kind)
+                seconds = clock.measure(connection.execute, statement)
+                self.record(query.name, kind, seconds, clock.kind)
                 advance()
 
     def copy(self, connection: psycopg.Connection, advance: Callable[[], None]) -> None:
@@ -112,13 +148,8 @@ class Study:
         clock = Clock(connection)
         for _, (kind, _) in interleave(TYPES, self.rounds):
             connection.execute(f"TRUNCATE target_{kind}")
-
-            def load() -> None:
-                with connection.cursor().copy(f"COPY target_{kind} FROM STDIN") as copy:
-                    for start in range(0, len(lines), 1 << 20):
-                        copy.write(lines[start:start + (1 << 20)])
-
-            self.record("copy", kind, clock.measure(load), clock.kind)
+            seconds = clock.measure(copy_in, connection, f"target_{kind}", lines)
+            self.record("copy", kind, seconds, clock.kind)
             advance()
 
     def lookup(self, connection: psycopg.Connection, count: int, advance: Callable[[], None]) -> None:
@@ -127,10 +158,18 @@ class Study:
         postmaster = self.server.postmaster()
         for number, (kind, _) in interleave(TYPES, self.rounds):
             script = work() / f"lookup_{kind}.sql"
-            script.write_text(f"\\set key 1000000000000000000 + random(1, :rows) * 7919\nSELECT v FROM lookup_{kind} WHERE k = :key;\n",
-                              encoding="utf-8")
-            words = pgbench.command(self.server, DATABASE, [pgbench.Script("lookup", script, 1)], {"rows": self.rows},
-                                    ["-c", "1", "-t", str(count), f"--random-seed={self.result.seed + number}"])
+            script.write_text(
+                "\\set key 1000000000000000000 + random(1, :rows) * 7919\n"
+                f"SELECT v FROM lookup_{kind} WHERE k = :key;\n",
+                encoding="utf-8",
+            )
+            words = pgbench.command(
+                self.server,
+                DATABASE,
+                [pgbench.Script("lookup", script, 1)],
+                {"rows": self.rows},
+                ["-c", "1", "-t", str(count), f"--random-seed={self.result.seed + number}"],
+            )
             self.settle(connection, postmaster)
             begin = counters.cpu_seconds(postmaster)
             started = time.perf_counter()
@@ -147,7 +186,9 @@ class Study:
     @staticmethod
     def settle(connection: psycopg.Connection, postmaster: int) -> None:
         """Wait until pgbench's backend has gone and has been waited for."""
-        while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[0]:
+        while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[
+            0
+        ]:
             time.sleep(0.01)
         before = -1.0
         while (now := counters.cpu_seconds(postmaster)) != before:
@@ -160,7 +201,7 @@ class Study:
             connection.execute(f"DROP EXTENSION {EXTENSION} CASCADE")
         taken: dict[str, list[float]] = {"create_extension": [], "create_extension_cascade": []}
         for _ in range(self.rounds):
-            for test in taken:
+            for test, times in taken.items():
                 with self.server.connect(DATABASE) as connection:
                     connection.execute("DROP EXTENSION IF EXISTS compact_types CASCADE")
                     if test == "create_extension":
@@ -169,12 +210,14 @@ class Study:
                     begin = time.perf_counter()
                     connection.execute(f"CREATE EXTENSION {EXTENSION} CASCADE")
                     seconds = time.perf_counter() - begin
-                taken[test].append(seconds)
+                times.append(seconds)
                 self.result.samples.append({"test": test, "type": "compact", "seconds": seconds, "unit": "elapsed"})
             advance()
         rows = []
-        for test, title in (("create_extension", f"CREATE EXTENSION {EXTENSION}"),
-                            ("create_extension_cascade", f"CREATE EXTENSION {EXTENSION} CASCADE, without compact_types before")):
+        for test, title in (
+            ("create_extension", f"CREATE EXTENSION {EXTENSION}"),
+            ("create_extension_cascade", f"CREATE EXTENSION {EXTENSION} CASCADE, without compact_types before"),
+        ):
             middle, low, high = (1000 * value for value in spread(taken[test]))
             self.result.metrics[f"{test}_ms"] = middle
             rows.append([title, f"{middle:.1f}", f"{low:.1f} to {high:.1f}"])
@@ -183,18 +226,34 @@ class Study:
     def compare(self) -> None:
         rows = []
         for test, by_type in self.times.items():
-            ratios = {kind: paired_ratio(by_type["compact"], by_type[kind], self.result.seed) for kind in ("char", "varchar")}
+            ratios = {
+                kind: paired_ratio(by_type["compact"], by_type[kind], self.result.seed) for kind in ("char", "varchar")
+            }
             for name, ratio in ((test, ratios["char"]), (f"{test}.varchar", ratios["varchar"])):
                 self.result.metrics[name] = ratio.median
-                self.result.intervals[name] = {"low": ratio.low, "high": ratio.high, "pairs": ratio.pairs, "interval": ratio.interval}
+                self.result.intervals[name] = {
+                    "low": ratio.low,
+                    "high": ratio.high,
+                    "pairs": ratio.pairs,
+                    "interval": ratio.interval,
+                }
             bar = self.bars[test]
             scale, digits = (1e6, 1) if test == "lookup" else (1e3, 1)
-            rows.append([self.titles[test] + (" (µs)" if test == "lookup" else " (ms)"),
-                         *(f"{spread(by_type[kind])[0] * scale:.{digits}f}" for kind, _ in TYPES),
-                         ratios["char"], ratios["varchar"],
-                         "" if bar is None else f"{bar:.3f} " + ("met" if ratios["char"].median <= bar else "missed")])
-        self.result.table(f"Medians, collation {self.collation}, {self.rows:,} rows; ratios of pairs with their interval",
-                          ["", *(type_name for _, type_name in TYPES), "to char(24)", "to varchar(24)", "bar"], rows, "times")
+            rows.append(
+                [
+                    self.titles[test] + (" (µs)" if test == "lookup" else " (ms)"),
+                    *(f"{spread(by_type[kind])[0] * scale:.{digits}f}" for kind, _ in TYPES),
+                    ratios["char"],
+                    ratios["varchar"],
+                    "" if bar is None else f"{bar:.3f} " + ("met" if ratios["char"].median <= bar else "missed"),
+                ]
+            )
+        self.result.table(
+            f"Medians, collation {self.collation}, {self.rows:,} rows; ratios of pairs with their interval",
+            ["", *(type_name for _, type_name in TYPES), "to char(24)", "to varchar(24)", "bar"],
+            rows,
+            "times",
+        )
 
 
 def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running: bool, target: Path | None) -> None:

@@ -25,8 +25,15 @@ C_LAST_LOAD = 100
 C_LAST_RUN = 185
 
 LOAD_SETTINGS = {
-    "fsync": "off", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum": "off", "shared_buffers": "256MB",
-    "maintenance_work_mem": "256MB", "max_wal_size": "16GB", "checkpoint_timeout": "1h", "jit": "off",
+    "fsync": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "off",
+    "shared_buffers": "256MB",
+    "maintenance_work_mem": "256MB",
+    "max_wal_size": "16GB",
+    "checkpoint_timeout": "1h",
+    "jit": "off",
 }
 
 
@@ -70,8 +77,10 @@ def create_extensions(connection: psycopg.Connection, names: tuple[str, ...]) ->
         try:
             connection.execute(sql.SQL("CREATE EXTENSION IF NOT EXISTS {} CASCADE").format(sql.Identifier(name)))
         except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile) as error:
-            raise BenchError(f'extension "{name}" is not installed in the server, run '
-                             '"tools/extensions build/17/dense/bin/pg_config build/extensions/17-dense"') from error
+            raise BenchError(
+                f'extension "{name}" is not installed in the server, run '
+                '"tools/extensions build/17/dense/bin/pg_config build/extensions/17-dense"'
+            ) from error
 
 
 def create_schema(connection: psycopg.Connection, stage: Stage, scale: Scale) -> None:
@@ -94,8 +103,16 @@ def key_statements(stage: Stage) -> list[str]:
 class _Loader:
     """One thread's worth of work at a time: a table from its first row to its statistics."""
 
-    def __init__(self, connection: Callable[[], psycopg.Connection], stage: Stage, warehouses: int, scale: Scale, seed: int,
-                 advance: Callable[[int], None], indexed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        connection: Callable[[], psycopg.Connection],
+        stage: Stage,
+        warehouses: int,
+        scale: Scale,
+        seed: int,
+        advance: Callable[[int], None],
+        indexed: Callable[[], None],
+    ) -> None:
         self.connection = connection
         self.warehouses = warehouses
         self.variables = {"scale": scale, "seed": seed, "c_last_load": C_LAST_LOAD, "undelivered": stage.undelivered}
@@ -137,8 +154,15 @@ def load(server: Server, database: str, stage: Stage, warehouses: int, scale: Sc
         create_schema(connection, stage, scale)
     rows = bars.add_task(f"load {warehouses} warehouses, {stage.title}: rows", total=scale.rows(warehouses))
     tables = bars.add_task("    tables with keys and statistics", total=len(TABLES))
-    loader = _Loader(lambda: server.connect(database), stage, warehouses, scale, seed,
-                     lambda count: bars.advance(rows, count), lambda: bars.advance(tables))
+    loader = _Loader(
+        lambda: server.connect(database),
+        stage,
+        warehouses,
+        scale,
+        seed,
+        lambda count: bars.advance(rows, count),
+        lambda: bars.advance(tables),
+    )
     with ThreadPoolExecutor(max_workers=2) as pool:
         futures = [pool.submit(loader.table, name) for name in TABLES]
         try:

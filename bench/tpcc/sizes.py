@@ -29,17 +29,22 @@ def table_sizes(connection: psycopg.Connection, tuples: bool = True) -> dict[str
     for name in sorted(TABLES):
         # A row as one value has the header and the layout of its tuple on the page.
         average = "avg(pg_column_size(t.*))" if tuples else "0"
-        rows, width, heap, indexes = connection.execute(sql.SQL(
-            "SELECT count(*), {average}, pg_relation_size({name}), pg_indexes_size({name}) FROM {table} AS t"
-        ).format(average=sql.SQL(average), name=sql.Literal(name), table=sql.Identifier(name))).fetchone()
+        rows, width, heap, indexes = connection.execute(
+            sql.SQL(
+                "SELECT count(*), {average}, pg_relation_size({name}), pg_indexes_size({name}) FROM {table} AS t"
+            ).format(average=sql.SQL(average), name=sql.Literal(name), table=sql.Identifier(name))
+        ).fetchone()
         sizes[name] = TableSize(rows, heap, indexes, float(width))
     return sizes
 
 
 def heap_bytes(connection: psycopg.Connection) -> dict[str, int]:
     """Quick enough to run between the phases of a measurement."""
-    return dict(connection.execute(
-        "SELECT name, pg_relation_size(name::regclass) FROM unnest(%s::text[]) AS name", [list(TABLES)]).fetchall())
+    return dict(
+        connection.execute(
+            "SELECT name, pg_relation_size(name::regclass) FROM unnest(%s::text[]) AS name", [list(TABLES)]
+        ).fetchall()
+    )
 
 
 @dataclass(frozen=True)
@@ -56,12 +61,16 @@ class DatabaseSize:
         return sum(table.indexes for table in self.tables.values())
 
     def as_json(self) -> dict[str, object]:
-        return {"database": self.database, "heap": self.heap, "indexes": self.indexes,
-                "tables": {name: asdict(size) for name, size in self.tables.items()}}
+        return {
+            "database": self.database,
+            "heap": self.heap,
+            "indexes": self.indexes,
+            "tables": {name: asdict(size) for name, size in self.tables.items()},
+        }
 
 
 def database_size(connection: psycopg.Connection, tuples: bool = True) -> DatabaseSize:
-    size, = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+    (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone()
     return DatabaseSize(table_sizes(connection, tuples), size)
 
 
@@ -74,20 +83,29 @@ def percent(ratio: float) -> str:
 
 
 def row_size_rows(baseline: DatabaseSize, other: DatabaseSize) -> list[list[object]]:
-    """TABLE, rows, bytes a row on both sides, the change, tuple bytes on both sides.  One page says nothing of its rows."""
+    """Table, rows, bytes a row on both sides with the change, tuple bytes on both sides."""
     rows = []
     for name, before in baseline.tables.items():
         after = other.tables[name]
+        # A single page says nothing of the size of its rows.
         if before.heap <= PAGE:
             sizes = ["one page", "one page", ""]
         else:
-            sizes = [f"{before.bytes_per_row:.1f}", f"{after.bytes_per_row:.1f}", percent(after.bytes_per_row / before.bytes_per_row)]
+            sizes = [
+                f"{before.bytes_per_row:.1f}",
+                f"{after.bytes_per_row:.1f}",
+                percent(after.bytes_per_row / before.bytes_per_row),
+            ]
         rows.append([name, f"{before.rows:,}", *sizes, f"{before.tuple:.1f}", f"{after.tuple:.1f}"])
     return rows
 
 
 def total_rows(baseline: DatabaseSize, other: DatabaseSize) -> list[list[object]]:
-    return [[title, megabytes(before), megabytes(after), percent(after / before)] for title, before, after in (
-        ("heap of the nine tables", baseline.heap, other.heap),
-        ("their indexes", baseline.indexes, other.indexes),
-        ("database", baseline.database, other.database))]
+    return [
+        [title, megabytes(before), megabytes(after), percent(after / before)]
+        for title, before, after in (
+            ("heap of the nine tables", baseline.heap, other.heap),
+            ("their indexes", baseline.indexes, other.indexes),
+            ("database", baseline.database, other.database),
+        )
+    ]

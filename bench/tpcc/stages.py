@@ -57,8 +57,12 @@ def compact_strings(tables: str) -> str:
 
 STEPS = (
     Step("stock", "stock types", binary="dense"),
-    Step("compact-types", "compact types", tables=compact_strings,
-         extensions=("compact_char2", "compact_char9", "compact_char16", "compact_char24")),
+    Step(
+        "compact-types",
+        "compact types",
+        tables=compact_strings,
+        extensions=("compact_char2", "compact_char9", "compact_char16", "compact_char24"),
+    ),
 )
 
 
@@ -72,13 +76,22 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("dbt2-key", "DBT-2's primary key of stock, which ends in s_quantity and so rules out HOT updates",
-            keys=lambda keys: keys.replace("(s_w_id, s_i_id)", "(s_w_id, s_i_id, s_quantity)")),
-    Variant("sentinel", "ol_delivery_d is -infinity instead of null, which saves the null bitmap",
-            tables=lambda tables: re.sub(r"(ol_delivery_d\s+timestamp)", r"\1 NOT NULL DEFAULT '-infinity'", tables),
-            undelivered="'-infinity'"),
-    Variant("numeric-money", "amounts of single lines and payments as numeric, not as four-byte integers",
-            tables=lambda tables: re.sub(r"\b(h_amount|ol_amount|i_price)(\s+)integer", r"\1\2numeric(8)", tables)),
+    Variant(
+        "dbt2-key",
+        "DBT-2's primary key of stock, which ends in s_quantity and so rules out HOT updates",
+        keys=lambda keys: keys.replace("(s_w_id, s_i_id)", "(s_w_id, s_i_id, s_quantity)"),
+    ),
+    Variant(
+        "sentinel",
+        "ol_delivery_d is -infinity instead of null, which saves the null bitmap",
+        tables=lambda tables: re.sub(r"(ol_delivery_d\s+timestamp)", r"\1 NOT NULL DEFAULT '-infinity'", tables),
+        undelivered="'-infinity'",
+    ),
+    Variant(
+        "numeric-money",
+        "amounts of single lines and payments as numeric, not as four-byte integers",
+        tables=lambda tables: re.sub(r"\b(h_amount|ol_amount|i_price)(\s+)integer", r"\1\2numeric(8)", tables),
+    ),
 )
 
 
@@ -94,13 +107,22 @@ def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[
         if variant is None:
             raise BenchError(f'unknown variant "{name}", known: {", ".join(entry.name for entry in VARIANTS)}')
         undelivered = variant.undelivered if variant.undelivered != "NULL" else stage.undelivered
-        stage = replace(stage, tables=(*stage.tables, variant.tables), keys=(*stage.keys, variant.keys),
-                        undelivered=undelivered)
+        stage = replace(
+            stage, tables=(*stage.tables, variant.tables), keys=(*stage.keys, variant.keys), undelivered=undelivered
+        )
     chosen = []
     for step in STEPS:
-        stage = Stage(step.name, step.title, step.binary or stage.binary, {**stage.settings, **step.settings},
-                      (*stage.extensions, *step.extensions), (*stage.tables, step.tables), (*stage.keys, step.keys),
-                      (*stage.after_load, *step.after_load), stage.undelivered)
+        stage = Stage(
+            step.name,
+            step.title,
+            step.binary or stage.binary,
+            {**stage.settings, **step.settings},
+            (*stage.extensions, *step.extensions),
+            (*stage.tables, step.tables),
+            (*stage.keys, step.keys),
+            (*stage.after_load, *step.after_load),
+            stage.undelivered,
+        )
         if not names or step.name in names:
             chosen.append(stage)
     return chosen

@@ -61,8 +61,11 @@ def write_scripts(directory: Path, think: bool) -> list[pgbench.Script]:
         text = environment.from_string((TEMPLATES / f"{transaction.name}.sql").read_text(encoding="utf-8")).render()
         if think:
             mean = transaction.thinking * 1000
-            text = (f"\\sleep {transaction.keying} s\n{text}"
-                    f"\\set think least(int(-ln(random(1, 1000000) / 1000000.0) * {mean}), {10 * mean})\n\\sleep :think ms\n")
+            text = (
+                f"\\sleep {transaction.keying} s\n{text}"
+                f"\\set think least(int(-ln(random(1, 1000000) / 1000000.0) * {mean}), {10 * mean})\n"
+                "\\sleep :think ms\n"
+            )
         path = directory / f"{transaction.name}.sql"
         path.write_text(text, encoding="utf-8")
         scripts.append(pgbench.Script(transaction.name, path, transaction.weight))
@@ -77,26 +80,55 @@ def _wait(process: subprocess.Popen, until: float, tick: Callable[[float], None]
         begin = time.time()
 
 
-def run(server: Server, database: str, load: Load, directory: Path, number: int, tick: Callable[[float], None],
-        device: str | None = None, group: ControlGroup | None = None) -> dict[str, object]:
+def run(
+    server: Server,
+    database: str,
+    load: Load,
+    directory: Path,
+    number: int,
+    tick: Callable[[float], None],
+    device: str | None = None,
+    group: ControlGroup | None = None,
+) -> dict[str, object]:
     """Warm up, measure, and return one sample.  tick is called with the seconds that passed."""
     scripts = write_scripts(directory / "scripts", load.think)
     for old in directory.glob("transactions.*"):
         old.unlink()
-    variables = {"warehouses": load.warehouses, "items": load.scale.items, "customers": load.scale.customers,
-                 "names": load.scale.names, "c_last": C_LAST_RUN, "c_customer": load.seed % 1024, "c_item": load.seed % 8192}
+    variables = {
+        "warehouses": load.warehouses,
+        "items": load.scale.items,
+        "customers": load.scale.customers,
+        "names": load.scale.names,
+        "c_last": C_LAST_RUN,
+        "c_customer": load.seed % 1024,
+        "c_item": load.seed % 8192,
+    }
     # pgbench runs a little longer than what is measured, so that the window never reaches past its end.
     duration = math.ceil(load.warmup + load.seconds) + 1
-    options = ["-c", str(load.clients), "-j", str(min(2, load.clients)), "-T", str(duration), "--max-tries=10", "--log",
-               f"--log-prefix={directory / 'transactions'}", f"--random-seed={load.seed + number}"]
+    options = [
+        "-c",
+        str(load.clients),
+        "-j",
+        str(min(2, load.clients)),
+        "-T",
+        str(duration),
+        "--max-tries=10",
+        "--log",
+        f"--log-prefix={directory / 'transactions'}",
+        f"--random-seed={load.seed + number}",
+    ]
     with server.connect(database) as connection:
         postmaster = server.postmaster()
         size_before = heap_bytes(connection)
         errors = directory / "pgbench.err"
         output = directory / "pgbench.out"
         with open(errors, "w", encoding="utf-8") as err, open(output, "w", encoding="utf-8") as out:
-            process = subprocess.Popen(pgbench.command(server, database, scripts, variables, options),
-                                       stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            process = subprocess.Popen(
+                pgbench.command(server, database, scripts, variables, options),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+            )
             try:
                 _wait(process, time.time() + load.warmup, tick)
                 begin = time.time()
@@ -141,7 +173,9 @@ def summarize(log: pgbench.Log, begin: float, end: float, load: Load) -> dict[st
         for number, transaction in enumerate(TRANSACTIONS):
             values = log.latency[log.script == number] * 1000
             if len(values):
-                latency[transaction.name] = dict(zip(("p50", "p90", "p99"), map(float, numpy.percentile(values, [50, 90, 99]))))
+                latency[transaction.name] = dict(
+                    zip(("p50", "p90", "p99"), map(float, numpy.percentile(values, [50, 90, 99])))
+                )
     return {
         "new_orders": orders,
         "transactions": {transaction.name: log.count(number) for number, transaction in enumerate(TRANSACTIONS)},
