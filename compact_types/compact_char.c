@@ -370,8 +370,7 @@ varlena_compare_length(struct varlena *str, bool bpchar)
 
 /*
  * Compare argument argno, a fixed-length string, with the other argument: a
- * text, or a bpchar or varchar, of which trailing blanks do not count, since
- * core compares char(n) with varchar in that way.
+ * text, or a bpchar, of which trailing blanks do not count.
  */
 static inline int
 cc_compare_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
@@ -458,17 +457,13 @@ COMPARISON_FUNCTIONS(bpchar_compact_char,
 					 cc_equal_varlena(fcinfo, 1, true),
 					 cc_compare_varlena(fcinfo, 1, true))
 
-/* for the pairs of text, bpchar and varchar that core has no operators for */
+/* for the pairs of text and bpchar, which core has no operators for */
 COMPARISON_FUNCTIONS(compact_types_text_bpchar,
 					 varlena_compare(fcinfo, false, true) == 0,
 					 varlena_compare(fcinfo, false, true))
 COMPARISON_FUNCTIONS(compact_types_bpchar_text,
 					 varlena_compare(fcinfo, true, false) == 0,
 					 varlena_compare(fcinfo, true, false))
-COMPARISON_FUNCTIONS(compact_types_bpchar_bpchar,
-					 varlena_compare(fcinfo, true, true) == 0,
-					 varlena_compare(fcinfo, true, true))
-
 /*
  * Hashing: the bytes without the padding, so that the hash is that of the
  * equal text and bpchar.

@@ -16,9 +16,14 @@
  * installed, and otherwise puts the operators into the schema of
  * compact_types, from where they are dumped.
  *
- * The operator families hold the whole matrix of compact_charN, text, bpchar
- * and varchar, as amvalidate() wants it.  The pairs without compact_charN for
- * which core has no operator get one once, with a name that no query uses.
+ * The operator families hold the whole matrix of compact_charN, text and
+ * bpchar, as amvalidate() wants it.  The pairs of text and bpchar, for which
+ * core has no operators, get some once, with names that no query uses.
+ *
+ * varchar must not have operators of its own here: there are none of two
+ * varchars in core, so that "varchar = unknown literal" would be resolved to
+ * "varchar = compact_charN", and every index on a varchar column be lost.  It
+ * takes part as text, as it does in core.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -88,8 +93,7 @@ typedef struct StringType
 
 static const StringType string_types[] = {
 	{"text", false},
-	{"bpchar", true},
-	{"varchar", true}
+	{"bpchar", true}
 };
 
 static void execute(const char *format,...) pg_attribute_printf(1, 2);
@@ -225,7 +229,7 @@ append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
 			const char *left = string_types[i].name;
 			const char *right = string_types[j].name;
 
-			if (i == j && strcmp(left, "varchar") != 0)
+			if (i == j)
 				append_pair(btree, hash, "pg_catalog", "", left, right,
 							psprintf("pg_catalog.%s",
 									 string_types[i].bpchar ? "bpcharcmp" : "bttextcmp"));
@@ -236,16 +240,12 @@ append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
 	}
 	appendStringInfoString(btree,
 						   "FUNCTION 2 (text, text) pg_catalog.bttextsortsupport(internal),"
-						   " FUNCTION 2 (bpchar, bpchar) pg_catalog.bpchar_sortsupport(internal),"
-						   " FUNCTION 2 (varchar, varchar) pg_catalog.bpchar_sortsupport(internal)");
-	appendStringInfo(hash,
-					 "FUNCTION 1 (text, text) pg_catalog.hashtext(text),"
-					 " FUNCTION 2 (text, text) pg_catalog.hashtextextended(text, int8),"
-					 " FUNCTION 1 (bpchar, bpchar) pg_catalog.hashbpchar(bpchar),"
-					 " FUNCTION 2 (bpchar, bpchar) pg_catalog.hashbpcharextended(bpchar, int8),"
-					 " FUNCTION 1 (varchar, varchar) %s.varchar_hash(varchar),"
-					 " FUNCTION 2 (varchar, varchar) %s.varchar_hash_extended(varchar, int8)",
-					 schema, schema);
+						   " FUNCTION 2 (bpchar, bpchar) pg_catalog.bpchar_sortsupport(internal)");
+	appendStringInfoString(hash,
+						   "FUNCTION 1 (text, text) pg_catalog.hashtext(text),"
+						   " FUNCTION 2 (text, text) pg_catalog.hashtextextended(text, int8),"
+						   " FUNCTION 1 (bpchar, bpchar) pg_catalog.hashbpchar(bpchar),"
+						   " FUNCTION 2 (bpchar, bpchar) pg_catalog.hashbpcharextended(bpchar, int8)");
 }
 
 /*
@@ -468,14 +468,13 @@ create_objects(const CreateCharContext *cxt)
 	for (int i = 0; i < (int) lengthof(string_types); i++)
 	{
 		const		StringType *other = &string_types[i];
-		const char *symbol = other->bpchar ? "bpchar" : "text";
 
 		create_operators(cxt, cxt->type, other->name,
 						 psprintf("%s_%s", name, other->name),
-						 psprintf("compact_char_%s", symbol), "");
+						 psprintf("compact_char_%s", other->name), "");
 		create_operators(cxt, other->name, cxt->type,
 						 psprintf("%s_%s", other->name, name),
-						 psprintf("%s_compact_char", symbol), "");
+						 psprintf("%s_compact_char", other->name), "");
 	}
 	create_classes(cxt);
 	create_casts(cxt);
@@ -558,9 +557,8 @@ compact_types_create_char(PG_FUNCTION_ARGS)
 /*
  * compact_types.create_string_operators() returns void
  *
- * Part of the extension's script: the operators of text, bpchar and varchar
- * with each other that core does not have, and a btree and a hash family that
- * holds them.  They mean what comparing compact_charN with those types means:
+ * Part of the extension's script: the operators of text with bpchar, which core
+ * does not have, and a btree and a hash family that holds them.  They mean what comparing compact_charN with those types means:
  * trailing blanks count in text alone.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_string_operators);
@@ -591,13 +589,11 @@ compact_types_create_string_operators(PG_FUNCTION_ARGS)
 			const		StringType *left = &string_types[i];
 			const		StringType *right = &string_types[j];
 
-			if (i == j && strcmp(left->name, "varchar") != 0)
+			if (i == j)
 				continue;		/* core has these */
 			create_operators(&cxt, left->name, right->name,
 							 psprintf("%s_%s", left->name, right->name),
-							 psprintf("compact_types_%s_%s",
-									  left->bpchar ? "bpchar" : "text",
-									  right->bpchar ? "bpchar" : "text"),
+							 psprintf("compact_types_%s_%s", left->name, right->name),
 							 "#");
 		}
 	}

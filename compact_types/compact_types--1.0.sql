@@ -23,17 +23,8 @@ CREATE FUNCTION compact_types.compact_char_typanalyze(internal) RETURNS bool
 AS 'MODULE_PATHNAME', 'compact_char_typanalyze'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
 
--- varchar hashed without its trailing blanks
-CREATE FUNCTION compact_types.varchar_hash(varchar) RETURNS int4
-AS 'hashbpchar'
-LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-
-CREATE FUNCTION compact_types.varchar_hash_extended(varchar, int8) RETURNS int8
-AS 'hashbpcharextended'
-LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-
--- The operators of text, bpchar and varchar with each other that complete the
--- operator families of the fixed-length strings.
+-- The operators of text with bpchar that complete the operator families of the
+-- fixed-length strings.
 CREATE FUNCTION compact_types.create_string_operators() RETURNS void
 AS 'MODULE_PATHNAME', 'compact_types_create_string_operators'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;

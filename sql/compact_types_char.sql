@@ -114,14 +114,8 @@ SELECT count(*) FILTER (WHERE (x.c = y.s) <> (x.b::text = y.s) OR (y.s = x.c) <>
        count(*) FILTER (WHERE (x.c > y.s) <> (x.b::text > y.s) OR (y.s < x.c) <> (x.b::text > y.s)) AS gt,
        count(*) FILTER (WHERE (x.c >= y.s) <> (x.b::text >= y.s) OR (y.s <= x.c) <> (x.b::text >= y.s)) AS ge
 FROM (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) x, samples y;
--- varchar compares with it as with char(n): no trailing blanks count
-SELECT count(*) FILTER (WHERE (x.c = y.v) <> (x.b = y.v) OR (y.v = x.c) <> (y.v = x.b)) AS eq,
-       count(*) FILTER (WHERE (x.c <> y.v) <> (x.b <> y.v) OR (y.v <> x.c) <> (y.v <> x.b)) AS ne,
-       count(*) FILTER (WHERE (x.c < y.v) <> (x.b < y.v) OR (y.v < x.c) <> (y.v < x.b)) AS lt,
-       count(*) FILTER (WHERE (x.c <= y.v) <> (x.b <= y.v) OR (y.v <= x.c) <> (y.v <= x.b)) AS le,
-       count(*) FILTER (WHERE (x.c > y.v) <> (x.b > y.v) OR (y.v > x.c) <> (y.v > x.b)) AS gt,
-       count(*) FILTER (WHERE (x.c >= y.v) <> (x.b >= y.v) OR (y.v >= x.c) <> (y.v >= x.b)) AS ge
-FROM (SELECT s::compact_char8 AS c, s::char(8) AS b FROM samples) x, (SELECT s::varchar AS v FROM samples) y;
+-- varchar compares with it as text does, not as varchar does with char(n):
+-- operators with varchar would take part in every comparison of a varchar
 SELECT 'a'::compact_char8 = 'a  '::varchar AS varchar, 'a'::compact_char8 = 'a  '::bpchar AS bpchar,
        'a'::compact_char8 = 'a  '::text AS text;
 -- the operators that complete the families mean the same, and no query picks
@@ -131,8 +125,7 @@ SELECT count(*) FILTER (WHERE (x.s OPERATOR(compact_types.#=#) y.b) <> (x.s = y.
        count(*) FILTER (WHERE (x.s OPERATOR(compact_types.#<#) y.b) <> (x.s < y.b::text)) AS lt,
        count(*) FILTER (WHERE (y.b OPERATOR(compact_types.#<=#) x.s) <> (x.s >= y.b::text)) AS le,
        count(*) FILTER (WHERE (x.s OPERATOR(compact_types.#>#) y.b) <> (x.s > y.b::text)) AS gt,
-       count(*) FILTER (WHERE (y.b OPERATOR(compact_types.#>=#) x.s) <> (x.s <= y.b::text)) AS ge,
-       count(*) FILTER (WHERE (x.s::varchar OPERATOR(compact_types.#=#) y.s::varchar) <> (x.s::bpchar = y.s::bpchar)) AS varchar
+       count(*) FILTER (WHERE (y.b OPERATOR(compact_types.#>=#) x.s) <> (x.s <= y.b::text)) AS ge
 FROM samples x, (SELECT s, s::char(8) AS b FROM samples) y;
 SET search_path = public, compact_types;
 SELECT 'a'::char(3) = 'a '::varchar AS as_in_core, 'a'::char(3) = 'a '::text AS as_in_core_too;
