@@ -206,7 +206,9 @@ INSERT INTO ref_text VALUES ('key 9');
 INSERT INTO ref_char VALUES ('key 9');
 INSERT INTO ref_compact VALUES ('key 9'), ('key 10');
 INSERT INTO ref_text VALUES ('no key');
+\set VERBOSITY terse
 CREATE TABLE ref_varchar (k varchar REFERENCES keys);
+\set VERBOSITY default
 INSERT INTO ref_compact VALUES ('no key');
 UPDATE keys SET k = 'key nine' WHERE k = 'key 9';
 TABLE ref_text;

@@ -16,7 +16,8 @@ use File::Path qw(make_path);
 use File::Temp;
 use Test::More;
 
-our @EXPORT = qw($top checkout run_tool is_clear_error write_file append_file read_file release_tarball
+our @EXPORT =
+  qw($top checkout run_tool is_clear_error write_file append_file read_file release_tarball
   pin_release git_src system_ok can_mount);
 
 our $top = abs_path(dirname(__FILE__) . '/..');
@@ -58,7 +59,10 @@ sub system_ok
 # Can mounts of our own be made here?  Not without root, nor in many containers.
 sub can_mount
 {
-	return $> == 0 && system('unshare --mount --propagation private mount -t tmpfs tmpfs /mnt 2> /dev/null') == 0;
+	return $> == 0
+	  && system(
+		'unshare --mount --propagation private mount -t tmpfs tmpfs /mnt 2> /dev/null'
+	  ) == 0;
 }
 
 # checkout([DIR]) - a fresh checkout with nothing but the tools; removed at the end.
@@ -89,7 +93,8 @@ sub run_tool
 		exec @command or exit 127;
 	}
 	waitpid $pid, 0;
-	return ($? & 127 ? 128 + ($? & 127) : $? >> 8, read_file("$log/out"), read_file("$log/err"));
+	return ($? & 127 ? 128 + ($? & 127) : $? >> 8,
+		read_file("$log/out"), read_file("$log/err"));
 }
 
 # is_clear_error([CODE, STDOUT, STDERR], PATTERN, NAME) - did a tool end with an
@@ -114,7 +119,8 @@ sub release_tarball
 	foreach my $name (keys %$files)
 	{
 		write_file("$tmp/postgresql-$version/$name", $files->{$name});
-		chmod 0755, "$tmp/postgresql-$version/$name" if $files->{$name} =~ /^#!/;
+		chmod 0755, "$tmp/postgresql-$version/$name"
+		  if $files->{$name} =~ /^#!/;
 	}
 	make_path(dirname($path));
 	system_ok('tar', '-cjf', $path, '-C', $tmp, "postgresql-$version");
@@ -125,15 +131,16 @@ sub release_tarball
 sub pin_release
 {
 	my ($dir, $version, $sha256) = @_;
-	write_file("$dir/tools/pg-versions", "17 $version postgresql-$version.tar.bz2 $sha256 stable\n");
+	write_file("$dir/tools/pg-versions",
+		"17 $version postgresql-$version.tar.bz2 $sha256 stable\n");
 }
 
 # git_src(CHECKOUT, ARG...) - run git in its server source tree as a developer would
 sub git_src
 {
 	my ($dir, @args) = @_;
-	my ($code, $out, $err) = run_tool(
-		"$dir/build/17/src", 'git',
+	my ($code, $out, $err) =
+	  run_tool("$dir/build/17/src", 'git',
 		'-c', 'safe.directory=*', '-c', 'user.name=Ada Example',
 		'-c', 'user.email=ada@example.org', @args);
 	die "git @args: $err" if $code != 0;

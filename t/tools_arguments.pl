@@ -13,7 +13,10 @@ my $dir = checkout();
 # [pattern, command...]
 my @wrong = (
 	[ qr/unknown argument "nonsense"/, 'tools/deps', 'nonsense' ],
-	[ qr/unknown argument "--nonsense"/, 'tools/deps', '--list', '--nonsense' ],
+	[
+		qr/unknown argument "--nonsense"/, 'tools/deps',
+		'--list', '--nonsense'
+	],
 	[ qr/no major version given/, 'tools/source' ],
 	[ qr/unknown argument "18"/, 'tools/source', '17', '18' ],
 	[ qr/no major version given/, 'tools/server' ],
@@ -21,17 +24,30 @@ my @wrong = (
 	[ qr/unknown argument "--nonsense"/, 'tools/server', '17', '--nonsense' ],
 	[ qr/no command given/, 'tools/patches' ],
 	[ qr/unknown argument "nonsense"/, 'tools/patches', 'nonsense' ],
-	[ qr/unknown argument "--nonsense"/, 'tools/patches', 'check', '--nonsense', '17' ],
+	[
+		qr/unknown argument "--nonsense"/,
+		'tools/patches', 'check', '--nonsense', '17'
+	],
 	[ qr/unknown argument "alpha"/, 'tools/patches', 'check', '17', 'alpha' ],
 	[ qr/export needs one feature/, 'tools/patches', 'export', '17' ],
 	[ qr/no command given/, 'tools/cluster' ],
 	[ qr/unknown argument "nonsense"/, 'tools/cluster', 'nonsense' ],
 	[ qr/no instance name given/, 'tools/cluster', 'start' ],
-	[ qr/unknown argument "--nonsense"/, 'tools/cluster', 'start', 'a', '--nonsense' ],
-	[ qr/option --bin needs a value/, 'tools/cluster', 'start', 'a', '--bin' ],
+	[
+		qr/unknown argument "--nonsense"/,
+		'tools/cluster', 'start', 'a', '--nonsense'
+	],
+	[
+		qr/option --bin needs a value/, 'tools/cluster', 'start', 'a',
+		'--bin'
+	],
 	[ qr/copy needs the name/, 'tools/cluster', 'copy', 'a' ],
 	[ qr/PG_CONFIG and OUTDIR are needed/, 'tools/extensions', 'pg_config' ],
-	[ qr/unknown argument "more"/, 'tools/extensions', 'pg_config', 'out', 'more' ],
+	[
+		qr/unknown argument "more"/, 'tools/extensions',
+		'pg_config', 'out',
+		'more'
+	],
 	[ qr/unknown argument "16"/, 'tools/distribution-15', '16' ],
 	[ qr/unknown argument "--nonsense"/, 'tools/indent', '--nonsense' ],
 	[ qr/no command given/, 'tools/run-unprivileged' ],
@@ -49,16 +65,34 @@ foreach my $case (@wrong)
 # check prints its counts even when it does not come to run a test
 my ($code, $out, $err) = run_tool($dir, 'tools/check', '--nonsense');
 is($code, 2, 'tools/check --nonsense');
-like($err, qr/^tools\/check: error: unknown argument "--nonsense"/, 'names the argument');
+like(
+	$err,
+	qr/^tools\/check: error: unknown argument "--nonsense"/,
+	'names the argument');
 
-is_clear_error([ run_tool($dir, 'tools/source', '99') ], qr/unknown PostgreSQL major version "99", known: 17 18$/, 'a release that is not pinned');
-is_clear_error([ run_tool($dir, 'tools/cluster', 'start', '../a') ], qr/invalid instance name "..\/a"/, 'an instance name that is a path');
-is_clear_error([ run_tool($dir, 'tools/extensions', '/nowhere', 'out') ], qr/"\/nowhere" is not a working pg_config/, 'a pg_config that is not there');
+is_clear_error(
+	[ run_tool($dir, 'tools/source', '99') ],
+	qr/unknown PostgreSQL major version "99", known: 17 18$/,
+	'a release that is not pinned');
+is_clear_error(
+	[ run_tool($dir, 'tools/cluster', 'start', '../a') ],
+	qr/invalid instance name "..\/a"/,
+	'an instance name that is a path');
+is_clear_error(
+	[ run_tool($dir, 'tools/extensions', '/nowhere', 'out') ],
+	qr/"\/nowhere" is not a working pg_config/,
+	'a pg_config that is not there');
 
 # make adds a line of its own.
 foreach my $case (
-	[ qr/error: unknown PostgreSQL major version "99"/, 'server', 'MAJOR=99' ],
-	[ qr/error: "\/nowhere" is not a working pg_config/, 'install', 'PG_CONFIG=/nowhere' ],
+	[
+		qr/error: unknown PostgreSQL major version "99"/, 'server',
+		'MAJOR=99'
+	],
+	[
+		qr/error: "\/nowhere" is not a working pg_config/, 'install',
+		'PG_CONFIG=/nowhere'
+	],
 	[ qr/No rule to make target 'nonsense'/, 'nonsense' ],)
 {
 	my ($pattern, @args) = @$case;
@@ -71,10 +105,14 @@ foreach my $case (
 ($code, $out, $err) = run_tool($dir, 'make', '-s');
 is($code, 0, 'make alone');
 like($out, qr/^make $_ /m, "names $_")
-  foreach qw(demo check soak server bench check-patches indent-check all install installcheck uninstall clean);
+  foreach
+  qw(demo check soak server bench check-patches indent-check all install installcheck uninstall clean);
 
 # A checkout that make could not build in says so at once.
 my $blank = checkout("$dir/with blank");
-is_clear_error([ run_tool($blank, 'tools/server', '17') ], qr/path of the checkout may not contain blanks/, 'a path with a blank');
+is_clear_error(
+	[ run_tool($blank, 'tools/server', '17') ],
+	qr/path of the checkout may not contain blanks/,
+	'a path with a blank');
 
 done_testing();

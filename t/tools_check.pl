@@ -14,35 +14,76 @@ my $dir = checkout();
 foreach my $case (
 	[ 'passing', 'use Test::More tests => 2; ok 1; ok 1;', 2, 0, 0 ],
 	[ 'failing', 'use Test::More tests => 2; ok 1; ok 0;', 1, 1, 0 ],
-	[ 'skipping', 'use Test::More tests => 3; ok 1; SKIP: { skip "why", 2; }', 1, 0, 2 ],
+	[
+		'skipping',
+		'use Test::More tests => 3; ok 1; SKIP: { skip "why", 2; }',
+		1, 0, 2
+	],
 	[ 'skipping all', 'use Test::More skip_all => "why";', 0, 0, 1 ],
 	[ 'planned more', 'use Test::More tests => 2; ok 1;', 1, 1, 0 ],
 	[ 'dying at once', 'die "at once";', 0, 1, 0 ],
-	[ 'dying at the end', 'use Test::More; ok 1; done_testing; exit 3;', 1, 1, 0 ],
+	[
+		'dying at the end',
+		'use Test::More; ok 1; done_testing; exit 3;',
+		1, 1, 0
+	],
 	[ 'without output', '', 0, 1, 0 ],
-	[ 'known to fail', 'use Test::More tests => 1; TODO: { local $TODO = "later"; ok 0; }', 1, 0, 0 ],)
+	[
+		'known to fail',
+		'use Test::More tests => 1; TODO: { local $TODO = "later"; ok 0; }',
+		1, 0, 0
+	],)
 {
 	my ($name, $script, @counts) = @$case;
 	write_file("$dir/t/a.pl", $script);
 	my ($code, $out, $err) = run_tool($dir, 'tools/tap-count', 't/a.pl');
-	like($out, qr/^# passed $counts[0] failed $counts[1] skipped $counts[2]\n\z/m, "a test file $name");
+	like(
+		$out,
+		qr/^# passed $counts[0] failed $counts[1] skipped $counts[2]\n\z/m,
+		"a test file $name");
 	is($code, $counts[1] ? 1 : 0, 'exit code');
 }
 
 # The counting functions, on the output of both generations of pg_regress.
-my ($functions) = read_file("$top/tools/check") =~ /^(count_regress\(\)\n\{\n.*?^\}\n)/ms;
+my ($functions) =
+  read_file("$top/tools/check") =~ /^(count_regress\(\)\n\{\n.*?^\}\n)/ms;
 foreach my $case (
-	[ '15', 0, "test one                          ... ok           12 ms\ntest two     ... ok  3 ms\n", '2 0' ],
-	[ '15, failed', 1, "test one      ... ok   12 ms\ntest two     ... FAILED        3 ms\n", '1 1' ],
-	[ '15, parallel', 0, "parallel group (2 tests):  a b\n     a    ... ok    1 ms\n     b   ... ok     2 ms\n", '2 0' ],
-	[ '17', 0, "# +++ regress install-check +++\nok 1         - one   12 ms\nok 2         + two   3 ms\n1..2\n", '2 0' ],
-	[ '17, failed', 1, "ok 1         - one   12 ms\nnot ok 2     - two   3 ms\n1..2\n", '1 1' ],
+	[
+		'15',
+		0,
+		"test one                          ... ok           12 ms\ntest two     ... ok  3 ms\n",
+		'2 0'
+	],
+	[
+		'15, failed',
+		1,
+		"test one      ... ok   12 ms\ntest two     ... FAILED        3 ms\n",
+		'1 1'
+	],
+	[
+		'15, parallel',
+		0,
+		"parallel group (2 tests):  a b\n     a    ... ok    1 ms\n     b   ... ok     2 ms\n",
+		'2 0'
+	],
+	[
+		'17',
+		0,
+		"# +++ regress install-check +++\nok 1         - one   12 ms\nok 2         + two   3 ms\n1..2\n",
+		'2 0'
+	],
+	[
+		'17, failed', 1,
+		"ok 1         - one   12 ms\nnot ok 2     - two   3 ms\n1..2\n",
+		'1 1'
+	],
 	[ 'no server', 2, "psql: error: connection to server failed\n", '0 1' ],)
 {
 	my ($name, $rc, $log, $counts) = @$case;
 	write_file("$dir/regress.log", $log);
-	my ($code, $out, $err) =
-	  run_tool($dir, 'bash', '-c', "set -euo pipefail; passed=0 failed=0\n${functions}count_regress regress.log $rc; echo \$passed \$failed");
+	my ($code, $out, $err) = run_tool($dir, 'bash', '-c',
+		"set -euo pipefail; passed=0 failed=0\n${functions}count_regress regress.log $rc; echo \$passed \$failed"
+	);
 	is($out, "$counts\n", "pg_regress $name") or diag $err;
 }
 

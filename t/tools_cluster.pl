@@ -15,7 +15,10 @@ use Test::More;
 my $can_mount = can_mount();
 
 # The parent of this checkout has mode 0700.
-my $private = File::Temp::tempdir('XXXXXX', DIR => $ENV{TESTDIR} || "$top/build/check/tools", CLEANUP => 1);
+my $private = File::Temp::tempdir(
+	'XXXXXX',
+	DIR => $ENV{TESTDIR} || "$top/build/check/tools",
+	CLEANUP => 1);
 chmod 0755, $private if !$can_mount;
 my $dir = checkout("$private/checkout");
 system_ok('mkdir', '-p', "$dir/build/17");
@@ -34,7 +37,8 @@ sub sql
 	my ($name, $sql) = @_;
 	my $env = settings($name);
 	local @ENV{ keys %$env } = values %$env;
-	my ($code, $out, $err) = run_tool($dir, "$dir/build/17/dense/bin/psql", '-XAtc', $sql, 'postgres');
+	my ($code, $out, $err) = run_tool($dir, "$dir/build/17/dense/bin/psql",
+		'-XAtc', $sql, 'postgres');
 	chomp $out;
 	return $code == 0 ? $out : "error: $err";
 }
@@ -42,32 +46,59 @@ sub sql
 END
 {
 	my $rc = $?;
-	cluster('remove', $_) foreach map { m{([^/]+)$} } glob "$dir/build/cluster/*";
+	cluster('remove', $_)
+	  foreach map { m{([^/]+)$} } glob "$dir/build/cluster/*";
 	$? = $rc;
 }
 
-is_clear_error([ cluster('env', 'a') ], qr/there is no instance "a"/, 'env of an instance that is not there');
+is_clear_error(
+	[ cluster('env', 'a') ],
+	qr/there is no instance "a"/,
+	'env of an instance that is not there');
 is((cluster('stop', 'a'))[0], 0, 'stop of one is no error');
 
-my ($code, $out, $err) = cluster('start', 'a', '--set', 'shared_buffers=16MB', '--set', "cluster_name=it's", '--initdb-arg', '--data-checksums');
+my ($code, $out, $err) = cluster(
+	'start', 'a',
+	'--set', 'shared_buffers=16MB',
+	'--set', "cluster_name=it's",
+	'--initdb-arg', '--data-checksums');
 is($code, 0, 'start') or diag $err;
 is((cluster('status', 'a'))[0], 0, 'status of a running instance');
 my $env = settings('a');
-is($env->{PGHOST}, "$dir/build/cluster/a", 'the socket is below build/') or diag explain $env;
+is($env->{PGHOST}, "$dir/build/cluster/a", 'the socket is below build/')
+  or diag explain $env;
 is($env->{PGUSER}, 'postgres', 'the superuser is postgres');
 is(sql('a', 'SHOW listen_addresses'), '', 'no TCP');
 is(sql('a', 'SHOW shared_buffers'), '16MB', 'a setting');
 is(sql('a', 'SHOW cluster_name'), "it's", 'a setting with a quote');
 is(sql('a', 'SHOW data_checksums'), 'on', 'an argument of initdb');
-is(sql('a', 'SHOW server_encoding') . sql('a', 'SELECT datcollate FROM pg_database WHERE datname = current_database()'), 'UTF8C', 'the default encoding and locale');
+is( sql('a', 'SHOW server_encoding')
+	  . sql(
+		'a',
+		'SELECT datcollate FROM pg_database WHERE datname = current_database()'
+	  ),
+	'UTF8C',
+	'the default encoding and locale');
 isnt((stat "$dir/build/cluster/a/data")[4], 0, 'root does not own the data');
-is_clear_error([ cluster('start', 'a') ], qr/instance "a" is already running/, 'a second start');
-is_clear_error([ cluster('copy', 'a', 'b') ], qr/instance "a" is running/, 'a copy of a running instance');
-is_clear_error([ cluster('start', 'b', '--port', $env->{PGPORT}) ], qr/port $env->{PGPORT} is in use/, 'the port of another instance');
+is_clear_error(
+	[ cluster('start', 'a') ],
+	qr/instance "a" is already running/,
+	'a second start');
+is_clear_error(
+	[ cluster('copy', 'a', 'b') ],
+	qr/instance "a" is running/,
+	'a copy of a running instance');
+is_clear_error(
+	[ cluster('start', 'b', '--port', $env->{PGPORT}) ],
+	qr/port $env->{PGPORT} is in use/,
+	'the port of another instance');
 
 my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 1);
 my $taken = $listener->sockport;
-is_clear_error([ cluster('start', 'b', '--port', $taken) ], qr/port $taken is in use/, 'a taken port');
+is_clear_error(
+	[ cluster('start', 'b', '--port', $taken) ],
+	qr/port $taken is in use/,
+	'a taken port');
 close $listener;
 is((cluster('start', 'b', '--port', $taken))[0], 0, 'the next run works');
 is(settings('b')->{PGPORT}, $taken, 'on that port');
@@ -75,7 +106,10 @@ is(settings('b')->{PGPORT}, $taken, 'on that port');
 sql('a', 'CREATE TABLE t AS SELECT 42 AS x');
 is((cluster('stop', 'a'))[0], 0, 'stop');
 is((cluster('status', 'a'))[0], 3, 'status of a stopped instance');
-is_clear_error([ cluster('copy', 'a', 'b') ], qr/instance "b" is running/, 'a copy onto a running instance');
+is_clear_error(
+	[ cluster('copy', 'a', 'b') ],
+	qr/instance "b" is running/,
+	'a copy onto a running instance');
 is((cluster('stop', 'b', '--immediate'))[0], 0, 'an immediate stop');
 is((cluster('copy', 'a', 'b'))[0], 0, 'a copy of a stopped instance');
 is((cluster('start', 'b'))[0], 0, 'starts');
@@ -91,14 +125,26 @@ is((cluster('start', 'b'))[0], 0, 'which starts again');
 is(sql('b', 'SELECT x FROM t'), '42', 'with its data');
 
 # A bad setting, and what an initdb that was killed leaves.
-is_clear_error([ cluster('start', 'c', '--set', 'shared_buffers=lots') ], qr/could not start instance "c": invalid value for parameter "shared_buffers": "lots"/, 'a bad setting');
+is_clear_error(
+	[ cluster('start', 'c', '--set', 'shared_buffers=lots') ],
+	qr/could not start instance "c": invalid value for parameter "shared_buffers": "lots"/,
+	'a bad setting');
 is((cluster('start', 'c'))[0], 0, 'the next run works');
-is_clear_error([ cluster('start', 'd', '--initdb-arg', '--encoding=NONSENSE') ], qr/initdb failed: .*NONSENSE/, 'a bad argument of initdb');
-run_tool($dir, 'tools/run-unprivileged', 'mkdir', '-p', "$dir/build/cluster/d/data.new/base");
-is((cluster('start', 'd'))[0], 0, 'the leftovers of a killed initdb are no hindrance');
-is_clear_error([ cluster('start', 'e', '--bin', '/nowhere') ], qr{there is no server in "/nowhere"}, 'a server that is not there');
+is_clear_error(
+	[ cluster('start', 'd', '--initdb-arg', '--encoding=NONSENSE') ],
+	qr/initdb failed: .*NONSENSE/,
+	'a bad argument of initdb');
+run_tool($dir, 'tools/run-unprivileged', 'mkdir', '-p',
+	"$dir/build/cluster/d/data.new/base");
+is((cluster('start', 'd'))[0],
+	0, 'the leftovers of a killed initdb are no hindrance');
+is_clear_error(
+	[ cluster('start', 'e', '--bin', '/nowhere') ],
+	qr{there is no server in "/nowhere"},
+	'a server that is not there');
 is((cluster('remove', $_))[0], 0, "removal of $_") foreach 'a', 'b', 'c', 'd';
-is_deeply([ grep { !m{/e$} } glob "$dir/build/cluster/*" ], [], 'leaves nothing');
+is_deeply([ grep { !m{/e$} } glob "$dir/build/cluster/*" ],
+	[], 'leaves nothing');
 
 # A path that is too long for a socket.
 my $long = checkout("$private/" . 'long' x 25);
@@ -106,7 +152,8 @@ system_ok('mkdir', '-p', "$long/build/17");
 system_ok('cp', '-al', "$top/build/17/dense", "$long/build/17/dense");
 ($code, $out, $err) = run_tool($long, 'tools/cluster', 'start', 'a');
 is($code, 0, 'a long path') or diag $err;
-my ($socket_dir) = (run_tool($long, 'tools/cluster', 'env', 'a'))[1] =~ /^PGHOST=(.*)$/m;
+my ($socket_dir) =
+  (run_tool($long, 'tools/cluster', 'env', 'a'))[1] =~ /^PGHOST=(.*)$/m;
 ok(-S glob("$socket_dir/.s.PGSQL.*"), 'has its socket elsewhere');
 run_tool($long, 'tools/cluster', 'remove', 'a');
 ok(!-e $socket_dir, 'which goes away');
@@ -114,27 +161,51 @@ ok(!-e $socket_dir, 'which goes away');
 SKIP:
 {
 	skip 'only root drops privileges', 4 if $> != 0;
-	my ($code, $out, $err) = run_tool($dir, 'tools/run-unprivileged', 'sh', '-c', 'id -un; id -Gn; pwd; [ -r tools/cluster ] && echo readable; ls -d "$HOME"');
-	is($out, "nobody\nnogroup\n$dir\nreadable\n$dir/build/home\n", 'a command of root runs as nobody, in a checkout that only root can reach') or diag $err;
-	is((run_tool($dir, 'tools/run-unprivileged', 'sh', '-c', 'exit 7'))[0], 7, 'its exit code is passed on');
+	my ($code, $out, $err) = run_tool(
+		$dir,
+		'tools/run-unprivileged',
+		'sh',
+		'-c',
+		'id -un; id -Gn; pwd; [ -r tools/cluster ] && echo readable; ls -d "$HOME"'
+	);
+	is($out, "nobody\nnogroup\n$dir\nreadable\n$dir/build/home\n",
+		'a command of root runs as nobody, in a checkout that only root can reach'
+	) or diag $err;
+	is((run_tool($dir, 'tools/run-unprivileged', 'sh', '-c', 'exit 7'))[0],
+		7, 'its exit code is passed on');
 	{
 		local $ENV{PGDENSE_ACCOUNT} = 'no-such-account';
-		is_clear_error([ run_tool($dir, 'tools/run-unprivileged', 'true') ], qr/account "no-such-account" does not exist/, 'an unknown account');
+		is_clear_error(
+			[ run_tool($dir, 'tools/run-unprivileged', 'true') ],
+			qr/account "no-such-account" does not exist/,
+			'an unknown account');
 		$ENV{PGDENSE_ACCOUNT} = 'root';
-		is_clear_error([ run_tool($dir, 'tools/run-unprivileged', 'true') ], qr/account "root" has root's user id/, 'root as the account');
+		is_clear_error(
+			[ run_tool($dir, 'tools/run-unprivileged', 'true') ],
+			qr/account "root" has root's user id/,
+			'root as the account');
 	}
 }
 
 SKIP:
 {
 	skip 'no mounts can be made here', 2 if !$can_mount;
-	is((stat $private)[2] & 07777, 0700, 'the private directory stays private');
+	is((stat $private)[2] & 07777,
+		0700, 'the private directory stays private');
 	is_clear_error(
 		[
-			run_tool($dir, 'unshare', '-m', 'sh', '-c', 'mkdir -p "$1" && mount -t tmpfs -o size=4m,mode=1777 tmpfs "$1" && exec tools/cluster start f',
-				'sh', "$dir/build/cluster")
+			run_tool(
+				$dir,
+				'unshare',
+				'-m',
+				'sh',
+				'-c',
+				'mkdir -p "$1" && mount -t tmpfs -o size=4m,mode=1777 tmpfs "$1" && exec tools/cluster start f',
+				'sh',
+				"$dir/build/cluster")
 		],
-		qr/initdb failed: .*No space left on device/, 'a full disk');
+		qr/initdb failed: .*No space left on device/,
+		'a full disk');
 }
 
 done_testing();

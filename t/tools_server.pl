@@ -30,7 +30,11 @@ install-world-bin:
 MAKEFILE
 	'one.c' => "int\tone = 1;\n",
 	'two.c' => "int\ttwo = 2;\n",);
-pin_release($dir, '17.11', release_tarball("$dir/sources/postgresql-17.11.tar.bz2", '17.11', \%release));
+pin_release(
+	$dir, '17.11',
+	release_tarball(
+		"$dir/sources/postgresql-17.11.tar.bz2",
+		'17.11', \%release));
 $ENV{PG_SOURCES} = "$dir/sources";
 write_file("$dir/tools/patch-order", "alpha\n");
 my $calls = "$dir/build/17/obj/calls";
@@ -42,7 +46,9 @@ sub calls
 {
 	my $content = -e $calls ? read_file($calls) : '';
 	unlink $calls;
-	return join ' ', sort map { s/^compile //r =~ s/^configure .*/configure/r } split /\n/, $content;
+	return join ' ',
+	  sort map { s/^compile //r =~ s/^configure .*/configure/r } split /\n/,
+	  $content;
 }
 
 sub patch_one
@@ -53,14 +59,18 @@ sub patch_one
 	git_src($dir, 'reset', '-q', '--hard', 'pristine');
 	write_file("$dir/build/17/src/one.c", $new);
 	git_src($dir, 'commit', '-q', '-a', '-m', 'Change one');
-	my ($code, $out, $err) = run_tool($dir, 'tools/patches', 'export', '17', 'alpha');
+	my ($code, $out, $err) =
+	  run_tool($dir, 'tools/patches', 'export', '17', 'alpha');
 	is($code, 0, 'export of a patch') or diag $err;
 }
 
 my ($code, $out, $err) = server();
 is($code, 0, 'first build') or diag $err;
-is(calls(), 'configure one.c two.c', 'one build serves stock and dense while there is no patch');
-ok(-e "$dir/build/17/$_/bin/one.o", "$_ is installed") foreach 'stock', 'dense';
+is( calls(),
+	'configure one.c two.c',
+	'one build serves stock and dense while there is no patch');
+ok(-e "$dir/build/17/$_/bin/one.o", "$_ is installed")
+  foreach 'stock', 'dense';
 is(scalar(split /\n/, $err), 5, 'a line a step') or diag $err;
 
 ($code, $out, $err) = server();
@@ -69,8 +79,13 @@ is(calls() . $err, '', 'an up-to-date tree costs nothing');
 
 patch_one("int\tone = 11;\n");
 is((server())[0], 0, 'with a patch');
-is(calls(), 'configure one.c two.c', 'dense gets a build of its own, stock is left alone');
-isnt(read_file("$dir/build/17/stock/bin/one.o"), read_file("$dir/build/17/dense/bin/one.o"), 'the patch is in dense only');
+is( calls(),
+	'configure one.c two.c',
+	'dense gets a build of its own, stock is left alone');
+isnt(
+	read_file("$dir/build/17/stock/bin/one.o"),
+	read_file("$dir/build/17/dense/bin/one.o"),
+	'the patch is in dense only');
 
 patch_one("int\tone = 111;\n");
 is((server())[0], 0, 'with a changed patch');
@@ -79,14 +94,21 @@ is(calls(), 'one.c', 'only what it touches is compiled');
 ($code, $out, $err) = server('--cassert');
 is($code, 0, 'with assertions');
 is(calls(), 'configure one.c two.c', 'is a third build');
-like(read_file("$dir/build/17/cassert/.pgdense"), qr/--enable-cassert/, 'with assertions on');
+like(read_file("$dir/build/17/cassert/.pgdense"),
+	qr/--enable-cassert/, 'with assertions on');
 
 # A patch that does not compile.
 patch_one("int\tone = ;\n");
 ($code, $out, $err) = server();
 is($code, 1, 'a compiler error ends the build');
-like($err, qr/one\.c:1.*error: expected expression/, 'shows the end of the log');
-like($err, qr{error: "17 dense: compiling" failed, full log in "\Q$dir\E/build/17/log/dense\.make\.log"\n\z}, 'and where it is');
+like(
+	$err,
+	qr/one\.c:1.*error: expected expression/,
+	'shows the end of the log');
+like(
+	$err,
+	qr{error: "17 dense: compiling" failed, full log in "\Q$dir\E/build/17/log/dense\.make\.log"\n\z},
+	'and where it is');
 calls();
 patch_one("int\tone = 3;\n");
 is((server())[0], 0, 'the next run works');
@@ -96,7 +118,10 @@ is(calls(), 'one.c', 'and goes on where it ended');
 my ($patch) = glob "$dir/alpha/17/*.patch";
 my $content = read_file($patch);
 write_file($patch, $content =~ s/^-int\tone = 1;/-int\tone = 7;/mr);
-is_clear_error([ server() ], qr{alpha/17/0001-Change-one\.patch does not apply}, 'a patch that does not apply');
+is_clear_error(
+	[ server() ],
+	qr{alpha/17/0001-Change-one\.patch does not apply},
+	'a patch that does not apply');
 write_file($patch, $content);
 is((server())[0], 0, 'the next run works');
 is(calls(), '', 'and finds everything done');
@@ -124,12 +149,17 @@ foreach my $signal ('TERM', 'KILL')
 	kill $signal, $pid, $signal eq 'KILL' ? -$step : ();
 	waitpid $pid, 0;
 	isnt($?, 0, "SIG$signal ends the build");
-	like(read_file("$dir/interrupted.log"), qr/error: interrupted\n\z/, 'with a word') if $signal eq 'TERM';
+	like(
+		read_file("$dir/interrupted.log"),
+		qr/error: interrupted\n\z/,
+		'with a word') if $signal eq 'TERM';
 	unlink "$dir/build/17/obj/slow";
 	write_file("$dir/build/17/obj/dense/one.o", "half an object\n");
 	calls();
 	is((server())[0], 0, 'the next run works');
-	is(calls(), 'configure one.c two.c', 'and trusts nothing that was left behind');
+	is( calls(),
+		'configure one.c two.c',
+		'and trusts nothing that was left behind');
 }
 
 # An installation that is missing or that was taken away.
@@ -143,7 +173,10 @@ patch_one("int\tone = 5;\n");
 write_file("$dir/build/17/obj/full", '');
 ($code, $out, $err) = server();
 is($code, 1, 'a full disk ends the build');
-like($err, qr/ failed\ntools\/server: error: disk full: one\.o: No space left on device\n\z/, 'with one line');
+like(
+	$err,
+	qr/ failed\ntools\/server: error: disk full: one\.o: No space left on device\n\z/,
+	'with one line');
 unlink "$dir/build/17/obj/full";
 is((server())[0], 0, 'the next run works');
 
@@ -155,26 +188,52 @@ SKIP:
 	system_ok('mkdir', '-p', "$dir/tmp");
 	{
 		local $ENV{TMPDIR} = "$dir/tmp";
-		foreach my $command ([ 'tools/server', '17' ], [ 'tools/patches', 'check', '17' ], [ 'tools/indent', '--check' ])
+		foreach my $command (
+			[ 'tools/server', '17' ],
+			[ 'tools/patches', 'check', '17' ],
+			[ 'tools/indent', '--check' ])
 		{
-			is_clear_error([ run_tool($dir, 'unshare', '-m', 'sh', '-c', $mount, 'sh', "$dir/tmp", @$command) ],
-				qr{not enough disk space in "\Q$dir\E/tmp": \d MB free, 32 MB needed}, "@$command with a full TMPDIR");
+			is_clear_error(
+				[
+					run_tool(
+						$dir, 'unshare', '-m', 'sh',
+						'-c', $mount, 'sh', "$dir/tmp",
+						@$command)
+				],
+				qr{not enough disk space in "\Q$dir\E/tmp": \d MB free, 32 MB needed},
+				"@$command with a full TMPDIR");
 		}
 		local $ENV{TMPDIR} = "$dir/nowhere";
-		is_clear_error([ server() ], qr{TMPDIR "\Q$dir\E/nowhere" is not a writable directory}, 'a TMPDIR that is not there');
+		is_clear_error(
+			[ server() ],
+			qr{TMPDIR "\Q$dir\E/nowhere" is not a writable directory},
+			'a TMPDIR that is not there');
 	}
 	patch_one("int\tone = 6;\n");
-	is_clear_error([ run_tool($dir, 'unshare', '-m', 'sh', '-c', $mount, 'sh', "$dir/build", 'tools/server', '17') ],
-		qr{not enough disk space in "\Q$dir\E/build}, 'a full build/');
+	is_clear_error(
+		[
+			run_tool(
+				$dir, 'unshare', '-m', 'sh', '-c', $mount, 'sh',
+				"$dir/build", 'tools/server', '17')
+		],
+		qr{not enough disk space in "\Q$dir\E/build},
+		'a full build/');
 	is((server())[0], 0, 'the next run works');
 }
 
 # A new minor release replaces the old one; the patches stay.
 $release{'two.c'} = "int\ttwo = 22;\n";
-pin_release($dir, '17.12', release_tarball("$dir/sources/postgresql-17.12.tar.bz2", '17.12', \%release));
+pin_release(
+	$dir, '17.12',
+	release_tarball(
+		"$dir/sources/postgresql-17.12.tar.bz2",
+		'17.12', \%release));
 calls();
 is((server())[0], 0, 'a new minor release');
 is(calls(), 'two.c two.c', 'compiles what it changed, in stock and in dense');
-like(git_src($dir, 'log', '-1', '--format=%s', 'pristine'), qr/^PostgreSQL 17\.12$/, 'and is the new base of the patches');
+like(
+	git_src($dir, 'log', '-1', '--format=%s', 'pristine'),
+	qr/^PostgreSQL 17\.12$/,
+	'and is the new base of the patches');
 
 done_testing();

@@ -12,7 +12,8 @@ use Test::More;
 
 my $dir = checkout();
 my $name = 'postgresql-17.11.tar.bz2';
-my $sha256 = release_tarball("$dir/sources/$name", '17.11', { README => "a release\n" });
+my $sha256 =
+  release_tarball("$dir/sources/$name", '17.11', { README => "a release\n" });
 pin_release($dir, '17.11', $sha256);
 
 # $bin/apt-get and $bin/curl: no network unless a test says otherwise
@@ -41,20 +42,29 @@ sub source { return run_tool($dir, 'tools/source', '17'); }
 
 	append_file("$dir/sources/$name", 'x');
 	my $got = Digest::SHA->new(256)->addfile("$dir/sources/$name")->hexdigest;
-	is_clear_error([ source() ], qr{wrong checksum of "\Q$dir\E/sources/$name": expected $sha256, got $got}, 'a wrong checksum');
+	is_clear_error(
+		[ source() ],
+		qr{wrong checksum of "\Q$dir\E/sources/$name": expected $sha256, got $got},
+		'a wrong checksum');
 	unlink "$dir/sources/$name";
-	is_clear_error([ source() ],
+	is_clear_error(
+		[ source() ],
 		qr{could not get $name, tried: \Q$dir\E/sources; \Q$dir\E/build/sources; apt .*; https://\S+/v17\.11/$name$},
 		'no tarball and no network');
 
 	local $ENV{PG_SOURCES} = "$dir/nowhere";
-	is_clear_error([ source() ], qr{PG_SOURCES "\Q$dir\E/nowhere" is not a directory}, 'a folder that is not there');
+	is_clear_error(
+		[ source() ],
+		qr{PG_SOURCES "\Q$dir\E/nowhere" is not a directory},
+		'a folder that is not there');
 }
 
 # The download site, and the copy that is kept.
-$sha256 = release_tarball("$dir/site/$name", '17.11', { README => "a release\n" });
+$sha256 =
+  release_tarball("$dir/site/$name", '17.11', { README => "a release\n" });
 pin_release($dir, '17.11', $sha256);
-program('curl', "while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
+program('curl',
+	"while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
 my ($code, $out, $err) = source();
 is($code, 0, 'a download') or diag $err;
 is($out, "$dir/build/sources/$name\n", 'is kept below build/');
@@ -63,7 +73,8 @@ is((source())[0], 0, 'and is not needed again');
 
 append_file("$dir/build/sources/$name", 'x');
 is((source())[0], 1, 'a damaged copy without a network is an error');
-program('curl', "while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
+program('curl',
+	"while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
 ($code, $out, $err) = source();
 is($code, 0, 'a damaged copy is fetched again') or diag $err;
 
@@ -71,30 +82,44 @@ unlink "$dir/build/sources/$name";
 append_file("$dir/site/$name", 'x');
 ($code, $out, $err) = source();
 isnt($code, 0, 'a download with a wrong checksum is an error');
-like($err, qr/wrong checksum of .*: expected $sha256, got [0-9a-f]{64}/, 'that says so');
-is_deeply([ glob "$dir/build/sources/*.bz2" ], [], 'and is not kept as the release');
+like($err, qr/wrong checksum of .*: expected $sha256, got [0-9a-f]{64}/,
+	'that says so');
+is_deeply([ glob "$dir/build/sources/*.bz2" ],
+	[], 'and is not kept as the release');
 program('curl', 'exit 6');
 
 # A newer minor release, with a checksum beside it.
-my $newer = release_tarball("$dir/sources/postgresql-17.13.tar.bz2", '17.13', { README => "a newer release\n" });
-release_tarball("$dir/sources/postgresql-17.9.tar.bz2", '17.9', { README => "an older release\n" });
+my $newer = release_tarball("$dir/sources/postgresql-17.13.tar.bz2",
+	'17.13', { README => "a newer release\n" });
+release_tarball("$dir/sources/postgresql-17.9.tar.bz2",
+	'17.9', { README => "an older release\n" });
 {
 	local $ENV{PG_SOURCES} = "$dir/sources";
 	isnt((source())[0], 0, 'a newer release without a checksum is not taken');
-	write_file("$dir/sources/postgresql-17.13.tar.bz2.sha256", "$newer  postgresql-17.13.tar.bz2\n");
-	write_file("$dir/sources/postgresql-17.9.tar.bz2.sha256", "$newer  postgresql-17.9.tar.bz2\n");
+	write_file("$dir/sources/postgresql-17.13.tar.bz2.sha256",
+		"$newer  postgresql-17.13.tar.bz2\n");
+	write_file("$dir/sources/postgresql-17.9.tar.bz2.sha256",
+		"$newer  postgresql-17.9.tar.bz2\n");
 	($code, $out, $err) = source();
 	is($code, 0, 'a newer release with one is') or diag $err;
 	is($out, "$dir/sources/postgresql-17.13.tar.bz2\n", 'the newest');
-	like($err, qr/taking postgresql-17\.13 instead of the pinned 17\.11/, 'with a notice');
-	write_file("$dir/sources/postgresql-17.13.tar.bz2.sha256", ('0' x 64) . "\n");
-	is_clear_error([ source() ], qr/wrong checksum .* expected 0{64}/, 'a newer release with a wrong checksum');
+	like(
+		$err,
+		qr/taking postgresql-17\.13 instead of the pinned 17\.11/,
+		'with a notice');
+	write_file("$dir/sources/postgresql-17.13.tar.bz2.sha256",
+		('0' x 64) . "\n");
+	is_clear_error(
+		[ source() ],
+		qr/wrong checksum .* expected 0{64}/,
+		'a newer release with a wrong checksum');
 }
 
 # The distribution's source packages: versions newest first until one downloads,
 # only from the base system's own archive, under an apt configuration of our own.
 system_ok('rm', '-rf', "$dir/sources", "$dir/build");
-my $good = release_tarball("$dir/site/postgresql-17_17.12.orig.tar.bz2", '17.12', { README => "a packaged release\n" });
+my $good = release_tarball("$dir/site/postgresql-17_17.12.orig.tar.bz2",
+	'17.12', { README => "a packaged release\n" });
 program('apt-get', <<"SCRIPT");
 echo "\$APT_CONFIG \$*" >> '$dir/calls'
 case "\$*" in
@@ -109,17 +134,30 @@ case "\$*" in
 		printf '%s\\n' 'Checksums-Sha256:' ' $good 12345 postgresql-17_17.12.orig.tar.bz2' 'Files:' > postgresql-17_17.12-0+deb13u1.dsc ;;
 esac
 SCRIPT
-program('apt-cache', "printf '%s\\n' 'Version: 17.12-0+deb13u1' 'Version: 17.9-1' 'Version: 17.13-0+deb13u1'");
+program('apt-cache',
+	"printf '%s\\n' 'Version: 17.12-0+deb13u1' 'Version: 17.9-1' 'Version: 17.13-0+deb13u1'"
+);
 ($code, $out, $err) = source();
 is($code, 0, 'source packages') or diag $err;
-is($out, "$dir/build/sources/postgresql-17.12.tar.bz2\n", 'the newest that downloads, under its release name');
-like($err, qr/taking postgresql-17\.12 instead of the pinned 17\.11/, 'with a notice that it is not the pinned one');
+is( $out,
+	"$dir/build/sources/postgresql-17.12.tar.bz2\n",
+	'the newest that downloads, under its release name');
+like(
+	$err,
+	qr/taking postgresql-17\.12 instead of the pinned 17\.11/,
+	'with a notice that it is not the pinned one');
 my $calls = read_file("$dir/calls");
 like($calls, qr/17\.13.*17\.12/s, 'newest first');
 unlike($calls, qr/17\.9/, 'and no older ones');
-like($calls, qr{^\Q$dir\E/build/apt/apt\.conf update}m, 'apt is given a configuration of our own');
+like(
+	$calls,
+	qr{^\Q$dir\E/build/apt/apt\.conf update}m,
+	'apt is given a configuration of our own');
 my $sources = read_file("$dir/build/apt/sources.list");
-like($sources, qr{^deb-src \[signed-by=\S+\] http://archive\.example\.org/debian/ stable main$}m, "the machine's own archive");
+like(
+	$sources,
+	qr{^deb-src \[signed-by=\S+\] http://archive\.example\.org/debian/ stable main$}m,
+	"the machine's own archive");
 unlike($sources, qr/third/, 'and no other');
 
 done_testing();

@@ -35,7 +35,10 @@ DESCRIBED = (
 def _revision() -> str:
     try:
         done = subprocess.run(
-            ["git", "-C", str(TOP), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+            ["git", "-c", f"safe.directory={TOP}", "-C", str(TOP), "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
     except OSError:
         return "unknown"

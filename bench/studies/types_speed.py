@@ -125,13 +125,23 @@ class Study:
         )
         connection.execute("VACUUM (FREEZE, ANALYZE)")
         connection.execute("CHECKPOINT")
+        self.require_indexes(connection)
+
+    @staticmethod
+    def require_indexes(connection: psycopg.Connection) -> None:
+        """A type whose constants are taken for those of another type cannot use its index."""
+        for kind, type_name in TYPES:
+            with connection.transaction(force_rollback=True):
+                connection.execute("SET LOCAL enable_seqscan = off")
+                plan = connection.execute(f"EXPLAIN SELECT v FROM lookup_{kind} WHERE k = '1'").fetchall()
+            lines = [line for (line,) in plan]
+            if not any("Index Cond" in line for line in lines):
+                raise BenchError(f"a lookup by {type_name} does not use the index: {lines[-1].strip()}")
 
     def queries(self, connection: psycopg.Connection, advance: Callable[[], None]) -> None:
         clock = Clock(connection)
         (late,) = connection.execute("SELECT s10 FROM source WHERE a = 1").fetchone()
-        for setting in ("enable_mergejoin", "enable_nestloop"):
-            connection.execute(f"SET {setting} = off")
-        connection.execute("SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB'")
+        connection.execute("SET enable_mergejoin = off; SET enable_nestloop = off")
         for query in QUERIES:
             for _, (kind, _) in interleave(TYPES, self.rounds):
                 if query.before:
@@ -272,6 +282,8 @@ def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running:
         stack.callback(quietly, server.drop_database, DATABASE)
         study = Study(server, result, rows, rounds, collation)
         with server.connect(DATABASE) as connection:
+            # A server that runs already has settings of its own.
+            connection.execute("SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB'")
             clock = Clock(connection)
             result.describe_server(connection, time=f"{clock.kind} time of the backend")
             with progress() as bars:
