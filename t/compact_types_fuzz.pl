@@ -145,13 +145,14 @@ FROM (SELECT row_number() OVER (ORDER BY c, id) AS by_c, row_number() OVER (ORDE
              rank() OVER (ORDER BY c) AS rank_c, rank() OVER (ORDER BY b) AS rank_b
       FROM samples_$n) s
 SQL
+		# joins of the first thousand only: short strings have many equal ones
 		is($node->safe_psql($db, <<"SQL"), 't|t|t', "$db: $type is grouped and joined as char($n) is");
-SELECT count(DISTINCT c) = count(DISTINCT b),
-       (SELECT count(*) FROM samples_$n x JOIN samples_$n y ON x.c = y.c)
-       = (SELECT count(*) FROM samples_$n x JOIN samples_$n y ON x.b = y.b),
-       (SELECT count(*) FROM samples_$n x FULL JOIN input_$n y ON x.c = y.s)
-       = (SELECT count(*) FROM samples_$n x FULL JOIN input_$n y ON x.t = y.s)
-FROM samples_$n
+CREATE TEMP TABLE few AS SELECT * FROM samples_$n WHERE id <= 1000;
+SELECT (SELECT count(DISTINCT c) = count(DISTINCT b) FROM samples_$n),
+       (SELECT count(*) FROM few x JOIN few y ON x.c = y.c)
+       = (SELECT count(*) FROM few x JOIN few y ON x.b = y.b),
+       (SELECT count(*) FROM few x FULL JOIN few y ON x.c = y.s)
+       = (SELECT count(*) FROM few x FULL JOIN few y ON x.t = y.s)
 SQL
 		is($node->safe_psql($db, <<"SQL"), '0|0|0|t', "$db: an index on $type finds what a scan finds");
 CREATE EXTENSION IF NOT EXISTS amcheck;
