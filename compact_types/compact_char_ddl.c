@@ -84,16 +84,16 @@ static const ComparisonOperator comparison_operators[] = {
 	{"ne", "<>", "<>", "=", "neq", 0}
 };
 
-/* The other string types, and whether their trailing blanks count. */
+/* The other string types, and core's comparison function of each. */
 typedef struct StringType
 {
 	const char *name;
-	bool		bpchar;			/* compared as bpchar is */
-}			StringType;
+	const char *cmp_function;
+} StringType;
 
 static const StringType string_types[] = {
-	{"text", false},
-	{"bpchar", true}
+	{"text", "pg_catalog.bttextcmp"},
+	{"bpchar", "pg_catalog.bpcharcmp"}
 };
 
 static void execute(const char *format,...) pg_attribute_printf(1, 2);
@@ -155,8 +155,8 @@ create_type(const CreateCharContext *cxt)
 
 	execute("CREATE TYPE %s (INPUT = %s.%s_in, OUTPUT = %s.%s_out,"
 			" RECEIVE = %s.%s_recv, SEND = %s.%s_send,"
-			""
-			" ANALYZE = %s.compact_char_typanalyze, INTERNALLENGTH = %d, ALIGNMENT = char, STORAGE = plain,"
+			" ANALYZE = %s.compact_char_typanalyze,"
+			" INTERNALLENGTH = %d, ALIGNMENT = char, STORAGE = plain,"
 			" CATEGORY = 'S', COLLATABLE = true)",
 			cxt->type, cxt->schema, cxt->name, cxt->schema, cxt->name,
 			cxt->schema, cxt->name, cxt->schema, cxt->name, cxt->schema, cxt->length);
@@ -231,8 +231,7 @@ append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
 
 			if (i == j)
 				append_pair(btree, hash, "pg_catalog", "", left, right,
-							psprintf("pg_catalog.%s",
-									 string_types[i].bpchar ? "bpcharcmp" : "bttextcmp"));
+							string_types[i].cmp_function);
 			else
 				append_pair(btree, hash, schema, "#", left, right,
 							psprintf("%s.%s_%s_cmp", schema, left, right));
@@ -467,7 +466,7 @@ create_objects(const CreateCharContext *cxt)
 	create_operators(cxt, cxt->type, cxt->type, name, "compact_char", "");
 	for (int i = 0; i < (int) lengthof(string_types); i++)
 	{
-		const		StringType *other = &string_types[i];
+		const StringType *other = &string_types[i];
 
 		create_operators(cxt, cxt->type, other->name,
 						 psprintf("%s_%s", name, other->name),
@@ -586,8 +585,8 @@ compact_types_create_string_operators(PG_FUNCTION_ARGS)
 	{
 		for (int j = 0; j < (int) lengthof(string_types); j++)
 		{
-			const		StringType *left = &string_types[i];
-			const		StringType *right = &string_types[j];
+			const StringType *left = &string_types[i];
+			const StringType *right = &string_types[j];
 
 			if (i == j)
 				continue;		/* core has these */

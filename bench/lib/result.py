@@ -15,6 +15,7 @@ from rich.table import Table
 
 from bench.lib.console import BenchError, console
 from bench.lib.paths import TOP, work
+from bench.lib.statistics import Ratio
 
 DESCRIBED = (
     "shared_buffers",
@@ -100,6 +101,16 @@ class Result:
         console.print("settings: " + ", ".join(f"{name} = {value}" for name, value in settings.items()), soft_wrap=True)
         for name, value in more.items():
             console.print(f"{name}: {value}", soft_wrap=True)
+
+    def ratio(self, name: str, ratio: Ratio) -> None:
+        """A metric that is a ratio, with its interval."""
+        self.metrics[name] = ratio.median
+        self.intervals[name] = {
+            "low": ratio.low,
+            "high": ratio.high,
+            "pairs": ratio.pairs,
+            "interval": ratio.interval,
+        }
 
     def table(self, title: str, columns: list[str], rows: list[list[object]], name: str = "") -> None:
         """Print a table and keep it for the report."""

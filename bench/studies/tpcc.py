@@ -168,14 +168,7 @@ class Study:
         base = self.values(setting, self.stages[0].name, pick)
         if not base or min(base) <= least:
             return
-        ratio = paired_ratio(self.values(setting, stage, pick), base, self.options.seed)
-        self.result.metrics[name] = ratio.median
-        self.result.intervals[name] = {
-            "low": ratio.low,
-            "high": ratio.high,
-            "pairs": ratio.pairs,
-            "interval": ratio.interval,
-        }
+        self.result.ratio(name, paired_ratio(self.values(setting, stage, pick), base, self.options.seed))
 
     def size_metrics(self) -> None:
         before, after = self.sizes[self.stages[0].name], self.sizes[self.stages[-1].name]

@@ -240,13 +240,7 @@ class Study:
                 kind: paired_ratio(by_type["compact"], by_type[kind], self.result.seed) for kind in ("char", "varchar")
             }
             for name, ratio in ((test, ratios["char"]), (f"{test}.varchar", ratios["varchar"])):
-                self.result.metrics[name] = ratio.median
-                self.result.intervals[name] = {
-                    "low": ratio.low,
-                    "high": ratio.high,
-                    "pairs": ratio.pairs,
-                    "interval": ratio.interval,
-                }
+                self.result.ratio(name, ratio)
             bar = self.bars[test]
             scale, digits = (1e6, 1) if test == "lookup" else (1e3, 1)
             rows.append(
