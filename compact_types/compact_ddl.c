@@ -1,0 +1,320 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_ddl.c
+ *	  Creation of the SQL objects of types by plain DDL statements.
+ *
+ * A type with all its operators is some hundred objects, which differ in
+ * names only; so C code makes the statements and runs them, called by the
+ * script of an extension.
+ *
+ * The operators have to be found whatever the search_path says, or else a
+ * comparison falls back to a cast that no index supports.  So an extension's
+ * script puts them into pg_catalog.  pg_dump, however, dumps nothing of
+ * pg_catalog unless it belongs to an extension; so a call outside of an
+ * extension's script creates the type's extension if that is installed, and
+ * otherwise puts the operators into the schema of compact_types, from where
+ * they are dumped.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_ddl.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "commands/extension.h"
+#include "common/hashfn.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "compact_ddl.h"
+
+typedef struct ComparisonOperator
+{
+	const char *suffix;			/* of the function's name */
+	const char *name;
+	const char *commutator;
+	const char *negator;
+	const char *restrict_join;	/* prefix of both selectivity estimators */
+	int			strategy;		/* btree strategy number, or 0 */
+} ComparisonOperator;
+
+static const ComparisonOperator comparison_operators[] = {
+	{"lt", "<", ">", ">=", "scalarlt", 1},
+	{"le", "<=", ">=", ">", "scalarle", 2},
+	{"eq", "=", "=", "<>", "eq", 3},
+	{"ge", ">=", "<=", "<", "scalarge", 4},
+	{"gt", ">", "<", "<=", "scalargt", 5},
+	{"ne", "<>", "<>", "=", "neq", 0}
+};
+
+/*
+ * Run the statement that the format makes.  The caller is connected to SPI.
+ */
+void
+ddl_execute(const char *format,...)
+{
+	StringInfoData sql;
+	int			save_errno = errno;
+
+	initStringInfo(&sql);
+	for (;;)
+	{
+		va_list		args;
+		int			needed;
+
+		errno = save_errno;
+		va_start(args, format);
+		needed = appendStringInfoVA(&sql, format, args);
+		va_end(args);
+		if (needed == 0)
+			break;
+		enlargeStringInfo(&sql, needed);
+	}
+
+	if (SPI_execute(sql.data, false, 0) < 0)
+		elog(ERROR, "could not execute \"%s\"", sql.data);
+	pfree(sql.data);
+}
+
+/*
+ * Create compact_types.NAME(args) for the C function symbol.
+ */
+void
+ddl_create_function(const TypeDdl *ddl, const char *name,
+					const char *args, const char *result, const char *symbol,
+					const char *attributes)
+{
+	ddl_execute("CREATE FUNCTION %s.%s(%s) RETURNS %s AS %s, '%s' LANGUAGE c %s STRICT PARALLEL SAFE",
+				ddl->schema, name, args, result, ddl->library, symbol, attributes);
+}
+
+/*
+ * The comparison operators of two types and the btree support function of
+ * the pair.  function is the prefix of the functions' SQL names, symbol that
+ * of their C names; mark stands before and behind the operators' names.
+ */
+void
+ddl_create_comparison(const TypeDdl *ddl, const char *left,
+					  const char *right, const char *function, const char *symbol,
+					  const char *mark)
+{
+	char	   *args = psprintf("%s, %s", left, right);
+
+	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
+	{
+		const ComparisonOperator *op = &comparison_operators[i];
+
+		ddl_create_function(ddl, psprintf("%s_%s", function, op->suffix), args,
+							"bool", psprintf("%s_%s", symbol, op->suffix),
+							"IMMUTABLE LEAKPROOF");
+		ddl_execute("CREATE OPERATOR %s.%s%s%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = %s,"
+					" COMMUTATOR = OPERATOR(%s.%s%s%s), NEGATOR = OPERATOR(%s.%s%s%s),"
+					" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s)",
+					ddl->opschema, mark, op->name, mark,
+					ddl->schema, function, op->suffix, left, right,
+					ddl->opschema, mark, op->commutator, mark,
+					ddl->opschema, mark, op->negator, mark,
+					op->restrict_join, op->restrict_join,
+					op->strategy == BTEqualStrategyNumber ? ", HASHES, MERGES" : "");
+	}
+	ddl_create_function(ddl, psprintf("%s_cmp", function), args, "int4",
+						psprintf("%s_cmp", symbol), "IMMUTABLE LEAKPROOF");
+}
+
+/* Add a pair of types to the lists of a btree and a hash family's members. */
+void
+ddl_append_pair(StringInfo btree, StringInfo hash, const char *opschema,
+				const char *mark, const char *left, const char *right,
+				const char *cmp_function)
+{
+	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
+	{
+		const ComparisonOperator *op = &comparison_operators[i];
+
+		if (op->strategy > 0)
+			appendStringInfo(btree, "OPERATOR %d %s.%s%s%s (%s, %s), ",
+							 op->strategy, opschema, mark, op->name, mark,
+							 left, right);
+	}
+	appendStringInfo(btree, "FUNCTION 1 (%s, %s) %s(%s, %s), ",
+					 left, right, cmp_function, left, right);
+	appendStringInfo(hash, "OPERATOR 1 %s.%s=%s (%s, %s), ",
+					 opschema, mark, mark, left, right);
+}
+
+/* Is the extension's control file there? */
+static bool
+extension_is_available(const char *name)
+{
+	char	   *quoted = quote_literal_cstr(name);
+	char	   *sql = psprintf("SELECT 1 FROM pg_catalog.pg_available_extensions"
+							   " WHERE name OPERATOR(pg_catalog.=) %s", quoted);
+
+	if (SPI_execute(sql, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not execute \"%s\"", sql);
+
+	return SPI_processed > 0;
+}
+
+/* Schema in which objects are created now. */
+Oid
+ddl_creation_schema(void)
+{
+	List	   *path = fetch_search_path(false);
+	Oid			nspid;
+
+	if (path == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_SCHEMA),
+				 errmsg("no schema has been selected to create in")));
+	nspid = linitial_oid(path);
+	list_free(path);
+	if (isAnyTempNamespace(nspid))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_SCHEMA_NAME),
+				 errmsg("cannot create a compact type in a temporary schema")));
+
+	return nspid;
+}
+
+/*
+ * Fill in the schemas and the library, which the catalog row of the calling
+ * function gives.
+ */
+void
+ddl_init(TypeDdl *ddl, Oid funcid)
+{
+	HeapTuple	tuple;
+	Datum		probin;
+	bool		isnull;
+
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", funcid);
+	probin = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &isnull);
+	if (isnull)
+		elog(ERROR, "null probin for function %u", funcid);
+
+	memset(ddl, 0, sizeof(TypeDdl));
+	ddl->nspid = ((Form_pg_proc) GETSTRUCT(tuple))->pronamespace;
+	ddl->schema = pstrdup(quote_identifier(get_namespace_name(ddl->nspid)));
+	ddl->library = quote_literal_cstr(TextDatumGetCString(probin));
+	ddl->opschema = creating_extension ? "pg_catalog" : ddl->schema;
+	ReleaseSysCache(tuple);
+}
+
+/*
+ * Fill in the names of the type, and see that it is not there yet.
+ */
+void
+ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
+{
+	Oid			cstring_oid = CSTRINGOID;
+	Oid			typmod_in_args[] = {CSTRINGOID, OIDOID, INT4OID};
+	char	   *input = psprintf("%s_in", name);
+
+	strlcpy(ddl->name, name, sizeof(ddl->name));
+	ddl->type = quote_qualified_identifier(get_namespace_name(type_schema), name);
+
+	/*
+	 * Two sessions that create the same type wait for each other here, so
+	 * that the second gets the error below, not a unique violation in a
+	 * system catalog.
+	 */
+	LockDatabaseObject(NamespaceRelationId, ddl->nspid,
+					   (uint16) string_hash(name, NAMEDATALEN),
+					   ShareUpdateExclusiveLock);
+
+	if (SearchSysCacheExists3(PROCNAMEARGSNSP, CStringGetDatum(input),
+							  PointerGetDatum(buildoidvector(&cstring_oid, 1)),
+							  ObjectIdGetDatum(ddl->nspid)) ||
+		SearchSysCacheExists3(PROCNAMEARGSNSP, CStringGetDatum(input),
+							  PointerGetDatum(buildoidvector(typmod_in_args, 3)),
+							  ObjectIdGetDatum(ddl->nspid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("type \"%s\" already exists in this database", name)));
+}
+
+/*
+ * Let the statements see built-in names only, and raise no notice about the
+ * shell types and operators that are made on the way.  The result is for
+ * AtEOXact_GUC().
+ */
+int
+ddl_set_gucs(void)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	(void) set_config_option("client_min_messages", "warning",
+							 PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("search_path", "pg_catalog, pg_temp",
+							 PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+
+	return nestlevel;
+}
+
+/*
+ * Create the type NAME in the current schema: by the extension of that name if
+ * it is installed and this is not its script, otherwise by the callback.
+ * *local tells whether it was made outside of an extension.  Returns the
+ * type's OID.  funcid is the calling SQL function.
+ */
+Oid
+ddl_create_type_by_extension(Oid funcid, const char *name,
+							 void (*create) (const TypeDdl *ddl, void *arg),
+							 void *arg, bool *local)
+{
+	Oid			nspid = ddl_creation_schema();
+	Oid			typid;
+
+	*local = false;
+	SPI_connect();
+	if (!creating_extension && extension_is_available(name))
+	{
+		ddl_execute("CREATE EXTENSION %s SCHEMA %s", name,
+					quote_identifier(get_namespace_name(nspid)));
+	}
+	else
+	{
+		TypeDdl		ddl;
+		int			nestlevel;
+
+		if (!superuser())
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("must be superuser to create type \"%s\"", name),
+					 errhint("If the extension \"%s\" is installed on the server, the type is also created by CREATE EXTENSION %s, which needs the CREATE privilege on the database.",
+							 name, name)));
+		ddl_init(&ddl, funcid);
+		ddl_init_type(&ddl, name, nspid);
+		nestlevel = ddl_set_gucs();
+		create(&ddl, arg);
+		AtEOXact_GUC(true, nestlevel);
+		*local = !creating_extension;
+	}
+	SPI_finish();
+
+	typid = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+							CStringGetDatum(name), ObjectIdGetDatum(nspid));
+	if (!OidIsValid(typid))
+		elog(ERROR, "type \"%s\" was not created", name);
+
+	return typid;
+}

@@ -1,0 +1,252 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_string_ddl.c
+ *	  Creates the operators, classes and casts of a string type.
+ *
+ * The operator families hold the whole matrix of the type, text and bpchar,
+ * as amvalidate() wants it.  The pairs of text and bpchar, for which core has
+ * no operators, get some once, with names that no query uses.
+ *
+ * varchar must not have operators of its own here: there are none of two
+ * varchars in core, so that "varchar = unknown literal" would be resolved to
+ * "varchar = compact type", and every index on a varchar column be lost.  It
+ * takes part as text, as it does in core.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_string_ddl.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/extension.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "compact_ddl.h"
+
+/* The other string types, and core's comparison function of each. */
+typedef struct StringType
+{
+	const char *name;
+	const char *cmp_function;
+} StringType;
+
+static const StringType string_types[] = {
+	{"text", "pg_catalog.bttextcmp"},
+	{"bpchar", "pg_catalog.bpcharcmp"}
+};
+
+/* Add all pairs of the other string types. */
+static void
+append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
+{
+	for (int i = 0; i < (int) lengthof(string_types); i++)
+	{
+		for (int j = 0; j < (int) lengthof(string_types); j++)
+		{
+			const char *left = string_types[i].name;
+			const char *right = string_types[j].name;
+
+			if (i == j)
+				ddl_append_pair(btree, hash, "pg_catalog", "", left, right,
+								string_types[i].cmp_function);
+			else
+				ddl_append_pair(btree, hash, schema, "#", left, right,
+								psprintf("%s.%s_%s_cmp", schema, left, right));
+		}
+	}
+	appendStringInfoString(btree,
+						   "FUNCTION 2 (text, text) pg_catalog.bttextsortsupport(internal),"
+						   " FUNCTION 2 (bpchar, bpchar) pg_catalog.bpchar_sortsupport(internal)");
+	appendStringInfoString(hash,
+						   "FUNCTION 1 (text, text) pg_catalog.hashtext(text),"
+						   " FUNCTION 2 (text, text) pg_catalog.hashtextextended(text, int8),"
+						   " FUNCTION 1 (bpchar, bpchar) pg_catalog.hashbpchar(bpchar),"
+						   " FUNCTION 2 (bpchar, bpchar) pg_catalog.hashbpcharextended(bpchar, int8)");
+}
+
+/*
+ * The btree and hash operator classes, and the rest of their families.
+ */
+static void
+create_classes(const TypeDdl *ddl, const char *symbol)
+{
+	const char *schema = ddl->schema;
+	const char *opschema = ddl->opschema;
+	const char *type = ddl->type;
+	const char *name = ddl->name;
+	StringInfoData btree;
+	StringInfoData hash;
+
+	ddl_create_function(ddl, psprintf("%s_sortsupport", name), "internal", "void",
+						psprintf("%s_sortsupport", symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("%s_hash", name), type, "int4",
+						psprintf("%s_hash", symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("%s_hash_extended", name),
+						psprintf("%s, int8", type), "int8",
+						psprintf("%s_hash_extended", symbol), "IMMUTABLE");
+
+	ddl_execute("CREATE OPERATOR FAMILY %s.%s_ops USING btree", schema, name);
+	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING btree FAMILY %s.%s_ops AS"
+				" OPERATOR 1 %s.<, OPERATOR 2 %s.<=, OPERATOR 3 %s.=,"
+				" OPERATOR 4 %s.>=, OPERATOR 5 %s.>,"
+				" FUNCTION 1 %s.%s_cmp(%s, %s), FUNCTION 2 %s.%s_sortsupport(internal),"
+				" FUNCTION 4 pg_catalog.btvarstrequalimage(oid)",
+				schema, name, type, schema, name,
+				opschema, opschema, opschema, opschema, opschema,
+				schema, name, type, type, schema, name);
+	ddl_execute("CREATE OPERATOR FAMILY %s.%s_ops USING hash", schema, name);
+	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING hash FAMILY %s.%s_ops AS"
+				" OPERATOR 1 %s.=, FUNCTION 1 %s.%s_hash(%s),"
+				" FUNCTION 2 %s.%s_hash_extended(%s, int8)",
+				schema, name, type, schema, name,
+				opschema, schema, name, type, schema, name, type);
+
+	initStringInfo(&btree);
+	initStringInfo(&hash);
+	for (int i = 0; i < (int) lengthof(string_types); i++)
+	{
+		const char *other = string_types[i].name;
+
+		ddl_append_pair(&btree, &hash, opschema, "", type, other,
+						psprintf("%s.%s_%s_cmp", schema, name, other));
+		ddl_append_pair(&btree, &hash, opschema, "", other, type,
+						psprintf("%s.%s_%s_cmp", schema, other, name));
+	}
+	append_string_pairs(&btree, &hash, schema);
+	ddl_execute("ALTER OPERATOR FAMILY %s.%s_ops USING btree ADD %s",
+				schema, name, btree.data);
+	ddl_execute("ALTER OPERATOR FAMILY %s.%s_ops USING hash ADD %s",
+				schema, name, hash.data);
+}
+
+static void
+create_casts(const TypeDdl *ddl, const char *symbol)
+{
+	const char *schema = ddl->schema;
+	const char *type = ddl->type;
+	const char *name = ddl->name;
+
+	ddl_create_function(ddl, psprintf("%s_text", name), type, "text",
+						psprintf("%s_text", symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("%s_bpchar", name), type, "bpchar",
+						psprintf("%s_bpchar", symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("text_%s", name), "text", type,
+						psprintf("text_%s", symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("bpchar_%s", name), "bpchar", type,
+						psprintf("text_%s", symbol), "IMMUTABLE");
+
+	ddl_execute("CREATE CAST (%s AS text) WITH FUNCTION %s.%s_text(%s) AS IMPLICIT",
+				type, schema, name, type);
+	ddl_execute("CREATE CAST (%s AS varchar) WITH FUNCTION %s.%s_text(%s) AS IMPLICIT",
+				type, schema, name, type);
+	ddl_execute("CREATE CAST (%s AS bpchar) WITH FUNCTION %s.%s_bpchar(%s) AS IMPLICIT",
+				type, schema, name, type);
+	ddl_execute("CREATE CAST (text AS %s) WITH FUNCTION %s.text_%s(text) AS ASSIGNMENT",
+				type, schema, name);
+	ddl_execute("CREATE CAST (varchar AS %s) WITH FUNCTION %s.text_%s(text) AS ASSIGNMENT",
+				type, schema, name);
+	ddl_execute("CREATE CAST (bpchar AS %s) WITH FUNCTION %s.bpchar_%s(bpchar) AS ASSIGNMENT",
+				type, schema, name);
+}
+
+/*
+ * DROP TYPE ... CASCADE leaves what does not depend on the type: the families
+ * and the sort support function.  The type can be created again all the same.
+ */
+void
+ddl_drop_string_leftovers(const TypeDdl *ddl)
+{
+	ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING btree",
+				ddl->schema, ddl->name);
+	ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING hash",
+				ddl->schema, ddl->name);
+	ddl_execute("DROP FUNCTION IF EXISTS %s.%s_sortsupport(internal)",
+				ddl->schema, ddl->name);
+}
+
+/*
+ * Create the operators, operator classes and casts of the string type, whose
+ * C functions' names begin with symbol.
+ */
+void
+ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
+{
+	const char *name = ddl->name;
+
+	ddl_create_comparison(ddl, ddl->type, ddl->type, name, symbol, "");
+	for (int i = 0; i < (int) lengthof(string_types); i++)
+	{
+		const char *other = string_types[i].name;
+
+		ddl_create_comparison(ddl, ddl->type, other,
+							  psprintf("%s_%s", name, other),
+							  psprintf("%s_%s", symbol, other), "");
+		ddl_create_comparison(ddl, other, ddl->type,
+							  psprintf("%s_%s", other, name),
+							  psprintf("%s_%s", other, symbol), "");
+	}
+	create_classes(ddl, symbol);
+	create_casts(ddl, symbol);
+}
+
+/*
+ * compact_types.create_string_operators() returns void
+ *
+ * Part of the extension's script: the operators of text with bpchar, which
+ * core does not have, and a btree and a hash family that hold them.  They mean
+ * what comparing a compact type with those types means: trailing blanks count
+ * in text alone.
+ */
+PG_FUNCTION_INFO_V1(compact_types_create_string_operators);
+Datum
+compact_types_create_string_operators(PG_FUNCTION_ARGS)
+{
+	TypeDdl		ddl;
+	StringInfoData btree;
+	StringInfoData hash;
+	int			nestlevel;
+
+	if (!creating_extension)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("create_string_operators() can only be called by an extension's script")));
+
+	ddl_init(&ddl, fcinfo->flinfo->fn_oid);
+	ddl.opschema = ddl.schema;
+	initStringInfo(&btree);
+	initStringInfo(&hash);
+
+	SPI_connect();
+	nestlevel = ddl_set_gucs();
+	for (int i = 0; i < (int) lengthof(string_types); i++)
+	{
+		for (int j = 0; j < (int) lengthof(string_types); j++)
+		{
+			const StringType *left = &string_types[i];
+			const StringType *right = &string_types[j];
+
+			if (i == j)
+				continue;		/* core has these */
+			ddl_create_comparison(&ddl, left->name, right->name,
+								  psprintf("%s_%s", left->name, right->name),
+								  psprintf("compact_types_%s_%s", left->name, right->name),
+								  "#");
+		}
+	}
+	append_string_pairs(&btree, &hash, ddl.schema);
+	ddl_execute("CREATE OPERATOR FAMILY %s.string_ops USING btree", ddl.schema);
+	ddl_execute("ALTER OPERATOR FAMILY %s.string_ops USING btree ADD %s",
+				ddl.schema, btree.data);
+	ddl_execute("CREATE OPERATOR FAMILY %s.string_ops USING hash", ddl.schema);
+	ddl_execute("ALTER OPERATOR FAMILY %s.string_ops USING hash ADD %s",
+				ddl.schema, hash.data);
+	AtEOXact_GUC(true, nestlevel);
+	SPI_finish();
+
+	PG_RETURN_VOID();
+}
