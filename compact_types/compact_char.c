@@ -40,6 +40,7 @@
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
+#include "compact_text.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
@@ -120,7 +121,7 @@ cc_make_collation_info(FunctionCallInfo fcinfo, int argno)
 
 	/* collid is set last: an error must not leave it valid */
 	info->collid = InvalidOid;
-	info->collate_c = compact_char_collation_is_c(collid, info->typid);
+	info->collate_c = compact_collation_is_c(collid, format_type_be(info->typid));
 	info->collid = collid;
 
 	return info;
@@ -138,34 +139,6 @@ cc_collation_info(FunctionCallInfo fcinfo, int argno)
 	}
 
 	return cc_make_collation_info(fcinfo, argno);
-}
-
-/*
- * Does collation collid order fixed-length strings as memcmp() does?  Errors
- * out for an undetermined and for a nondeterministic collation.  typid is
- * named in the message.
- */
-bool
-compact_char_collation_is_c(Oid collid, Oid typid)
-{
-	bool		collate_c;
-	bool		deterministic;
-
-	if (!OidIsValid(collid))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDETERMINATE_COLLATION),
-				 errmsg("could not determine which collation to use for string comparison"),
-				 errhint("Use the COLLATE clause to set the collation explicitly.")));
-
-	compat_collation_properties(collid, &collate_c, &deterministic);
-	if (!deterministic)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("nondeterministic collations are not supported for type %s",
-						format_type_be(typid)),
-				 errhint("Use a deterministic collation, or cast the value to text.")));
-
-	return collate_c;
 }
 
 /*
@@ -316,6 +289,7 @@ compact_char_bpchar(PG_FUNCTION_ARGS)
  * too long is an error in an explicit cast as well.
  */
 PG_FUNCTION_INFO_V1(text_compact_char);
+PG_FUNCTION_INFO_V1(bpchar_compact_char);
 Datum
 text_compact_char(PG_FUNCTION_ARGS)
 {
@@ -328,6 +302,28 @@ text_compact_char(PG_FUNCTION_ARGS)
 	PG_FREE_IF_COPY(str, 0);
 
 	PG_RETURN_POINTER(result);
+}
+
+Datum
+bpchar_compact_char(PG_FUNCTION_ARGS)
+{
+	return text_compact_char(fcinfo);
+}
+
+/*
+ * compact_char_compact_text(compact_charN, typmod int4, explicit bool) returns
+ * compact_text, without trailing blanks
+ */
+PG_FUNCTION_INFO_V1(compact_char_compact_text);
+Datum
+compact_char_compact_text(PG_FUNCTION_ARGS)
+{
+	char	   *value = PG_GETARG_POINTER(0);
+	int			typlen = cc_info(fcinfo, 0)->typlen;
+
+	PG_RETURN_POINTER(compact_text_make(value, compact_char_strlen(value, typlen),
+										PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
+										fcinfo->context));
 }
 
 /*
@@ -424,23 +420,6 @@ varlena_compare(FunctionCallInfo fcinfo, bool bpchar1, bool bpchar2)
 }
 
 /* The six operators and the btree support function 1 of one pair of types. */
-#define COMPARISON_FUNCTION(name, expression, return_result) \
-	PG_FUNCTION_INFO_V1(name); \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
-	{ \
-		return_result(expression); \
-	}
-
-#define COMPARISON_FUNCTIONS(prefix, equal, compare) \
-	COMPARISON_FUNCTION(prefix##_eq, (equal), PG_RETURN_BOOL) \
-	COMPARISON_FUNCTION(prefix##_ne, !(equal), PG_RETURN_BOOL) \
-	COMPARISON_FUNCTION(prefix##_lt, (compare) < 0, PG_RETURN_BOOL) \
-	COMPARISON_FUNCTION(prefix##_le, (compare) <= 0, PG_RETURN_BOOL) \
-	COMPARISON_FUNCTION(prefix##_gt, (compare) > 0, PG_RETURN_BOOL) \
-	COMPARISON_FUNCTION(prefix##_ge, (compare) >= 0, PG_RETURN_BOOL) \
-	COMPARISON_FUNCTION(prefix##_cmp, (compare), PG_RETURN_INT32)
-
 COMPARISON_FUNCTIONS(compact_char, cc_equal(fcinfo), cc_compare(fcinfo))
 
 COMPARISON_FUNCTIONS(compact_char_text,

@@ -50,6 +50,22 @@ create_type(const TypeDdl *ddl, int length)
 				ddl->type, length);
 }
 
+/*
+ * The cast to compact_text.  Without it the value would get there by its
+ * output function, with the padding.
+ */
+static void
+create_text_cast(const TypeDdl *ddl)
+{
+	char	   *text_type = ddl_argument_type(ddl, "compact_text_out");
+
+	ddl_create_function(ddl, psprintf("%s_compact_text", ddl->name),
+						psprintf("%s, int4, bool", ddl->type), text_type,
+						"compact_char_compact_text", "IMMUTABLE");
+	ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s_compact_text(%s, int4, bool) AS ASSIGNMENT",
+				ddl->type, text_type, ddl->schema, ddl->name, ddl->type);
+}
+
 /* Create all objects; called back with a pointer to the length. */
 static void
 create_objects(const TypeDdl *ddl, void *arg)
@@ -57,6 +73,7 @@ create_objects(const TypeDdl *ddl, void *arg)
 	ddl_drop_string_leftovers(ddl);
 	create_type(ddl, *(int32 *) arg);
 	ddl_create_string_type_parts(ddl, "compact_char");
+	create_text_cast(ddl);
 }
 
 /*

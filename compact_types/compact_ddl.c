@@ -251,6 +251,27 @@ ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
 }
 
 /*
+ * Name of the type that is the only argument of one of the extension's
+ * functions: the way to a type whose schema the user has chosen.
+ */
+char *
+ddl_argument_type(const TypeDdl *ddl, const char *function)
+{
+	char	   *sql = psprintf("SELECT proargtypes[0] FROM pg_catalog.pg_proc"
+							   " WHERE proname OPERATOR(pg_catalog.=) %s"
+							   " AND pronamespace OPERATOR(pg_catalog.=) %u AND pronargs OPERATOR(pg_catalog.=) 1",
+							   quote_literal_cstr(function), ddl->nspid);
+	bool		isnull;
+	Datum		typid;
+
+	if (SPI_execute(sql, true, 2) != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "function \"%s\" was not found", function);
+	typid = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+
+	return format_type_be_qualified(DatumGetObjectId(typid));
+}
+
+/*
  * Let the statements see built-in names only, and raise no notice about the
  * shell types and operators that are made on the way.  The result is for
  * AtEOXact_GUC().

@@ -24,6 +24,7 @@ typedef struct TypeDdl
 	const char *opschema;		/* of operators and aggregates */
 	char		name[NAMEDATALEN];	/* of the type */
 	char	   *type;			/* the type with its schema */
+	bool		typmod;			/* has it a type modifier? */
 } TypeDdl;
 
 /* compact_ddl.c */
@@ -31,6 +32,7 @@ extern void ddl_execute(const char *format,...) pg_attribute_printf(1, 2);
 extern Oid	ddl_creation_schema(void);
 extern void ddl_init(TypeDdl *ddl, Oid funcid);
 extern void ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema);
+extern char *ddl_argument_type(const TypeDdl *ddl, const char *function);
 extern int	ddl_set_gucs(void);
 extern Oid	ddl_create_type_by_extension(Oid funcid, const char *name,
 										 void (*create) (const TypeDdl *ddl, void *arg),

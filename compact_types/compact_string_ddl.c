@@ -130,15 +130,16 @@ create_casts(const TypeDdl *ddl, const char *symbol)
 	const char *schema = ddl->schema;
 	const char *type = ddl->type;
 	const char *name = ddl->name;
+	const char *typmod_args = ddl->typmod ? ", int4, bool" : "";
 
 	ddl_create_function(ddl, psprintf("%s_text", name), type, "text",
 						psprintf("%s_text", symbol), "IMMUTABLE");
 	ddl_create_function(ddl, psprintf("%s_bpchar", name), type, "bpchar",
 						psprintf("%s_bpchar", symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("text_%s", name), "text", type,
-						psprintf("text_%s", symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("bpchar_%s", name), "bpchar", type,
-						psprintf("text_%s", symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("text_%s", name), psprintf("text%s", typmod_args),
+						type, psprintf("text_%s", symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("bpchar_%s", name), psprintf("bpchar%s", typmod_args),
+						type, psprintf("bpchar_%s", symbol), "IMMUTABLE");
 
 	ddl_execute("CREATE CAST (%s AS text) WITH FUNCTION %s.%s_text(%s) AS IMPLICIT",
 				type, schema, name, type);
@@ -146,12 +147,12 @@ create_casts(const TypeDdl *ddl, const char *symbol)
 				type, schema, name, type);
 	ddl_execute("CREATE CAST (%s AS bpchar) WITH FUNCTION %s.%s_bpchar(%s) AS IMPLICIT",
 				type, schema, name, type);
-	ddl_execute("CREATE CAST (text AS %s) WITH FUNCTION %s.text_%s(text) AS ASSIGNMENT",
-				type, schema, name);
-	ddl_execute("CREATE CAST (varchar AS %s) WITH FUNCTION %s.text_%s(text) AS ASSIGNMENT",
-				type, schema, name);
-	ddl_execute("CREATE CAST (bpchar AS %s) WITH FUNCTION %s.bpchar_%s(bpchar) AS ASSIGNMENT",
-				type, schema, name);
+	ddl_execute("CREATE CAST (text AS %s) WITH FUNCTION %s.text_%s(text%s) AS ASSIGNMENT",
+				type, schema, name, typmod_args);
+	ddl_execute("CREATE CAST (varchar AS %s) WITH FUNCTION %s.text_%s(text%s) AS ASSIGNMENT",
+				type, schema, name, typmod_args);
+	ddl_execute("CREATE CAST (bpchar AS %s) WITH FUNCTION %s.bpchar_%s(bpchar%s) AS ASSIGNMENT",
+				type, schema, name, typmod_args);
 }
 
 /*

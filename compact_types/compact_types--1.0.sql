@@ -30,3 +30,10 @@ AS 'MODULE_PATHNAME', 'compact_types_create_string_operators'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_string_operators();
 DROP FUNCTION compact_types.create_string_operators();
+
+-- The type compact_text with all that belongs to it.
+CREATE FUNCTION compact_types.create_text() RETURNS void
+AS 'MODULE_PATHNAME', 'compact_types_create_text'
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+SELECT compact_types.create_text();
+DROP FUNCTION compact_types.create_text();

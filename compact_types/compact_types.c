@@ -4,7 +4,7 @@
  *	  Module header of the compact_types library.
  *
  * The library has no state of its own beyond per-backend caches and needs no
- * preloading; each type lives in a file of its own.
+ * preloading; each type lives in files of its own.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -17,4 +17,35 @@
 
 #include "fmgr.h"
 
+#include "compact_types.h"
+#include "compact_types_compat.h"
+
 PG_MODULE_MAGIC;
+
+/*
+ * Does the collation order strings as memcmp() does?  Errors out for an
+ * undetermined and for a nondeterministic collation, for which values of the
+ * named type have no comparison.
+ */
+bool
+compact_collation_is_c(Oid collid, const char *type_name)
+{
+	bool		collate_c;
+	bool		deterministic;
+
+	if (!OidIsValid(collid))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("could not determine which collation to use for string comparison"),
+				 errhint("Use the COLLATE clause to set the collation explicitly.")));
+
+	compat_collation_properties(collid, &collate_c, &deterministic);
+	if (!deterministic)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("nondeterministic collations are not supported for type %s",
+						type_name),
+				 errhint("Use a deterministic collation, or cast the value to text.")));
+
+	return collate_c;
+}

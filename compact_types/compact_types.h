@@ -27,6 +27,28 @@ compact_char_strlen(const char *value, int typlen)
 	return end ? (int) (end - value) : typlen;
 }
 
-extern bool compact_char_collation_is_c(Oid collid, Oid typid);
+/*
+ * Functions that the same macros make for several types: the six comparison
+ * operators and the btree support function 1 of one pair of types.
+ */
+#define COMPARISON_FUNCTION(name, expression, return_result) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		return_result(expression); \
+	}
+
+#define COMPARISON_FUNCTIONS(prefix, equal, compare) \
+	COMPARISON_FUNCTION(prefix##_eq, (equal), PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_ne, !(equal), PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_lt, (compare) < 0, PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_le, (compare) <= 0, PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_gt, (compare) > 0, PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_ge, (compare) >= 0, PG_RETURN_BOOL) \
+	COMPARISON_FUNCTION(prefix##_cmp, (compare), PG_RETURN_INT32)
+
+/* compact_types.c */
+extern bool compact_collation_is_c(Oid collid, const char *type_name);
 
 #endif							/* COMPACT_TYPES_H */

@@ -30,6 +30,10 @@
 	} while (0)
 #endif
 
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /* Does the valid collation compare as memcmp() does, and is it deterministic? */
 static inline void
 compat_collation_properties(Oid collid, bool *collate_c, bool *deterministic)

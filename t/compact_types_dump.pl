@@ -1,6 +1,6 @@
-# Dump and restore of fixed-length strings: one line for each length that is
-# an extension; all objects of a length that is not; data in text and in
-# binary format; and a restored database that works as the first did.
+# Dump and restore of the compact types: one line for each length of fixed-length
+# strings that is an extension; all objects of a length that is not; data in text
+# and in binary format; and a restored database that works as the first did.
 use strict;
 use warnings FATAL => 'all';
 
@@ -32,6 +32,17 @@ INSERT INTO app.t
   SELECT i, 'name ' || i % 100, to_char(i, 'FM000000000'), repeat('w', i % 100), ARRAY['a', 'b'  || i]
   FROM generate_series(1, 1000) i;
 INSERT INTO app.t VALUES (0, E'\\ "quoted" \t' , '', 'äöü', '{NULL," x "}'), (-1, NULL, NULL, NULL, NULL);
+CREATE TABLE app.s (
+  id int PRIMARY KEY, name compact_text(40) COLLATE "C" DEFAULT 'none' CHECK (name <> 'bad'),
+  memo compact_text, tags compact_text[]);
+CREATE INDEX s_memo ON app.s (memo);
+CREATE INDEX s_hash ON app.s USING hash (name);
+CREATE INDEX s_part ON app.s (id) WHERE memo = 'x'::text;
+INSERT INTO app.s SELECT i, 'name ' || i % 100, repeat(md5(i::text) || ' the quick ', i % 100), ARRAY['a', i::text]
+  FROM generate_series(1, 1000) i;
+INSERT INTO app.s VALUES (0, E'\\ "quoted" \t' , E'\x01', '{}'), (-1, NULL, NULL, NULL), (-2, 'äöü', '日本語の文字列', '{NULL," x "}');
+INSERT INTO app.s VALUES (-3);
+CREATE VIEW app.w AS SELECT name, count(*) FROM app.s WHERE 'name 1'::text <= name AND memo > 'a'::char(3) GROUP BY name;
 CREATE VIEW app.v AS SELECT c, count(*) FROM app.t WHERE 'name 1'::text <= c AND zip > 'a'::char(3) GROUP BY c;
 CREATE FUNCTION app.f(compact_char24) RETURNS bool LANGUAGE sql RETURN $1 = 'name 7'::text;
 SQL
@@ -41,6 +52,7 @@ sub contents
 	my ($db) = @_;
 	return $node->safe_psql($db,
 		    'SELECT * FROM app.t ORDER BY id; SELECT * FROM app.v ORDER BY c;'
+		  . 'SELECT * FROM app.s ORDER BY id; SELECT * FROM app.w ORDER BY name;'
 		  . q{SELECT count(*) FROM app.t WHERE app.f(c);});
 }
 
@@ -101,11 +113,13 @@ for my $format ('plain', 'custom')
 	like($node->safe_psql($target, "$explain c = 'y'::text"), qr/Index Cond/, "$format: index serves text");
 	like($node->safe_psql($target, "SET search_path = public, compact_types; $explain wide = 'x'::text"),
 		qr/Index Cond/, "$format: index of the length without an extension");
+	like($node->safe_psql($target, "SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.s WHERE memo = 'y'::varchar"),
+		qr/Index Cond/, "$format: index on compact_text");
 }
 
 # binary COPY, also with an encoding conversion in between
-$node->safe_psql('source', "COPY app.t TO '$dir/t.bin' (FORMAT binary)");
-$node->safe_psql('target_plain', "TRUNCATE app.t; COPY app.t FROM '$dir/t.bin' (FORMAT binary)");
+$node->safe_psql('source', "COPY app.$_ TO '$dir/$_.bin' (FORMAT binary)") for 's', 't';
+$node->safe_psql('target_plain', "TRUNCATE app.$_; COPY app.$_ FROM '$dir/$_.bin' (FORMAT binary)") for 's', 't';
 is(contents('target_plain'), contents('source'), 'binary COPY');
 $node->safe_psql('postgres', q{CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1'});
 $node->safe_psql('latin1', 'CREATE EXTENSION compact_char24 CASCADE; CREATE TABLE t (c compact_char24)');
@@ -117,19 +131,23 @@ is($node->safe_psql('latin1', q{SELECT octet_length(c), format('%s', c) = format
 # binary input that is too long or not a string leaves nothing behind
 sub binary_error
 {
-	my ($bytes, $pattern, $name) = @_;
+	my ($bytes, $pattern, $name, $type) = @_;
+	$type ||= 'compact_char24';
 	my $file = "$dir/bad.bin";
 
 	open my $out, '>:raw', $file or die "could not open $file: $!";
 	print $out "PGCOPY\n\xff\r\n\0", pack('NNnN', 0, 0, 1, length($bytes)), $bytes, pack('n', 0xffff);
 	close $out;
 	my ($ret, $stdout, $stderr) = $node->psql('source',
-		"CREATE TEMP TABLE b (c compact_char24); COPY b FROM '$file' (FORMAT binary)");
+		"CREATE TEMP TABLE b (c $type); COPY b FROM '$file' (FORMAT binary)");
 	like($stderr, $pattern, $name);
 }
 binary_error('x' x 25, qr/value too long for type (public\.)?compact_char24/, 'binary value too long');
 binary_error("\xe4\xf6", qr/invalid byte sequence for encoding "UTF8"/, 'binary value of an invalid encoding');
 binary_error("a\0b", qr/invalid byte sequence for encoding "UTF8": 0x00/, 'binary value with a NUL byte');
+binary_error('xxxx', qr/value too long for type compact_text\(3\)/, 'binary compact_text too long', 'compact_text(3)');
+binary_error("\x01\xe4", qr/invalid byte sequence for encoding "UTF8"/, 'binary compact_text is the string, not its code',
+	'compact_text');
 
 # a value too long is a soft error where the server has those
 if ($node->pg_version >= 17)
@@ -138,6 +156,8 @@ if ($node->pg_version >= 17)
 		pg_input_is_valid(repeat('x', 24) || '  ', 'compact_char24'),
 		(pg_input_error_info(repeat('x', 25), 'compact_char24')).sql_error_code}),
 		'f|t|22001', 'soft error');
+	is($node->safe_psql('source', q{SELECT pg_input_is_valid('abcd', 'compact_text(3)'), pg_input_is_valid('abc ', 'compact_text(3)'),
+		(pg_input_error_info('abcd', 'compact_text(3)')).sql_error_code}), 'f|t|22001', 'soft error of compact_text');
 	append_to_file("$dir/lines.txt", join("\n", 'good', 'x' x 25, 'good too', '') );
 	is($node->safe_psql('source', <<"SQL"), 2, 'COPY skips a value that is too long');
 CREATE TABLE lines (c compact_char24);

@@ -1,6 +1,6 @@
-# pg_upgrade from the distribution's server to this one: fixed-length strings,
-# of lengths that are extensions and of one that is not, in tables, arrays and
-# indexes, come out identical, and what they come with works as before.
+# pg_upgrade from the distribution's server to this one: compact types, those
+# that are extensions and a length that is not, in tables, arrays and indexes,
+# come out identical, and what they come with works as before.
 #
 # PGDENSE_OLD_BINDIR is the old server's folder of programs.
 use strict;
@@ -41,6 +41,11 @@ CREATE INDEX t_hash ON t USING hash (k);
 CREATE INDEX t_w ON t (w);
 INSERT INTO t SELECT 'key ' || i, i % 1000, 'wide ' || i % 77, ARRAY['x', 'y' || i], 'key ' || i
 FROM generate_series(1, 20000) i;
+CREATE TABLE s (k compact_text PRIMARY KEY, t text, m compact_text(60), a compact_text[]);
+CREATE INDEX s_hash ON s USING hash (m);
+INSERT INTO s SELECT x, x, left(x, 60), ARRAY[x] FROM (SELECT DISTINCT CASE i % 6 WHEN 0 THEN md5(i::text) WHEN 1 THEN 'the name of user ' || i
+  WHEN 2 THEN i::text WHEN 3 THEN md5(i::text)::uuid::text WHEN 4 THEN repeat('server ' || i || ' ', i % 50) ELSE '東京都' || i END AS x
+  FROM generate_series(1, 6000) i) y;
 CREATE TABLE r (k text REFERENCES t);
 INSERT INTO r VALUES ('key 1');
 SQL
@@ -57,7 +62,8 @@ if ($old->safe_psql('app', "SELECT count(*) FROM pg_attribute WHERE $marked") > 
 	  for ('app', 'postgres', 'template1');
 }
 
-my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM t};
+my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM t;
+	SELECT md5(string_agg(s::text, ',' ORDER BY k)), count(*), sum(pg_column_size(k)) FROM s};
 my $before = $old->safe_psql('app', $contents);
 $old->stop;
 
@@ -76,7 +82,7 @@ command_ok(
 
 $new->start;
 is($new->safe_psql('app', $contents), $before, 'same contents');
-$new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true)});
+$new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true), bt_index_check('s_pkey', true)});
 is($new->safe_psql('app', <<'SQL'), '0', 'operator classes are complete');
 SELECT count(*) FROM pg_opclass WHERE opcname ~ 'compact' AND NOT amvalidate(oid)
 SQL
@@ -85,6 +91,11 @@ SET enable_seqscan = off;
 SELECT count(*) FROM t x WHERE NOT EXISTS (SELECT FROM t y WHERE y.k = x.b)
 SQL
 is($new->safe_psql('app', 'SELECT count(*) FROM t WHERE k <> b'), '0', 'every value is what it was');
+is($new->safe_psql('app', <<'SQL'), '0|0', 'compact_text: every value is what it was, and would be stored the same');
+SET enable_seqscan = off;
+SELECT count(*) FILTER (WHERE k <> t OR NOT record_image_eq(ROW(k), ROW(t::compact_text))),
+       count(*) FILTER (WHERE NOT EXISTS (SELECT FROM s y WHERE y.k = x.t)) FROM s x
+SQL
 like($new->safe_psql('app', q{SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE k = 'key 7'::text}),
 	qr/Index Cond/, 'an index serves text');
 is($new->safe_psql('app', q{SELECT extname FROM pg_extension WHERE extname ~ 'compact' ORDER BY 1}),

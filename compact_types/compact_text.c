@@ -1,0 +1,480 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_text.c
+ *	  Variable-length strings in an encoded form: compact_text.
+ *
+ * A value means what the same text means: comparison follows the collation,
+ * trailing blanks count, compact_text(n) has a limit of n characters as
+ * varchar(n) has.  It hashes as text does.  Functions of text see it through
+ * an implicit cast.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_text.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "common/hashfn.h"
+#include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/varlena.h"
+
+#include "compact_text.h"
+#include "compact_types.h"
+#include "compact_types_compat.h"
+
+/* What a comparison knows of its collation, kept in fn_extra. */
+typedef struct CompactTextInfo
+{
+	Oid			collid;
+	bool		collate_c;
+} CompactTextInfo;
+
+/*
+ * Input and output
+ */
+
+/*
+ * Make a value of at most typmod - VARHDRSZ characters.  Blanks beyond the
+ * limit are cut, and so is anything else if the cast is explicit; otherwise
+ * that is an error, which goes to escontext if the caller takes soft errors;
+ * the result is NULL then.
+ */
+struct varlena *
+compact_text_make(const char *str, int len, int32 typmod, bool is_explicit,
+			  struct Node *escontext)
+{
+	int			limit = typmod - VARHDRSZ;
+
+	if (typmod >= (int32) VARHDRSZ && len > limit)
+	{
+		int			fits = pg_mbcharcliplen(str, len, limit);
+
+		if (!is_explicit)
+		{
+			for (int i = fits; i < len; i++)
+			{
+				if (str[i] != ' ')
+					ereturn(escontext, NULL,
+							(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
+							 errmsg("value too long for type compact_text(%d)", limit)));
+			}
+		}
+		len = fits;
+	}
+
+	return compact_text_encode(str, len);
+}
+
+/* compact_text_in(cstring, oid, typmod int4) returns compact_text */
+PG_FUNCTION_INFO_V1(compact_text_in);
+Datum
+compact_text_in(PG_FUNCTION_ARGS)
+{
+	char	   *str = PG_GETARG_CSTRING(0);
+
+	PG_RETURN_POINTER(compact_text_make(str, strlen(str), PG_GETARG_INT32(2), false,
+									fcinfo->context));
+}
+
+/* compact_text_out(compact_text) returns cstring */
+PG_FUNCTION_INFO_V1(compact_text_out);
+Datum
+compact_text_out(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	CompactTextString string;
+	char	   *result;
+
+	compact_text_decode(value, &string);
+	result = pnstrdup(string.data, string.len);
+	PG_FREE_IF_COPY(value, 0);
+
+	PG_RETURN_CSTRING(result);
+}
+
+/*
+ * compact_text_recv(internal, oid, typmod int4) returns compact_text: the
+ * string, not its encoded form, in the client's encoding
+ */
+PG_FUNCTION_INFO_V1(compact_text_recv);
+Datum
+compact_text_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	char	   *str;
+	int			nbytes;
+
+	str = pq_getmsgtext(buf, buf->len - buf->cursor, &nbytes);
+
+	PG_RETURN_POINTER(compact_text_make(str, nbytes, PG_GETARG_INT32(2), false, NULL));
+}
+
+/* compact_text_send(compact_text) returns bytea: the string, as text sends it */
+PG_FUNCTION_INFO_V1(compact_text_send);
+Datum
+compact_text_send(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	CompactTextString string;
+	StringInfoData buf;
+
+	compact_text_decode(value, &string);
+	pq_begintypsend(&buf);
+	pq_sendtext(&buf, string.data, string.len);
+	PG_FREE_IF_COPY(value, 0);
+
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+/* compact_text_typmod_in(cstring[]) returns int4: of the n in compact_text(n) */
+PG_FUNCTION_INFO_V1(compact_text_typmod_in);
+Datum
+compact_text_typmod_in(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	int			count;
+	int32	   *limits = ArrayGetIntegerTypmods(array, &count);
+
+	if (count != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid type modifier"),
+				 errhint("The type compact_text takes one, the largest number of characters.")));
+	if (limits[0] < 1 || limits[0] > MaxAttrSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("length %d of type compact_text is out of range", limits[0]),
+				 errhint("The length must be between 1 and %d characters.",
+						 MaxAttrSize)));
+
+	PG_RETURN_INT32(VARHDRSZ + limits[0]);
+}
+
+/* compact_text_typmod_out(int4) returns cstring */
+PG_FUNCTION_INFO_V1(compact_text_typmod_out);
+Datum
+compact_text_typmod_out(PG_FUNCTION_ARGS)
+{
+	int32		typmod = PG_GETARG_INT32(0);
+
+	if (typmod < (int32) VARHDRSZ)
+		PG_RETURN_CSTRING(pstrdup(""));
+
+	PG_RETURN_CSTRING(psprintf("(%d)", typmod - (int32) VARHDRSZ));
+}
+
+/*
+ * Casts
+ */
+
+/*
+ * compact_text(compact_text, typmod int4, explicit bool) returns compact_text:
+ * sees to the limit, as varchar() does
+ */
+PG_FUNCTION_INFO_V1(compact_text);
+Datum
+compact_text(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	int32		typmod = PG_GETARG_INT32(1);
+	CompactTextString string;
+
+	if (typmod < (int32) VARHDRSZ)
+		PG_RETURN_POINTER(value);
+	compact_text_decode(value, &string);
+	if (string.len <= typmod - (int32) VARHDRSZ)
+		PG_RETURN_POINTER(value);
+
+	PG_RETURN_POINTER(compact_text_make(string.data, string.len, typmod,
+									PG_GETARG_BOOL(2), fcinfo->context));
+}
+
+/* compact_text_text(compact_text) returns text, or varchar */
+PG_FUNCTION_INFO_V1(compact_text_text);
+Datum
+compact_text_text(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+
+	PG_RETURN_TEXT_P(compact_text_to_text(value));
+}
+
+/* compact_text_bpchar(compact_text) returns bpchar: all blanks are kept */
+PG_FUNCTION_INFO_V1(compact_text_bpchar);
+Datum
+compact_text_bpchar(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+
+	PG_RETURN_BPCHAR_P((BpChar *) compact_text_to_text(value));
+}
+
+/* text_compact_text(text, typmod int4, explicit bool) returns compact_text */
+PG_FUNCTION_INFO_V1(text_compact_text);
+Datum
+text_compact_text(PG_FUNCTION_ARGS)
+{
+	text	   *str = PG_GETARG_TEXT_PP(0);
+	struct varlena *result;
+
+	result = compact_text_make(VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str),
+						   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
+						   fcinfo->context);
+	PG_FREE_IF_COPY(str, 0);
+
+	PG_RETURN_POINTER(result);
+}
+
+/*
+ * bpchar_compact_text(bpchar, typmod int4, explicit bool) returns compact_text:
+ * without trailing blanks, as a cast to text
+ */
+PG_FUNCTION_INFO_V1(bpchar_compact_text);
+Datum
+bpchar_compact_text(PG_FUNCTION_ARGS)
+{
+	BpChar	   *str = PG_GETARG_BPCHAR_PP(0);
+	struct varlena *result;
+
+	result = compact_text_make(VARDATA_ANY(str),
+						   bpchartruelen(VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str)),
+						   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
+						   fcinfo->context);
+	PG_FREE_IF_COPY(str, 0);
+
+	PG_RETURN_POINTER(result);
+}
+
+/* compact_text_codec(compact_text) returns text: how the value is encoded */
+PG_FUNCTION_INFO_V1(compact_text_codec);
+Datum
+compact_text_codec(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+
+	PG_RETURN_TEXT_P(cstring_to_text(compact_text_codec_name(value)));
+}
+
+/*
+ * Comparison
+ */
+
+/* Does the call's collation compare as memcmp() does? */
+static inline bool
+ct_collation_is_c(FunctionCallInfo fcinfo)
+{
+	Oid			collid = PG_GET_COLLATION();
+	CompactTextInfo *info = fcinfo->flinfo ? fcinfo->flinfo->fn_extra : NULL;
+
+	if (likely(info != NULL && info->collid == collid && OidIsValid(collid)))
+		return info->collate_c;
+
+	if (fcinfo->flinfo == NULL)
+		return compact_collation_is_c(collid, "compact_text");
+	if (info == NULL)
+	{
+		info = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+									  sizeof(CompactTextInfo));
+		fcinfo->flinfo->fn_extra = info;
+	}
+	/* collid is set last: an error must not leave it valid */
+	info->collid = InvalidOid;
+	info->collate_c = compact_collation_is_c(collid, "compact_text");
+	info->collid = collid;
+
+	return info->collate_c;
+}
+
+static inline int
+ct_compare_strings(FunctionCallInfo fcinfo, const char *a, int alen,
+				   const char *b, int blen)
+{
+	if (ct_collation_is_c(fcinfo))
+	{
+		int			result = memcmp(a, b, Min(alen, blen));
+
+		return result != 0 ? result : (alen > blen) - (alen < blen);
+	}
+
+	return varstr_cmp(a, alen, b, blen, PG_GET_COLLATION());
+}
+
+/* The same bytes?  Then it is the same string. */
+static inline bool
+ct_identical(struct varlena *a, struct varlena *b)
+{
+	Size		len = VARSIZE_ANY_EXHDR(a);
+
+	return len == VARSIZE_ANY_EXHDR(b) && memcmp(VARDATA_ANY(a), VARDATA_ANY(b), len) == 0;
+}
+
+static int
+ct_compare(FunctionCallInfo fcinfo)
+{
+	struct varlena *a = PG_GETARG_VARLENA_PP(0);
+	struct varlena *b = PG_GETARG_VARLENA_PP(1);
+	int			result = 0;
+
+	if (ct_identical(a, b))
+		(void) ct_collation_is_c(fcinfo);	/* for its errors */
+	else
+	{
+		CompactTextString astring;
+		CompactTextString bstring;
+
+		compact_text_decode(a, &astring);
+		compact_text_decode(b, &bstring);
+		result = ct_compare_strings(fcinfo, astring.data, astring.len,
+									bstring.data, bstring.len);
+	}
+	PG_FREE_IF_COPY(a, 0);
+	PG_FREE_IF_COPY(b, 1);
+
+	return result;
+}
+
+/*
+ * In a deterministic collation only identical strings are equal, and within
+ * an epoch only they have the same bytes.
+ */
+static bool
+ct_equal(FunctionCallInfo fcinfo)
+{
+	Datum		adatum = PG_GETARG_DATUM(0);
+	Datum		bdatum = PG_GETARG_DATUM(1);
+	struct varlena *a;
+	struct varlena *b;
+	bool		result;
+
+	(void) ct_collation_is_c(fcinfo);
+
+	/* different lengths need no detoasting */
+	if (toast_raw_datum_size(adatum) != toast_raw_datum_size(bdatum))
+		return false;
+
+	a = PG_GETARG_VARLENA_PP(0);
+	b = PG_GETARG_VARLENA_PP(1);
+	result = ct_identical(a, b);
+	PG_FREE_IF_COPY(a, 0);
+	PG_FREE_IF_COPY(b, 1);
+
+	return result;
+}
+
+/* Number of bytes of a text or bpchar that count in a comparison. */
+static inline int
+ct_other_length(struct varlena *str, bool bpchar)
+{
+	int			len = VARSIZE_ANY_EXHDR(str);
+
+	return bpchar ? bpchartruelen(VARDATA_ANY(str), len) : len;
+}
+
+/*
+ * Compare argument argno, a compact_text, with the other argument: a text, or
+ * a bpchar, of which trailing blanks do not count.
+ */
+static int
+ct_compare_other(FunctionCallInfo fcinfo, int argno, bool bpchar)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(argno);
+	struct varlena *other = PG_GETARG_VARLENA_PP(1 - argno);
+	CompactTextString string;
+	int			result;
+
+	compact_text_decode(value, &string);
+	result = ct_compare_strings(fcinfo, string.data, string.len,
+								VARDATA_ANY(other), ct_other_length(other, bpchar));
+	PG_FREE_IF_COPY(value, argno);
+	PG_FREE_IF_COPY(other, 1 - argno);
+
+	return argno == 0 ? result : (result < 0) - (result > 0);
+}
+
+static bool
+ct_equal_other(FunctionCallInfo fcinfo, int argno, bool bpchar)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(argno);
+	struct varlena *other = PG_GETARG_VARLENA_PP(1 - argno);
+	int			len = ct_other_length(other, bpchar);
+	bool		result = false;
+
+	(void) ct_collation_is_c(fcinfo);
+
+	/* an encoded form is never longer, but for one byte */
+	if ((int) VARSIZE_ANY_EXHDR(value) <= len + 1)
+	{
+		CompactTextString string;
+
+		compact_text_decode(value, &string);
+		result = string.len == len && memcmp(string.data, VARDATA_ANY(other), len) == 0;
+	}
+	PG_FREE_IF_COPY(value, argno);
+	PG_FREE_IF_COPY(other, 1 - argno);
+
+	return result;
+}
+
+/* The six operators and the btree support function 1 of one pair of types. */
+COMPARISON_FUNCTIONS(compact_text, ct_equal(fcinfo), ct_compare(fcinfo))
+
+COMPARISON_FUNCTIONS(compact_text_text,
+					 ct_equal_other(fcinfo, 0, false),
+					 ct_compare_other(fcinfo, 0, false))
+COMPARISON_FUNCTIONS(text_compact_text,
+					 ct_equal_other(fcinfo, 1, false),
+					 ct_compare_other(fcinfo, 1, false))
+
+COMPARISON_FUNCTIONS(compact_text_bpchar,
+					 ct_equal_other(fcinfo, 0, true),
+					 ct_compare_other(fcinfo, 0, true))
+COMPARISON_FUNCTIONS(bpchar_compact_text,
+					 ct_equal_other(fcinfo, 1, true),
+					 ct_compare_other(fcinfo, 1, true))
+
+/*
+ * Hashing: of the string, so that the hash is that of the equal text.
+ */
+
+/* compact_text_hash(compact_text) returns int4 */
+PG_FUNCTION_INFO_V1(compact_text_hash);
+Datum
+compact_text_hash(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	CompactTextString string;
+	Datum		result;
+
+	(void) ct_collation_is_c(fcinfo);
+	compact_text_decode(value, &string);
+	result = hash_any((const unsigned char *) string.data, string.len);
+	PG_FREE_IF_COPY(value, 0);
+
+	return result;
+}
+
+/* compact_text_hash_extended(compact_text, seed int8) returns int8 */
+PG_FUNCTION_INFO_V1(compact_text_hash_extended);
+Datum
+compact_text_hash_extended(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	CompactTextString string;
+	Datum		result;
+
+	(void) ct_collation_is_c(fcinfo);
+	compact_text_decode(value, &string);
+	result = hash_any_extended((const unsigned char *) string.data, string.len,
+							   PG_GETARG_INT64(1));
+	PG_FREE_IF_COPY(value, 0);
+
+	return result;
+}

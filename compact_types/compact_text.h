@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_text.h
+ *	  Encoding of the variable-length strings of type compact_text.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_text.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMPACT_TEXT_H
+#define COMPACT_TEXT_H
+
+#include "compact_types_compat.h"
+
+/* Longer strings are left to TOAST compression, which does better. */
+#define COMPACT_TEXT_MAX_ENCODED	2000
+
+/*
+ * A string as it comes out of a value.  data points into the value itself
+ * where that holds the string as it is, else into text, which is a varlena then.
+ */
+typedef struct CompactTextString
+{
+	const char *data;
+	int			len;			/* in bytes */
+	/* the decoder writes eight bytes at a time */
+	int32		text[(VARHDRSZ + COMPACT_TEXT_MAX_ENCODED + 16) / sizeof(int32)];
+} CompactTextString;
+
+/* compact_text.c */
+extern struct varlena *compact_text_make(const char *str, int len, int32 typmod,
+										 bool is_explicit, struct Node *escontext);
+
+/* compact_text_codec.c */
+extern struct varlena *compact_text_encode(const char *str, int len);
+extern void compact_text_decode(struct varlena *value, CompactTextString *result);
+extern text *compact_text_to_text(struct varlena *value);
+extern const char *compact_text_codec_name(struct varlena *value);
+
+#endif							/* COMPACT_TEXT_H */

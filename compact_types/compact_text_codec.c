@@ -1,0 +1,492 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_text_codec.c
+ *	  Encoding of the variable-length strings of type compact_text.
+ *
+ * A value's payload is the string itself, or a tag and an encoded form of the
+ * string.  Tags are control characters that a string hardly ever starts with,
+ * in any server encoding; a string that does start with one is stored behind
+ * a zero byte.  So a string that nothing makes shorter costs nothing, but for
+ * that one case.
+ *
+ * The same string always gives the same bytes, on any machine: the shortest
+ * form wins, and among forms of one length the string itself, then the lowest
+ * tag.  Equality, hash joins, deduplication in btree indexes and foreign keys
+ * rely on that.  Nothing that decides about the form may ever change for the
+ * tags of epoch 1; a better dictionary needs new tags, which make an epoch of
+ * their own, and comparisons must decode two values of different epochs.
+ *
+ * The form is a function of the bytes alone, except that the dictionaries of
+ * East Asian and Cyrillic text are for UTF-8 databases; a database's encoding
+ * never changes.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_text_codec.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "compact_text.h"
+#include "compact_text_parse.h"
+
+/*
+ * The tags.  A set of sixteen characters takes two: one for an even number of
+ * characters and one for an odd number, whose last byte is half used.  The
+ * same goes for the six-bit form, whose last byte may have no character.
+ */
+#define TAG_RAW				0x00
+#define TAG_NIBBLE			0x01	/* 01 to 08: set * 2 + odd */
+#define TAG_NIBBLE_LAST		0x08
+#define TAG_SIXBIT			0x0E	/* 0E, 0F: last character is missing */
+#define TAG_UUID			0x10
+#define TAG_DICTIONARY		0x11	/* 11 to 13, by number of the dictionary */
+#define TAG_DICTIONARY_LAST 0x13
+
+/* Tags to come must be among these, which raw strings are guarded against. */
+#define IS_TAG(byte) \
+	((byte) <= 0x08 || ((byte) >= 0x0E && (byte) <= 0x1F))
+
+#define NUM_NIBBLE_SETS		4
+#define SIXBIT_SET			NUM_NIBBLE_SETS
+#define NUM_SETS			(NUM_NIBBLE_SETS + 1)
+
+#define UUID_LENGTH			36
+#define UUID_BYTES			16
+
+/* Bytes by which to judge whether a dictionary can beat the six-bit form. */
+#define PROBE_LENGTH		32
+
+#define NIBBLE_PAYLOAD(len) (1 + ((len) + 1) / 2)
+#define SIXBIT_PAYLOAD(len) (1 + ((len) * 6 + 7) / 8)
+
+static const char *const nibble_sets[NUM_NIBBLE_SETS] = {
+	"0123456789 -.:+/",
+	"0123456789-:TZ.+",
+	"0123456789abcdef",
+	"0123456789ABCDEF"
+};
+
+static const char sixbit_set[] =
+"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 -";
+
+/* Position of a byte in each set, and which sets have it; made at first use. */
+static uint8 positions[NUM_SETS][256];
+static uint8 membership[256];
+static bool tables_made = false;
+
+static void
+make_tables(void)
+{
+	for (int set = 0; set < NUM_SETS; set++)
+	{
+		const char *chars = set == SIXBIT_SET ? sixbit_set : nibble_sets[set];
+
+		for (int i = 0; chars[i] != '\0'; i++)
+		{
+			positions[set][(uint8) chars[i]] = i;
+			membership[(uint8) chars[i]] |= 1 << set;
+		}
+	}
+	tables_made = true;
+}
+
+pg_noreturn static void corrupted(const char *detail);
+
+static void
+corrupted(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid value of type compact_text"),
+			 errdetail_internal("%s", detail)));
+}
+
+/*
+ * Encoding.  Each function writes what follows the tag.
+ */
+
+static void
+pack_nibbles(const uint8 *str, int len, const uint8 *position, uint8 *out)
+{
+	int			i;
+
+	for (i = 0; i + 1 < len; i += 2)
+		*out++ = position[str[i]] << 4 | position[str[i + 1]];
+	if (i < len)
+		*out = position[str[i]] << 4;
+}
+
+static void
+pack_sixbit(const uint8 *str, int len, uint8 *out)
+{
+	const uint8 *position = positions[SIXBIT_SET];
+	uint32		bits;
+	int			i;
+
+	for (i = 0; i + 4 <= len; i += 4)
+	{
+		bits = position[str[i]] << 18 | position[str[i + 1]] << 12 |
+			position[str[i + 2]] << 6 | position[str[i + 3]];
+		*out++ = bits >> 16;
+		*out++ = bits >> 8;
+		*out++ = bits;
+	}
+	if (i == len)
+		return;
+
+	bits = position[str[i]] << 18;
+	if (i + 1 < len)
+		bits |= position[str[i + 1]] << 12;
+	if (i + 2 < len)
+		bits |= position[str[i + 2]] << 6;
+	*out++ = bits >> 16;
+	if (i + 1 < len)
+		*out++ = bits >> 8;
+	if (i + 2 < len)
+		*out++ = bits;
+}
+
+static inline bool
+is_uuid_hyphen(int i)
+{
+	return i == 8 || i == 13 || i == 18 || i == 23;
+}
+
+/* Is the string a UUID as uuid_out() writes it? */
+static bool
+is_uuid(const uint8 *str, int len)
+{
+	if (len != UUID_LENGTH)
+		return false;
+	for (int i = 0; i < UUID_LENGTH; i++)
+	{
+		if (is_uuid_hyphen(i) ? str[i] != '-' : (membership[str[i]] & (1 << 2)) == 0)
+			return false;
+	}
+
+	return true;
+}
+
+static void
+pack_uuid(const uint8 *str, uint8 *out)
+{
+	const uint8 *position = positions[2];
+
+	for (int i = 0; i < UUID_LENGTH; i += 2)
+	{
+		if (is_uuid_hyphen(i))
+			i++;
+		*out++ = position[str[i]] << 4 | position[str[i + 1]];
+	}
+}
+
+/*
+ * The dictionary for the string: by the scripts that occur in it, the East
+ * Asian ones first.
+ */
+static int
+choose_dictionary(const uint8 *str, int len)
+{
+	bool		cyrillic = false;
+
+	if (GetDatabaseEncoding() != PG_UTF8)
+		return COMPACT_TEXT_DICT_E;
+	for (int i = 0; i < len; i++)
+	{
+		/* E2 begins punctuation, which occurs everywhere */
+		if (str[i] >= 0xE3 && str[i] <= 0xEF)
+			return COMPACT_TEXT_DICT_J;
+		if (str[i] == 0xD0 || str[i] == 0xD1)
+			cyrillic = true;
+	}
+
+	return cyrillic ? COMPACT_TEXT_DICT_K : COMPACT_TEXT_DICT_E;
+}
+
+/*
+ * Encode the string in out, which has room for len bytes and one.  Returns
+ * the number of bytes; 0 if the string itself is as short.
+ */
+static int
+encode_payload(const uint8 *str, int len, uint8 *out)
+{
+	int			best = len + (IS_TAG(str[0]) ? 1 : 0);
+	uint8		member = (1 << NUM_SETS) - 1;
+	int			dictionary;
+	bool		sixbit = false;
+	int			payload;
+
+	if (unlikely(!tables_made))
+		make_tables();
+
+	for (int i = 0; i < len && member != 0; i++)
+		member &= membership[str[i]];
+
+	if (member & ((1 << NUM_NIBBLE_SETS) - 1))
+	{
+		int			set = 0;
+
+		if (NIBBLE_PAYLOAD(len) >= best)
+			return 0;
+		while ((member & (1 << set)) == 0)
+			set++;
+		out[0] = TAG_NIBBLE + set * 2 + (len & 1);
+		pack_nibbles(str, len, positions[set], out + 1);
+		return NIBBLE_PAYLOAD(len);
+	}
+	if (is_uuid(str, len))
+	{
+		out[0] = TAG_UUID;
+		pack_uuid(str, out + 1);
+		return 1 + UUID_BYTES;
+	}
+
+	if (member != 0 && SIXBIT_PAYLOAD(len) < best)
+	{
+		best = SIXBIT_PAYLOAD(len);
+		sixbit = true;
+	}
+	dictionary = member != 0 ? COMPACT_TEXT_DICT_E : choose_dictionary(str, len);
+
+	/*
+	 * Random characters, as in keys, are worth the look at their beginning
+	 * only: the dictionary's parse is what encoding spends its time on.
+	 */
+	if (best > 2 &&
+		(!sixbit || len <= PROBE_LENGTH ||
+		 compact_text_dict_encode(compact_text_dict(dictionary), str, PROBE_LENGTH, out,
+								  SIXBIT_PAYLOAD(PROBE_LENGTH) - 2) >= 0))
+	{
+		/* one byte less than the best, and one for the tag */
+		payload = compact_text_dict_encode(compact_text_dict(dictionary), str, len,
+										   out + 1, best - 2);
+		if (payload >= 0)
+		{
+			out[0] = TAG_DICTIONARY + dictionary;
+			return 1 + payload;
+		}
+	}
+
+	if (!sixbit)
+		return 0;
+	out[0] = TAG_SIXBIT + (len % 4 == 3 ? 1 : 0);
+	pack_sixbit(str, len, out + 1);
+
+	return best;
+}
+
+/*
+ * Make a value from len bytes of a valid string, in the current memory
+ * context.  The result has a four-byte header.
+ */
+struct varlena *
+compact_text_encode(const char *str, int len)
+{
+	uint8		encoded[COMPACT_TEXT_MAX_ENCODED + 1];
+	struct varlena *result;
+	int			payload = 0;
+	bool		guard;
+
+	if (len > 0 && len <= COMPACT_TEXT_MAX_ENCODED)
+		payload = encode_payload((const uint8 *) str, len, encoded);
+
+	if (payload > 0)
+	{
+		result = (struct varlena *) palloc(VARHDRSZ + payload);
+		SET_VARSIZE(result, VARHDRSZ + payload);
+		memcpy(VARDATA(result), encoded, payload);
+		return result;
+	}
+
+	guard = len > 0 && IS_TAG((uint8) str[0]);
+	if ((Size) len + VARHDRSZ + guard > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("value of type compact_text is too long"),
+				 errdetail("The value has %d bytes.", len)));
+	result = (struct varlena *) palloc(VARHDRSZ + len + guard);
+	SET_VARSIZE(result, VARHDRSZ + len + guard);
+	if (guard)
+		*VARDATA(result) = TAG_RAW;
+	memcpy(VARDATA(result) + guard, str, len);
+
+	return result;
+}
+
+/*
+ * Decoding.  Every byte is checked: a damaged value gives an error.
+ */
+
+static int
+unpack_nibbles(const uint8 *in, int inlen, const char *chars, bool odd, char *out)
+{
+	char	   *begin = out;
+
+	if (inlen < 1 || inlen > (COMPACT_TEXT_MAX_ENCODED + 1) / 2)
+		corrupted("Its length does not match its codec.");
+	for (int i = 0; i < inlen; i++)
+	{
+		*out++ = chars[in[i] >> 4];
+		*out++ = chars[in[i] & 0x0F];
+	}
+	if (odd)
+	{
+		if (in[inlen - 1] & 0x0F)
+			corrupted("Unused bits are not zero.");
+		out--;
+	}
+
+	return out - begin;
+}
+
+static int
+unpack_sixbit(const uint8 *in, int inlen, bool missing, char *out)
+{
+	char	   *begin = out;
+	uint32		bits;
+	int			rest = inlen % 3;
+
+	if (inlen < 1 || inlen > COMPACT_TEXT_MAX_ENCODED * 6 / 8 ||
+		(missing && rest != 0))
+		corrupted("Its length does not match its codec.");
+
+	for (int i = 0; i + 3 <= inlen; i += 3)
+	{
+		bits = in[i] << 16 | in[i + 1] << 8 | in[i + 2];
+		*out++ = sixbit_set[bits >> 18];
+		*out++ = sixbit_set[bits >> 12 & 0x3F];
+		*out++ = sixbit_set[bits >> 6 & 0x3F];
+		*out++ = sixbit_set[bits & 0x3F];
+	}
+	if (missing)
+	{
+		if (in[inlen - 1] & 0x3F)
+			corrupted("Unused bits are not zero.");
+		out--;
+	}
+	else if (rest > 0)
+	{
+		bits = in[inlen - rest] << 16;
+		if (rest == 2)
+			bits |= in[inlen - 1] << 8;
+		if (bits & (rest == 1 ? 0x3FFFF : 0xFFF))
+			corrupted("Unused bits are not zero.");
+		*out++ = sixbit_set[bits >> 18];
+		if (rest == 2)
+			*out++ = sixbit_set[bits >> 12 & 0x3F];
+	}
+
+	return out - begin;
+}
+
+static int
+unpack_uuid(const uint8 *in, int inlen, char *out)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	if (inlen != UUID_BYTES)
+		corrupted("Its length does not match its codec.");
+	for (int i = 0; i < UUID_LENGTH; i += 2)
+	{
+		if (is_uuid_hyphen(i))
+			out[i++] = '-';
+		out[i] = hex[*in >> 4];
+		out[i + 1] = hex[*in++ & 0x0F];
+	}
+
+	return UUID_LENGTH;
+}
+
+/*
+ * Get the string out of a value, which must not be compressed or out of line;
+ * a short header is fine.  The result is valid as long as both arguments are.
+ */
+void
+compact_text_decode(struct varlena *value, CompactTextString *result)
+{
+	const uint8 *in = (const uint8 *) VARDATA_ANY(value);
+	int			inlen = VARSIZE_ANY_EXHDR(value);
+	char	   *out = VARDATA(result->text);
+	int			len;
+	uint8		tag;
+
+	if (inlen == 0 || !IS_TAG(in[0]))
+	{
+		result->data = (const char *) in;
+		result->len = inlen;
+		return;
+	}
+
+	tag = *in++;
+	inlen--;
+	if (tag == TAG_RAW)
+	{
+		result->data = (const char *) in;
+		result->len = inlen;
+		return;
+	}
+	if (tag <= TAG_NIBBLE_LAST)
+		len = unpack_nibbles(in, inlen, nibble_sets[(tag - TAG_NIBBLE) / 2],
+							 (tag - TAG_NIBBLE) % 2 != 0, out);
+	else if (tag < TAG_UUID)
+		len = unpack_sixbit(in, inlen, tag != TAG_SIXBIT, out);
+	else if (tag == TAG_UUID)
+		len = unpack_uuid(in, inlen, out);
+	else if (tag <= TAG_DICTIONARY_LAST)
+	{
+		len = compact_text_dict_decode(compact_text_dict(tag - TAG_DICTIONARY), in, inlen,
+									   (uint8 *) out,
+									   sizeof(result->text) - VARHDRSZ);
+		if (len < 0 || len > COMPACT_TEXT_MAX_ENCODED)
+			corrupted("Its code sequence is malformed.");
+	}
+	else
+		corrupted("It was encoded by a codec that this version does not know.");
+
+	SET_VARSIZE(result->text, VARHDRSZ + len);
+	result->data = out;
+	result->len = len;
+}
+
+/* The value as a text of its own in the current memory context. */
+text *
+compact_text_to_text(struct varlena *value)
+{
+	CompactTextString string;
+
+	compact_text_decode(value, &string);
+
+	return cstring_to_text_with_len(string.data, string.len);
+}
+
+/* Name of the codec of a value, for those who look into their data. */
+const char *
+compact_text_codec_name(struct varlena *value)
+{
+	static const char *const names[] = {
+		"raw", "digits", "digits", "timestamp", "timestamp",
+		"hex", "hex", "upper hex", "upper hex"
+	};
+	static const char *const dictionaries[] = {"latin", "cjk", "cyrillic"};
+	uint8		tag = VARSIZE_ANY_EXHDR(value) > 0 ? (uint8) *VARDATA_ANY(value) : 0;
+
+	if (!IS_TAG(tag))
+		return "raw";
+	if (tag <= TAG_NIBBLE_LAST)
+		return names[tag];
+	if (tag < TAG_UUID)
+		return "six bits";
+	if (tag == TAG_UUID)
+		return "uuid";
+	if (tag <= TAG_DICTIONARY_LAST)
+		return dictionaries[tag - TAG_DICTIONARY];
+
+	return "unknown";
+}

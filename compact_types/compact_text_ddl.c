@@ -1,0 +1,94 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_text_ddl.c
+ *	  Creates the SQL objects of the type compact_text.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_text_ddl.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/extension.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "compact_ddl.h"
+
+/* The type, with its input and output functions and its limit. */
+static void
+create_type(const TypeDdl *ddl)
+{
+	const char *schema = ddl->schema;
+	const char *type = ddl->type;
+
+	ddl_execute("CREATE TYPE %s", type);
+
+	/* in binary format the string is converted to the client's encoding */
+	ddl_create_function(ddl, "compact_text_in", "cstring, oid, int4", type,
+						"compact_text_in", "IMMUTABLE");
+	ddl_create_function(ddl, "compact_text_out", type, "cstring",
+						"compact_text_out", "IMMUTABLE");
+	ddl_create_function(ddl, "compact_text_recv", "internal, oid, int4", type,
+						"compact_text_recv", "STABLE");
+	ddl_create_function(ddl, "compact_text_send", type, "bytea",
+						"compact_text_send", "STABLE");
+	ddl_create_function(ddl, "compact_text_typmod_in", "cstring[]", "int4",
+						"compact_text_typmod_in", "IMMUTABLE");
+	ddl_create_function(ddl, "compact_text_typmod_out", "int4", "cstring",
+						"compact_text_typmod_out", "IMMUTABLE");
+
+	ddl_execute("CREATE TYPE %s (INPUT = %s.compact_text_in, OUTPUT = %s.compact_text_out,"
+				" RECEIVE = %s.compact_text_recv, SEND = %s.compact_text_send,"
+				" TYPMOD_IN = %s.compact_text_typmod_in, TYPMOD_OUT = %s.compact_text_typmod_out,"
+				" ANALYZE = %s.compact_char_typanalyze,"
+				" INTERNALLENGTH = variable, ALIGNMENT = int4, STORAGE = extended,"
+				" CATEGORY = 'S', COLLATABLE = true)",
+				type, schema, schema, schema, schema, schema, schema, schema);
+	ddl_execute("COMMENT ON TYPE %s IS 'variable-length string, stored in an encoded form'",
+				type);
+}
+
+/*
+ * compact_types.create_text() returns void
+ *
+ * Part of the extension's script: the type compact_text with its functions,
+ * operators, casts and operator classes.
+ */
+PG_FUNCTION_INFO_V1(compact_types_create_text);
+Datum
+compact_types_create_text(PG_FUNCTION_ARGS)
+{
+	TypeDdl		ddl;
+	int			nestlevel;
+
+	if (!creating_extension)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("create_text() can only be called by an extension's script")));
+
+	SPI_connect();
+	ddl_init(&ddl, fcinfo->flinfo->fn_oid);
+	ddl_init_type(&ddl, "compact_text", ddl_creation_schema());
+	ddl.typmod = true;
+	nestlevel = ddl_set_gucs();
+	create_type(&ddl);
+	ddl_create_string_type_parts(&ddl, "compact_text");
+
+	ddl_create_function(&ddl, "compact_text", psprintf("%s, int4, bool", ddl.type),
+						ddl.type, "compact_text", "IMMUTABLE");
+	ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.compact_text(%s, int4, bool) AS IMPLICIT",
+				ddl.type, ddl.type, ddl.schema, ddl.type);
+
+	ddl_create_function(&ddl, "codec", ddl.type, "text", "compact_text_codec", "IMMUTABLE");
+	ddl_execute("COMMENT ON FUNCTION %s.codec(%s) IS 'how the value is encoded'",
+				ddl.schema, ddl.type);
+	AtEOXact_GUC(true, nestlevel);
+	SPI_finish();
+
+	PG_RETURN_VOID();
+}

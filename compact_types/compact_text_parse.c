@@ -1,0 +1,556 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_text_parse.c
+ *	  Encoding and decoding of strings with a static dictionary.
+ *
+ * An encoded string is a sequence of codes.  A byte from 0 to 207 is a code of
+ * its own, a byte from 208 to 253 and the byte behind it are one, and each of
+ * these stands for a symbol of 1 to 8 bytes.  The byte 255 says that the next
+ * byte is to be taken as it is (an escape); 254 is not used.
+ *
+ * The same string must give the same bytes on every machine and in every
+ * release, since equality of stored values relies on it.  Hence the parse is
+ * defined, not just found: the costs of all suffixes of the string are
+ * computed from its end, where the cost of the empty suffix is 0, and the
+ * choice at a position is
+ *
+ *	- the symbol or the escape with the least sum of its own encoded length
+ *	  and the cost of the suffix behind it;
+ *	- among several, a symbol before the escape;
+ *	- among several symbols, the longest.
+ *
+ * No two symbols of a dictionary are equal, so that there is only one choice.
+ * All of that is frozen, as the dictionaries are.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_text_parse.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+#include "port/pg_bswap.h"
+#include "utils/memutils.h"
+
+#include "compact_text_parse.h"
+
+#include "compact_text_dict_e.h"
+#include "compact_text_dict_j.h"
+#include "compact_text_dict_k.h"
+
+#define FIRST_TWO_BYTE_CODE		208 /* first byte of the two-byte codes */
+
+/*
+ * A candidate for the choice at a position is one integer, made so that the
+ * least one is the choice: the encoded length, then what prefers a longer
+ * symbol, then the code.  Added to the cost of the suffix behind it, which is
+ * the same with the lower bits zero, it compares as the rule says.
+ */
+#define CODE_BITS				14
+#define RANK_SHIFT				CODE_BITS
+#define COST_SHIFT				(RANK_SHIFT + 4)
+#define CODE_MASK				((1 << CODE_BITS) - 1)
+#define COST_MASK				(~(uint32) 0 << COST_SHIFT)
+
+#define SYMBOL_CANDIDATE(code, len) \
+	((uint32) ((code) < COMPACT_TEXT_ONE_BYTE_CODES ? 1 : 2) << COST_SHIFT | \
+	 (uint32) (COMPACT_TEXT_MAX_SYMBOL - (len)) << RANK_SHIFT | (uint32) (code))
+
+/* The escapes are numbered as two-byte codes with the first byte 255. */
+#define FIRST_ESCAPE \
+	(COMPACT_TEXT_ONE_BYTE_CODES + (255 - FIRST_TWO_BYTE_CODE) * 256)
+#define ESCAPE_CANDIDATE(byte) \
+	((uint32) 2 << COST_SHIFT | \
+	 (uint32) COMPACT_TEXT_MAX_SYMBOL << RANK_SHIFT | \
+	 (uint32) (FIRST_ESCAPE + (byte)))
+
+/* How much of the string a choice takes. */
+#define CHOICE_RANK(choice)		(((choice) & ~COST_MASK) >> RANK_SHIFT)
+#define CHOICE_LENGTH(choice) \
+	(CHOICE_RANK(choice) == COMPACT_TEXT_MAX_SYMBOL ? 1 : \
+	 COMPACT_TEXT_MAX_SYMBOL - CHOICE_RANK(choice))
+
+/* No symbol: more than any sum that has one, and a sum with it is no overflow */
+#define NO_CANDIDATE			((uint32) 1 << 30)
+
+StaticAssertDecl((2 * (COMPACT_TEXT_DICT_MAX_LENGTH + 1)) < (NO_CANDIDATE >> COST_SHIFT),
+				 "costs do not fit");
+StaticAssertDecl(FIRST_ESCAPE + 255 <= CODE_MASK, "codes do not fit");
+
+/*
+ * The matcher is a trie of all symbols as a double array: the child of a node
+ * for a byte is at the node's base plus the byte, if that entry's parent is
+ * the node.  A node without children has base 0, behind which all entries
+ * belong to the root or to none.
+ */
+typedef struct CompactTextTrieNode
+{
+	uint16		base;
+	uint16		parent;
+	uint32		candidate;		/* of the symbol that ends here, if any */
+} CompactTextTrieNode;
+
+#define TRIE_ROOT				0
+#define TRIE_ROOT_BASE			1
+#define TRIE_NO_PARENT			PG_UINT16_MAX
+#define TRIE_MAX_NODES			PG_UINT16_MAX
+
+/* While a trie is built, which entries of the array are free. */
+#define TRIE_MAP_WORDS			(65536 / 64 + 8)
+
+/* A position at which a longer symbol may still be found. */
+typedef struct CompactTextWalk
+{
+	uint16		pos;			/* within the block */
+	uint16		node;
+	uint16		base;			/* of the node */
+} CompactTextWalk;
+
+/*
+ * The string is matched in blocks of so many positions: enough for the
+ * processor to work on many of them at a time, and few enough for all
+ * candidates to stay in its first-level cache.
+ */
+#define BLOCK_SIZE				64
+
+static const CompactTextDict dicts[COMPACT_TEXT_NUM_DICTS] = {
+	{
+		COMPACT_TEXT_DICT_E, COMPACT_TEXT_DICT_E_CRC,
+		compact_text_dict_e_symbols, compact_text_dict_e_lengths
+	},
+	{
+		COMPACT_TEXT_DICT_J, COMPACT_TEXT_DICT_J_CRC,
+		compact_text_dict_j_symbols, compact_text_dict_j_lengths
+	},
+	{
+		COMPACT_TEXT_DICT_K, COMPACT_TEXT_DICT_K_CRC,
+		compact_text_dict_k_symbols, compact_text_dict_k_lengths
+	}
+};
+
+/* The tries of those dictionaries that this process has encoded with. */
+static const CompactTextTrieNode *tries[COMPACT_TEXT_NUM_DICTS];
+
+/* The dictionary of that number, COMPACT_TEXT_DICT_x. */
+const CompactTextDict *
+compact_text_dict(int which)
+{
+	Assert(which >= 0 && which < COMPACT_TEXT_NUM_DICTS);
+
+	return &dicts[which];
+}
+
+/*
+ * Sort the codes by their symbols, by one counting sort for each byte from
+ * the last.
+ */
+static void
+sort_symbols(const CompactTextDict *dict, uint16 *sorted, uint16 *scratch)
+{
+	for (int i = 0; i < COMPACT_TEXT_NUM_SYMBOLS; i++)
+		sorted[i] = i;
+
+	/* the number of bytes is even, so that the result ends up in sorted */
+	for (int byte = COMPACT_TEXT_MAX_SYMBOL - 1; byte >= 0; byte--)
+	{
+		int			start[257] = {0};
+		uint16	   *swap = sorted;
+
+		for (int i = 0; i < COMPACT_TEXT_NUM_SYMBOLS; i++)
+			start[dict->symbols[i][byte] + 1]++;
+		for (int i = 0; i < 256; i++)
+			start[i + 1] += start[i];
+		for (int i = 0; i < COMPACT_TEXT_NUM_SYMBOLS; i++)
+			scratch[start[dict->symbols[sorted[i]][byte]]++] = sorted[i];
+		sorted = scratch;
+		scratch = swap;
+	}
+}
+
+/* The 64 bits of the map from any position on. */
+static inline uint64
+map_window(const uint64 *map, int pos)
+{
+	int			shift = pos % 64;
+	uint64		result = map[pos / 64] >> shift;
+
+	if (shift > 0)
+		result |= map[pos / 64 + 1] << (64 - shift);
+
+	return result;
+}
+
+/*
+ * Find the lowest base that puts all children into free entries, looking at
+ * 64 bases at a time.
+ */
+static int
+find_base(const uint64 *map, int first_free, const uint8 *labels, int nlabels)
+{
+	int			base = Max(TRIE_ROOT_BASE, first_free - labels[0]);
+
+	for (; base + 64 + 255 < TRIE_MAX_NODES; base += 64)
+	{
+		uint64		fits = ~UINT64CONST(0);
+
+		for (int i = 0; i < nlabels && fits != 0; i++)
+			fits &= map_window(map, base + labels[i]);
+		if (fits != 0)
+			return base + pg_rightmost_one_pos64(fits);
+	}
+
+	/* not reached with the dictionaries there are, whatever the input */
+	elog(ERROR, "trie of a compact_text dictionary has too many nodes");
+	return 0;					/* keep compiler quiet */
+}
+
+/*
+ * Build the trie, in memory that lives as long as the process.  In the order
+ * of their symbols, the codes below one node are neighbours, so that going
+ * over all codes once for each level of the trie sees every node as a whole.
+ */
+static const CompactTextTrieNode *
+build_trie(const CompactTextDict *dict)
+{
+	CompactTextTrieNode *nodes;
+	CompactTextTrieNode *result;
+	uint16	   *sorted = palloc(COMPACT_TEXT_NUM_SYMBOLS * sizeof(uint16));
+	uint16	   *node_of = palloc(COMPACT_TEXT_NUM_SYMBOLS * sizeof(uint16));
+	uint64	   *map = palloc(TRIE_MAP_WORDS * sizeof(uint64));
+	int			nnodes = TRIE_ROOT_BASE + 256;
+	int			first_free = TRIE_ROOT_BASE;
+
+	sort_symbols(dict, sorted, node_of);
+
+	nodes = palloc(65536 * sizeof(CompactTextTrieNode));
+	for (int i = 0; i < 65536; i++)
+	{
+		nodes[i].base = 0;
+		nodes[i].parent = TRIE_NO_PARENT;
+		nodes[i].candidate = NO_CANDIDATE;
+	}
+	memset(map, 0xFF, TRIE_MAP_WORDS * sizeof(uint64));
+	map[0] &= ~UINT64CONST(1);	/* the root */
+
+	for (int i = 0; i < COMPACT_TEXT_NUM_SYMBOLS; i++)
+		node_of[i] = TRIE_ROOT;
+
+	for (int depth = 0; depth < COMPACT_TEXT_MAX_SYMBOL; depth++)
+	{
+		int			start = 0;
+
+		while (start < COMPACT_TEXT_NUM_SYMBOLS)
+		{
+			int			node = node_of[start];
+			uint8		labels[256];
+			int			nlabels = 0;
+			int			base;
+			int			end;
+
+			/* the node's own symbol comes first, and stays there */
+			if (dict->lengths[sorted[start]] <= depth)
+			{
+				start++;
+				continue;
+			}
+
+			for (end = start;
+				 end < COMPACT_TEXT_NUM_SYMBOLS && node_of[end] == node;
+				 end++)
+			{
+				uint8		label = dict->symbols[sorted[end]][depth];
+
+				if (nlabels == 0 || labels[nlabels - 1] != label)
+					labels[nlabels++] = label;
+			}
+
+			if (node == TRIE_ROOT)
+				base = TRIE_ROOT_BASE;
+			else
+				base = find_base(map, first_free, labels, nlabels);
+			nodes[node].base = base;
+			nnodes = Max(nnodes, base + 256);
+
+			for (int i = 0; i < nlabels; i++)
+			{
+				int			child = base + labels[i];
+
+				nodes[child].parent = node;
+				map[child / 64] &= ~(UINT64CONST(1) << (child % 64));
+			}
+
+			/* all of the root's entries are kept for it: see leaves' base 0 */
+			if (node == TRIE_ROOT)
+			{
+				for (int i = base; i < base + 256; i++)
+					map[i / 64] &= ~(UINT64CONST(1) << (i % 64));
+			}
+			while ((map[first_free / 64] & (UINT64CONST(1) << (first_free % 64))) == 0)
+				first_free++;
+
+			for (int i = start; i < end; i++)
+			{
+				int			code = sorted[i];
+				int			len = dict->lengths[code];
+
+				node_of[i] = base + dict->symbols[code][depth];
+				if (len == depth + 1)
+					nodes[node_of[i]].candidate = SYMBOL_CANDIDATE(code, len);
+			}
+			start = end;
+		}
+	}
+
+	/* any byte may be added to any node's base */
+	result = MemoryContextAlloc(TopMemoryContext,
+								nnodes * sizeof(CompactTextTrieNode));
+	memcpy(result, nodes, nnodes * sizeof(CompactTextTrieNode));
+	pfree(nodes);
+	pfree(map);
+	pfree(node_of);
+	pfree(sorted);
+
+	return result;
+}
+
+/*
+ * Find the candidates at the positions from start up to (not including) end.
+ *
+ * To walk down the trie at one position after the other would wait for memory
+ * at each step, and for a mispredicted branch at the end of each walk.
+ * Instead, all walks take their first step, then those that are not finished
+ * their second one, and so on; the steps of different walks are independent,
+ * and nothing in the loops depends on where a walk ends.
+ */
+static inline void
+find_candidates(const CompactTextTrieNode *trie, const uint8 *str, int len,
+				int start, int end,
+				uint32 candidates[][COMPACT_TEXT_MAX_SYMBOL])
+{
+	CompactTextWalk walks[BLOCK_SIZE + 1];
+	int			nwalks = end - start;
+
+	for (int i = 0; i < nwalks; i++)
+	{
+		int			node = TRIE_ROOT_BASE + str[start + i];
+
+		candidates[i][0] = trie[node].candidate;
+		for (int j = 1; j < COMPACT_TEXT_MAX_SYMBOL; j++)
+			candidates[i][j] = NO_CANDIDATE;
+		walks[i].pos = i;
+		walks[i].node = node;
+		walks[i].base = trie[node].base;
+	}
+
+	for (int depth = 1; depth < COMPACT_TEXT_MAX_SYMBOL; depth++)
+	{
+		int			kept = 0;
+
+		/* walks are ordered by position: drop those at the string's end */
+		while (nwalks > 0 && start + walks[nwalks - 1].pos + depth >= len)
+			nwalks--;
+
+		for (int i = 0; i < nwalks; i++)
+		{
+			CompactTextWalk walk = walks[i];
+			int			child = walk.base + str[start + walk.pos + depth];
+			CompactTextTrieNode node = trie[child];
+			bool		found = (node.parent == walk.node);
+
+			candidates[walk.pos][depth] = found ? node.candidate : NO_CANDIDATE;
+
+			/* overwritten by the next one unless this one goes on */
+			walks[kept].pos = walk.pos;
+			walks[kept].node = child;
+			walks[kept].base = node.base;
+			kept += found & (node.base != 0);
+		}
+		nwalks = kept;
+	}
+}
+
+/*
+ * Encode a string: the parse with the least encoded length, made unique as the
+ * head of this file says.
+ *
+ * Returns the encoded length, or -1 if that would be more than limit or if the
+ * string is longer than COMPACT_TEXT_DICT_MAX_LENGTH; out is then undefined.
+ * No more than limit bytes of out are written.
+ */
+int
+compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
+						 uint8 *out, int limit)
+{
+	const CompactTextTrieNode *trie = tries[dict->id];
+	uint32		candidates[BLOCK_SIZE][COMPACT_TEXT_MAX_SYMBOL];
+	uint32		choices[COMPACT_TEXT_DICT_MAX_LENGTH];
+	uint32		costs[COMPACT_TEXT_DICT_MAX_LENGTH + COMPACT_TEXT_MAX_SYMBOL];
+	int			outlen;
+	int			outpos = 0;
+
+	if (len > COMPACT_TEXT_DICT_MAX_LENGTH || limit < 0)
+		return -1;
+
+	if (unlikely(trie == NULL))
+		trie = tries[dict->id] = build_trie(dict);
+
+	/* behind the end there is no candidate, but its cost is added */
+	for (int i = 0; i < COMPACT_TEXT_MAX_SYMBOL; i++)
+		costs[len + i] = 0;
+
+	for (int start, end = len; end > 0; end = start)
+	{
+		uint32		least;
+
+		start = Max(0, end - BLOCK_SIZE);
+		find_candidates(trie, str, len, start, end, candidates);
+
+		for (int pos = end - 1; pos >= start; pos--)
+		{
+			const uint32 *candidate = candidates[pos - start];
+			const uint32 *behind = &costs[pos + 1];
+			uint32		best = behind[0] + ESCAPE_CANDIDATE(str[pos]);
+
+			/* written out, for the compiler to use conditional moves */
+			best = Min(best, behind[7] + candidate[7]);
+			best = Min(best, behind[6] + candidate[6]);
+			best = Min(best, behind[5] + candidate[5]);
+			best = Min(best, behind[4] + candidate[4]);
+			best = Min(best, behind[3] + candidate[3]);
+			best = Min(best, behind[2] + candidate[2]);
+			best = Min(best, behind[1] + candidate[1]);
+			best = Min(best, behind[0] + candidate[0]);
+
+			choices[pos] = best;
+			costs[pos] = best & COST_MASK;
+		}
+
+		/*
+		 * Give up as soon as the limit is out of reach: one of any eight
+		 * neighbouring positions is the start of a code, and what is before
+		 * it takes a byte for every eight at least.
+		 */
+		least = costs[start];
+		for (int i = 1; i < COMPACT_TEXT_MAX_SYMBOL && start + i <= len; i++)
+			least = Min(least, costs[start + i]);
+		if ((int) (least >> COST_SHIFT) +
+			(start + COMPACT_TEXT_MAX_SYMBOL - 1) / COMPACT_TEXT_MAX_SYMBOL > limit)
+			return -1;
+	}
+
+	outlen = costs[0] >> COST_SHIFT;
+	if (outlen > limit)
+		return -1;
+
+	for (int pos = 0; pos < len;)
+	{
+		uint32		choice = choices[pos];
+		uint32		code = choice & CODE_MASK;
+		uint32		wide = code - COMPACT_TEXT_ONE_BYTE_CODES;
+		bool		two_bytes = (code >= COMPACT_TEXT_ONE_BYTE_CODES);
+
+		/* the second byte first, without a branch on which codes there are */
+		if (likely(outpos + 1 < outlen))
+			out[outpos + 1] = wide & 0xFF;
+		out[outpos] = two_bytes ? FIRST_TWO_BYTE_CODE + (wide >> 8) : code;
+		outpos += 1 + two_bytes;
+		pos += CHOICE_LENGTH(choice);
+	}
+	Assert(outpos == outlen);
+
+	return outlen;
+}
+
+/*
+ * Decode a string.
+ *
+ * Returns its length, or -1 if the input is malformed or the string does not
+ * fit.  Never reads beyond the input nor writes beyond outsize, whatever the
+ * input is; but what is behind the string in out is undefined.
+ */
+int
+compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen,
+						 uint8 *out, int outsize)
+{
+	const uint8 (*symbols)[COMPACT_TEXT_MAX_SYMBOL] = dict->symbols;
+	const uint8 *lengths = dict->lengths;
+	int			inpos = 0;
+	int			outpos = 0;
+
+	while (inpos < inlen)
+	{
+		int			code;
+		int			len;
+
+		/*
+		 * Four codes, which take at most eight bytes, out of one word.  The
+		 * word is shifted, so that the next code does not wait for memory,
+		 * and there is no branch on whether a code has one or two bytes.
+		 */
+		while (inlen - inpos >= 8 && outsize - outpos >= 32)
+		{
+			uint64		word;
+			uint32		pair;
+			int			wide;
+
+			memcpy(&word, in + inpos, sizeof(word));
+			word = pg_ntoh64(word);
+
+#define DECODE_ONE() \
+			pair = (uint32) (word >> 48); \
+			wide = (pair >= (FIRST_TWO_BYTE_CODE << 8)); \
+			code = wide ? \
+				(int) pair - (FIRST_TWO_BYTE_CODE << 8) + COMPACT_TEXT_ONE_BYTE_CODES : \
+				(int) (pair >> 8); \
+			if (unlikely(code >= COMPACT_TEXT_NUM_SYMBOLS)) \
+				break; \
+			memcpy(out + outpos, symbols[code], COMPACT_TEXT_MAX_SYMBOL); \
+			outpos += lengths[code]; \
+			inpos += 1 + wide; \
+			word <<= 8 << wide
+
+			DECODE_ONE();
+			DECODE_ONE();
+			DECODE_ONE();
+			DECODE_ONE();
+#undef DECODE_ONE
+		}
+
+		/* Escapes, errors and the end: one code, with care. */
+		if (inpos >= inlen)
+			break;
+		code = in[inpos++];
+		if (code >= FIRST_TWO_BYTE_CODE)
+		{
+			int			second;
+
+			if (inpos >= inlen)
+				return -1;
+			second = in[inpos++];
+			if (code == 255)
+			{
+				if (outpos >= outsize)
+					return -1;
+				out[outpos++] = second;
+				continue;
+			}
+			code = (code - FIRST_TWO_BYTE_CODE) * 256 + second +
+				COMPACT_TEXT_ONE_BYTE_CODES;
+			if (code >= COMPACT_TEXT_NUM_SYMBOLS)
+				return -1;
+		}
+		len = lengths[code];
+		if (likely(outsize - outpos >= COMPACT_TEXT_MAX_SYMBOL))
+			memcpy(out + outpos, symbols[code], COMPACT_TEXT_MAX_SYMBOL);
+		else if (outsize - outpos >= len)
+			memcpy(out + outpos, symbols[code], len);
+		else
+			return -1;
+		outpos += len;
+	}
+
+	return outpos;
+}

@@ -1,0 +1,135 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_text_sort.c
+ *	  Sort support of compact_text.
+ *
+ * The work is left to text's own sort support, which knows how to abbreviate
+ * under each collation: a value is decoded once, to make its abbreviated key,
+ * and again only where two keys are equal.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_text_sort.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/sortsupport.h"
+#include "utils/varlena.h"
+
+#include "compact_text.h"
+#include "compact_types.h"
+
+typedef struct CompactTextSort
+{
+	SortSupportData text;		/* text's sort support */
+	int			(*text_comparator) (Datum x, Datum y, SortSupport ssup);
+	CompactTextString string1;
+	CompactTextString string2;
+} CompactTextSort;
+
+/*
+ * The value as a text: itself, where it holds the string as it is, else a
+ * decoded one in the given place.  *copy is what the caller has to free.
+ */
+static inline Datum
+ct_as_text(Datum value, CompactTextString *string, void **copy)
+{
+	struct varlena *packed = PG_DETOAST_DATUM_PACKED(value);
+
+	*copy = (Pointer) packed != DatumGetPointer(value) ? packed : NULL;
+	compact_text_decode(packed, string);
+	if (string->data == VARDATA_ANY(packed))
+		return PointerGetDatum(packed);
+	if (string->data == VARDATA(string->text))
+		return PointerGetDatum(string->text);
+
+	/* a string that begins with what is a tag elsewhere */
+	packed = (struct varlena *) compact_text_to_text(packed);
+	if (*copy != NULL)
+		pfree(*copy);
+	*copy = packed;
+
+	return PointerGetDatum(packed);
+}
+
+static int
+ct_fastcmp(Datum x, Datum y, SortSupport ssup)
+{
+	CompactTextSort *state = (CompactTextSort *) ssup->ssup_extra;
+	void	   *copy1;
+	void	   *copy2;
+	Datum		text1 = ct_as_text(x, &state->string1, &copy1);
+	Datum		text2 = ct_as_text(y, &state->string2, &copy2);
+	int			result;
+
+	result = state->text_comparator(text1, text2, &state->text);
+	if (copy1 != NULL)
+		pfree(copy1);
+	if (copy2 != NULL)
+		pfree(copy2);
+
+	return result;
+}
+
+static Datum
+ct_abbrev_convert(Datum original, SortSupport ssup)
+{
+	CompactTextSort *state = (CompactTextSort *) ssup->ssup_extra;
+	void	   *copy;
+	Datum		str = ct_as_text(original, &state->string1, &copy);
+	Datum		result = state->text.abbrev_converter(str, &state->text);
+
+	if (copy != NULL)
+		pfree(copy);
+
+	return result;
+}
+
+static bool
+ct_abbrev_abort(int memtupcount, SortSupport ssup)
+{
+	CompactTextSort *state = (CompactTextSort *) ssup->ssup_extra;
+
+	return state->text.abbrev_abort(memtupcount, &state->text);
+}
+
+/* compact_text_sortsupport(internal) returns void: btree support function 2 */
+PG_FUNCTION_INFO_V1(compact_text_sortsupport);
+Datum
+compact_text_sortsupport(PG_FUNCTION_ARGS)
+{
+	SortSupport ssup = (SortSupport) PG_GETARG_POINTER(0);
+	MemoryContext oldcontext = MemoryContextSwitchTo(ssup->ssup_cxt);
+	CompactTextSort *state = palloc0(sizeof(CompactTextSort));
+
+	(void) compact_collation_is_c(ssup->ssup_collation, "compact_text");
+
+	state->text.ssup_cxt = ssup->ssup_cxt;
+	state->text.ssup_collation = ssup->ssup_collation;
+	state->text.abbreviate = ssup->abbreviate;
+	varstr_sortsupport(&state->text, TEXTOID, ssup->ssup_collation);
+
+	ssup->ssup_extra = state;
+	if (state->text.abbrev_converter != NULL)
+	{
+		state->text_comparator = state->text.abbrev_full_comparator;
+		ssup->comparator = state->text.comparator;
+		ssup->abbrev_converter = ct_abbrev_convert;
+		ssup->abbrev_abort = ct_abbrev_abort;
+		ssup->abbrev_full_comparator = ct_fastcmp;
+	}
+	else
+	{
+		state->text_comparator = state->text.comparator;
+		ssup->comparator = ct_fastcmp;
+	}
+
+	MemoryContextSwitchTo(oldcontext);
+
+	PG_RETURN_VOID();
+}
