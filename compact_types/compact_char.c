@@ -443,6 +443,28 @@ COMPARISON_FUNCTIONS(compact_types_text_bpchar,
 COMPARISON_FUNCTIONS(compact_types_bpchar_text,
 					 varlena_compare(fcinfo, true, false) == 0,
 					 varlena_compare(fcinfo, true, false))
+
+/*
+ * Aggregates: each function takes two values and returns one of them, the
+ * first if the collation has them equal.
+ */
+
+/* compact_char_larger(compact_charN, compact_charN) returns compact_charN */
+PG_FUNCTION_INFO_V1(compact_char_larger);
+Datum
+compact_char_larger(PG_FUNCTION_ARGS)
+{
+	return PG_GETARG_DATUM(cc_compare(fcinfo) >= 0 ? 0 : 1);
+}
+
+/* compact_char_smaller(compact_charN, compact_charN) returns compact_charN */
+PG_FUNCTION_INFO_V1(compact_char_smaller);
+Datum
+compact_char_smaller(PG_FUNCTION_ARGS)
+{
+	return PG_GETARG_DATUM(cc_compare(fcinfo) <= 0 ? 0 : 1);
+}
+
 /*
  * Hashing: the bytes without the padding, so that the hash is that of the
  * equal text and bpchar.

@@ -156,6 +156,22 @@ ddl_append_pair(StringInfo btree, StringInfo hash, const char *opschema,
 					 opschema, mark, mark, left, right);
 }
 
+/* Add the operators of a pair of types to the list of a minmax class's members. */
+void
+ddl_append_brin_pair(StringInfo minmax, const char *opschema,
+					 const char *left, const char *right)
+{
+	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
+	{
+		const ComparisonOperator *op = &comparison_operators[i];
+
+		/* minmax numbers its strategies as btree does */
+		if (op->strategy > 0)
+			appendStringInfo(minmax, "OPERATOR %d %s.%s (%s, %s), ",
+							 op->strategy, opschema, op->name, left, right);
+	}
+}
+
 /* Is the extension's control file there? */
 static bool
 extension_is_available(const char *name)

@@ -47,6 +47,8 @@ extern void ddl_append_pair(StringInfo btree, StringInfo hash,
 							const char *opschema, const char *mark,
 							const char *left, const char *right,
 							const char *cmp_function);
+extern void ddl_append_brin_pair(StringInfo minmax, const char *opschema,
+								 const char *left, const char *right);
 
 /* compact_string_ddl.c */
 extern void ddl_drop_string_leftovers(const TypeDdl *ddl);

@@ -124,6 +124,60 @@ create_classes(const TypeDdl *ddl, const char *symbol)
 				schema, name, hash.data);
 }
 
+/*
+ * The BRIN operator classes.  The minmax class compares with constants of the
+ * other types too.  The bloom class cannot: it hashes a constant by the
+ * function of the column's type.
+ */
+static void
+create_brin_classes(const TypeDdl *ddl)
+{
+	const char *schema = ddl->schema;
+	const char *opschema = ddl->opschema;
+	const char *type = ddl->type;
+	const char *name = ddl->name;
+	StringInfoData members;
+
+	initStringInfo(&members);
+	ddl_append_brin_pair(&members, opschema, type, type);
+	for (int i = 0; i < (int) lengthof(string_types); i++)
+		ddl_append_brin_pair(&members, opschema, type, string_types[i].name);
+
+	ddl_execute("CREATE OPERATOR FAMILY %s.%s_minmax_ops USING brin", schema, name);
+	ddl_execute("CREATE OPERATOR CLASS %s.%s_minmax_ops DEFAULT FOR TYPE %s USING brin"
+				" FAMILY %s.%s_minmax_ops AS %s"
+				" FUNCTION 1 pg_catalog.brin_minmax_opcinfo(internal),"
+				" FUNCTION 2 pg_catalog.brin_minmax_add_value(internal, internal, internal, internal),"
+				" FUNCTION 3 pg_catalog.brin_minmax_consistent(internal, internal, internal),"
+				" FUNCTION 4 pg_catalog.brin_minmax_union(internal, internal, internal)",
+				schema, name, type, schema, name, members.data);
+	ddl_execute("CREATE OPERATOR FAMILY %s.%s_bloom_ops USING brin", schema, name);
+	ddl_execute("CREATE OPERATOR CLASS %s.%s_bloom_ops FOR TYPE %s USING brin"
+				" FAMILY %s.%s_bloom_ops AS OPERATOR 1 %s.=,"
+				" FUNCTION 1 pg_catalog.brin_bloom_opcinfo(internal),"
+				" FUNCTION 2 pg_catalog.brin_bloom_add_value(internal, internal, internal, internal),"
+				" FUNCTION 3 pg_catalog.brin_bloom_consistent(internal, internal, internal, int4),"
+				" FUNCTION 4 pg_catalog.brin_bloom_union(internal, internal, internal),"
+				" FUNCTION 5 pg_catalog.brin_bloom_options(internal),"
+				" FUNCTION 11 %s.%s_hash(%s)",
+				schema, name, type, schema, name, opschema, schema, name, type);
+}
+
+/* One of the aggregates min and max, which an index on the type serves. */
+static void
+create_extremum(const TypeDdl *ddl, const char *symbol, const char *aggregate,
+				const char *suffix, const char *sort_operator)
+{
+	const char *function = psprintf("%s_%s", ddl->name, suffix);
+
+	ddl_create_function(ddl, function, psprintf("%s, %s", ddl->type, ddl->type),
+						ddl->type, psprintf("%s_%s", symbol, suffix), "IMMUTABLE");
+	ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
+				" COMBINEFUNC = %s.%s, SORTOP = OPERATOR(%s.%s), PARALLEL = SAFE)",
+				ddl->opschema, aggregate, ddl->type, ddl->schema, function,
+				ddl->type, ddl->schema, function, ddl->opschema, sort_operator);
+}
+
 static void
 create_casts(const TypeDdl *ddl, const char *symbol)
 {
@@ -166,13 +220,17 @@ ddl_drop_string_leftovers(const TypeDdl *ddl)
 				ddl->schema, ddl->name);
 	ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING hash",
 				ddl->schema, ddl->name);
+	ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_minmax_ops USING brin",
+				ddl->schema, ddl->name);
+	ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_bloom_ops USING brin",
+				ddl->schema, ddl->name);
 	ddl_execute("DROP FUNCTION IF EXISTS %s.%s_sortsupport(internal)",
 				ddl->schema, ddl->name);
 }
 
 /*
- * Create the operators, operator classes and casts of the string type, whose
- * C functions' names begin with symbol.
+ * Create the operators, operator classes, aggregates and casts of the string
+ * type, whose C functions' names begin with symbol.
  */
 void
 ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
@@ -192,6 +250,9 @@ ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 							  psprintf("%s_%s", other, symbol), "");
 	}
 	create_classes(ddl, symbol);
+	create_brin_classes(ddl);
+	create_extremum(ddl, symbol, "max", "larger", ">");
+	create_extremum(ddl, symbol, "min", "smaller", "<");
 	create_casts(ddl, symbol);
 }
 
