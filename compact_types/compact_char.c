@@ -254,16 +254,25 @@ compact_char_send(PG_FUNCTION_ARGS)
  * Casts
  */
 
+/*
+ * A new text of argument argno, a fixed-length string, without trailing
+ * blanks.
+ */
+text *
+compact_char_arg_text(FunctionCallInfo fcinfo, int argno)
+{
+	char	   *value = PG_GETARG_POINTER(argno);
+	int			typlen = cc_info(fcinfo, argno)->typlen;
+
+	return cstring_to_text_with_len(value, compact_char_strlen(value, typlen));
+}
+
 /* compact_char_text(compact_charN) returns text, without trailing blanks */
 PG_FUNCTION_INFO_V1(compact_char_text);
 Datum
 compact_char_text(PG_FUNCTION_ARGS)
 {
-	char	   *value = PG_GETARG_POINTER(0);
-	int			typlen = cc_info(fcinfo, 0)->typlen;
-
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(value,
-											  compact_char_strlen(value, typlen)));
+	PG_RETURN_TEXT_P(compact_char_arg_text(fcinfo, 0));
 }
 
 /* compact_char_bpchar(compact_charN) returns bpchar, padded to N characters */

@@ -54,4 +54,7 @@ extern void ddl_append_brin_pair(StringInfo minmax, const char *opschema,
 extern void ddl_drop_string_leftovers(const TypeDdl *ddl);
 extern void ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol);
 
+/* compact_pattern_ddl.c */
+extern void ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol);
+
 #endif							/* COMPACT_DDL_H */

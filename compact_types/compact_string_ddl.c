@@ -253,6 +253,7 @@ ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 	create_brin_classes(ddl);
 	create_extremum(ddl, symbol, "max", "larger", ">");
 	create_extremum(ddl, symbol, "min", "smaller", "<");
+	ddl_create_pattern_operators(ddl, symbol);
 	create_casts(ddl, symbol);
 }
 

@@ -441,6 +441,27 @@ COMPARISON_FUNCTIONS(bpchar_compact_text,
 					 ct_compare_other(fcinfo, 1, true))
 
 /*
+ * Aggregates: each function takes two values and returns one of them, the
+ * first if they are equal.
+ */
+
+/* compact_text_larger(compact_text, compact_text) returns compact_text */
+PG_FUNCTION_INFO_V1(compact_text_larger);
+Datum
+compact_text_larger(PG_FUNCTION_ARGS)
+{
+	return PG_GETARG_DATUM(ct_compare(fcinfo) >= 0 ? 0 : 1);
+}
+
+/* compact_text_smaller(compact_text, compact_text) returns compact_text */
+PG_FUNCTION_INFO_V1(compact_text_smaller);
+Datum
+compact_text_smaller(PG_FUNCTION_ARGS)
+{
+	return PG_GETARG_DATUM(ct_compare(fcinfo) <= 0 ? 0 : 1);
+}
+
+/*
  * Hashing: of the string, so that the hash is that of the equal text.
  */
 

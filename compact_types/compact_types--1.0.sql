@@ -31,6 +31,51 @@ LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_string_operators();
 DROP FUNCTION compact_types.create_string_operators();
 
+-- The planner's support of LIKE, regular expressions and ^@ for the string
+-- types: index conditions from a pattern's prefix, and selectivity.
+CREATE FUNCTION compact_types.like_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'compact_types_like_support'
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.iclike_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'compact_types_iclike_support'
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.regexeq_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'compact_types_regexeq_support'
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.icregexeq_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'compact_types_icregexeq_support'
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.starts_with_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'compact_types_starts_with_support'
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.likesel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'compact_types_likesel'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.nlikesel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'compact_types_nlikesel'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.iclikesel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'compact_types_iclikesel'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.icnlikesel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'compact_types_icnlikesel'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.regexeqsel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'compact_types_regexeqsel'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.regexnesel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'compact_types_regexnesel'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.icregexeqsel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'compact_types_icregexeqsel'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.icregexnesel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'compact_types_icregexnesel'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.prefixsel(internal, oid, internal, int4) RETURNS float8
+AS 'MODULE_PATHNAME', 'compact_types_prefixsel'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+
 -- The type compact_text with all that belongs to it.
 CREATE FUNCTION compact_types.create_text() RETURNS void
 AS 'MODULE_PATHNAME', 'compact_types_create_text'

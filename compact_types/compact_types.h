@@ -48,6 +48,9 @@ compact_char_strlen(const char *value, int typlen)
 	COMPARISON_FUNCTION(prefix##_ge, (compare) >= 0, PG_RETURN_BOOL) \
 	COMPARISON_FUNCTION(prefix##_cmp, (compare), PG_RETURN_INT32)
 
+/* compact_char.c */
+extern text *compact_char_arg_text(FunctionCallInfo fcinfo, int argno);
+
 /* compact_types.c */
 extern bool compact_collation_is_c(Oid collid, const char *type_name);
 

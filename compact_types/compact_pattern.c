@@ -1,0 +1,520 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_pattern.c
+ *	  LIKE, regular expressions and ^@ for the string types.
+ *
+ * The operators compare as text's do: the value is converted and core's
+ * function is called.  What a pattern says about an index or about statistics
+ * is also left to core.  Its support functions know text only, so they are
+ * asked about a text in the place of the value, with text's btree family in
+ * the place of the index's; each condition that they find is then turned into
+ * the same condition on our type, by way of the operators' btree strategy.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_pattern.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+#include "utils/typcache.h"
+#include "utils/varlena.h"
+
+#include "compact_text.h"
+#include "compact_types.h"
+#include "compact_types_compat.h"
+
+/* A kind of pattern: core's function of text, and the one that supports it. */
+typedef struct PatternKind
+{
+	const char *operator_name;
+	Oid			text_funcid;
+	PGFunction	text_support;
+} PatternKind;
+
+static const PatternKind pattern_like = {"~~", F_TEXTLIKE, textlike_support};
+static const PatternKind pattern_iclike = {"~~*", F_TEXTICLIKE, texticlike_support};
+static const PatternKind pattern_regexeq = {"~", F_TEXTREGEXEQ, textregexeq_support};
+static const PatternKind pattern_icregexeq = {"~*", F_TEXTICREGEXEQ, texticregexeq_support};
+static const PatternKind pattern_starts_with = {"^@", F_STARTS_WITH, text_starts_with_support};
+
+/*
+ * The operators' functions: each takes a value of the type and a text, uses
+ * the call's collation and returns bool.  Errors are those of core's function
+ * of text: an invalid pattern (22025, 2201B), a nondeterministic collation
+ * where core does not take one.
+ */
+#define PATTERN_FUNCTION(name, text_function, value_text) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		text	   *value = (value_text); \
+		Datum		result; \
+\
+		result = DirectFunctionCall2Coll(text_function, PG_GET_COLLATION(), \
+										 PointerGetDatum(value), \
+										 PG_GETARG_DATUM(1)); \
+		pfree(value); \
+		return result; \
+	}
+
+/* All of one type.  value_text makes a new text of argument 0. */
+#define PATTERN_FUNCTIONS(prefix, value_text) \
+	PATTERN_FUNCTION(prefix##_like, textlike, value_text) \
+	PATTERN_FUNCTION(prefix##_nlike, textnlike, value_text) \
+	PATTERN_FUNCTION(prefix##_iclike, texticlike, value_text) \
+	PATTERN_FUNCTION(prefix##_icnlike, texticnlike, value_text) \
+	PATTERN_FUNCTION(prefix##_regexeq, textregexeq, value_text) \
+	PATTERN_FUNCTION(prefix##_regexne, textregexne, value_text) \
+	PATTERN_FUNCTION(prefix##_icregexeq, texticregexeq, value_text) \
+	PATTERN_FUNCTION(prefix##_icregexne, texticregexne, value_text) \
+	PATTERN_FUNCTION(prefix##_starts_with, text_starts_with, value_text)
+
+PATTERN_FUNCTIONS(compact_char, compact_char_arg_text(fcinfo, 0))
+PATTERN_FUNCTIONS(compact_text, compact_text_to_text(PG_GETARG_VARLENA_PP(0)))
+
+/*
+ * The conditions on an index that core derives from the pattern for a text
+ * column: a list of OpExpr of text's operators, whose left operand means
+ * nothing.  *lossy is set as core sets it, unless it is NULL.
+ */
+static List *
+text_conditions(const PatternKind *kind, Node *pattern, Oid collation,
+				Oid indexcollation, bool *lossy)
+{
+	SupportRequestIndexCondition req;
+	Const	   *value = makeNullConst(TEXTOID, -1, DEFAULT_COLLATION_OID);
+	List	   *result;
+
+	memset(&req, 0, sizeof(req));
+	req.type = T_SupportRequestIndexCondition;
+	req.funcid = kind->text_funcid;
+	req.node = (Node *) makeFuncExpr(kind->text_funcid, BOOLOID,
+									 list_make2(value, pattern), InvalidOid,
+									 collation, COERCE_EXPLICIT_CALL);
+	req.opfamily = TEXT_BTREE_FAM_OID;
+	req.indexcollation = indexcollation;
+	req.lossy = true;
+	result = (List *) DatumGetPointer(DirectFunctionCall1(kind->text_support,
+														  PointerGetDatum(&req)));
+	if (lossy != NULL)
+		*lossy = req.lossy;
+
+	return result;
+}
+
+/* The btree strategy of a condition that core has made. */
+static int
+condition_strategy(OpExpr *condition)
+{
+	return get_op_opfamily_strategy(condition->opno, TEXT_BTREE_FAM_OID);
+}
+
+/* The type's operator with text of that btree strategy, if there is one. */
+static Oid
+operator_of_type(Oid typid, int strategy)
+{
+	TypeCacheEntry *typcache = lookup_type_cache(typid, TYPECACHE_BTREE_OPFAMILY);
+
+	if (strategy == 0 || !OidIsValid(typcache->btree_opf))
+		return InvalidOid;
+
+	return get_opfamily_member(typcache->btree_opf, typid, TEXTOID, strategy);
+}
+
+/*
+ * SupportRequestIndexCondition: returns the list of index conditions, or NULL
+ * if the pattern has no fixed prefix or the index cannot serve it.
+ */
+static Node *
+pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *kind)
+{
+	List	   *args;
+	Oid			collation;
+	Node	   *value;
+	List	   *conditions;
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	/* there are no operators with the pattern on the left */
+	if (req->indexarg != 0)
+		return NULL;
+
+	if (is_opclause(req->node))
+	{
+		args = ((OpExpr *) req->node)->args;
+		collation = ((OpExpr *) req->node)->inputcollid;
+	}
+	else if (is_funcclause(req->node))
+	{
+		args = ((FuncExpr *) req->node)->args;
+		collation = ((FuncExpr *) req->node)->inputcollid;
+	}
+	else
+		return NULL;
+
+	/* our comparisons refuse a collation that core might take */
+	if (OidIsValid(req->indexcollation) &&
+		!get_collation_isdeterministic(req->indexcollation))
+		return NULL;
+
+	value = (Node *) linitial(args);
+	conditions = text_conditions(kind, (Node *) lsecond(args), collation,
+								 req->indexcollation, &req->lossy);
+	foreach(lc, conditions)
+	{
+		OpExpr	   *condition = lfirst_node(OpExpr, lc);
+		Oid			opno = operator_of_type(exprType(value), condition_strategy(condition));
+
+		/*
+		 * The first condition alone says enough, if less, as core has it:
+		 * what follows is an upper bound.
+		 */
+		if (!OidIsValid(opno) || !op_in_opfamily(opno, req->opfamily))
+			break;
+		result = lappend(result,
+						 make_opclause(opno, BOOLOID, false, (Expr *) value,
+									   (Expr *) lsecond(condition->args),
+									   InvalidOid, condition->inputcollid));
+	}
+
+	return (Node *) result;
+}
+
+/* The constant of a condition on strategy, or NULL. */
+static Const *
+condition_constant(List *conditions, int strategy)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		OpExpr	   *condition = lfirst_node(OpExpr, lc);
+
+		if (condition_strategy(condition) == strategy)
+			return lsecond_node(Const, condition->args);
+	}
+
+	return NULL;
+}
+
+/*
+ * An upper bound of the strings that begin with prefix, in a collation that
+ * may not be C; NULL if none is found.  upper is one under C.  Another
+ * collation can have it below the prefix: ':', which follows '9' under C,
+ * precedes it in most languages.  The successor of a shorter prefix is a
+ * looser bound that is valid more often.
+ */
+static Const *
+upper_bound(Const *prefix, Const *upper, Oid collation)
+{
+	char	   *str = TextDatumGetCString(prefix->constvalue);
+	int			len = strlen(str);
+	StringInfoData last;
+
+	initStringInfo(&last);
+	appendStringInfo(&last, "%sz", str);
+	while (upper != NULL)
+	{
+		text	   *bound = DatumGetTextPP(upper->constvalue);
+		List	   *conditions;
+		Const	   *shorter;
+
+		if (varstr_cmp(last.data, last.len, VARDATA_ANY(bound),
+					   VARSIZE_ANY_EXHDR(bound), collation) < 0)
+			break;
+
+		CHECK_FOR_INTERRUPTS();
+		len = len > 0 ? pg_mbcliplen(str, len, len - 1) : 0;
+		if (len == 0)
+			return NULL;
+		shorter = makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
+							PointerGetDatum(cstring_to_text_with_len(str, len)),
+							false, false);
+		conditions = text_conditions(&pattern_starts_with, (Node *) shorter,
+									 C_COLLATION_OID, C_COLLATION_OID, NULL);
+		upper = condition_constant(conditions, BTLessStrategyNumber);
+	}
+
+	return upper;
+}
+
+/*
+ * Estimate the fraction of the histogram's population that is in the range of
+ * the conditions; negative without a histogram.
+ */
+static double
+range_selectivity(PlannerInfo *root, VariableStatData *vardata, Oid collation,
+				  Const *lower, Const *upper)
+{
+	Oid			typid = vardata->vartype;
+	Oid			geop = operator_of_type(typid, BTGreaterEqualStrategyNumber);
+	Oid			ltop = operator_of_type(typid, BTLessStrategyNumber);
+	Oid			eqop = operator_of_type(typid, BTEqualStrategyNumber);
+	FmgrInfo	opproc;
+	double		selec;
+	double		eqsel;
+
+	if (!OidIsValid(geop) || !OidIsValid(ltop) || !OidIsValid(eqop))
+		return -1.0;
+
+	fmgr_info(get_opcode(geop), &opproc);
+	selec = ineq_histogram_selectivity(root, vardata, geop, &opproc, true, true,
+									   collation, lower->constvalue,
+									   lower->consttype);
+	if (selec < 0.0)
+		return selec;
+
+	upper = upper_bound(lower, upper, collation);
+	if (upper != NULL)
+	{
+		fmgr_info(get_opcode(ltop), &opproc);
+		selec += ineq_histogram_selectivity(root, vardata, ltop, &opproc, false,
+											false, collation, upper->constvalue,
+											upper->consttype) - 1.0;
+	}
+
+	/* the range can be lost in a bin of the histogram, but has the prefix */
+	eqsel = var_eq_const(vardata, eqop, collation, lower->constvalue,
+						 false, true, false);
+
+	return Max(selec, eqsel);
+}
+
+/*
+ * Estimate what fraction of the strings that have the pattern's fixed prefix,
+ * if there is one, match the rest of it.  Core's estimate for a text of which
+ * nothing is known is the product of that and of a constant for the prefix.
+ * The text is a function of the variable that no index or statistics object
+ * can be on; it is never evaluated.
+ */
+static double
+rest_selectivity(PlannerInfo *root, const PatternKind *kind, Node *variable,
+				 Const *pattern, int varRelid, Oid collation, bool has_prefix)
+{
+	SupportRequestSelectivity req;
+	FuncExpr   *unknown;
+	double		selec;
+
+	unknown = makeFuncExpr(F_BTTEXTSORTSUPPORT, TEXTOID, list_make1(variable),
+						   DEFAULT_COLLATION_OID, InvalidOid,
+						   COERCE_EXPLICIT_CALL);
+	memset(&req, 0, sizeof(req));
+	req.type = T_SupportRequestSelectivity;
+	req.root = root;
+	req.funcid = kind->text_funcid;
+	req.args = list_make2(unknown, pattern);
+	req.inputcollid = collation;
+	req.varRelid = varRelid;
+	req.jointype = JOIN_INNER;
+	(void) DirectFunctionCall1(kind->text_support, PointerGetDatum(&req));
+
+	selec = req.selectivity;
+	if (has_prefix)
+		selec /= DEFAULT_MATCH_SEL;
+	CLAMP_PROBABILITY(selec);
+
+	return selec;
+}
+
+/*
+ * Estimate the selectivity of a pattern match, as core does for text.  opno is
+ * the operator of the match, not of the mismatch, even when negate is true.
+ *
+ * Core's general estimator counts the matches in the most common values and in
+ * the histogram; what is found here is the default that it falls back on as
+ * far as the histogram is too small.
+ */
+static double
+pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
+					List *args, int varRelid, Oid collation, bool negate)
+{
+	VariableStatData vardata;
+	Node	   *other;
+	bool		varonleft;
+	Oid			lefttype;
+	Oid			righttype;
+	double		nullfrac = 0.0;
+	double		selec = DEFAULT_MATCH_SEL;
+	List	   *conditions;
+	Const	   *equal;
+	Const	   *lower;
+
+	if (!get_restriction_variable(root, args, varRelid,
+								  &vardata, &other, &varonleft))
+		return negate ? 1.0 - selec : selec;
+
+	/* the operators are strict */
+	if (IsA(other, Const) && ((Const *) other)->constisnull)
+	{
+		ReleaseVariableStats(vardata);
+		return 0.0;
+	}
+
+	/* an operator that somebody declares can have any type */
+	op_input_types(opno, &lefttype, &righttype);
+	if (!varonleft || !IsA(other, Const) ||
+		((Const *) other)->consttype != TEXTOID ||
+		righttype != TEXTOID || vardata.vartype != lefttype)
+	{
+		ReleaseVariableStats(vardata);
+		return negate ? 1.0 - selec : selec;
+	}
+
+	if (HeapTupleIsValid(vardata.statsTuple))
+		nullfrac = ((Form_pg_statistic) GETSTRUCT(vardata.statsTuple))->stanullfrac;
+
+	/* under C the conditions have an upper bound */
+	conditions = text_conditions(kind, other, collation, C_COLLATION_OID, NULL);
+	equal = condition_constant(conditions, BTEqualStrategyNumber);
+	lower = condition_constant(conditions, BTGreaterEqualStrategyNumber);
+
+	if (equal != NULL)
+	{
+		Oid			eqop = operator_of_type(lefttype, BTEqualStrategyNumber);
+
+		if (OidIsValid(eqop))
+			selec = var_eq_const(&vardata, eqop, collation, equal->constvalue,
+								 false, true, false);
+	}
+	else
+	{
+		double		prefix = 1.0;
+
+		if (lower != NULL)
+		{
+			prefix = range_selectivity(root, &vardata, collation, lower,
+									   condition_constant(conditions, BTLessStrategyNumber));
+			if (prefix < 0.0)
+				prefix = DEFAULT_MATCH_SEL;
+		}
+		selec = prefix * rest_selectivity(root, kind, (Node *) linitial(args),
+										  (Const *) other, varRelid, collation,
+										  lower != NULL);
+		selec = generic_restriction_selectivity(root, opno, collation, args,
+												varRelid, selec);
+	}
+	ReleaseVariableStats(vardata);
+
+	if (negate)
+		selec = 1.0 - selec - nullfrac;
+	CLAMP_PROBABILITY(selec);
+
+	return selec;
+}
+
+/*
+ * SupportRequestSelectivity: the operator's function was called by its name.
+ */
+static Node *
+pattern_function_selectivity(SupportRequestSelectivity *req, const PatternKind *kind)
+{
+	Oid			opno = InvalidOid;
+	Oid		   *argtypes;
+	int			nargs;
+
+	(void) get_func_signature(req->funcid, &argtypes, &nargs);
+	if (nargs == 2)
+		opno = OpernameGetOprid(list_make1(makeString(pstrdup(kind->operator_name))),
+								argtypes[0], argtypes[1]);
+	if (!OidIsValid(opno) || get_opcode(opno) != req->funcid)
+		return NULL;
+
+	if (req->is_join)
+		req->selectivity = DEFAULT_MATCH_SEL;
+	else
+		req->selectivity = pattern_selectivity(req->root, kind, opno, req->args,
+											   req->varRelid, req->inputcollid,
+											   false);
+
+	return (Node *) req;
+}
+
+/*
+ * Planner support functions: each takes a request node and returns the answer
+ * to it, or NULL.
+ */
+static Node *
+pattern_support(Node *req, const PatternKind *kind)
+{
+	if (IsA(req, SupportRequestIndexCondition))
+		return pattern_index_condition((SupportRequestIndexCondition *) req, kind);
+	if (IsA(req, SupportRequestSelectivity))
+		return pattern_function_selectivity((SupportRequestSelectivity *) req, kind);
+
+	return NULL;
+}
+
+#define PATTERN_SUPPORT(kind) \
+	PG_FUNCTION_INFO_V1(compact_types_##kind##_support); \
+	Datum \
+	compact_types_##kind##_support(PG_FUNCTION_ARGS) \
+	{ \
+		PG_RETURN_POINTER(pattern_support((Node *) PG_GETARG_POINTER(0), \
+										  &pattern_##kind)); \
+	}
+
+PATTERN_SUPPORT(like)
+PATTERN_SUPPORT(iclike)
+PATTERN_SUPPORT(regexeq)
+PATTERN_SUPPORT(icregexeq)
+PATTERN_SUPPORT(starts_with)
+
+/*
+ * Restriction selectivity estimators: each takes the planner's state, the
+ * operator, its arguments and a range table index, and returns float8.
+ */
+static double
+pattern_restriction(FunctionCallInfo fcinfo, const PatternKind *kind, bool negate)
+{
+	Oid			opno = PG_GETARG_OID(1);
+
+	if (negate)
+	{
+		opno = get_negator(opno);
+		if (!OidIsValid(opno))
+			elog(ERROR, "selectivity estimator of a pattern mismatch called for an operator without a negator");
+	}
+
+	return pattern_selectivity((PlannerInfo *) PG_GETARG_POINTER(0), kind, opno,
+							   (List *) PG_GETARG_POINTER(2), PG_GETARG_INT32(3),
+							   PG_GET_COLLATION(), negate);
+}
+
+#define PATTERN_ESTIMATOR(name, kind, negate) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		PG_RETURN_FLOAT8(pattern_restriction(fcinfo, &pattern_##kind, negate)); \
+	}
+
+PATTERN_ESTIMATOR(compact_types_likesel, like, false)
+PATTERN_ESTIMATOR(compact_types_nlikesel, like, true)
+PATTERN_ESTIMATOR(compact_types_iclikesel, iclike, false)
+PATTERN_ESTIMATOR(compact_types_icnlikesel, iclike, true)
+PATTERN_ESTIMATOR(compact_types_regexeqsel, regexeq, false)
+PATTERN_ESTIMATOR(compact_types_regexnesel, regexeq, true)
+PATTERN_ESTIMATOR(compact_types_icregexeqsel, icregexeq, false)
+PATTERN_ESTIMATOR(compact_types_icregexnesel, icregexeq, true)
+PATTERN_ESTIMATOR(compact_types_prefixsel, starts_with, false)

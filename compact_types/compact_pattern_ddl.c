@@ -1,0 +1,74 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_pattern_ddl.c
+ *	  Creates the pattern-matching operators of a string type.
+ *
+ * The left operand is the type, the right one text.  No other type has an
+ * implicit cast to ours, so that these operators take part only where the left
+ * operand is a value of it; a literal there is resolved to text as before,
+ * which is the preferred type.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_pattern_ddl.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "compact_ddl.h"
+
+typedef struct PatternOperator
+{
+	const char *suffix;			/* of the function's name */
+	const char *name;
+	const char *negator;		/* or NULL */
+	const char *support;		/* support function without _support, or NULL */
+	const char *restrict_join;	/* prefix of both selectivity estimators */
+} PatternOperator;
+
+static const PatternOperator pattern_operators[] = {
+	{"like", "~~", "!~~", "like", "like"},
+	{"nlike", "!~~", "~~", NULL, "nlike"},
+	{"iclike", "~~*", "!~~*", "iclike", "iclike"},
+	{"icnlike", "!~~*", "~~*", NULL, "icnlike"},
+	{"regexeq", "~", "!~", "regexeq", "regexeq"},
+	{"regexne", "!~", "~", NULL, "regexne"},
+	{"icregexeq", "~*", "!~*", "icregexeq", "icregexeq"},
+	{"icregexne", "!~*", "~*", NULL, "icregexne"},
+	{"starts_with", "^@", NULL, "starts_with", "prefix"}
+};
+
+/*
+ * Create the operators of the string type, whose C functions' names begin with
+ * symbol.  Core's join estimators look at no type; its restriction estimators
+ * do.
+ */
+void
+ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol)
+{
+	char	   *args = psprintf("%s, text", ddl->type);
+
+	for (int i = 0; i < (int) lengthof(pattern_operators); i++)
+	{
+		const PatternOperator *op = &pattern_operators[i];
+		const char *attributes = "IMMUTABLE";
+		const char *negator = "";
+
+		if (op->support != NULL)
+			attributes = psprintf("IMMUTABLE SUPPORT %s.%s_support",
+								  ddl->schema, op->support);
+		if (op->negator != NULL)
+			negator = psprintf(" NEGATOR = OPERATOR(%s.%s),",
+							   ddl->opschema, op->negator);
+		ddl_create_function(ddl, psprintf("%s_%s", ddl->name, op->suffix), args,
+							"bool", psprintf("%s_%s", symbol, op->suffix),
+							attributes);
+		ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = text,%s"
+					" RESTRICT = %s.%ssel, JOIN = pg_catalog.%sjoinsel)",
+					ddl->opschema, op->name, ddl->schema, ddl->name, op->suffix,
+					ddl->type, negator, ddl->schema, op->restrict_join,
+					op->restrict_join);
+	}
+}
