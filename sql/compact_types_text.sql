@@ -182,3 +182,5 @@ CREATE INDEX ON damaged USING hash (s);
 UPDATE damaged SET s = 'healthy' RETURNING s;
 DROP TABLE damaged;
 DROP CAST (bytea AS compact_text);
+DROP TABLE strings, keys, conditions, by_index;
+DROP FUNCTION plan_has, found, outcome;
