@@ -323,17 +323,17 @@ ct_compare(FunctionCallInfo fcinfo)
 	struct varlena *b = PG_GETARG_VARLENA_PP(1);
 	int			result = 0;
 
-	if (ct_identical(a, b))
-		(void) ct_collation_is_c(fcinfo);	/* for its errors */
-	else
+	if (ct_collation_is_c(fcinfo))
+		result = compact_text_compare_c(a, b);
+	else if (!ct_identical(a, b))
 	{
 		CompactTextString astring;
 		CompactTextString bstring;
 
 		compact_text_decode(a, &astring);
 		compact_text_decode(b, &bstring);
-		result = ct_compare_strings(fcinfo, astring.data, astring.len,
-									bstring.data, bstring.len);
+		result = varstr_cmp(astring.data, astring.len, bstring.data, bstring.len,
+							PG_GET_COLLATION());
 	}
 	PG_FREE_IF_COPY(a, 0);
 	PG_FREE_IF_COPY(b, 1);

@@ -37,6 +37,7 @@ extern struct varlena *compact_text_make(const char *str, int len, int32 typmod,
 /* compact_text_codec.c */
 extern struct varlena *compact_text_encode(const char *str, int len);
 extern void compact_text_decode(struct varlena *value, CompactTextString *result);
+extern int	compact_text_compare_c(struct varlena *a, struct varlena *b);
 extern text *compact_text_to_text(struct varlena *value);
 extern const char *compact_text_codec_name(struct varlena *value);
 

@@ -63,6 +63,9 @@
 /* Bytes by which to judge whether a dictionary can beat the six-bit form. */
 #define PROBE_LENGTH		32
 
+/* Bytes that a comparison decodes at a time. */
+#define COMPARED_PART		16
+
 #define NIBBLE_PAYLOAD(len) (1 + ((len) + 1) / 2)
 #define SIXBIT_PAYLOAD(len) (1 + ((len) * 6 + 7) / 8)
 
@@ -453,6 +456,102 @@ compact_text_decode(struct varlena *value, CompactTextString *result)
 	SET_VARSIZE(result->text, VARHDRSZ + len);
 	result->data = out;
 	result->len = len;
+}
+
+/*
+ * A value that is decoded as far as it is needed: a dictionary's part by
+ * part, anything else as a whole.
+ */
+typedef struct StringCursor
+{
+	const char *data;			/* what is decoded and not compared yet */
+	int			len;
+	const CompactTextDict *dict;	/* NULL if nothing else is to come */
+	const uint8 *in;
+	int			inlen;
+	int			inpos;
+	uint8		part[COMPARED_PART + COMPACT_TEXT_MAX_SYMBOL];
+} StringCursor;
+
+static inline void
+cursor_init(StringCursor *cursor, struct varlena *value, CompactTextString *whole)
+{
+	const uint8 *in = (const uint8 *) VARDATA_ANY(value);
+	int			inlen = VARSIZE_ANY_EXHDR(value);
+
+	if (inlen > 1 && in[0] >= TAG_DICTIONARY && in[0] <= TAG_DICTIONARY_LAST)
+	{
+		cursor->dict = compact_text_dict(in[0] - TAG_DICTIONARY);
+		cursor->in = in + 1;
+		cursor->inlen = inlen - 1;
+		cursor->inpos = 0;
+		cursor->len = 0;
+	}
+	else
+	{
+		cursor->dict = NULL;
+		compact_text_decode(value, whole);
+		cursor->data = whole->data;
+		cursor->len = whole->len;
+	}
+}
+
+/* Have some bytes to compare; false at the end of the string. */
+static inline bool
+cursor_fill(StringCursor *cursor)
+{
+	if (cursor->len > 0)
+		return true;
+	if (cursor->dict == NULL)
+		return false;
+	cursor->len = compact_text_dict_decode_some(cursor->dict, cursor->in, cursor->inlen,
+												&cursor->inpos, cursor->part,
+												COMPARED_PART);
+	if (cursor->len < 0)
+		corrupted("Its code sequence is malformed.");
+	cursor->data = (const char *) cursor->part;
+
+	return cursor->len > 0;
+}
+
+/*
+ * Compare two strings as memcmp() would, and no further than to the first
+ * difference.  The values must not be compressed or out of line.  Returns a
+ * negative number, 0 or a positive number.
+ */
+int
+compact_text_compare_c(struct varlena *a, struct varlena *b)
+{
+	CompactTextString awhole;
+	CompactTextString bwhole;
+	StringCursor acursor;
+	StringCursor bcursor;
+
+	/* the same bytes are the same string */
+	if (VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0)
+		return 0;
+
+	cursor_init(&acursor, a, &awhole);
+	cursor_init(&bcursor, b, &bwhole);
+	for (;;)
+	{
+		bool		amore = cursor_fill(&acursor);
+		bool		bmore = cursor_fill(&bcursor);
+		int			len;
+		int			result;
+
+		if (!amore || !bmore)
+			return amore - bmore;
+		len = Min(acursor.len, bcursor.len);
+		result = memcmp(acursor.data, bcursor.data, len);
+		if (result != 0)
+			return result;
+		acursor.data += len;
+		acursor.len -= len;
+		bcursor.data += len;
+		bcursor.len -= len;
+	}
 }
 
 /* The value as a text of its own in the current memory context. */

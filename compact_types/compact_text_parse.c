@@ -554,3 +554,43 @@ compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen
 
 	return outpos;
 }
+
+/*
+ * Decode the next part of a string: from *inpos, which is advanced, until
+ * there are wanted bytes or the input ends.  out has room for wanted bytes and
+ * COMPACT_TEXT_MAX_SYMBOL more.
+ *
+ * Returns the number of bytes, or -1 if the input is malformed.
+ */
+int
+compact_text_dict_decode_some(const CompactTextDict *dict, const uint8 *in,
+							  int inlen, int *inpos, uint8 *out, int wanted)
+{
+	int			pos = *inpos;
+	int			outpos = 0;
+
+	while (outpos < wanted && pos < inlen)
+	{
+		int			code = in[pos++];
+
+		if (code >= FIRST_TWO_BYTE_CODE)
+		{
+			if (pos >= inlen)
+				return -1;
+			if (code == 255)
+			{
+				out[outpos++] = in[pos++];
+				continue;
+			}
+			code = (code - FIRST_TWO_BYTE_CODE) * 256 + in[pos++] +
+				COMPACT_TEXT_ONE_BYTE_CODES;
+			if (code >= COMPACT_TEXT_NUM_SYMBOLS)
+				return -1;
+		}
+		memcpy(out + outpos, dict->symbols[code], COMPACT_TEXT_MAX_SYMBOL);
+		outpos += dict->lengths[code];
+	}
+	*inpos = pos;
+
+	return outpos;
+}

@@ -55,5 +55,8 @@ extern int	compact_text_dict_encode(const CompactTextDict *dict,
 extern int	compact_text_dict_decode(const CompactTextDict *dict,
 									 const uint8 *in, int inlen,
 									 uint8 *out, int outsize);
+extern int	compact_text_dict_decode_some(const CompactTextDict *dict,
+										  const uint8 *in, int inlen, int *inpos,
+										  uint8 *out, int wanted);
 
 #endif							/* COMPACT_TEXT_PARSE_H */

@@ -76,6 +76,22 @@ ct_fastcmp(Datum x, Datum y, SortSupport ssup)
 	return result;
 }
 
+/* The same under the C collation. */
+static int
+ct_fastcmp_c(Datum x, Datum y, SortSupport ssup)
+{
+	struct varlena *a = PG_DETOAST_DATUM_PACKED(x);
+	struct varlena *b = PG_DETOAST_DATUM_PACKED(y);
+	int			result = compact_text_compare_c(a, b);
+
+	if ((Pointer) a != DatumGetPointer(x))
+		pfree(a);
+	if ((Pointer) b != DatumGetPointer(y))
+		pfree(b);
+
+	return result;
+}
+
 static Datum
 ct_abbrev_convert(Datum original, SortSupport ssup)
 {
@@ -106,9 +122,10 @@ compact_text_sortsupport(PG_FUNCTION_ARGS)
 	SortSupport ssup = (SortSupport) PG_GETARG_POINTER(0);
 	MemoryContext oldcontext = MemoryContextSwitchTo(ssup->ssup_cxt);
 	CompactTextSort *state = palloc0(sizeof(CompactTextSort));
+	int			(*comparator) (Datum x, Datum y, SortSupport ssup);
 
-	(void) compact_collation_is_c(ssup->ssup_collation, "compact_text");
-
+	comparator = compact_collation_is_c(ssup->ssup_collation, "compact_text") ?
+		ct_fastcmp_c : ct_fastcmp;
 	state->text.ssup_cxt = ssup->ssup_cxt;
 	state->text.ssup_collation = ssup->ssup_collation;
 	state->text.abbreviate = ssup->abbreviate;
@@ -121,12 +138,12 @@ compact_text_sortsupport(PG_FUNCTION_ARGS)
 		ssup->comparator = state->text.comparator;
 		ssup->abbrev_converter = ct_abbrev_convert;
 		ssup->abbrev_abort = ct_abbrev_abort;
-		ssup->abbrev_full_comparator = ct_fastcmp;
+		ssup->abbrev_full_comparator = comparator;
 	}
 	else
 	{
 		state->text_comparator = state->text.comparator;
-		ssup->comparator = ct_fastcmp;
+		ssup->comparator = comparator;
 	}
 
 	MemoryContextSwitchTo(oldcontext);
