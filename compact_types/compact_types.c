@@ -3,8 +3,9 @@
  * compact_types.c
  *	  Module header of the compact_types library.
  *
- * The library has no state of its own beyond per-backend caches and needs no
- * preloading; each type lives in files of its own.
+ * The library has no state of its own beyond per-backend caches and settings,
+ * and needs no preloading but for compact_types.auto; each type lives in files
+ * of its own.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -16,11 +17,14 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "utils/guc.h"
 
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
 PG_MODULE_MAGIC;
+
+void		_PG_init(void);
 
 /*
  * Does the collation order strings as memcmp() does?  Errors out for an
@@ -48,4 +52,14 @@ compact_collation_is_c(Oid collid, const char *type_name)
 				 errhint("Use a deterministic collation, or cast the value to text.")));
 
 	return collate_c;
+}
+
+/* Called when a backend, or the postmaster, loads the library. */
+void
+_PG_init(void)
+{
+	compact_auto_init();
+
+	/* a misspelled setting is an error from now on */
+	MarkGUCPrefixReserved("compact_types");
 }

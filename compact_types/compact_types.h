@@ -54,4 +54,7 @@ extern text *compact_char_arg_text(FunctionCallInfo fcinfo, int argno);
 /* compact_types.c */
 extern bool compact_collation_is_c(Oid collid, const char *type_name);
 
+/* compact_auto.c */
+extern void compact_auto_init(void);
+
 #endif							/* COMPACT_TYPES_H */

@@ -15,6 +15,10 @@
 #ifndef COMPACT_TYPES_COMPAT_H
 #define COMPACT_TYPES_COMPAT_H
 
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "nodes/parsenodes.h"
+#include "utils/acl.h"
 #include "utils/pg_locale.h"
 
 #if PG_VERSION_NUM >= 160000
@@ -54,6 +58,31 @@ compat_collation_properties(Oid collid, bool *collate_c, bool *deterministic)
 		locale = pg_newlocale_from_collation(collid);
 		*deterministic = (locale == NULL || locale->deterministic);
 	}
+#endif
+}
+
+/* Has the role the USAGE privilege on the schema or type? */
+static inline bool
+compat_has_usage(Oid classid, Oid objectid, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(classid, objectid, roleid, ACL_USAGE) == ACLCHECK_OK;
+#else
+	Assert(classid == TypeRelationId || classid == NamespaceRelationId);
+	return (classid == TypeRelationId ?
+			pg_type_aclcheck(objectid, roleid, ACL_USAGE) :
+			pg_namespace_aclcheck(objectid, roleid, ACL_USAGE)) == ACLCHECK_OK;
+#endif
+}
+
+/* Has the column's definition a STORAGE clause, which 15 does not know? */
+static inline bool
+compat_column_has_storage(const ColumnDef *column)
+{
+#if PG_VERSION_NUM >= 160000
+	return column->storage_name != NULL;
+#else
+	return false;
 #endif
 }
 
