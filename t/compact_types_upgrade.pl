@@ -69,7 +69,12 @@ $old->stop;
 
 my $new = PostgreSQL::Test::Cluster->new('new');
 $new->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$new->append_conf('postgresql.conf', "fsync = off\n");
+# compact_types.auto must not change the types of what is upgraded
+$new->append_conf('postgresql.conf', <<'CONF');
+fsync = off
+session_preload_libraries = 'compact_types'
+compact_types.auto = on
+CONF
 
 chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
 command_ok(
@@ -82,6 +87,8 @@ command_ok(
 
 $new->start;
 is($new->safe_psql('app', $contents), $before, 'same contents');
+is($new->safe_psql('app', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'b'}),
+	'character(24)', 'same type in spite of compact_types.auto');
 $new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true), bt_index_check('s_pkey', true)});
 is($new->safe_psql('app', <<'SQL'), '0', 'operator classes are complete');
 SELECT count(*) FROM pg_opclass WHERE opcname ~ 'compact' AND NOT amvalidate(oid)
