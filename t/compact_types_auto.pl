@@ -207,10 +207,14 @@ CREATE DOMAIN compact_char24 AS text CHECK (false);
 CREATE EXTENSION compact_types;
 CREATE SCHEMA other;
 CREATE TYPE other.compact_char8;
-CREATE EXTENSION compact_char8;
+CREATE FUNCTION other.char8_in(cstring) RETURNS other.compact_char8 IMMUTABLE STRICT LANGUAGE internal AS 'int8in';
+CREATE FUNCTION other.char8_out(other.compact_char8) RETURNS cstring IMMUTABLE STRICT LANGUAGE internal AS 'int8out';
+CREATE TYPE other.compact_char8 (INPUT = other.char8_in, OUTPUT = other.char8_out, LIKE = int8);
+CREATE SCHEMA later;
+CREATE EXTENSION compact_char8 SCHEMA later;
 SQL
 like(run('CREATE TABLE t (c char(24), d char(8))', 'impostor'), qr/that is not in this database: compact_char24\./, 'a type of that name');
-is(types('t', 'impostor'), 'c character(24), d compact_char8', 'is not taken, and does not hide the right one');
+is(types('t', 'impostor'), 'c character(24), d later.compact_char8', 'is not taken, and does not hide the right one');
 
 # nor one that the user may not use
 $node->safe_psql('app', <<'SQL');
