@@ -1,0 +1,52 @@
+# CompactTypesSamples.pm - the compact types as the tests of replication,
+# foreign tables, parallel query and clients go through them
+#
+# A type that is added here is in all of those tests.
+package CompactTypesSamples;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter qw(import);
+
+our @EXPORT = qw(@samples @extensions);
+
+# type		the compact type
+# wide		the type that it stands for
+# extension	the extension that it belongs to
+# expr		SQL expression that makes a value of the wide type of a number i; different
+#			for 0 <= i < distinct
+# binary	do both types have the same binary format?
+# client	for the tests of clients: literals, of which the first is the lowest;
+#			of what kind the client's value is: string, int, numeric, timestamp or timestamptz
+our @samples = (
+	{
+		type => 'compact_char24',
+		wide => 'char(24)',
+		extension => 'compact_char24',
+		expr => q{('key ' || i)::char(24)},
+		distinct => 1000000,
+		binary => 1,
+		kind => 'string',
+		literals => [ '', "a 'quoted' \\ value", 'district', "\x{e4}\x{f6}\x{20ac}\x{65e5}" ],
+	},
+	{
+		type => 'compact_char3',
+		wide => 'char(3)',
+		extension => 'compact_char3',
+		expr => q{to_hex(i % 1000)::char(3)},
+		distinct => 1000,
+		binary => 1,
+		kind => 'string',
+		literals => [ 'a', 'abc', 'b' ],
+	});
+
+# What CREATE EXTENSION has to name, in that order.
+our @extensions;
+{
+	my %seen;
+	@extensions = grep { !$seen{$_}++ } 'compact_types', map { $_->{extension} } @samples;
+}
+
+
+1;
