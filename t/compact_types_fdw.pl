@@ -52,20 +52,14 @@ IMPORT FOREIGN SCHEMA away FROM SERVER loopback INTO here;
 IMPORT FOREIGN SCHEMA away FROM SERVER plain INTO unshipped;
 SQL
 
-# query_plan(SCHEMA, QUERY) - the plan, in which the query's tables are those of the
-# schema; answer() accordingly
-my $path = 'SET search_path = %s, types, public;';
-
-sub query_plan
+# answers(SCHEMA, QUERY...) - what the queries return, in which the tables are
+# those of the schema
+sub answers
 {
-	my ($schema, $query) = @_;
-	return $node->safe_psql('postgres', sprintf($path, $schema) . "EXPLAIN (VERBOSE, COSTS OFF) $query");
-}
-
-sub answer
-{
-	my ($schema, $query) = @_;
-	return $node->safe_psql('postgres', sprintf($path, $schema) . $query);
+	my ($schema, @queries) = @_;
+	my $output = $node->safe_psql('postgres',
+		"SET search_path = $schema, types, public;\n" . join '', map { "\\echo <query>\n$_;\n" } @queries);
+	return map { s/\n*$//r } (split /^<query>\n?/m, $output, -1)[ 1 .. @queries ];
 }
 
 # Before 17 the array type of an extension's type is not taken for a member of
@@ -95,36 +89,42 @@ for my $sample (@samples)
 			"SELECT t.id, u.id FROM $u u JOIN $t t ON t.w = u.v ORDER BY 1, 2" ],
 		[ 'semi-join or join', qr/v/, "SELECT count(*) FROM $t t WHERE EXISTS (SELECT FROM $u u WHERE u.v = t.v)" ]);
 
-	for (@queries)
+	my @plans = answers('here', map { "EXPLAIN (VERBOSE, COSTS OFF) $_->[2]" } @queries);
+	my %results;
+	for my $schema ('here', 'away', 'unshipped')
 	{
-		my ($name, $remote, $query) = @$_;
-		my $plan = query_plan('here', $query);
-		my ($sql) = $plan =~ /Remote SQL: (.*)/;
-
-		like($sql, $remote, "$type: $name: shipped") or diag $plan;
-		unlike($plan, qr/^\s*Filter:/m, "$type: $name: no filter here") or diag $plan
-		  if $name ne 'list' || $ships_arrays;
-		is(answer('here', $query), answer('away', $query), "$type: $name: same answer");
-		is(answer('unshipped', $query), answer('away', $query), "$type: $name: same answer without shipping");
+		$results{$schema} = [ answers($schema, map { $_->[2] } @queries) ];
 	}
-	unlike(query_plan('unshipped', $queries[0][2]), qr/Remote SQL: .*WHERE/, "$type: nothing is shipped without the option");
+	for my $i (0 .. $#queries)
+	{
+		my ($name, $remote, $query) = @{ $queries[$i] };
+		my ($sql) = $plans[$i] =~ /Remote SQL: (.*)/;
+
+		like($sql, $remote, "$type: $name: shipped") or diag $plans[$i];
+		unlike($plans[$i], qr/^\s*Filter:/m, "$type: $name: no filter here") or diag $plans[$i]
+		  if $name ne 'list' || $ships_arrays;
+		isnt($results{away}[$i], '', "$type: $name: there is an answer");
+		is($results{here}[$i], $results{away}[$i], "$type: $name: same answer");
+		is($results{unshipped}[$i], $results{away}[$i], "$type: $name: same answer without shipping");
+	}
+	my ($plan) = answers('unshipped', "EXPLAIN (VERBOSE, COSTS OFF) $queries[0][2]");
+	unlike($plan, qr/Remote SQL: .*WHERE/, "$type: nothing is shipped without the option");
 
 	# parameters, in text format on the wire
-	is(answer('here', "PREPARE p($type, $wide) AS SELECT id FROM $t WHERE v = \$1 OR v = \$2;"
-			  . "SET plan_cache_mode = force_generic_plan; EXECUTE p($literal, $literal)"),
+	is((answers('here', "PREPARE p($type, $wide) AS SELECT id FROM $t WHERE v = \$1 OR v = \$2",
+				'SET plan_cache_mode = force_generic_plan', "EXECUTE p($literal, $literal)"))[2],
 		42, "$type: parameters");
 
 	# changes
 	my $changed = $expr =~ s/\bi\b/(id + 300)/gr;
-	like(query_plan('here', "UPDATE $t SET w = NULL WHERE v = $literal"), qr/Foreign Update.*\n.*Remote SQL: UPDATE .*WHERE \(\(v = /,
-		"$type: UPDATE there");
-	answer('here', <<"SQL");
-UPDATE $t SET w = NULL WHERE v = $literal;
-UPDATE $t SET v = $changed WHERE id BETWEEN 50 AND 60;
-DELETE FROM $t WHERE v = (SELECT v FROM $t WHERE id = 7);
-INSERT INTO $t SELECT id + 500, v, w FROM $t WHERE id <= 10;
-SQL
-	is(answer('away', "SELECT count(*), count(w), count(*) FILTER (WHERE v <> w) FROM $t"), '208|207|11', "$type: changes");
+	($plan) = answers('here', "EXPLAIN (VERBOSE, COSTS OFF) UPDATE $t SET w = NULL WHERE v = $literal",
+		"UPDATE $t SET w = NULL WHERE v = $literal",
+		"UPDATE $t SET v = $changed WHERE id BETWEEN 50 AND 60",
+		"DELETE FROM $t WHERE v = (SELECT v FROM $t WHERE id = 7)",
+		"INSERT INTO $t SELECT id + 500, v, w FROM $t WHERE id <= 10");
+	like($plan, qr/Foreign Update.*\n.*Remote SQL: UPDATE .*WHERE \(\(v = /, "$type: UPDATE there");
+	is(join(' ', answers('away', "SELECT count(*), count(w), count(*) FILTER (WHERE v <> w) FROM $t")),
+		'208|207|11', "$type: changes");
 }
 
 $node->stop;
