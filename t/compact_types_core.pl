@@ -1,0 +1,95 @@
+# PostgreSQL's own regression tests in a database with all compact types: what
+# the types put into pg_catalog changes the answer to no query of core.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use CompactTypesSamples;
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# The tests are not part of an installation; those of the server that is built
+# here are in its build tree.
+my ($major) = `pg_config --version` =~ /(\d+)/;
+my ($bindir) = `pg_config --bindir` =~ /(.*)/;
+my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+my ($regress) = grep { -x "$_/regress.so" } map { "$top/build/$major/obj/$_/src/test/regress" } ('dense', 'stock');
+if ($bindir ne "$top/build/$major/dense/bin")
+{
+	ok(1, 'not the server that is built here: its tests are not at hand');
+	done_testing();
+	exit;
+}
+ok($regress, 'core\'s tests are in the build tree') or BAIL_OUT('no tests');
+
+my $node = PostgreSQL::Test::Cluster->new('core');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', <<'CONF');
+fsync = off
+max_connections = 50
+log_statement = none
+session_preload_libraries = 'compact_types'
+CONF
+$node->start;
+$node->safe_psql('template1', join '', map { "CREATE EXTENSION $_;\n" } @extensions);
+
+my $out = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check) . '/core';
+mkdir $out or die "could not create $out: $!";
+run_log([
+	"$regress/pg_regress", "--inputdir=$regress", "--dlpath=$regress", "--outputdir=$out",
+	"--bindir=$bindir", '--host=' . $node->host, '--port=' . $node->port,
+	"--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20',
+	map { "--load-extension=$_" } @extensions ]);
+
+# The files that pg_regress writes say what differs.
+my $diffs = -e "$out/regression.diffs" ? slurp_file("$out/regression.diffs") : '';
+my $log = -e "$out/regression.out" ? slurp_file("$out/regression.out") : '';
+my @failed = $log =~ /^not ok +\d+ +[-+] (\w+)/mg;
+my $passed = () = $log =~ /^ok +\d+ +[-+] /mg;
+
+note "$passed tests passed";
+cmp_ok($passed, '>', 200, 'core\'s tests were run');
+
+# opr_sanity lists what is in the catalogs.  What it has more than core's own
+# must be of the compact types: operators of the families' own names (#=#), families and
+# classes named for a type, and families that hold operators of text and
+# char too, and thus members for which they have no class.
+is("@failed", 'opr_sanity', 'only the test that lists all operators differs') or diag substr($diffs, 0, 20000);
+my %families = map { $_ => 1 } split /\n/, $node->safe_psql('regression', <<'SQL');
+SELECT f.oid FROM pg_opfamily f JOIN pg_depend d ON d.classid = 'pg_opfamily'::regclass AND d.objid = f.oid
+  JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+WHERE d.deptype = 'e' AND e.extname ~ '^compact_'
+SQL
+my (%more, %less);
+for my $line (split /\n/, $diffs)
+{
+	next if $line !~ /^([-+]) (.*)/ || $line =~ /^(---|\+\+\+) \//;
+	my ($sign, $text) = ($1, $2);
+
+	# columns are as wide as their widest value
+	$text =~ s/\s+/ /g;
+	$text =~ s/^ | $//g;
+	next if $text =~ /^[-+ ]*$/;
+	$sign eq '+' ? $more{$text}++ : $less{$text}++;
+}
+for my $text (keys %less)
+{
+	delete $more{$text} && delete $less{$text} if ($more{$text} // 0) == $less{$text};
+}
+is(join("\n", sort keys %less), '', 'nothing of core is missing');
+my @foreign = grep {
+	my ($first) = split;
+	!/(^| )#[<>=]+#( |$)/ && !/(^| )compact_\w+ / && !($first =~ /^\d+$/ && $families{$first})
+} sort keys %more;
+is(join("\n", @foreign), '', 'what is new is of the compact types');
+cmp_ok(scalar(keys %more), '>', 20, 'there is something new');
+
+is($node->safe_psql('regression', q{SELECT count(*) FROM pg_extension WHERE extname ~ '^compact_'}),
+	scalar(@extensions), 'the types were there');
+
+$node->stop;
+done_testing();
