@@ -8,8 +8,9 @@ use strict;
 use warnings FATAL => 'all';
 
 use Exporter qw(import);
+use JSON::PP;
 
-our @EXPORT = qw(@samples @extensions);
+our @EXPORT = qw(@samples @extensions samples_json);
 
 # type		the compact type
 # wide		the type that it stands for
@@ -17,8 +18,9 @@ our @EXPORT = qw(@samples @extensions);
 # expr		SQL expression that makes a value of the wide type of a number i; different
 #			for 0 <= i < distinct
 # binary	do both types have the same binary format?
-# client	for the tests of clients: literals, of which the first is the lowest;
-#			of what kind the client's value is: string, int, numeric, timestamp or timestamptz
+# kind		what a client has in hand: string, int, numeric, timestamp or timestamptz
+# literals	values as a client's program would write them
+# bad		a value that the type refuses, and the error's code in sqlstate
 our @samples = (
 	{
 		type => 'compact_char24',
@@ -29,6 +31,8 @@ our @samples = (
 		binary => 1,
 		kind => 'string',
 		literals => [ '', "a 'quoted' \\ value", 'district', "\x{e4}\x{f6}\x{20ac}\x{65e5}" ],
+		bad => 'a string of 26 characters!',
+		sqlstate => '22001',
 	},
 	{
 		type => 'compact_char3',
@@ -39,6 +43,8 @@ our @samples = (
 		binary => 1,
 		kind => 'string',
 		literals => [ 'a', 'abc', 'b' ],
+		bad => 'abcd',
+		sqlstate => '22001',
 	});
 
 # What CREATE EXTENSION has to name, in that order.
@@ -48,5 +54,11 @@ our @extensions;
 	@extensions = grep { !$seen{$_}++ } 'compact_types', map { $_->{extension} } @samples;
 }
 
+
+# samples_json() - what the tests of clients tell their programs
+sub samples_json
+{
+	return JSON::PP->new->ascii->canonical->encode(\@samples);
+}
 
 1;

@@ -1,0 +1,56 @@
+# A Java program with the PostgreSQL JDBC driver reads and writes compact
+# types: see t/jdbc/CompactTypes.java.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use CompactTypesSamples;
+use Encode;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# as Debian has it
+my $driver = '/usr/share/java/postgresql.jar';
+
+# The driver knows TCP only.
+my $node = PostgreSQL::Test::Cluster->new('jdbc');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C', '--auth=trust' ]);
+$node->append_conf('postgresql.conf', "fsync = off\nlisten_addresses = '127.0.0.1'\n");
+$node->start;
+$node->safe_psql('postgres', join '', map { "CREATE EXTENSION $_;\n" } @extensions);
+
+my ($stdout, $stderr) = ('', '');
+my $samples = join '', map { encode('UTF-8', join("\t", @$_{ 'type', 'wide', 'kind', 'bad', 'sqlstate' }, @{ $_->{literals} }) . "\n") } @samples;
+my $user = $node->safe_psql('postgres', 'SELECT current_user');
+my $result = IPC::Run::run(
+	[
+		'java', '-Xshare:auto', '-XX:TieredStopAtLevel=1', '-Duser.timezone=UTC', "-Duser.name=$user", '-cp', $driver,
+		"$FindBin::RealBin/jdbc/CompactTypes.java", 'jdbc:postgresql://127.0.0.1:' . $node->port . '/postgres'
+	],
+	'<', \$samples, '>', \$stdout, '2>', \$stderr);
+
+# one line for all that went well with a type in a mode
+my %good;
+for (split /\n/, $stdout)
+{
+	if (/^ok - (\w+: \w+): /) { $good{$1}++ }
+	elsif (!/^# done/) { fail($_) }
+}
+for my $mode ('unprepared', 'prepared', 'binary', 'simple')
+{
+	for my $sample (@samples)
+	{
+		my $name = "$mode: $sample->{type}";
+
+		cmp_ok($good{$name} // 0, '>=', 20, $name);
+	}
+}
+like($stdout, qr/^# done$/m, 'the program came to its end');
+is($stderr, '', 'nothing on stderr');
+ok($result, 'exit code');
+
+$node->stop;
+done_testing();
