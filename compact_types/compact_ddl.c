@@ -112,6 +112,20 @@ ddl_create_comparison(const TypeDdl *ddl, const char *left,
 					  const char *right, const char *function, const char *symbol,
 					  const char *mark)
 {
+	ddl_create_comparison_as(ddl, left, right, function, symbol, mark,
+							 "IMMUTABLE LEAKPROOF", ", HASHES, MERGES");
+}
+
+/*
+ * The same with other attributes of the functions and options of "=", the
+ * latter with a comma in front.
+ */
+void
+ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
+						 const char *right, const char *function,
+						 const char *symbol, const char *mark,
+						 const char *attributes, const char *equal_options)
+{
 	char	   *args = psprintf("%s, %s", left, right);
 
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
@@ -120,7 +134,7 @@ ddl_create_comparison(const TypeDdl *ddl, const char *left,
 
 		ddl_create_function(ddl, psprintf("%s_%s", function, op->suffix), args,
 							"bool", psprintf("%s_%s", symbol, op->suffix),
-							"IMMUTABLE LEAKPROOF");
+							attributes);
 		ddl_execute("CREATE OPERATOR %s.%s%s%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = %s,"
 					" COMMUTATOR = OPERATOR(%s.%s%s%s), NEGATOR = OPERATOR(%s.%s%s%s),"
 					" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s)",
@@ -129,10 +143,10 @@ ddl_create_comparison(const TypeDdl *ddl, const char *left,
 					ddl->opschema, mark, op->commutator, mark,
 					ddl->opschema, mark, op->negator, mark,
 					op->restrict_join, op->restrict_join,
-					op->strategy == BTEqualStrategyNumber ? ", HASHES, MERGES" : "");
+					op->strategy == BTEqualStrategyNumber ? equal_options : "");
 	}
 	ddl_create_function(ddl, psprintf("%s_cmp", function), args, "int4",
-						psprintf("%s_cmp", symbol), "IMMUTABLE LEAKPROOF");
+						psprintf("%s_cmp", symbol), attributes);
 }
 
 /* Add a pair of types to the lists of a btree and a hash family's members. */

@@ -43,6 +43,11 @@ extern void ddl_create_function(const TypeDdl *ddl, const char *name,
 extern void ddl_create_comparison(const TypeDdl *ddl, const char *left,
 								  const char *right, const char *function,
 								  const char *symbol, const char *mark);
+extern void ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
+									 const char *right, const char *function,
+									 const char *symbol, const char *mark,
+									 const char *attributes,
+									 const char *equal_options);
 extern void ddl_append_pair(StringInfo btree, StringInfo hash,
 							const char *opschema, const char *mark,
 							const char *left, const char *right,
@@ -56,5 +61,36 @@ extern void ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 
 /* compact_pattern_ddl.c */
 extern void ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol);
+
+/* compact_scalar_ddl.c */
+extern void ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
+								   const char *like, char category,
+								   const char *io_attributes,
+								   const char *comment);
+extern void ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
+									  const char *args, const char *result,
+									  const char *symbol);
+extern void ddl_create_extremes(const TypeDdl *ddl, const char *symbol);
+extern void ddl_create_sum(const TypeDdl *ddl, const char *symbol,
+						   const char *final_sum, const char *final_avg,
+						   const char *fast_sum);
+extern void ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
+									  const char *symbol,
+									  const char *hash_symbol,
+									  const char *offset,
+									  const char *in_range_attributes,
+									  const char *hash_family);
+extern void ddl_append_brin(StringInfo brin, const char *opschema,
+							const char *left, const char *right);
+extern void ddl_extend_family(const TypeDdl *ddl, const char *family,
+							  const char *method, StringInfo members);
+extern void ddl_create_cast(const TypeDdl *ddl, const char *source,
+							const char *target, const char *function,
+							const char *symbol, const char *attributes,
+							bool implicit);
+extern void ddl_create_operator(const TypeDdl *ddl, const char *name,
+								const char *left, const char *right,
+								const char *result, const char *function,
+								const char *symbol, bool commutes);
 
 #endif							/* COMPACT_DDL_H */

@@ -82,3 +82,26 @@ AS 'MODULE_PATHNAME', 'compact_types_create_text'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_text();
 DROP FUNCTION compact_types.create_text();
+
+--
+-- Narrow scalars
+--
+
+-- The types int1, uint1, uint2, seconds4 and seconds4tz in the current schema,
+-- with all their operators, and what the aggregates of all scalars share.
+CREATE FUNCTION compact_types.create_scalars() RETURNS void
+AS 'MODULE_PATHNAME', 'compact_types_create_scalars'
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+SELECT compact_types.create_scalars();
+DROP FUNCTION compact_types.create_scalars();
+
+-- Creates the type compact_decimalW_S, W = width in bytes (4 or 8), S = digits
+-- after the point, with all its operators in the current schema, and returns
+-- it.  Made to be called by the script of the extension of that name; called
+-- elsewhere, it creates that extension.
+CREATE FUNCTION compact_types.create_decimal(width int4, scale int4) RETURNS regtype
+AS 'MODULE_PATHNAME', 'compact_types_create_decimal'
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION compact_types.create_decimal(int4, int4) IS
+'create the decimal type compact_decimalW_S of the given width in bytes and scale';

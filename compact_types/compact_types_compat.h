@@ -19,6 +19,8 @@
 #include "catalog/pg_type.h"
 #include "nodes/parsenodes.h"
 #include "utils/acl.h"
+
+#include "utils/builtins.h"
 #include "utils/pg_locale.h"
 
 #if PG_VERSION_NUM >= 160000
@@ -81,6 +83,65 @@ compat_column_has_storage(const ColumnDef *column)
 {
 #if PG_VERSION_NUM >= 160000
 	return column->storage_name != NULL;
+#else
+	return false;
+#endif
+}
+
+
+/*
+ * Read an integer in a notation that the release knows besides plain decimal
+ * digits.  Returns false for bad syntax.
+ */
+static inline bool
+compat_parse_int64(const char *str, int64 *value, bool *overflow)
+{
+#if PG_VERSION_NUM >= 160000
+	ErrorSaveContext escontext = {.type = T_ErrorSaveContext};
+
+	escontext.details_wanted = true;
+	*value = pg_strtoint64_safe(str, (Node *) &escontext);
+	*overflow = escontext.error_occurred &&
+		escontext.error_data->sqlerrcode == ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+
+	return !escontext.error_occurred || *overflow;
+#else
+	return false;
+#endif
+}
+
+/*
+ * Call a built-in input function without type modifier.  Returns false after an
+ * error that went to escontext; NULL takes none.
+ */
+static inline bool
+compat_input_function_call(PGFunction function, char *str,
+						   struct Node *escontext, Datum *result)
+{
+#if PG_VERSION_NUM >= 160000
+	return DirectInputFunctionCallSafe(function, str, InvalidOid, -1,
+									   escontext, result);
+#else
+	*result = DirectFunctionCall3(function, CStringGetDatum(str),
+								  ObjectIdGetDatum(InvalidOid),
+								  Int32GetDatum(-1));
+
+	return true;
+#endif
+}
+
+/*
+ * Read a number in a notation of numeric that the release knows besides plain
+ * and exponential decimal digits.  Returns false for bad syntax.
+ */
+static inline bool
+compat_parse_numeric(PGFunction numeric_input, char *str, Datum *result)
+{
+#if PG_VERSION_NUM >= 160000
+	ErrorSaveContext escontext = {.type = T_ErrorSaveContext};
+
+	return DirectInputFunctionCallSafe(numeric_input, str, InvalidOid, -1,
+									   (Node *) &escontext, result);
 #else
 	return false;
 #endif

@@ -1,0 +1,993 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_decimal.c
+ *	  Decimals of a fixed scale in four or eight bytes: compact_decimal4_S and
+ *	  compact_decimal8_S.
+ *
+ * A value is an integer that counts units of 10^-S.  It means what numeric(p,S)
+ * means: a value with more digits is rounded half away from zero, output has S
+ * digits after the point.  There is no NaN and no infinity.  What is not a
+ * comparison, a sum or a difference of two values of one type is done in
+ * numeric, to which there is an implicit cast.
+ *
+ * The scale is part of the type, so that it takes no space in the row.  The
+ * functions for one scale are stubs made by a macro, which call common code
+ * with the scale: an SQL function is bound to its scale by its C symbol, and
+ * no catalog lookup is needed to find it, nor can it be forged.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_decimal.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <ctype.h>
+
+#include "common/hashfn.h"
+#include "common/int.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/sortsupport.h"
+
+#include "compact_scalar.h"
+#include "compact_types_compat.h"
+
+/* longest output: sign, 19 digits, point, NUL */
+#define DECIMAL_OUTPUT_SIZE		24
+
+/* a decimal exponent beyond this makes every number zero or out of range */
+#define MAX_EXPONENT			100000
+
+/* bytes of a numeric that DecimalConstant has room for */
+#define DECIMAL_CONSTANT_SIZE	32
+
+/* number of a numeric's digits of base 10000 that a decimal can have */
+#define DECIMAL_MAX_NDIGITS		10
+
+/*
+ * The numeric that the last call of a comparison function had, as an integer
+ * in units of the decimal: mostly it is a constant.  Kept in fn_extra.
+ */
+typedef struct DecimalConstant
+{
+	int			size;			/* of data; 0: nothing is kept */
+	char		data[DECIMAL_CONSTANT_SIZE];	/* the numeric's content */
+	int			beyond;			/* < 0, > 0: below, above all decimals */
+	int64		floor;			/* otherwise: the next integer not above */
+	bool		exact;			/* is the floor the number itself? */
+} DecimalConstant;
+
+static const int64 powers_of_ten[DECIMAL8_MAX_SCALE + 1] = {
+	INT64CONST(1),
+	INT64CONST(10),
+	INT64CONST(100),
+	INT64CONST(1000),
+	INT64CONST(10000),
+	INT64CONST(100000),
+	INT64CONST(1000000),
+	INT64CONST(10000000),
+	INT64CONST(100000000),
+	INT64CONST(1000000000),
+	INT64CONST(10000000000),
+	INT64CONST(100000000000),
+	INT64CONST(1000000000000),
+	INT64CONST(10000000000000),
+	INT64CONST(100000000000000),
+	INT64CONST(1000000000000000),
+	INT64CONST(10000000000000000),
+	INT64CONST(100000000000000000),
+	INT64CONST(1000000000000000000)
+};
+
+static inline int64
+decimal_value(Datum datum, int width)
+{
+	return width == 4 ? (int64) DatumGetInt32(datum) : DatumGetInt64(datum);
+}
+
+static inline Datum
+decimal_datum(int64 value, int width)
+{
+	return width == 4 ? Int32GetDatum((int32) value) : Int64GetDatum(value);
+}
+
+static inline bool
+decimal_in_range(int64 value, int width)
+{
+	return width == 8 || (value >= PG_INT32_MIN && value <= PG_INT32_MAX);
+}
+
+static char *
+decimal_type_name(int width, int scale)
+{
+	return psprintf("compact_decimal%d_%d", width, scale);
+}
+
+/* Write the number of 10^-scale units. */
+static char *
+decimal_to_string(int64 value, int scale, char *result)
+{
+	char		digits[DECIMAL_OUTPUT_SIZE];
+	uint64		magnitude = value < 0 ? -(uint64) value : (uint64) value;
+	int			ndigits = pg_ulltoa_n(magnitude, digits);
+	int			nint = ndigits - scale;
+	char	   *p = result;
+
+	if (value < 0)
+		*p++ = '-';
+	if (nint > 0)
+	{
+		memcpy(p, digits, nint);
+		p += nint;
+	}
+	else
+		*p++ = '0';
+	if (scale > 0)
+	{
+		*p++ = '.';
+		for (; nint < 0; nint++)
+			*p++ = '0';
+		memcpy(p, digits + nint, ndigits - nint);
+		p += ndigits - nint;
+	}
+	*p = '\0';
+
+	return result;
+}
+
+/*
+ * Errors of a conversion: the result is no decimal of that type.  str is the
+ * input, or NULL in a cast.
+ */
+static Datum
+conversion_error(DecimalResult result, const char *str, int width, int scale,
+				 struct Node *escontext)
+{
+	char		low[DECIMAL_OUTPUT_SIZE];
+	char		high[DECIMAL_OUTPUT_SIZE];
+	char	   *type = decimal_type_name(width, scale);
+
+	switch (result)
+	{
+		case DECIMAL_NAN:
+		case DECIMAL_INFINITY:
+			ereturn(escontext, (Datum) 0,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot convert %s to type %s",
+							result == DECIMAL_NAN ? "NaN" : "infinity", type)));
+		case DECIMAL_SYNTAX:
+			ereturn(escontext, (Datum) 0,
+					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					 errmsg("invalid input syntax for type %s: \"%s\"",
+							type, str)));
+		default:
+			decimal_to_string(width == 4 ? PG_INT32_MIN : PG_INT64_MIN, scale, low);
+			decimal_to_string(width == 4 ? PG_INT32_MAX : PG_INT64_MAX, scale, high);
+			ereturn(escontext, (Datum) 0,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 str != NULL ?
+					 errmsg("value \"%s\" is out of range for type %s", str, type) :
+					 errmsg("value out of range for type %s", type),
+					 errdetail("The type holds values from %s to %s.", low, high)));
+	}
+}
+
+/*
+ * Is the string, without white space around it, a special value of numeric?
+ */
+static DecimalResult
+parse_special(const char *str)
+{
+	DecimalResult result;
+
+	while (isspace((unsigned char) *str))
+		str++;
+	if (pg_strncasecmp(str, "nan", 3) == 0)
+	{
+		result = DECIMAL_NAN;
+		str += 3;
+	}
+	else
+	{
+		if (*str == '-' || *str == '+')
+			str++;
+		result = DECIMAL_INFINITY;
+		if (pg_strncasecmp(str, "infinity", 8) == 0)
+			str += 8;
+		else if (pg_strncasecmp(str, "inf", 3) == 0)
+			str += 3;
+		else
+			return DECIMAL_SYNTAX;
+	}
+	while (isspace((unsigned char) *str))
+		str++;
+
+	return *str == '\0' ? result : DECIMAL_SYNTAX;
+}
+
+/*
+ * Read a number with or without exponent as an integer of 10^-scale units.
+ * With exact == NULL it is rounded half away from zero; otherwise *value is
+ * the next integer not above the number, and *exact tells whether it is the
+ * number.  In case of DECIMAL_RANGE, *value has the number's sign.
+ */
+static DecimalResult
+parse_decimal(const char *str, int scale, int64 *value, bool *exact)
+{
+	const char *p = str;
+	const char *digits;
+	bool		negative = false;
+	int			nint;			/* digits before the point */
+	int			nfraction = 0;	/* and behind it */
+	int			exponent = 0;
+	int			keep;			/* digits that the result has */
+	uint64		magnitude = 0;
+	bool		inexact = false;
+	bool		round_up = false;
+
+	while (isspace((unsigned char) *p))
+		p++;
+	if (*p == '-' || *p == '+')
+		negative = (*p++ == '-');
+	digits = p;
+	while (isdigit((unsigned char) *p))
+		p++;
+	nint = p - digits;
+	if (*p == '.')
+	{
+		p++;
+		while (isdigit((unsigned char) *p))
+		{
+			p++;
+			nfraction++;
+		}
+	}
+	if (nint + nfraction == 0)
+		return DECIMAL_SYNTAX;
+	if (*p == 'e' || *p == 'E')
+	{
+		bool		negative_exponent = false;
+
+		p++;
+		if (*p == '-' || *p == '+')
+			negative_exponent = (*p++ == '-');
+		if (!isdigit((unsigned char) *p))
+			return DECIMAL_SYNTAX;
+		for (; isdigit((unsigned char) *p); p++)
+		{
+			if (exponent < MAX_EXPONENT)
+				exponent = exponent * 10 + (*p - '0');
+		}
+		/* a long mantissa must not make up for a number that was cut */
+		if (exponent >= MAX_EXPONENT && nint + nfraction >= MAX_EXPONENT / 2)
+			return DECIMAL_SYNTAX;
+		if (negative_exponent)
+			exponent = -exponent;
+	}
+	while (isspace((unsigned char) *p))
+		p++;
+	if (*p != '\0')
+		return DECIMAL_SYNTAX;
+
+	*value = negative ? -1 : 1;
+	keep = nint + exponent + scale;
+	for (int i = 0; i < nint + nfraction; i++)
+	{
+		int			digit = digits[i < nint ? i : i + 1] - '0';
+
+		if (i < keep)
+		{
+			if (magnitude > (PG_UINT64_MAX - digit) / 10)
+				return DECIMAL_RANGE;
+			magnitude = magnitude * 10 + digit;
+		}
+		else if (digit != 0)
+		{
+			if (i == keep && digit >= 5)
+				round_up = true;
+			inexact = true;
+		}
+	}
+	for (int i = nint + nfraction; i < keep && magnitude != 0; i++)
+	{
+		if (magnitude > PG_UINT64_MAX / 10)
+			return DECIMAL_RANGE;
+		magnitude *= 10;
+	}
+
+	/* away from zero if half or more is cut; down, for the floor */
+	if (exact != NULL)
+	{
+		*exact = !inexact;
+		round_up = negative && inexact;
+	}
+	if (round_up)
+	{
+		if (magnitude == PG_UINT64_MAX)
+			return DECIMAL_RANGE;
+		magnitude++;
+	}
+
+	if (magnitude > (uint64) PG_INT64_MAX + (negative ? 1 : 0))
+		return DECIMAL_RANGE;
+	*value = (int64) (negative ? -magnitude : magnitude);
+
+	return DECIMAL_OK;
+}
+
+/* The same for a numeric. */
+static DecimalResult
+parse_numeric(Numeric num, int scale, int64 *value, bool *exact)
+{
+	char	   *str;
+	DecimalResult result;
+
+	if (numeric_is_nan(num))
+		return DECIMAL_NAN;
+	str = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(num)));
+	if (numeric_is_inf(num))
+	{
+		*value = *str == '-' ? -1 : 1;
+		result = DECIMAL_INFINITY;
+	}
+	else
+		result = parse_decimal(str, scale, value, exact);
+	pfree(str);
+
+	return result;
+}
+
+/* Round a numeric to an integer of 10^-scale units. */
+DecimalResult
+compact_decimal_from_numeric(Numeric num, int scale, int64 *value)
+{
+	return parse_numeric(num, scale, value, NULL);
+}
+
+static Datum
+numeric_to_decimal(Numeric num, int width, int scale)
+{
+	int64		value;
+	DecimalResult result = parse_numeric(num, scale, &value, NULL);
+
+	if (result == DECIMAL_OK && !decimal_in_range(value, width))
+		result = DECIMAL_RANGE;
+	if (unlikely(result != DECIMAL_OK))
+		return conversion_error(result, NULL, width, scale, NULL);
+
+	return decimal_datum(value, width);
+}
+
+static inline Numeric
+decimal_to_numeric(Datum datum, int width, int scale)
+{
+	return int64_div_fast_to_numeric(decimal_value(datum, width), scale);
+}
+
+/*
+ * Input and output
+ */
+
+/*
+ * decimal_in(cstring) returns the decimal.  Errors: 22P02 for bad syntax, 22003
+ * out of range, 0A000 for NaN and infinity.
+ */
+static Datum
+decimal_in(FunctionCallInfo fcinfo, int width, int scale)
+{
+	char	   *str = PG_GETARG_CSTRING(0);
+	int64		value;
+	DecimalResult result = parse_decimal(str, scale, &value, NULL);
+
+	if (result == DECIMAL_SYNTAX)
+	{
+		Datum		num;
+
+		result = parse_special(str);
+		if (result == DECIMAL_SYNTAX && compat_parse_numeric(numeric_in, str, &num))
+			result = parse_numeric(DatumGetNumeric(num), scale, &value, NULL);
+	}
+	if (result == DECIMAL_OK && !decimal_in_range(value, width))
+		result = DECIMAL_RANGE;
+	if (unlikely(result != DECIMAL_OK))
+		return conversion_error(result, str, width, scale, fcinfo->context);
+
+	return decimal_datum(value, width);
+}
+
+/* decimal_out(decimal) returns cstring, with scale digits behind the point */
+static Datum
+decimal_out(FunctionCallInfo fcinfo, int width, int scale)
+{
+	PG_RETURN_CSTRING(decimal_to_string(decimal_value(PG_GETARG_DATUM(0), width),
+										scale, palloc(DECIMAL_OUTPUT_SIZE)));
+}
+
+/*
+ * decimal_recv(internal) returns the decimal, from numeric's binary format.
+ * Errors as decimal_in().
+ */
+static Datum
+decimal_recv(FunctionCallInfo fcinfo, int width, int scale)
+{
+	Datum		num = DirectFunctionCall3(numeric_recv, PG_GETARG_DATUM(0),
+										  ObjectIdGetDatum(InvalidOid),
+										  Int32GetDatum(-1));
+
+	return numeric_to_decimal(DatumGetNumeric(num), width, scale);
+}
+
+/* decimal_send(decimal) returns bytea, numeric's binary format */
+static Datum
+decimal_send(FunctionCallInfo fcinfo, int width, int scale)
+{
+	return DirectFunctionCall1(numeric_send,
+							   NumericGetDatum(decimal_to_numeric(PG_GETARG_DATUM(0),
+																  width, scale)));
+}
+
+/*
+ * Casts.  To a decimal: error 22003 for a value out of range, 0A000 for NaN and
+ * infinity.  From a decimal to an integer: rounded as numeric is, error 22003.
+ */
+
+static Datum
+numeric_cast(FunctionCallInfo fcinfo, int width, int scale)
+{
+	return numeric_to_decimal(PG_GETARG_NUMERIC(0), width, scale);
+}
+
+static Datum
+integer_cast(int64 value, int width, int scale)
+{
+	if (unlikely(pg_mul_s64_overflow(value, powers_of_ten[scale], &value) ||
+				 !decimal_in_range(value, width)))
+		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
+
+	return decimal_datum(value, width);
+}
+
+static Datum
+int2_cast(FunctionCallInfo fcinfo, int width, int scale)
+{
+	return integer_cast(PG_GETARG_INT16(0), width, scale);
+}
+
+static Datum
+int4_cast(FunctionCallInfo fcinfo, int width, int scale)
+{
+	return integer_cast(PG_GETARG_INT32(0), width, scale);
+}
+
+static Datum
+int8_cast(FunctionCallInfo fcinfo, int width, int scale)
+{
+	return integer_cast(PG_GETARG_INT64(0), width, scale);
+}
+
+/* through numeric, for the digits that its cast takes from the number */
+static Datum
+float4_cast(FunctionCallInfo fcinfo, int width, int scale)
+{
+	Datum		num = DirectFunctionCall1(float4_numeric, PG_GETARG_DATUM(0));
+
+	return numeric_to_decimal(DatumGetNumeric(num), width, scale);
+}
+
+static Datum
+float8_cast(FunctionCallInfo fcinfo, int width, int scale)
+{
+	Datum		num = DirectFunctionCall1(float8_numeric, PG_GETARG_DATUM(0));
+
+	return numeric_to_decimal(DatumGetNumeric(num), width, scale);
+}
+
+static Datum
+cast_numeric(FunctionCallInfo fcinfo, int width, int scale)
+{
+	PG_RETURN_NUMERIC(decimal_to_numeric(PG_GETARG_DATUM(0), width, scale));
+}
+
+/* The value as an integer, rounded half away from zero. */
+static int64
+decimal_to_integer(Datum datum, int width, int scale)
+{
+	int64		value = decimal_value(datum, width);
+	int64		unit = powers_of_ten[scale];
+	int64		result = value / unit;
+	int64		rest = value % unit;
+
+	/* unit - rest does not overflow where 2 * rest might */
+	if (rest > 0 && rest >= unit - rest)
+		result++;
+	else if (rest < 0 && -rest >= unit + rest)
+		result--;
+
+	return result;
+}
+
+static Datum
+cast_int2(FunctionCallInfo fcinfo, int width, int scale)
+{
+	int64		value = decimal_to_integer(PG_GETARG_DATUM(0), width, scale);
+
+	if (value < PG_INT16_MIN || value > PG_INT16_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("smallint out of range")));
+
+	PG_RETURN_INT16((int16) value);
+}
+
+static Datum
+cast_int4(FunctionCallInfo fcinfo, int width, int scale)
+{
+	int64		value = decimal_to_integer(PG_GETARG_DATUM(0), width, scale);
+
+	if (value < PG_INT32_MIN || value > PG_INT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("integer out of range")));
+
+	PG_RETURN_INT32((int32) value);
+}
+
+static Datum
+cast_int8(FunctionCallInfo fcinfo, int width, int scale)
+{
+	PG_RETURN_INT64(decimal_to_integer(PG_GETARG_DATUM(0), width, scale));
+}
+
+static Datum
+cast_float4(FunctionCallInfo fcinfo, int width, int scale)
+{
+	return DirectFunctionCall1(numeric_float4,
+							   NumericGetDatum(decimal_to_numeric(PG_GETARG_DATUM(0),
+																  width, scale)));
+}
+
+static Datum
+cast_float8(FunctionCallInfo fcinfo, int width, int scale)
+{
+	int64		value = decimal_value(PG_GETARG_DATUM(0), width);
+
+	/* the division of two exact numbers is rounded correctly */
+	if (value >= -(INT64CONST(1) << 53) && value <= INT64CONST(1) << 53)
+		PG_RETURN_FLOAT8((float8) value / (float8) powers_of_ten[scale]);
+
+	return DirectFunctionCall1(numeric_float8,
+							   NumericGetDatum(int64_div_fast_to_numeric(value, scale)));
+}
+
+/*
+ * Comparison with numeric
+ */
+
+/* Compute what the numeric is in units of the decimal. */
+static void
+make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
+{
+	int			size = VARSIZE_ANY_EXHDR(datum);
+	Numeric		num = DatumGetNumeric(PointerGetDatum(datum));
+	int64		value = 0;
+
+	/* nothing valid is kept if an error comes up */
+	constant->size = 0;
+	constant->beyond = 0;
+	switch (parse_numeric(num, scale, &value, &constant->exact))
+	{
+		case DECIMAL_OK:
+			constant->floor = value;
+			break;
+		case DECIMAL_NAN:
+			constant->beyond = 1;	/* as numeric has it */
+			break;
+		default:
+			constant->beyond = value;
+			break;
+	}
+	if ((Pointer) num != (Pointer) datum)
+		pfree(num);
+
+	if (size <= DECIMAL_CONSTANT_SIZE)
+	{
+		memcpy(constant->data, VARDATA_ANY(datum), size);
+		constant->size = size;
+	}
+}
+
+/*
+ * Compare argument argno, a decimal, with the other argument, a numeric.
+ */
+static int
+compare_numeric(FunctionCallInfo fcinfo, int argno, int width, int scale)
+{
+	int64		value = decimal_value(PG_GETARG_DATUM(argno), width);
+	struct varlena *num = PG_GETARG_VARLENA_PP(1 - argno);
+	DecimalConstant local;
+	DecimalConstant *constant = &local;
+	int			result;
+
+	local.size = 0;
+	if (fcinfo->flinfo != NULL)
+	{
+		if (fcinfo->flinfo->fn_extra == NULL)
+			fcinfo->flinfo->fn_extra =
+				MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(DecimalConstant));
+		constant = (DecimalConstant *) fcinfo->flinfo->fn_extra;
+	}
+
+	/* a numeric has two bytes at least, so that size 0 never matches */
+	if (constant->size != (int) VARSIZE_ANY_EXHDR(num) ||
+		memcmp(constant->data, VARDATA_ANY(num), constant->size) != 0)
+		make_constant(constant, num, scale);
+	PG_FREE_IF_COPY(num, 1 - argno);
+
+	if (constant->beyond != 0)
+		result = -constant->beyond;
+	else if (value != constant->floor)
+		result = value > constant->floor ? 1 : -1;
+	else
+		result = constant->exact ? 0 : -1;
+
+	return argno == 0 ? result : -result;
+}
+
+/*
+ * Hashing
+ */
+
+/*
+ * The digits of base 10000 that the equal numeric has, without leading and
+ * trailing zeros: what hash_numeric() hashes.  Returns their number, and the
+ * weight of the first, which is the power of 10000 that it counts.
+ */
+static int
+decimal_digits(int64 value, int scale, int16 *digits, int *weight)
+{
+	uint64		magnitude = value < 0 ? -(uint64) value : (uint64) value;
+	uint64		integer = magnitude / powers_of_ten[scale];
+	uint64		fraction = magnitude % powers_of_ten[scale];
+	int16		all[DECIMAL_MAX_NDIGITS];
+	int			ninteger = 0;
+	int			n;
+	int			first = 0;
+
+	for (uint64 rest = integer; rest > 0; rest /= 10000)
+		ninteger++;
+	for (int i = ninteger - 1; i >= 0; i--)
+	{
+		all[i] = integer % 10000;
+		integer /= 10000;
+	}
+	n = ninteger;
+	for (int power = scale - 4; fraction > 0; power -= 4)
+	{
+		if (power >= 0)
+		{
+			all[n++] = fraction / powers_of_ten[power];
+			fraction %= powers_of_ten[power];
+		}
+		else
+		{
+			all[n++] = fraction * powers_of_ten[-power];
+			fraction = 0;
+		}
+	}
+	while (n > 0 && all[n - 1] == 0)
+		n--;
+	while (first < n && all[first] == 0)
+		first++;
+
+	memcpy(digits, all + first, (n - first) * sizeof(int16));
+	*weight = ninteger - 1 - first;
+
+	return n - first;
+}
+
+/* decimal_hash(decimal) returns int4: the hash of the equal numeric */
+static Datum
+decimal_hash(FunctionCallInfo fcinfo, int width, int scale)
+{
+	int16		digits[DECIMAL_MAX_NDIGITS];
+	int			weight;
+	int			n = decimal_digits(decimal_value(PG_GETARG_DATUM(0), width), scale,
+								   digits, &weight);
+
+	if (n == 0)
+		PG_RETURN_UINT32(-1);
+
+	PG_RETURN_UINT32(DatumGetUInt32(hash_any((unsigned char *) digits,
+											 n * sizeof(int16))) ^ (uint32) weight);
+}
+
+/* decimal_hash_extended(decimal, int8) returns int8: likewise */
+static Datum
+decimal_hash_extended(FunctionCallInfo fcinfo, int width, int scale)
+{
+	uint64		seed = (uint64) PG_GETARG_INT64(1);
+	int16		digits[DECIMAL_MAX_NDIGITS];
+	int			weight;
+	int			n = decimal_digits(decimal_value(PG_GETARG_DATUM(0), width), scale,
+								   digits, &weight);
+
+	if (n == 0)
+		return UInt64GetDatum(seed - 1);
+
+	return UInt64GetDatum(DatumGetUInt64(hash_any_extended((unsigned char *) digits,
+														   n * sizeof(int16), seed)) ^
+						  (uint64) (int64) weight);
+}
+
+/*
+ * decimal_in_range_numeric(decimal, decimal, numeric, bool, bool) returns
+ * bool: is the first in the window frame of the second?
+ */
+static Datum
+decimal_in_range_numeric(FunctionCallInfo fcinfo, int width, int scale)
+{
+	return DirectFunctionCall5(in_range_numeric_numeric,
+							   NumericGetDatum(decimal_to_numeric(PG_GETARG_DATUM(0),
+																  width, scale)),
+							   NumericGetDatum(decimal_to_numeric(PG_GETARG_DATUM(1),
+																  width, scale)),
+							   PG_GETARG_DATUM(2),
+							   PG_GETARG_DATUM(3),
+							   PG_GETARG_DATUM(4));
+}
+
+/*
+ * Arithmetic: error 22003 for a result out of range.
+ */
+static Datum
+decimal_pl(FunctionCallInfo fcinfo, int width, int scale)
+{
+	int64		value;
+
+	if (unlikely(pg_add_s64_overflow(decimal_value(PG_GETARG_DATUM(0), width),
+									 decimal_value(PG_GETARG_DATUM(1), width),
+									 &value) ||
+				 !decimal_in_range(value, width)))
+		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
+
+	return decimal_datum(value, width);
+}
+
+static Datum
+decimal_mi(FunctionCallInfo fcinfo, int width, int scale)
+{
+	int64		value;
+
+	if (unlikely(pg_sub_s64_overflow(decimal_value(PG_GETARG_DATUM(0), width),
+									 decimal_value(PG_GETARG_DATUM(1), width),
+									 &value) ||
+				 !decimal_in_range(value, width)))
+		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
+
+	return decimal_datum(value, width);
+}
+
+static Datum
+decimal_um(FunctionCallInfo fcinfo, int width, int scale)
+{
+	int64		value;
+
+	if (unlikely(pg_sub_s64_overflow(0, decimal_value(PG_GETARG_DATUM(0), width),
+									 &value) ||
+				 !decimal_in_range(value, width)))
+		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
+
+	return decimal_datum(value, width);
+}
+
+/*
+ * Aggregates: decimal_sum(internal) and decimal_avg(internal) return numeric
+ */
+static Datum
+decimal_sum(FunctionCallInfo fcinfo, int width, int scale)
+{
+	const CompactSum *sum = compact_sum_final_state(fcinfo);
+
+	if (sum == NULL)
+		PG_RETURN_NULL();
+
+	PG_RETURN_NUMERIC(compact_sum_numeric(sum, scale));
+}
+
+static Datum
+decimal_avg(FunctionCallInfo fcinfo, int width, int scale)
+{
+	const CompactSum *sum = compact_sum_final_state(fcinfo);
+
+	if (sum == NULL)
+		PG_RETURN_NULL();
+
+	PG_RETURN_NUMERIC(compact_sum_average(sum, scale));
+}
+
+/*
+ * The SQL functions of one type: compact_decimalW_S_NAME
+ */
+#define SCALE_FUNCTION(width, scale, name, function) \
+	PG_FUNCTION_INFO_V1(compact_decimal##width##_##scale##_##name); \
+	Datum \
+	compact_decimal##width##_##scale##_##name(PG_FUNCTION_ARGS) \
+	{ \
+		return function(fcinfo, width, scale); \
+	}
+
+/* comparison with numeric on the right (argument 0 is the decimal) or left */
+#define NUMERIC_FUNCTION(symbol, argno, width, scale, return_result, operation) \
+	PG_FUNCTION_INFO_V1(symbol); \
+	Datum \
+	symbol(PG_FUNCTION_ARGS) \
+	{ \
+		return_result(compare_numeric(fcinfo, argno, width, scale) operation); \
+	}
+
+#define NUMERIC_FUNCTIONS(symbol, argno, width, scale) \
+	NUMERIC_FUNCTION(symbol##_eq, argno, width, scale, PG_RETURN_BOOL, == 0) \
+	NUMERIC_FUNCTION(symbol##_ne, argno, width, scale, PG_RETURN_BOOL, != 0) \
+	NUMERIC_FUNCTION(symbol##_lt, argno, width, scale, PG_RETURN_BOOL, < 0) \
+	NUMERIC_FUNCTION(symbol##_le, argno, width, scale, PG_RETURN_BOOL, <= 0) \
+	NUMERIC_FUNCTION(symbol##_gt, argno, width, scale, PG_RETURN_BOOL, > 0) \
+	NUMERIC_FUNCTION(symbol##_ge, argno, width, scale, PG_RETURN_BOOL, >= 0) \
+	NUMERIC_FUNCTION(symbol##_cmp, argno, width, scale, PG_RETURN_INT32, + 0)
+
+#define SCALE_FUNCTIONS(width, scale) \
+	SCALE_FUNCTION(width, scale, in, decimal_in) \
+	SCALE_FUNCTION(width, scale, out, decimal_out) \
+	SCALE_FUNCTION(width, scale, recv, decimal_recv) \
+	SCALE_FUNCTION(width, scale, send, decimal_send) \
+	SCALE_FUNCTION(width, scale, from_numeric, numeric_cast) \
+	SCALE_FUNCTION(width, scale, from_int2, int2_cast) \
+	SCALE_FUNCTION(width, scale, from_int4, int4_cast) \
+	SCALE_FUNCTION(width, scale, from_int8, int8_cast) \
+	SCALE_FUNCTION(width, scale, from_float4, float4_cast) \
+	SCALE_FUNCTION(width, scale, from_float8, float8_cast) \
+	SCALE_FUNCTION(width, scale, to_numeric, cast_numeric) \
+	SCALE_FUNCTION(width, scale, to_int2, cast_int2) \
+	SCALE_FUNCTION(width, scale, to_int4, cast_int4) \
+	SCALE_FUNCTION(width, scale, to_int8, cast_int8) \
+	SCALE_FUNCTION(width, scale, to_float4, cast_float4) \
+	SCALE_FUNCTION(width, scale, to_float8, cast_float8) \
+	SCALE_FUNCTION(width, scale, hash, decimal_hash) \
+	SCALE_FUNCTION(width, scale, hash_extended, decimal_hash_extended) \
+	SCALE_FUNCTION(width, scale, in_range, decimal_in_range_numeric) \
+	SCALE_FUNCTION(width, scale, pl, decimal_pl) \
+	SCALE_FUNCTION(width, scale, mi, decimal_mi) \
+	SCALE_FUNCTION(width, scale, um, decimal_um) \
+	SCALE_FUNCTION(width, scale, sum, decimal_sum) \
+	SCALE_FUNCTION(width, scale, avg, decimal_avg) \
+	NUMERIC_FUNCTIONS(compact_decimal##width##_##scale##_numeric, 0, width, scale) \
+	NUMERIC_FUNCTIONS(numeric_compact_decimal##width##_##scale, 1, width, scale)
+
+SCALE_FUNCTIONS(4, 0)
+SCALE_FUNCTIONS(4, 1)
+SCALE_FUNCTIONS(4, 2)
+SCALE_FUNCTIONS(4, 3)
+SCALE_FUNCTIONS(4, 4)
+SCALE_FUNCTIONS(4, 5)
+SCALE_FUNCTIONS(4, 6)
+SCALE_FUNCTIONS(4, 7)
+SCALE_FUNCTIONS(4, 8)
+SCALE_FUNCTIONS(4, 9)
+
+SCALE_FUNCTIONS(8, 0)
+SCALE_FUNCTIONS(8, 1)
+SCALE_FUNCTIONS(8, 2)
+SCALE_FUNCTIONS(8, 3)
+SCALE_FUNCTIONS(8, 4)
+SCALE_FUNCTIONS(8, 5)
+SCALE_FUNCTIONS(8, 6)
+SCALE_FUNCTIONS(8, 7)
+SCALE_FUNCTIONS(8, 8)
+SCALE_FUNCTIONS(8, 9)
+SCALE_FUNCTIONS(8, 10)
+SCALE_FUNCTIONS(8, 11)
+SCALE_FUNCTIONS(8, 12)
+SCALE_FUNCTIONS(8, 13)
+SCALE_FUNCTIONS(8, 14)
+SCALE_FUNCTIONS(8, 15)
+SCALE_FUNCTIONS(8, 16)
+SCALE_FUNCTIONS(8, 17)
+SCALE_FUNCTIONS(8, 18)
+
+/*
+ * What does not depend on the scale: compact_decimalW_NAME
+ *	eq, ne, lt, le, gt, ge(decimal, decimal) return bool, cmp returns int4
+ *	sortsupport(internal) returns void
+ *	larger, smaller(decimal, decimal) return the decimal
+ *	accum, accum_inv(internal, decimal) return internal: transition functions
+ */
+#define WIDTH_COMPARISON(width, name, operation) \
+	PG_FUNCTION_INFO_V1(compact_decimal##width##_##name); \
+	Datum \
+	compact_decimal##width##_##name(PG_FUNCTION_ARGS) \
+	{ \
+		PG_RETURN_BOOL(decimal_value(PG_GETARG_DATUM(0), width) operation \
+					   decimal_value(PG_GETARG_DATUM(1), width)); \
+	}
+
+#define WIDTH_FUNCTIONS(width) \
+	WIDTH_COMPARISON(width, eq, ==) \
+	WIDTH_COMPARISON(width, ne, !=) \
+	WIDTH_COMPARISON(width, lt, <) \
+	WIDTH_COMPARISON(width, le, <=) \
+	WIDTH_COMPARISON(width, gt, >) \
+	WIDTH_COMPARISON(width, ge, >=) \
+	static int \
+	decimal##width##_sort_compare(Datum a, Datum b, SortSupport ssup) \
+	{ \
+		int64		x = decimal_value(a, width); \
+		int64		y = decimal_value(b, width); \
+		return (x > y) - (x < y); \
+	} \
+	PG_FUNCTION_INFO_V1(compact_decimal##width##_cmp); \
+	Datum \
+	compact_decimal##width##_cmp(PG_FUNCTION_ARGS) \
+	{ \
+		PG_RETURN_INT32(decimal##width##_sort_compare(PG_GETARG_DATUM(0), \
+													  PG_GETARG_DATUM(1), NULL)); \
+	} \
+	PG_FUNCTION_INFO_V1(compact_decimal##width##_larger); \
+	Datum \
+	compact_decimal##width##_larger(PG_FUNCTION_ARGS) \
+	{ \
+		return PG_GETARG_DATUM(decimal_value(PG_GETARG_DATUM(0), width) > \
+							   decimal_value(PG_GETARG_DATUM(1), width) ? 0 : 1); \
+	} \
+	PG_FUNCTION_INFO_V1(compact_decimal##width##_smaller); \
+	Datum \
+	compact_decimal##width##_smaller(PG_FUNCTION_ARGS) \
+	{ \
+		return PG_GETARG_DATUM(decimal_value(PG_GETARG_DATUM(0), width) < \
+							   decimal_value(PG_GETARG_DATUM(1), width) ? 0 : 1); \
+	} \
+	PG_FUNCTION_INFO_V1(compact_decimal##width##_accum); \
+	Datum \
+	compact_decimal##width##_accum(PG_FUNCTION_ARGS) \
+	{ \
+		CompactSum *sum = compact_sum_transition_state(fcinfo); \
+		if (!PG_ARGISNULL(1)) \
+			compact_sum_add(sum, decimal_value(PG_GETARG_DATUM(1), width)); \
+		PG_RETURN_POINTER(sum); \
+	} \
+	PG_FUNCTION_INFO_V1(compact_decimal##width##_accum_inv); \
+	Datum \
+	compact_decimal##width##_accum_inv(PG_FUNCTION_ARGS) \
+	{ \
+		CompactSum *sum = compact_sum_inverse_state(fcinfo); \
+		if (!PG_ARGISNULL(1)) \
+			compact_sum_subtract(sum, decimal_value(PG_GETARG_DATUM(1), width)); \
+		PG_RETURN_POINTER(sum); \
+	}
+
+WIDTH_FUNCTIONS(4)
+WIDTH_FUNCTIONS(8)
+
+/* core has sort comparators, for which tuplesort has specialized code */
+PG_FUNCTION_INFO_V1(compact_decimal4_sortsupport);
+Datum
+compact_decimal4_sortsupport(PG_FUNCTION_ARGS)
+{
+	((SortSupport) PG_GETARG_POINTER(0))->comparator = ssup_datum_int32_cmp;
+
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(compact_decimal8_sortsupport);
+Datum
+compact_decimal8_sortsupport(PG_FUNCTION_ARGS)
+{
+#if SIZEOF_DATUM >= 8
+	((SortSupport) PG_GETARG_POINTER(0))->comparator = ssup_datum_signed_cmp;
+#else
+	((SortSupport) PG_GETARG_POINTER(0))->comparator = decimal8_sort_compare;
+#endif
+
+	PG_RETURN_VOID();
+}

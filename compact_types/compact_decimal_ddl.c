@@ -1,0 +1,184 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_decimal_ddl.c
+ *	  Creates the SQL objects of one decimal type.
+ *
+ * compact_types.create_decimal(W, S) makes the type compact_decimalW_S in the
+ * current schema and its functions, operators, aggregates, casts and operator
+ * classes.  Functions and operator classes go to the schema of compact_types.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_decimal_ddl.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "compact_ddl.h"
+#include "compact_scalar.h"
+
+typedef struct DecimalArgs
+{
+	int			width;
+	int			scale;
+} DecimalArgs;
+
+/* types with casts in both directions, of which one from the type is implicit */
+static const char *const cast_types[] = {
+	"numeric", "int2", "int4", "int8", "float4", "float8"
+};
+
+/*
+ * DROP TYPE ... CASCADE leaves what does not depend on the type.  The type can
+ * be created again all the same.
+ */
+static void
+drop_leftovers(const TypeDdl *ddl)
+{
+	static const char *const methods[] = {"btree", "hash", "brin"};
+	static const char *const functions[] = {"sortsupport", "sum", "avg"};
+
+	for (int i = 0; i < (int) lengthof(methods); i++)
+		ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING %s",
+					ddl->schema, ddl->name, methods[i]);
+	for (int i = 0; i < (int) lengthof(functions); i++)
+		ddl_execute("DROP FUNCTION IF EXISTS %s.%s_%s(internal)",
+					ddl->schema, ddl->name, functions[i]);
+}
+
+static void
+create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol)
+{
+	char	   *family = psprintf("%s_ops", ddl->name);
+	StringInfoData btree;
+	StringInfoData hash;
+	StringInfoData brin;
+
+	ddl_execute("CREATE OPERATOR FAMILY %s.%s USING btree", ddl->schema, family);
+	ddl_execute("CREATE OPERATOR FAMILY %s.%s USING hash", ddl->schema, family);
+	ddl_execute("CREATE OPERATOR FAMILY %s.%s USING brin", ddl->schema, family);
+	ddl_create_function(ddl, psprintf("%s_sortsupport", ddl->name), "internal",
+						"void", psprintf("%s_sortsupport", width_symbol),
+						"IMMUTABLE");
+	ddl_create_scalar_classes(ddl, family, symbol, symbol, "numeric",
+							  "IMMUTABLE", family);
+
+	initStringInfo(&btree);
+	initStringInfo(&hash);
+	initStringInfo(&brin);
+	ddl_append_pair(&btree, &hash, ddl->opschema, "", ddl->type, "numeric",
+					psprintf("%s.%s_numeric_cmp", ddl->schema, ddl->name));
+	ddl_append_pair(&btree, &hash, ddl->opschema, "", "numeric", ddl->type,
+					psprintf("%s.numeric_%s_cmp", ddl->schema, ddl->name));
+	ddl_append_pair(&btree, &hash, "pg_catalog", "", "numeric", "numeric",
+					"pg_catalog.numeric_cmp");
+	appendStringInfoString(&btree,
+						   "FUNCTION 2 (numeric, numeric) pg_catalog.numeric_sortsupport(internal)");
+	appendStringInfoString(&hash,
+						   "FUNCTION 1 (numeric, numeric) pg_catalog.hash_numeric(numeric),"
+						   " FUNCTION 2 (numeric, numeric) pg_catalog.hash_numeric_extended(numeric, int8)");
+	ddl_append_brin(&brin, ddl->opschema, ddl->type, "numeric");
+	ddl_extend_family(ddl, family, "btree", &btree);
+	ddl_extend_family(ddl, family, "hash", &hash);
+	ddl_extend_family(ddl, family, "brin", &brin);
+}
+
+/* Create all objects; called back with a pointer to DecimalArgs. */
+static void
+create_objects(const TypeDdl *ddl, void *arg)
+{
+	const DecimalArgs *args = (const DecimalArgs *) arg;
+	const char *name = ddl->name;
+	const char *type = ddl->type;
+	const char *symbol = name;	/* by construction */
+	char	   *width_symbol = psprintf("compact_decimal%d", args->width);
+
+	drop_leftovers(ddl);
+	ddl_create_scalar_type(ddl, symbol, args->width == 4 ? "int4" : "int8", 'N',
+						   "IMMUTABLE",
+						   psprintf("decimal number of %d bytes with %d digits after the point",
+									args->width, args->scale));
+
+	ddl_create_comparison(ddl, type, type, name, width_symbol, "");
+	ddl_create_comparison(ddl, type, "numeric", psprintf("%s_numeric", name),
+						  psprintf("%s_numeric", symbol), "");
+	ddl_create_comparison(ddl, "numeric", type, psprintf("numeric_%s", name),
+						  psprintf("numeric_%s", symbol), "");
+	create_families(ddl, symbol, width_symbol);
+
+	ddl_create_operator(ddl, "+", type, type, type, psprintf("%s_pl", name),
+						psprintf("%s_pl", symbol), true);
+	ddl_create_operator(ddl, "-", type, type, type, psprintf("%s_mi", name),
+						psprintf("%s_mi", symbol), false);
+	ddl_create_operator(ddl, "-", NULL, type, type, psprintf("%s_um", name),
+						psprintf("%s_um", symbol), false);
+
+	ddl_create_extremes(ddl, width_symbol);
+	ddl_create_called_on_null(ddl, psprintf("%s_sum", name), "internal", "numeric",
+							  psprintf("%s_sum", symbol));
+	ddl_create_called_on_null(ddl, psprintf("%s_avg", name), "internal", "numeric",
+							  psprintf("%s_avg", symbol));
+	ddl_create_sum(ddl, width_symbol, psprintf("%s_sum", name),
+				   psprintf("%s_avg", name), NULL);
+
+	for (int i = 0; i < (int) lengthof(cast_types); i++)
+	{
+		const char *other = cast_types[i];
+
+		/* a second implicit cast would make most expressions ambiguous */
+		ddl_create_cast(ddl, type, other, psprintf("%s_to_%s", name, other),
+						psprintf("%s_to_%s", symbol, other), "IMMUTABLE",
+						strcmp(other, "numeric") == 0);
+		ddl_create_cast(ddl, other, type, psprintf("%s_to_%s", other, name),
+						psprintf("%s_from_%s", symbol, other), "IMMUTABLE", false);
+	}
+}
+
+/*
+ * compact_types.create_decimal(width int4, scale int4) returns regtype
+ *
+ * Creates the type compact_decimalW_S in the current schema, and returns it.
+ * Errors: 22023 for a width or scale that there is not, 42710 if the type is
+ * there already, 42501 without the privilege.
+ */
+PG_FUNCTION_INFO_V1(compact_types_create_decimal);
+Datum
+compact_types_create_decimal(PG_FUNCTION_ARGS)
+{
+	DecimalArgs args = {PG_GETARG_INT32(0), PG_GETARG_INT32(1)};
+	Oid			funcid = fcinfo->flinfo->fn_oid;
+	int			max_scale = args.width == 4 ? DECIMAL4_MAX_SCALE : DECIMAL8_MAX_SCALE;
+	Oid			typid;
+	bool		local;
+
+	if (args.width != 4 && args.width != 8)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("width %d of a decimal type is not supported", args.width),
+				 errhint("The width must be 4 or 8 bytes.")));
+	if (args.scale < 0 || args.scale > max_scale)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("scale %d of a decimal type of %d bytes is out of range",
+						args.scale, args.width),
+				 errhint("The scale must be between 0 and %d.", max_scale)));
+
+	typid = ddl_create_type_by_extension(funcid,
+										 psprintf("compact_decimal%d_%d", args.width, args.scale),
+										 create_objects, &args, &local);
+	if (local)
+		ereport(NOTICE,
+				(errmsg("operators of type %s were created in schema \"%s\"",
+						format_type_be(typid),
+						get_namespace_name(get_func_namespace(funcid))),
+				 errdetail("An index serves a comparison only if that schema is in the search_path."),
+				 errhint("Install the extension of that type (make DECIMAL_TYPES=%d_%d install) to have them in pg_catalog.",
+						 args.width, args.scale)));
+
+	PG_RETURN_OID(typid);
+}

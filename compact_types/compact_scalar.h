@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_scalar.h
+ *	  Declarations that the files of the narrow scalar types share.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_scalar.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMPACT_SCALAR_H
+#define COMPACT_SCALAR_H
+
+#include "utils/numeric.h"
+
+#define DECIMAL4_MAX_SCALE	9
+#define DECIMAL8_MAX_SCALE	18
+
+/*
+ * Transition state of sum() and avg(): the number of values and their sum in
+ * 128 bits, two's complement.  No sum of 64-bit numbers overflows it.
+ */
+typedef struct CompactSum
+{
+	int64		count;
+	int64		high;
+	uint64		low;
+} CompactSum;
+
+static inline void
+compact_sum_add(CompactSum *sum, int64 value)
+{
+	uint64		low = sum->low + (uint64) value;
+
+	sum->high += (value < 0 ? -1 : 0) + (low < sum->low ? 1 : 0);
+	sum->low = low;
+	sum->count++;
+}
+
+static inline void
+compact_sum_subtract(CompactSum *sum, int64 value)
+{
+	uint64		low = sum->low - (uint64) value;
+
+	sum->high -= (value < 0 ? -1 : 0) + (low > sum->low ? 1 : 0);
+	sum->low = low;
+	sum->count--;
+}
+
+/* What reading a decimal number came to. */
+typedef enum DecimalResult
+{
+	DECIMAL_OK,
+	DECIMAL_SYNTAX,				/* not a plain decimal number */
+	DECIMAL_RANGE,
+	DECIMAL_NAN,
+	DECIMAL_INFINITY
+} DecimalResult;
+
+/* compact_decimal.c */
+extern DecimalResult compact_decimal_from_numeric(Numeric num, int scale,
+												  int64 *value);
+
+/* compact_sum.c */
+extern CompactSum *compact_sum_transition_state(FunctionCallInfo fcinfo);
+extern CompactSum *compact_sum_inverse_state(FunctionCallInfo fcinfo);
+extern const CompactSum *compact_sum_final_state(FunctionCallInfo fcinfo);
+extern Numeric compact_sum_numeric(const CompactSum *sum, int scale);
+extern Numeric compact_sum_average(const CompactSum *sum, int scale);
+
+#endif							/* COMPACT_SCALAR_H */

@@ -1,0 +1,731 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_scalar_ddl.c
+ *	  Creates the SQL objects of the narrow scalar types.
+ *
+ * Part of the extension's script: compact_types.create_scalars() makes int1,
+ * uint1 and uint2, seconds4 and seconds4tz, each group in one B-tree and BRIN
+ * family with the wider types.  The operators for each pair of types are made
+ * in loops.
+ *
+ * All casts to a narrow type are for assignment, so that no operator made here
+ * can be picked for operands of core's types, and an operator of a core type
+ * with itself always comes first for a literal of unknown type.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_scalar_ddl.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/extension.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "compact_ddl.h"
+
+/*
+ * Parts that all scalar types have
+ */
+
+/*
+ * The type, with its input and output functions: SQL name TYPE_in, C symbol
+ * SYMBOL_in.  It is stored as the type like.
+ */
+void
+ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
+					   const char *like, char category,
+					   const char *io_attributes, const char *comment)
+{
+	const char *schema = ddl->schema;
+	const char *name = ddl->name;
+
+	ddl_execute("CREATE TYPE %s", ddl->type);
+	ddl_create_function(ddl, psprintf("%s_in", name), "cstring", ddl->type,
+						psprintf("%s_in", symbol), io_attributes);
+	ddl_create_function(ddl, psprintf("%s_out", name), ddl->type, "cstring",
+						psprintf("%s_out", symbol), io_attributes);
+	ddl_create_function(ddl, psprintf("%s_recv", name), "internal", ddl->type,
+						psprintf("%s_recv", symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("%s_send", name), ddl->type, "bytea",
+						psprintf("%s_send", symbol), "IMMUTABLE");
+	ddl_execute("CREATE TYPE %s (INPUT = %s.%s_in, OUTPUT = %s.%s_out,"
+				" RECEIVE = %s.%s_recv, SEND = %s.%s_send,"
+				" LIKE = pg_catalog.%s, CATEGORY = '%c')",
+				ddl->type, schema, name, schema, name, schema, name, schema, name,
+				like, category);
+	ddl_execute("COMMENT ON TYPE %s IS %s", ddl->type, quote_literal_cstr(comment));
+}
+
+/* A function that handles NULL arguments itself. */
+void
+ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
+						  const char *args, const char *result,
+						  const char *symbol)
+{
+	ddl_execute("CREATE FUNCTION %s.%s(%s) RETURNS %s AS %s, '%s' LANGUAGE c"
+				" IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE",
+				ddl->schema, name, args, result, ddl->library, symbol);
+}
+
+/* min() and max() */
+void
+ddl_create_extremes(const TypeDdl *ddl, const char *symbol)
+{
+	static const char *const extremes[][3] = {
+		{"min", "smaller", "<"},
+		{"max", "larger", ">"}
+	};
+
+	for (int i = 0; i < (int) lengthof(extremes); i++)
+	{
+		char	   *function = psprintf("%s_%s", ddl->name, extremes[i][1]);
+
+		ddl_create_function(ddl, function, psprintf("%s, %s", ddl->type, ddl->type),
+							ddl->type, psprintf("%s_%s", symbol, extremes[i][1]),
+							"IMMUTABLE");
+		ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
+					" COMBINEFUNC = %s.%s, SORTOP = OPERATOR(%s.%s), PARALLEL = SAFE)",
+					ddl->opschema, extremes[i][0], ddl->type,
+					ddl->schema, function, ddl->type, ddl->schema, function,
+					ddl->opschema, extremes[i][2]);
+	}
+}
+
+/*
+ * sum() and avg(), with the SQL names of the final functions.  fast_sum, if not
+ * NULL, is the transition function of a sum that is kept in an int8.
+ */
+void
+ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final_sum,
+			   const char *final_avg, const char *fast_sum)
+{
+	const char *schema = ddl->schema;
+	char	   *accum = psprintf("%s.%s_accum", schema, ddl->name);
+	char	   *args = psprintf("internal, %s", ddl->type);
+	char	   *slow;
+	char	   *moving;
+
+	ddl_create_called_on_null(ddl, psprintf("%s_accum", ddl->name), args,
+							  "internal", psprintf("%s_accum", symbol));
+	ddl_create_called_on_null(ddl, psprintf("%s_accum_inv", ddl->name), args,
+							  "internal", psprintf("%s_accum_inv", symbol));
+
+	slow = psprintf("SFUNC = %s, STYPE = internal, SSPACE = 32,"
+					" COMBINEFUNC = %s.compact_sum_combine,"
+					" SERIALFUNC = %s.compact_sum_serialize,"
+					" DESERIALFUNC = %s.compact_sum_deserialize",
+					accum, schema, schema, schema);
+	moving = psprintf("PARALLEL = SAFE, MSFUNC = %s, MINVFUNC = %s_inv,"
+					  " MSTYPE = internal, MSSPACE = 32", accum, accum);
+
+	if (fast_sum != NULL)
+		ddl_execute("CREATE AGGREGATE %s.sum(%s) (SFUNC = %s.%s, STYPE = int8,"
+					" COMBINEFUNC = pg_catalog.int8pl, %s, MFINALFUNC = %s.%s)",
+					ddl->opschema, ddl->type, schema, fast_sum, moving,
+					schema, final_sum);
+	else
+		ddl_execute("CREATE AGGREGATE %s.sum(%s) (%s, FINALFUNC = %s.%s,"
+					" %s, MFINALFUNC = %s.%s)",
+					ddl->opschema, ddl->type, slow, schema, final_sum, moving,
+					schema, final_sum);
+	ddl_execute("CREATE AGGREGATE %s.avg(%s) (%s, FINALFUNC = %s.%s,"
+				" %s, MFINALFUNC = %s.%s)",
+				ddl->opschema, ddl->type, slow, schema, final_avg, moving,
+				schema, final_avg);
+}
+
+/* Add a pair of types to the list of a BRIN family's members. */
+void
+ddl_append_brin(StringInfo brin, const char *opschema, const char *left,
+				const char *right)
+{
+	static const char *const operators[] = {"<", "<=", "=", ">=", ">"};
+
+	for (int i = 0; i < (int) lengthof(operators); i++)
+		appendStringInfo(brin, "%sOPERATOR %d %s.%s (%s, %s)",
+						 brin->len > 0 ? ", " : "", i + 1,
+						 opschema, operators[i], left, right);
+}
+
+void
+ddl_extend_family(const TypeDdl *ddl, const char *family,
+				  const char *method, StringInfo members)
+{
+	ddl_execute("ALTER OPERATOR FAMILY %s.%s USING %s ADD %s",
+				ddl->schema, family, method, members->data);
+}
+
+/*
+ * The default classes for B-tree, hash and BRIN, in families that exist: family
+ * for B-tree, FAMILY_minmax... for BRIN.  offset is the type of a window frame's
+ * offset.
+ */
+void
+ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
+						  const char *symbol, const char *hash_symbol,
+						  const char *offset, const char *in_range_attributes,
+						  const char *hash_family)
+{
+	const char *schema = ddl->schema;
+	const char *opschema = ddl->opschema;
+	const char *type = ddl->type;
+	const char *name = ddl->name;
+
+	ddl_create_function(ddl, psprintf("%s_hash", name), type, "int4",
+						psprintf("%s_hash", hash_symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("%s_hash_extended", name),
+						psprintf("%s, int8", type), "int8",
+						psprintf("%s_hash_extended", hash_symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("%s_in_range", name),
+						psprintf("%s, %s, %s, bool, bool", type, type, offset),
+						"bool", psprintf("%s_in_range", symbol), in_range_attributes);
+
+	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING btree FAMILY %s.%s AS"
+				" OPERATOR 1 %s.<, OPERATOR 2 %s.<=, OPERATOR 3 %s.=,"
+				" OPERATOR 4 %s.>=, OPERATOR 5 %s.>,"
+				" FUNCTION 1 %s.%s_cmp(%s, %s), FUNCTION 2 %s.%s_sortsupport(internal),"
+				" FUNCTION 3 (%s, %s) %s.%s_in_range(%s, %s, %s, bool, bool),"
+				" FUNCTION 4 pg_catalog.btequalimage(oid)",
+				schema, name, type, schema, family,
+				opschema, opschema, opschema, opschema, opschema,
+				schema, name, type, type, schema, name,
+				type, offset, schema, name, type, type, offset);
+	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING hash FAMILY %s.%s AS"
+				" OPERATOR 1 %s.=, FUNCTION 1 %s.%s_hash(%s),"
+				" FUNCTION 2 %s.%s_hash_extended(%s, int8)",
+				schema, name, type, schema, hash_family,
+				opschema, schema, name, type, schema, name, type);
+	ddl_execute("CREATE OPERATOR CLASS %s.%s_minmax_ops DEFAULT FOR TYPE %s USING brin FAMILY %s.%s AS"
+				" OPERATOR 1 %s.<, OPERATOR 2 %s.<=, OPERATOR 3 %s.=,"
+				" OPERATOR 4 %s.>=, OPERATOR 5 %s.>,"
+				" FUNCTION 1 pg_catalog.brin_minmax_opcinfo(internal),"
+				" FUNCTION 2 pg_catalog.brin_minmax_add_value(internal, internal, internal, internal),"
+				" FUNCTION 3 pg_catalog.brin_minmax_consistent(internal, internal, internal),"
+				" FUNCTION 4 pg_catalog.brin_minmax_union(internal, internal, internal)",
+				schema, name, type, schema, family,
+				opschema, opschema, opschema, opschema, opschema);
+}
+
+void
+ddl_create_cast(const TypeDdl *ddl, const char *source, const char *target,
+				const char *function, const char *symbol,
+				const char *attributes, bool implicit)
+{
+	ddl_create_function(ddl, function, source, target, symbol, attributes);
+	ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s(%s) AS %s",
+				source, target, ddl->schema, function, source,
+				implicit ? "IMPLICIT" : "ASSIGNMENT");
+}
+
+/* An operator that is no comparison; left is NULL for a prefix operator. */
+void
+ddl_create_operator(const TypeDdl *ddl, const char *name, const char *left,
+					const char *right, const char *result, const char *function,
+					const char *symbol, bool commutes)
+{
+	ddl_create_function(ddl, function,
+						left ? psprintf("%s, %s", left, right) : right,
+						result, symbol, "IMMUTABLE");
+	ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s,%s RIGHTARG = %s%s)",
+				ddl->opschema, name, ddl->schema, function,
+				left ? psprintf(" LEFTARG = %s,", left) : "", right,
+				commutes ? psprintf(", COMMUTATOR = OPERATOR(%s.%s)",
+									ddl->opschema, name) : "");
+}
+
+/*
+ * Integers
+ */
+
+typedef struct IntegerType
+{
+	const char *name;
+	bool		narrow;			/* of this extension */
+	const char *like;			/* core type that is stored alike */
+	const char *comment;
+} IntegerType;
+
+static const IntegerType integer_types[] = {
+	{"int1", true, "\"char\"", "signed integer of one byte, -128 to 127"},
+	{"uint1", true, "\"char\"", "unsigned integer of one byte, 0 to 255"},
+	{"uint2", true, "int2", "unsigned integer of two bytes, 0 to 65535"},
+	{"int2", false, NULL, NULL},
+	{"int4", false, NULL, NULL},
+	{"int8", false, NULL, NULL}
+};
+
+#define N_INTEGERS	((int) lengthof(integer_types))
+
+/* other types that a narrow integer has casts from and, implicit, to */
+static const char *const integer_cast_types[] = {"numeric", "float4", "float8"};
+
+typedef struct ArithmeticOperator
+{
+	const char *name;
+	const char *suffix;			/* of the function's name */
+	bool		commutes;
+} ArithmeticOperator;
+
+static const ArithmeticOperator arithmetic_operators[] = {
+	{"+", "pl", true},
+	{"-", "mi", false},
+	{"*", "mul", true},
+	{"/", "div", false},
+	{"%", "mod", false}
+};
+
+static void
+create_integer_pair(TypeDdl *const *ddls, int i, int j)
+{
+	const IntegerType *left = &integer_types[i];
+	const IntegerType *right = &integer_types[j];
+	const TypeDdl *ddl = left->narrow ? ddls[i] : ddls[j];
+	const char *ltype = left->narrow ? ddls[i]->type : left->name;
+	const char *rtype = right->narrow ? ddls[j]->type : right->name;
+	const char *result;
+	char	   *symbol = psprintf("compact_%s_%s", left->name, right->name);
+	const char *function = i == j ? left->name :
+		psprintf("%s_%s", left->name, right->name);
+
+	ddl_create_comparison(ddl, ltype, rtype, function, symbol, "");
+
+	/* what the C functions return */
+	if (i == j)
+		result = ltype;
+	else if (strcmp(left->name, "int8") == 0 || strcmp(right->name, "int8") == 0)
+		result = "int8";
+	else
+		result = "int4";
+	for (int k = 0; k < (int) lengthof(arithmetic_operators); k++)
+	{
+		const ArithmeticOperator *op = &arithmetic_operators[k];
+
+		ddl_create_operator(ddl, op->name, ltype, rtype, result,
+							psprintf("%s_%s", function, op->suffix),
+							psprintf("%s_%s", symbol, op->suffix), op->commutes);
+	}
+}
+
+/* What one narrow type has of its own, when the types are there. */
+static void
+create_integer_parts(const TypeDdl *ddl)
+{
+	const char *name = ddl->name;
+	const char *type = ddl->type;
+	char	   *symbol = psprintf("compact_%s", name);
+
+	ddl_create_operator(ddl, "-", NULL, type, "int4", psprintf("%s_um", name),
+						psprintf("%s_um", symbol), false);
+	ddl_create_extremes(ddl, symbol);
+	ddl_create_called_on_null(ddl, psprintf("%s_sum", name),
+							  psprintf("int8, %s", type), "int8",
+							  psprintf("%s_sum", symbol));
+	ddl_create_sum(ddl, symbol, "compact_sum_int8", "compact_sum_avg",
+				   psprintf("%s_sum", name));
+
+	ddl_create_function(ddl, psprintf("%s_sortsupport", name), "internal", "void",
+						psprintf("%s_sortsupport", symbol), "IMMUTABLE");
+	ddl_create_scalar_classes(ddl, "integer_ops", symbol, symbol, "int8",
+							  "IMMUTABLE", "integer_ops");
+}
+
+static void
+create_integer_cast(const TypeDdl *ddl, const char *source_name,
+					const char *source, const char *target_name,
+					const char *target, bool implicit)
+{
+	ddl_create_cast(ddl, source, target,
+					psprintf("%s_to_%s", source_name, target_name),
+					psprintf("compact_cast_%s_%s", source_name, target_name),
+					"IMMUTABLE", implicit);
+}
+
+static void
+create_integer_casts(TypeDdl *const *ddls, int i)
+{
+	const TypeDdl *ddl = ddls[i];
+
+	for (int j = 0; j < N_INTEGERS; j++)
+	{
+		const IntegerType *other = &integer_types[j];
+
+		if (i == j)
+			continue;
+		if (other->narrow)
+			create_integer_cast(ddl, ddl->name, ddl->type,
+								other->name, ddls[j]->type, false);
+		else
+		{
+			/* to int2 it would be implicit only where int2 holds all values */
+			create_integer_cast(ddl, ddl->name, ddl->type, other->name,
+								other->name, strcmp(other->name, "int2") != 0);
+			create_integer_cast(ddl, other->name, other->name, ddl->name,
+								ddl->type, false);
+		}
+	}
+	for (int j = 0; j < (int) lengthof(integer_cast_types); j++)
+	{
+		const char *other = integer_cast_types[j];
+
+		create_integer_cast(ddl, ddl->name, ddl->type, other, other, true);
+		create_integer_cast(ddl, other, other, ddl->name, ddl->type, false);
+	}
+}
+
+/* Core's comparison function of two integer types. */
+static const char *
+core_integer_cmp(const char *left, const char *right)
+{
+	if (strcmp(left, right) == 0)
+		return psprintf("pg_catalog.bt%scmp", left);
+
+	return psprintf("pg_catalog.btint%s%scmp", left + 3, right + 3);
+}
+
+static void
+extend_integer_families(TypeDdl *const *ddls)
+{
+	const TypeDdl *ddl = ddls[0];
+	StringInfoData btree;
+	StringInfoData hash;
+	StringInfoData brin;
+
+	initStringInfo(&btree);
+	initStringInfo(&hash);
+	initStringInfo(&brin);
+	for (int i = 0; i < N_INTEGERS; i++)
+	{
+		const IntegerType *left = &integer_types[i];
+		const char *ltype = left->narrow ? ddls[i]->type : left->name;
+
+		for (int j = 0; j < N_INTEGERS; j++)
+		{
+			const IntegerType *right = &integer_types[j];
+			const char *rtype = right->narrow ? ddls[j]->type : right->name;
+
+			if (i == j && left->narrow)
+				continue;		/* the class has these */
+			if (left->narrow || right->narrow)
+				ddl_append_pair(&btree, &hash, ddl->opschema, "", ltype, rtype,
+								psprintf("%s.%s_%s_cmp", ddl->schema,
+										 left->name, right->name));
+			else
+				ddl_append_pair(&btree, &hash, "pg_catalog", "", ltype, rtype,
+								core_integer_cmp(ltype, rtype));
+			if (left->narrow)
+				ddl_append_brin(&brin, ddl->opschema, ltype, rtype);
+		}
+	}
+	appendStringInfoString(&btree,
+						   "FUNCTION 2 (int2, int2) pg_catalog.btint2sortsupport(internal),"
+						   " FUNCTION 2 (int4, int4) pg_catalog.btint4sortsupport(internal),"
+						   " FUNCTION 2 (int8, int8) pg_catalog.btint8sortsupport(internal)");
+	appendStringInfoString(&hash,
+						   "FUNCTION 1 (int2, int2) pg_catalog.hashint2(int2),"
+						   " FUNCTION 2 (int2, int2) pg_catalog.hashint2extended(int2, int8),"
+						   " FUNCTION 1 (int4, int4) pg_catalog.hashint4(int4),"
+						   " FUNCTION 2 (int4, int4) pg_catalog.hashint4extended(int4, int8),"
+						   " FUNCTION 1 (int8, int8) pg_catalog.hashint8(int8),"
+						   " FUNCTION 2 (int8, int8) pg_catalog.hashint8extended(int8, int8)");
+	ddl_extend_family(ddl, "integer_ops", "btree", &btree);
+	ddl_extend_family(ddl, "integer_ops", "hash", &hash);
+	ddl_extend_family(ddl, "integer_ops", "brin", &brin);
+}
+
+static void
+create_integers(Oid funcid, Oid nspid)
+{
+	TypeDdl    *ddls[N_INTEGERS] = {NULL};
+
+	for (int i = 0; i < N_INTEGERS; i++)
+	{
+		const IntegerType *type = &integer_types[i];
+
+		if (!type->narrow)
+			continue;
+		ddls[i] = palloc(sizeof(TypeDdl));
+		ddl_init(ddls[i], funcid);
+		ddl_init_type(ddls[i], type->name, nspid);
+		ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
+							   type->like, 'N', "IMMUTABLE", type->comment);
+	}
+	for (int i = 0; i < N_INTEGERS; i++)
+	{
+		for (int j = 0; j < N_INTEGERS; j++)
+		{
+			if (integer_types[i].narrow || integer_types[j].narrow)
+				create_integer_pair(ddls, i, j);
+		}
+	}
+	ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING btree", ddls[0]->schema);
+	ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING hash", ddls[0]->schema);
+	ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING brin", ddls[0]->schema);
+	for (int i = 0; i < N_INTEGERS; i++)
+	{
+		if (!integer_types[i].narrow)
+			continue;
+		create_integer_parts(ddls[i]);
+		create_integer_casts(ddls, i);
+	}
+	extend_integer_families(ddls);
+}
+
+/*
+ * Seconds
+ */
+
+typedef struct SecondsType
+{
+	const char *name;
+	bool		narrow;
+	bool		zone;			/* means a point of time, not a local time */
+	const char *wide;			/* timestamp type that the type is made of */
+	const char *comment;
+} SecondsType;
+
+static const SecondsType seconds_types[] = {
+	{"seconds4", true, false, "timestamp", "timestamp of full seconds in four bytes, 1970 to 2106"},
+	{"seconds4tz", true, true, "timestamptz", "timestamp with time zone of full seconds in four bytes, 1970 to 2106"},
+	{"timestamp", false, false, NULL, NULL},
+	{"timestamptz", false, true, NULL, NULL},
+	{"date", false, false, NULL, NULL}
+};
+
+#define N_SECONDS	((int) lengthof(seconds_types))
+
+/* Is a comparison or cast the same under every TimeZone setting? */
+static bool
+same_zone(const SecondsType *a, const SecondsType *b)
+{
+	return a->zone == b->zone;
+}
+
+/* Can values of the types be hashed alike?  A date counts days. */
+static bool
+hash_alike(const SecondsType *a, const SecondsType *b)
+{
+	return same_zone(a, b) &&
+		strcmp(a->name, "date") != 0 && strcmp(b->name, "date") != 0;
+}
+
+static void
+create_seconds_pair(TypeDdl *const *ddls, int i, int j)
+{
+	const SecondsType *left = &seconds_types[i];
+	const SecondsType *right = &seconds_types[j];
+	const TypeDdl *ddl = left->narrow ? ddls[i] : ddls[j];
+	const char *attributes;
+
+	/* as core does, leakproof only without dates and time zones */
+	if (hash_alike(left, right))
+		attributes = "IMMUTABLE LEAKPROOF";
+	else
+		attributes = same_zone(left, right) ? "IMMUTABLE" : "STABLE";
+
+	ddl_create_comparison_as(ddl,
+							 left->narrow ? ddls[i]->type : left->name,
+							 right->narrow ? ddls[j]->type : right->name,
+							 i == j ? left->name : psprintf("%s_%s", left->name, right->name),
+							 psprintf("compact_%s_%s", left->name, right->name), "",
+							 attributes,
+							 hash_alike(left, right) ? ", HASHES, MERGES" : ", MERGES");
+}
+
+/* The cast between two types, of which one is narrow at least. */
+static void
+create_seconds_cast(const TypeDdl *ddl, const SecondsType *source,
+					const char *source_type, const SecondsType *target,
+					const char *target_type)
+{
+	bool		implicit = source->narrow && strcmp(source->wide, target->name) == 0;
+
+	ddl_create_cast(ddl, source_type, target_type,
+					psprintf("%s_to_%s", source->name, target->name),
+					psprintf("compact_cast_%s_%s", source->name, target->name),
+					same_zone(source, target) ? "IMMUTABLE" : "STABLE", implicit);
+}
+
+static void
+create_seconds_parts(TypeDdl *const *ddls, int i)
+{
+	const TypeDdl *ddl = ddls[i];
+	const SecondsType *type = &seconds_types[i];
+	char	   *hash_family = psprintf("%s_ops", ddl->name);
+
+	ddl_create_extremes(ddl, "compact_seconds");
+	ddl_create_function(ddl, psprintf("%s_sortsupport", ddl->name), "internal",
+						"void", "compact_seconds_sortsupport", "IMMUTABLE");
+	ddl_execute("CREATE OPERATOR FAMILY %s.%s USING hash", ddl->schema, hash_family);
+	ddl_create_scalar_classes(ddl, "seconds_ops", psprintf("compact_%s", ddl->name),
+							  "compact_seconds", "interval",
+							  type->zone ? "STABLE" : "IMMUTABLE", hash_family);
+
+	for (int j = 0; j < N_SECONDS; j++)
+	{
+		const SecondsType *other = &seconds_types[j];
+		const char *other_type = other->narrow ? ddls[j]->type : other->name;
+
+		if (i == j)
+			continue;
+		create_seconds_cast(ddl, type, ddl->type, other, other_type);
+		if (!other->narrow)
+			create_seconds_cast(ddl, other, other_type, type, ddl->type);
+	}
+	ddl_create_cast(ddl, ddl->type, "time", psprintf("%s_to_time", ddl->name),
+					psprintf("compact_cast_%s_time", ddl->name),
+					type->zone ? "STABLE" : "IMMUTABLE", false);
+}
+
+/* Core's comparison function of two of its types. */
+static const char *
+core_seconds_cmp(const char *left, const char *right)
+{
+	if (strcmp(left, right) == 0)
+		return psprintf("pg_catalog.%s_cmp", left);
+
+	return psprintf("pg_catalog.%s_cmp_%s", left, right);
+}
+
+static void
+extend_seconds_families(TypeDdl *const *ddls)
+{
+	const TypeDdl *ddl = ddls[0];
+	StringInfoData btree;
+	StringInfoData hash[2];		/* without and with time zone */
+	StringInfoData none;
+	StringInfoData brin;
+
+	initStringInfo(&btree);
+	initStringInfo(&hash[0]);
+	initStringInfo(&hash[1]);
+	initStringInfo(&none);
+	initStringInfo(&brin);
+	for (int i = 0; i < N_SECONDS; i++)
+	{
+		const SecondsType *left = &seconds_types[i];
+		const char *ltype = left->narrow ? ddls[i]->type : left->name;
+
+		for (int j = 0; j < N_SECONDS; j++)
+		{
+			const SecondsType *right = &seconds_types[j];
+			const char *rtype = right->narrow ? ddls[j]->type : right->name;
+			StringInfo	hash_list = hash_alike(left, right) ? &hash[left->zone] : &none;
+
+			if (i == j && left->narrow)
+				continue;
+			if (left->narrow || right->narrow)
+				ddl_append_pair(&btree, hash_list, ddl->opschema, "", ltype, rtype,
+								psprintf("%s.%s_%s_cmp", ddl->schema,
+										 left->name, right->name));
+			else
+				ddl_append_pair(&btree, hash_list, "pg_catalog", "", ltype, rtype,
+								core_seconds_cmp(ltype, rtype));
+			if (left->narrow)
+				ddl_append_brin(&brin, ddl->opschema, ltype, rtype);
+		}
+	}
+	appendStringInfoString(&btree,
+						   "FUNCTION 2 (timestamp, timestamp) pg_catalog.timestamp_sortsupport(internal),"
+						   " FUNCTION 2 (timestamptz, timestamptz) pg_catalog.timestamp_sortsupport(internal),"
+						   " FUNCTION 2 (date, date) pg_catalog.date_sortsupport(internal)");
+	ddl_extend_family(ddl, "seconds_ops", "btree", &btree);
+	ddl_extend_family(ddl, "seconds_ops", "brin", &brin);
+	appendStringInfoString(&hash[0],
+						   "FUNCTION 1 (timestamp, timestamp) pg_catalog.timestamp_hash(timestamp),"
+						   " FUNCTION 2 (timestamp, timestamp) pg_catalog.timestamp_hash_extended(timestamp, int8)");
+	appendStringInfo(&hash[1],
+					 "FUNCTION 1 (timestamptz, timestamptz) %s.timestamptz_hash(timestamptz),"
+					 " FUNCTION 2 (timestamptz, timestamptz) %s.timestamptz_hash_extended(timestamptz, int8)",
+					 ddl->schema, ddl->schema);
+	ddl_extend_family(ddl, "seconds4_ops", "hash", &hash[0]);
+	ddl_extend_family(ddl, "seconds4tz_ops", "hash", &hash[1]);
+}
+
+static void
+create_seconds(Oid funcid, Oid nspid)
+{
+	TypeDdl    *ddls[N_SECONDS] = {NULL};
+
+	for (int i = 0; i < N_SECONDS; i++)
+	{
+		const SecondsType *type = &seconds_types[i];
+
+		if (!type->narrow)
+			continue;
+		ddls[i] = palloc(sizeof(TypeDdl));
+		ddl_init(ddls[i], funcid);
+		ddl_init_type(ddls[i], type->name, nspid);
+		/* input and output depend on DateStyle, and on what is "now" */
+		ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
+							   "int4", 'D', "STABLE", type->comment);
+	}
+	for (int i = 0; i < N_SECONDS; i++)
+	{
+		for (int j = 0; j < N_SECONDS; j++)
+		{
+			if (seconds_types[i].narrow || seconds_types[j].narrow)
+				create_seconds_pair(ddls, i, j);
+		}
+	}
+	/* before 18, core has none that is declared for the type */
+	ddl_create_function(ddls[0], "timestamptz_hash", "timestamptz", "int4",
+						"compact_timestamptz_hash", "IMMUTABLE");
+	ddl_create_function(ddls[0], "timestamptz_hash_extended", "timestamptz, int8",
+						"int8", "compact_timestamptz_hash_extended", "IMMUTABLE");
+	ddl_execute("CREATE OPERATOR FAMILY %s.seconds_ops USING btree", ddls[0]->schema);
+	ddl_execute("CREATE OPERATOR FAMILY %s.seconds_ops USING brin", ddls[0]->schema);
+	for (int i = 0; i < N_SECONDS; i++)
+	{
+		if (seconds_types[i].narrow)
+			create_seconds_parts(ddls, i);
+	}
+	extend_seconds_families(ddls);
+}
+
+/*
+ * compact_types.create_scalars() returns void
+ *
+ * Part of the extension's script: see above.  Errors: 55000 when called
+ * elsewhere, 42710 if one of the types is there already.
+ */
+PG_FUNCTION_INFO_V1(compact_types_create_scalars);
+Datum
+compact_types_create_scalars(PG_FUNCTION_ARGS)
+{
+	Oid			funcid = fcinfo->flinfo->fn_oid;
+	Oid			nspid = ddl_creation_schema();
+	TypeDdl		ddl;
+	int			nestlevel;
+
+	if (!creating_extension)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("create_scalars() can only be called by an extension's script")));
+
+	ddl_init(&ddl, funcid);
+	SPI_connect();
+	nestlevel = ddl_set_gucs();
+
+	ddl_create_called_on_null(&ddl, "compact_sum_combine", "internal, internal",
+							  "internal", "compact_sum_combine");
+	ddl_create_function(&ddl, "compact_sum_serialize", "internal", "bytea",
+						"compact_sum_serialize", "IMMUTABLE");
+	ddl_create_function(&ddl, "compact_sum_deserialize", "bytea, internal",
+						"internal", "compact_sum_deserialize", "IMMUTABLE");
+	ddl_create_called_on_null(&ddl, "compact_sum_int8", "internal", "int8",
+							  "compact_sum_int8");
+	ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
+							  "compact_sum_avg");
+	create_integers(funcid, nspid);
+	create_seconds(funcid, nspid);
+
+	AtEOXact_GUC(true, nestlevel);
+	SPI_finish();
+
+	PG_RETURN_VOID();
+}
