@@ -259,6 +259,25 @@ upper_bound(Const *prefix, Const *upper, Oid collation)
 	return upper;
 }
 
+/* Half of the fraction of the population that a bin of the histogram has. */
+static double
+half_histogram_bin(VariableStatData *vardata)
+{
+	AttStatsSlot sslot;
+	double		result = 0.0;
+
+	if (HeapTupleIsValid(vardata->statsTuple) &&
+		get_attstatsslot(&sslot, vardata->statsTuple, STATISTIC_KIND_HISTOGRAM,
+						 InvalidOid, ATTSTATSSLOT_VALUES))
+	{
+		if (sslot.nvalues > 1)
+			result = 0.5 / (sslot.nvalues - 1);
+		free_attstatsslot(&sslot);
+	}
+
+	return result;
+}
+
 /*
  * Estimate the fraction of the histogram's population that is in the range of
  * the conditions; negative without a histogram.
@@ -272,19 +291,21 @@ range_selectivity(PlannerInfo *root, VariableStatData *vardata, Oid collation,
 	Oid			ltop = operator_of_type(typid, BTLessStrategyNumber);
 	Oid			eqop = operator_of_type(typid, BTEqualStrategyNumber);
 	FmgrInfo	opproc;
+	double		above;
 	double		selec;
-	double		eqsel;
+	double		half_bin;
 
 	if (!OidIsValid(geop) || !OidIsValid(ltop) || !OidIsValid(eqop))
 		return -1.0;
 
 	fmgr_info(get_opcode(geop), &opproc);
-	selec = ineq_histogram_selectivity(root, vardata, geop, &opproc, true, true,
+	above = ineq_histogram_selectivity(root, vardata, geop, &opproc, true, true,
 									   collation, lower->constvalue,
 									   lower->consttype);
-	if (selec < 0.0)
-		return selec;
+	if (above < 0.0)
+		return above;
 
+	selec = above;
 	upper = upper_bound(lower, upper, collation);
 	if (upper != NULL)
 	{
@@ -294,11 +315,18 @@ range_selectivity(PlannerInfo *root, VariableStatData *vardata, Oid collation,
 											upper->consttype) - 1.0;
 	}
 
-	/* the range can be lost in a bin of the histogram, but has the prefix */
-	eqsel = var_eq_const(vardata, eqop, collation, lower->constvalue,
-						 false, true, false);
+	/*
+	 * Core interpolates in a bin of the histogram for its own types only; it
+	 * takes the bounds as in the middle of theirs, and a range in a single
+	 * bin as empty.  That range has less than a bin: say one half.
+	 */
+	half_bin = half_histogram_bin(vardata);
+	if (above > half_bin / 2 && above < 1.0 - half_bin / 2)
+		selec = Max(selec, half_bin);
 
-	return Max(selec, eqsel);
+	/* in any case there are the values equal to the prefix */
+	return Max(selec, var_eq_const(vardata, eqop, collation, lower->constvalue,
+								   false, true, false));
 }
 
 /*
