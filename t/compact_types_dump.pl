@@ -28,6 +28,8 @@ CREATE INDEX t_c ON app.t (c);
 CREATE INDEX t_wide ON app.t (wide);
 CREATE INDEX t_hash ON app.t USING hash (zip);
 CREATE INDEX t_part ON app.t (id) WHERE c = 'x'::text;
+CREATE INDEX t_like ON app.t (id) WHERE c LIKE 'x%' AND wide ~ '^x';
+CREATE INDEX t_brin ON app.t USING brin (c, wide, zip compact_types.compact_char9_bloom_ops);
 INSERT INTO app.t
   SELECT i, 'name ' || i % 100, to_char(i, 'FM000000000'), repeat('w', i % 100), ARRAY['a', 'b'  || i]
   FROM generate_series(1, 1000) i;
@@ -44,6 +46,7 @@ INSERT INTO app.s VALUES (0, E'\\ "quoted" \t' , E'\x01', '{}'), (-1, NULL, NULL
 INSERT INTO app.s VALUES (-3);
 CREATE VIEW app.w AS SELECT name, count(*) FROM app.s WHERE 'name 1'::text <= name AND memo > 'a'::char(3) GROUP BY name;
 CREATE VIEW app.v AS SELECT c, count(*) FROM app.t WHERE 'name 1'::text <= c AND zip > 'a'::char(3) GROUP BY c;
+CREATE VIEW app.extremes AS SELECT min(c) AS first, compact_types.max(wide) AS last FROM app.t WHERE c NOT LIKE 'name 9%';
 CREATE FUNCTION app.f(compact_char24) RETURNS bool LANGUAGE sql RETURN $1 = 'name 7'::text;
 SQL
 
@@ -53,6 +56,7 @@ sub contents
 	return $node->safe_psql($db,
 		    'SELECT * FROM app.t ORDER BY id; SELECT * FROM app.v ORDER BY c;'
 		  . 'SELECT * FROM app.s ORDER BY id; SELECT * FROM app.w ORDER BY name;'
+		  . 'SELECT * FROM app.extremes;'
 		  . q{SELECT count(*) FROM app.t WHERE app.f(c);});
 }
 
@@ -61,8 +65,10 @@ my $objects = <<'SQL';
 SELECT oprname, oprleft::regtype, oprright::regtype, oprcode::regprocedure, oprcom::regoperator,
        oprnegate::regoperator, oprrest, oprjoin, oprcanhash, oprcanmerge
 FROM pg_operator WHERE oprcode::regproc::text ~ 'compact' ORDER BY oprcode::regprocedure::text;
-SELECT oid::regprocedure, prosrc, provolatile, proisstrict, proleakproof, proparallel
+SELECT oid::regprocedure, prosrc, provolatile, proisstrict, proleakproof, proparallel, prosupport
 FROM pg_proc WHERE oid::regprocedure::text ~ 'compact' ORDER BY oid::regprocedure::text;
+SELECT aggfnoid::regprocedure, aggtransfn, aggcombinefn, aggsortop::regoperator, aggtranstype::regtype
+FROM pg_aggregate WHERE aggtransfn::text ~ 'compact' ORDER BY aggfnoid::regprocedure::text;
 SELECT f.opfmethod, f.opfname, a.amopstrategy, a.amopopr::regoperator FROM pg_opfamily f
 JOIN pg_amop a ON amopfamily = f.oid WHERE f.opfname ~ 'compact' ORDER BY 1, 2, 3, amopopr::regoperator::text;
 SELECT f.opfmethod, f.opfname, a.amprocnum, a.amproc::regprocedure, a.amproclefttype::regtype FROM pg_opfamily f
@@ -111,10 +117,13 @@ for my $format ('plain', 'custom')
 	# the index of the dumped length serves with the schema in the path
 	my $explain = 'SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.t WHERE';
 	like($node->safe_psql($target, "$explain c = 'y'::text"), qr/Index Cond/, "$format: index serves text");
+	like($node->safe_psql($target, "$explain c LIKE 'y%'"), qr/Index Cond: .*>=/, "$format: index serves a prefix");
 	like($node->safe_psql($target, "SET search_path = public, compact_types; $explain wide = 'x'::text"),
 		qr/Index Cond/, "$format: index of the length without an extension");
 	like($node->safe_psql($target, "SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.s WHERE memo = 'y'::varchar"),
 		qr/Index Cond/, "$format: index on compact_text");
+	like($node->safe_psql($target, "SET search_path = public, compact_types; $explain wide LIKE 'x%'"),
+		qr/Index Cond: .*>=/, "$format: index of the length without an extension serves a prefix");
 }
 
 # binary COPY, also with an encoding conversion in between

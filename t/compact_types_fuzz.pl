@@ -25,7 +25,7 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
 
-my @common = ('a' .. 'e', 'A' .. 'C', '0' .. '2', ' ', ' ', '-', '_', '.', "\t", "\x01", '~');
+my @common = ('a' .. 'e', 'A' .. 'C', '0' .. '2', ' ', ' ', '-', '_', '%', '\\', '.', "\t", "\x01", '~');
 my @latin1 = map { chr } (0xe4, 0xf6, 0xfc, 0xc4, 0xdf, 0xe9, 0xe8, 0xa0, 0xff);
 my @utf8 = (@latin1, map { chr } (0x20ac, 0x3042, 0x65e5, 0x0301, 0x2009, 0x1f600, 0x10ffff));
 
@@ -57,6 +57,7 @@ sub copy_escape
 # For a pair of samples x and y, with c compact_charN, b char(N) and t the
 # text of b: each expression is true where compact_charN gives another answer.
 my @operators = ('=', '<>', '<', '<=', '>', '>=');
+my @pattern_operators = ('LIKE', 'NOT LIKE', 'ILIKE', 'NOT ILIKE', '~', '!~', '~*', '!~*', '^@');
 my %pair_checks;
 for my $op (@operators)
 {
@@ -89,11 +90,66 @@ my %single_checks = (
 	'stored size' => q{pg_column_size(c) <> N},
 );
 
+# Patterns made of a sample: a LIKE pattern or a regular expression that the
+# sample matches, or just misses.  Each can have a fixed prefix of any length.
+my $pattern_functions = <<'SQL';
+CREATE FUNCTION like_quote(text) RETURNS text LANGUAGE sql IMMUTABLE
+  AS $$SELECT regexp_replace($1, '([\\%_])', '\\\1', 'g')$$;
+CREATE FUNCTION regex_quote(text) RETURNS text LANGUAGE sql IMMUTABLE
+  AS $$SELECT regexp_replace($1, '([.\\])', '\\\1', 'g')$$;
+CREATE FUNCTION patterns_of(t text, n int) RETURNS TABLE (operator text, pattern text) LANGUAGE sql IMMUTABLE AS $$
+  SELECT o, p FROM unnest(ARRAY['LIKE', 'NOT LIKE', 'ILIKE', 'NOT ILIKE']) o,
+    unnest(ARRAY[like_quote(t), like_quote(left(t, n)) || '%', rtrim(left(t, n), '\') || '%',
+                 like_quote(left(t, n)) || '_' || like_quote(substr(t, n + 2)), '%' || like_quote(substr(t, n)),
+                 like_quote(left(t, n)) || '%' || like_quote(right(t, 1)), like_quote(t) || ' ']) p
+  UNION ALL
+  SELECT o, p FROM unnest(ARRAY['~', '!~', '~*', '!~*']) o,
+    unnest(ARRAY['^' || regex_quote(t) || '$', '^' || regex_quote(left(t, n)), '^' || regex_quote(left(t, n)) || '.*' || regex_quote(right(t, 1)),
+                 regex_quote(substr(t, n)), '^(' || regex_quote(left(t, n)) || '|' || regex_quote(right(t, 2)) || ')']) p
+  UNION ALL
+  SELECT '^@', p FROM unnest(ARRAY[t, left(t, n), left(t, n) || ' ']) p
+$$;
+-- Do the first 2000 values match as the texts do, by way of an index?
+CREATE FUNCTION check_patterns(samples regclass, rounds int, OUT wrong text, OUT indexed int, OUT prefixes int) LANGUAGE plpgsql
+  SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+  operator text;
+  pattern text;
+  query CONSTANT text := 'SELECT count(*) || '':'' || coalesce(sum(id), 0) FROM %s WHERE id <= 2000 AND %I %s %L';
+  found text;
+  expected text;
+  line text;
+BEGIN
+  indexed := 0;
+  prefixes := 0;
+  FOR operator, pattern IN
+    EXECUTE format('SELECT operator, pattern FROM %s, patterns_of(t, id %% 7) WHERE id <= %s', samples, rounds)
+  LOOP
+    EXECUTE format(query, samples, 'c', operator, pattern) INTO found;
+    EXECUTE format(query, samples, 't', operator, pattern) INTO expected;
+    IF found <> expected THEN
+      wrong := concat_ws(', ', wrong, format('%s %L: %s, not %s', operator, pattern, found, expected));
+    END IF;
+    CONTINUE WHEN operator <> 'LIKE' OR pattern !~ '^[[:alnum:]]';
+    prefixes := prefixes + 1;
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || format(query, samples, 'c', operator, pattern) LOOP
+      IF line ~ 'Index Cond: .*\mc (>=|=) ' THEN
+        indexed := indexed + 1;
+        EXIT;
+      END IF;
+    END LOOP;
+  END LOOP;
+END $$;
+SQL
+
+my $all_prefixes = 0;
+
 sub fuzz_database
 {
 	my ($db, $create, $encoding, $alphabet, @lengths) = @_;
 
 	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 $create");
+	$node->safe_psql($db, $pattern_functions);
 	for my $n (@lengths)
 	{
 		my $type = "compact_char$n";
@@ -167,6 +223,43 @@ SELECT count(*) FILTER (WHERE (SELECT count(*) FROM samples_$n y WHERE y.c = x.c
        = (SELECT array_agg(b::text) FROM (SELECT b FROM samples_$n ORDER BY b) s)
 FROM (SELECT c, b, t, count(*) AS n FROM samples_$n GROUP BY c, b, t ORDER BY min(id) LIMIT 500) x
 SQL
+
+		# patterns on each other sample, then as constants with an index, of
+		# the database's collation first and of C then
+		$columns = join ",\n",
+		  map { "count(*) FILTER (WHERE operator = '$_' AND (y.c $_ pattern) IS DISTINCT FROM (y.t $_ pattern))" } @pattern_operators;
+		@counts = split /\|/, $node->safe_psql($db, <<"SQL");
+SELECT $columns FROM samples_$n x CROSS JOIN patterns_of(x.t, x.id % 7)
+JOIN samples_$n y ON y.id IN (x.id, x.other) WHERE x.id <= 500
+SQL
+		@wrong = grep { shift @counts } @pattern_operators;
+		is("@wrong", '', "$db: $type matches patterns as text does");
+		my ($mismatches, $indexed, $prefixes) = split /\|/,
+		  $node->safe_psql($db, <<"SQL");
+CREATE TEMP TABLE by_default AS SELECT * FROM check_patterns('samples_$n', 5);
+DROP INDEX samples_${n}_c;
+CREATE INDEX ON samples_$n (c COLLATE "C");
+SELECT concat_ws(', ', d.wrong, c.wrong), c.indexed, c.prefixes FROM by_default d, check_patterns('samples_$n', 10) c
+SQL
+		is($mismatches, '', "$db: an index on $type finds what matches a pattern");
+		is($indexed, $prefixes, "$db: a fixed prefix uses the index on $type");
+		$all_prefixes += $prefixes;
+
+		# block ranges of the sorted table, most of which the index excludes
+		is($node->safe_psql($db, <<"SQL"), '0|0|0|0|t|t', "$db: BRIN, min and max of $type find what a scan finds");
+CREATE TABLE ordered_$n AS SELECT id, c, b, t FROM samples_$n WHERE id <= 2000 ORDER BY c;
+CREATE INDEX ON ordered_$n USING brin (c) WITH (pages_per_range = 1);
+SET enable_seqscan = off;
+SELECT count(*) FILTER (WHERE (SELECT count(*) FROM ordered_$n y WHERE y.c = x.c) <> eq),
+       count(*) FILTER (WHERE (SELECT count(*) FROM ordered_$n y WHERE y.c <= x.t) <> le),
+       count(*) FILTER (WHERE (SELECT count(*) FROM ordered_$n y WHERE x.b < y.c) <> gt),
+       count(*) FILTER (WHERE (SELECT count(*) FROM ordered_$n y WHERE y.c >= x.t::varchar) <> ge),
+       (SELECT (min(c)::text, max(c)::text) = (min(b)::text, max(b)::text) FROM samples_$n),
+       (SELECT (min(c)::text, max(c)::text) = (min(b)::text, max(b)::text) FROM samples_$n WHERE id % 3 = 0)
+FROM (SELECT x.c, x.b, x.t, count(*) FILTER (WHERE y.b = x.b) AS eq, count(*) FILTER (WHERE y.b <= x.b) AS le,
+             count(*) FILTER (WHERE y.b > x.b) AS gt, count(*) FILTER (WHERE y.b >= x.b) AS ge
+      FROM (SELECT DISTINCT c, b, t FROM ordered_$n WHERE id <= 200) x CROSS JOIN ordered_$n y GROUP BY x.c, x.b, x.t) x
+SQL
 	}
 }
 
@@ -177,15 +270,32 @@ fuzz_database('latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'}, 'iso-8859-1', [ @comm
 my $locales = `locale -a` // '';
 SKIP:
 {
-	skip 'no UTF-8 locale of the C library', 10 unless $locales =~ /^(C\.utf-?8|en_US\.utf-?8)$/im;
+	skip 'no UTF-8 locale of the C library', 18 unless $locales =~ /^(C\.utf-?8|en_US\.utf-?8)$/im;
 	fuzz_database('utf8_libc', "ENCODING 'UTF8' LOCALE '$1'", 'UTF-8', [ @common, @utf8 ], 8, 24);
 }
 SKIP:
 {
-	skip 'the server is built without ICU', 20
+	skip 'the server is built without ICU', 46
 	  if $node->safe_psql('postgres', q{SELECT count(*) FROM pg_collation WHERE collprovider = 'i'}) == 0;
 	fuzz_database('utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},
 		'UTF-8', [ @common, @utf8 ], @lengths[ 1 .. 4 ]);
+
+	# with a coarse histogram the range of a prefix is estimated; ':', which
+	# follows '9' under C, is no upper bound in this collation
+	is($node->safe_psql('utf8_icu', <<'SQL'), 't', 'the estimate of a prefix is near that of text');
+CREATE TABLE estimated (c compact_char24, t text);
+ALTER TABLE estimated ALTER c SET STATISTICS 40, ALTER t SET STATISTICS 40;
+INSERT INTO estimated SELECT v, v FROM (SELECT 'v ' || i * 7919 % 10007 AS v FROM generate_series(1, 10000) i) s;
+ANALYZE estimated;
+CREATE FUNCTION estimate(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+  RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::float8;
+END $$;
+SELECT estimate($$SELECT 1 FROM estimated WHERE c LIKE 'v 9%'$$) / estimate($$SELECT 1 FROM estimated WHERE t LIKE 'v 9%'$$) BETWEEN 0.8 AND 1.25
+SQL
 
 	# a nondeterministic collation is refused wherever it would matter
 	$node->safe_psql('utf8_icu', <<'SQL');
@@ -213,6 +323,8 @@ SQL
 	is($node->safe_psql('utf8_icu', 'SELECT count(*) FROM nondeterministic WHERE c::text = \'a\''),
 		'2', 'text has the nondeterministic comparison');
 }
+
+cmp_ok($all_prefixes, '>', 50, 'there were patterns with a fixed prefix');
 
 $node->stop;
 done_testing();
