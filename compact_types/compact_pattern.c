@@ -380,8 +380,6 @@ pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
 	VariableStatData vardata;
 	Node	   *other;
 	bool		varonleft;
-	Oid			lefttype;
-	Oid			righttype;
 	double		nullfrac = 0.0;
 	double		selec = DEFAULT_MATCH_SEL;
 	List	   *conditions;
@@ -399,11 +397,9 @@ pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
 		return 0.0;
 	}
 
-	/* an operator that somebody declares can have any type */
-	op_input_types(opno, &lefttype, &righttype);
+	/* an operator that somebody declares can have any types */
 	if (!varonleft || !IsA(other, Const) ||
-		((Const *) other)->consttype != TEXTOID ||
-		righttype != TEXTOID || vardata.vartype != lefttype)
+		((Const *) other)->consttype != TEXTOID)
 	{
 		ReleaseVariableStats(vardata);
 		return negate ? 1.0 - selec : selec;
@@ -419,7 +415,7 @@ pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
 
 	if (equal != NULL)
 	{
-		Oid			eqop = operator_of_type(lefttype, BTEqualStrategyNumber);
+		Oid			eqop = operator_of_type(vardata.vartype, BTEqualStrategyNumber);
 
 		if (OidIsValid(eqop))
 			selec = var_eq_const(&vardata, eqop, collation, equal->constvalue,

@@ -257,12 +257,16 @@ CREATE FUNCTION fits(int, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $
 CREATE OPERATOR ~~~~ (FUNCTION = fits, LEFTARG = int, RIGHTARG = text, RESTRICT = compact_types.likesel, JOIN = likejoinsel);
 CREATE FUNCTION fits(text, text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 LIKE $2; END';
 CREATE OPERATOR ~~~~ (FUNCTION = fits, LEFTARG = text, RIGHTARG = text, RESTRICT = compact_types.likesel, JOIN = likejoinsel);
-SELECT estimate($$SELECT 1 FROM keys WHERE n ~~~~ '1%'$$) BETWEEN 1 AND 20 AS int4,
+CREATE FUNCTION fits(int, bpchar) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $1::text LIKE $2';
+CREATE OPERATOR ~~~~ (FUNCTION = fits, LEFTARG = int, RIGHTARG = bpchar, RESTRICT = compact_types.likesel, JOIN = likejoinsel);
+SELECT estimate($$SELECT 1 FROM keys WHERE n ~~~~ '1%'::text$$) BETWEEN 1 AND 20 AS int4,
+       estimate($$SELECT 1 FROM keys WHERE n ~~~~ '1%'::bpchar$$) BETWEEN 1 AND 20 AS bpchar,
        estimate($$SELECT 1 FROM estimated WHERE many_t ~~~~ 'v 1%'$$) BETWEEN 1 AND 10000 AS text,
        estimate($$SELECT 1 FROM estimated a JOIN estimated b ON a.many LIKE b.many_t$$) BETWEEN 400000 AND 600000 AS joined;
 DROP OPERATOR ~~~~ (int, text);
+DROP OPERATOR ~~~~ (int, bpchar);
 DROP OPERATOR ~~~~ (text, text);
-DROP FUNCTION fits(int, text), fits(text, text);
+DROP FUNCTION fits(int, text), fits(int, bpchar), fits(text, text);
 DROP TABLE estimated, estimates;
 
 --
