@@ -52,7 +52,8 @@ create_type(const TypeDdl *ddl, int length)
 
 /*
  * The cast to compact_text.  Without it the value would get there by its
- * output function, with the padding.
+ * output function, with the padding.  Implicit, it gives UNION and CASE of the
+ * two a common type.
  */
 static void
 create_text_cast(const TypeDdl *ddl)
@@ -62,7 +63,7 @@ create_text_cast(const TypeDdl *ddl)
 	ddl_create_function(ddl, psprintf("%s_compact_text", ddl->name),
 						psprintf("%s, int4, bool", ddl->type), text_type,
 						"compact_char_compact_text", "IMMUTABLE");
-	ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s_compact_text(%s, int4, bool) AS ASSIGNMENT",
+	ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s_compact_text(%s, int4, bool) AS IMPLICIT",
 				ddl->type, text_type, ddl->schema, ddl->name, ddl->type);
 }
 

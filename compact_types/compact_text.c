@@ -51,10 +51,9 @@ struct varlena *
 compact_text_make(const char *str, int len, int32 typmod, bool is_explicit,
 			  struct Node *escontext)
 {
-	int			limit = typmod - VARHDRSZ;
-
-	if (typmod >= (int32) VARHDRSZ && len > limit)
+	if (typmod >= (int32) VARHDRSZ && len > typmod - (int32) VARHDRSZ)
 	{
+		int			limit = typmod - (int32) VARHDRSZ;
 		int			fits = pg_mbcharcliplen(str, len, limit);
 
 		if (!is_explicit)
@@ -402,21 +401,27 @@ ct_compare_other(FunctionCallInfo fcinfo, int argno, bool bpchar)
 static bool
 ct_equal_other(FunctionCallInfo fcinfo, int argno, bool bpchar)
 {
-	struct varlena *value = PG_GETARG_VARLENA_PP(argno);
-	struct varlena *other = PG_GETARG_VARLENA_PP(1 - argno);
-	int			len = ct_other_length(other, bpchar);
-	bool		result = false;
+	Datum		datum = PG_GETARG_DATUM(argno);
+	Datum		other_datum = PG_GETARG_DATUM(1 - argno);
+	struct varlena *value;
+	struct varlena *other;
+	CompactTextString string;
+	bool		result;
 
 	(void) ct_collation_is_c(fcinfo);
 
-	/* an encoded form is never longer, but for one byte */
-	if ((int) VARSIZE_ANY_EXHDR(value) <= len + 1)
-	{
-		CompactTextString string;
+	/*
+	 * An encoded form is never longer, but for one byte: what is longer needs
+	 * no detoasting.  The blanks of a bpchar only make it longer.
+	 */
+	if (toast_raw_datum_size(datum) > toast_raw_datum_size(other_datum) + 1)
+		return false;
 
-		compact_text_decode(value, &string);
-		result = string.len == len && memcmp(string.data, VARDATA_ANY(other), len) == 0;
-	}
+	value = PG_GETARG_VARLENA_PP(argno);
+	other = PG_GETARG_VARLENA_PP(1 - argno);
+	compact_text_decode(value, &string);
+	result = string.len == ct_other_length(other, bpchar) &&
+		memcmp(string.data, VARDATA_ANY(other), string.len) == 0;
 	PG_FREE_IF_COPY(value, argno);
 	PG_FREE_IF_COPY(other, 1 - argno);
 

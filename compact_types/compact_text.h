@@ -13,6 +13,7 @@
 #ifndef COMPACT_TEXT_H
 #define COMPACT_TEXT_H
 
+#include "compact_text_parse.h"
 #include "compact_types_compat.h"
 
 /* Longer strings are left to TOAST compression, which does better. */
@@ -26,8 +27,9 @@ typedef struct CompactTextString
 {
 	const char *data;
 	int			len;			/* in bytes */
-	/* the decoder writes eight bytes at a time */
-	int32		text[(VARHDRSZ + COMPACT_TEXT_MAX_ENCODED + 16) / sizeof(int32)];
+	/* the decoder writes whole words */
+	int32		text[(VARHDRSZ + COMPACT_TEXT_MAX_ENCODED +
+					COMPACT_TEXT_DECODE_SLACK) / sizeof(int32)];
 } CompactTextString;
 
 /* compact_text.c */

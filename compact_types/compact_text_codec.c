@@ -9,12 +9,29 @@
  * a zero byte.  So a string that nothing makes shorter costs nothing, but for
  * that one case.
  *
- * The same string always gives the same bytes, on any machine: the shortest
- * form wins, and among forms of one length the string itself, then the lowest
- * tag.  Equality, hash joins, deduplication in btree indexes and foreign keys
- * rely on that.  Nothing that decides about the form may ever change for the
- * tags of epoch 1; a better dictionary needs new tags, which make an epoch of
- * their own, and comparisons must decode two values of different epochs.
+ * The same string always gives the same bytes, on any machine: equality, hash
+ * joins, deduplication in btree indexes and foreign keys rely on it.  So the
+ * form of a string is defined, not just found:
+ *
+ *	1. A string of more than 2000 bytes is stored as it is.
+ *	2. A string of one of the sets of sixteen characters is packed by the first
+ *	   such set, unless rule 6 makes it shorter.
+ *	3. A UUID in lower case is packed as one.
+ *	4. A string of the set of 64 characters is packed in six bits each, unless
+ *	   rule 5 makes it shorter.
+ *	5. Any other string is encoded with the dictionary of its script
+ *	   (choose_dictionary()); so is one of rule 4 if its first 32 bytes alone are
+ *	   shorter by the dictionary E, or if it is no longer than that.
+ *	6. A string of rule 2 is encoded with the dictionary E too, if at least three
+ *	   quarters of its bytes equal the byte before them.
+ *	7. What these give is taken only if it is shorter than the string stored as
+ *	   it is; the dictionary only if it is shorter than the packed form.
+ *
+ * None of that may ever change for the tags of epoch 1, nor may their
+ * dictionaries and the way to parse with them (compact_text_parse.c): values
+ * are compared by their bytes.  A better dictionary needs new tags, which make
+ * an epoch of their own, and comparisons must decode two values of different
+ * epochs.
  *
  * The form is a function of the bytes alone, except that the dictionaries of
  * East Asian and Cyrillic text are for UTF-8 databases; a database's encoding
@@ -62,6 +79,9 @@
 
 /* Bytes by which to judge whether a dictionary can beat the six-bit form. */
 #define PROBE_LENGTH		32
+
+StaticAssertDecl(COMPACT_TEXT_MAX_ENCODED <= COMPACT_TEXT_DICT_MAX_LENGTH,
+				 "the dictionary encoder takes shorter strings only");
 
 /* Bytes that a comparison decodes at a time. */
 #define COMPARED_PART		16
@@ -213,6 +233,18 @@ choose_dictionary(const uint8 *str, int len)
 	return cyrillic ? COMPACT_TEXT_DICT_K : COMPACT_TEXT_DICT_E;
 }
 
+/* Is the string mostly runs of one character, as rules and padding are? */
+static bool
+is_repetitive(const uint8 *str, int len)
+{
+	int			repeated = 0;
+
+	for (int i = 1; i < len; i++)
+		repeated += (str[i] == str[i - 1]);
+
+	return repeated * 4 >= len * 3;
+}
+
 /*
  * Encode the string in out, which has room for len bytes and one.  Returns
  * the number of bytes; 0 if the string itself is as short.
@@ -238,6 +270,17 @@ encode_payload(const uint8 *str, int len, uint8 *out)
 
 		if (NIBBLE_PAYLOAD(len) >= best)
 			return 0;
+		if (is_repetitive(str, len))
+		{
+			payload = compact_text_dict_encode(compact_text_dict(COMPACT_TEXT_DICT_E),
+											   str, len, out + 1,
+											   NIBBLE_PAYLOAD(len) - 2);
+			if (payload >= 0)
+			{
+				out[0] = TAG_DICTIONARY + COMPACT_TEXT_DICT_E;
+				return 1 + payload;
+			}
+		}
 		while ((member & (1 << set)) == 0)
 			set++;
 		out[0] = TAG_NIBBLE + set * 2 + (len & 1);
@@ -324,7 +367,8 @@ compact_text_encode(const char *str, int len)
 }
 
 /*
- * Decoding.  Every byte is checked: a damaged value gives an error.
+ * Decoding.  Whatever the bytes are, it ends in a string or in an error.  Codes
+ * that no string is encoded with are not told from those that one is.
  */
 
 static int
@@ -447,7 +491,7 @@ compact_text_decode(struct varlena *value, CompactTextString *result)
 		len = compact_text_dict_decode(compact_text_dict(tag - TAG_DICTIONARY), in, inlen,
 									   (uint8 *) out,
 									   sizeof(result->text) - VARHDRSZ);
-		if (len < 0 || len > COMPACT_TEXT_MAX_ENCODED)
+		if (len <= 0 || len > COMPACT_TEXT_MAX_ENCODED)
 			corrupted("Its code sequence is malformed.");
 	}
 	else

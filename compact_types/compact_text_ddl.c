@@ -79,8 +79,10 @@ compact_types_create_text(PG_FUNCTION_ARGS)
 	create_type(&ddl);
 	ddl_create_string_type_parts(&ddl, "compact_text");
 
+	/* core's support function sees that a larger limit needs no rewrite */
 	ddl_create_function(&ddl, "compact_text", psprintf("%s, int4, bool", ddl.type),
-						ddl.type, "compact_text", "IMMUTABLE");
+						ddl.type, "compact_text",
+						"IMMUTABLE SUPPORT pg_catalog.varchar_support");
 	ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.compact_text(%s, int4, bool) AS IMPLICIT",
 				ddl.type, ddl.type, ddl.schema, ddl.type);
 

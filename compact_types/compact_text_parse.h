@@ -49,6 +49,7 @@ typedef struct CompactTextDict
 } CompactTextDict;
 
 extern const CompactTextDict *compact_text_dict(int which);
+extern void compact_text_dict_build_all(void);
 extern int	compact_text_dict_encode(const CompactTextDict *dict,
 									 const uint8 *str, int len,
 									 uint8 *out, int limit);

@@ -17,8 +17,10 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
+#include "compact_text_parse.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
@@ -59,6 +61,8 @@ void
 _PG_init(void)
 {
 	compact_auto_init();
+	if (process_shared_preload_libraries_in_progress)
+		compact_text_dict_build_all();
 
 	/* a misspelled setting is an error from now on */
 	MarkGUCPrefixReserved("compact_types");

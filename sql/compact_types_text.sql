@@ -4,11 +4,14 @@
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
+CREATE EXTENSION compact_char24;
+
 -- codecs: bytes of the payload, and the string comes back
 CREATE TABLE strings (id serial, s text);
 INSERT INTO strings (s) VALUES (''), ('a'), ('42'), ('123'), ('1234'), ('+49 228.1/2:3'), ('2026-11-21T10:15:30.123Z'),
   ('deadbeef'), ('DEADBEEF1'), ('deadBEEF'), ('123e4567-e89b-12d3-a456-426614174000'), ('123E4567-E89B-12D3-A456-426614174000'),
   ('123e4567-e89b-12d3-a456-42661417400g'), ('123e4567e-89b-12d3-a456-426614174000'),
+  ('--------------------------------'), ('00000000000000000042'), ('                    '),
   ('Xq7Zt'), ('Xq7Zt9'), ('Xq7Zt9K'), ('Xq7Zt9KV'), ('Xq7Zt9KVw2LpN8sYf3BhJ6mC'), ('~^~^~^~^~^'),
   (E'\t'), (E'\n '), (E'\x01'), (E'\x08 abc'), (E'\x0e123'), (E'\x1f'), (E'\x7f');
 SELECT id, s, octet_length(s) AS bytes, pg_column_size(s::compact_text) - 4 AS payload,
@@ -55,6 +58,17 @@ ALTER TABLE limited ALTER c TYPE compact_text(3) USING c::compact_text(3);
 ALTER TABLE limited ALTER c TYPE text, ALTER v TYPE compact_text(6);
 ALTER TABLE limited ALTER c TYPE compact_text, ALTER v TYPE varchar(7);
 SELECT * FROM limited ORDER BY c;
+-- a larger limit needs no rewrite of the table, a smaller one does
+CREATE FUNCTION rewrites(type text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+  before oid := pg_relation_filenode('limited');
+BEGIN
+  EXECUTE 'ALTER TABLE limited ALTER c TYPE ' || type;
+  RETURN before <> pg_relation_filenode('limited');
+END $$;
+SELECT rewrites('compact_text(8)');
+SELECT rewrites('compact_text(80)'), rewrites('compact_text'), rewrites('compact_text(20)');
+DROP FUNCTION rewrites;
 DROP TABLE limited;
 
 -- text functions see the string
@@ -66,6 +80,11 @@ SELECT pg_typeof(s || 'x'), pg_typeof(coalesce(s, 'x')), pg_typeof(lower(s)), pg
        pg_typeof(CASE WHEN true THEN s ELSE 'x'::text END), pg_typeof(min(s)), pg_typeof(string_agg(s, ',')), pg_typeof(array_agg(s))
 FROM (SELECT 'hello'::compact_text AS s) x GROUP BY s;
 SELECT s FROM (SELECT 'x'::compact_text AS s UNION SELECT 'y'::text UNION ALL SELECT 'z'::varchar) x ORDER BY 1;
+-- compact_charN joins in without its padding
+SELECT '[' || s || ']' FROM (SELECT 'x'::compact_char24 AS s UNION SELECT 'y'::compact_text) x ORDER BY 1;
+SELECT '[' || coalesce('x'::compact_char24, 'y'::compact_text) || ']', '[' || 'x'::compact_char24::compact_text || ']', '[' || 'xyz'::compact_char24::compact_text(2) || ']',
+       'x'::compact_char24::text = 'x'::compact_text;
+SELECT 'x'::compact_char24 = 'x'::compact_text;
 SELECT '5'::compact_text::int, 5::compact_text, '2026-01-01'::compact_text::date, 'x'::compact_text::name, 'x'::name::compact_text,
        '{"a": 1}'::compact_text::jsonb;
 SELECT ARRAY['b', 'a', NULL]::compact_text[], 'a' = ANY (ARRAY['b', 'a']::compact_text[]),
@@ -184,3 +203,4 @@ DROP TABLE damaged;
 DROP CAST (bytea AS compact_text);
 DROP TABLE strings, keys, conditions, by_index;
 DROP FUNCTION plan_has, found, outcome;
+DROP EXTENSION compact_char24;
