@@ -1,0 +1,288 @@
+--
+-- Narrow integers and seconds: what they hold, how expressions of them with
+-- other types are resolved, aggregates, indexes.
+--
+\set SHOW_CONTEXT never
+
+SELECT typname, typlen, typbyval, typalign, typstorage, typcategory, typispreferred
+FROM pg_type WHERE typname IN ('int1', 'uint1', 'uint2', 'seconds4', 'seconds4tz') ORDER BY typname;
+
+-- every operator class and family is complete
+SELECT amname, opcname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
+WHERE opcnamespace = 'compact_types'::regnamespace AND NOT amvalidate(c.oid);
+SELECT amname, count(*) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
+WHERE opcnamespace = 'compact_types'::regnamespace GROUP BY amname ORDER BY amname;
+SELECT oprname, oprleft::regtype, oprright::regtype FROM pg_operator o JOIN pg_proc p ON p.oid = oprcode
+WHERE pronamespace = 'compact_types'::regnamespace AND prorettype = 'bool'::regtype
+  AND (oprcom = 0 OR oprnegate = 0);
+
+--
+-- Input and output
+--
+SELECT int1 '-128', int1 ' +127 ', uint1 '0', uint1 '255', uint2 '65535', uint2 '000012';
+SELECT int1 '128';
+SELECT int1 '-129';
+SELECT uint1 '256';
+SELECT uint1 '-1';
+SELECT uint2 '65536';
+SELECT uint2 '99999999999999999999999999';
+SELECT uint2 '';
+SELECT uint2 '1.5';
+SELECT uint2 '1 2';
+SELECT uint2 '-';
+SET timezone = 'UTC';
+SET datestyle = 'ISO, DMY';
+SELECT seconds4 '1970-01-01', seconds4 '2106-02-07 06:28:15', seconds4tz '2001-02-03 04:05:06+02';
+-- rounded as timestamp(0), on both sides of 2000
+SELECT v::seconds4, v::timestamp(0)::text = v::seconds4::text AS same
+FROM unnest(ARRAY['1999-12-31 23:59:58.5', '1999-12-31 23:59:58.500001', '2000-01-01 00:00:01.5',
+                  '2000-01-01 00:00:01.499999', '1970-01-01 00:00:00.4']) v;
+SELECT seconds4 '1969-12-31 23:59:59';
+SELECT seconds4tz '1969-12-31 23:59:59';
+SELECT seconds4 '2106-02-07 06:28:15.5';
+SELECT seconds4 'infinity', 1;
+SELECT seconds4tz '-infinity';
+SELECT seconds4 'nonsense';
+SELECT timestamp 'infinity'::seconds4;
+SELECT timestamp '1900-01-01'::seconds4;
+SELECT date '2200-01-01'::seconds4tz;
+SET datestyle = 'SQL, DMY';
+SET timezone = 'Europe/Berlin';
+SELECT seconds4 '03/02/2001 04:05:06', seconds4tz '03/02/2001 04:05:06';
+RESET datestyle;
+SELECT seconds4tz '2001-02-03 00:00'::seconds4, seconds4 '2001-02-03 00:00'::seconds4tz,
+       seconds4tz '2001-02-03 00:00'::date, seconds4 '2001-02-03 04:05'::time,
+       now()::seconds4tz - now() < interval '1 s' AS now;
+SET timezone = 'UTC';
+
+--
+-- Casts
+--
+SELECT castsource::regtype AS source, casttarget::regtype AS target, castcontext AS context
+FROM pg_cast
+WHERE castsource = 'uint2'::regtype OR casttarget = 'uint2'::regtype
+   OR castsource IN ('seconds4'::regtype, 'seconds4tz'::regtype)
+   OR casttarget IN ('seconds4'::regtype, 'seconds4tz'::regtype)
+ORDER BY castsource::regtype::text, casttarget::regtype::text;
+-- no cast into a narrow type is implicit
+SELECT castsource::regtype, casttarget::regtype FROM pg_cast
+WHERE castcontext = 'i' AND casttarget::regtype::text ~ '^(u?int1|uint2|seconds4)';
+SELECT 255::uint1, (-1)::int1, 65535.4::uint2, 2.5::numeric::uint2, 2.5::float8::uint2, 3.5::float4::int1;
+\set VERBOSITY terse
+SELECT 256::uint1;
+SELECT (-1)::uint2;
+SELECT 65535.5::uint2;
+SELECT 1e40::numeric::uint2;
+SELECT 1e300::float8::uint2;
+SELECT 'NaN'::float8::int1;
+SELECT 'NaN'::numeric::int1;
+SELECT 'infinity'::float4::int1;
+SELECT 40000::uint2::int2;
+SELECT 200::uint1::int1;
+SELECT 300::uint2::uint1;
+SELECT (-1)::int1::uint2;
+SELECT 9223372036854775807::uint2;
+CREATE TABLE narrow (i1 int1, u1 uint1, u2 uint2);
+INSERT INTO narrow VALUES (1, 2, 3), (-1, 255, 65535.4), (NULL, NULL, NULL);
+INSERT INTO narrow VALUES (128, 0, 0);
+INSERT INTO narrow (u2) SELECT 70000;
+UPDATE narrow SET u1 = u1 + 1;
+SELECT * FROM narrow ORDER BY u2;
+SELECT pg_column_size(i1), pg_column_size(u1), pg_column_size(u2), pg_column_size(ROW(i1, u1, u2)) - pg_column_size(ROW()) AS in_row FROM narrow WHERE i1 = 1;
+
+--
+-- Arithmetic
+--
+SELECT uint1 '200' + uint1 '55', uint1 '5' - uint1 '5', uint2 '255' * uint2 '257', int1 '-7' / int1 '2', int1 '-7' % int1 '2';
+SELECT uint1 '200' + uint1 '56';
+SELECT uint1 '5' - uint1 '6';
+SELECT uint2 '256' * uint2 '256';
+SELECT int1 '-128' / int1 '-1';
+SELECT int1 '-128' % int1 '-1';
+SELECT uint2 '1' / uint2 '0';
+SELECT uint2 '1' % 0;
+SELECT -int1 '-128', -uint2 '65535', uint1 '3' - uint2 '5', uint2 '65535' * int1 '-128';
+SELECT uint2 '2' + 2147483647;
+SELECT uint2 '2' * 4611686018427387904;
+SELECT int8 '-9223372036854775808' / int1 '-1';
+SELECT int8 '-9223372036854775808' % int1 '-1';
+SELECT int8 '-9223372036854775808' - uint1 '1';
+
+--
+-- Resolution: the type of an expression, or the error
+--
+CREATE FUNCTION resolve(expression text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  result text;
+BEGIN
+  EXECUTE 'SELECT pg_typeof(' || expression || ')' INTO result;
+  RETURN result;
+EXCEPTION WHEN OTHERS THEN
+  RETURN SQLSTATE;
+END $$;
+SELECT l AS "left", op,
+       string_agg(resolve(format('%s ''1'' %s %s ''1''', l, op, r)), ' ' ORDER BY n) AS "int1 uint1 uint2 int2 int4 int8 numeric float4 float8"
+FROM unnest(ARRAY['int1', 'uint1', 'uint2', 'int2', 'int4', 'int8', 'numeric', 'float8']) WITH ORDINALITY l (l, m),
+     unnest(ARRAY['+', '-', '*', '/', '%', '=', '<']) op,
+     unnest(ARRAY['int1', 'uint1', 'uint2', 'int2', 'int4', 'int8', 'numeric', 'float4', 'float8']) WITH ORDINALITY r (r, n)
+WHERE op <> '%' OR r NOT IN ('float4', 'float8') AND l <> 'float8'
+GROUP BY l, op, m ORDER BY op, m;
+SELECT e AS expression, resolve(replace(e, '@', 'uint2 ''1''')) AS type
+FROM unnest(ARRAY['@ + ''1''', '@ = ''1''', '''1'' < @', '-@', '@ * 1.5', '@ ^ 2', '@ & 4', '@ << 2',
+  'coalesce(@, 0)', 'coalesce(@, 0::int8)', 'greatest(@, 1.5)', 'CASE WHEN true THEN @ ELSE 0 END',
+  '@ IN (1, 2)', '@ BETWEEN 1 AND 3', 'ARRAY[@, 1]', 'date ''2000-01-01'' + @', 'interval ''1 hour'' * @',
+  'chr(@)', 'sqrt(@)', 'to_char(@, ''9'')', '@ || ''''', 'int8range(@, 9)', '@ = oid ''1''']) e;
+SELECT e AS expression, resolve(replace(replace(e, '@z', 'seconds4tz ''2000-01-01'''), '@', 'seconds4 ''2000-01-01''')) AS type
+FROM unnest(ARRAY['@ - @', '@ + interval ''1 h''', '@ < now()', '@ = localtimestamp', 'date ''2000-01-01'' <= @',
+  '@ > ''2000-01-01''', '@ = @z', '@z - @z', '@z < localtimestamp', '@z >= now()', '@z = date ''2000-01-01''',
+  '@z + interval ''1 h''', 'now() - @z', 'extract(epoch from @)', 'age(@z)', '@ AT TIME ZONE ''UTC''',
+  '@z AT TIME ZONE ''UTC''', '@ - date ''2000-01-01''', '@ + ''1 h''']) e;
+-- what core resolves without the extension it resolves alike with it
+SELECT e AS expression, resolve(e) AS type
+FROM unnest(ARRAY['int2 ''1'' = 5', 'int2 ''1'' + int4 ''1''', 'int2 ''1'' + ''1''', '''5'' = int2 ''1''', 'int2 ''1'' % ''1''',
+  'int4 ''1'' = numeric ''1''', 'int8 ''1'' % ''1''', 'numeric ''1'' % ''1''', '''1'' = ''1''', '- ''5''', '''1'' + ''1''',
+  '''1'' % ''1''', 'sum(''1'')', 'max(''1'')', 'avg(''1'')', 'int2 ''1'' = oid ''1''', 'oid ''1'' = ''1''', 'regclass ''pg_class'' = 5',
+  'float4 ''1'' = ''1''', 'float8 ''1'' = numeric ''1''', 'money ''1'' = ''1''', 'xid ''1'' = ''1''', 'xid ''1'' = 1',
+  'date ''2000-01-01'' - ''2000-01-01''', 'date ''2000-01-01'' + ''1''', 'date ''2000-01-01'' < ''2000-01-01''',
+  'date ''2000-01-01'' = timestamp ''2000-01-01''', 'date ''2000-01-01'' < now()', 'now() > ''2000-01-01''',
+  'now() - ''2000-01-01''', 'localtimestamp < now()', 'localtimestamp + ''1 h''', 'time ''1:00'' < ''2:00''',
+  'interval ''1 h'' = ''1 h''', 'varchar ''a'' = ''a''', 'name ''a'' = ''a''', '"char" ''a'' = ''a''', 'bool ''t'' = ''f''']) e;
+PREPARE core AS SELECT 1::int2 = $1, 1 = $2, 1::int8 = $3, 1.0 = $4, localtimestamp = $5, now() = $6, current_date = $7, 1::int2 + $8;
+SELECT parameter_types FROM pg_prepared_statements WHERE name = 'core';
+PREPARE narrow AS SELECT 1::uint2 = $1, 1::int1 + $2, seconds4 '2000-01-01' < $3;
+SELECT parameter_types FROM pg_prepared_statements WHERE name = 'narrow';
+
+--
+-- Aggregates and windows, against the wide twins
+--
+CREATE TABLE samples AS
+  SELECT g AS id, (g * 7919 % 65536)::uint2 AS u2, (g * 7919 % 256)::uint1 AS u1, (g * 7919 % 256 - 128)::int1 AS i1,
+         (timestamp '1980-01-01' + g * interval '1 day 1 min')::seconds4 AS s4,
+         (timestamptz '1980-01-01' + g * interval '1 day 1 min')::seconds4tz AS z4
+  FROM generate_series(1, 20000) g;
+ANALYZE samples;
+SELECT sum(u2), avg(u2), min(u2), max(u2), sum(u1), avg(u1), min(i1), max(i1), sum(i1), avg(i1) FROM samples;
+SELECT sum(u2::int4), avg(u2::int4), min(u2::int4), max(u2::int4), sum(u1::int4), avg(u1::int4), min(i1::int4), max(i1::int4), sum(i1::int4), avg(i1::int4) FROM samples;
+SELECT pg_typeof(sum(u2)), pg_typeof(avg(u2)), pg_typeof(max(u2)), min(s4), max(z4) FROM samples;
+SELECT sum(u2) IS NULL AND avg(u2) IS NULL AND min(s4) IS NULL AS empty FROM samples WHERE false;
+SELECT sum(u1) AS s, avg(u1) AS a FROM (VALUES (NULL::uint1), (NULL)) v (u1);
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+EXPLAIN (COSTS OFF) SELECT sum(u2), avg(u2), max(s4) FROM samples;
+SELECT sum(u2), avg(u2), max(u2), avg(i1), max(s4) FROM samples;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+SELECT count(*) FILTER (WHERE s <> s_wide OR a <> a_wide OR r <> r_wide OR i <> i_wide OR z <> z_wide) AS different
+FROM (SELECT sum(u2) OVER w AS s, sum(u2::int4) OVER w AS s_wide, avg(i1) OVER w AS a, avg(i1::int4) OVER w AS a_wide,
+             count(*) OVER (ORDER BY u2 RANGE BETWEEN 10 PRECEDING AND 70000 FOLLOWING) AS r,
+             count(*) OVER (ORDER BY u2::int4 RANGE BETWEEN 10 PRECEDING AND 70000 FOLLOWING) AS r_wide,
+             count(*) OVER (ORDER BY s4 RANGE BETWEEN interval '3 days' PRECEDING AND CURRENT ROW) AS i,
+             count(*) OVER (ORDER BY s4::timestamp RANGE BETWEEN interval '3 days' PRECEDING AND CURRENT ROW) AS i_wide,
+             count(*) OVER (ORDER BY z4 RANGE BETWEEN interval '1 month' PRECEDING AND CURRENT ROW) AS z,
+             count(*) OVER (ORDER BY z4::timestamptz RANGE BETWEEN interval '1 month' PRECEDING AND CURRENT ROW) AS z_wide
+      FROM samples WINDOW w AS (ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)) s;
+SELECT count(*) OVER (ORDER BY u2 RANGE -1 PRECEDING) FROM samples LIMIT 1;
+
+--
+-- Indexes serve every type of the family, with an empty search_path as well
+--
+CREATE INDEX ON samples (u2);
+CREATE INDEX ON samples (s4);
+CREATE INDEX ON samples (z4);
+CREATE INDEX samples_hash ON samples USING hash (u2);
+CREATE TABLE brin AS SELECT * FROM samples ORDER BY s4;
+CREATE INDEX ON brin USING brin (s4, u1, i1) WITH (pages_per_range = 1);
+CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+    IF line ~ 'Index Cond|Scan' AND line !~ 'Bitmap Heap Scan' THEN
+      RETURN NEXT regexp_replace(ltrim(line, ' ->'), '_idx[0-9]*', '_idx');
+    END IF;
+  END LOOP;
+END $$;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT p FROM unnest(ARRAY['= 5', '= 5::int8', '= 5::int2', '= ''5''', '= 5::uint1', '= 5::int1', 'BETWEEN 5 AND 7', '> 70000', 'IN (1, 2, 3)']) c,
+  LATERAL plan('SELECT id FROM samples WHERE u2 ' || c) p WHERE p !~ 'Index Scan';
+SELECT p FROM unnest(ARRAY['= ''2000-01-01''', '< timestamp ''2000-01-01''', '>= date ''2000-01-01''', '> timestamptz ''2000-01-01''', '< seconds4tz ''2000-01-01''']) c,
+  unnest(ARRAY['s4', 'z4']) col,
+  LATERAL plan(format('SELECT id FROM samples WHERE %s %s', col, c)) p WHERE p !~ 'Index Scan' ORDER BY 1;
+SET search_path = '';
+SELECT p FROM public.plan('SELECT id FROM public.samples WHERE u2 = 5') p;
+SELECT p FROM public.plan('SELECT id FROM public.samples WHERE 5 > u2') p;
+RESET search_path;
+SELECT p FROM plan('SELECT max(u2), min(s4) FROM samples') p;
+SET enable_bitmapscan = on;
+SET enable_indexscan = off;
+SELECT p FROM plan('SELECT id FROM brin WHERE s4 < timestamp ''1980-02-01''') p;
+SELECT p FROM plan('SELECT id FROM brin WHERE u1 = 300 AND i1 > 5::int8') p;
+SELECT count(*) FROM brin WHERE s4 < date '1980-02-01';
+SELECT count(*) FROM brin WHERE u1 = 300;
+SELECT count(*) FROM brin WHERE i1 <= (-127)::int8;
+RESET enable_seqscan;
+RESET enable_indexscan;
+SELECT count(*) FROM brin WHERE s4 < date '1980-02-01';
+SELECT count(*) FROM brin WHERE i1 <= (-127)::int8;
+-- joins of different types
+SELECT count(*) FROM samples a JOIN generate_series(0, 70000, 7) g ON a.u2 = g;
+SET enable_hashjoin = off;
+SELECT count(*) FROM samples a JOIN generate_series(0, 70000, 7) g ON a.u2 = g;
+SET enable_mergejoin = off;
+SELECT count(*) FROM samples a JOIN generate_series(0, 70000, 7) g ON a.u2 = g;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+SELECT count(*) FROM samples a FULL JOIN (SELECT i1 FROM samples LIMIT 10) b ON a.u1 = b.i1;
+SELECT count(*) FROM samples a JOIN samples b ON a.s4 = b.s4::timestamp;
+SELECT count(*) FROM samples a JOIN samples b ON a.z4 = b.z4::timestamptz;
+SELECT count(*) FROM samples a JOIN samples b ON a.s4 = b.z4;
+SELECT count(DISTINCT u2), count(DISTINCT s4) FROM samples;
+
+--
+-- Keys, partitions, arrays, domains, composites
+--
+CREATE TABLE parent (id uint2 PRIMARY KEY);
+INSERT INTO parent VALUES (1), (2), (60000);
+CREATE TABLE child (id uint2 REFERENCES parent, wide int4 REFERENCES parent);
+INSERT INTO child VALUES (1, 60000);
+INSERT INTO child VALUES (3, NULL);
+INSERT INTO child VALUES (NULL, 3);
+INSERT INTO child VALUES (NULL, 70000);
+DELETE FROM parent WHERE id = 60000;
+CREATE TABLE part (id uint2, at seconds4) PARTITION BY RANGE (id);
+CREATE TABLE part_low PARTITION OF part FOR VALUES FROM (0) TO (40000);
+CREATE TABLE part_high PARTITION OF part FOR VALUES FROM (40000) TO (MAXVALUE) PARTITION BY HASH (at);
+CREATE TABLE part_high_0 PARTITION OF part_high FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+INSERT INTO part VALUES (1, '2000-01-01'), (65535, '2000-01-01');
+SELECT tableoid::regclass, * FROM part ORDER BY id;
+SELECT p FROM plan('SELECT * FROM part WHERE id = 50000') p;
+SELECT '{1,2,65535}'::uint2[], ARRAY[1, 2]::uint2[] < ARRAY[1, 3]::uint2[], '{1,2}'::uint2[] @> ARRAY[uint2 '2'],
+       ROW(uint2 '1', int1 '-1') < ROW(uint2 '1', int1 '0') AS row_lt;
+CREATE DOMAIN port AS uint2 CHECK (VALUE > 0);
+SELECT 80::port, 80::port = 80 AS equal, 80::port + 1 AS next;
+SELECT 0::port;
+CREATE TABLE ident (id uint2 DEFAULT 7, e seconds4tz DEFAULT now());
+INSERT INTO ident DEFAULT VALUES;
+SELECT id, e = now() OR e - now() < interval '1 min' AS now FROM ident;
+
+--
+-- Statistics
+--
+SELECT count(*) FROM pg_stats WHERE tablename = 'samples' AND histogram_bounds IS NOT NULL;
+
+--
+-- Binary format is the wide twin's
+--
+SELECT compact_types.uint1_send(255::uint1) = int2send(255::int2) AS uint1, compact_types.int1_send((-1)::int1) = int2send((-1)::int2) AS int1,
+       compact_types.uint2_send(65535::uint2) = int4send(65535) AS uint2,
+       compact_types.seconds4_send('2000-01-01') = timestamp_send('2000-01-01') AS seconds4,
+       compact_types.seconds4tz_send('2000-01-01') = timestamptz_send('2000-01-01') AS seconds4tz;
+
+-- creation is the extension's alone, and needs all names
+SELECT proname FROM pg_proc WHERE proname = 'create_scalars';
+DROP TABLE narrow, samples, brin, parent, child, part, ident;
+DROP DOMAIN port;
+DROP FUNCTION resolve, plan;
