@@ -1,0 +1,363 @@
+# Differential fuzz of the narrow scalars against their wide twins: int1, uint1
+# and uint2 against int4, seconds4 and seconds4tz against timestamp(0) and
+# timestamptz(0), decimals against numeric(p, s).  No answer may differ: order,
+# operators of all types of the family, hash values, casts, arithmetic,
+# aggregates, text and binary format, index scans.  An error on one side must
+# be an error on the other, with the same SQLSTATE.
+#
+# PGDENSE_FUZZ_CASES is the number of values of each type (default 2000),
+# PGDENSE_FUZZ_SEED the random seed, which is printed.
+use strict;
+use warnings FATAL => 'all';
+
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $cases = $ENV{PGDENSE_FUZZ_CASES} || 2000;
+my $seed = $ENV{PGDENSE_FUZZ_SEED} || time();
+srand($seed);
+note "seed $seed, $cases values a type";
+
+my $node = PostgreSQL::Test::Cluster->new('scalar_fuzz');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "fsync = off\ntimezone = 'Europe/Berlin'\ndatestyle = 'ISO, YMD'\n");
+$node->start;
+my @decimals = ('4_0', '4_2', '4_6', '4_9', '8_0', '8_2', '8_4', '8_8', '8_18');
+$node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
+# those without an extension have their operators in the schema
+$node->safe_psql('postgres', 'ALTER DATABASE postgres SET search_path = public, compact_types');
+$node->safe_psql('postgres', "SELECT compact_types.create_decimal($_)") for map { tr/_/,/r } @decimals;
+# The outcome of an expression: its value, or "!" and the error's code.
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION outcome(expression text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  result text;
+BEGIN
+  EXECUTE 'SELECT (' || expression || ')::text' INTO result;
+  RETURN result;
+EXCEPTION WHEN data_exception OR feature_not_supported THEN
+  RETURN '!' || SQLSTATE;
+END $$;
+SQL
+
+sub pick { return $_[ int(rand(@_)) ]; }
+
+# An integer in or about the range, often at its ends or small.
+sub random_integer
+{
+	my ($min, $max) = @_;
+	my $r = rand();
+
+	return pick($min, $max, $min + 1, $max - 1, 0, 1, -1) if $r < 0.1;
+	return pick($min - 1, $max + 1, 2 * $max + 1, 2 * $min - 1, 70000, -70000) if $r < 0.15;
+	return int(rand(20)) - ($min < 0 ? 10 : 0) if $r < 0.4;
+	return $min + int(rand($max - $min + 1));
+}
+
+sub random_timestamp
+{
+	my $r = rand();
+	my $fraction = $r < 0.5 ? '' : sprintf('.%06d', pick(500000, 499999, 500001, int(rand(1000000))));
+
+	return pick('1969-12-31 23:59:59.6', '1969-12-31 23:59:59', '2106-02-07 06:28:15.4', '2106-02-07 06:28:16',
+		'infinity', '1970-01-01 00:00:00', '2106-02-07 06:28:15', '1999-12-31 23:59:59.5', '2000-01-01 00:00:00.5')
+	  if $r < 0.03;
+	return sprintf('%04d-%02d-%02d %02d:%02d:%02d%s', ($r < 0.1 ? 2000 : 1970 + int(rand(137))), 1 + int(rand(12)),
+		1 + int(rand(28)), int(rand(24)), int(rand(60)), int(rand(60)), $fraction);
+}
+
+# A number with about as many digits as the type has, seldom in another notation.
+sub random_decimal
+{
+	my ($width, $scale) = @_;
+	my $ndigits = int(rand($width == 4 ? 11 : 20)) + 1;
+	my $digits = join '', map { int(rand(10)) } 1 .. $ndigits;
+	my $r = rand();
+
+	$digits =~ s/.{3}$/pick('000', '500', '499', '999', '005')/e if $r < 0.3 && $ndigits > 3;
+	return (rand() < 0.4 ? '-' : '') . $digits . 'e' . (int(rand(12)) - 6 - int($scale / 2)) if $r > 0.9;
+	return pick('NaN', 'Infinity', '-Infinity', '1e40', '-1e40', '1e-40', '0', '-0.0') if $r > 0.88;
+	my $point = int(rand($scale + 3));
+	$point = $ndigits if $point > $ndigits;
+	$digits = substr($digits, 0, $ndigits - $point) . '.' . substr($digits, $ndigits - $point) if $point;
+	return (rand() < 0.4 ? '-' : '') . $digits;
+}
+
+# Tests of one type: narrow, its wide twin as the narrow type rounds, a random
+# value as a string, the check whether the twin's value fits (SQL on w).
+sub fuzz_type
+{
+	my (%t) = @_;
+	my ($type, $name, $wide, $others) = @t{qw(type name wide others)};
+	my $file = File::Spec->rel2abs($node->basedir . "/$name.txt");
+
+	open my $out, '>', $file or die "could not open $file: $!";
+	print $out "$_\t" . $t{random}->() . "\n" for 1 .. $cases;
+	close $out;
+
+	# input, and casts of the wide twin: same value, or an error on both sides
+	is($node->safe_psql('postgres', <<"SQL"), '', "$type takes what $wide takes");
+CREATE TABLE input_$name (id int, s text);
+COPY input_$name FROM '$file';
+CREATE TABLE result_$name AS
+  SELECT id, s, outcome(quote_literal(s) || '::$wide') AS wide, outcome(quote_literal(s) || '::$type') AS narrow,
+         outcome(quote_literal(s) || '::$t{exact}::$type') AS cast
+  FROM input_$name;
+CREATE TABLE judged_$name AS
+  SELECT *, CASE WHEN wide LIKE '!%' THEN false ELSE $t{fits} END AS fits FROM result_$name;
+SELECT s, wide, narrow, "cast" FROM judged_$name
+WHERE CASE WHEN fits THEN narrow IS DISTINCT FROM $t{shown} OR "cast" IS DISTINCT FROM narrow
+      ELSE narrow NOT IN ('!22003', '!22008', '!0A000') OR "cast" NOT IN ('!22003', '!22008', '!0A000') END
+LIMIT 5
+SQL
+
+	# values that fit, in pairs
+	$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE samples_$name AS
+  SELECT row_number() OVER (ORDER BY id) AS id, narrow::$type AS n, narrow::$wide AS w FROM judged_$name WHERE fits;
+ALTER TABLE samples_$name ADD other int;
+UPDATE samples_$name SET other = 1 + id * 7919 % (SELECT count(*) FROM samples_$name);
+CREATE INDEX ON samples_$name (other);
+ANALYZE samples_$name;
+SQL
+	cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM samples_$name"),
+		'>', $cases / 3, "$type: enough values fit");
+
+	my (%checks, @wrong, @counts, $columns);
+	for my $op ('=', '<>', '<', '<=', '>', '>=')
+	{
+		$checks{"$type $op $type"} = "(x.n $op y.n) <> (x.w $op y.w)";
+		for my $other (@$others)
+		{
+			my $fits = $t{other_fits}->{$other} // 'true';
+			$checks{"$type $op $other"} =
+			  "CASE WHEN $fits THEN (x.n $op y.w::$other) <> (x.w $op y.w::$other) END";
+			$checks{"$other $op $type"} =
+			  "CASE WHEN $fits THEN (y.w::$other $op x.n) <> (y.w::$other $op x.w) END";
+		}
+	}
+	$columns = join ",\n", map { "count(*) FILTER (WHERE $checks{$_})" } sort keys %checks;
+	@counts = split /\|/, $node->safe_psql('postgres', <<"SQL");
+SELECT $columns FROM samples_$name x JOIN samples_$name y ON y.id = x.other
+SQL
+	@wrong = grep { shift @counts } sort keys %checks;
+	is("@wrong", '', "$type compares as $wide does");
+
+	%checks = (
+		output => "n::text <> $t{output}",
+		cast => "n::$t{exact} <> w",
+		hash => "compact_types.${name}_hash(n) <> $t{hash}(w)",
+		'extended hash' => "compact_types.${name}_hash_extended(n, id) <> $t{hash}extended(w, id)",
+		'binary output' => "compact_types.${name}_send(n) <> $t{send}",
+		%{ $t{checks} });
+	$columns = join ",\n", map { "count(*) FILTER (WHERE $checks{$_})" } sort keys %checks;
+	@counts = split /\|/, $node->safe_psql('postgres', "SELECT $columns FROM samples_$name");
+	@wrong = grep { shift @counts } sort keys %checks;
+	is("@wrong", '', "$type is written, cast and hashed as $wide is");
+
+	# arithmetic of some pairs, with its errors
+	if ($t{arithmetic})
+	{
+		my $some = $cases < 4000 ? $cases : 4000;
+		for my $op (@{ $t{arithmetic} })
+		{
+			is($node->safe_psql('postgres', <<"SQL"), '', "$type $op $type");
+SELECT a, b, narrow, wide, fits FROM (
+  SELECT *, wide NOT LIKE '!%' AND outcome(quote_literal(wide) || '::$type') = wide AS fits
+  FROM (SELECT x.n AS a, y.n AS b, outcome(quote_literal(x.n) || '::$type $op ' || quote_literal(y.n) || '::$type') AS narrow,
+               outcome(quote_literal(x.n) || '::$t{exact} $op ' || quote_literal(y.n) || '::$t{exact}') AS wide
+        FROM samples_$name x JOIN samples_$name y ON y.id = x.other LIMIT $some) s) s
+WHERE CASE WHEN fits THEN narrow <> wide ELSE narrow NOT IN ('!22003', '!22012') OR (wide = '!22012') <> (narrow = '!22012') END
+LIMIT 5
+SQL
+		}
+	}
+
+	# order, aggregates, windows
+	my $sums = $t{arithmetic} ? 'count(*) > 0, sum(n) = sum(w), avg(n)::text = avg(w)::text' : 'count(*) > 0, true, true';
+	is($node->safe_psql('postgres', <<"SQL"), '(t,t,t)|t|t|0', "$type sorts and aggregates as $wide does");
+SELECT (SELECT ROW($sums)::text FROM samples_$name),
+       (SELECT min(n)::$wide = min(w) AND max(n)::$wide = max(w) FROM samples_$name),
+       (SELECT count(DISTINCT n) = count(DISTINCT w) FROM samples_$name),
+       (SELECT count(*) FILTER (WHERE up <> up_wide OR down <> down_wide OR rank <> rank_wide)
+        FROM (SELECT row_number() OVER (ORDER BY n, id) AS up, row_number() OVER (ORDER BY w, id) AS up_wide,
+                     row_number() OVER (ORDER BY n DESC, id) AS down, row_number() OVER (ORDER BY w DESC, id) AS down_wide,
+                     rank() OVER (ORDER BY n) AS rank, rank() OVER (ORDER BY w) AS rank_wide FROM samples_$name) s)
+SQL
+
+	# joins: hash, merge and nested loop over an index, with the twin on one side
+	my $join = "SELECT count(*), sum(x.id + 31 * y.id) FROM (SELECT * FROM samples_$name WHERE id <= 500) x JOIN samples_$name y ON";
+	my $expected = $node->safe_psql('postgres', "$join x.w = y.w");
+	for my $other ($type, $t{exact})
+	{
+		my $side = $other eq $type ? 'x.n' : 'x.w';
+		my %methods = (
+			hash => 'SET enable_mergejoin = off; SET enable_nestloop = off',
+			merge => 'SET enable_hashjoin = off; SET enable_nestloop = off',
+			index => 'SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off');
+
+		$node->safe_psql('postgres', "CREATE INDEX IF NOT EXISTS samples_${name}_n ON samples_$name (n)");
+		my %results = map { $_ => $node->safe_psql('postgres', "$methods{$_}; $join $side = y.n") } keys %methods;
+		is(join("\n", map { "$_ $results{$_}" } sort keys %results),
+			join("\n", map { "$_ $expected" } sort keys %results), "$type joins with $other");
+	}
+
+	# scans by every access method
+	for my $method ('btree', 'hash', 'brin')
+	{
+		my @ops = $method eq 'hash' ? ('=') : ('=', '<', '>=');
+		my $counts = join ' + ', map { "count(*) FILTER (WHERE (SELECT count(*) FROM samples_$name y WHERE y.n $_ x.n)
+			<> (SELECT count(*) FROM judged y WHERE y.w $_ x.w) OR (SELECT count(*) FROM samples_$name y WHERE y.n $_ x.w)
+			<> (SELECT count(*) FROM judged y WHERE y.w $_ x.w))" } @ops;
+
+		is($node->safe_psql('postgres', <<"SQL"), '0', "$type: a $method index finds what a scan finds");
+CREATE TEMP TABLE judged AS SELECT w FROM samples_$name;
+DROP INDEX IF EXISTS samples_${name}_n;
+CREATE INDEX samples_${name}_n ON samples_$name USING $method (n);
+SET enable_seqscan = off;
+SET enable_indexonlyscan = off;
+SELECT $counts FROM (SELECT n, w FROM samples_$name ORDER BY id LIMIT 50) x
+SQL
+	}
+	$node->safe_psql('postgres', "DROP INDEX samples_${name}_n");
+
+	# COPY in both formats; the binary file is the twin's as well
+	my $binary = File::Spec->rel2abs($node->basedir . "/$name.bin");
+	is($node->safe_psql('postgres', <<"SQL"), '0|0', "$type: COPY in binary format");
+COPY (SELECT id, n FROM samples_$name) TO '$binary' (FORMAT binary);
+CREATE TABLE back_$name (id int8, n $type);
+COPY back_$name FROM '$binary' (FORMAT binary);
+CREATE TABLE twin_$name (id int8, w $t{wire});
+COPY twin_$name FROM '$binary' (FORMAT binary);
+SELECT count(*) FILTER (WHERE b.n IS DISTINCT FROM s.n), count(*) FILTER (WHERE t.w IS DISTINCT FROM s.w)
+FROM samples_$name s FULL JOIN back_$name b USING (id) FULL JOIN twin_$name t USING (id)
+SQL
+	# what does not fit is refused in binary format, too
+	for my $bad (@{ $t{bad_wire} })
+	{
+		my ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
+\\set VERBOSITY sqlstate
+COPY (SELECT 1::int8, $bad) TO '$binary' (FORMAT binary);
+COPY back_$name FROM '$binary' (FORMAT binary);
+SQL
+		like($stderr, qr/ERROR:  (22003|22008|0A000)/, "$type refuses $bad in binary format");
+	}
+	$node->safe_psql('postgres', "DROP TABLE input_$name, result_$name, judged_$name, samples_$name, back_$name, twin_$name");
+}
+
+for my $integer ([ 'int1', -128, 127, 'int2' ], [ 'uint1', 0, 255, 'int2' ], [ 'uint2', 0, 65535, 'int4' ])
+{
+	my ($type, $min, $max, $wire) = @$integer;
+
+	fuzz_type(
+		type => $type,
+		name => $type,
+		wide => 'int4',
+		exact => 'int4',
+		wire => $wire,
+		others => [ 'int2', 'int4', 'int8', 'int1', 'uint1', 'uint2', 'numeric', 'float8' ],
+		other_fits => {
+			int2 => 'y.w BETWEEN -32768 AND 32767',
+			int1 => 'y.w BETWEEN -128 AND 127',
+			uint1 => 'y.w BETWEEN 0 AND 255',
+			uint2 => 'y.w BETWEEN 0 AND 65535'
+		},
+		random => sub { random_integer($min, $max) },
+		fits => "wide::int8 BETWEEN $min AND $max",
+		shown => 'wide',
+		output => 'w::text',
+		hash => 'hashint4',
+		send => "${wire}send(w::$wire)",
+		checks => {
+			int8 => 'n::int8 <> w',
+			numeric => 'n::numeric <> w',
+			float4 => 'n::float4 <> w',
+			float8 => 'n::float8 <> w',
+			'from int8' => "w::int8::$type <> n",
+			'from numeric' => "(w + 0.25)::$type <> n",
+			'from float8' => "(w::float8 + 0.25)::$type <> n",
+			minus => '-n <> -w',
+			'plus int4' => 'n + 1000 <> w + 1000 OR 1000 + n <> w + 1000',
+			'minus int2' => 'n - 100::int2 <> w - 100 OR 100::int2 - n <> 100 - w',
+			'times int8' => 'n * 3000000000 <> w * 3000000000 OR 3000000000 * n <> w * 3000000000',
+			'divided' => 'n / 7 <> w / 7 OR n % 7 <> w % 7 OR (w <> 0 AND (1000 / n <> 1000 / w OR 1000::int8 % n <> 1000 % w))'
+		},
+		arithmetic => [ '+', '-', '*', '/', '%' ],
+		bad_wire => [ "($max + 1)::$wire", "($min - 1)::$wire" ]);
+}
+
+for my $seconds ([ 'seconds4', 'timestamp', '' ], [ 'seconds4tz', 'timestamptz', '+00' ])
+{
+	my ($type, $wide, $zone) = @$seconds;
+
+	fuzz_type(
+		type => $type,
+		name => $type,
+		wide => "$wide(0)",
+		exact => $wide,
+		wire => $wide,
+		others => [ 'timestamp', 'timestamptz', 'date', 'seconds4', 'seconds4tz' ],
+		# local times next to the ends of the range do not fit both types
+		other_fits => {
+			map { $_ => "y.w BETWEEN '1970-01-02' AND '2106-02-06'" } ('seconds4', 'seconds4tz')
+		},
+		random => sub { my $s = random_timestamp(); return $s eq 'infinity' ? $s : $s . $zone; },
+		fits => "wide::$wide BETWEEN '1970-01-01 00:00:00$zone' AND '2106-02-07 06:28:15$zone'",
+		shown => 'wide',
+		output => 'w::text',
+		hash => 'timestamp_hash',
+		send => "${wide}_send(w)",
+		checks => {
+			hash => "compact_types.${type}_hash(n) <> hashint8((extract(epoch FROM w" . ($zone ? " AT TIME ZONE 'UTC'" : '')
+			  . ") * 1000000)::int8 - 946684800000000)",
+			'extended hash' => "compact_types.${type}_hash_extended(n, id) <> hashint8extended((extract(epoch FROM w"
+			  . ($zone ? " AT TIME ZONE 'UTC'" : '') . ") * 1000000)::int8 - 946684800000000, id)",
+			date => 'n::date <> w::date',
+			time => 'n::time <> w::time',
+			timestamp => 'n::timestamp <> w::timestamp',
+			timestamptz => 'n::timestamptz <> w::timestamptz',
+			minus => "n - '2000-01-01'::$wide <> w - '2000-01-01'::$wide",
+			plus => "n + interval '1 month' <> w + interval '1 month'"
+		},
+		bad_wire => [ "'1969-12-31 23:59:59$zone'::$wide", "'2106-02-07 06:28:15.5$zone'::$wide", "'-infinity'::$wide" ]);
+}
+
+for my $decimal (@decimals)
+{
+	my ($width, $scale) = split /_/, $decimal;
+	my $type = "compact_decimal$decimal";
+	my $limit = $width == 4 ? '2147483648' : '9223372036854775808';
+
+	fuzz_type(
+		type => $type,
+		name => $type,
+		wide => "numeric(100,$scale)",
+		exact => 'numeric',
+		wire => 'numeric',
+		others => ['numeric'],
+		random => sub { random_decimal($width, $scale) },
+		fits => "wide !~ 'NaN|Inf' AND wide::numeric BETWEEN -$limit * 1e-$scale AND ($limit - 1) * 1e-$scale",
+		shown => 'wide',
+		output => 'w::text',
+		hash => 'hash_numeric',
+		send => 'numeric_send(w)',
+		checks => {
+			'extended hash' => "compact_types.${type}_hash_extended(n, id) <> hash_numeric_extended(w, id)",
+			int8 => 'n::int8 <> w::int8',
+			int4 => 'abs(w) < 2147483647 AND n::int4 <> w::int4',
+			float4 => 'n::float4 <> w::float4',
+			float8 => 'n::float8 <> w::float8',
+			'from int4' => "abs(w) < least(100000, $limit * 1e-$scale - 1) AND round(w)::int4::$type <> round(w)",
+			'from float8' => "w::float8::$type <> w::float8::numeric(100,$scale)",
+			'comparison near by' => "(n < w + 1e-30) IS NOT TRUE OR (n > w + 1e-30) IS NOT FALSE OR (n = w + 1e-30) OR (n > w - 1e-30) IS NOT TRUE",
+			times => 'n * 3 <> w * 3 OR n * n <> w * w',
+			minus => "w > -$limit * 1e-$scale AND -n <> -w"
+		},
+		arithmetic => [ '+', '-' ],
+		bad_wire => [ "($limit * 1e-$scale)::numeric", "'NaN'::numeric", "'-Infinity'::numeric" ]);
+}
+
+$node->stop;
+done_testing();
