@@ -11,7 +11,7 @@ SELECT amname, opcname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
 WHERE opcnamespace = 'compact_types'::regnamespace AND NOT amvalidate(c.oid);
 SELECT oprname, oprleft::regtype, oprright::regtype FROM pg_operator o JOIN pg_proc p ON p.oid = oprcode
 WHERE pronamespace = 'compact_types'::regnamespace AND prorettype = 'bool'::regtype
-  AND (oprcom = 0 OR oprnegate = 0);
+  AND oprname ~ '[<=>]' AND (oprcom = 0 OR oprnegate = 0);
 
 --
 -- Input and output

@@ -11,10 +11,10 @@ FROM pg_type WHERE typname IN ('int1', 'uint1', 'uint2', 'seconds4', 'seconds4tz
 SELECT amname, opcname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
 WHERE opcnamespace = 'compact_types'::regnamespace AND NOT amvalidate(c.oid);
 SELECT amname, count(*) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
-WHERE opcnamespace = 'compact_types'::regnamespace GROUP BY amname ORDER BY amname;
+WHERE opcnamespace = 'compact_types'::regnamespace AND opcname !~ 'text' GROUP BY amname ORDER BY amname;
 SELECT oprname, oprleft::regtype, oprright::regtype FROM pg_operator o JOIN pg_proc p ON p.oid = oprcode
 WHERE pronamespace = 'compact_types'::regnamespace AND prorettype = 'bool'::regtype
-  AND (oprcom = 0 OR oprnegate = 0);
+  AND oprname ~ '[<=>]' AND (oprcom = 0 OR oprnegate = 0);
 
 --
 -- Input and output
