@@ -105,3 +105,65 @@ LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION compact_types.create_decimal(int4, int4) IS
 'create the decimal type compact_decimalW_S of the given width in bytes and scale';
+
+--
+-- Advice and conversion
+--
+
+-- What the columns of a table would be as compact types, and what that saves.
+-- sample_pages = 0 reads all pages.
+CREATE FUNCTION compact_types.advise(rel regclass, narrow bool DEFAULT true,
+  narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
+  sample_pages int4 DEFAULT 10000,
+  OUT attnum int2, OUT column_name name, OUT current_type text,
+  OUT proposed_type text, OUT bytes_now float8, OUT bytes_after float8,
+  OUT reason text, OUT blockers text[]) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'compact_types_advise'
+LANGUAGE c VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION compact_types.advise(regclass, bool, bool, bool, int4) IS
+'compact types that the columns of a table could have';
+
+-- The same for the table as a whole, with its pages as they would be.
+CREATE FUNCTION compact_types.advise_table(rel regclass, narrow bool DEFAULT true,
+  narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
+  sample_pages int4 DEFAULT 10000,
+  OUT rows int8, OUT bytes_row_now float8, OUT bytes_row_after float8,
+  OUT bytes_row_reordered float8, OUT heap_pages int8, OUT heap_pages_now int8,
+  OUT heap_pages_after int8, OUT heap_pages_reordered int8,
+  OUT column_order text[], OUT dependent_views text[],
+  OUT alter_statement text, OUT create_statement text) RETURNS record
+AS 'MODULE_PATHNAME', 'compact_types_advise_table'
+LANGUAGE c VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION compact_types.advise_table(regclass, bool, bool, bool, int4) IS
+'size of a table with the compact types that its columns could have';
+
+-- Changes the columns to the types that advise() proposes.
+CREATE FUNCTION compact_types.convert(rel regclass, columns name[] DEFAULT NULL,
+  narrow bool DEFAULT true, narrow_keys bool DEFAULT false,
+  fixed_varchar bool DEFAULT false,
+  OUT object_type text, OUT object_name text, OUT old_type text,
+  OUT new_type text) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'compact_types_convert'
+LANGUAGE c VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION compact_types.convert(regclass, name[], bool, bool, bool) IS
+'change the columns of a table to the compact types that are proposed';
+
+-- Part of convert(): counts the rows that it has rewritten.
+CREATE FUNCTION compact_types.convert_row(anyelement) RETURNS anyelement
+AS 'MODULE_PATHNAME', 'compact_types_convert_row'
+LANGUAGE c VOLATILE PARALLEL UNSAFE;
+
+-- The mark in the last parameter tells convert() from CLUSTER.
+CREATE VIEW compact_types.convert_progress AS
+SELECT p.pid, p.datid, d.datname, p.relid,
+       CASE p.param2 WHEN 1 THEN 'rewriting rows' WHEN 5 THEN 'swapping relation files'
+         WHEN 6 THEN 'rebuilding indexes' WHEN 7 THEN 'performing final cleanup' END AS phase,
+       p.param19 AS rows_done, p.param18 AS rows_total,
+       p.param8 AS indexes_rebuilt
+FROM pg_catalog.pg_stat_get_progress_info('CLUSTER') AS p
+LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid
+WHERE p.param20 = 1668246896;
+GRANT SELECT ON compact_types.convert_progress TO PUBLIC;

@@ -15,6 +15,7 @@
 #ifndef COMPACT_TYPES_COMPAT_H
 #define COMPACT_TYPES_COMPAT_H
 
+#include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "nodes/parsenodes.h"
@@ -144,6 +145,17 @@ compat_parse_numeric(PGFunction numeric_input, char *str, Datum *result)
 									   (Node *) &escontext, result);
 #else
 	return false;
+#endif
+}
+
+/* Does the user own the relation? */
+static inline bool
+compat_relation_ownercheck(Oid relid, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_ownercheck(RelationRelationId, relid, roleid);
+#else
+	return pg_class_ownercheck(relid, roleid);
 #endif
 }
 

@@ -1,0 +1,144 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_advise.h
+ *	  What the advice on a table is made of.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_advise.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMPACT_ADVISE_H
+#define COMPACT_ADVISE_H
+
+#include "catalog/pg_attribute.h"
+#include "fmgr.h"
+#include "nodes/pg_list.h"
+#include "storage/block.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+/* What a column could become. */
+typedef enum AdviseKind
+{
+	ADVISE_KEEP,
+	ADVISE_CHAR,				/* compact_charN */
+	ADVISE_TEXT,				/* compact_text */
+	ADVISE_INTEGER,				/* a narrower integer */
+	ADVISE_DECIMAL,				/* compact_decimal4_S or compact_decimal8_S */
+	ADVISE_SECONDS				/* seconds4, seconds4tz */
+} AdviseKind;
+
+typedef struct AdviseOptions
+{
+	bool		narrow;			/* narrower integers */
+	bool		narrow_keys;	/* those of keys as well */
+	bool		fixed_varchar;	/* varchar and text of constant width */
+	int			sample_pages;	/* at most so many; 0 for all */
+	bool		predict;		/* simulate the pages */
+} AdviseOptions;
+
+/* A type, which its extension may have to create first. */
+typedef struct AdviseType
+{
+	char	   *name;			/* without schema */
+	Oid			typid;			/* or InvalidOid */
+	int32		typmod;
+	int16		len;
+	char		align;
+	char		storage;
+	char	   *sql;			/* name for statements, without typmod */
+	bool		by_extension;	/* extension of that name, to be created */
+} AdviseType;
+
+typedef struct AdviseColumn
+{
+	Form_pg_attribute att;
+	bool		is_key;			/* in a primary key or a unique index */
+	bool		has_sequence;	/* serial, identity, or nextval() by hand */
+	bool		has_clock_default;	/* now(), or the like */
+
+	/* statistics of the sampled rows */
+	int64		nvalues;		/* not null */
+	int64		min;			/* integers */
+	int64		max;
+	int			min_bytes;		/* strings */
+	int			max_bytes;
+	bool		multibyte;
+	bool		trailing_blanks;
+	bool		unfit;			/* a value that no compact type holds */
+	int64		bytes_now;		/* sums */
+	int64		bytes_after;
+	int64		nafter;			/* values that bytes_after is the sum of */
+
+	/* proposal */
+	AdviseKind	kind;
+	AdviseType	type;
+	FmgrInfo	cast;			/* to it, for ADVISE_TEXT */
+	int			cast_nargs;		/* 0 if the cast needs no function */
+	bool		only_reordered; /* gains nothing in today's order */
+	char	   *reason;
+	List	   *blockers;		/* of char * */
+} AdviseColumn;
+
+/* Pages that a table of the simulated tuples has. */
+typedef struct AdvisePages
+{
+	int64		pages;
+	Size		free;			/* on the last one */
+} AdvisePages;
+
+typedef struct Advice
+{
+	Relation	rel;
+	AdviseOptions options;
+	MemoryContext cxt;			/* of all that is in here */
+	bool		read_only;		/* statements must not advance the snapshot */
+	Oid			nspid;			/* schema of the functions of compact_types */
+	char	   *type_schema;	/* where its types are */
+	List	   *available;		/* extensions on the server, read once */
+	bool		available_valid;
+
+	int			ncolumns;		/* without the dropped ones */
+	AdviseColumn *columns;
+	List	   *blockers;		/* of the whole table */
+
+	BlockNumber nblocks;
+	BlockNumber sampled_blocks;
+	int64		sampled_rows;
+	bool		has_dropped;	/* or a column that is always null on disk */
+
+	int		   *order;			/* the best one, indexes of columns */
+	bool		reordered;		/* differs from today's */
+	AdvisePages now;
+	AdvisePages after;
+	AdvisePages best;
+} Advice;
+
+/* Does the advice convert this column? */
+static inline bool
+advise_converts(const Advice *advice, const AdviseColumn *column)
+{
+	return column->kind != ADVISE_KEEP && column->blockers == NIL &&
+		advice->blockers == NIL;
+}
+
+/* compact_advise.c */
+extern Advice *advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
+						   LOCKMODE lockmode, bool read_only);
+extern char *advise_column_clause(const AdviseColumn *column);
+
+/* compact_advise_depend.c */
+extern void advise_connect(Advice *advice);
+extern void advise_query(const Advice *advice, const char *format,...) pg_attribute_printf(2, 3);
+extern char *advise_result(int row, int col);
+extern List *advise_result_list(const Advice *advice);
+extern bool advise_find_type(Advice *advice, const char *name, AdviseType *type);
+extern void advise_find_blockers(Advice *advice);
+extern void advise_check_indexes(Advice *advice);
+extern List *advise_dependent_views(const Advice *advice, const char *attnums);
+extern List *advise_unrestorable(const Advice *advice, List *views);
+
+#endif							/* COMPACT_ADVISE_H */

@@ -1,0 +1,444 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_advise_depend.c
+ *	  What the system catalogs say against a change of types.
+ *
+ * ALTER TABLE rebuilds the indexes, constraints, defaults and statistics
+ * objects of a column whose type it changes, and refuses if anything else
+ * depends on it.  Here all of that is found before anything changes, and
+ * whatever is not known to be rebuilt counts as a blocker.
+ *
+ * Every statement runs with a search_path of pg_catalog alone, so that names
+ * in it mean built-in objects, and names in its result are qualified.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_advise_depend.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "executor/spi.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/relcache.h"
+#include "utils/syscache.h"
+
+#include "compact_advise.h"
+#include "compact_types_compat.h"
+
+/* A chain of views that is longer is taken for a circle. */
+#define MAX_VIEW_DEPTH	100
+
+/*
+ * Run the query that the format makes; its result is in SPI_tuptable.  The
+ * caller is connected to SPI and has set the search_path.
+ */
+void
+advise_query(const Advice *advice, const char *format,...)
+{
+	StringInfoData sql;
+	int			save_errno = errno;
+	MemoryContext oldcxt = CurrentMemoryContext;
+
+	initStringInfo(&sql);
+	for (;;)
+	{
+		va_list		args;
+		int			needed;
+
+		errno = save_errno;
+		va_start(args, format);
+		needed = appendStringInfoVA(&sql, format, args);
+		va_end(args);
+		if (needed == 0)
+			break;
+		enlargeStringInfo(&sql, needed);
+	}
+	if (SPI_execute(sql.data, advice->read_only, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not execute \"%s\"", sql.data);
+	pfree(sql.data);
+	/* SPI leaves its own context behind */
+	MemoryContextSwitchTo(oldcxt);
+}
+
+/* A field of the last query's result; rows and columns count from 0. */
+char *
+advise_result(int row, int col)
+{
+	return SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, col + 1);
+}
+
+/* The first field of each row, in memory that lives as long as the advice */
+List *
+advise_result_list(const Advice *advice)
+{
+	List	   *result = NIL;
+	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
+
+	for (uint64 i = 0; i < SPI_processed; i++)
+		result = lappend(result, pstrdup(advise_result(i, 0)));
+	MemoryContextSwitchTo(oldcxt);
+
+	return result;
+}
+
+/* The extension's own schema, where its types are. */
+void
+advise_connect(Advice *advice)
+{
+	advise_query(advice, "SELECT n.nspname FROM pg_catalog.pg_extension e"
+				 " JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace"
+				 " WHERE e.extname = 'compact_types'");
+	if (SPI_processed == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("extension \"compact_types\" does not exist")));
+	advice->type_schema = MemoryContextStrdup(advice->cxt, advise_result(0, 0));
+}
+
+/* Is there an extension of that name on the server? */
+static bool
+extension_is_available(Advice *advice, const char *name)
+{
+	ListCell   *lc;
+
+	if (!advice->available_valid)
+	{
+		advise_query(advice, "SELECT name FROM pg_catalog.pg_available_extensions"
+					 " WHERE name ~ '^compact_'");
+		advice->available = advise_result_list(advice);
+		advice->available_valid = true;
+	}
+	foreach(lc, advice->available)
+	{
+		if (strcmp(lfirst(lc), name) == 0)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Find one of our types by its name: in the database, or else among the
+ * extensions that can create it.  A type is ours if its input function is in
+ * the schema of compact_types, where nobody but a superuser creates functions.
+ * For a type that is not created yet the caller fills in its layout.
+ */
+bool
+advise_find_type(Advice *advice, const char *name, AdviseType *type)
+{
+	MemoryContext oldcxt;
+	bool		found = true;
+	bool		byval;
+
+	memset(type, 0, sizeof(AdviseType));
+	type->typmod = -1;
+	advise_query(advice, "SELECT t.oid, n.nspname FROM pg_catalog.pg_type t"
+				 " JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+				 " JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace"
+				 " WHERE t.typname = %s AND t.typtype = 'b' AND t.typisdefined"
+				 " AND p.pronamespace = %u",
+				 quote_literal_cstr(name), advice->nspid);
+
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	type->name = pstrdup(name);
+	if (SPI_processed > 0)
+	{
+		type->typid = atooid(advise_result(0, 0));
+		type->sql = quote_qualified_identifier(advise_result(0, 1), name);
+		get_typlenbyvalalign(type->typid, &type->len, &byval, &type->align);
+		type->storage = get_typstorage(type->typid);
+	}
+	else if (extension_is_available(advice, name))
+	{
+		type->sql = quote_qualified_identifier(advice->type_schema, name);
+		type->storage = TYPSTORAGE_PLAIN;
+		type->by_extension = true;
+	}
+	else
+		found = false;
+	MemoryContextSwitchTo(oldcxt);
+
+	return found;
+}
+
+/* Add a blocker to the column, or to the table if attnum is 0. */
+static void
+add_blocker(Advice *advice, int attnum, const char *what)
+{
+	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
+
+	if (attnum == 0)
+		advice->blockers = lappend(advice->blockers, pstrdup(what));
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		AdviseColumn *column = &advice->columns[i];
+
+		if (column->att->attnum == attnum)
+			column->blockers = lappend(column->blockers, pstrdup(what));
+	}
+	MemoryContextSwitchTo(oldcxt);
+}
+
+static void
+add_blockers_of_result(Advice *advice)
+{
+	for (uint64 i = 0; i < SPI_processed; i++)
+		add_blocker(advice, atoi(advise_result(i, 0)), advise_result(i, 1));
+}
+
+/*
+ * Find what depends on the columns, the table or its row type, and note what
+ * ALTER TABLE would not rebuild.
+ */
+void
+advise_find_blockers(Advice *advice)
+{
+	Form_pg_class form = advice->rel->rd_rel;
+	Oid			relid = RelationGetRelid(advice->rel);
+	TupleConstr *constr = RelationGetDescr(advice->rel)->constr;
+
+	if (form->relispartition)
+		add_blocker(advice, 0, "the table is a partition");
+	if (OidIsValid(form->reloftype))
+		add_blocker(advice, 0, "the table is a typed table");
+	advise_query(advice, "SELECT 0, CASE WHEN inhparent = %u THEN 'the table has child tables'"
+				 " ELSE 'the table inherits from another one' END"
+				 " FROM pg_catalog.pg_inherits WHERE inhparent = %u OR (inhrelid = %u AND NOT %s)"
+				 " GROUP BY 1, 2",
+				 relid, relid, relid, form->relispartition ? "true" : "false");
+	add_blockers_of_result(advice);
+	advise_query(advice, "SELECT 0, 'the table belongs to ' ||"
+				 " pg_catalog.pg_describe_object(refclassid, refobjid, 0)"
+				 " FROM pg_catalog.pg_depend WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+				 " AND objid = %u AND objsubid = 0 AND deptype = 'e'", relid);
+	add_blockers_of_result(advice);
+
+	/* whatever uses the row type */
+	advise_query(advice, "SELECT 0, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type'"
+				 " FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_type t ON t.oid = d.refobjid"
+				 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass"
+				 " AND d.deptype <> 'i' AND (t.oid = %u OR t.typelem = %u AND t.typlen = -1)"
+				 " GROUP BY d.classid, d.objid, d.objsubid ORDER BY 2",
+				 form->reltype, form->reltype);
+	add_blockers_of_result(advice);
+
+	/*
+	 * Whatever depends on a column, but for what ALTER TABLE rebuilds: CHECK,
+	 * UNIQUE, PRIMARY KEY and NOT NULL constraints, indexes (looked at by
+	 * advise_check_indexes()), the column's own default, statistics objects
+	 * unless they have a target, which would be lost; and sequences, which do
+	 * not care.  Plain views are convert()'s business.
+	 */
+	advise_query(advice,
+				 "SELECT d.refobjsubid, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)"
+				 " FROM pg_catalog.pg_depend d"
+				 " WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+				 " AND d.refobjid = %u AND d.refobjsubid > 0"
+				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c"
+				 "  WHERE d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND c.oid = d.objid"
+				 "  AND c.contype IN ('c', 'p', 'u', 'n') AND c.conrelid = %u)"
+				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+				 "  WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid"
+				 "  AND c.relkind IN ('i', 'S'))"
+				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_attrdef f"
+				 "  WHERE d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND f.oid = d.objid"
+				 "  AND f.adrelid = %u AND f.adnum = d.refobjsubid)"
+				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_statistic_ext s"
+				 "  WHERE d.classid = 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass AND s.oid = d.objid"
+				 "  AND COALESCE(s.stxstattarget, -1) = -1)"
+				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_class c ON c.oid = r.ev_class"
+				 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.oid = d.objid"
+				 "  AND r.rulename = '_RETURN' AND c.relkind = 'v')"
+				 " GROUP BY d.refobjsubid, d.classid, d.objid, d.objsubid ORDER BY 1, 2",
+				 relid, relid, relid);
+	add_blockers_of_result(advice);
+
+	/* what the rules for single types want to know */
+	advise_query(advice, "SELECT a.attnum,"
+				 " a.attidentity <> '' OR EXISTS (SELECT FROM pg_catalog.pg_depend d"
+				 "  WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = a.attrelid"
+				 "  AND d.refobjsubid = a.attnum AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+				 "  AND d.deptype IN ('a', 'i') AND d.objid IN (SELECT oid FROM pg_catalog.pg_class WHERE relkind = 'S'))"
+				 " OR EXISTS (SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.refobjid"
+				 "  WHERE d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND d.objid = f.oid"
+				 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.relkind = 'S'),"
+				 " EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indisunique"
+				 "  AND a.attnum = ANY (i.indkey))"
+				 " FROM pg_catalog.pg_attribute a"
+				 " LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum"
+				 " WHERE a.attrelid = %u AND a.attnum > 0 AND NOT a.attisdropped ORDER BY 1",
+				 relid);
+	if (SPI_processed != (uint64) advice->ncolumns)
+		elog(ERROR, "unexpected number of columns of relation %u", relid);
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		AdviseColumn *column = &advice->columns[i];
+
+		column->has_sequence = advise_result(i, 1)[0] == 't';
+		column->is_key = advise_result(i, 2)[0] == 't';
+		for (int d = 0; constr && d < constr->num_defval; d++)
+		{
+			if (constr->defval[d].adnum == column->att->attnum)
+				column->has_clock_default =
+					contain_mutable_functions(stringToNode(constr->defval[d].adbin));
+		}
+	}
+}
+
+/*
+ * Note the indexes that could not be rebuilt with the proposed types: those
+ * with an operator class that is not the default one, of an access method
+ * that has none for the new type, or with the column in an expression.
+ */
+void
+advise_check_indexes(Advice *advice)
+{
+	List	   *indexes = RelationGetIndexList(advice->rel);
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+	{
+		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+		Bitmapset  *used = NULL;
+
+		pull_varattnos((Node *) RelationGetIndexExpressions(index), 1, &used);
+		pull_varattnos((Node *) RelationGetIndexPredicate(index), 1, &used);
+		for (int i = 0; i < advice->ncolumns; i++)
+		{
+			AdviseColumn *column = &advice->columns[i];
+			AttrNumber	attnum = column->att->attnum;
+
+			if (column->kind == ADVISE_KEEP)
+				continue;
+			if (bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used) ||
+				bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, used))
+				add_blocker(advice, attnum,
+							psprintf("expression or predicate of index %s",
+									 RelationGetRelationName(index)));
+			for (int key = 0; key < index->rd_index->indnkeyatts; key++)
+			{
+				Oid			am = index->rd_rel->relam;
+				Oid			opclass = get_index_column_opclass(RelationGetRelid(index), key + 1);
+
+				if (index->rd_index->indkey.values[key] != attnum)
+					continue;
+				if (opclass != GetDefaultOpClass(column->att->atttypid, am))
+					add_blocker(advice, attnum,
+								psprintf("operator class of index %s is not the default one",
+										 RelationGetRelationName(index)));
+				else if (OidIsValid(column->type.typid) ?
+						 !OidIsValid(GetDefaultOpClass(column->type.typid, am)) :
+						 (am != BTREE_AM_OID && am != HASH_AM_OID))
+					add_blocker(advice, attnum,
+								psprintf("access method of index %s has no operator class for type %s",
+										 RelationGetRelationName(index),
+										 column->type.name));
+			}
+		}
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+}
+
+/*
+ * The views that use the columns, directly or through other views, in the
+ * order in which they can be created.  attnums is a list for SQL.
+ */
+List *
+advise_dependent_views(const Advice *advice, const char *attnums)
+{
+	List	   *result = NIL;
+	MemoryContext oldcxt;
+
+	advise_query(advice,
+				 "WITH RECURSIVE use (view, base, col) AS ("
+				 "  SELECT r.ev_class, d.refobjid, d.refobjsubid"
+				 "  FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
+				 "  JOIN pg_catalog.pg_class c ON c.oid = r.ev_class"
+				 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
+				 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+				 "  AND c.relkind = 'v' AND r.rulename = '_RETURN' AND r.ev_class <> d.refobjid),"
+				 " v (oid, depth) AS ("
+				 "  SELECT view, 1 FROM use WHERE base = %u AND col IN (%s)"
+				 "  UNION SELECT use.view, v.depth + 1 FROM v JOIN use ON use.base = v.oid WHERE v.depth <= %d)"
+				 " SELECT oid, pg_catalog.max(depth) FROM v GROUP BY oid ORDER BY 2, 1",
+				 RelationGetRelid(advice->rel), attnums, MAX_VIEW_DEPTH);
+
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		Oid			view = atooid(advise_result(i, 0));
+
+		if (atoi(advise_result(i, 1)) > MAX_VIEW_DEPTH)
+			ereport(ERROR,
+					(errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
+					 errmsg("views that use table \"%s\" are nested too deeply, or refer to themselves",
+							RelationGetRelationName(advice->rel))));
+		result = lappend_oid(result, view);
+	}
+	MemoryContextSwitchTo(oldcxt);
+
+	return result;
+}
+
+/*
+ * What would get lost if the views were dropped and created again.
+ */
+List *
+advise_unrestorable(const Advice *advice, List *views)
+{
+	StringInfoData oids;
+	ListCell   *lc;
+
+	if (views == NIL)
+		return NIL;
+
+	initStringInfo(&oids);
+	foreach(lc, views)
+		appendStringInfo(&oids, "%s%u", oids.len > 0 ? ", " : "", lfirst_oid(lc));
+
+	advise_query(advice,
+				 "WITH c AS (SELECT * FROM pg_catalog.pg_class WHERE oid IN (%s)),"
+				 " name AS (SELECT oid, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, oid, 0) AS view FROM c)"
+	/* anything but the view's own parts and the views to be made again */
+				 " SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' depends on ' || view"
+				 " FROM pg_catalog.pg_depend d JOIN name ON name.oid = d.refobjid"
+				 " WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+				 " AND NOT (d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.deptype = 'i')"
+				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_rewrite r JOIN c ON c.oid = r.ev_class"
+				 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.oid = d.objid"
+				 "  AND r.rulename = '_RETURN')"
+				 " UNION SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type of ' || view"
+				 " FROM c JOIN name USING (oid) JOIN pg_catalog.pg_type t ON t.oid = c.reltype OR t.typelem = c.reltype AND t.typlen = -1"
+				 " JOIN pg_catalog.pg_depend d ON d.refobjid = t.oid"
+				 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.deptype <> 'i'"
+				 " UNION SELECT view || ' belongs to an extension'"
+				 " FROM pg_catalog.pg_depend d JOIN name ON name.oid = d.objid"
+				 " WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.deptype IN ('e', 'x')"
+				 " UNION SELECT view || ' has a security label'"
+				 " FROM pg_catalog.pg_seclabel s JOIN name ON name.oid = s.objoid"
+				 " WHERE s.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+				 " UNION SELECT view || ' is a temporary view of another session'"
+				 " FROM c JOIN name USING (oid) WHERE pg_catalog.pg_is_other_temp_schema(c.relnamespace)"
+				 " UNION SELECT view || ' belongs to another user'"
+				 " FROM c JOIN name USING (oid) WHERE NOT pg_catalog.pg_has_role(c.relowner, 'USAGE')"
+				 " UNION SELECT view || ' has privileges that its owner did not grant'"
+				 " FROM c JOIN name USING (oid) WHERE EXISTS"
+				 "  (SELECT FROM pg_catalog.aclexplode(c.relacl) x WHERE x.grantor <> c.relowner)"
+				 "  OR EXISTS (SELECT FROM pg_catalog.pg_attribute a, pg_catalog.aclexplode(a.attacl) x"
+				 "  WHERE a.attrelid = c.oid AND x.grantor <> c.relowner)"
+				 " ORDER BY 1", oids.data);
+
+	return advise_result_list(advice);
+}

@@ -1,0 +1,565 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_convert.c
+ *	  Carries out the advice on a table, in one rewrite.
+ *
+ * compact_types.convert() locks the table, makes the advice from all rows,
+ * looks for what ALTER TABLE cannot carry, and refuses before it changes
+ * anything.  Then one ALTER TABLE changes all columns.  Views that use them
+ * are dropped before and created again behind it; what makes up a view apart
+ * from its query is compared with what it was, so that nothing gets lost
+ * silently.  It is all one transaction: any error leaves everything as it was.
+ *
+ * Progress.  The USING clause of the first column goes through
+ * compact_types.convert_row(), which counts rows.  They are reported as a
+ * command of the kind CLUSTER, because the rewrite goes on to report under
+ * that kind which indexes it has rebuilt.  The report cannot begin earlier
+ * than with the first row, since re-creating an index ends it.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_convert.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
+#include "commands/progress.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/backend_progress.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "compact_advise.h"
+#include "compact_ddl.h"
+#include "compact_types.h"
+#include "compact_types_compat.h"
+
+/*
+ * Our own places among the progress parameters, which neither CLUSTER nor the
+ * build of an index writes to.
+ */
+#define PROGRESS_CONVERT_ROWS_TOTAL		17
+#define PROGRESS_CONVERT_ROWS_DONE		18
+#define PROGRESS_CONVERT_MARK			19
+#define CONVERT_MARK					0x636f6d70	/* tells us from CLUSTER */
+
+/* A view on its way from DROP to CREATE */
+typedef struct SavedView
+{
+	Oid			oid;
+	char	   *name;			/* qualified */
+	char	   *create;			/* statement */
+	char	   *owner;
+	char	   *properties;		/* all but the query, to compare */
+	bool		default_acl;	/* no privileges of its own */
+	List	   *grants;			/* statements that give privileges back */
+	List	   *restore;		/* and the rest */
+} SavedView;
+
+/* The conversion that convert_row() counts rows of, if relid is valid. */
+static struct
+{
+	Oid			relid;
+	int64		rows_total;
+	int64		rows_done;
+}			progress;
+
+/*
+ * compact_types.convert_row(anyelement) returns anyelement: its argument
+ *
+ * Counts a row of the conversion that this session carries out.
+ */
+PG_FUNCTION_INFO_V1(compact_types_convert_row);
+Datum
+compact_types_convert_row(PG_FUNCTION_ARGS)
+{
+	if (OidIsValid(progress.relid))
+	{
+		if (progress.rows_done++ == 0)
+		{
+			pgstat_progress_start_command(PROGRESS_COMMAND_CLUSTER, progress.relid);
+			pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
+										 PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
+			pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_TOTAL, progress.rows_total);
+			pgstat_progress_update_param(PROGRESS_CONVERT_MARK, CONVERT_MARK);
+		}
+		pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_DONE, progress.rows_done);
+	}
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/*
+ * Everything about a view but its query, as one string.
+ */
+static char *
+view_properties(const Advice *advice, Oid view)
+{
+	MemoryContext oldcxt;
+	char	   *result;
+
+	advise_query(advice,
+				 "SELECT pg_catalog.format('%%s %%s %%s %%s %%s %%s', c.relnamespace, c.relname, c.relpersistence, c.relowner,"
+				 " (SELECT pg_catalog.array_agg(o ORDER BY o) FROM pg_catalog.unnest(c.reloptions) o),"
+				 " pg_catalog.obj_description(c.oid, 'pg_class'))"
+				 " || (SELECT pg_catalog.array_agg(x ORDER BY x)::text"
+				 "  FROM pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x)"
+				 " || (SELECT pg_catalog.string_agg(pg_catalog.format('%%s %%s %%s', a.attname,"
+				 "  pg_catalog.col_description(c.oid, a.attnum),"
+				 "  (SELECT pg_catalog.array_agg(x ORDER BY x) FROM pg_catalog.aclexplode(a.attacl) x)), ',' ORDER BY a.attnum)"
+				 "  FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0)"
+				 " FROM pg_catalog.pg_class c WHERE c.oid = %u", view);
+	if (SPI_processed != 1 || advise_result(0, 0) == NULL)
+		elog(ERROR, "cache lookup failed for view %u", view);
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	result = pstrdup(advise_result(0, 0));
+	MemoryContextSwitchTo(oldcxt);
+
+	return result;
+}
+
+/*
+ * Note how to make the view again: the statement that creates it, and those
+ * that give it its comments and privileges back.
+ */
+static SavedView *
+save_view(const Advice *advice, Oid view)
+{
+	SavedView  *saved;
+	MemoryContext oldcxt;
+	char	   *properties = view_properties(advice, view);
+
+	advise_query(advice,
+				 "SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname),"
+				 " pg_catalog.format('CREATE VIEW %%I.%%I%%s AS %%s', n.nspname, c.relname,"
+				 "  (SELECT ' WITH (' || pg_catalog.string_agg(pg_catalog.format('%%I = %%L', option_name, option_value), ', ') || ')'"
+				 "   FROM pg_catalog.pg_options_to_table(c.reloptions)),"
+				 "  pg_catalog.pg_get_viewdef(c.oid)),"
+				 " pg_catalog.pg_get_userbyid(c.relowner), c.relacl IS NULL"
+				 " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+				 " WHERE c.oid = %u", view);
+	if (SPI_processed != 1)
+		elog(ERROR, "cache lookup failed for view %u", view);
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	saved = palloc0(sizeof(SavedView));
+	saved->oid = view;
+	saved->properties = properties;
+	saved->name = pstrdup(advise_result(0, 0));
+	saved->create = pstrdup(advise_result(0, 1));
+	saved->owner = pstrdup(advise_result(0, 2));
+	saved->default_acl = advise_result(0, 3)[0] == 't';
+	MemoryContextSwitchTo(oldcxt);
+
+	advise_query(advice,
+				 "SELECT pg_catalog.format('COMMENT ON VIEW %%s IS %%L', %s, pg_catalog.obj_description(%u, 'pg_class'))"
+				 " WHERE pg_catalog.obj_description(%u, 'pg_class') IS NOT NULL"
+				 " UNION ALL SELECT pg_catalog.format('COMMENT ON COLUMN %%s.%%I IS %%L', %s, attname, pg_catalog.col_description(attrelid, attnum))"
+				 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0"
+				 " AND pg_catalog.col_description(attrelid, attnum) IS NOT NULL"
+				 " UNION ALL SELECT pg_catalog.format('GRANT %%s (%%I) ON %%s TO %%s%%s', x.privilege_type, a.attname, %s,"
+				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END,"
+				 "  CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)"
+				 " FROM pg_catalog.pg_attribute a, pg_catalog.aclexplode(a.attacl) x WHERE a.attrelid = %u",
+				 quote_literal_cstr(saved->name), view, view,
+				 quote_literal_cstr(saved->name), view,
+				 quote_literal_cstr(saved->name), view);
+	saved->restore = advise_result_list(advice);
+
+	advise_query(advice,
+				 "SELECT pg_catalog.format('GRANT %%s ON %%s TO %%s%%s', x.privilege_type, %s,"
+				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END,"
+				 "  CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)"
+				 " FROM pg_catalog.pg_class c,"
+				 "  pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x"
+				 " WHERE c.oid = %u",
+				 quote_literal_cstr(saved->name), view);
+	saved->grants = advise_result_list(advice);
+
+	return saved;
+}
+
+/*
+ * Create the view again, and see that it is what it was.
+ */
+static void
+restore_view(const Advice *advice, SavedView *saved)
+{
+	ListCell   *lc;
+	Oid			view;
+	List	   *revoke = NIL;
+	char	   *properties;
+
+	ddl_execute("%s", saved->create);
+	advise_query(advice, "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid",
+				 quote_literal_cstr(saved->name));
+	view = atooid(advise_result(0, 0));
+
+	ddl_execute("ALTER VIEW %s OWNER TO %s", saved->name, quote_identifier(saved->owner));
+
+	/* default privileges may have granted some, also the owner's own */
+	advise_query(advice,
+				 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
+				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END)"
+				 " FROM pg_catalog.pg_class c,"
+				 "  pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x"
+				 " WHERE c.oid = %u AND NOT (c.relacl IS NULL AND %s)",
+				 quote_literal_cstr(saved->name), view, saved->default_acl ? "true" : "false");
+	revoke = advise_result_list(advice);
+	foreach(lc, revoke)
+		ddl_execute("%s", (char *) lfirst(lc));
+	if (revoke != NIL)
+	{
+		foreach(lc, saved->grants)
+			ddl_execute("%s", (char *) lfirst(lc));
+	}
+	foreach(lc, saved->restore)
+		ddl_execute("%s", (char *) lfirst(lc));
+
+	properties = view_properties(advice, view);
+	if (strcmp(properties, saved->properties) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("view %s could not be created again as it was", saved->name),
+				 errdetail("It was: %s; it would be: %s.", saved->properties, properties)));
+}
+
+/*
+ * Mark the columns to convert: those named, or all with a proposal.
+ */
+static bool *
+choose_columns(const Advice *advice, ArrayType *names)
+{
+	bool	   *chosen = palloc0(advice->ncolumns + 1);
+	Datum	   *elems;
+	bool	   *nulls;
+	int			n;
+
+	if (names == NULL)
+	{
+		for (int i = 0; i < advice->ncolumns; i++)
+			chosen[i] = (advice->columns[i].kind != ADVISE_KEEP);
+		return chosen;
+	}
+
+	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &elems, &nulls, &n);
+	for (int k = 0; k < n; k++)
+	{
+		const char *name;
+		int			i;
+
+		if (nulls[k])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("the name of a column must not be null")));
+		name = NameStr(*DatumGetName(elems[k]));
+		for (i = 0; i < advice->ncolumns; i++)
+		{
+			if (strcmp(NameStr(advice->columns[i].att->attname), name) == 0)
+				break;
+		}
+		if (i == advice->ncolumns)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" does not exist",
+							name, RelationGetRelationName(advice->rel))));
+		if (advice->columns[i].kind == ADVISE_KEEP)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("there is no compact type to convert column \"%s\" to", name),
+					 errdetail("The advice says: %s.", advice->columns[i].reason)));
+		chosen[i] = true;
+	}
+
+	return chosen;
+}
+
+/* Refuse the conversion if anything is in its way. */
+static void
+refuse(const Advice *advice, const bool *chosen, List *unrestorable, bool all)
+{
+	StringInfoData detail;
+	ListCell   *lc;
+
+	initStringInfo(&detail);
+	foreach(lc, advice->blockers)
+		appendStringInfo(&detail, "%s%s", detail.len > 0 ? "\n" : "", (char *) lfirst(lc));
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+
+		if (!chosen[i])
+			continue;
+		foreach(lc, column->blockers)
+			appendStringInfo(&detail, "%scolumn %s: %s", detail.len > 0 ? "\n" : "",
+							 NameStr(column->att->attname), (char *) lfirst(lc));
+	}
+	foreach(lc, unrestorable)
+		appendStringInfo(&detail, "%s%s", detail.len > 0 ? "\n" : "", (char *) lfirst(lc));
+	if (detail.len > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot convert table \"%s\" because of what depends on it",
+						RelationGetRelationName(advice->rel)),
+				 errdetail_internal("%s", detail.data),
+				 all ? errhint("Remove what is in the way, or name the columns to convert in the argument \"columns\".") :
+				 errhint("Remove what is in the way first.")));
+}
+
+/* The table's owner only, and before the lock is taken. */
+static void
+check_owner(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+
+	if (relkind == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	if (!compat_relation_ownercheck(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relkind), get_rel_name(relid));
+}
+
+/*
+ * Create the types that are not there yet, and look again at what could not
+ * be known without them.
+ */
+static void
+create_types(Advice *advice, const bool *chosen)
+{
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		AdviseColumn *column = &advice->columns[i];
+		AdviseType	type;
+
+		if (!chosen[i] || OidIsValid(column->type.typid))
+			continue;
+		if (!advise_find_type(advice, column->type.name, &type) || !OidIsValid(type.typid))
+		{
+			ddl_execute("CREATE EXTENSION %s SCHEMA %s", column->type.name,
+						quote_identifier(advice->type_schema));
+			if (!advise_find_type(advice, column->type.name, &type) || !OidIsValid(type.typid))
+				elog(ERROR, "extension \"%s\" did not create the type", column->type.name);
+		}
+		type.typmod = column->type.typmod;
+		column->type = type;
+	}
+}
+
+/* The one ALTER TABLE, with its progress reported. */
+static void
+alter_table(const Advice *advice, const bool *chosen, const char *table)
+{
+	StringInfoData sql;
+	const char *separator = " ";
+	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "ALTER TABLE ONLY %s", table);
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+		const char *name = quote_identifier(NameStr(column->att->attname));
+
+		if (!chosen[i])
+			continue;
+		appendStringInfo(&sql, "%s%s USING ", separator, advise_column_clause(column));
+		if (separator[0] == ' ')
+			appendStringInfo(&sql, "%s.convert_row(%s::%s)", schema, name, column->type.sql);
+		else
+			appendStringInfo(&sql, "%s::%s", name, column->type.sql);
+		separator = ", ";
+	}
+
+	progress.relid = RelationGetRelid(advice->rel);
+	progress.rows_total = advice->sampled_rows;
+	progress.rows_done = 0;
+
+	/* ALTER TABLE refuses a table that is open elsewhere in this session */
+	table_close(advice->rel, NoLock);
+	PG_TRY();
+	{
+		ddl_execute("%s", sql.data);
+	}
+	PG_FINALLY();
+	{
+		progress.relid = InvalidOid;
+	}
+	PG_END_TRY();
+	pgstat_progress_end_command();
+}
+
+/*
+ * compact_types.convert(rel regclass, columns name[], narrow bool,
+ * narrow_keys bool, fixed_varchar bool) returns setof record
+ *
+ * Changes the columns to the types that advise() proposes for all rows of the
+ * table, in one rewrite; columns NULL stands for all of them.  Returns a row
+ * for each changed column and each view that was made again.  Errors: 42501 if
+ * the caller does not own the table, 2BP01 for dependencies that cannot be
+ * carried, 55000 for a column without a proposal; those of advise() and of ALTER
+ * TABLE.
+ */
+PG_FUNCTION_INFO_V1(compact_types_convert);
+Datum
+compact_types_convert(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	ArrayType  *names = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
+	AdviseOptions options = {0};
+	Oid			relid;
+	Advice	   *advice;
+	bool	   *chosen;
+	List	   *views;
+	List	   *saved = NIL;
+	StringInfoData attnums;
+	StringInfoData drop;
+	ListCell   *lc;
+	char	   *table;
+	int			nestlevel;
+	int			nchosen = 0;
+	char	  **old_types;
+	char	  **column_names;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the arguments of the conversion must not be null, but for \"columns\"")));
+	relid = PG_GETARG_OID(0);
+	options.narrow = PG_GETARG_BOOL(2);
+	options.narrow_keys = PG_GETARG_BOOL(3);
+	options.fixed_varchar = PG_GETARG_BOOL(4);
+
+	PreventCommandIfReadOnly("compact_types.convert()");
+	check_owner(relid);
+	LockRelationOid(relid, AccessExclusiveLock);
+	check_owner(relid);
+
+	/* rows that came in before the lock was ours */
+	PushActiveSnapshot(GetLatestSnapshot());
+	advice = advise_make(relid, &options, fcinfo->flinfo->fn_oid,
+						 AccessExclusiveLock, false);
+	PopActiveSnapshot();
+	chosen = choose_columns(advice, names);
+	InitMaterializedSRF(fcinfo, 0);
+
+	SPI_connect();
+	nestlevel = ddl_set_gucs();
+	initStringInfo(&attnums);
+	appendStringInfoString(&attnums, "0");
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		if (!chosen[i])
+			continue;
+		nchosen++;
+		appendStringInfo(&attnums, ", %d", advice->columns[i].att->attnum);
+	}
+
+	views = advise_dependent_views(advice, attnums.data);
+	if (nchosen > 0)
+		refuse(advice, chosen, advise_unrestorable(advice, views), names == NULL);
+	foreach(lc, views)
+		LockRelationOid(lfirst_oid(lc), AccessExclusiveLock);
+	if (nchosen > 0)
+	{
+		/* somebody may have changed the views until they were locked */
+		List	   *again = advise_dependent_views(advice, attnums.data);
+
+		if (!equal(again, views))
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("views that use table \"%s\" were changed at the same time",
+							RelationGetRelationName(advice->rel)),
+					 errhint("Try again.")));
+		refuse(advice, chosen, advise_unrestorable(advice, views), names == NULL);
+	}
+
+	/* the relation gets closed, and its descriptor goes */
+	old_types = palloc0((advice->ncolumns + 1) * sizeof(char *));
+	column_names = palloc0((advice->ncolumns + 1) * sizeof(char *));
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		Form_pg_attribute att = advice->columns[i].att;
+
+		old_types[i] = format_type_extended(att->atttypid, att->atttypmod,
+											FORMAT_TYPE_TYPEMOD_GIVEN);
+		column_names[i] = pstrdup(NameStr(att->attname));
+	}
+	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
+									   RelationGetRelationName(advice->rel));
+
+	if (nchosen == 0)
+		table_close(advice->rel, NoLock);
+	else
+	{
+		create_types(advice, chosen);
+		advise_check_indexes(advice);
+		refuse(advice, chosen, NIL, names == NULL);
+
+		initStringInfo(&drop);
+		foreach(lc, views)
+		{
+			SavedView  *view = save_view(advice, lfirst_oid(lc));
+
+			saved = lappend(saved, view);
+			appendStringInfo(&drop, "%s%s", drop.len > 0 ? ", " : "", view->name);
+		}
+		if (drop.len > 0)
+			ddl_execute("DROP VIEW %s RESTRICT", drop.data);
+
+		/*
+		 * Every name in this statement is qualified; but functions in CHECK
+		 * constraints and indexes may rely on the caller's search_path.
+		 */
+		AtEOXact_GUC(true, nestlevel);
+		alter_table(advice, chosen, table);
+		nestlevel = ddl_set_gucs();
+		foreach(lc, saved)
+			restore_view(advice, lfirst(lc));
+	}
+
+	AtEOXact_GUC(true, nestlevel);
+
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		Datum		values[4];
+		bool		nulls[4] = {false, false, false, false};
+
+		if (!chosen[i])
+			continue;
+		values[0] = CStringGetTextDatum("column");
+		values[1] = CStringGetTextDatum(column_names[i]);
+		values[2] = CStringGetTextDatum(old_types[i]);
+		values[3] = CStringGetTextDatum(format_type_with_typemod(advice->columns[i].type.typid,
+																 advice->columns[i].type.typmod));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	foreach(lc, saved)
+	{
+		Datum		values[4] = {0};
+		bool		nulls[4] = {false, false, true, true};
+
+		values[0] = CStringGetTextDatum("view");
+		values[1] = CStringGetTextDatum(((SavedView *) lfirst(lc))->name);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	SPI_finish();
+
+	return (Datum) 0;
+}

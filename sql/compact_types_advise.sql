@@ -1,0 +1,324 @@
+--
+-- Advice and conversion: what is proposed and why, what a conversion carries,
+-- and what it refuses, with nothing changed then.
+--
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE ROLE advise_owner;
+CREATE ROLE advise_other;
+CREATE SCHEMA adv AUTHORIZATION advise_owner;
+GRANT USAGE ON SCHEMA adv TO advise_other;
+SET search_path = adv, public;
+
+--
+-- Proposals
+--
+CREATE TABLE proposals (
+  serial_id serial,
+  key_id int8 PRIMARY KEY,
+  ident int4 GENERATED ALWAYS AS IDENTITY,
+  tiny int4, negative int4, small int8, middle int8, large int4, edge int2,
+  fixed char(24), one char(1), umlaut char(8), unbounded bpchar, padded varchar(10), constant varchar(10),
+  long_fixed char(200),
+  amount numeric(9,2), price numeric(12,2), huge numeric(18,0), free numeric, nan numeric(6,1), shifted numeric(3,-2),
+  at_second timestamp, at_fraction timestamptz, at_default timestamptz DEFAULT now(), at_end timestamp,
+  nothing int4, flag bool, doubled int4 GENERATED ALWAYS AS (1) STORED, list int4[], note text);
+INSERT INTO proposals (key_id, tiny, negative, small, middle, large, edge, fixed, one, umlaut, unbounded, padded, constant,
+  long_fixed, amount, price, huge, free, nan, shifted, at_second, at_fraction, at_default, at_end, flag, list, note)
+SELECT i, i % 100, -i % 50, i, i * 100, i * 1000000, i % 250, 'fixed ' || i, 'x', CASE i WHEN 9 THEN 'äö' ELSE 'ae' END, 'u ' || i,
+  CASE i WHEN 5 THEN 'padded  ' ELSE 'not' END, 'const ' || i % 10, 'long ' || i, i / 100.0, 10000000 + i, 100000000000000000 + i, i / 8.0,
+  CASE i WHEN 3 THEN 'NaN' ELSE i::numeric END, i, timestamp '2026-01-01' + i * interval '1 second',
+  timestamptz '2026-01-01 00:00:00+00' + i * interval '0.3 second', timestamptz '2026-01-01 00:00:00+00', 'infinity',
+  true, ARRAY[i], 'a rather ordinary sentence number ' || i
+FROM generate_series(1, 200) i;
+SELECT column_name, current_type, proposed_type, round(bytes_now::numeric, 1) AS now, round(bytes_after::numeric, 1) AS after, blockers
+FROM compact_types.advise('proposals') ORDER BY attnum;
+SELECT column_name, reason FROM compact_types.advise('proposals') WHERE proposed_type IS NULL OR column_name = 'at_default' ORDER BY attnum;
+SELECT column_name, proposed_type FROM compact_types.advise('proposals', narrow => false, fixed_varchar => true)
+WHERE column_name IN ('tiny', 'constant', 'padded') ORDER BY attnum;
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('proposals', narrow_keys => true)
+WHERE column_name ~ 'id' ORDER BY attnum;
+-- no advice without rows
+CREATE TABLE empty (a int, b char(24));
+SELECT column_name, proposed_type, bytes_now, reason FROM compact_types.advise('empty');
+SELECT rows, bytes_row_now, heap_pages, heap_pages_after, column_order, alter_statement FROM compact_types.advise_table('empty');
+CREATE TABLE no_columns ();
+INSERT INTO no_columns DEFAULT VALUES;
+SELECT * FROM compact_types.advise('no_columns');
+SELECT rows, heap_pages, heap_pages_after FROM compact_types.advise_table('no_columns');
+
+--
+-- The table as a whole
+--
+CREATE TABLE "odd ""names" (
+  "select" bool NOT NULL, n int8, "a;b" char(8) COLLATE "POSIX" DEFAULT 'x', k int8 NOT NULL, f bool, "c c" char(2) NOT NULL)
+  WITH (fillfactor = 80);
+INSERT INTO "odd ""names" SELECT true, i % 100, 'v' || i, 10000000000 + i, false, 'c' FROM generate_series(1, 1000) i;
+SELECT rows, heap_pages = heap_pages_now AS unchanged, heap_pages_now, heap_pages_after, heap_pages_reordered, column_order
+FROM compact_types.advise_table('"odd ""names"');
+SELECT alter_statement, create_statement FROM compact_types.advise_table('"odd ""names"') \gx
+-- both statements work
+SELECT create_statement FROM compact_types.advise_table('"odd ""names"') \gexec
+DROP TABLE "odd ""names_compact";
+BEGIN;
+SELECT alter_statement FROM compact_types.advise_table('"odd ""names"') \gexec
+\d "odd ""names"
+ROLLBACK;
+SELECT * FROM compact_types.convert('"odd ""names"');
+\d "odd ""names"
+SELECT count(*), min("a;b"::text), max("c c"::text) FROM "odd ""names";
+-- a second time there is nothing to do
+SELECT * FROM compact_types.convert('"odd ""names"');
+
+--
+-- Conversion carries constraints, indexes, comments, privileges, views
+--
+SET ROLE advise_owner;
+CREATE TABLE orders (
+  id int8 PRIMARY KEY, code char(12) NOT NULL DEFAULT 'none' CHECK (code <> 'bad'), qty int4 CHECK (qty > 0),
+  at timestamp DEFAULT '2026-01-01 12:00:00', note varchar(60), UNIQUE (code, id));
+INSERT INTO orders SELECT i, 'code ' || i, i % 50 + 1, timestamp '2026-01-01' + i * interval '1 min', 'a note for the order ' || i
+FROM generate_series(1, 500) i;
+CREATE INDEX orders_qty ON orders (qty DESC, code);
+CREATE INDEX orders_id ON orders (id) WHERE id > 100;
+CREATE STATISTICS orders_stat ON code, qty FROM orders;
+COMMENT ON TABLE orders IS 'all orders';
+COMMENT ON COLUMN orders.code IS 'the code';
+COMMENT ON INDEX orders_qty IS 'an index';
+GRANT SELECT (code) ON orders TO advise_other;
+ALTER TABLE orders REPLICA IDENTITY USING INDEX orders_code_id_key;
+ALTER TABLE orders CLUSTER ON orders_qty;
+CREATE VIEW "first ""view" WITH (security_barrier = true, check_option = local) AS
+  SELECT id, code AS "the ""code", qty FROM orders WHERE code LIKE 'code%' AND qty < 1000;
+CREATE VIEW second_view AS SELECT v."the ""code" || '!' AS c, o.note, count(*) OVER () FROM "first ""view" v JOIN orders o USING (id);
+CREATE VIEW third_view AS SELECT c FROM second_view UNION ALL SELECT o.code FROM orders o;
+CREATE VIEW bystander AS SELECT id FROM orders;
+COMMENT ON VIEW "first ""view" IS 'it''s the first';
+COMMENT ON COLUMN "first ""view"."the ""code" IS 'code';
+GRANT SELECT ON "first ""view" TO PUBLIC;
+GRANT UPDATE ("the ""code") ON "first ""view" TO advise_other WITH GRANT OPTION;
+REVOKE DELETE ON second_view FROM advise_owner;
+RESET ROLE;
+SELECT dependent_views FROM compact_types.advise_table('orders');
+CREATE TEMP TABLE before AS SELECT * FROM orders;
+CREATE TEMP TABLE before_views AS
+SELECT relname, relowner::regrole, relacl, reloptions, obj_description(oid),
+  (SELECT array_agg(ROW(attname, attacl, col_description(attrelid, attnum))::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid) AS columns
+FROM pg_class c WHERE relkind = 'v' AND relnamespace = 'adv'::regnamespace;
+SELECT relname, relacl IS NULL AS default_acl, reloptions FROM before_views ORDER BY 1;
+-- privileges by default are not those of the views
+ALTER DEFAULT PRIVILEGES FOR ROLE advise_owner IN SCHEMA adv GRANT ALL ON TABLES TO PUBLIC;
+SELECT 'bystander'::regclass::oid AS bystander, pg_relation_filenode('orders') AS filenode \gset
+SELECT * FROM compact_types.convert('orders');
+SELECT 'bystander'::regclass::oid = :bystander AS same_view, pg_relation_filenode('orders') <> :filenode AS rewritten;
+\d orders
+SELECT obj_description('orders'::regclass), col_description('orders'::regclass, 2), obj_description('orders_qty'::regclass),
+  has_column_privilege('advise_other', 'orders', 'code', 'SELECT') AS privilege;
+SELECT count(*) AS different FROM orders o FULL JOIN before b USING (id)
+WHERE (o.code::text, o.qty::text, o.at::text, o.note::text) IS DISTINCT FROM (b.code::text, b.qty::text, b.at::text, b.note::text);
+SELECT relname, relowner::regrole, relacl, reloptions, obj_description(oid),
+  (SELECT array_agg(ROW(attname, attacl, col_description(attrelid, attnum))::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid) AS columns
+FROM pg_class c WHERE relkind = 'v' AND relnamespace = 'adv'::regnamespace
+EXCEPT SELECT * FROM before_views;
+SELECT count(*) FROM pg_class WHERE relkind = 'v' AND relnamespace = 'adv'::regnamespace;
+SELECT (SELECT count(*) FROM "first ""view"), (SELECT max(c) FROM second_view), (SELECT count(*) FROM third_view);
+INSERT INTO orders (id) VALUES (1000);
+SELECT code, at FROM orders WHERE id = 1000;
+SELECT count(*) FROM orders WHERE code = 'code 7';
+INSERT INTO orders VALUES (1001, 'bad');
+ALTER DEFAULT PRIVILEGES FOR ROLE advise_owner IN SCHEMA adv REVOKE ALL ON TABLES FROM PUBLIC;
+
+--
+-- What it refuses.  Nothing changes then.
+--
+CREATE FUNCTION refused(rel regclass, columns name[] DEFAULT NULL) RETURNS TABLE (state text, message text, detail text, changed bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+  before text := pg_relation_filenode(rel) || (SELECT string_agg(a::text, ',' ORDER BY attnum) FROM pg_attribute a WHERE attrelid = rel);
+  extensions bigint := (SELECT count(*) FROM pg_extension);
+BEGIN
+  PERFORM compact_types.convert(rel, columns);
+  state := 'not refused';
+  RETURN NEXT;
+EXCEPTION WHEN OTHERS THEN
+  GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+  changed := before <> pg_relation_filenode(rel) || (SELECT string_agg(a::text, ',' ORDER BY attnum) FROM pg_attribute a WHERE attrelid = rel)
+    OR extensions <> (SELECT count(*) FROM pg_extension);
+  RETURN NEXT;
+END $$;
+
+CREATE TABLE base (a int4, c char(13), t text, n int4, d char(14));
+INSERT INTO base SELECT i, 'c' || i, 'some text or other ' || i, i % 10, 'd' || i FROM generate_series(1, 1000) i;
+ALTER TABLE base ADD UNIQUE (c);
+-- foreign keys, on either side
+CREATE TABLE child (c char(13) REFERENCES base (c), x int);
+INSERT INTO child SELECT c, 1 FROM base;
+SELECT * FROM refused('base', '{c}');
+SELECT * FROM refused('child', '{c}');
+DROP TABLE child;
+-- materialized views, rules, functions
+CREATE MATERIALIZED VIEW base_mat AS SELECT c FROM base;
+CREATE RULE base_rule AS ON UPDATE TO base WHERE new.c = 'x' DO INSTEAD NOTHING;
+CREATE FUNCTION base_func() RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT max(c) FROM adv.base; END;
+SELECT * FROM refused('base', '{c}');
+-- a column that has none of that can be converted all the same
+SELECT * FROM compact_types.convert('base', '{d}');
+DROP MATERIALIZED VIEW base_mat;
+DROP RULE base_rule ON base;
+DROP FUNCTION base_func;
+-- triggers, policies, generated columns, publications, exclusion constraints
+CREATE FUNCTION base_trigger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END';
+CREATE TRIGGER base_update BEFORE UPDATE OF t ON base FOR EACH ROW EXECUTE FUNCTION base_trigger();
+CREATE POLICY base_policy ON base USING (n > 0);
+ALTER TABLE base ADD COLUMN g text GENERATED ALWAYS AS (c || '!') STORED;
+ALTER TABLE base ADD EXCLUDE USING btree (n WITH =) WHERE (a < 0);
+CREATE STATISTICS base_stat ON t, n FROM base;
+ALTER STATISTICS base_stat SET STATISTICS 10;
+SELECT * FROM refused('base');
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('base') ORDER BY attnum;
+SELECT alter_statement FROM compact_types.advise_table('base');
+DROP TRIGGER base_update ON base;
+DROP POLICY base_policy ON base;
+ALTER TABLE base DROP COLUMN g, DROP CONSTRAINT base_n_excl;
+DROP STATISTICS base_stat;
+SET client_min_messages = error;
+CREATE PUBLICATION adv_columns FOR TABLE base (c);
+CREATE PUBLICATION adv_rows FOR TABLE base WHERE (n > 1) WITH (publish = insert);
+CREATE PUBLICATION adv_table FOR TABLE base;
+SET client_min_messages = warning;
+SELECT * FROM refused('base');
+DROP PUBLICATION adv_columns, adv_rows, adv_table;
+-- indexes
+CREATE INDEX base_pattern ON base (c bpchar_pattern_ops);
+CREATE INDEX base_expression ON base (upper(t));
+CREATE INDEX base_partial ON base (a) WHERE n = 1;
+CREATE INDEX base_gist ON base USING gist (daterange(DATE '2026-01-01', DATE '2026-01-01' + n));
+SELECT * FROM refused('base');
+DROP INDEX base_pattern, base_expression, base_partial, base_gist;
+-- the row type
+CREATE FUNCTION of_row(base) RETURNS int LANGUAGE sql AS 'SELECT 1';
+CREATE TABLE of_rows (b base[]);
+SELECT * FROM refused('base', '{c}');
+DROP FUNCTION of_row;
+DROP TABLE of_rows;
+-- views that cannot be made again as they were
+CREATE VIEW base_view AS SELECT c FROM base;
+CREATE VIEW base_view2 AS SELECT c FROM base_view;
+CREATE RULE view_rule AS ON INSERT TO base_view DO INSTEAD NOTHING;
+CREATE TRIGGER view_trigger INSTEAD OF UPDATE ON base_view2 FOR EACH ROW EXECUTE FUNCTION base_trigger();
+ALTER VIEW base_view2 ALTER COLUMN c SET DEFAULT 'x';
+CREATE FUNCTION of_view() RETURNS SETOF base_view LANGUAGE sql AS 'SELECT * FROM adv.base_view';
+CREATE MATERIALIZED VIEW view_mat AS SELECT c FROM base_view2;
+GRANT SELECT ON base_view TO advise_owner WITH GRANT OPTION;
+SET ROLE advise_owner;
+GRANT SELECT ON base_view TO advise_other;
+RESET ROLE;
+SELECT * FROM refused('base', '{c}');
+DROP MATERIALIZED VIEW view_mat;
+DROP FUNCTION of_view;
+DROP VIEW base_view CASCADE;
+-- views that refer to themselves
+CREATE VIEW circle AS SELECT c FROM base;
+CREATE VIEW circle2 AS SELECT c FROM circle;
+CREATE OR REPLACE VIEW circle AS SELECT b.c FROM base b, circle2;
+SELECT * FROM refused('base', '{c}');
+DROP VIEW circle CASCADE;
+-- a constraint that does not hold for the new type: the error undoes it all
+ALTER TABLE base ADD CHECK (pg_typeof(c) = 'character'::regtype);
+SELECT state, message, changed FROM refused('base', '{c}');
+ALTER TABLE base DROP CONSTRAINT base_c_check;
+-- inheritance, partitions, typed tables
+CREATE TABLE heir () INHERITS (base);
+INSERT INTO heir SELECT * FROM base;
+SELECT * FROM refused('base', '{c}');
+SELECT * FROM refused('heir', '{c}');
+DROP TABLE heir;
+CREATE TABLE parts (c char(15)) PARTITION BY LIST (c);
+CREATE TABLE part1 PARTITION OF parts DEFAULT;
+INSERT INTO parts SELECT 'c' || i FROM generate_series(1, 10) i;
+SELECT * FROM refused('parts');
+SELECT * FROM refused('part1');
+CREATE TYPE row_type AS (c char(15));
+CREATE TABLE typed OF row_type;
+INSERT INTO typed VALUES ('c');
+SELECT * FROM refused('typed');
+-- what is no table, no column, no proposal
+SELECT * FROM refused('bystander');
+SELECT * FROM refused('orders_qty');
+SELECT * FROM refused('base', '{nonesuch}');
+SELECT * FROM refused('base', '{d}');
+SELECT * FROM refused('base', '{c,NULL}');
+SELECT * FROM refused('pg_catalog.pg_class');
+SELECT compact_types.advise('pg_catalog.pg_class');
+SELECT compact_types.advise('bystander');
+SELECT compact_types.advise(0);
+SELECT compact_types.advise('base', sample_pages => -1);
+SELECT compact_types.advise(NULL);
+SELECT compact_types.convert(NULL);
+SELECT compact_types.convert('base') FROM base;
+BEGIN READ ONLY;
+SELECT count(*) FROM compact_types.advise('base');
+SELECT compact_types.convert('base');
+ROLLBACK;
+
+--
+-- Privileges
+--
+SET ROLE advise_other;
+SELECT compact_types.convert('orders');
+SELECT compact_types.advise('orders');
+RESET ROLE;
+GRANT SELECT ON orders TO advise_other;
+SET ROLE advise_other;
+SELECT count(*) FROM compact_types.advise('orders');
+SELECT compact_types.convert('orders');
+RESET ROLE;
+ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
+SET ROLE advise_other;
+SELECT compact_types.advise('orders');
+RESET ROLE;
+-- somebody else's view
+SET ROLE advise_owner;
+CREATE TABLE owned (c char(16), n int);
+INSERT INTO owned SELECT 'c' || i, i FROM generate_series(1, 100) i;
+GRANT SELECT ON owned TO advise_other;
+RESET ROLE;
+GRANT CREATE ON SCHEMA adv TO advise_other;
+SET ROLE advise_other;
+CREATE VIEW others_view AS SELECT c FROM owned;
+SET ROLE advise_owner;
+SELECT * FROM refused('owned');
+DROP VIEW others_view;
+-- the type is created by its extension, which takes a privilege
+SELECT * FROM refused('owned');
+RESET ROLE;
+SELECT format('GRANT CREATE ON DATABASE %I TO advise_owner', current_database()) \gexec
+SET ROLE advise_owner;
+SELECT * FROM compact_types.convert('owned');
+RESET ROLE;
+
+-- convert_row() does nothing by itself
+SELECT compact_types.convert_row(42), compact_types.convert_row(NULL::text) IS NULL AS "null";
+SELECT count(*) FROM compact_types.convert_progress;
+
+-- a temporary view of a table that is not
+CREATE TABLE lasting (c char(18));
+INSERT INTO lasting SELECT 'c' || i FROM generate_series(1, 10) i;
+CREATE TEMP VIEW fleeting AS SELECT c FROM lasting;
+SELECT object_type, replace(object_name, pg_my_temp_schema()::regnamespace::text, 'pg_temp') AS name
+FROM compact_types.convert('lasting');
+SELECT count(*) FROM pg_temp.fleeting;
+
+-- the caller's search_path is that of functions in constraints
+CREATE FUNCTION in_path(text) RETURNS bool LANGUAGE plpgsql AS 'BEGIN RETURN helper($1); END';
+CREATE FUNCTION helper(text) RETURNS bool LANGUAGE sql AS 'SELECT true';
+CREATE TABLE checked (c char(17) CHECK (in_path(c)));
+INSERT INTO checked SELECT 'c' || i FROM generate_series(1, 10) i;
+SELECT * FROM compact_types.convert('checked');
+
+RESET search_path;
+SELECT format('REVOKE CREATE ON DATABASE %I FROM advise_owner', current_database()) \gexec
+DROP SCHEMA adv CASCADE;
+DROP EXTENSION compact_char16;
+DROP ROLE advise_owner;
+DROP ROLE advise_other;
