@@ -1,0 +1,203 @@
+# Advice on a table, and its conversion: the predicted number of pages is
+# that of the table so built; progress is seen from another session; writers
+# before and behind a conversion lose nothing; and one that fails in the middle
+# leaves everything as it was.
+use strict;
+use warnings FATAL => 'all';
+
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('advise');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
+
+sub query { return $node->safe_psql('postgres', $_[0]); }
+
+# A session of its own that runs the statements, and what it says.
+sub session
+{
+	my @statements = map { ('-c', $_) } @_;
+	my %self = (out => '');
+
+	$self{handle} = IPC::Run::start(
+		[ 'psql', '-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), @statements ],
+		'<', \undef, '>&', \$self{out}, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	return \%self;
+}
+
+sub finish_session
+{
+	my ($self) = @_;
+
+	IPC::Run::finish($self->{handle});
+	return $self->{out};
+}
+
+#
+# Prediction
+#
+my %tables = (
+	# NULLs, mixed widths and alignments
+	mixed => [
+		'id int NOT NULL, flag bool, code char(24), n8 bigint, small int, v varchar(40), f float8, c1 char(1), d date', q{
+		SELECT i, i % 3 = 0, nullif('code ' || i, 'code 7'), CASE WHEN i % 4 > 0 THEN i % 1000 END, nullif(i % 100, 7),
+		  CASE WHEN i % 5 > 0 THEN repeat('item ', i % 8) || i END, CASE WHEN i % 2 = 0 THEN i END, 'a', DATE '2026-01-01' + i % 900
+		FROM generate_series(1, 30000) i}
+	],
+	# text of several lengths in bytes and characters
+	multibyte => [
+		'a text, n int, b varchar(80), c char(10), k bigint NOT NULL', q{
+		SELECT repeat(U&'\3053\3093\306B\3061\306F', i % 9), i % 50, 'Grüße aus Köln, Straße ' || i, CASE WHEN i % 2 = 0 THEN 'äöü' ELSE 'abc' END, i
+		FROM generate_series(1, 20000) i}
+	],
+	# values that get compressed or moved out of line
+	wide => [
+		'id int, body text, note varchar(3000), s char(16)', q{
+		SELECT i, CASE i % 4 WHEN 0 THEN repeat(md5(i::text), 30) WHEN 1 THEN (SELECT string_agg(md5((i * j)::text), '') FROM generate_series(1, 60 + i % 40) j)
+		  WHEN 2 THEN 'short ' || i END, repeat('the quick brown fox ', i % 120), 'key ' || i
+		FROM generate_series(1, 4000) i},
+		'ALTER TABLE %s ADD PRIMARY KEY (id); CLUSTER wide USING wide_pkey'
+	],
+	# a dropped column, for which alone there is a NULL bitmap; pages not filled
+	dropped => [
+		'x int, a smallint, gone text, b bigint, c char(8), d smallint, e bigint, f bool, g bool', q{
+		SELECT i, i % 100, repeat('g', 30), i, 'c' || i % 1000, i % 7, 100000000000 + i, true, false FROM generate_series(1, 20000) i},
+		'ALTER TABLE %s DROP COLUMN gone, SET (fillfactor = 70)'
+	],
+	# nothing but narrow columns: as many rows as a page holds
+	narrow => [
+		'a int, b int, c int', 'SELECT i % 50, nullif(i % 60, 0), i % 70 FROM generate_series(1, 60000) i'
+	]);
+
+sub within
+{
+	my ($predicted, $actual, $name) = @_;
+	my $ok = abs($predicted - $actual) <= 0.01 * $actual;
+
+	ok($ok, $name) or diag("predicted $predicted pages, there are $actual");
+}
+
+for my $table (sort keys %tables)
+{
+	my ($columns, $select, $then) = @{ $tables{$table} };
+
+	query("CREATE TABLE $table ($columns); INSERT INTO $table $select");
+	query(sprintf($then, $table)) if $then;
+
+	my $advice = sub { query("SELECT $_[0] FROM compact_types.advise_table('$table'$_[1])") };
+	my ($now, $after, $reordered, $order) = split /\|/,
+	  $advice->(q{heap_pages_now, heap_pages_after, heap_pages_reordered, array_to_string(column_order, ', ')}, '');
+	my $part = $advice->('heap_pages_after', ', sample_pages => ' . int($now / 3));
+	# the same values, whatever the types are
+	my $fields = join(", '|', ", map { 'rtrim(' . $_ . '::text)' } split(/, /, $order));
+	my $contents = sub { query("SELECT md5(string_agg(c, '|' ORDER BY c)) FROM (SELECT concat($fields) AS c FROM $_[0]) s") };
+	my $before = $contents->($table);
+
+	# the new table, as INSERT fills it
+	query($advice->('create_statement', ''));
+	query("INSERT INTO ${table}_compact ($order) SELECT $order FROM $table");
+	# where rows differ much in size, INSERT goes back to fill up pages: bring them in order
+	query("CREATE INDEX wide_id ON wide_compact (id); CLUSTER wide_compact USING wide_id") if $table eq 'wide';
+	within($reordered, query("SELECT pg_relation_size('${table}_compact') / 8192"),
+		"$table: pages of the new table");
+	is($contents->("${table}_compact"), $before, "$table: contents of the new table");
+
+	# today's types, without free space
+	query("VACUUM FULL $table");
+	within($now, query("SELECT pg_relation_size('$table') / 8192"), "$table: pages as they are");
+
+	# the rewrite may extend the file by more pages than it fills
+	query("SELECT * FROM compact_types.convert('$table')");
+	my $pages = query("SELECT max((ctid::text::point)[0]) + 1 FROM $table");
+	within($after, $pages, "$table: pages of the converted table");
+	is($contents->($table), $before, "$table: contents of the converted table");
+	cmp_ok(abs($part - $pages), '<=', 0.03 * $pages, "$table: a sample of the pages says about the same");
+	cmp_ok($after, '<=', $now, "$table: not larger than before");
+	cmp_ok($reordered, '<=', $after, "$table: not larger in the best order");
+	is(query("SELECT count(*) FROM compact_types.convert('$table')"), 0, "$table: nothing is left to convert");
+}
+
+SKIP:
+{
+	skip 'no ICU', 1 if query(q{SELECT count(*) FROM pg_collation WHERE collprovider = 'i'}) == 0;
+	query(<<'SQL');
+CREATE COLLATION nondeterministic (provider = icu, locale = 'und', deterministic = false);
+CREATE TABLE folded (t text COLLATE nondeterministic, c char(9) COLLATE nondeterministic);
+INSERT INTO folded VALUES ('some text', 'chars');
+SQL
+	is(query(q{SELECT string_agg(format('%s: %s %s', column_name, proposed_type, blockers), ', ') FROM compact_types.advise('folded')}),
+		't:  {"nondeterministic collation"}, c:  {"nondeterministic collation"}', 'nondeterministic collations stay');
+}
+
+#
+# Progress.  The CHECK constraint is evaluated again for each row, and waits
+# where the test wants it.
+#
+query(<<'SQL');
+CREATE FUNCTION hold(c text) RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+  IF c = current_setting('test.hold', true) THEN
+    PERFORM pg_advisory_xact_lock_shared(1);
+  ELSIF c = current_setting('test.fail', true) THEN
+    RAISE 'row % is refused', c;
+  END IF;
+  RETURN true;
+END $$;
+CREATE TABLE big (id int PRIMARY KEY, c char(33) CHECK (hold(c)), n int);
+INSERT INTO big SELECT i, 'row ' || i, i % 10 FROM generate_series(1, 1000) i;
+CREATE INDEX big_c ON big (c);
+CREATE VIEW big_view AS SELECT c, n FROM big;
+SQL
+
+my $state = q{SELECT relfilenode, (SELECT md5(string_agg(big::text, '|' ORDER BY id)) FROM big),
+  (SELECT string_agg(indexrelid::text || pg_relation_filenode(indexrelid), ',' ORDER BY 1) FROM pg_index WHERE indrelid = 'big'::regclass),
+  (SELECT array_agg(attname || format_type(atttypid, atttypmod) ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'big'::regclass),
+  'big_view'::regclass::oid, pg_get_viewdef('big_view'::regclass), (SELECT array_agg(extname ORDER BY 1) FROM pg_extension)
+  FROM pg_class WHERE oid = 'big'::regclass};
+my $state_before = query($state);
+
+# a failure in the middle leaves no trace
+my ($ret, $stdout, $stderr) = $node->psql('postgres',
+	q{SET test.fail = 'row 800'; SELECT * FROM compact_types.convert('big'); SELECT 'not reached'},
+	on_error_stop => 0);
+like($stderr, qr/row row 800 is refused/, 'conversion fails in the middle');
+is(query($state), $state_before, 'nothing has changed after the failure');
+
+# so does one that is cancelled
+my $lock = session(q{SELECT pg_advisory_lock(1), pg_sleep(3600)});
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND granted})
+  or die 'the lock was not taken';
+my $converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big')});
+my $rows = q{SELECT format('%s %s of %s: %s', relid::regclass, rows_done, rows_total, phase) FROM compact_types.convert_progress};
+ok($node->poll_query_until('postgres', "SELECT ($rows) = 'big 500 of 1000: rewriting rows'"), 'progress is seen');
+is(query(q{SELECT count(*) FROM pg_stat_progress_cluster WHERE relid = 'big'::regclass}), 1, 'core has it as well');
+query(q{SELECT pg_cancel_backend(pid) FROM compact_types.convert_progress});
+like(finish_session($converting), qr/canceling statement due to user request/, 'conversion is cancelled');
+is(query($state), $state_before, 'nothing has changed after the cancel');
+is(query('SELECT count(*) FROM compact_types.convert_progress'), 0, 'no progress is left behind the cancel');
+
+# One that goes through, with a writer that comes first and one that waits.
+my $first = session(q{SET application_name = 'first'},
+	q{BEGIN}, q{INSERT INTO big VALUES (1001, 'before', 1)}, q{SELECT pg_sleep(2)}, q{COMMIT});
+$node->poll_query_until('postgres', q{SELECT query ~ 'pg_sleep' FROM pg_stat_activity WHERE application_name = 'first'})
+  or die 'the first writer did not write';
+$converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big')});
+ok($node->poll_query_until('postgres', "SELECT ($rows) ~ 'big 500 of 1001: rewriting rows'"), 'progress of the second try');
+my $second = session(q{SET application_name = 'second'}, q{INSERT INTO big VALUES (1002, 'behind', 1)});
+ok($node->poll_query_until('postgres', q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'second'}),
+	'a writer waits');
+query(q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND granted});
+eval { finish_session($lock) };
+like(finish_session($converting), qr/c\|compact_char33\nn\|/, 'conversion goes through');
+finish_session($_) for $first, $second;
+is(query(q{SELECT count(*), count(*) FILTER (WHERE c IN ('before', 'behind')) FROM big}), '1002|2', 'no row is lost');
+is(query(q{SELECT count(*) FROM big_view WHERE c = 'behind'::text}), 1, 'the view is there again');
+is(query('SELECT count(*) FROM compact_types.convert_progress'), 0, 'no progress is left behind');
+
+$node->stop;
+done_testing();
