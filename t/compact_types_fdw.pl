@@ -21,8 +21,7 @@ $node->start;
 # tables is not the one of the types, which postgres_fdw has to name.
 my ($host, $port) = ($node->host, $node->port);
 my $shippable = join ', ', @extensions;
-$node->safe_psql('postgres', 'CREATE SCHEMA types; ' . join('', map { "CREATE EXTENSION $_ SCHEMA types;\n" } @extensions)
-	  =~ s/CREATE EXTENSION compact_types SCHEMA types/CREATE EXTENSION compact_types/r);
+$node->safe_psql('postgres', join '', "CREATE SCHEMA types;\n", map { "CREATE EXTENSION $_ SCHEMA types;\n" } @extensions);
 $node->safe_psql('postgres', <<"SQL");
 CREATE EXTENSION postgres_fdw;
 CREATE SCHEMA away;

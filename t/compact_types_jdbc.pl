@@ -23,7 +23,9 @@ $node->start;
 $node->safe_psql('postgres', join '', map { "CREATE EXTENSION $_;\n" } @extensions);
 
 my ($stdout, $stderr) = ('', '');
-my $samples = join '', map { encode('UTF-8', join("\t", @$_{ 'type', 'wide', 'kind', 'bad', 'sqlstate' }, @{ $_->{literals} }) . "\n") } @samples;
+my $samples = join '', map {
+	encode('UTF-8', join("\t", (map { $_ // '' } @$_{ 'type', 'wide', 'kind', 'bad', 'sqlstate' }), @{ $_->{literals} }) . "\n")
+} @samples;
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
 my $result = IPC::Run::run(
 	[

@@ -37,12 +37,10 @@ my $create_extensions = join '', map { "CREATE EXTENSION $_;\n" } @extensions;
 sub tables
 {
 	my ($subscribed) = @_;
-	my $columns = sub {
-		my ($field, $suffix) = @_;
-		return join ', ', map { "$_->{type} $_->{$field}$suffix" } @samples;
-	};
-	my ($compact, $arrays) = ($columns->('type', ''), $columns->('type', '[]') =~ s/(compact\w+) /array_$1 /gr);
-	my ($to, $from) = map { $columns->($_, '') } $subscribed ? ('wide', 'type') : ('type', 'wide');
+	my ($to, $from) = $subscribed ? ('wide', 'type') : ('type', 'wide');
+	my $compact = join ', ', map { "$_->{type} $_->{type}" } @samples;
+	my $arrays = join ', ', map { "array_$_->{type} $_->{type}\[]" } @samples;
+	($to, $from) = map { my $side = $_; join ', ', map { "$_->{type} $_->{$side}" } @samples } $to, $from;
 	return <<"SQL" . join '', map { "CREATE TABLE key_$_->{type} (v $_->{type} PRIMARY KEY, n int);\n" } @samples;
 CREATE TABLE same (id int PRIMARY KEY, $compact, $arrays);
 CREATE TABLE whole (id int, $compact);

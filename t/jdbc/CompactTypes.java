@@ -268,6 +268,9 @@ public class CompactTypes
 		}
 		connection.rollback();
 
+		if (sample.bad.isEmpty())
+			return;
+
 		/* an error leaves the connection in order */
 		try (PreparedStatement query = connection.prepareStatement("SELECT ?::text::" + type))
 		{
