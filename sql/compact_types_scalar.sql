@@ -216,6 +216,9 @@ SELECT p FROM public.plan('SELECT id FROM public.samples WHERE u2 = 5') p;
 SELECT p FROM public.plan('SELECT id FROM public.samples WHERE 5 > u2') p;
 RESET search_path;
 SELECT p FROM plan('SELECT max(u2), min(s4) FROM samples') p;
+-- a constant of a wider type leaves the order of the other columns usable
+CREATE INDEX samples_pair ON samples (u1, z4);
+EXPLAIN (COSTS OFF) SELECT id FROM samples WHERE u1 = 5 ORDER BY z4 DESC LIMIT 1;
 SET enable_bitmapscan = on;
 SET enable_indexscan = off;
 SELECT p FROM plan('SELECT id FROM brin WHERE s4 < timestamp ''1980-02-01''') p;
