@@ -34,17 +34,28 @@ INSERT INTO app.t
   SELECT i, 'name ' || i % 100, to_char(i, 'FM000000000'), repeat('w', i % 100), ARRAY['a', 'b'  || i]
   FROM generate_series(1, 1000) i;
 INSERT INTO app.t VALUES (0, E'\\ "quoted" \t' , '', 'äöü', '{NULL," x "}'), (-1, NULL, NULL, NULL, NULL);
-CREATE TABLE app.s (
+CREATE TABLE app.c (
   id int PRIMARY KEY, name compact_text(40) COLLATE "C" DEFAULT 'none' CHECK (name <> 'bad'),
   memo compact_text, tags compact_text[]);
-CREATE INDEX s_memo ON app.s (memo);
-CREATE INDEX s_hash ON app.s USING hash (name);
-CREATE INDEX s_part ON app.s (id) WHERE memo = 'x'::text;
-INSERT INTO app.s SELECT i, 'name ' || i % 100, repeat(md5(i::text) || ' the quick ', i % 100), ARRAY['a', i::text]
+CREATE INDEX c_memo ON app.c (memo);
+CREATE INDEX c_hash ON app.c USING hash (name);
+CREATE INDEX c_part ON app.c (id) WHERE memo = 'x'::text;
+INSERT INTO app.c SELECT i, 'name ' || i % 100, repeat(md5(i::text) || ' the quick ', i % 100), ARRAY['a', i::text]
   FROM generate_series(1, 1000) i;
-INSERT INTO app.s VALUES (0, E'\\ "quoted" \t' , E'\x01', '{}'), (-1, NULL, NULL, NULL), (-2, 'äöü', '日本語の文字列', '{NULL," x "}');
-INSERT INTO app.s VALUES (-3);
-CREATE VIEW app.w AS SELECT name, count(*) FROM app.s WHERE 'name 1'::text <= name AND memo > 'a'::char(3) GROUP BY name;
+INSERT INTO app.c VALUES (0, E'\\ "quoted" \t' , E'\x01', '{}'), (-1, NULL, NULL, NULL), (-2, 'äöü', '日本語の文字列', '{NULL," x "}');
+INSERT INTO app.c VALUES (-3);
+CREATE VIEW app.w AS SELECT name, count(*) FROM app.c WHERE 'name 1'::text <= name AND memo > 'a'::char(3) GROUP BY name;
+CREATE EXTENSION compact_decimal8_2 SCHEMA app;
+SELECT compact_types.create_decimal(4, 7);
+CREATE TABLE app.s (
+  id int, i int1, u uint1, w uint2 DEFAULT 7 CHECK (w <> 8), s seconds4 CHECK (s >= date '1999-01-01'), z seconds4tz,
+  d app.compact_decimal8_2 DEFAULT 0.5, e compact_decimal4_7);
+CREATE INDEX s_all ON app.s (w, u, i, s, z, d, e);
+CREATE INDEX s_part ON app.s USING brin (w) WHERE d > 1;
+INSERT INTO app.s SELECT i, i % 100, i % 256, i, timestamp '2000-01-01' + i * interval '1 h', timestamptz '2000-01-01' + i * interval '1 h',
+  i / 7.0, i / 7.0 FROM generate_series(10, 1000) i;
+INSERT INTO app.s DEFAULT VALUES;
+CREATE VIEW app.vs AS SELECT u, sum(w), avg(d), max(s) FROM app.s WHERE w + u > 20 AND d < 100 AND e >= 0.5 GROUP BY u;
 CREATE VIEW app.v AS SELECT c, count(*) FROM app.t WHERE 'name 1'::text <= c AND zip > 'a'::char(3) GROUP BY c;
 CREATE VIEW app.extremes AS SELECT min(c) AS first, compact_types.max(wide) AS last FROM app.t WHERE c NOT LIKE 'name 9%';
 CREATE FUNCTION app.f(compact_char24) RETURNS bool LANGUAGE sql RETURN $1 = 'name 7'::text;
@@ -55,8 +66,9 @@ sub contents
 	my ($db) = @_;
 	return $node->safe_psql($db,
 		    'SELECT * FROM app.t ORDER BY id; SELECT * FROM app.v ORDER BY c;'
-		  . 'SELECT * FROM app.s ORDER BY id; SELECT * FROM app.w ORDER BY name;'
+		  . 'SELECT * FROM app.c ORDER BY id; SELECT * FROM app.w ORDER BY name;'
 		  . 'SELECT * FROM app.extremes;'
+		  . 'SELECT * FROM app.s ORDER BY id; SELECT * FROM app.vs ORDER BY u;'
 		  . q{SELECT count(*) FROM app.t WHERE app.f(c);});
 }
 
@@ -120,15 +132,15 @@ for my $format ('plain', 'custom')
 	like($node->safe_psql($target, "$explain c LIKE 'y%'"), qr/Index Cond: .*>=/, "$format: index serves a prefix");
 	like($node->safe_psql($target, "SET search_path = public, compact_types; $explain wide = 'x'::text"),
 		qr/Index Cond/, "$format: index of the length without an extension");
-	like($node->safe_psql($target, "SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.s WHERE memo = 'y'::varchar"),
+	like($node->safe_psql($target, "SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.c WHERE memo = 'y'::varchar"),
 		qr/Index Cond/, "$format: index on compact_text");
 	like($node->safe_psql($target, "SET search_path = public, compact_types; $explain wide LIKE 'x%'"),
 		qr/Index Cond: .*>=/, "$format: index of the length without an extension serves a prefix");
 }
 
 # binary COPY, also with an encoding conversion in between
-$node->safe_psql('source', "COPY app.$_ TO '$dir/$_.bin' (FORMAT binary)") for 's', 't';
-$node->safe_psql('target_plain', "TRUNCATE app.$_; COPY app.$_ FROM '$dir/$_.bin' (FORMAT binary)") for 's', 't';
+$node->safe_psql('source', "COPY app.$_ TO '$dir/$_.bin' (FORMAT binary)") for 'c', 's', 't';
+$node->safe_psql('target_plain', "TRUNCATE app.$_; COPY app.$_ FROM '$dir/$_.bin' (FORMAT binary)") for 'c', 's', 't';
 is(contents('target_plain'), contents('source'), 'binary COPY');
 $node->safe_psql('postgres', q{CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1'});
 $node->safe_psql('latin1', 'CREATE EXTENSION compact_char24 CASCADE; CREATE TABLE t (c compact_char24)');

@@ -48,6 +48,14 @@ INSERT INTO s SELECT x, x, left(x, 60), ARRAY[x] FROM (SELECT DISTINCT CASE i % 
   FROM generate_series(1, 6000) i) y;
 CREATE TABLE r (k text REFERENCES t);
 INSERT INTO r VALUES ('key 1');
+CREATE EXTENSION compact_decimal4_2;
+SELECT compact_types.create_decimal(8, 12);
+CREATE TABLE scalars (id int PRIMARY KEY, i int1, u uint1, w uint2, s seconds4, z seconds4tz, d compact_decimal4_2, e compact_decimal8_12);
+INSERT INTO scalars SELECT g, g % 256 - 128, g % 256, g % 65536, timestamp '2000-01-01' + g * interval '1 h',
+  timestamptz '2000-01-01' + g * interval '1 h', g / 7.0, g / 7.0 FROM generate_series(1, 20000) g;
+CREATE INDEX scalars_btree ON scalars (i, u, w, s, z, d, e);
+CREATE INDEX scalars_hash ON scalars USING hash (z);
+CREATE INDEX scalars_brin ON scalars USING brin (w, s, z, d, e);
 SQL
 
 # Minor releases of November 2026 mark each column with a reserved option that
@@ -65,6 +73,8 @@ if ($old->safe_psql('app', "SELECT count(*) FROM pg_attribute WHERE $marked") > 
 my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM t;
 	SELECT md5(string_agg(s::text, ',' ORDER BY k)), count(*), sum(pg_column_size(k)) FROM s};
 my $before = $old->safe_psql('app', $contents);
+my $scalars = q{SELECT md5(string_agg(x::text, ',' ORDER BY id)), sum(w), avg(d), sum(e), max(s) FROM scalars x};
+my $scalars_before = $old->safe_psql('app', $scalars);
 $old->stop;
 
 my $new = PostgreSQL::Test::Cluster->new('new');
@@ -89,9 +99,17 @@ $new->start;
 is($new->safe_psql('app', $contents), $before, 'same contents');
 is($new->safe_psql('app', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'b'}),
 	'character(24)', 'same type in spite of compact_types.auto');
-$new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true), bt_index_check('s_pkey', true)});
+$new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true), bt_index_check('s_pkey', true), bt_index_check('scalars_btree', true)});
+is($new->safe_psql('app', $scalars), $scalars_before, 'same contents of scalars');
+is($new->safe_psql('app', <<'SQL'), '1|1|480', 'indexes on scalars serve their wider twins');
+SET enable_seqscan = off;
+SELECT (SELECT count(*) FROM scalars WHERE z = timestamptz '2000-01-05 00:00'),
+       (SELECT count(*) FROM scalars WHERE i = -27 AND u = 101 AND w = 101),
+       (SELECT count(*) FROM scalars WHERE s > date '2000-01-11' AND s <= timestamp '2000-01-31');
+SQL
 is($new->safe_psql('app', <<'SQL'), '0', 'operator classes are complete');
-SELECT count(*) FROM pg_opclass WHERE opcname ~ 'compact' AND NOT amvalidate(oid)
+SELECT count(*) FROM pg_opclass
+WHERE (opcname ~ 'compact' OR opcnamespace = 'compact_types'::regnamespace) AND NOT amvalidate(oid)
 SQL
 is($new->safe_psql('app', <<'SQL'), '0', 'every row is found by its key');
 SET enable_seqscan = off;
@@ -106,7 +124,7 @@ SQL
 like($new->safe_psql('app', q{SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE k = 'key 7'::text}),
 	qr/Index Cond/, 'an index serves text');
 is($new->safe_psql('app', q{SELECT extname FROM pg_extension WHERE extname ~ 'compact' ORDER BY 1}),
-	"compact_char24\ncompact_char8\ncompact_types", 'extensions');
+	"compact_char24\ncompact_char8\ncompact_decimal4_2\ncompact_types", 'extensions');
 is($new->safe_psql('app', <<'SQL'), 'f', 'objects still belong to their extension');
 SELECT EXISTS (SELECT FROM pg_operator o WHERE oprleft = 'compact_char24'::regtype
   AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_operator'::regclass AND objid = o.oid AND deptype = 'e'));
