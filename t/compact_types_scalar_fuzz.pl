@@ -359,5 +359,21 @@ for my $decimal (@decimals)
 		bad_wire => [ "($limit * 1e-$scale)::numeric", "'NaN'::numeric", "'-Infinity'::numeric" ]);
 }
 
+# soft errors, where the server has them
+if ($node->pg_version >= 16)
+{
+	is( $node->safe_psql('postgres', <<'SQL'), 't|f|f|t|f|f|f|t|f|f|f', 'input functions report soft errors');
+SELECT pg_input_is_valid('0x10', 'uint2'), pg_input_is_valid('70000', 'uint2'), pg_input_is_valid('0x', 'uint1'),
+  pg_input_is_valid('2000-01-01', 'seconds4'), pg_input_is_valid('1900-01-01', 'seconds4'),
+  pg_input_is_valid('x', 'seconds4tz'), pg_input_is_valid('infinity', 'seconds4tz'),
+  pg_input_is_valid('1_000.5', 'compact_decimal4_2'), pg_input_is_valid('NaN', 'compact_decimal4_2'),
+  pg_input_is_valid('1e9', 'compact_decimal4_2'), pg_input_is_valid('1__0', 'compact_decimal4_2')
+SQL
+}
+else
+{
+	ok(1, 'no soft errors on this server');
+}
+
 $node->stop;
 done_testing();
