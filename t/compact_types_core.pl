@@ -7,6 +7,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use CompactTypesSamples;
+use Digest::MD5 qw(md5_hex);
 use File::Spec;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -54,26 +55,46 @@ my $passed = () = $log =~ /^ok +\d+ +[-+] /mg;
 note "$passed tests passed";
 cmp_ok($passed, '>', 200, 'core\'s tests were run');
 
-# opr_sanity lists what is in the catalogs.  What it has more than core's own
-# must be of the compact types: operators of the families' own names (#=#), families and
-# classes named for a type, and families that hold operators of text and
-# char too, and thus members for which they have no class.
-is("@failed", 'opr_sanity', 'only the test that lists all operators differs') or diag substr($diffs, 0, 20000);
-my %families = map { $_ => 1 } split /\n/, $node->safe_psql('regression', <<'SQL');
-SELECT f.oid FROM pg_opfamily f JOIN pg_depend d ON d.classid = 'pg_opfamily'::regclass AND d.objid = f.oid
-  JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+# Three tests differ, for known reasons.
+my %known = (
+	# It lists what is in the catalogs; whatever it has more is looked at below.
+	'opr_sanity' => undef,
+	# It lists the types that are called int_, of which int1 is one.
+	'collate.icu.utf8' => undef,
+	# It adds types of its own to core's family integer_ops.  Operators of core's
+	# integers are members of the narrow integers' family as well, the test's are not, and
+	# the planner makes one equivalence class only of operators with the same families:
+	# it deduces less there, and misses the commutators that the test did not declare.
+	'equivclass' => '61ee4606f14a1f381c3cfd79329f9b29');
+my %section = $diffs =~ m{^diff \S+ \S+/expected/([\w.]+)\.out \S+\n(.*?)(?=^diff |\z)}msg;
+is(join(' ', grep { !exists $known{$_} } sort keys %section), '', 'only the tests that are known to differ do')
+  or diag substr($diffs, 0, 20000);
+is(scalar(keys %section), scalar(@failed), 'all differences were looked at');
+for my $test (grep { defined $known{$_} } sort keys %section)
+{
+	my $lines = join '', map { "$_\n" } grep { /^[-+]/ && !/^(---|\+\+\+) \// } split /\n/, delete $section{$test};
+
+	$lines =~ s/\b\d{5,}\b/OID/g;
+	is(md5_hex($lines), $known{$test}, "$test differs as it is known to") or diag $lines;
+}
+
+# What the two others have more must be of the compact types: a number that is
+# the OID of one of their objects, an operator of the families' own (#=#), the
+# name of a type, family or class.
+my %members = map { $_ => 1 } split /\n/, $node->safe_psql('regression', <<'SQL');
+SELECT d.objid FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 WHERE d.deptype = 'e' AND e.extname ~ '^compact_'
 SQL
 my (%more, %less);
-for my $line (split /\n/, $diffs)
+for my $line (map { split /\n/ } values %section)
 {
-	next if $line !~ /^([-+]) (.*)/ || $line =~ /^(---|\+\+\+) \//;
+	next if $line !~ /^([-+])(.*)/ || $line =~ /^(---|\+\+\+) \//;
 	my ($sign, $text) = ($1, $2);
 
-	# columns are as wide as their widest value
+	# columns are as wide as their widest value, and as many as there are rows
 	$text =~ s/\s+/ /g;
 	$text =~ s/^ | $//g;
-	next if $text =~ /^[-+ ]*$/;
+	next if $text =~ /^[-+ ]*$/ || $text =~ /^\(\d+ rows?\)$/;
 	$sign eq '+' ? $more{$text}++ : $less{$text}++;
 }
 for my $text (keys %less)
@@ -82,8 +103,7 @@ for my $text (keys %less)
 }
 is(join("\n", sort keys %less), '', 'nothing of core is missing');
 my @foreign = grep {
-	my ($first) = split;
-	!/(^| )#[<>=]+#( |$)/ && !/(^| )compact_\w+ / && !($first =~ /^\d+$/ && $families{$first})
+	!/(^| )#[<>=]+#( |$)/ && !/(^| )(compact_\w+|int1|uint1|uint2|seconds4|seconds4tz)( |$)/ && !grep { $members{$_} } /\b(\d{5,})\b/g
 } sort keys %more;
 is(join("\n", @foreign), '', 'what is new is of the compact types');
 cmp_ok(scalar(keys %more), '>', 20, 'there is something new');
