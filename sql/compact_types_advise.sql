@@ -319,6 +319,6 @@ SELECT * FROM compact_types.convert('checked');
 RESET search_path;
 SELECT format('REVOKE CREATE ON DATABASE %I FROM advise_owner', current_database()) \gexec
 DROP SCHEMA adv CASCADE;
-DROP EXTENSION compact_char16;
+SELECT format('DROP EXTENSION %I', extname) FROM pg_extension WHERE extname ~ '^compact_(char|decimal)' ORDER BY extname COLLATE "C" \gexec
 DROP ROLE advise_owner;
 DROP ROLE advise_other;
