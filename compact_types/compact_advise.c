@@ -68,10 +68,11 @@
 
 /* the same pages each time, and the same answer */
 #define SAMPLE_SEED			20240607
-/* rows whose sizes are kept to compare orders, from so many pages */
+/* rows and values whose sizes are kept to compare orders, from so many pages */
 #define ORDER_ROWS			10000
+#define ORDER_VALUES		400000
 #define SIZE_PAGES			1000
-/* values looked at in one round of small steps, and rounds */
+/* values looked at in one round of small steps, rounds, and columns at most */
 #define STEP_VALUES			20000000
 #define STEP_ROUNDS			10
 #define MAX_STEP_COLUMNS	200
@@ -984,7 +985,8 @@ choose(Advice *advice, SizeSample *sample)
 		find_order(advice, items, nrows, false);
 		all_today = order_cost(advice, items, nrows, 1, today);
 		all_best = order_cost(advice, items, nrows, 1, advice->order);
-		for (int i = 0; i < n; i++)
+		/* one at a time: what is useless alone may be of use together */
+		for (int i = 0; i < n && n <= MAX_STEP_COLUMNS; i++)
 		{
 			AdviseColumn *column = &advice->columns[i];
 			uint64		without;
@@ -1301,12 +1303,18 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 
 		if (sampled_blocks > (BlockNumber) max_pages)
 			rows = rows / sampled_blocks * max_pages;
-		sample.skip = (int64) (rows / ORDER_ROWS) + 1;
-		sample.maxrows = ORDER_ROWS;
-		bytes = ((Size) ORDER_ROWS * advice->ncolumns + 1) * sizeof(ItemSize);
+		sample.maxrows = Min(ORDER_ROWS, ORDER_VALUES / Max(advice->ncolumns, 1));
+		sample.skip = (int64) (rows / sample.maxrows) + 1;
+		bytes = ((Size) sample.maxrows * advice->ncolumns + 1) * sizeof(ItemSize);
 		sample.now = MemoryContextAllocHuge(advice->cxt, bytes);
 		sample.after = MemoryContextAllocHuge(advice->cxt, bytes);
 		scan_rows(advice, max_pages, sample_row, &sample);
+		if (sample.nrows == 0)
+		{
+			/* hardly any page has rows */
+			sample.skip = 1;
+			scan_rows(advice, options->sample_pages, sample_row, &sample);
+		}
 		choose(advice, &sample);
 		pfree(sample.now);
 		pfree(sample.after);

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('advise');
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
@@ -198,6 +198,18 @@ finish_session($_) for $first, $second;
 is(query(q{SELECT count(*), count(*) FILTER (WHERE c IN ('before', 'behind')) FROM big}), '1002|2', 'no row is lost');
 is(query(q{SELECT count(*) FROM big_view WHERE c = 'behind'::text}), 1, 'the view is there again');
 is(query('SELECT count(*) FROM compact_types.convert_progress'), 0, 'no progress is left behind');
+
+# A standby answers, too; it cannot convert.
+$node->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('advise_standby');
+$standby->init_from_backup($node, 'backup', has_streaming => 1);
+$standby->start;
+$node->wait_for_catchup($standby);
+my $advice = q{SELECT heap_pages_after FROM compact_types.advise_table('mixed_compact')};
+is($standby->safe_psql('postgres', $advice), query($advice), 'advice on a standby');
+($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.convert('mixed_compact')});
+like($stderr, qr/cannot execute compact_types\.convert\(\) (during recovery|in a read-only transaction)/, 'no conversion on a standby');
+$standby->stop;
 
 $node->stop;
 done_testing();
