@@ -57,13 +57,13 @@ def cli() -> None:
     """Measure what each piece of pg_dense does, or show what was measured."""
 
 
-@cli.command("row-size", short_help="Bytes a row of the TPC-C tables.")
+@cli.command("row-size", short_help="Bytes a row, stock types against compact types.")
 @common
 @running
 @lite
 @click.option("--warehouses", type=click.IntRange(1), help="Default: 2, or 1 with --quick.")
 def row_size(target: Path | None, quick: bool, seed: int, running: bool, lite: bool, warehouses: int | None) -> None:
-    """Bytes a row of the nine TPC-C tables, stock types against compact strings."""
+    """Bytes a row, stock types against compact types: TPC-C, text-heavy tables, and a mix of text columns."""
     from bench.studies import row_size as study
 
     study.run(warehouses or (1 if quick else 2), seed, quick, running, lite, target)
@@ -118,7 +118,7 @@ def types_speed(
     "variants",
     multiple=True,
     metavar="NAME",
-    help="Change the schema of all stages: dbt2-key, sentinel, numeric-money; repeatable.",
+    help="Change the schema of all stages: dbt2-key, sentinel, numeric-money, wide-customers; repeatable.",
 )
 @click.option("--think", is_flag=True, help="Keying and think times of the TPC-C specification.")
 def tpcc(target: Path | None, quick: bool, **options) -> None:

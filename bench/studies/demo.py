@@ -95,7 +95,7 @@ def conditions(cluster: Cluster, chosen: list[Stage]) -> list[str]:
 def show(sizes: list[DatabaseSize], throughput: dict[str, list[float]], met: list[str]) -> None:
     stock, compact = sizes
     table = Table(
-        title=f"TPC-C, {WAREHOUSES} warehouses: the same server and transactions, only char(n) became compact_charN",
+        title=f"TPC-C, {WAREHOUSES} warehouses: the same server and transactions, only types and column order differ",
         title_justify="left",
     )
     for number, column in enumerate(("", "stock types", "compact types", "change")):

@@ -11,6 +11,7 @@ from bench.lib.session import quietly, session
 from bench.studies.row_size import start
 from bench.tpcc import check, workload
 from bench.tpcc.load import LITE, load, render
+from bench.tpcc.lookups import lookups
 from bench.tpcc.stages import stages
 
 DATABASE = "bench_tpcc_selftest"
@@ -50,6 +51,8 @@ def run(running: bool, seed: int, stage_name: str, variants: tuple[str, ...]) ->
         with server.connect(DATABASE) as connection:
             found = check.violations(connection)
             tap.ok(not found, "a loaded database meets all twelve conditions", str(found))
+            for title, used, plan in lookups(connection):
+                tap.ok(used, f"the index is used: {title}", plan.replace("\n", "\n# "))
             prove_all(tap, connection, "loaded")
             few = workload.Load(warehouses=2, scale=LITE, clients=4, warmup=0, seconds=2, seed=seed)
             sample = workload.run(server, DATABASE, few, work() / "selftest", 0, lambda seconds: None)

@@ -78,7 +78,7 @@ def create_extensions(connection: psycopg.Connection, names: tuple[str, ...]) ->
             connection.execute(sql.SQL("CREATE EXTENSION IF NOT EXISTS {} CASCADE").format(sql.Identifier(name)))
         except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile) as error:
             raise BenchError(
-                f'extension "{name}" is not installed in the server, run '
+                f'extension "{name}" is not installed in the server ({error.diag.message_primary}), run '
                 '"tools/extensions build/17/dense/bin/pg_config build/extensions/17-dense"'
             ) from error
 

@@ -49,12 +49,12 @@ FROM orders
 WHERE o_ol_cnt IS DISTINCT FROM lines;
 COMMENT ON VIEW violation_06 IS 'o_ol_cnt = number of order lines of the order';
 
--- A variant of the schema says "not delivered" by -infinity instead of null.
+-- A variant of the schema says "not delivered" by 1970-01-01 instead of null.
 CREATE VIEW violation_07 AS
 SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_delivery_d, o_carrier_id
 FROM order_line
     LEFT JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id
-WHERE (nullif(ol_delivery_d, '-infinity') IS NULL) <> (o_carrier_id IS NULL);
+WHERE (nullif(ol_delivery_d, '1970-01-01') IS NULL) <> (o_carrier_id IS NULL);
 COMMENT ON VIEW violation_07 IS 'ol_delivery_d is null just where o_carrier_id is';
 
 CREATE VIEW violation_08 AS
@@ -76,7 +76,7 @@ CREATE VIEW customer_delivered AS
 SELECT o_w_id, o_d_id, o_c_id, sum(lines_total) AS delivered
 FROM orders
     JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, sum(ol_amount) AS lines_total
-          FROM order_line WHERE nullif(ol_delivery_d, '-infinity') IS NOT NULL
+          FROM order_line WHERE nullif(ol_delivery_d, '1970-01-01') IS NOT NULL
           GROUP BY ol_w_id, ol_d_id, ol_o_id) AS l
         ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
 GROUP BY o_w_id, o_d_id, o_c_id;

@@ -30,7 +30,7 @@ UPDATE orders SET o_ol_cnt = o_ol_cnt + CASE o_id WHEN 1 THEN 1 ELSE -1 END
 WHERE o_w_id = 1 AND o_d_id = 1 AND o_id IN (1, 2);
 
 -- 7: an order line whose delivery date is gone
-UPDATE order_line SET ol_delivery_d = '-infinity' WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1;
+UPDATE order_line SET ol_delivery_d = '1970-01-01' WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1;
 
 -- 8, 1: a warehouse's year-to-date total
 UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1;
