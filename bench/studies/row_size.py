@@ -1,36 +1,182 @@
-"""Bytes a row of the nine TPC-C tables, stock types against compact strings."""
+"""Bytes a row, stock types against compact types: the nine TPC-C tables, text-heavy tables, and a mix of columns."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import psycopg
 
 from bench.lib.console import console, progress
 from bench.lib.paths import bindir
 from bench.lib.result import Result
 from bench.lib.server import Cluster, RunningServer, Server
 from bench.lib.session import quietly, session
-from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, Scale, load
-from bench.tpcc.sizes import DatabaseSize, database_size, percent, row_size_rows, total_rows
+from bench.studies import text_sizes
+from bench.text_mix import TABLES
+from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, Scale, create_extensions, load
+from bench.tpcc.sizes import PAGE, DatabaseSize, database_size, megabytes, percent
 from bench.tpcc.stages import Stage, stages
 
-COLUMNS = ["table", "rows", "stock types", "compact types", "change", "tuple, stock", "tuple, compact"]
+DATABASE = "bench_row_size"
+
+# Stages of TPC-C beside the stock types, with the suffix of their metrics.
+STAGES = {
+    "compact-strings": "strings",
+    "compact-scalars": "scalars",
+    "compact-text": "text",
+    "compact-types": "all",
+}
+
+# Highest ratios to the stock types that the project accepts.
+BARS = {
+    "order_line.strings": 0.925,
+    "stock.strings": 0.96,
+    "heap.scalars": 0.89,
+    "stock.all": 0.80,
+    "customer.all": 0.78,
+    "heap.all": 0.85,
+    "users.text": 0.66,
+    "packages.text": 0.66,
+    "mix.mean": 0.64,
+    "mix.description": 0.50,
+    "mix.japanese_note": 0.40,
+}
 
 
 def measure(server: Server, stage: Stage, warehouses: int, scale: Scale, seed: int) -> DatabaseSize:
-    database = "bench_row_size"
     try:
         with progress() as bars:
-            load(server, database, stage, warehouses, scale, seed, bars)
-        with server.connect(database) as connection:
+            load(server, DATABASE, stage, warehouses, scale, seed, bars)
+        with server.connect(DATABASE) as connection:
             return database_size(connection)
     finally:
-        quietly(server.drop_database, database)
+        quietly(server.drop_database, DATABASE)
 
 
-def add_metrics(result: Result, prefix: str, baseline: DatabaseSize, other: DatabaseSize) -> None:
+def add_metrics(result: Result, prefix: str, suffix: str, baseline: DatabaseSize, other: DatabaseSize) -> None:
     for name, before in baseline.tables.items():
-        result.metrics[f"{prefix}{name}.strings"] = other.tables[name].heap / before.heap
-    result.metrics[f"{prefix}heap.strings"] = other.heap / baseline.heap
-    result.metrics[f"{prefix}indexes.strings"] = other.indexes / baseline.indexes
+        result.metrics[f"{prefix}{name}.{suffix}"] = other.tables[name].heap / before.heap
+    result.metrics[f"{prefix}heap.{suffix}"] = other.heap / baseline.heap
+    result.metrics[f"{prefix}indexes.{suffix}"] = other.indexes / baseline.indexes
+
+
+def size_rows(baseline: DatabaseSize, others: list[DatabaseSize]) -> list[list[object]]:
+    """Bytes a row of each table, then what the tables take as a whole."""
+    rows: list[list[object]] = []
+    for name, before in baseline.tables.items():
+        # A single page says nothing of the size of its rows.
+        if before.heap <= PAGE:
+            cells = [f"tuple {before.tuple:.1f}"]
+            cells += [
+                f"{other.tables[name].tuple:.1f} ({percent(other.tables[name].tuple / before.tuple)})"
+                for other in others
+            ]
+        else:
+            cells = [f"{before.bytes_per_row:.1f}"]
+            cells += [
+                f"{other.tables[name].bytes_per_row:.1f}"
+                f" ({percent(other.tables[name].bytes_per_row / before.bytes_per_row)})"
+                for other in others
+            ]
+        rows.append([name, f"{before.rows:,}", *cells])
+    for title, pick in (
+        ("heap of the nine tables", lambda size: size.heap),
+        ("their indexes", lambda size: size.indexes),
+        ("database", lambda size: size.database),
+    ):
+        cells = [f"{megabytes(pick(other))} ({percent(pick(other) / pick(baseline))})" for other in others]
+        rows.append([title, "", megabytes(pick(baseline)), *cells])
+    return rows
+
+
+@dataclass
+class Study:
+    server: Server
+    result: Result
+    seed: int
+
+    def tpcc(self, warehouses: int, scale: Scale, variants: tuple[str, ...], names: Mapping[str, str]) -> None:
+        """The nine tables: stock types, and each of the named stages."""
+        result = self.result
+        prefix = "".join(f"{name}." for name in variants)
+        chosen = stages(("stock", *names), variants)
+        sizes = {stage.name: measure(self.server, stage, warehouses, scale, self.seed) for stage in chosen}
+        result.samples += [
+            {"variant": prefix.rstrip("."), "stage": name, **size.as_json()} for name, size in sizes.items()
+        ]
+        baseline = sizes.pop("stock")
+        for name, suffix in names.items():
+            add_metrics(result, prefix, suffix, baseline, sizes[name])
+        titles = {stage.name: stage.title for stage in chosen}
+        result.table(
+            "TPC-C, bytes a row on whole pages" + "".join(f", variant {name}" for name in variants),
+            ["table", "rows", titles["stock"], *(titles[name] for name in names)],
+            size_rows(baseline, [sizes[name] for name in names]),
+            f"{prefix}rows",
+        )
+
+    def text(self, count: int | None) -> None:
+        """Columns and tables of text; the number of rows is the tables' own when it is None."""
+        try:
+            self.server.create_database(DATABASE)
+            with self.server.connect(DATABASE) as connection:
+                create_extensions(connection, ("compact_types",))
+                self.tables(connection, count)
+                with console.status("the columns of the frozen mix"):
+                    self.mix(connection)
+        finally:
+            quietly(self.server.drop_database, DATABASE)
+
+    def tables(self, connection: psycopg.Connection, count: int | None) -> None:
+        shown = []
+        with progress() as bars:
+            for table in bars.track(TABLES, description="text-heavy tables"):
+                sizes = text_sizes.table_sizes(connection, table, count)
+                name = text_sizes.METRIC_NAMES.get(table.name, table.name)
+                cells = [table.name, f"{sizes[0].rows:,}"]
+                for what in ("heap", "indexes"):
+                    before, *after = (getattr(size, what) for size in sizes)
+                    cells.append(megabytes(before))
+                    for suffix, size in zip(("text", "all"), after):
+                        metric = f"{name}.{suffix}" if what == "heap" else f"{name}.indexes.{suffix}"
+                        self.result.metrics[metric] = size / before
+                        cells.append(f"{megabytes(size)} ({percent(size / before)})")
+                shown.append(cells)
+                self.result.samples.append(
+                    {"table": table.name}
+                    | {kind: asdict(size) for kind, size in zip(("stock", "text", "all"), sizes)}
+                )
+        columns = ["table", "rows"]
+        for what in ("heap", "indexes"):
+            columns += [f"{what}, text", "compact_text", "all types"]
+        self.result.table("Text-heavy tables, whole pages", columns, shown, "text-tables")
+
+    def mix(self, connection: psycopg.Connection) -> None:
+        sizes = text_sizes.mix_sizes(connection)
+        mean = sum(size.ratio for size in sizes) / len(sizes)
+        self.result.metrics["mix.mean"] = mean
+        self.result.metrics |= {f"mix.{size.name}": size.ratio for size in sizes}
+        self.result.samples += [{"column": size.name, **asdict(size)} for size in sizes]
+        shown = [
+            [size.name, f"{size.values:,}", f"{size.text:.1f}", f"{size.compact:.1f}", f"{size.ratio:.3f}"]
+            for size in sizes
+        ]
+        self.result.table(
+            f"The {len(sizes)} columns of the frozen mix, stored bytes a value with its header",
+            ["column", "values", "text", "compact_text", "ratio"],
+            [*shown, ["mean of the ratios", "", "", "", f"{mean:.3f}"]],
+            "mix",
+        )
+
+    def bars(self) -> None:
+        metrics = self.result.metrics
+        rows = [
+            [name, f"{metrics[name]:.3f}", f"{bar:.3f}", "met" if metrics[name] <= bar else "missed"]
+            for name, bar in BARS.items()
+            if name in metrics
+        ]
+        self.result.table("What the project promises", ["ratio", "measured", "at most", ""], rows, "bars")
 
 
 def run(warehouses: int, seed: int, quick: bool, running: bool, lite: bool, target: Path | None) -> None:
@@ -41,25 +187,15 @@ def run(warehouses: int, seed: int, quick: bool, running: bool, lite: bool, targ
         server = start(stack, "bench-row-size", running)
         with server.connect() as connection:
             result.describe_server(connection)
+        study = Study(server, result, seed)
+        study.tpcc(warehouses, scale, (), STAGES)
         # The second money type shows how much of a gain is owed to where the tuple falls on its alignment.
-        for prefix, variants in (("", ()), ("numeric-money.", ("numeric-money",)))[: 1 if quick else 2]:
-            sizes = [
-                measure(server, stage, warehouses, scale, seed)
-                for stage in stages(("stock", "compact-types"), variants)
-            ]
-            add_metrics(result, prefix, *sizes)
-            result.samples += [
-                {"variant": prefix.rstrip("."), "stage": stage, **size.as_json()}
-                for stage, size in zip(("stock", "compact-types"), sizes)
-            ]
-            note = " (variant: amounts as numeric)" if variants else ""
-            result.table("Bytes a row on whole pages" + note, COLUMNS, row_size_rows(*sizes), f"{prefix}rows")
-            result.table(
-                "Totals" + note, ["", "stock types", "compact types", "change"], total_rows(*sizes), f"{prefix}totals"
-            )
+        if not quick:
+            study.tpcc(warehouses, scale, ("numeric-money",), {"compact-strings": "strings", "compact-types": "all"})
+        study.text(2000 if quick or lite else None)
+        study.bars()
     console.print(
-        f"order_line {percent(result.metrics['order_line.strings'])}, stock {percent(result.metrics['stock.strings'])},"
-        f" heap {percent(result.metrics['heap.strings'])}"
+        ", ".join(f"{name} {percent(result.metrics[f'{name}.all'])}" for name in ("order_line", "stock", "heap"))
     )
     result.save(target)
 
