@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,12 @@ def _svg(figure) -> str:
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
+# Metrics with a unit are no ratios, and of what there are dozens of, the tables are enough.
+NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^mix\.(?!mean$)")
+
+
 def _ratios(result: dict[str, Any]) -> dict[str, float]:
-    return {name: value for name, value in result["metrics"].items() if not name.endswith("_ms")}
+    return {name: value for name, value in result["metrics"].items() if not NOT_DRAWN.search(name)}
 
 
 def ratio_chart(result: dict[str, Any]) -> str:

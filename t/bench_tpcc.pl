@@ -94,6 +94,8 @@ delete local $ENV{PGUSER};
 # The twelve conditions
 foreach my $arguments (
 	[ '--stage', 'compact-types' ],
+	[ '--stage', 'compact-types', '--variant', 'sentinel', '--variant', 'wide-customers' ],
+	[ '--stage', 'compact-text' ],
 	[ '--stage', 'stock', '--variant', 'sentinel', '--variant', 'numeric-money', '--variant', 'dbt2-key' ])
 {
 	my ($code, $out, $err) = bench('tpcc-selftest', '--running', @$arguments);
@@ -101,20 +103,35 @@ foreach my $arguments (
 
 	is($code, 0, "tpcc-selftest @$arguments") or diag($out, $err);
 	is_deeply([ sort { $a <=> $b } @red ], [ map { ($_, $_) } 1 .. 12 ], 'each condition went red, before and after load');
+	like($out, qr/^ok \d+ - the index is used: pk_order_line by integer, integer, integer, integer$/m, 'lookups were explained');
 	unlike($out, qr/^not ok/m, 'and nothing else went wrong');
 }
 
 # The studies, and the names of their metrics
 my @tables = qw(warehouse district customer history new_order orders order_line item stock);
 my $sizes = result_of('row-size', '--running', '--lite', '--warehouses', '2');
-has_metrics($sizes, 'heap.strings', map { ("$_.strings", "numeric-money.$_.strings") } @tables);
+has_metrics(
+	$sizes,
+	(map { my $table = $_; map { ("$table.$_") } qw(strings scalars text all) } 'heap', 'indexes', @tables),
+	(map { ("numeric-money.$_.strings", "numeric-money.$_.all") } @tables),
+	(map { ("$_.text", "$_.all", "$_.indexes.all") } qw(users packages weblog events notes_ja)),
+	qw(mix.mean mix.description mix.japanese_note));
 cmp_ok($sizes->{metrics}{'order_line.strings'}, '<=', 0.93, 'an order line got smaller');
 cmp_ok($sizes->{metrics}{'stock.strings'}, '<=', 0.98, 'a stock row got smaller');
+cmp_ok($sizes->{metrics}{'order_line.all'}, '<', $sizes->{metrics}{'order_line.strings'}, 'and smaller still with all types');
+cmp_ok($sizes->{metrics}{'orders.all'}, '<=', 0.85, 'so did an order');
+cmp_ok($sizes->{metrics}{'stock.text'}, '<=', 0.85, 'compact_text makes a stock row smaller');
+cmp_ok($sizes->{metrics}{'mix.mean'}, '<', 0.8, 'and the columns of the frozen mix');
+is(scalar(grep { /^mix\./ } keys %{ $sizes->{metrics} }), 35, 'which are 34');
 is($sizes->{metrics}{'item.strings'}, 1, 'an item, which has no fixed-length string, did not');
 
 has_metrics(
 	result_of('types-speed', '--running', '--quick', '--rows', '1000', '--rounds', '1'),
-	qw(filter_late insert copy sort hash_join lookup create_extension_ms create_extension_cascade_ms));
+	qw(filter_late insert copy sort hash_join lookup create_extension_ms create_extension_cascade_ms),
+	(map { "compact_text.$_" } qw(filter like sort hash_join lookup copy.tpcc copy.text copy_out.tpcc copy_out.text)),
+	(map { ("compact_text.$_.description") } qw(encode_ns encode_ns_byte decode_ns decode_gbs)),
+	(map { ("$_.filter", "$_.sort", "$_.heap") } qw(uint1 int1 uint2 seconds4 decimal4_2 decimal8_2)),
+	qw(uint2.sum uint2.lookup seconds4.max decimal4_2.sum decimal4_2.index));
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases are gone');
 $node->stop;
 

@@ -1,26 +1,28 @@
-"""Time of compact_char24 against char(24) and varchar(24), one backend, CPU time where the kernel tells it."""
+"""Time of compact types against the types that they replace, one backend, CPU time where the kernel tells it."""
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
 import psycopg
 
-from bench.lib import counters, pgbench
 from bench.lib.console import BenchError, progress
 from bench.lib.paths import bindir, work
 from bench.lib.result import Result
 from bench.lib.server import Cluster, RunningServer, Server
 from bench.lib.session import quietly, session
-from bench.lib.statistics import interleave, paired_ratio, spread
+from bench.lib.statistics import spread
+from bench.lib.timing import Clock, Comparison, Test, copy_in, copy_out
+from bench.studies import types_speed_scalars, types_speed_text
 from bench.tpcc.load import create_extensions
 
 DATABASE = "bench_types_speed"
 EXTENSION = "compact_char24"
-TYPES = (("compact", "compact_char24"), ("char", "char(24)"), ("varchar", "varchar(24)"))
+TYPES = {"compact": "compact_char24", "char": "char(24)", "varchar": "varchar(24)"}
 SETTINGS = {
+    # Only CPU time counts.
+    "fsync": "off",
     "shared_buffers": "512MB",
     "autovacuum": "off",
     "checkpoint_timeout": "1h",
@@ -34,83 +36,39 @@ SETTINGS = {
 FILTER_BAR = 1 / 1.6
 OTHER_BAR = 1.05
 
-
-@dataclass(frozen=True)
-class Query:
-    """One statement on speed_TYPE, joined_TYPE or target_TYPE, whose backend's time counts."""
-
-    name: str
-    title: str
-    statement: str
-    before: str = ""
-    bar: float | None = None
-
-
 QUERIES = (
-    Query(
-        "filter_late",
-        "filter on the tenth string",
-        "SELECT count(*) FROM speed_{} WHERE s10 = '{late}'",
-        bar=FILTER_BAR,
+    (
+        Test("filter_late", "filter on the tenth string", FILTER_BAR),
+        "SELECT count(*) FROM speed_{kind} WHERE s10 = '{late}'",
     ),
-    Query("sum_late", "sum of the last integer", "SELECT sum(z) FROM speed_{}"),
-    Query(
-        "insert",
-        "INSERT from a table of text",
-        "INSERT INTO target_{} SELECT * FROM source",
-        before="TRUNCATE target_{}",
-        bar=OTHER_BAR,
+    (Test("sum_late", "sum of the last integer"), "SELECT sum(z) FROM speed_{kind}"),
+    (
+        Test("insert", "INSERT from a table of text", OTHER_BAR),
+        "INSERT INTO target_{kind} SELECT * FROM source",
     ),
-    Query(
-        "sort",
-        "sort by the first string",
-        "SELECT count(*) FROM (SELECT s1 FROM speed_{} ORDER BY s1 OFFSET 0) AS sorted",
-        bar=OTHER_BAR,
+    (
+        Test("sort", "sort by the first string", OTHER_BAR),
+        "SELECT count(*) FROM (SELECT s1 FROM speed_{kind} ORDER BY s1 OFFSET 0) AS sorted",
     ),
-    Query(
-        "hash_join", "hash join on a string", "SELECT count(*) FROM speed_{} JOIN joined_{} ON s = s1", bar=OTHER_BAR
+    (
+        Test("hash_join", "hash join on a string", OTHER_BAR),
+        "SELECT count(*) FROM speed_{kind} JOIN joined_{kind} ON s = s1",
     ),
 )
+COPY = Test("copy", "COPY FROM, text format", OTHER_BAR)
+LOOKUP = Test("lookup", "lookup by key", OTHER_BAR, microseconds=True)
+TESTS = len(QUERIES) + 2
 
 
-class Clock:
-    """Time of a connection's backend: on a CPU if /proc tells, else as it passes."""
+class FixedStrings:
+    """compact_char24 against char(24) and varchar(24)."""
 
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self.process = connection.info.backend_pid
-        # The server may be on another host, or hidden.
-        self.kind = "CPU" if counters.backend_cpu(self.process) is not None else "elapsed"
-
-    def now(self) -> float:
-        return counters.backend_cpu(self.process) or 0.0 if self.kind == "CPU" else time.perf_counter()
-
-    def measure(self, action: Callable[..., object], *arguments: object) -> float:
-        begin = self.now()
-        action(*arguments)
-        return self.now() - begin
-
-
-def copy_in(connection: psycopg.Connection, table: str, lines: bytes) -> None:
-    block = 1 << 20
-    with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
-        for start in range(0, len(lines), block):
-            copy.write(lines[start : start + block])
-
-
-class Study:
     def __init__(self, server: Server, result: Result, rows: int, rounds: int, collation: str) -> None:
         self.server = server
         self.result = result
         self.rows = rows
         self.rounds = rounds
         self.collation = collation
-        self.times: dict[str, dict[str, list[float]]] = {}
-        self.titles = {query.name: query.title for query in QUERIES}
-        self.bars = {query.name: query.bar for query in QUERIES}
-
-    def record(self, test: str, kind: str, seconds: float, unit: str) -> None:
-        self.times.setdefault(test, {}).setdefault(kind, []).append(seconds)
-        self.result.samples.append({"test": test, "type": kind, "seconds": seconds, "unit": unit})
 
     def prepare(self, connection: psycopg.Connection) -> None:
         known = connection.execute("SELECT 1 FROM pg_collation WHERE collname = %s", [self.collation]).fetchone()
@@ -120,7 +78,7 @@ class Study:
         template = (Path(__file__).parent / "sql" / "types_speed.sql").read_text(encoding="utf-8")
         connection.execute(
             jinja2.Template(template).render(
-                rows=self.rows, seed=self.result.seed, types=TYPES, collation=self.collation
+                rows=self.rows, seed=self.result.seed, types=TYPES.items(), collation=self.collation
             )
         )
         connection.execute("VACUUM (FREEZE, ANALYZE)")
@@ -130,7 +88,7 @@ class Study:
     @staticmethod
     def require_indexes(connection: psycopg.Connection) -> None:
         """A type whose constants are taken for those of another type cannot use its index."""
-        for kind, type_name in TYPES:
+        for kind, type_name in TYPES.items():
             with connection.transaction(force_rollback=True):
                 connection.execute("SET LOCAL enable_seqscan = off")
                 plan = connection.execute(f"EXPLAIN SELECT v FROM lookup_{kind} WHERE k = '1'").fetchall()
@@ -138,77 +96,34 @@ class Study:
             if not any("Index Cond" in line for line in lines):
                 raise BenchError(f"a lookup by {type_name} does not use the index: {lines[-1].strip()}")
 
-    def queries(self, connection: psycopg.Connection, advance: Callable[[], None]) -> None:
-        clock = Clock(connection)
+    def measure(self, connection: psycopg.Connection, lookups: int, advance: Callable[[], None]) -> None:
+        comparison = Comparison(self.result, Clock(connection), tuple(TYPES), self.rounds, advance)
         (late,) = connection.execute("SELECT s10 FROM source WHERE a = 1").fetchone()
         connection.execute("SET enable_mergejoin = off; SET enable_nestloop = off")
-        for query in QUERIES:
-            for _, (kind, _) in interleave(TYPES, self.rounds):
-                if query.before:
-                    connection.execute(query.before.format(kind))
-                statement = query.statement.replace("{late}", late).replace("{}", kind)
-                seconds = clock.measure(connection.execute, statement)
-                self.record(query.name, kind, seconds, clock.kind)
-                advance()
 
-    def copy(self, connection: psycopg.Connection, advance: Callable[[], None]) -> None:
-        self.titles["copy"], self.bars["copy"] = "COPY FROM, text format", OTHER_BAR
-        with connection.cursor().copy("COPY source TO STDOUT") as out:
-            lines = b"".join(bytes(block) for block in out)
-        clock = Clock(connection)
-        for _, (kind, _) in interleave(TYPES, self.rounds):
+        def empty(kind: str) -> None:
             connection.execute(f"TRUNCATE target_{kind}")
-            seconds = clock.measure(copy_in, connection, f"target_{kind}", lines)
-            self.record("copy", kind, seconds, clock.kind)
-            advance()
 
-    def lookup(self, connection: psycopg.Connection, count: int, advance: Callable[[], None]) -> None:
-        """By pgbench in prepared mode.  The time is what the postmaster has waited for when the backend is gone."""
-        self.titles["lookup"], self.bars["lookup"] = "lookup by key", OTHER_BAR
-        postmaster = self.server.postmaster()
-        for number, (kind, _) in interleave(TYPES, self.rounds):
-            script = work() / f"lookup_{kind}.sql"
-            script.write_text(
-                "\\set key 1000000000000000000 + random(1, :rows) * 7919\n"
-                f"SELECT v FROM lookup_{kind} WHERE k = :key;\n",
-                encoding="utf-8",
+        for test, statement in QUERIES:
+            comparison.run(
+                test,
+                lambda kind, text=statement: connection.execute(text.replace("{late}", late).replace("{kind}", kind)),
+                empty if test.name == "insert" else None,
             )
-            words = pgbench.command(
-                self.server,
-                DATABASE,
-                [pgbench.Script("lookup", script, 1)],
-                {"rows": self.rows},
-                ["-c", "1", "-t", str(count), f"--random-seed={self.result.seed + number}"],
-            )
-            self.settle(connection, postmaster)
-            begin = counters.cpu_seconds(postmaster)
-            started = time.perf_counter()
-            pgbench.run(words, self.server)
-            elapsed = time.perf_counter() - started
-            self.settle(connection, postmaster)
-            spent = counters.cpu_seconds(postmaster) - begin
-            if postmaster and spent > 0:
-                self.record("lookup", kind, spent / count, "CPU")
-            else:
-                self.record("lookup", kind, elapsed / count, "elapsed")
-            advance()
-
-    @staticmethod
-    def settle(connection: psycopg.Connection, postmaster: int) -> None:
-        """Wait until pgbench's backend has gone and has been waited for."""
-        while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[
-            0
-        ]:
-            time.sleep(0.01)
-        before = -1.0
-        while (now := counters.cpu_seconds(postmaster)) != before:
-            before = now
-            time.sleep(0.02)
+        lines = copy_out(connection, "source")
+        comparison.run(COPY, lambda kind: copy_in(connection, f"target_{kind}", lines), empty)
+        comparison.lookup(LOOKUP, connection, self.server, lookup_script, lookups, {"rows": self.rows})
+        self.result.table(
+            f"Medians, collation {self.collation}, {self.rows:,} rows; ratios of pairs with their interval",
+            ["", *TYPES.values(), "to char(24)", "to varchar(24)", "bar"],
+            comparison.rows(),
+            "times",
+        )
 
     def create_extension(self, advance: Callable[[], None]) -> None:
         """Elapsed time, each in a session of its own: alone, and with compact_types as well."""
         with self.server.connect(DATABASE) as connection:
-            connection.execute(f"DROP EXTENSION {EXTENSION} CASCADE")
+            connection.execute("DROP EXTENSION compact_types CASCADE")
         taken: dict[str, list[float]] = {"create_extension": [], "create_extension_cascade": []}
         for _ in range(self.rounds):
             for test, times in taken.items():
@@ -233,31 +148,14 @@ class Study:
             rows.append([title, f"{middle:.1f}", f"{low:.1f} to {high:.1f}"])
         self.result.table("Creating a type", ["", "median ms", "smallest to largest"], rows, "create")
 
-    def compare(self) -> None:
-        rows = []
-        for test, by_type in self.times.items():
-            ratios = {
-                kind: paired_ratio(by_type["compact"], by_type[kind], self.result.seed) for kind in ("char", "varchar")
-            }
-            for name, ratio in ((test, ratios["char"]), (f"{test}.varchar", ratios["varchar"])):
-                self.result.ratio(name, ratio)
-            bar = self.bars[test]
-            scale, digits = (1e6, 1) if test == "lookup" else (1e3, 1)
-            rows.append(
-                [
-                    self.titles[test] + (" (µs)" if test == "lookup" else " (ms)"),
-                    *(f"{spread(by_type[kind])[0] * scale:.{digits}f}" for kind, _ in TYPES),
-                    ratios["char"],
-                    ratios["varchar"],
-                    "" if bar is None else f"{bar:.3f} " + ("met" if ratios["char"].median <= bar else "missed"),
-                ]
-            )
-        self.result.table(
-            f"Medians, collation {self.collation}, {self.rows:,} rows; ratios of pairs with their interval",
-            ["", *(type_name for _, type_name in TYPES), "to char(24)", "to varchar(24)", "bar"],
-            rows,
-            "times",
-        )
+
+def lookup_script(kind: str) -> Path:
+    script = work() / f"lookup_{kind}.sql"
+    script.write_text(
+        "\\set key 1000000000000000000 + random(1, :rows) * 7919\n" f"SELECT v FROM lookup_{kind} WHERE k = :key;\n",
+        encoding="utf-8",
+    )
+    return script
 
 
 def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running: bool, target: Path | None) -> None:
@@ -274,26 +172,29 @@ def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running:
             server = cluster
         server.create_database(DATABASE)
         stack.callback(quietly, server.drop_database, DATABASE)
-        study = Study(server, result, rows, rounds, collation)
+        lookups = 1000 if quick else 30_000
         with server.connect(DATABASE) as connection:
             # A server that runs already has settings of its own.
             connection.execute("SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB'")
             clock = Clock(connection)
             result.describe_server(connection, time=f"{clock.kind} time of the backend")
-            with progress() as bars:
-                task = bars.add_task("make the tables", total=1)
-                study.prepare(connection)
-                bars.advance(task)
-                measured = bars.add_task("measurements", total=rounds * len(TYPES) * (len(QUERIES) + 2))
-
-                def advance() -> None:
-                    bars.advance(measured)
-
-                study.queries(connection, advance)
-                study.copy(connection, advance)
-                study.lookup(connection, 1000 if quick else 30_000, advance)
-        study.compare()
+            fixed = FixedStrings(server, result, rows, rounds, collation)
+            parts = (
+                ("compact_charN", fixed.prepare, fixed.measure, TESTS * len(TYPES) * rounds),
+                *(
+                    (part.TITLE, study.prepare, study.measure, study.steps)
+                    for part in (types_speed_text, types_speed_scalars)
+                    for study in [part.Study(server, result, rows, rounds, collation)]
+                ),
+            )
+            for title, prepare, measure, steps in parts:
+                with progress() as bars:
+                    task = bars.add_task(f"{title}: tables", total=1)
+                    prepare(connection)
+                    bars.advance(task)
+                    task = bars.add_task(f"{title}: measurements", total=steps)
+                    measure(connection, lookups, lambda task=task: bars.advance(task))
         with progress() as bars:
             task = bars.add_task("CREATE EXTENSION", total=rounds)
-            study.create_extension(lambda: bars.advance(task))
+            fixed.create_extension(lambda: bars.advance(task))
     result.save(target)
