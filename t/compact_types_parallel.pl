@@ -106,6 +106,7 @@ CREATE INDEX b_few_$c ON few ($c);
 SQL
 	like(slurp_file($node->logfile), qr/building index "b_$c" on table "big" with request for [12] parallel worker/,
 		"$type: index built in parallel");
+
 	# results(MODE, COLUMN, PREFIX) - what the queries return, by name
 	my $results = sub {
 		my ($mode, $column, $prefix) = @_;
@@ -140,13 +141,6 @@ SQL
 
 		is("@wrong", '', "$type: $mode: answers as the wide type's");
 	}
-
-	# the same with every row added and changed after the index was built
-	$node->safe_psql('postgres', <<"SQL");
-UPDATE big SET $c = ${\($expr =~ s/\bi\b/(id + 1)/gr)} WHERE id % 5 = 1;
-DELETE FROM big WHERE id % 501 = 1;
-SELECT bt_index_parent_check('b_$c', true, true), bt_index_check('u_$c', true);
-SQL
 }
 if ($jit)
 {
@@ -158,13 +152,20 @@ else
 	ok(1, 'no JIT here');
 }
 
+# amcheck, with rows that were changed after the indexes were built
+my $changes = join ', ', map { "c_$_->{type} = " . ($_->{expr} =~ s/\bi\b/(id + 1)/gr) } @samples;
+$node->safe_psql('postgres', <<"SQL");
+UPDATE big SET $changes WHERE id % 5 = 1;
+DELETE FROM big WHERE id % 501 = 1;
+SQL
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'big'}), 4 * @samples, 'number of indexes');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM verify_heapam('big')}), 0, 'verify_heapam');
-is($node->safe_psql('postgres', <<'SQL'), 0, 'no index is invalid');
-SELECT count(bt_index_parent_check(indexrelid, true, true)) FILTER (WHERE NOT indisvalid) FROM pg_index
+my $checked = $node->safe_psql('postgres', <<'SQL');
+SELECT i.relname, bt_index_parent_check(indexrelid, true, true) FROM pg_index
 JOIN pg_class i ON i.oid = indexrelid JOIN pg_am a ON a.oid = relam
 WHERE indrelid IN ('big'::regclass, 'few'::regclass) AND amname = 'btree'
 SQL
+is(scalar(split /\n/, $checked), 4 * @samples, 'bt_index_parent_check');
 $node->safe_psql('postgres', 'VACUUM FREEZE big; REINDEX TABLE big');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM verify_heapam('big', on_error_stop := false, check_toast := true)}),
 	0, 'verify_heapam after VACUUM FREEZE and REINDEX');
