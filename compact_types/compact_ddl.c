@@ -34,6 +34,7 @@
 #include "common/hashfn.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "nodes/value.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -147,6 +148,43 @@ ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 	}
 	ddl_create_function(ddl, psprintf("%s_cmp", function), args, "int4",
 						psprintf("%s_cmp", symbol), attributes);
+}
+
+/*
+ * Operators on core's comparison functions of two of its types, in the schema
+ * of compact_types, under names that no query uses: #=# for =.
+ *
+ * An operator family needs operators for these pairs, too.  Were they core's
+ * own operators, these would have another list of families than they have in
+ * core, and the planner makes one equivalence class of equalities only if their
+ * lists are the same: what other extensions add to core's families would not
+ * go together with core's types any more.
+ */
+void
+ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
+						   const char *right)
+{
+	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
+	{
+		const ComparisonOperator *op = &comparison_operators[i];
+		Oid			opno = OpernameGetOprid(list_make2(makeString("pg_catalog"),
+													   makeString(pstrdup(op->name))),
+											TypenameGetTypid(left),
+											TypenameGetTypid(right));
+		bool		equal = (op->strategy == BTEqualStrategyNumber);
+
+		if (!OidIsValid(opno))
+			elog(ERROR, "operator %s %s %s does not exist", left, op->name, right);
+		ddl_execute("CREATE OPERATOR %s.#%s# (FUNCTION = pg_catalog.%s, LEFTARG = %s, RIGHTARG = %s,"
+					" COMMUTATOR = OPERATOR(%s.#%s#), NEGATOR = OPERATOR(%s.#%s#),"
+					" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s%s)",
+					ddl->schema, op->name,
+					quote_identifier(get_func_name(get_opcode(opno))), left, right,
+					ddl->schema, op->commutator, ddl->schema, op->negator,
+					op->restrict_join, op->restrict_join,
+					equal && op_hashjoinable(opno, TypenameGetTypid(left)) ? ", HASHES" : "",
+					equal ? ", MERGES" : "");
+	}
 }
 
 /* Add a pair of types to the lists of a btree and a hash family's members. */

@@ -48,6 +48,8 @@ extern void ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 									 const char *symbol, const char *mark,
 									 const char *attributes,
 									 const char *equal_options);
+extern void ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
+									   const char *right);
 extern void ddl_append_pair(StringInfo btree, StringInfo hash,
 							const char *opschema, const char *mark,
 							const char *left, const char *right,

@@ -75,7 +75,7 @@ create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol
 					psprintf("%s.%s_numeric_cmp", ddl->schema, ddl->name));
 	ddl_append_pair(&btree, &hash, ddl->opschema, "", "numeric", ddl->type,
 					psprintf("%s.numeric_%s_cmp", ddl->schema, ddl->name));
-	ddl_append_pair(&btree, &hash, "pg_catalog", "", "numeric", "numeric",
+	ddl_append_pair(&btree, &hash, ddl->schema, "#", "numeric", "numeric",
 					"pg_catalog.numeric_cmp");
 	appendStringInfoString(&btree,
 						   "FUNCTION 2 (numeric, numeric) pg_catalog.numeric_sortsupport(internal)");

@@ -415,8 +415,11 @@ extend_integer_families(TypeDdl *const *ddls)
 								psprintf("%s.%s_%s_cmp", ddl->schema,
 										 left->name, right->name));
 			else
-				ddl_append_pair(&btree, &hash, "pg_catalog", "", ltype, rtype,
+			{
+				ddl_create_core_comparison(ddl, ltype, rtype);
+				ddl_append_pair(&btree, &hash, ddl->schema, "#", ltype, rtype,
 								core_integer_cmp(ltype, rtype));
+			}
 			if (left->narrow)
 				ddl_append_brin(&brin, ddl->opschema, ltype, rtype);
 		}
@@ -623,8 +626,11 @@ extend_seconds_families(TypeDdl *const *ddls)
 								psprintf("%s.%s_%s_cmp", ddl->schema,
 										 left->name, right->name));
 			else
-				ddl_append_pair(&btree, hash_list, "pg_catalog", "", ltype, rtype,
+			{
+				ddl_create_core_comparison(ddl, ltype, rtype);
+				ddl_append_pair(&btree, hash_list, ddl->schema, "#", ltype, rtype,
 								core_seconds_cmp(ltype, rtype));
+			}
 			if (left->narrow)
 				ddl_append_brin(&brin, ddl->opschema, ltype, rtype);
 		}
@@ -723,6 +729,8 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 							  "compact_sum_avg");
 	create_integers(funcid, nspid);
 	create_seconds(funcid, nspid);
+	/* for the families of the decimals */
+	ddl_create_core_comparison(&ddl, "numeric", "numeric");
 
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();

@@ -4,8 +4,9 @@
  *	  Creates the operators, classes and casts of a string type.
  *
  * The operator families hold the whole matrix of the type, text and bpchar,
- * as amvalidate() wants it.  The pairs of text and bpchar, for which core has
- * no operators, get some once, with names that no query uses.
+ * as amvalidate() wants it.  The pairs of text and bpchar get operators once,
+ * with names that no query uses: core has none for the mixed ones, and its
+ * own stay out of our families (see ddl_create_core_comparison()).
  *
  * varchar must not have operators of its own here: there are none of two
  * varchars in core, so that "varchar = unknown literal" would be resolved to
@@ -51,12 +52,9 @@ append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
 			const char *left = string_types[i].name;
 			const char *right = string_types[j].name;
 
-			if (i == j)
-				ddl_append_pair(btree, hash, "pg_catalog", "", left, right,
-								string_types[i].cmp_function);
-			else
-				ddl_append_pair(btree, hash, schema, "#", left, right,
-								psprintf("%s.%s_%s_cmp", schema, left, right));
+			ddl_append_pair(btree, hash, schema, "#", left, right,
+							i == j ? string_types[i].cmp_function :
+							psprintf("%s.%s_%s_cmp", schema, left, right));
 		}
 	}
 	appendStringInfoString(btree,
@@ -294,11 +292,12 @@ compact_types_create_string_operators(PG_FUNCTION_ARGS)
 			const StringType *right = &string_types[j];
 
 			if (i == j)
-				continue;		/* core has these */
-			ddl_create_comparison(&ddl, left->name, right->name,
-								  psprintf("%s_%s", left->name, right->name),
-								  psprintf("compact_types_%s_%s", left->name, right->name),
-								  "#");
+				ddl_create_core_comparison(&ddl, left->name, right->name);
+			else
+				ddl_create_comparison(&ddl, left->name, right->name,
+									  psprintf("%s_%s", left->name, right->name),
+									  psprintf("compact_types_%s_%s", left->name, right->name),
+									  "#");
 		}
 	}
 	append_string_pairs(&btree, &hash, ddl.schema);
