@@ -483,6 +483,40 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 	return outlen;
 }
 
+/* Eight bytes, the first one in the highest bits. */
+static inline uint64
+load_word(const uint8 *bytes)
+{
+	uint64		word;
+
+	memcpy(&word, bytes, sizeof(word));
+
+	return pg_ntoh64(word);
+}
+
+/*
+ * Decode the code in the highest bits of word, unless it is an escape or no
+ * code at all: then go to special.  A branch on whether it has one or two bytes
+ * would often be mispredicted, so there is none; and the next code waits for
+ * nothing but the shifted word.
+ */
+#define DECODE_ONE() \
+do { \
+	size_t		pair = word >> 48; \
+	size_t		one = word >> 56; \
+	size_t		two = pair - FIRST_TWO_BYTE_CODE * 256 + COMPACT_TEXT_ONE_BYTE_CODES; \
+	size_t		two_bytes = (pair >= FIRST_TWO_BYTE_CODE * 256); \
+	size_t		code = one + ((two - one) & -two_bytes); \
+	uint64		shifted = word << 8; \
+\
+	if (unlikely(code >= COMPACT_TEXT_NUM_SYMBOLS)) \
+		goto special; \
+	word = (word >= (uint64) FIRST_TWO_BYTE_CODE << 56) ? shifted << 8 : shifted; \
+	memcpy(outptr, symbols[code], COMPACT_TEXT_MAX_SYMBOL); \
+	outptr += lengths[code]; \
+	inptr += 1 + two_bytes; \
+} while (0)
+
 /*
  * Decode a string.
  *
@@ -496,82 +530,80 @@ compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen
 {
 	const uint8 (*symbols)[COMPACT_TEXT_MAX_SYMBOL] = dict->symbols;
 	const uint8 *lengths = dict->lengths;
-	int			inpos = 0;
-	int			outpos = 0;
+	const uint8 *inptr = in;
+	const uint8 *inend = in + inlen;
+	uint8	   *outptr = out;
+	uint8	   *outend = out + outsize;
 
-	while (inpos < inlen)
+	while (inptr < inend)
 	{
-		int			code;
+		int			first;
+		int			index;
 		int			len;
 
-		/*
-		 * Four codes, which take at most eight bytes, out of one word.  The
-		 * word is shifted, so that the next code does not wait for memory,
-		 * and there is no branch on whether a code has one or two bytes.
-		 */
-		while (inlen - inpos >= 8 && outsize - outpos >= 32)
+		/* Four codes, which take at most eight bytes, out of one word. */
+		while (inend - inptr >= 8 &&
+			   outend - outptr >= 4 * COMPACT_TEXT_MAX_SYMBOL)
 		{
-			uint64		word;
-			uint32		pair;
-			int			wide;
-
-			memcpy(&word, in + inpos, sizeof(word));
-			word = pg_ntoh64(word);
-
-#define DECODE_ONE() \
-			pair = (uint32) (word >> 48); \
-			wide = (pair >= (FIRST_TWO_BYTE_CODE << 8)); \
-			code = wide ? \
-				(int) pair - (FIRST_TWO_BYTE_CODE << 8) + COMPACT_TEXT_ONE_BYTE_CODES : \
-				(int) (pair >> 8); \
-			if (unlikely(code >= COMPACT_TEXT_NUM_SYMBOLS)) \
-				break; \
-			memcpy(out + outpos, symbols[code], COMPACT_TEXT_MAX_SYMBOL); \
-			outpos += lengths[code]; \
-			inpos += 1 + wide; \
-			word <<= 8 << wide
+			uint64		word = load_word(inptr);
 
 			DECODE_ONE();
 			DECODE_ONE();
 			DECODE_ONE();
 			DECODE_ONE();
-#undef DECODE_ONE
 		}
 
-		/* Escapes, errors and the end: one code, with care. */
-		if (inpos >= inlen)
+		/*
+		 * What is left, out of the last word of the input.  Behind its end
+		 * there are zeros; a code of which they were the second byte shows in
+		 * the position.
+		 */
+		if (inlen >= 8 && inptr < inend && inend - inptr < 8)
+		{
+			uint64		word = load_word(inend - 8) << (8 * (8 - (inend - inptr)));
+
+			while (inptr < inend && outend - outptr >= COMPACT_TEXT_MAX_SYMBOL)
+				DECODE_ONE();
+			if (inptr > inend)
+				return -1;
+		}
+
+		/* Escapes, errors, and what has too little room: with care. */
+		if (inptr >= inend)
 			break;
-		code = in[inpos++];
-		if (code >= FIRST_TWO_BYTE_CODE)
+special:
+		first = *inptr++;
+		index = first;
+		if (first >= FIRST_TWO_BYTE_CODE)
 		{
 			int			second;
 
-			if (inpos >= inlen)
+			if (inptr >= inend)
 				return -1;
-			second = in[inpos++];
-			if (code == 255)
+			second = *inptr++;
+			if (first == 255)
 			{
-				if (outpos >= outsize)
+				if (outptr >= outend)
 					return -1;
-				out[outpos++] = second;
+				*outptr++ = second;
 				continue;
 			}
-			code = (code - FIRST_TWO_BYTE_CODE) * 256 + second +
+			index = (first - FIRST_TWO_BYTE_CODE) * 256 + second +
 				COMPACT_TEXT_ONE_BYTE_CODES;
-			if (code >= COMPACT_TEXT_NUM_SYMBOLS)
+			if (index >= COMPACT_TEXT_NUM_SYMBOLS)
 				return -1;
 		}
-		len = lengths[code];
-		if (likely(outsize - outpos >= COMPACT_TEXT_MAX_SYMBOL))
-			memcpy(out + outpos, symbols[code], COMPACT_TEXT_MAX_SYMBOL);
-		else if (outsize - outpos >= len)
-			memcpy(out + outpos, symbols[code], len);
+		len = lengths[index];
+		if (likely(outend - outptr >= COMPACT_TEXT_MAX_SYMBOL))
+			memcpy(outptr, symbols[index], COMPACT_TEXT_MAX_SYMBOL);
+		else if (outend - outptr >= len)
+			memcpy(outptr, symbols[index], len);
 		else
 			return -1;
-		outpos += len;
+		outptr += len;
 	}
 
-	return outpos;
+	return outptr - out;
 }
 
 /*
