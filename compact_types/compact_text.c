@@ -49,7 +49,7 @@ typedef struct CompactTextInfo
  */
 struct varlena *
 compact_text_make(const char *str, int len, int32 typmod, bool is_explicit,
-			  struct Node *escontext)
+				  struct Node *escontext)
 {
 	if (typmod >= (int32) VARHDRSZ && len > typmod - (int32) VARHDRSZ)
 	{
@@ -80,7 +80,7 @@ compact_text_in(PG_FUNCTION_ARGS)
 	char	   *str = PG_GETARG_CSTRING(0);
 
 	PG_RETURN_POINTER(compact_text_make(str, strlen(str), PG_GETARG_INT32(2), false,
-									fcinfo->context));
+										fcinfo->context));
 }
 
 /* compact_text_out(compact_text) returns cstring */
@@ -193,7 +193,7 @@ compact_text(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(value);
 
 	PG_RETURN_POINTER(compact_text_make(string.data, string.len, typmod,
-									PG_GETARG_BOOL(2), fcinfo->context));
+										PG_GETARG_BOOL(2), fcinfo->context));
 }
 
 /* compact_text_text(compact_text) returns text, or varchar */
@@ -225,8 +225,8 @@ text_compact_text(PG_FUNCTION_ARGS)
 	struct varlena *result;
 
 	result = compact_text_make(VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str),
-						   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
-						   fcinfo->context);
+							   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
+							   fcinfo->context);
 	PG_FREE_IF_COPY(str, 0);
 
 	PG_RETURN_POINTER(result);
@@ -244,9 +244,9 @@ bpchar_compact_text(PG_FUNCTION_ARGS)
 	struct varlena *result;
 
 	result = compact_text_make(VARDATA_ANY(str),
-						   bpchartruelen(VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str)),
-						   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
-						   fcinfo->context);
+							   bpchartruelen(VARDATA_ANY(str), VARSIZE_ANY_EXHDR(str)),
+							   PG_GETARG_INT32(1), PG_GETARG_BOOL(2),
+							   fcinfo->context);
 	PG_FREE_IF_COPY(str, 0);
 
 	PG_RETURN_POINTER(result);

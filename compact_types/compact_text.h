@@ -21,15 +21,15 @@
 
 /*
  * A string as it comes out of a value.  data points into the value itself
- * where that holds the string as it is, else into text, which is a varlena then.
+ * where that holds the string as it is, else into decoded, which is a varlena then.
  */
 typedef struct CompactTextString
 {
 	const char *data;
 	int			len;			/* in bytes */
 	/* the decoder writes whole words */
-	int32		text[(VARHDRSZ + COMPACT_TEXT_MAX_ENCODED +
-					COMPACT_TEXT_DECODE_SLACK) / sizeof(int32)];
+	int32		decoded[(VARHDRSZ + COMPACT_TEXT_MAX_ENCODED +
+						 COMPACT_TEXT_DECODE_SLACK) / sizeof(int32)];
 } CompactTextString;
 
 /* compact_text.c */

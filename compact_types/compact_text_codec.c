@@ -460,7 +460,7 @@ compact_text_decode(struct varlena *value, CompactTextString *result)
 {
 	const uint8 *in = (const uint8 *) VARDATA_ANY(value);
 	int			inlen = VARSIZE_ANY_EXHDR(value);
-	char	   *out = VARDATA(result->text);
+	char	   *out = VARDATA(result->decoded);
 	int			len;
 	uint8		tag;
 
@@ -490,14 +490,14 @@ compact_text_decode(struct varlena *value, CompactTextString *result)
 	{
 		len = compact_text_dict_decode(compact_text_dict(tag - TAG_DICTIONARY), in, inlen,
 									   (uint8 *) out,
-									   sizeof(result->text) - VARHDRSZ);
+									   sizeof(result->decoded) - VARHDRSZ);
 		if (len <= 0 || len > COMPACT_TEXT_MAX_ENCODED)
 			corrupted("Its code sequence is malformed.");
 	}
 	else
 		corrupted("It was encoded by a codec that this version does not know.");
 
-	SET_VARSIZE(result->text, VARHDRSZ + len);
+	SET_VARSIZE(result->decoded, VARHDRSZ + len);
 	result->data = out;
 	result->len = len;
 }

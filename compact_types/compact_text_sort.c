@@ -45,8 +45,8 @@ ct_as_text(Datum value, CompactTextString *string, void **copy)
 	compact_text_decode(packed, string);
 	if (string->data == VARDATA_ANY(packed))
 		return PointerGetDatum(packed);
-	if (string->data == VARDATA(string->text))
-		return PointerGetDatum(string->text);
+	if (string->data == VARDATA(string->decoded))
+		return PointerGetDatum(string->decoded);
 
 	/* a string that begins with what is a tag elsewhere */
 	packed = (struct varlena *) compact_text_to_text(packed);
