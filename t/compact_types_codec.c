@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_types_codec.c
- *	  Test and benchmark of compact_text_parse.c, outside of a server.
+ *	  Test and benchmark of compact_text's codecs, outside of a server.
  *
  * Built by compact_types_codec.pl with the sanitizers of the compiler, so that
  * any access out of bounds ends the program; every buffer that is handed to
@@ -20,10 +20,14 @@
  */
 #include "postgres.h"
 
+#include <setjmp.h>
 #include <time.h>
 
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "compact_text.h"
 #include "compact_text_parse.h"
 
 #undef printf
@@ -87,10 +91,58 @@ errmsg_internal(const char *fmt,...)
 	return 0;
 }
 
+/* Where an error goes that the caller expects. */
+static jmp_buf error_target;
+static bool error_expected = false;
+
 void
 errfinish(const char *filename, int lineno, const char *funcname)
 {
+	if (error_expected)
+		longjmp(error_target, 1);
 	abort();
+}
+
+int
+errcode(int sqlerrcode)
+{
+	return 0;
+}
+
+int
+errmsg(const char *fmt,...)
+{
+	return 0;
+}
+
+int
+errdetail(const char *fmt,...)
+{
+	return 0;
+}
+
+int
+errdetail_internal(const char *fmt,...)
+{
+	return 0;
+}
+
+static int	database_encoding = PG_UTF8;
+
+int
+GetDatabaseEncoding(void)
+{
+	return database_encoding;
+}
+
+text *
+cstring_to_text_with_len(const char *str, int len)
+{
+	text	   *result = malloc(VARHDRSZ + len);
+
+	SET_VARSIZE(result, VARHDRSZ + len);
+	memcpy(VARDATA(result), str, len);
+	return result;
 }
 
 #if PG_VERSION_NUM < 160000
@@ -473,6 +525,107 @@ check_decode(int which, const uint8 *data, int inlen, int outsize)
 	free(in);
 }
 
+/* Decode a value that may be damaged; NULL instead of an error. */
+static CompactTextString *
+decode_value(struct varlena *value)
+{
+	CompactTextString *volatile string = malloc(sizeof(CompactTextString));
+
+	error_expected = true;
+	if (setjmp(error_target) == 0)
+		compact_text_decode(value, string);
+	else
+	{
+		free(string);
+		string = NULL;
+	}
+	error_expected = false;
+	return string;
+}
+
+static int
+sign(int n)
+{
+	return (n > 0) - (n < 0);
+}
+
+/*
+ * A value as the type has it: comes back, is the same the second time, is not
+ * larger than the string but for the guarding byte, compares as the string.
+ */
+static void
+check_value(const uint8 *data, int len, const uint8 *other, int other_len)
+{
+	char	   *str = (char *) exact_copy(data, len);
+	char	   *other_str = (char *) exact_copy(other, other_len);
+	struct varlena *value = compact_text_encode(str, len);
+	struct varlena *again = compact_text_encode(str, len);
+	struct varlena *other_value = compact_text_encode(other_str, other_len);
+	bool		guarded = len > 0 && (data[0] < 9 || (data[0] >= 14 && data[0] < 32));
+	CompactTextString *string = decode_value(value);
+	int			expected = memcmp(data, other, Min(len, other_len));
+
+	if (string == NULL || string->len != len || memcmp(string->data, data, len) != 0)
+		fail("value of a string of %d bytes does not come back, codec %s",
+			 len, compact_text_codec_name(value));
+	if ((int) VARSIZE(value) > VARHDRSZ + len + guarded)
+		fail("value of a string of %d bytes is larger", len);
+	if (VARSIZE(value) != VARSIZE(again) || memcmp(value, again, VARSIZE(value)) != 0)
+		fail("string of %d bytes has two values", len);
+	if (expected == 0)
+		expected = len - other_len;
+	if (sign(compact_text_compare_c(value, other_value)) != sign(expected) ||
+		sign(compact_text_compare_c(other_value, value)) != -sign(expected))
+		fail("strings of %d and %d bytes are in the wrong order", len, other_len);
+	free(string);
+
+	/* any damage ends in a string or in an error */
+	for (int i = random_below(4); i >= 0 && VARSIZE(again) > VARHDRSZ; i--)
+		((uint8 *) VARDATA(again))[random_below(VARSIZE(again) - VARHDRSZ)] = random_below(random_below(2) ? 256 : 32);
+	free(decode_value(again));
+	error_expected = true;
+	if (setjmp(error_target) == 0)
+		(void) compact_text_compare_c(again, value);
+	error_expected = false;
+
+	/* and so does what was never a value, of any length */
+	free(again);
+	len = random_below(random_below(2) ? 40 : 3000);
+	again = malloc(VARHDRSZ + len);
+	SET_VARSIZE(again, VARHDRSZ + len);
+	for (int i = 0; i < len; i++)
+		VARDATA(again)[i] = i == 0 ? random_below(32) : random_below(3) ? random_below(208) : 0;
+	free(decode_value(again));
+
+	free(value);
+	free(again);
+	free(other_value);
+	free(str);
+	free(other_str);
+}
+
+/* Strings for each of the packing codecs. */
+static int
+packed_string(uint8 *data, int len)
+{
+	static const char *const sets[] = {
+		"0123456789 -.:+/", "0123456789-:TZ.+", "0123456789abcdef", "0123456789ABCDEF",
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 -",
+		"0", "\001\002\010\016\037\t\n"
+	};
+	const char *set = sets[random_below(lengthof(sets))];
+
+	if (random_below(6) == 0)
+	{
+		for (len = 0; len < 36; len++)
+			data[len] = len == 8 || len == 13 || len == 18 || len == 23 ? '-' : sets[2][random_below(16)];
+		return len;
+	}
+	for (int i = 0; i < len; i++)
+		data[i] = set[random_below(strlen(set))];
+	return len;
+}
+
 static int
 random_length(int max)
 {
@@ -530,6 +683,25 @@ fuzz(int cases)
 		}
 		check_encode(which, data, len);
 
+		{
+			static uint8 other[2 * MAX_LENGTH];
+			int			other_len;
+
+			database_encoding = random_below(4) == 0 ? PG_LATIN1 : PG_UTF8;
+			for (n = 0; n < len; n++)
+				data[n] = Max(data[n], 1);
+
+			/* some agree in a prefix */
+			memcpy(other, data, len);
+			other_len = random_below(3) == 0 ? random_below(len + 1) : len;
+			if (other_len > 0 && random_below(2) == 0)
+				other[random_below(other_len)] = 1 + random_below(255);
+			check_value(data, len, other, other_len);
+			len = packed_string(data, random_length(MAX_LENGTH + 10));
+			check_value(data, len, other, other_len);
+			len = Min(len, MAX_LENGTH);
+		}
+
 		/* what is encoded, damaged; and anything at all */
 		if (random_below(2) == 0)
 		{
@@ -576,7 +748,7 @@ fuzz(int cases)
 /* --- the benchmark --- */
 
 static double
-now(void)
+clock_ns(void)
 {
 	struct timespec ts;
 
@@ -611,11 +783,11 @@ bench(const char *path)
 	for (int which = 0; which < COMPACT_TEXT_NUM_DICTS; which++)
 	{
 		const CompactTextDict *dict = compact_text_dict(which);
-		double		built = now();
+		double		built = clock_ns();
 		Size		size;
 
 		compact_text_dict_encode(dict, text, 1, out, 2);
-		built = now() - built;
+		built = clock_ns() - built;
 		size = matcher_size;
 
 		for (int l = 0; l < 3; l++)
@@ -649,7 +821,7 @@ bench(const char *path)
 				last = Min(n, first + 65536 / len);
 				for (int round = 0; round < 20; round++)
 				{
-					double		t = now();
+					double		t = clock_ns();
 
 					to = encoded;
 					for (int i = first; i < last; i++)
@@ -658,9 +830,9 @@ bench(const char *path)
 															starts[i + 1] - starts[i], to, 2 * len);
 						to += sizes[i];
 					}
-					best_encode = Min(best_encode, now() - t);
+					best_encode = Min(best_encode, clock_ns() - t);
 
-					t = now();
+					t = clock_ns();
 					to = encoded;
 					for (int i = first; i < last; i++)
 					{
@@ -668,7 +840,7 @@ bench(const char *path)
 							fail("decoding failed");
 						to += sizes[i];
 					}
-					best_decode = Min(best_decode, now() - t);
+					best_decode = Min(best_decode, clock_ns() - t);
 				}
 				encode += best_encode;
 				decode += best_decode;

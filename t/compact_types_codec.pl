@@ -1,7 +1,8 @@
-# The dictionary codec of compact_text, built outside of a server with the
-# sanitizers of the compiler: the tables have the CRCs for which they are
-# frozen; encoding gives what the plain reference gives, byte by byte; decoding
-# of anything neither crashes nor reads or writes out of bounds.
+# The codecs of compact_text, built outside of a server with the sanitizers of
+# the compiler: the dictionaries have the CRCs for which they are frozen;
+# encoding with them gives what the plain reference gives, byte by byte; every
+# string comes back, and decoding of anything neither crashes nor reads or writes
+# out of bounds.
 #
 # PGDENSE_FUZZ_CASES is the number of strings (default 2000), PGDENSE_FUZZ_SEED
 # the random seed, which is printed.
@@ -44,7 +45,8 @@ sub build
 	my ($result, undef, $err) = run_program(
 		qw(gcc -std=gnu99 -g -O1 -Wall -fno-strict-aliasing -fwrapv), @flags,
 		"-I$top/compact_types", '-isystem', $include,
-		"$top/t/compact_types_codec.c", "$top/compact_types/compact_text_parse.c",
+		"$top/t/compact_types_codec.c", "$top/compact_types/compact_text_codec.c",
+		"$top/compact_types/compact_text_parse.c",
 		'-o', "$dir/$program");
 
 	diag $err if $err ne '';
