@@ -10,6 +10,7 @@ import psycopg
 
 from bench.lib.console import BenchError
 from bench.lib.session import Terminated
+from bench.text_mix.sources import MixError
 
 SEED = 20240607
 
@@ -198,6 +199,8 @@ def main(name: str) -> None:
         fail("interrupted", INTERRUPTED)
     except Terminated as error:
         fail(f"ended by {error}", INTERRUPTED)
+    except MixError as error:
+        fail(str(error))
     except psycopg.errors.DiskFull as error:
         fail(f"disk full: {error.diag.message_primary}")
     except psycopg.OperationalError as error:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import psycopg
 
+from bench import text_mix
 from bench.lib.console import console, progress
 from bench.lib.paths import bindir
 from bench.lib.result import Result
 from bench.lib.server import Cluster, RunningServer, Server
 from bench.lib.session import quietly, session
 from bench.studies import text_sizes
-from bench.text_mix import TABLES
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, Scale, create_extensions, load
 from bench.tpcc.sizes import PAGE, DatabaseSize, database_size, megabytes, percent
 from bench.tpcc.stages import Stage, stages
@@ -131,7 +131,7 @@ class Study:
     def tables(self, connection: psycopg.Connection, count: int | None) -> None:
         shown = []
         with progress() as bars:
-            for table in bars.track(TABLES, description="text-heavy tables"):
+            for table in bars.track(text_mix.tables(), description="text-heavy tables"):
                 sizes = text_sizes.table_sizes(connection, table, count)
                 name = text_sizes.METRIC_NAMES.get(table.name, table.name)
                 cells = [table.name, f"{sizes[0].rows:,}"]
@@ -183,10 +183,12 @@ def run(warehouses: int, seed: int, quick: bool, running: bool, lite: bool, targ
     result = Result("row-size", seed, quick)
     scale = LITE if lite else FULL
     result.describe(warehouses=warehouses, items=scale.items, customers_per_district=scale.customers)
+    # Before TPC-C takes its time: this fails where the mix cannot be made.
+    mix = text_mix.state()
     with session() as stack:
         server = start(stack, "bench-row-size", running)
         with server.connect() as connection:
-            result.describe_server(connection)
+            result.describe_server(connection, **{"text mix": mix})
         study = Study(server, result, seed)
         study.tpcc(warehouses, scale, (), STAGES)
         # The second money type shows how much of a gain is owed to where the tuple falls on its alignment.

@@ -1,11 +1,11 @@
-"""What compact_text saves: bytes of the 34 columns of the frozen mix, and pages of five text-heavy tables."""
+"""What compact_text saves: bytes of the columns of the frozen mix, and pages of text-heavy tables."""
 
 from dataclasses import dataclass
 
 import psycopg
 
 from bench.lib.console import BenchError
-from bench.text_mix import Column, Table, check, columns, digest_of_column, rows, unchecked_column
+from bench.text_mix import Table, columns, rows
 from bench.tpcc.schema import ALIGNMENT
 
 # Names in metrics that others rely on.
@@ -69,13 +69,6 @@ def _types(table: Table, compact: bool, narrow: bool) -> list[tuple[str, str]]:
         widths = {**ALIGNMENT, "timestamptz": 8, "seconds4tz": 4, "date": 4}
         chosen.sort(key=lambda column: -widths.get(column[1], 0))
     return chosen
-
-
-def column(name: str) -> Column:
-    """One column of the mix, checked, without the time that all of them take."""
-    found = unchecked_column(name)
-    check(f"column.{name}", digest_of_column(found.values))
-    return found
 
 
 def fill(connection: psycopg.Connection, table: Table, name: str, count: int | None = None) -> None:

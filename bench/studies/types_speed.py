@@ -7,6 +7,7 @@ from pathlib import Path
 import jinja2
 import psycopg
 
+from bench import text_mix
 from bench.lib.console import BenchError, progress
 from bench.lib.paths import bindir, work
 from bench.lib.result import Result
@@ -161,6 +162,8 @@ def lookup_script(kind: str) -> Path:
 def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running: bool, target: Path | None) -> None:
     result = Result("types-speed", seed, quick)
     result.describe(rows=rows, rounds=rounds, collation=collation)
+    # Before anything takes its time: this fails where the mix cannot be made.
+    mix = text_mix.state()
     with session() as stack:
         if running:
             server: Server = RunningServer()
@@ -177,7 +180,7 @@ def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running:
             # A server that runs already has settings of its own.
             connection.execute("SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB'")
             clock = Clock(connection)
-            result.describe_server(connection, time=f"{clock.kind} time of the backend")
+            result.describe_server(connection, time=f"{clock.kind} time of the backend", **{"text mix": mix})
             fixed = FixedStrings(server, result, rows, rounds, collation)
             parts = (
                 ("compact_charN", fixed.prepare, fixed.measure, TESTS * len(TYPES) * rounds),

@@ -8,13 +8,14 @@ from pathlib import Path
 import jinja2
 import psycopg
 
+from bench import text_mix
+from bench.lib.console import note
 from bench.lib.paths import work
 from bench.lib.result import Result
 from bench.lib.server import Server
 from bench.lib.statistics import interleave, spread
 from bench.lib.timing import Clock, Comparison, Test, copy_in, copy_out
-from bench.studies.text_sizes import column, fill
-from bench.text_mix import TABLES
+from bench.studies.text_sizes import fill
 from bench.tpcc import load as tpcc
 
 TITLE = "compact_text"
@@ -88,17 +89,22 @@ class Study:
         self.rounds = (rounds + 1) // 2
         self.collation = collation
         self.sources: list[Source] = []
+        self.tables = text_mix.tables()
+        self.columns = [name for name in CODEC_COLUMNS if text_mix.here(f"column.{name}")]
 
     @property
     def steps(self) -> int:
-        copies = 2 * (len(TPCC_TABLES) + len(TABLES))
-        return len(TYPES) * self.rounds * (len(QUERIES) + 1 + copies) + 3 * self.rounds * len(CODEC_COLUMNS)
+        copies = 2 * (len(TPCC_TABLES) + len(self.tables))
+        return len(TYPES) * self.rounds * (len(QUERIES) + 1 + copies) + 3 * self.rounds * len(self.columns)
 
     def prepare(self, connection: psycopg.Connection) -> None:
         connection.execute("CREATE TABLE mix (name text, number integer, value text)")
-        values = {name: column(name).values for name in CODEC_COLUMNS}
+        values = {name: text_mix.column(name).values for name in self.columns}
+        body = "description" if "description" in values else "review"
+        if body != "description":
+            note("reviews of the text mix stand in for descriptions, which are left out on this machine")
         with connection.cursor().copy("COPY mix FROM STDIN") as copy:
-            for name in CODEC_COLUMNS:
+            for name in self.columns:
                 for number, value in enumerate(values[name]):
                     copy.write_row((name, number, value))
         template = (Path(__file__).parent / "sql" / "types_speed_text.sql").read_text(encoding="utf-8")
@@ -106,12 +112,13 @@ class Study:
             jinja2.Template(template).render(
                 rows=self.rows,
                 seed=self.result.seed,
-                descriptions=len(values["description"]),
+                body=body,
+                bodies=len(values[body]),
                 types=TYPES.items(),
                 collation=self.collation,
             )
         )
-        for name in CODEC_COLUMNS:
+        for name in self.columns:
             connection.execute(
                 f"CREATE TABLE codec_{name} AS"
                 f" SELECT value AS t, value::compact_text AS c FROM mix WHERE name = '{name}'"
@@ -146,7 +153,7 @@ class Study:
             )
 
     def prepare_tables(self, connection: psycopg.Connection) -> None:
-        for table in TABLES:
+        for table in self.tables:
             fill(connection, table, f"{table.name}_text", self.rows // 20)
             definitions = ", ".join(
                 f"{name} {'compact_text' if type_name == 'text' else type_name}" for name, type_name in table.columns
@@ -211,7 +218,7 @@ class Study:
             "encode": "pg_column_size(t::compact_text)",
         }
         rows = []
-        for name in CODEC_COLUMNS:
+        for name in self.columns:
             times: dict[str, list[float]] = {what: [] for what in expressions}
             for _, what in interleave(tuple(expressions), self.rounds):
                 total = " + ".join([expressions[what]] * REPEATS)

@@ -1,9 +1,15 @@
 """The frozen mix: 34 columns of short strings, and six tables full of them.
 
 What compact_text saves depends on the strings, so the strings are fixed: real
-ones come from the samples below data/, the others are put together from the
-words of words.py by a generator with a fixed seed.  digests.txt has the SHA-256 of each
-column and table; columns() and rows() refuse to give anything else.
+ones are read from the server's release and the machine's package index (see
+sources.py), the others are put together from the words of words.py by a
+generator with a fixed seed.  digests.txt has the SHA-256 of each column and
+table; columns() and rows() refuse to give anything else.
+
+Only what is made of the package index may differ, as any two machines' may, and
+what is made of the release where tools/source got a newer one than the pinned
+one.  Where there is no index, its columns and table are left out.  state() says
+all this in one line, and a study prints that.
 
     bench/text_mix/freeze			compare everything with digests.txt
     bench/text_mix/freeze --write	write it anew: no figure taken before compares any more
@@ -13,13 +19,13 @@ see compact_types/dictionary/README.md.
 """
 
 import functools
-import gzip
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.text_mix import words
+from bench.text_mix import sources, words
+from bench.text_mix.sources import MixError as MixError
 
 HERE = Path(__file__).resolve().parent
 DIGESTS = HERE / "digests.txt"
@@ -60,17 +66,6 @@ class Dice:
 
     def text(self, alphabet: str, low: int, high: int) -> str:
         return "".join(alphabet[self.bits() % len(alphabet)] for _ in range(self.number(low, high)))
-
-
-@functools.cache
-def sample(name: str) -> list[str]:
-    with gzip.open(HERE / "data" / f"{name}.gz", "rt", encoding="utf-8", newline="\n") as file:
-        return file.read().splitlines()
-
-
-@functools.cache
-def package_rows() -> list[list[str]]:
-    return [line.split("\t") for line in sample("packages")]
 
 
 # --- one value of a synthetic column ---------------------------------------
@@ -236,25 +231,25 @@ def filled(d: Dice, template: str, names: list[str], day: str) -> str:
 
 def german_note(d: Dice) -> str:
     if d.chance(50):
-        return d.one(sample("messages_de"))
+        return d.one(sources.messages("de"))
     return filled(d, d.one(words.GERMAN_NOTES), words.GERMAN_NAMES, f"{d.number(1, 28)}.{d.number(1, 12)}.")
 
 
 def french_note(d: Dice) -> str:
     if d.chance(50):
-        return d.one(sample("messages_fr"))
+        return d.one(sources.messages("fr"))
     return filled(d, d.one(words.FRENCH_NOTES), words.FRENCH_NAMES, f"{d.number(1, 28)}/{d.number(1, 12):02d}")
 
 
 def russian_note(d: Dice) -> str:
     if d.chance(50):
-        return d.one(sample("messages_ru"))
+        return d.one(sources.messages("ru"))
     return filled(d, d.one(words.RUSSIAN_NOTES), words.RUSSIAN_NAMES, f"{d.number(1, 28):02d}.{d.number(1, 12):02d}")
 
 
 def japanese_note(d: Dice) -> str:
     if d.chance(50):
-        return d.one(sample("messages_ja"))
+        return d.one(sources.messages("ja"))
     text = "".join(d.one(words.JAPANESE_NOTES) for _ in range(d.number(1, 2)))
     return filled(d, text, words.JAPANESE_NAMES, f"{d.number(1, 12)}月{d.number(1, 28)}日")
 
@@ -303,9 +298,9 @@ def made(value: Callable[[Dice], str], count: int = 4000) -> Callable[[str], tup
 
 
 COLUMNS: dict[str, tuple[str, Callable[[str], tuple[str, ...]]]] = {
-    "description": ("real", real(lambda: [row[4] for row in package_rows()])),
-    "home_page": ("real", real(lambda: [row[3] for row in package_rows()])),
-    "file_path": ("real", real(lambda: sample("paths"))),
+    "description": ("real", real(lambda: [row[4] for row in sources.packages()])),
+    "home_page": ("real", real(lambda: [row[3] for row in sources.packages()])),
+    "file_path": ("real", real(sources.paths)),
     "email": ("made", made(email)),
     "name": ("made", made(name)),
     "street": ("made", made(street)),
@@ -379,7 +374,8 @@ def web_log_row(d: Dice, i: int) -> Row:
 
 
 def package_row(d: Dice, i: int) -> Row:
-    package, version, section, home_page, description = package_rows()[i % len(package_rows())]
+    packages = sources.packages()
+    package, version, section, home_page, description = packages[i % len(packages)]
     plain = version.split(":")[-1]
     letter = package[:4] if package.startswith("lib") else package[:1]
     return (str(i), str(d.number(10, 90000)), package, version, section, d.common(["optional", "optional", "optional", "required", "important"]),
@@ -394,7 +390,7 @@ def note_ja_row(d: Dice, i: int) -> Row:
     return (str(i), timestamp(d) + "+00", d.one(words.JAPANESE_NAMES), japanese_address(d), d.one(["対応中", "完了", "保留", "未着手"]), japanese_note(d))
 
 
-TABLES = (
+ALL_TABLES = (
     Table("users", (("id", "bigint"), ("created_at", "timestamptz"), ("last_login_at", "timestamptz"), ("public_id", "text"), ("login", "text"),
                     ("name", "text"), ("email", "text"), ("status", "text"), ("locale", "text"), ("time_zone", "text"), ("last_login_ip", "text"),
                     ("last_user_agent", "text"), ("avatar", "text"), ("about", "text")), user_row, 20000),
@@ -415,6 +411,16 @@ TABLES = (
 
 # --- frozen ----------------------------------------------------------------
 
+FROM_INDEX = ("column.description", "column.home_page", "table.packages")
+FROM_RELEASE = (
+    "column.file_path",
+    "column.german_note",
+    "column.french_note",
+    "column.russian_note",
+    "column.japanese_note",
+    "table.notes_ja",
+)
+
 
 def digest_of_column(values: tuple[str, ...]) -> str:
     return hashlib.sha256("".join(value + "\n" for value in values).encode()).hexdigest()
@@ -426,15 +432,61 @@ def digest_of_table(table: Table) -> str:
 
 
 @functools.cache
+def digest(name: str) -> str:
+    """That of column.NAME or table.NAME, as it is here and now."""
+    kind, _, name = name.partition(".")
+    if kind == "column":
+        return digest_of_column(unchecked_column(name).values)
+    return digest_of_table(next(table for table in ALL_TABLES if table.name == name))
+
+
+@functools.cache
 def digests() -> dict[str, str]:
     return dict(line.split() for line in DIGESTS.read_text().splitlines())
 
 
-def check(name: str, digest: str) -> None:
-    if digests().get(name) != digest:
-        raise ValueError(f"{name} of the frozen mix is not what {DIGESTS.name} says: no figure would compare with any other")
+def names() -> list[str]:
+    """All that digests.txt has to have, here or not."""
+    return [f"column.{name}" for name in COLUMNS] + [f"table.{table.name}" for table in ALL_TABLES]
 
 
+def here(name: str) -> bool:
+    return name not in FROM_INDEX or bool(sources.packages())
+
+
+def may_differ(name: str) -> bool:
+    return name in FROM_INDEX or (name in FROM_RELEASE and sources.release() != sources.pinned_release())
+
+
+def is_frozen(name: str) -> bool:
+    return digests().get(name) == digest(name)
+
+
+def check(name: str) -> None:
+    if not here(name):
+        raise MixError(f"this machine has no package index of Debian, which {name} of the text mix is made of")
+    if not may_differ(name) and not is_frozen(name):
+        raise MixError(f"{name} of the text mix is not what {DIGESTS.name} says: no figure would compare with any other")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Columns by their names, tables as such."""
+    return ", ".join(name.removeprefix("column.").replace("table.", "table ") for name in names)
+
+
+def state() -> str:
+    """One line: "as frozen", or what is left out here and what differs."""
+    found = []
+    if not here(FROM_INDEX[0]):
+        found.append(f"left out, because this machine has no package index of Debian: {listed(FROM_INDEX)}")
+    for origin, owner in ((FROM_INDEX, "this machine's package index"), (FROM_RELEASE, f"PostgreSQL {sources.release()}")):
+        other = [name for name in origin if may_differ(name) and here(name) and not is_frozen(name)]
+        if other:
+            found.append(f"as {owner} has it, not as frozen: {listed(other)} (figures may differ in the third digit)")
+    return "; ".join(found) or "as frozen"
+
+
+@functools.cache
 def unchecked_column(name: str) -> Column:
     kind, values = COLUMNS[name]
     return Column(name, kind, values(name))
@@ -447,15 +499,24 @@ def unchecked_rows(table: Table, count: int) -> Iterator[Row]:
 
 
 @functools.cache
+def column(name: str) -> Column:
+    """One of them, checked, without the time that all take."""
+    check(f"column.{name}")
+    return unchecked_column(name)
+
+
+@functools.cache
 def columns() -> tuple[Column, ...]:
-    """All 34, checked against their digests."""
-    found = tuple(unchecked_column(name) for name in COLUMNS)
-    for column in found:
-        check(f"column.{column.name}", digest_of_column(column.values))
-    return found
+    """All 34 that can be had here, checked against their digests."""
+    return tuple(column(name) for name in COLUMNS if here(f"column.{name}"))
+
+
+def tables() -> tuple[Table, ...]:
+    """All six that can be had here."""
+    return tuple(table for table in ALL_TABLES if here(f"table.{table.name}"))
 
 
 def rows(table: Table, count: int | None = None) -> Iterator[Row]:
     """Rows as text, None for null; the first thousand are checked against the digest."""
-    check(f"table.{table.name}", digest_of_table(table))
+    check(f"table.{table.name}")
     return unchecked_rows(table, table.count if count is None else count)

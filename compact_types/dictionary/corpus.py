@@ -6,12 +6,12 @@ domains against each other.  What packages do not hold as values (addresses,
 events, lines of a web log) is put together here from the words that they do hold.
 
 The frozen mix of columns that measures the dictionaries (bench/text_mix) uses
-none of these packages, and none of the code here.
+none of these packages, and none of the code here; all that both know is which
+source packages are whose (source_is_held_out).
 """
 
 import gettext
 import gzip
-import hashlib
 import html
 import json
 import random
@@ -20,12 +20,9 @@ import subprocess
 import urllib.parse
 from pathlib import Path
 
+from bench.text_mix.sources import source_is_held_out
+
 MAX_VALUE = 400
-
-
-def source_is_held_out(source):
-    """Whether package metadata of this source package is kept for the test columns: a quarter of them."""
-    return hashlib.md5(source.encode()).digest()[0] < 64
 
 
 # --- reading files ---------------------------------------------------------
