@@ -177,6 +177,22 @@ SELECT x.n_distinct = y.n_distinct, x.most_common_vals::text = y.most_common_val
 FROM pg_stats x JOIN pg_stats y USING (tablename) WHERE tablename = 'estimates' AND x.attname = 'k' AND y.attname = 't';
 DROP TABLE estimates;
 
+-- the form of epoch 1 is frozen: these are the bytes of stored values
+CREATE CAST (compact_text AS bytea) WITHOUT FUNCTION;
+SELECT s, s::compact_text::bytea FROM (VALUES ('2026'), ('deadbeef'), ('123e4567-e89b-12d3-a456-426614174000'), ('Xq7Zt9KVw2LpN8sYf3BhJ6mC'),
+  ('the quick brown fox'), ('----------------'), ('日本語の文字列'), ('Кодирование'), (E'\x01~^'), ('~^')) v (s);
+SELECT kind, md5(string_agg(s::compact_text::bytea, ',' ORDER BY i)), sum(octet_length(s)) AS text, sum(octet_length(s::compact_text::bytea)) AS compact
+FROM generate_series(1, 500) i, LATERAL (VALUES
+  ('digits', repeat(i::text, i % 20 + 1)), ('hex', md5(i::text)), ('uuid', md5(i::text)::uuid::text), ('alphanumeric', encode(sha256(i::text::bytea), 'base64')),
+  ('english', 'the order number ' || i || ' of customer ' || i * 7 || ' was sent to the address of the company'),
+  ('url', 'https://www.example.org/products/' || i || '/index.html?page=' || i % 7),
+  ('json', '{"id": ' || i || ', "name": "user ' || i || '", "active": ' || (i % 2 = 0) || '}'),
+  ('german', 'Die Bestellung ' || i || ' wurde über Größe und Straße geändert'),
+  ('japanese', i || '番目の注文は東京都の会社に送られました。'), ('russian', 'Заказ номер ' || i || ' отправлен в город'),
+  ('mixed', 'x' || chr(200 + i) || repeat('=-', i % 30) || chr(i % 31 + 1)), ('long', repeat('line ' || i || ' of a long text. ', i % 110))) v (kind, s)
+GROUP BY kind ORDER BY kind COLLATE "C";
+DROP CAST (compact_text AS bytea);
+
 -- a damaged value gives an error, wherever it is looked at
 CREATE CAST (bytea AS compact_text) WITHOUT FUNCTION;
 CREATE FUNCTION outcome(value bytea) RETURNS text LANGUAGE plpgsql AS $$
