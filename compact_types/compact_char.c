@@ -36,6 +36,8 @@
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
@@ -47,19 +49,64 @@
 /* argument number that stands for the function's result */
 #define RESULT_TYPE		(-1)
 
-/* What a function knows of its type, kept in fn_extra. */
+/*
+ * What a function knows of its type.  fn_extra points to it, but it does not
+ * live in fn_mcxt: an index scan has new FmgrInfos each time it is started
+ * again, in memory that lives as long as the query.
+ */
 typedef struct CompactCharInfo
 {
+	Oid			funcid;			/* hash key */
+	bool		valid;
 	Oid			typid;
 	int			typlen;
-	Oid			collid;			/* collation that collate_c speaks of */
-	bool		collate_c;
 } CompactCharInfo;
 
-/*
- * Make fn_extra: the type is that of argument argno, or the result's.
- */
+/* never shrinks, since entries stay in use */
+static HTAB *char_functions = NULL;
+
+/* A function with the OID of another that was dropped may have another type. */
+static void
+cc_invalidate_functions(Datum arg, int cacheid, uint32 hashvalue)
+{
+	HASH_SEQ_STATUS status;
+	CompactCharInfo *info;
+
+	hash_seq_init(&status, char_functions);
+	while ((info = (CompactCharInfo *) hash_seq_search(&status)) != NULL)
+		info->valid = false;
+}
+
+/* The function's entry in the cache, which may not be valid. */
 static CompactCharInfo *
+cc_function_entry(Oid funcid)
+{
+	CompactCharInfo *info;
+	bool		found;
+
+	if (char_functions == NULL)
+	{
+		HASHCTL		ctl;
+
+		ctl.keysize = sizeof(Oid);
+		ctl.entrysize = sizeof(CompactCharInfo);
+		char_functions = hash_create("compact_types functions", 64, &ctl,
+									 HASH_ELEM | HASH_BLOBS);
+		CacheRegisterSyscacheCallback(PROCOID, cc_invalidate_functions, (Datum) 0);
+	}
+
+	info = (CompactCharInfo *) hash_search(char_functions, &funcid, HASH_ENTER, &found);
+	if (!found)
+		info->valid = false;
+
+	return info;
+}
+
+/*
+ * Set fn_extra: the type is that of argument argno, or the result's.  A
+ * function always asks for the same.
+ */
+static const CompactCharInfo *
 cc_make_info(FunctionCallInfo fcinfo, int argno)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
@@ -71,6 +118,13 @@ cc_make_info(FunctionCallInfo fcinfo, int argno)
 
 	if (flinfo == NULL)
 		elog(ERROR, "function of a fixed-length string type called without function information");
+
+	info = cc_function_entry(flinfo->fn_oid);
+	if (info->valid)
+	{
+		flinfo->fn_extra = info;
+		return info;
+	}
 
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(flinfo->fn_oid));
 	if (!HeapTupleIsValid(tuple))
@@ -91,54 +145,36 @@ cc_make_info(FunctionCallInfo fcinfo, int argno)
 				 errmsg("function with OID %u is not declared for a fixed-length string type",
 						flinfo->fn_oid)));
 
-	info = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CompactCharInfo));
 	info->typid = typid;
 	info->typlen = typlen;
+	info->valid = true;
 	flinfo->fn_extra = info;
 
 	return info;
 }
 
-/* The type's description, for a function to which collations mean nothing. */
+/* The type's description. */
 static inline const CompactCharInfo *
 cc_info(FunctionCallInfo fcinfo, int argno)
 {
 	if (likely(fcinfo->flinfo != NULL && fcinfo->flinfo->fn_extra != NULL))
-		return (CompactCharInfo *) fcinfo->flinfo->fn_extra;
+		return (const CompactCharInfo *) fcinfo->flinfo->fn_extra;
 
 	return cc_make_info(fcinfo, argno);
 }
 
 /*
- * The same for a function that compares or hashes, with the properties of
- * the call's collation.
+ * The same for a function that compares or hashes, which the call's collation
+ * must allow.  *collate_c tells whether it is C.
  */
-static const CompactCharInfo *
-cc_make_collation_info(FunctionCallInfo fcinfo, int argno)
+static inline const CompactCharInfo *
+cc_collation_info(FunctionCallInfo fcinfo, int argno, bool *collate_c)
 {
-	Oid			collid = PG_GET_COLLATION();
-	CompactCharInfo *info = (CompactCharInfo *) cc_info(fcinfo, argno);
+	const CompactCharInfo *info = cc_info(fcinfo, argno);
 
-	/* collid is set last: an error must not leave it valid */
-	info->collid = InvalidOid;
-	info->collate_c = compact_collation_is_c(collid, format_type_be(info->typid));
-	info->collid = collid;
+	*collate_c = compact_collation_is_c_cached(PG_GET_COLLATION(), info->typid);
 
 	return info;
-}
-
-static inline const CompactCharInfo *
-cc_collation_info(FunctionCallInfo fcinfo, int argno)
-{
-	if (likely(fcinfo->flinfo != NULL && fcinfo->flinfo->fn_extra != NULL))
-	{
-		CompactCharInfo *info = (CompactCharInfo *) fcinfo->flinfo->fn_extra;
-
-		if (likely(info->collid == PG_GET_COLLATION() && OidIsValid(info->collid)))
-			return info;
-	}
-
-	return cc_make_collation_info(fcinfo, argno);
 }
 
 /*
@@ -344,14 +380,15 @@ cc_compare(FunctionCallInfo fcinfo)
 {
 	const char *a = PG_GETARG_POINTER(0);
 	const char *b = PG_GETARG_POINTER(1);
-	const CompactCharInfo *info = cc_collation_info(fcinfo, 0);
+	bool		collate_c;
+	const CompactCharInfo *info = cc_collation_info(fcinfo, 0, &collate_c);
 
-	if (likely(info->collate_c))
+	if (likely(collate_c))
 		return memcmp(a, b, info->typlen);
 
 	return varstr_cmp(a, compact_char_strlen(a, info->typlen),
 					  b, compact_char_strlen(b, info->typlen),
-					  info->collid);
+					  PG_GET_COLLATION());
 }
 
 /* In a deterministic collation only identical strings are equal. */
@@ -360,8 +397,9 @@ cc_equal(FunctionCallInfo fcinfo)
 {
 	const char *a = PG_GETARG_POINTER(0);
 	const char *b = PG_GETARG_POINTER(1);
+	bool		collate_c;
 
-	return memcmp(a, b, cc_collation_info(fcinfo, 0)->typlen) == 0;
+	return memcmp(a, b, cc_collation_info(fcinfo, 0, &collate_c)->typlen) == 0;
 }
 
 /* Number of bytes of a varlena string that count in a comparison. */
@@ -382,12 +420,13 @@ cc_compare_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
 {
 	const char *value = PG_GETARG_POINTER(argno);
 	struct varlena *str = PG_GETARG_VARLENA_PP(1 - argno);
-	const CompactCharInfo *info = cc_collation_info(fcinfo, argno);
+	bool		collate_c;
+	const CompactCharInfo *info = cc_collation_info(fcinfo, argno, &collate_c);
 	int			result;
 
 	result = varstr_cmp(value, compact_char_strlen(value, info->typlen),
 						VARDATA_ANY(str), varlena_compare_length(str, bpchar),
-						info->collid);
+						PG_GET_COLLATION());
 	PG_FREE_IF_COPY(str, 1 - argno);
 
 	return argno == 0 ? result : (result < 0) - (result > 0);
@@ -399,7 +438,8 @@ cc_equal_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
 	const char *value = PG_GETARG_POINTER(argno);
 	struct varlena *str = PG_GETARG_VARLENA_PP(1 - argno);
 	int			len = varlena_compare_length(str, bpchar);
-	int			typlen = cc_collation_info(fcinfo, argno)->typlen;
+	bool		collate_c;
+	int			typlen = cc_collation_info(fcinfo, argno, &collate_c)->typlen;
 	bool		result;
 
 	result = (len == compact_char_strlen(value, typlen) &&
@@ -485,7 +525,8 @@ Datum
 compact_char_hash(PG_FUNCTION_ARGS)
 {
 	const char *value = PG_GETARG_POINTER(0);
-	int			typlen = cc_collation_info(fcinfo, 0)->typlen;
+	bool		collate_c;
+	int			typlen = cc_collation_info(fcinfo, 0, &collate_c)->typlen;
 
 	return hash_any((const unsigned char *) value,
 					compact_char_strlen(value, typlen));
@@ -497,7 +538,8 @@ Datum
 compact_char_hash_extended(PG_FUNCTION_ARGS)
 {
 	const char *value = PG_GETARG_POINTER(0);
-	int			typlen = cc_collation_info(fcinfo, 0)->typlen;
+	bool		collate_c;
+	int			typlen = cc_collation_info(fcinfo, 0, &collate_c)->typlen;
 
 	return hash_any_extended((const unsigned char *) value,
 							 compact_char_strlen(value, typlen),

@@ -301,7 +301,7 @@ compact_char_sortsupport(PG_FUNCTION_ARGS)
 	int			typlen = get_typlen(typid);
 	MemoryContext oldcontext = MemoryContextSwitchTo(ssup->ssup_cxt);
 
-	if (compact_collation_is_c(ssup->ssup_collation, format_type_be(typid)))
+	if (compact_collation_is_c(ssup->ssup_collation, typid))
 		cc_sortsupport_c(ssup, typlen);
 	else
 		cc_sortsupport_locale(ssup, typlen);

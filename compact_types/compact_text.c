@@ -30,13 +30,6 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* What a comparison knows of its collation, kept in fn_extra. */
-typedef struct CompactTextInfo
-{
-	Oid			collid;
-	bool		collate_c;
-} CompactTextInfo;
-
 /*
  * Input and output
  */
@@ -270,26 +263,7 @@ compact_text_codec(PG_FUNCTION_ARGS)
 static inline bool
 ct_collation_is_c(FunctionCallInfo fcinfo)
 {
-	Oid			collid = PG_GET_COLLATION();
-	CompactTextInfo *info = fcinfo->flinfo ? fcinfo->flinfo->fn_extra : NULL;
-
-	if (likely(info != NULL && info->collid == collid && OidIsValid(collid)))
-		return info->collate_c;
-
-	if (fcinfo->flinfo == NULL)
-		return compact_collation_is_c(collid, "compact_text");
-	if (info == NULL)
-	{
-		info = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-									  sizeof(CompactTextInfo));
-		fcinfo->flinfo->fn_extra = info;
-	}
-	/* collid is set last: an error must not leave it valid */
-	info->collid = InvalidOid;
-	info->collate_c = compact_collation_is_c(collid, "compact_text");
-	info->collid = collid;
-
-	return info->collate_c;
+	return compact_collation_is_c_cached(PG_GET_COLLATION(), InvalidOid);
 }
 
 static inline int

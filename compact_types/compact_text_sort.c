@@ -124,7 +124,7 @@ compact_text_sortsupport(PG_FUNCTION_ARGS)
 	CompactTextSort *state = palloc0(sizeof(CompactTextSort));
 	int			(*comparator) (Datum x, Datum y, SortSupport ssup);
 
-	comparator = compact_collation_is_c(ssup->ssup_collation, "compact_text") ?
+	comparator = compact_collation_is_c(ssup->ssup_collation, InvalidOid) ?
 		ct_fastcmp_c : ct_fastcmp;
 	state->text.ssup_cxt = ssup->ssup_cxt;
 	state->text.ssup_collation = ssup->ssup_collation;

@@ -29,12 +29,20 @@ PG_MODULE_MAGIC;
 void		_PG_init(void);
 
 /*
+ * The deterministic collation that was asked for last, and whether it is C.
+ * This is not kept in fn_extra: an index scan has new FmgrInfos each time it is
+ * started again, in memory that lives as long as the query.
+ */
+Oid			compact_last_collid = InvalidOid;
+bool		compact_last_collate_c = false;
+
+/*
  * Does the collation order strings as memcmp() does?  Errors out for an
  * undetermined and for a nondeterministic collation, for which values of the
- * named type have no comparison.
+ * type have no comparison.  InvalidOid stands for compact_text.
  */
 bool
-compact_collation_is_c(Oid collid, const char *type_name)
+compact_collation_is_c(Oid collid, Oid typid)
 {
 	bool		collate_c;
 	bool		deterministic;
@@ -50,8 +58,11 @@ compact_collation_is_c(Oid collid, const char *type_name)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("nondeterministic collations are not supported for type %s",
-						type_name),
+						OidIsValid(typid) ? format_type_be(typid) : "compact_text"),
 				 errhint("Use a deterministic collation, or cast the value to text.")));
+
+	compact_last_collid = collid;
+	compact_last_collate_c = collate_c;
 
 	return collate_c;
 }

@@ -52,7 +52,22 @@ compact_char_strlen(const char *value, int typlen)
 extern text *compact_char_arg_text(FunctionCallInfo fcinfo, int argno);
 
 /* compact_types.c */
-extern bool compact_collation_is_c(Oid collid, const char *type_name);
+extern bool compact_collation_is_c(Oid collid, Oid typid);
+extern Oid	compact_last_collid;
+extern bool compact_last_collate_c;
+
+/*
+ * The same for every comparison of values: mostly it is the collation of the
+ * comparison before.  A collation's properties never change.
+ */
+static inline bool
+compact_collation_is_c_cached(Oid collid, Oid typid)
+{
+	if (likely(collid == compact_last_collid && OidIsValid(collid)))
+		return compact_last_collate_c;
+
+	return compact_collation_is_c(collid, typid);
+}
 
 /* compact_auto.c */
 extern void compact_auto_init(void);
