@@ -30,6 +30,7 @@
 #include "common/int.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
 #include "utils/sortsupport.h"
 
 #include "compact_scalar.h"
@@ -44,21 +45,38 @@
 /* bytes of a numeric that DecimalConstant has room for */
 #define DECIMAL_CONSTANT_SIZE	32
 
+/* how many of them are kept; a power of two */
+#define DECIMAL_CONSTANTS		32
+
 /* number of a numeric's digits of base 10000 that a decimal can have */
 #define DECIMAL_MAX_NDIGITS		10
 
 /*
  * The numeric that the last call of a comparison function had, as an integer
- * in units of the decimal: mostly it is a constant.  Kept in fn_extra.
+ * in units of the decimal: mostly it is a constant.  fn_extra points to it.
  */
 typedef struct DecimalConstant
 {
 	int			size;			/* of data; 0: nothing is kept */
+	int			scale;			/* of the decimal */
 	char		data[DECIMAL_CONSTANT_SIZE];	/* the numeric's content */
 	int			beyond;			/* < 0, > 0: below, above all decimals */
 	int64		floor;			/* otherwise: the next integer not above */
 	bool		exact;			/* is the floor the number itself? */
 } DecimalConstant;
+
+/*
+ * All there are, given out in turn.  They are not allocated in fn_mcxt: an
+ * index scan has new FmgrInfos each time it is started again, in memory that
+ * lives as long as the query.  Two calls that share one, be it of different
+ * types, only lose time.
+ */
+static DecimalConstant decimal_constants[DECIMAL_CONSTANTS];
+static unsigned int next_decimal_constant = 0;
+
+/* the limits of int64, beyond which no decimal of any scale is */
+static Numeric int64_min_numeric = NULL;
+static Numeric int64_max_numeric = NULL;
 
 static const int64 powers_of_ten[DECIMAL8_MAX_SCALE + 1] = {
 	INT64CONST(1),
@@ -566,7 +584,39 @@ cast_float8(FunctionCallInfo fcinfo, int width, int scale)
  * Comparison with numeric
  */
 
-/* Compute what the numeric is in units of the decimal. */
+static inline int
+numeric_compare(Numeric a, Numeric b)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
+											 NumericGetDatum(b)));
+}
+
+/*
+ * Is the numeric below (< 0) or above (> 0) the integers of 64 bits?  NaN is
+ * above everything, as numeric has it.
+ */
+static int
+beyond_int64(Numeric num)
+{
+	if (int64_max_numeric == NULL)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(TopMemoryContext);
+
+		int64_min_numeric = int64_to_numeric(PG_INT64_MIN);
+		int64_max_numeric = int64_to_numeric(PG_INT64_MAX);
+		MemoryContextSwitchTo(oldcontext);
+	}
+
+	if (numeric_compare(num, int64_max_numeric) > 0)
+		return 1;
+
+	return numeric_compare(num, int64_min_numeric) < 0 ? -1 : 0;
+}
+
+/*
+ * Compute what a numeric of up to DECIMAL_CONSTANT_SIZE bytes is in units of
+ * the decimal.
+ */
 static void
 make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
 {
@@ -576,27 +626,66 @@ make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
 
 	/* nothing valid is kept if an error comes up */
 	constant->size = 0;
-	constant->beyond = 0;
-	switch (parse_numeric(num, scale, &value, &constant->exact))
+	constant->scale = scale;
+
+	/* a few bytes can be a number of 131072 digits when written */
+	constant->beyond = beyond_int64(num);
+	if (constant->beyond == 0)
 	{
-		case DECIMAL_OK:
+		if (parse_numeric(num, scale, &value, &constant->exact) == DECIMAL_OK)
 			constant->floor = value;
-			break;
-		case DECIMAL_NAN:
-			constant->beyond = 1;	/* as numeric has it */
-			break;
-		default:
+		else
 			constant->beyond = value;
-			break;
 	}
 	if ((Pointer) num != (Pointer) datum)
 		pfree(num);
 
-	if (size <= DECIMAL_CONSTANT_SIZE)
+	memcpy(constant->data, VARDATA_ANY(datum), size);
+	constant->size = size;
+}
+
+static int
+compare_constant(FunctionCallInfo fcinfo, int64 value, struct varlena *datum,
+				 int scale)
+{
+	DecimalConstant local = {0};
+	DecimalConstant *constant = &local;
+
+	if (fcinfo->flinfo != NULL)
 	{
-		memcpy(constant->data, VARDATA_ANY(datum), size);
-		constant->size = size;
+		if (fcinfo->flinfo->fn_extra == NULL)
+			fcinfo->flinfo->fn_extra =
+				&decimal_constants[next_decimal_constant++ % DECIMAL_CONSTANTS];
+		constant = (DecimalConstant *) fcinfo->flinfo->fn_extra;
 	}
+
+	/* a numeric has two bytes at least, so that size 0 never matches */
+	if (constant->size != (int) VARSIZE_ANY_EXHDR(datum) ||
+		constant->scale != scale ||
+		memcmp(constant->data, VARDATA_ANY(datum), constant->size) != 0)
+		make_constant(constant, datum, scale);
+
+	if (constant->beyond != 0)
+		return -constant->beyond;
+	if (value != constant->floor)
+		return value > constant->floor ? 1 : -1;
+
+	return constant->exact ? 0 : -1;
+}
+
+/* The same for any numeric: numeric looks at a few of its digits only. */
+static int
+compare_long_numeric(int64 value, struct varlena *datum, int scale)
+{
+	Numeric		num = DatumGetNumeric(PointerGetDatum(datum));
+	Numeric		wide = int64_div_fast_to_numeric(value, scale);
+	int			result = numeric_compare(wide, num);
+
+	pfree(wide);
+	if ((Pointer) num != (Pointer) datum)
+		pfree(num);
+
+	return result;
 }
 
 /*
@@ -606,32 +695,14 @@ static int
 compare_numeric(FunctionCallInfo fcinfo, int argno, int width, int scale)
 {
 	int64		value = decimal_value(PG_GETARG_DATUM(argno), width);
-	struct varlena *num = PG_GETARG_VARLENA_PP(1 - argno);
-	DecimalConstant local;
-	DecimalConstant *constant = &local;
+	struct varlena *datum = PG_GETARG_VARLENA_PP(1 - argno);
 	int			result;
 
-	local.size = 0;
-	if (fcinfo->flinfo != NULL)
-	{
-		if (fcinfo->flinfo->fn_extra == NULL)
-			fcinfo->flinfo->fn_extra =
-				MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(DecimalConstant));
-		constant = (DecimalConstant *) fcinfo->flinfo->fn_extra;
-	}
-
-	/* a numeric has two bytes at least, so that size 0 never matches */
-	if (constant->size != (int) VARSIZE_ANY_EXHDR(num) ||
-		memcmp(constant->data, VARDATA_ANY(num), constant->size) != 0)
-		make_constant(constant, num, scale);
-	PG_FREE_IF_COPY(num, 1 - argno);
-
-	if (constant->beyond != 0)
-		result = -constant->beyond;
-	else if (value != constant->floor)
-		result = value > constant->floor ? 1 : -1;
+	if (VARSIZE_ANY_EXHDR(datum) <= DECIMAL_CONSTANT_SIZE)
+		result = compare_constant(fcinfo, value, datum, scale);
 	else
-		result = constant->exact ? 0 : -1;
+		result = compare_long_numeric(value, datum, scale);
+	PG_FREE_IF_COPY(datum, 1 - argno);
 
 	return argno == 0 ? result : -result;
 }

@@ -98,7 +98,8 @@ SELECT parameter_types FROM pg_prepared_statements WHERE name = 'core';
 --
 CREATE TABLE numbers (n numeric);
 INSERT INTO numbers VALUES (0), (1), (1.005), (1.004999), (1.01), (-1.005), (-1), (-1.01), (0.001), (-0.001), (21474836.47), (21474836.475), (-21474836.48),
-  (-21474836.481), (1e30), (-1e30), ('NaN'), ('infinity'), ('-infinity'), (1e-30), (922337203685477.5807), (922337203685477.58071), (123456789012345678901234567890.123456789012345678901234567890123456789);
+  (-21474836.481), (9223372036854775807), (9223372036854775807.1), (-9223372036854775808), (-9223372036854775808.1), (1e131000), (-1e131000), (1e-16383), (-1e-16383),
+  (repeat('9', 20000)::numeric), (-repeat('9', 20000)::numeric), (1 + 1e-16383), (1 - 1e-16383), (-1 - 1e-16383), (-1 + 1e-16383), (1e30), (-1e30), ('NaN'), ('infinity'), ('-infinity'), (1e-30), (922337203685477.5807), (922337203685477.58071), (123456789012345678901234567890.123456789012345678901234567890123456789);
 CREATE TABLE decimals AS SELECT n::compact_decimal4_2 AS d, n::compact_decimal8_4 AS e FROM numbers WHERE n BETWEEN -21474836.48 AND 21474836.47;
 SELECT count(*) AS pairs,
        count(*) FILTER (WHERE (d = n) <> (d::numeric = n) OR (n = d) <> (n = d::numeric)) AS eq,
@@ -121,6 +122,11 @@ FROM decimals;
 CREATE TABLE samples AS SELECT g AS id, (g * 7919 % 100000 / 100.0)::compact_decimal4_2 AS d, (g * 7919 % 1000003 / 7.0 - 50000)::compact_decimal8_4 AS e
 FROM generate_series(1, 20000) g;
 ANALYZE samples;
+-- a constant of very many digits is not read for every row
+SET statement_timeout = '4s';
+SELECT count(*) FILTER (WHERE d < n), count(*) FILTER (WHERE e > -n), count(*) FILTER (WHERE d > 1 + 1e-16383), count(*) FILTER (WHERE d = 1e131000)
+FROM samples, (SELECT repeat('9', 100000)::numeric AS n OFFSET 0) n;
+RESET statement_timeout;
 SELECT sum(d), avg(d), min(d), max(d), sum(e), avg(e), min(e), max(e) FROM samples;
 SELECT sum(d::numeric), avg(d::numeric), min(d::numeric), max(d::numeric), sum(e::numeric), avg(e::numeric), min(e::numeric), max(e::numeric) FROM samples;
 SELECT sum(d) IS NULL AND avg(d) IS NULL AS empty FROM samples WHERE false;
