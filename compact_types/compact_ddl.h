@@ -90,6 +90,8 @@ extern void ddl_create_cast(const TypeDdl *ddl, const char *source,
 							const char *target, const char *function,
 							const char *symbol, const char *attributes,
 							bool implicit);
+extern void ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
+								 const char *attributes);
 extern void ddl_create_operator(const TypeDdl *ddl, const char *name,
 								const char *left, const char *right,
 								const char *result, const char *function,

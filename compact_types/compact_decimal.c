@@ -580,6 +580,16 @@ cast_float8(FunctionCallInfo fcinfo, int width, int scale)
 							   NumericGetDatum(int64_div_fast_to_numeric(value, scale)));
 }
 
+/* decimal_json(decimal) returns json: a number, with scale digits behind the point */
+static Datum
+decimal_json(FunctionCallInfo fcinfo, int width, int scale)
+{
+	char		digits[DECIMAL_OUTPUT_SIZE];
+
+	PG_RETURN_TEXT_P(cstring_to_text(decimal_to_string(decimal_value(PG_GETARG_DATUM(0), width),
+													   scale, digits)));
+}
+
 /*
  * Comparison with numeric
  */
@@ -925,6 +935,7 @@ decimal_avg(FunctionCallInfo fcinfo, int width, int scale)
 	SCALE_FUNCTION(width, scale, to_int8, cast_int8) \
 	SCALE_FUNCTION(width, scale, to_float4, cast_float4) \
 	SCALE_FUNCTION(width, scale, to_float8, cast_float8) \
+	SCALE_FUNCTION(width, scale, to_json, decimal_json) \
 	SCALE_FUNCTION(width, scale, hash, decimal_hash) \
 	SCALE_FUNCTION(width, scale, hash_extended, decimal_hash_extended) \
 	SCALE_FUNCTION(width, scale, in_range, decimal_in_range_numeric) \

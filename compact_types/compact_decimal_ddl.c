@@ -137,6 +137,7 @@ create_objects(const TypeDdl *ddl, void *arg)
 		ddl_create_cast(ddl, other, type, psprintf("%s_to_%s", other, name),
 						psprintf("%s_from_%s", symbol, other), "IMMUTABLE", false);
 	}
+	ddl_create_json_cast(ddl, psprintf("%s_to_json", symbol), "IMMUTABLE");
 }
 
 /*

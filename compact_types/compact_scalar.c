@@ -456,7 +456,7 @@ NARROW_PAIRS(ARITHMETIC_FUNCTIONS)
 /*
  * Casts, named compact_cast_SOURCE_TARGET(SOURCE) returns TARGET.  Those to a
  * narrower type: error 22003 for a value out of range; numeric and floating
- * point are rounded as for int4.
+ * point are rounded as for int4.  That to json gives a number.
  */
 static int64
 numeric_value(Datum datum, const char *type)
@@ -529,7 +529,15 @@ float8_value(float8 number, const char *type)
 	WIDENING_CAST(type, int8) \
 	WIDENING_CAST(type, numeric) \
 	WIDENING_CAST(type, float4) \
-	WIDENING_CAST(type, float8)
+	WIDENING_CAST(type, float8) \
+	PG_FUNCTION_INFO_V1(compact_cast_##type##_json); \
+	Datum \
+	compact_cast_##type##_json(PG_FUNCTION_ARGS) \
+	{ \
+		char		digits[12]; \
+		int			len = pg_ltoa((int32) type##_VALUE(PG_GETARG_DATUM(0)), digits); \
+		PG_RETURN_TEXT_P(cstring_to_text_with_len(digits, len)); \
+	}
 
 NARROW_TYPES(NARROW_CASTS)
 NARROWING_CAST(int1, uint1)

@@ -222,6 +222,22 @@ ddl_create_cast(const TypeDdl *ddl, const char *source, const char *target,
 				implicit ? "IMPLICIT" : "ASSIGNMENT");
 }
 
+/*
+ * The cast to json, which is what to_json() and to_jsonb() make of a type that
+ * is not core's; without it, they make a string of the output function's
+ * result.  It is explicit: nothing else is to use it.
+ */
+void
+ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
+					 const char *attributes)
+{
+	char	   *function = psprintf("%s_to_json", ddl->name);
+
+	ddl_create_function(ddl, function, ddl->type, "json", symbol, attributes);
+	ddl_execute("CREATE CAST (%s AS json) WITH FUNCTION %s.%s(%s)",
+				ddl->type, ddl->schema, function, ddl->type);
+}
+
 /* An operator that is no comparison; left is NULL for a prefix operator. */
 void
 ddl_create_operator(const TypeDdl *ddl, const char *name, const char *left,
@@ -375,6 +391,7 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 		create_integer_cast(ddl, ddl->name, ddl->type, other, other, true);
 		create_integer_cast(ddl, other, other, ddl->name, ddl->type, false);
 	}
+	ddl_create_json_cast(ddl, psprintf("compact_cast_%s_json", ddl->name), "IMMUTABLE");
 }
 
 /* Core's comparison function of two integer types. */
@@ -582,6 +599,8 @@ create_seconds_parts(TypeDdl *const *ddls, int i)
 	ddl_create_cast(ddl, ddl->type, "time", psprintf("%s_to_time", ddl->name),
 					psprintf("compact_cast_%s_time", ddl->name),
 					type->zone ? "STABLE" : "IMMUTABLE", false);
+	ddl_create_json_cast(ddl, psprintf("compact_cast_%s_json", ddl->name),
+						 type->zone ? "STABLE" : "IMMUTABLE");
 }
 
 /* Core's comparison function of two of its types. */

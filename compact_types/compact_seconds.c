@@ -19,10 +19,13 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
+#include "utils/datetime.h"
 #include "utils/fmgrprotos.h"
+#include "utils/json.h"
 #include "utils/sortsupport.h"
 #include "utils/timestamp.h"
 
@@ -74,6 +77,25 @@ make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 }
 
 /*
+ * The timestamp as a JSON string, which is always in ISO 8601 format.  typid
+ * says whether it has a time zone.
+ */
+static Datum
+seconds_json(Datum datum, Oid typid)
+{
+	char		buf[MAXDATELEN + 3];
+	int			len;
+
+	buf[0] = '"';
+	JsonEncodeDateTime(buf + 1, TimestampGetDatum(seconds_timestamp(datum)),
+					   typid, NULL);
+	len = strlen(buf);
+	buf[len++] = '"';
+
+	return PointerGetDatum(cstring_to_text_with_len(buf, len));
+}
+
+/*
  * For each type T and its wide twin W, timestamp or timestamptz:
  *	compact_T_in(cstring) returns T; errors: those of W's input, 22008
  *	compact_T_out(T) returns cstring
@@ -88,8 +110,9 @@ make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
  *	compact_cast_S_T(S) returns T for the types that W has casts from; error
  *		22008 for a value out of range
  *	compact_cast_T_S(T) returns S for those it has casts to
+ *	compact_cast_T_json(T) returns json
  */
-#define SECONDS_FUNCTIONS(type, wide, in_range_function) \
+#define SECONDS_FUNCTIONS(type, wide, wide_oid, in_range_function) \
 	PG_FUNCTION_INFO_V1(compact_##type##_in); \
 	Datum \
 	compact_##type##_in(PG_FUNCTION_ARGS) \
@@ -135,6 +158,7 @@ make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 								   PG_GETARG_DATUM(4)); \
 	} \
 	CAST_FUNCTION(type, wide, TimestampGetDatum(seconds_timestamp(PG_GETARG_DATUM(0)))) \
+	CAST_FUNCTION(type, json, seconds_json(PG_GETARG_DATUM(0), wide_oid)) \
 	TO_SECONDS(wide, type, PG_GETARG_DATUM(0)) \
 	TO_SECONDS(date, type, DirectFunctionCall1(date_##wide, PG_GETARG_DATUM(0))) \
 	FROM_SECONDS(type, date, wide##_date) \
@@ -157,8 +181,8 @@ make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 				  DirectFunctionCall1(function, \
 									  TimestampGetDatum(seconds_timestamp(PG_GETARG_DATUM(0)))))
 
-SECONDS_FUNCTIONS(seconds4, timestamp, in_range_timestamp_interval)
-SECONDS_FUNCTIONS(seconds4tz, timestamptz, in_range_timestamptz_interval)
+SECONDS_FUNCTIONS(seconds4, timestamp, TIMESTAMPOID, in_range_timestamp_interval)
+SECONDS_FUNCTIONS(seconds4tz, timestamptz, TIMESTAMPTZOID, in_range_timestamptz_interval)
 
 /* between the types with and without time zone */
 TO_SECONDS(timestamptz, seconds4, DirectFunctionCall1(timestamptz_timestamp, PG_GETARG_DATUM(0)))

@@ -117,6 +117,14 @@ SELECT count(*) FILTER (WHERE compact_types.compact_decimal4_2_hash(d) <> hash_n
 FROM decimals;
 
 --
+-- JSON: numbers
+--
+SELECT to_json(d) AS json, to_jsonb(e) AS jsonb, row_to_json(v) AS record, json_build_array(d, e) AS list FROM decimals v WHERE e IN (-1.005, 0.001, 1.01);
+SELECT count(*), count(*) FILTER (WHERE to_json(d)::text <> to_json(d::numeric)::text OR to_jsonb(e) <> to_jsonb(e::numeric) OR jsonb_typeof(to_jsonb(d)) <> 'number') AS different,
+       (SELECT json_agg(d ORDER BY d)::text = json_agg(d::numeric ORDER BY d)::text FROM decimals) AS json_agg
+FROM decimals;
+
+--
 -- Aggregates, windows
 --
 CREATE TABLE samples AS SELECT g AS id, (g * 7919 % 100000 / 100.0)::compact_decimal4_2 AS d, (g * 7919 % 1000003 / 7.0 - 50000)::compact_decimal8_4 AS e

@@ -284,6 +284,38 @@ SELECT compact_types.uint1_send(255::uint1) = int2send(255::int2) AS uint1, comp
        compact_types.seconds4_send('2000-01-01') = timestamp_send('2000-01-01') AS seconds4,
        compact_types.seconds4tz_send('2000-01-01') = timestamptz_send('2000-01-01') AS seconds4tz;
 
+--
+-- JSON: numbers and ISO 8601 timestamps, whatever DateStyle is, as of the wide twins
+--
+CREATE VIEW narrow_json AS
+  SELECT int1 '-128' AS i1, uint1 '255' AS u1, uint2 '65535' AS u2, seconds4 '2000-01-02 03:04:05' AS s4,
+         seconds4tz '2000-01-02 03:04:05+00' AS z4, NULL::uint2 AS nothing, ARRAY[1, NULL, 2]::uint2[] AS list;
+CREATE VIEW wide_json AS
+  SELECT i1::int2, u1::int2, u2::int4, s4::timestamp, z4::timestamptz, nothing::int4, list::int4[] FROM narrow_json;
+SET datestyle = 'SQL, DMY';
+SET timezone = 'Asia/Kolkata';
+SELECT row_to_json(n) AS json FROM narrow_json n;
+SELECT to_jsonb(n) AS jsonb FROM narrow_json n;
+SELECT row_to_json(n)::text = row_to_json(w)::text AS row_to_json, to_jsonb(n) = to_jsonb(w) AS to_jsonb,
+       (SELECT json_agg(v)::text FROM (SELECT n) v) = (SELECT json_agg(v)::text FROM (SELECT w AS n) v) AS json_agg,
+       json_build_array(n.u2, n.z4)::text = json_build_array(w.u2, w.z4)::text AS json_build_array,
+       jsonb_build_object('a', n.i1, 'b', n.s4) = jsonb_build_object('a', w.i1, 'b', w.s4) AS jsonb_build_object,
+       (SELECT jsonb_object_agg(k, v) FROM (VALUES ('x', n.u1)) v (k, v)) = '{"x": 255}' AS jsonb_object_agg,
+       jsonb_typeof(to_jsonb(n.u1)) AS type, n.u2::text AS text, n.u2::json AS json
+FROM narrow_json n, wide_json w;
+SELECT (jsonb_populate_record(NULL::narrow_json, to_jsonb(n))).* FROM narrow_json n;
+RESET datestyle;
+SET timezone = 'UTC';
+-- the cast is for JSON alone
+SELECT castsource::regtype, castcontext FROM pg_cast WHERE casttarget = 'json'::regtype AND castsource::regtype::text ~ 'int|seconds' AND castcontext <> 'e';
+CREATE TABLE narrow_json_refused (j json);
+INSERT INTO narrow_json_refused SELECT u2 FROM narrow_json;
+-- what has a cast to json is no key
+SELECT json_build_object(u2, 1) FROM narrow_json;
+SELECT json_build_object(u2::int4, 1) FROM narrow_json;
+DROP TABLE narrow_json_refused;
+DROP VIEW wide_json, narrow_json;
+
 -- creation is the extension's alone, and needs all names
 SELECT proname FROM pg_proc WHERE proname = 'create_scalars';
 DROP TABLE narrow, samples, brin, parent, child, part, ident;
