@@ -175,7 +175,7 @@ def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running:
             server = cluster
         server.create_database(DATABASE)
         stack.callback(quietly, server.drop_database, DATABASE)
-        lookups = 1000 if quick else 30_000
+        lookups = 1000 if quick else 20_000
         with server.connect(DATABASE) as connection:
             # A server that runs already has settings of its own.
             connection.execute("SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB'")
