@@ -20,8 +20,9 @@
  *	4. A string of the set of 64 characters is packed in six bits each, unless
  *	   rule 5 makes it shorter.
  *	5. Any other string is encoded with the dictionary of its script
- *	   (choose_dictionary()); so is one of rule 4 if its first 32 bytes alone are
- *	   shorter by the dictionary E, or if it is no longer than that.
+ *	   (choose_dictionary()); so is one of rule 4 with the dictionary E, but if
+ *	   packing makes it shorter only where its beginning is promising
+ *	   (compact_text_dict_is_promising()).
  *	6. A string of rule 2 is encoded with the dictionary E too, if at least three
  *	   quarters of its bytes equal the byte before them.
  *	7. What these give is taken only if it is shorter than the string stored as
@@ -76,9 +77,6 @@
 
 #define UUID_LENGTH			36
 #define UUID_BYTES			16
-
-/* Bytes by which to judge whether a dictionary can beat the six-bit form. */
-#define PROBE_LENGTH		32
 
 StaticAssertDecl(COMPACT_TEXT_MAX_ENCODED <= COMPACT_TEXT_DICT_MAX_LENGTH,
 				 "the dictionary encoder takes shorter strings only");
@@ -254,6 +252,7 @@ encode_payload(const uint8 *str, int len, uint8 *out)
 {
 	int			best = len + (IS_TAG(str[0]) ? 1 : 0);
 	uint8		member = (1 << NUM_SETS) - 1;
+	const CompactTextDict *dict;
 	int			dictionary;
 	bool		sixbit = false;
 	int			payload;
@@ -302,17 +301,14 @@ encode_payload(const uint8 *str, int len, uint8 *out)
 	dictionary = member != 0 ? COMPACT_TEXT_DICT_E : choose_dictionary(str, len);
 
 	/*
-	 * Random characters, as in keys, are worth the look at their beginning
-	 * only: the dictionary's parse is what encoding spends its time on.
+	 * Random characters, as in keys, are worth a look at their beginning only:
+	 * the dictionary's parse is what encoding spends its time on.
 	 */
-	if (best > 2 &&
-		(!sixbit || len <= PROBE_LENGTH ||
-		 compact_text_dict_encode(compact_text_dict(dictionary), str, PROBE_LENGTH, out,
-								  SIXBIT_PAYLOAD(PROBE_LENGTH) - 2) >= 0))
+	dict = compact_text_dict(dictionary);
+	if (best > 2 && (!sixbit || compact_text_dict_is_promising(dict, str, len)))
 	{
 		/* one byte less than the best, and one for the tag */
-		payload = compact_text_dict_encode(compact_text_dict(dictionary), str, len,
-										   out + 1, best - 2);
+		payload = compact_text_dict_encode(dict, str, len, out + 1, best - 2);
 		if (payload >= 0)
 		{
 			out[0] = TAG_DICTIONARY + dictionary;

@@ -392,6 +392,37 @@ find_candidates(const CompactTextTrieNode *trie, const uint8 *str, int len,
 }
 
 /*
+ * Is it likely that the string has a shorter parse than other ways to pack its
+ * characters?  Looks at the pieces of three bytes, one behind the other, in the
+ * beginning of the string: true if at least a quarter of them are the beginning
+ * of a symbol.  Of random letters and digits few are; of text most.
+ *
+ * This decides about the form of stored values, as the parse does.
+ */
+bool
+compact_text_dict_is_promising(const CompactTextDict *dict, const uint8 *str, int len)
+{
+	const CompactTextTrieNode *trie = tries[dict->id];
+	int			pieces = Min(len, COMPACT_TEXT_PROMISE_LENGTH) / 3;
+	int			hits = 0;
+
+	if (unlikely(trie == NULL))
+		trie = tries[dict->id] = build_trie(dict);
+
+	for (int i = 0; i < pieces; i++)
+	{
+		const uint8 *piece = str + 3 * i;
+		int			first = TRIE_ROOT_BASE + piece[0];
+		int			second = trie[first].base + piece[1];
+		int			third = trie[second].base + piece[2];
+
+		hits += (trie[second].parent == first) & (trie[third].parent == second);
+	}
+
+	return hits * 4 >= pieces;
+}
+
+/*
  * Encode a string: the parse with the least encoded length, made unique as the
  * head of this file says.
  *

@@ -16,6 +16,9 @@
 /* Longest string, in bytes, that is ever encoded with a dictionary. */
 #define COMPACT_TEXT_DICT_MAX_LENGTH	2000
 
+/* How much of a string is looked at to see whether encoding it may pay. */
+#define COMPACT_TEXT_PROMISE_LENGTH		48
+
 /* A symbol stands for 1 to 8 bytes of the string. */
 #define COMPACT_TEXT_MAX_SYMBOL			8
 
@@ -50,6 +53,8 @@ typedef struct CompactTextDict
 
 extern const CompactTextDict *compact_text_dict(int which);
 extern void compact_text_dict_build_all(void);
+extern bool compact_text_dict_is_promising(const CompactTextDict *dict,
+										   const uint8 *str, int len);
 extern int	compact_text_dict_encode(const CompactTextDict *dict,
 									 const uint8 *str, int len,
 									 uint8 *out, int limit);
