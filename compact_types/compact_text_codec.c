@@ -554,6 +554,29 @@ cursor_fill(StringCursor *cursor)
 	return cursor->len > 0;
 }
 
+static int
+cursor_compare(StringCursor *a, StringCursor *b)
+{
+	for (;;)
+	{
+		bool		amore = cursor_fill(a);
+		bool		bmore = cursor_fill(b);
+		int			len;
+		int			result;
+
+		if (!amore || !bmore)
+			return amore - bmore;
+		len = Min(a->len, b->len);
+		result = memcmp(a->data, b->data, len);
+		if (result != 0)
+			return result;
+		a->data += len;
+		a->len -= len;
+		b->data += len;
+		b->len -= len;
+	}
+}
+
 /*
  * Compare two strings as memcmp() would, and no further than to the first
  * difference.  The values must not be compressed or out of line.  Returns a
@@ -574,24 +597,24 @@ compact_text_compare_c(struct varlena *a, struct varlena *b)
 
 	cursor_init(&acursor, a, &awhole);
 	cursor_init(&bcursor, b, &bwhole);
-	for (;;)
-	{
-		bool		amore = cursor_fill(&acursor);
-		bool		bmore = cursor_fill(&bcursor);
-		int			len;
-		int			result;
 
-		if (!amore || !bmore)
-			return amore - bmore;
-		len = Min(acursor.len, bcursor.len);
-		result = memcmp(acursor.data, bcursor.data, len);
-		if (result != 0)
-			return result;
-		acursor.data += len;
-		acursor.len -= len;
-		bcursor.data += len;
-		bcursor.len -= len;
-	}
+	return cursor_compare(&acursor, &bcursor);
+}
+
+/* The same with a string that is decoded already. */
+int
+compact_text_compare_string_c(struct varlena *a, const CompactTextString *b)
+{
+	CompactTextString awhole;
+	StringCursor acursor;
+	StringCursor bcursor;
+
+	cursor_init(&acursor, a, &awhole);
+	bcursor.dict = NULL;
+	bcursor.data = b->data;
+	bcursor.len = b->len;
+
+	return cursor_compare(&acursor, &bcursor);
 }
 
 /* The value as a text of its own in the current memory context. */

@@ -24,12 +24,23 @@
 #include "compact_text.h"
 #include "compact_types.h"
 
+/* Longer values are not remembered, in bytes of the encoded form. */
+#define LAST_LENGTH		128
+
 typedef struct CompactTextSort
 {
 	SortSupportData text;		/* text's sort support */
 	int			(*text_comparator) (Datum x, Datum y, SortSupport ssup);
 	CompactTextString string1;
 	CompactTextString string2;
+
+	/* the second value of the last comparison under the C collation */
+	union
+	{
+		int32		align;
+		char		bytes[VARHDRSZ + LAST_LENGTH];
+	}			last;
+	bool		last_decoded;	/* is it in string2? */
 } CompactTextSort;
 
 /*
@@ -76,14 +87,46 @@ ct_fastcmp(Datum x, Datum y, SortSupport ssup)
 	return result;
 }
 
-/* The same under the C collation. */
+/*
+ * The same under the C collation.  Sorting compares many values with one, the
+ * pivot, so that the second value is remembered, and decoded for good when it
+ * comes again.
+ */
+static int
+ct_compare_remembering(struct varlena *a, struct varlena *b, CompactTextSort *state)
+{
+	struct varlena *last = (struct varlena *) state->last.bytes;
+	int			len = VARSIZE_ANY_EXHDR(b);
+
+	if (len > LAST_LENGTH)
+		return compact_text_compare_c(a, b);
+
+	if (len == (int) VARSIZE(last) - VARHDRSZ &&
+		memcmp(VARDATA(last), VARDATA_ANY(b), len) == 0)
+	{
+		if (!state->last_decoded)
+		{
+			compact_text_decode(last, &state->string2);
+			state->last_decoded = true;
+		}
+		return compact_text_compare_string_c(a, &state->string2);
+	}
+
+	SET_VARSIZE(last, VARHDRSZ + len);
+	memcpy(VARDATA(last), VARDATA_ANY(b), len);
+	state->last_decoded = false;
+
+	return compact_text_compare_c(a, b);
+}
+
 static int
 ct_fastcmp_c(Datum x, Datum y, SortSupport ssup)
 {
 	struct varlena *a = PG_DETOAST_DATUM_PACKED(x);
 	struct varlena *b = PG_DETOAST_DATUM_PACKED(y);
-	int			result = compact_text_compare_c(a, b);
+	int			result;
 
+	result = ct_compare_remembering(a, b, (CompactTextSort *) ssup->ssup_extra);
 	if ((Pointer) a != DatumGetPointer(x))
 		pfree(a);
 	if ((Pointer) b != DatumGetPointer(y))
@@ -131,6 +174,7 @@ compact_text_sortsupport(PG_FUNCTION_ARGS)
 	state->text.abbreviate = ssup->abbreviate;
 	varstr_sortsupport(&state->text, TEXTOID, ssup->ssup_collation);
 
+	SET_VARSIZE(state->last.bytes, VARHDRSZ);
 	ssup->ssup_extra = state;
 	if (state->text.abbrev_converter != NULL)
 	{

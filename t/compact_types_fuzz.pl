@@ -96,7 +96,7 @@ my $pattern_functions = <<'SQL';
 CREATE FUNCTION like_quote(text) RETURNS text LANGUAGE sql IMMUTABLE
   AS $$SELECT regexp_replace($1, '([\\%_])', '\\\1', 'g')$$;
 CREATE FUNCTION regex_quote(text) RETURNS text LANGUAGE sql IMMUTABLE
-  AS $$SELECT regexp_replace($1, '([.\\])', '\\\1', 'g')$$;
+  AS $$SELECT regexp_replace($1, '([].\\?*+(){}|^$[])', '\\\1', 'g')$$;
 CREATE FUNCTION patterns_of(t text, n int) RETURNS TABLE (operator text, pattern text) LANGUAGE sql IMMUTABLE AS $$
   SELECT o, p FROM unnest(ARRAY['LIKE', 'NOT LIKE', 'ILIKE', 'NOT ILIKE']) o,
     unnest(ARRAY[like_quote(t), like_quote(left(t, n)) || '%', rtrim(left(t, n), '\') || '%',
@@ -148,6 +148,8 @@ sub fuzz_database
 {
 	my ($db, $create, $encoding, $alphabet, @lengths) = @_;
 
+	# of another encoding
+	$last = '';
 	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 $create");
 	$node->safe_psql($db, $pattern_functions);
 	for my $n (@lengths)
