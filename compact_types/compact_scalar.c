@@ -6,7 +6,9 @@
  * They mean what smallint means: implicit casts to the wider numeric types,
  * comparison and arithmetic with every integer type, an error for a result
  * that is out of range.  Arithmetic of a type with itself gives that type, with
- * another type of at most four bytes int4, with int8 int8.
+ * another type of at most four bytes int4, with int8 int8.  Bitwise operations
+ * of a type with itself give that type; negation, complement and shifts, which
+ * would leave the range of an unsigned type, give int4.
  *
  * All work is done in 64 bits, so that one expression serves every pair of
  * types.  A value is passed as fetch_att() makes it from the row, sign-extended
@@ -195,6 +197,11 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
  *		negative offset
  *	compact_T_larger(T, T), compact_T_smaller(T, T) return T
  *	compact_T_um(T) returns int4
+ *	compact_T_up(T) returns T, the same
+ *	compact_T_abs(T) returns T; error 22003
+ *	compact_T_and(T, T), compact_T_or(T, T), compact_T_xor(T, T) return T
+ *	compact_T_not(T) returns int4
+ *	compact_T_shl(T, int4), compact_T_shr(T, int4) return int4, as int4 does it
  *	compact_T_sum(int8, T) returns int8: transition function; error 22003
  *	compact_T_accum(internal, T), compact_T_accum_inv(internal, T) return
  *		internal: transition functions
@@ -290,6 +297,30 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
 	{ \
 		PG_RETURN_INT32((int32) -type##_VALUE(PG_GETARG_DATUM(0))); \
 	} \
+	PG_FUNCTION_INFO_V1(compact_##type##_up); \
+	Datum \
+	compact_##type##_up(PG_FUNCTION_ARGS) \
+	{ \
+		return PG_GETARG_DATUM(0); \
+	} \
+	PG_FUNCTION_INFO_V1(compact_##type##_abs); \
+	Datum \
+	compact_##type##_abs(PG_FUNCTION_ARGS) \
+	{ \
+		int64		value = type##_VALUE(PG_GETARG_DATUM(0)); \
+		RETURN_INTEGER(type, value < 0 ? -value : value); \
+	} \
+	BIT_FUNCTION(type, and, &) \
+	BIT_FUNCTION(type, or, |) \
+	BIT_FUNCTION(type, xor, ^) \
+	PG_FUNCTION_INFO_V1(compact_##type##_not); \
+	Datum \
+	compact_##type##_not(PG_FUNCTION_ARGS) \
+	{ \
+		PG_RETURN_INT32((int32) ~type##_VALUE(PG_GETARG_DATUM(0))); \
+	} \
+	SHIFT_FUNCTION(type, shl) \
+	SHIFT_FUNCTION(type, shr) \
 	PG_FUNCTION_INFO_V1(compact_##type##_sum); \
 	Datum \
 	compact_##type##_sum(PG_FUNCTION_ARGS) \
@@ -313,6 +344,26 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
 		if (!PG_ARGISNULL(1)) \
 			compact_sum_subtract(sum, type##_VALUE(PG_GETARG_DATUM(1))); \
 		PG_RETURN_POINTER(sum); \
+	}
+
+/* bits of numbers that a type holds are again a number that it holds */
+#define BIT_FUNCTION(type, name, operation) \
+	PG_FUNCTION_INFO_V1(compact_##type##_##name); \
+	Datum \
+	compact_##type##_##name(PG_FUNCTION_ARGS) \
+	{ \
+		return type##_DATUM(type##_VALUE(PG_GETARG_DATUM(0)) operation \
+							type##_VALUE(PG_GETARG_DATUM(1))); \
+	}
+
+#define SHIFT_FUNCTION(type, name) \
+	PG_FUNCTION_INFO_V1(compact_##type##_##name); \
+	Datum \
+	compact_##type##_##name(PG_FUNCTION_ARGS) \
+	{ \
+		return DirectFunctionCall2(int4##name, \
+								   Int32GetDatum((int32) type##_VALUE(PG_GETARG_DATUM(0))), \
+								   PG_GETARG_DATUM(1)); \
 	}
 
 /* The transition of sum(): value is the second argument, unless that is NULL. */

@@ -295,6 +295,39 @@ static const ArithmeticOperator arithmetic_operators[] = {
 	{"%", "mod", false}
 };
 
+/* Operators of one type that are no comparison. */
+typedef struct UnaryOperator
+{
+	const char *name;
+	const char *suffix;
+	bool		widens;			/* int4 is the result */
+} UnaryOperator;
+
+static const UnaryOperator unary_operators[] = {
+	{"-", "um", true},
+	{"+", "up", false},
+	{"@", "abs", false},
+	{"~", "not", true}
+};
+
+typedef struct BitOperator
+{
+	const char *name;
+	const char *suffix;
+	const char *aggregate;
+} BitOperator;
+
+static const BitOperator bit_operators[] = {
+	{"&", "and", "bit_and"},
+	{"|", "or", "bit_or"},
+	{"#", "xor", "bit_xor"}
+};
+
+static const ArithmeticOperator shift_operators[] = {
+	{"<<", "shl", false},
+	{">>", "shr", false}
+};
+
 static void
 create_integer_pair(TypeDdl *const *ddls, int i, int j)
 {
@@ -327,6 +360,54 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 	}
 }
 
+/*
+ * Unary and bitwise operators and functions, for which the implicit casts do
+ * not do: those would be ambiguous, or would have double precision as result.
+ */
+static void
+create_integer_operators(const TypeDdl *ddl, const char *symbol)
+{
+	const char *name = ddl->name;
+	const char *type = ddl->type;
+
+	for (int i = 0; i < (int) lengthof(unary_operators); i++)
+	{
+		const UnaryOperator *op = &unary_operators[i];
+
+		ddl_create_operator(ddl, op->name, NULL, type, op->widens ? "int4" : type,
+							psprintf("%s_%s", name, op->suffix),
+							psprintf("%s_%s", symbol, op->suffix), false);
+	}
+	for (int i = 0; i < (int) lengthof(bit_operators); i++)
+	{
+		const BitOperator *op = &bit_operators[i];
+		char	   *function = psprintf("%s_%s", name, op->suffix);
+
+		ddl_create_operator(ddl, op->name, type, type, type, function,
+							psprintf("%s_%s", symbol, op->suffix), true);
+		ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
+					" COMBINEFUNC = %s.%s, PARALLEL = SAFE)",
+					ddl->opschema, op->aggregate, type, ddl->schema, function,
+					type, ddl->schema, function);
+	}
+	for (int i = 0; i < (int) lengthof(shift_operators); i++)
+	{
+		const ArithmeticOperator *op = &shift_operators[i];
+
+		ddl_create_operator(ddl, op->name, type, "int4", "int4",
+							psprintf("%s_%s", name, op->suffix),
+							psprintf("%s_%s", symbol, op->suffix), op->commutes);
+	}
+
+	/* functions that core has, where core's are */
+	ddl_execute("CREATE FUNCTION %s.abs(%s) RETURNS %s AS %s, '%s_abs'"
+				" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
+				ddl->opschema, type, type, ddl->library, symbol);
+	ddl_execute("CREATE FUNCTION %s.mod(%s, %s) RETURNS %s AS %s, '%s_%s_mod'"
+				" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
+				ddl->opschema, type, type, type, ddl->library, symbol, name);
+}
+
 /* What one narrow type has of its own, when the types are there. */
 static void
 create_integer_parts(const TypeDdl *ddl)
@@ -335,8 +416,7 @@ create_integer_parts(const TypeDdl *ddl)
 	const char *type = ddl->type;
 	char	   *symbol = psprintf("compact_%s", name);
 
-	ddl_create_operator(ddl, "-", NULL, type, "int4", psprintf("%s_um", name),
-						psprintf("%s_um", symbol), false);
+	create_integer_operators(ddl, symbol);
 	ddl_create_extremes(ddl, symbol);
 	ddl_create_called_on_null(ddl, psprintf("%s_sum", name),
 							  psprintf("int8, %s", type), "int8",

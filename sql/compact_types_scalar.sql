@@ -107,6 +107,27 @@ SELECT uint2 '2' * 4611686018427387904;
 SELECT int8 '-9223372036854775808' / int1 '-1';
 SELECT int8 '-9223372036854775808' % int1 '-1';
 SELECT int8 '-9223372036854775808' - uint1 '1';
+-- bits, unary operators, functions: as of int4, but for the type
+SELECT int1 '-128' # int1 '127' AS xor, uint1 '255' & uint1 '129' AS and, uint2 '32768' | '1' AS or, ~uint1 '255' AS not, ~int1 '-128' AS not, ~uint2 '0' AS not,
+       uint2 '65535' << 4 AS shl, uint1 '128' << 1 AS shl, int1 '-128' >> 1 AS shr, uint2 '65535' >> 1 AS shr, +int1 '-128' AS plus, @int1 '-127' AS abs, mod(int1 '-7', int1 '2') AS mod;
+SELECT @int1 '-128';
+SELECT abs(int1 '-128');
+SELECT mod(uint2 '1', uint2 '0');
+SELECT count(*), count(*) FILTER (WHERE (a & b) <> (a::int4 & b::int4) OR (a | b) <> (a::int4 | b::int4) OR (a # b) <> (a::int4 # b::int4)
+         OR ~a <> ~a::int4 OR +a <> a OR (a > -128 AND (@a <> @a::int4 OR abs(a) <> abs(a::int4)))
+         OR a << (b::int4 & 15) <> a::int4 << (b::int4 & 15) OR a >> (b::int4 & 15) <> a::int4 >> (b::int4 & 15)
+         OR (b <> 0 AND mod(a, b) <> mod(a::int4, b::int4))) AS different
+FROM (SELECT a::int1, b::int1 FROM generate_series(-128, 127) a, generate_series(-128, 127) b) s;
+SELECT count(*), count(*) FILTER (WHERE (a & b) <> (a::int4 & b::int4) OR (a | b) <> (a::int4 | b::int4) OR (a # b) <> (a::int4 # b::int4)
+         OR ~a <> ~a::int4 OR +a <> a OR @a <> a OR abs(a) <> a
+         OR a << (b::int4 & 15) <> a::int4 << (b::int4 & 15) OR a >> (b::int4 & 15) <> a::int4 >> (b::int4 & 15)
+         OR (b <> 0 AND mod(a, b) <> mod(a::int4, b::int4))) AS different
+FROM (SELECT a::uint1, b::uint1 FROM generate_series(0, 255) a, generate_series(0, 255) b) s;
+SELECT count(*), count(*) FILTER (WHERE (a & b) <> (a::int4 & b::int4) OR (a | b) <> (a::int4 | b::int4) OR (a # b) <> (a::int4 # b::int4)
+         OR ~a <> ~a::int4 OR +a <> a OR @a <> a OR abs(a) <> a
+         OR a << (b::int4 & 31) <> a::int4 << (b::int4 & 31) OR a >> (b::int4 & 15) <> a::int4 >> (b::int4 & 15)
+         OR (b <> 0 AND mod(a, b) <> mod(a::int4, b::int4))) AS different
+FROM (SELECT a::uint2, b::uint2 FROM generate_series(0, 65535, 255) a, generate_series(0, 65535, 257) b) s;
 
 --
 -- Resolution: the type of an expression, or the error
@@ -131,6 +152,8 @@ SELECT e AS expression, resolve(replace(e, '@', 'uint2 ''1''')) AS type
 FROM unnest(ARRAY['@ + ''1''', '@ = ''1''', '''1'' < @', '-@', '@ * 1.5', '@ ^ 2', '@ & 4', '@ << 2',
   'coalesce(@, 0)', 'coalesce(@, 0::int8)', 'greatest(@, 1.5)', 'CASE WHEN true THEN @ ELSE 0 END',
   '@ IN (1, 2)', '@ BETWEEN 1 AND 3', 'ARRAY[@, 1]', 'date ''2000-01-01'' + @', 'interval ''1 hour'' * @',
+  '@ & @', '@ | ''1''', '''1'' # @', '@ # 4', '4::int8 | @', '@ & 4::int2', '@ & uint1 ''1''', '~@', '~int1 ''1''', '+@', '@ << ''2''', '@ << 2::int2', '@ << @', '@ >> 2::int8',
+  '- + @', 'abs(@)', 'abs(-@)', 'mod(@, @)', 'mod(@, 4)', 'mod(4::int8, @)', 'mod(@, ''4'')', 'bit_and(@)', 'bit_or(int1 ''1'')', 'bit_xor(uint1 ''1'')',
   'chr(@)', 'sqrt(@)', 'to_char(@, ''9'')', '@ || ''''', 'int8range(@, 9)', '@ = oid ''1''']) e;
 SELECT e AS expression, resolve(replace(replace(e, '@z', 'seconds4tz ''2000-01-01'''), '@', 'seconds4 ''2000-01-01''')) AS type
 FROM unnest(ARRAY['@ - @', '@ + interval ''1 h''', '@ < now()', '@ = localtimestamp', 'date ''2000-01-01'' <= @',
@@ -146,6 +169,9 @@ FROM unnest(ARRAY['int2 ''1'' = 5', 'int2 ''1'' + int4 ''1''', 'int2 ''1'' + ''1
   'date ''2000-01-01'' - ''2000-01-01''', 'date ''2000-01-01'' + ''1''', 'date ''2000-01-01'' < ''2000-01-01''',
   'date ''2000-01-01'' = timestamp ''2000-01-01''', 'date ''2000-01-01'' < now()', 'now() > ''2000-01-01''',
   'now() - ''2000-01-01''', 'localtimestamp < now()', 'localtimestamp + ''1 h''', 'time ''1:00'' < ''2:00''',
+  '''1'' & ''2''', 'int2 ''1'' & ''3''', '''5'' | 3', '5 # int2 ''3''', 'int2 ''1'' << ''2''', '''5'' << 2', '''5'' >> int2 ''2''', 'int2 ''1'' << int2 ''2''', 'bit ''1'' & ''1''', 'bit ''1'' << ''1''',
+  '~ ''5''', '@ ''5''', '@ int2 ''5''', '+ ''5''', '+ int2 ''5''', 'abs(''1'')', 'abs(int2 ''1'')', 'abs(numeric ''1'')', 'mod(''5'', ''3'')', 'mod(int2 ''5'', ''3'')', 'mod(5, int2 ''3'')', 'mod(''5'', 3)', 'mod(5, 3.0)',
+  'bit_and(''1'')', 'bit_or(int2 ''1'')', 'bit_xor(bit ''1'')', 'point ''1,1'' # ''1,1''', 'inet ''::1'' & ''::1''', '~ inet ''::1''', '''::1'' << inet ''::1''',
   'interval ''1 h'' = ''1 h''', 'varchar ''a'' = ''a''', 'name ''a'' = ''a''', '"char" ''a'' = ''a''', 'bool ''t'' = ''f''']) e;
 PREPARE core AS SELECT 1::int2 = $1, 1 = $2, 1::int8 = $3, 1.0 = $4, localtimestamp = $5, now() = $6, current_date = $7, 1::int2 + $8;
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'core';
@@ -164,13 +190,16 @@ ANALYZE samples;
 SELECT sum(u2), avg(u2), min(u2), max(u2), sum(u1), avg(u1), min(i1), max(i1), sum(i1), avg(i1) FROM samples;
 SELECT sum(u2::int4), avg(u2::int4), min(u2::int4), max(u2::int4), sum(u1::int4), avg(u1::int4), min(i1::int4), max(i1::int4), sum(i1::int4), avg(i1::int4) FROM samples;
 SELECT pg_typeof(sum(u2)), pg_typeof(avg(u2)), pg_typeof(max(u2)), min(s4), max(z4) FROM samples;
+SELECT bit_and(u2) = bit_and(u2::int4) AND bit_or(u2) = bit_or(u2::int4) AND bit_xor(u2) = bit_xor(u2::int4) AND bit_or(u1) = bit_or(u1::int4) AND bit_xor(i1) = bit_xor(i1::int4) AND bit_and(i1) = bit_and(i1::int4) AS same,
+       bit_and(u2), bit_or(u1), bit_xor(i1), bit_and(i1) FILTER (WHERE i1 < 0), bit_or(u2) FILTER (WHERE false) AS empty
+FROM samples;
 SELECT sum(u2) IS NULL AND avg(u2) IS NULL AND min(s4) IS NULL AS empty FROM samples WHERE false;
 SELECT sum(u1) AS s, avg(u1) AS a FROM (VALUES (NULL::uint1), (NULL)) v (u1);
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT sum(u2), avg(u2), max(s4) FROM samples;
-SELECT sum(u2), avg(u2), max(u2), avg(i1), max(s4) FROM samples;
+SELECT sum(u2), avg(u2), max(u2), avg(i1), max(s4), bit_xor(u2), bit_and(i1) FROM samples;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;

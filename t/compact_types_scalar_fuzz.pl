@@ -279,12 +279,15 @@ for my $integer ([ 'int1', -128, 127, 'int2' ], [ 'uint1', 0, 255, 'int2' ], [ '
 			'from numeric' => "(w + 0.25)::$type <> n",
 			'from float8' => "(w::float8 + 0.25)::$type <> n",
 			minus => '-n <> -w',
+			bits => '~n <> ~w OR n << 5 <> w << 5 OR n >> 2 <> w >> 2 OR n & 77 <> w & 77 OR +n <> w',
+			absolute => 'w <> -128 AND (@n <> @w OR abs(n) <> abs(w))',
+			json => 'to_json(n)::text <> to_json(w)::text OR to_jsonb(n) <> to_jsonb(w)',
 			'plus int4' => 'n + 1000 <> w + 1000 OR 1000 + n <> w + 1000',
 			'minus int2' => 'n - 100::int2 <> w - 100 OR 100::int2 - n <> 100 - w',
 			'times int8' => 'n * 3000000000 <> w * 3000000000 OR 3000000000 * n <> w * 3000000000',
 			'divided' => 'n / 7 <> w / 7 OR n % 7 <> w % 7 OR (w <> 0 AND (1000 / n <> 1000 / w OR 1000::int8 % n <> 1000 % w))'
 		},
-		arithmetic => [ '+', '-', '*', '/', '%' ],
+		arithmetic => [ '+', '-', '*', '/', '%', '&', '|', '#' ],
 		bad_wire => [ "($max + 1)::$wire", "($min - 1)::$wire" ]);
 }
 
@@ -314,6 +317,7 @@ for my $seconds ([ 'seconds4', 'timestamp', '' ], [ 'seconds4tz', 'timestamptz',
 			  . ") * 1000000)::int8 - 946684800000000)",
 			'extended hash' => "compact_types.${type}_hash_extended(n, id) <> hashint8extended((extract(epoch FROM w"
 			  . ($zone ? " AT TIME ZONE 'UTC'" : '') . ") * 1000000)::int8 - 946684800000000, id)",
+			json => 'to_json(n)::text <> to_json(w)::text OR to_jsonb(n) <> to_jsonb(w)',
 			date => 'n::date <> w::date',
 			time => 'n::time <> w::time',
 			timestamp => 'n::timestamp <> w::timestamp',
@@ -352,6 +356,7 @@ for my $decimal (@decimals)
 			'from int4' => "abs(w) < least(100000, $limit * 1e-$scale - 1) AND round(w)::int4::$type <> round(w)",
 			'from float8' => "w::float8::$type <> w::float8::numeric(100,$scale)",
 			'comparison near by' => "(n < w + 1e-30) IS NOT TRUE OR (n > w + 1e-30) IS NOT FALSE OR (n = w + 1e-30) OR (n > w - 1e-30) IS NOT TRUE",
+			json => 'to_json(n)::text <> to_json(w)::text OR to_jsonb(n) <> to_jsonb(w)',
 			times => 'n * 3 <> w * 3 OR n * n <> w * w',
 			minus => "w > -$limit * 1e-$scale AND -n <> -w"
 		},
