@@ -110,6 +110,11 @@ SELECT count(*) AS pairs,
        count(*) FILTER (WHERE (d >= n) <> (d::numeric >= n) OR (n >= d) <> (n >= d::numeric)) AS ge,
        count(*) FILTER (WHERE (e < n) <> (e::numeric < n) OR (n <= e) <> (n <= e::numeric) OR (e = n) <> (e::numeric = n)) AS decimal8
 FROM decimals, numbers;
+-- more comparisons than constants are kept, of two scales with the same constant
+SELECT format('SELECT sum(%s) = sum(40 * (d::numeric < 1.01)::int4 + 40 * (e::numeric < 1.01)::int4) AS same FROM decimals',
+              string_agg(c, ' + ' ORDER BY c, n)) AS query
+FROM unnest(ARRAY['(d < 1.01)::int4', '(e < 1.01)::int4']) c, generate_series(1, 40) n \gset
+:query;
 SELECT count(*) FILTER (WHERE compact_types.compact_decimal4_2_hash(d) <> hash_numeric(d::numeric)) AS hash4,
        count(*) FILTER (WHERE compact_types.compact_decimal8_4_hash(e) <> hash_numeric(e::numeric)) AS hash8,
        count(*) FILTER (WHERE compact_types.compact_decimal8_4_hash_extended(e, 42) <> hash_numeric_extended(e::numeric, 42)) AS extended,
