@@ -301,8 +301,8 @@ encode_payload(const uint8 *str, int len, uint8 *out)
 	dictionary = member != 0 ? COMPACT_TEXT_DICT_E : choose_dictionary(str, len);
 
 	/*
-	 * Random characters, as in keys, are worth a look at their beginning only:
-	 * the dictionary's parse is what encoding spends its time on.
+	 * Random characters, as in keys, are worth a look at their beginning
+	 * only: the dictionary's parse is what encoding spends its time on.
 	 */
 	dict = compact_text_dict(dictionary);
 	if (best > 2 && (!sixbit || compact_text_dict_is_promising(dict, str, len)))
