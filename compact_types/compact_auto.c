@@ -305,9 +305,13 @@ choose_for_create(CreateStmt *stmt)
 		stmt->inhRelations != NIL)
 		return;
 
-	/* nothing will be created */
+	/*
+	 * nothing will be created; a table elsewhere in the search_path is no
+	 * reason
+	 */
 	if (stmt->if_not_exists &&
-		OidIsValid(RangeVarGetRelid(stmt->relation, NoLock, true)))
+		OidIsValid(get_relname_relid(stmt->relation->relname,
+									 RangeVarGetCreationNamespace(stmt->relation))))
 		return;
 
 	/* an operator class that is named belongs to the type that is named */

@@ -76,6 +76,9 @@ EOT
 	'ALTER TABLE ... ADD COLUMN');
 is(run('CREATE TABLE IF NOT EXISTS t (c char(24))'),
 	qq(NOTICE:  relation "t" already exists, skipping\n), 'CREATE TABLE IF NOT EXISTS');
+like(run('SET search_path = types, public; CREATE TABLE IF NOT EXISTS t (c char(24))'),
+	qr/^NOTICE:  column "c" of table "t" gets type (public\.)?compact_char24/, 'a table of that name elsewhere in the search_path');
+is(types('types.t'), 'c compact_char24', 'CREATE TABLE IF NOT EXISTS in the first schema of the search_path');
 is(run('ALTER TABLE IF EXISTS nowhere ADD c char(24)'),
 	qq(NOTICE:  relation "nowhere" does not exist, skipping\n), 'ALTER TABLE IF EXISTS');
 is($node->safe_psql('app', q{SET compact_types.auto = off; CREATE TABLE off (c char(24))}) . types('off'),
