@@ -32,6 +32,8 @@
 #include "access/toast_compression.h"
 #include "access/toast_internals.h"
 #include "access/tupmacs.h"
+#include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
@@ -39,11 +41,15 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "executor/executor.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
 #include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
@@ -54,6 +60,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
+#include "utils/resowner.h"
 #include "utils/rls.h"
 #include "utils/ruleutils.h"
 #include "utils/sampling.h"
@@ -115,17 +122,6 @@ static const NarrowInteger narrow_integers[] = {
 	{"int4", INT4OID, 4, PG_INT32_MIN, PG_INT32_MAX}
 };
 
-/* Sizes of the rows that the order is searched with. */
-typedef struct SizeSample
-{
-	int64		skip;			/* take every so manyth row */
-	int64		seen;
-	int			nrows;
-	int			maxrows;
-	ItemSize   *now;			/* nrows x ncolumns */
-	ItemSize   *after;
-} SizeSample;
-
 /* One version of a row in the simulation. */
 typedef struct RowVersion
 {
@@ -140,8 +136,21 @@ typedef struct Simulation
 	RowVersion	now;
 	RowVersion	after;
 	int		   *today;			/* order of columns */
-	MemoryContext rowcxt;
+	bool		blocked_too;	/* convert blocked columns as well */
 } Simulation;
+
+/* Sizes of the rows that the order is searched with. */
+typedef struct SizeSample
+{
+	int64		skip;			/* take every so manyth row */
+	int64		seen;
+	int			nrows;
+	int			maxrows;
+	ItemSize   *now;			/* nrows x ncolumns, what is in the row itself */
+	ItemSize   *after;
+	ItemSize   *total;			/* of one row, with what is out of line */
+	Simulation	sim;
+} SizeSample;
 
 /*
  * Reading rows
@@ -307,6 +316,47 @@ look_at_integer(AdviseColumn *column, int64 value)
 	column->max = Max(column->max, value);
 }
 
+/* Note what the value has in common with the others. */
+static void
+look_at_value(AdviseColumn *column, Datum value)
+{
+	switch (column->att->atttypid)
+	{
+		case BPCHAROID:
+		case VARCHAROID:
+		case TEXTOID:
+			look_at_string(column, value);
+			break;
+		case INT2OID:
+			look_at_integer(column, DatumGetInt16(value));
+			break;
+		case INT4OID:
+			look_at_integer(column, DatumGetInt32(value));
+			break;
+		case INT8OID:
+			look_at_integer(column, DatumGetInt64(value));
+			break;
+		case NUMERICOID:
+			if (numeric_is_nan(DatumGetNumeric(value)) ||
+				numeric_is_inf(DatumGetNumeric(value)))
+				column->unfit = true;
+			break;
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			{
+				Timestamp	time = DatumGetTimestamp(value);
+
+				if (TIMESTAMP_NOT_FINITE(time) || time % USECS_PER_SEC != 0 ||
+					time / USECS_PER_SEC + SECONDS4_EPOCH_SHIFT < 0 ||
+					time / USECS_PER_SEC + SECONDS4_EPOCH_SHIFT > PG_UINT32_MAX)
+					column->unfit = true;
+			}
+			break;
+		default:
+			break;
+	}
+}
+
 /* Pass 1: what the values have in common. */
 static void
 look_at_row(Advice *advice, TupleTableSlot *slot, void *arg)
@@ -320,44 +370,115 @@ look_at_row(Advice *advice, TupleTableSlot *slot, void *arg)
 
 		if (slot->tts_isnull[att->attnum - 1])
 			continue;
-		switch (att->atttypid)
-		{
-			case BPCHAROID:
-			case VARCHAROID:
-			case TEXTOID:
-				look_at_string(column, value);
-				break;
-			case INT2OID:
-				look_at_integer(column, DatumGetInt16(value));
-				break;
-			case INT4OID:
-				look_at_integer(column, DatumGetInt32(value));
-				break;
-			case INT8OID:
-				look_at_integer(column, DatumGetInt64(value));
-				break;
-			case NUMERICOID:
-				if (numeric_is_nan(DatumGetNumeric(value)) ||
-					numeric_is_inf(DatumGetNumeric(value)))
-					column->unfit = true;
-				break;
-			case TIMESTAMPOID:
-			case TIMESTAMPTZOID:
-				{
-					Timestamp	time = DatumGetTimestamp(value);
-
-					if (TIMESTAMP_NOT_FINITE(time) || time % USECS_PER_SEC != 0 ||
-						time / USECS_PER_SEC + SECONDS4_EPOCH_SHIFT < 0 ||
-						time / USECS_PER_SEC + SECONDS4_EPOCH_SHIFT > PG_UINT32_MAX)
-						column->unfit = true;
-				}
-				break;
-			default:
-				break;
-		}
+		look_at_value(column, value);
 		column->nvalues++;
 		column->bytes_now += ITEM_SIZE(item_size(value, att->attlen, att->attalign,
 												 att->attstorage));
+	}
+}
+
+/*
+ * Defaults
+ */
+
+/* Was the function made by a user? */
+static bool
+is_users_function(Oid funcid, void *context)
+{
+	return funcid >= FirstNormalObjectId;
+}
+
+/* Would evaluating the expression call functions that users made? */
+static bool
+calls_users_functions(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (check_functions_in_node(node, is_users_function, context))
+		return true;
+	/* a domain's CHECK constraints; the comparison function of a type */
+	if (IsA(node, CoerceToDomain) ||
+		(IsA(node, MinMaxExpr) && exprType(node) >= FirstNormalObjectId))
+		return true;
+
+	return expression_tree_walker(node, calls_users_functions, context);
+}
+
+/*
+ * Evaluate an immutable default and look at it as if it were one of the values.
+ * One that fails is no value of any row.
+ */
+static void
+evaluate_default(Advice *advice, AdviseColumn *column, Expr *expr)
+{
+	MemoryContext oldcxt = CurrentMemoryContext;
+	ResourceOwner oldowner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(oldcxt);
+	PG_TRY();
+	{
+		EState	   *estate = CreateExecutorState();
+		ExprContext *econtext = GetPerTupleExprContext(estate);
+		ExprState  *state = ExecPrepareExpr(expr, estate);
+		Datum		value;
+		bool		isnull;
+
+		value = ExecEvalExprSwitchContext(state, econtext, &isnull);
+		if (!isnull)
+			look_at_value(column, value);
+		FreeExecutorState(estate);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(oldcxt);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(error);
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(oldcxt);
+	CurrentResourceOwner = oldowner;
+}
+
+/*
+ * Look at the defaults, which are values of rows to come.  Users' functions are
+ * not called: the caller need not be the one who trusts them.
+ */
+static void
+look_at_defaults(Advice *advice)
+{
+	TupleConstr *constr = RelationGetDescr(advice->rel)->constr;
+
+	for (int d = 0; constr && d < constr->num_defval; d++)
+	{
+		for (int i = 0; i < advice->ncolumns; i++)
+		{
+			AdviseColumn *column = &advice->columns[i];
+			AdviseColumn before = *column;
+			Expr	   *expr;
+
+			if (column->att->attnum != constr->defval[d].adnum ||
+				column->att->attgenerated != '\0' || column->nvalues == 0)
+				continue;
+			expr = (Expr *) stringToNode(constr->defval[d].adbin);
+			if (contain_mutable_functions((Node *) expr))
+				column->mutable_default = true;
+			else if (calls_users_functions((Node *) expr, NULL))
+				column->unknown_default = true;
+			else
+				evaluate_default(advice, column, expr);
+			column->default_counts = (before.min != column->min || before.max != column->max ||
+									  before.multibyte != column->multibyte ||
+									  before.max_bytes != column->max_bytes ||
+									  before.unfit != column->unfit);
+		}
 	}
 }
 
@@ -466,6 +587,8 @@ propose_string(Advice *advice, AdviseColumn *column)
 		}
 		column->kind = ADVISE_TEXT;
 		column->type.typmod = att->atttypmod;
+		if (att->attstorage != get_typstorage(att->atttypid))
+			column->type.storage = att->attstorage;
 		column->reason = "short strings are stored encoded; holds every value of the type";
 	}
 	else
@@ -574,9 +697,15 @@ propose_seconds(Advice *advice, AdviseColumn *column)
 		column->reason = psprintf("%s is not in this database", name);
 		return;
 	}
+	if (column->att->atttypmod != 0 && !advice->options.round_seconds)
+	{
+		column->reason = psprintf("the type holds fractions of a second; %s takes round_seconds => true", name);
+		return;
+	}
 	column->kind = ADVISE_SECONDS;
-	column->reason = "whole seconds from 1970 to 2106-02-07; fractions will be rounded";
-	if (column->has_clock_default)
+	column->reason = psprintf("whole seconds from 1970 to 2106-02-07%s",
+							  column->att->atttypmod != 0 ? "; fractions will be rounded" : "");
+	if (column->mutable_default && column->att->atttypmod != 0)
 		block(column, "the default may have fractions of a second");
 }
 
@@ -622,6 +751,12 @@ propose(Advice *advice)
 					break;
 			}
 		}
+		if (column->unknown_default &&
+			(column->kind == ADVISE_CHAR || column->kind == ADVISE_INTEGER ||
+			 column->kind == ADVISE_SECONDS))
+			block(column, "the value of the default is not known");
+		if (column->default_counts && column->reason != NULL)
+			column->reason = psprintf("%s (the default counts as a value)", column->reason);
 		/* nobody cares what depends on a column that stays as it is */
 		if (column->kind != ADVISE_KEEP || column->blockers != NIL)
 			column->blockers = list_concat(column->blockers, dependents);
@@ -682,13 +817,16 @@ is_compressed(Datum value)
 }
 
 /*
- * Items of a row, both ways.  The values as well if the caller wants them;
- * otherwise a converted value counts as compressed where today's one is.
+ * Both versions of a row, before any attempt to make it shorter.
  */
 static void
-size_row(Advice *advice, TupleTableSlot *slot, ItemSize *now, ItemSize *after,
-		 bool blocked_too, Datum *now_values, Datum *after_values)
+size_row(Advice *advice, TupleTableSlot *slot, Simulation *sim)
 {
+	ItemSize   *now = sim->now.items;
+	ItemSize   *after = sim->after.items;
+
+	memset(sim->now.compressed, 0, advice->ncolumns * sizeof(int));
+	memset(sim->after.compressed, 0, advice->ncolumns * sizeof(int));
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		AdviseColumn *column = &advice->columns[i];
@@ -703,53 +841,20 @@ size_row(Advice *advice, TupleTableSlot *slot, ItemSize *now, ItemSize *after,
 		}
 		now[i] = item_size(value, att->attlen, att->attalign, att->attstorage);
 		if (column->kind == ADVISE_KEEP ||
-			(!blocked_too && !advise_converts(advice, column)))
+			(!sim->blocked_too && !advise_converts(advice, column)))
 			after[i] = now[i];
 		else if (column->kind == ADVISE_TEXT)
 		{
 			new_value = cast_value(column, value);
-			if (now_values == NULL && is_compressed(value))
-			{
-				Datum		packed = toast_compress_datum(new_value, att->attcompression);
-
-				if (DatumGetPointer(packed))
-					new_value = packed;
-			}
 			after[i] = item_size(new_value, column->type.len, column->type.align,
 								 column->type.storage);
 		}
 		else
 			after[i] = ITEM (column->type.len, align_bytes(column->type.align));
 
-		if (now_values)
-		{
-			now_values[i] = value;
-			after_values[i] = new_value;
-		}
+		sim->now.values[i] = value;
+		sim->after.values[i] = new_value;
 	}
-}
-
-/* Pass 2: keep the sizes of some rows. */
-static void
-sample_row(Advice *advice, TupleTableSlot *slot, void *arg)
-{
-	SizeSample *sample = (SizeSample *) arg;
-	ItemSize   *now = sample->now + (Size) sample->nrows * advice->ncolumns;
-	ItemSize   *after = sample->after + (Size) sample->nrows * advice->ncolumns;
-
-	if (sample->seen++ % sample->skip != 0 || sample->nrows == sample->maxrows)
-		return;
-	size_row(advice, slot, now, after, true, NULL, NULL);
-	for (int i = 0; i < advice->ncolumns; i++)
-	{
-		AdviseColumn *column = &advice->columns[i];
-
-		if (now[i] == 0)
-			continue;
-		column->nafter++;
-		column->bytes_after += ITEM_SIZE(after[i]);
-	}
-	sample->nrows++;
 }
 
 /* Size of a row's data with the columns in that order. */
@@ -961,13 +1066,13 @@ choose(Advice *advice, SizeSample *sample)
 		today[i] = i;
 		if (column->kind == ADVISE_TEXT && column->nafter > 0)
 		{
-			double		before = 0;
+			double		before = column->bytes_before;
 
-			for (int r = 0; r < nrows; r++)
-				before += ITEM_SIZE(sample->now[(Size) r * n + i]);
-			if (column->bytes_after > (1.0 - MIN_TEXT_SAVING) * before)
+			if (column->bytes_after > before)
+				keep(column, "compact_text would be larger than compressed text");
+			else if (column->bytes_after > (1.0 - MIN_TEXT_SAVING) * before)
 				keep(column, psprintf("compact_text would save only %.1f %% of the column",
-									  Max(0.0, 100.0 * (1.0 - column->bytes_after / before))));
+									  100.0 * (1.0 - column->bytes_after / before)));
 		}
 	}
 
@@ -1016,8 +1121,9 @@ choose(Advice *advice, SizeSample *sample)
 		{
 			AdviseColumn *column = &advice->columns[useless];
 
-			keep(column, psprintf("%s would not shorten the rows, because of alignment",
-								  column->type.name));
+			keep(column, psprintf("%s would not shorten the rows, because of alignment%s",
+								  column->type.name,
+								  column->kind == ADVISE_TEXT ? " or TOAST" : ""));
 			dropped = true;
 		}
 	} while (dropped);
@@ -1083,16 +1189,17 @@ compressed_size(const Advice *advice, const RowVersion *row, int i)
 }
 
 /*
- * Size of a row, as heap_toast_insert_or_update() leaves it.
+ * Items of a row, as heap_toast_insert_or_update() leaves it: in the row itself,
+ * and if total is not NULL also with what is moved out of it.  Returns the size
+ * of the row.
  */
 static Size
-stored_size(const Advice *advice, const RowVersion *row, const int *order,
-			bool has_nulls)
+store_row(const Advice *advice, const RowVersion *row, const int *order,
+		  bool has_nulls, ItemSize *items, ItemSize *total)
 {
 	int			n = advice->ncolumns;
 	Size		header;
 	Size		max_size;
-	ItemSize   *items;
 	bool	   *compressed;		/* or cannot be */
 	bool		can_externalize = OidIsValid(advice->rel->rd_rel->reltoastrelid);
 
@@ -1104,12 +1211,13 @@ stored_size(const Advice *advice, const RowVersion *row, const int *order,
 		header += BITMAPLEN(order == advice->order ? n : RelationGetDescr(advice->rel)->natts);
 	header = MAXALIGN(header);
 
-	if (header + data_size(row->items, order, n) <= TOAST_TUPLE_THRESHOLD)
-		return header + data_size(row->items, order, n);
-
-	items = palloc(n * sizeof(ItemSize));
-	compressed = palloc0(n * sizeof(bool));
 	memcpy(items, row->items, n * sizeof(ItemSize));
+	if (total)
+		memcpy(total, row->items, n * sizeof(ItemSize));
+	if (header + data_size(items, order, n) <= TOAST_TUPLE_THRESHOLD)
+		return header + data_size(items, order, n);
+
+	compressed = palloc0(n * sizeof(bool));
 	for (int round = 1; round <= 4; round++)
 	{
 		bool		compress = (round == 1 || round == 3);
@@ -1148,6 +1256,9 @@ stored_size(const Advice *advice, const RowVersion *row, const int *order,
 
 					if ((Size) size < ITEM_SIZE(items[biggest]))
 						items[biggest] = ITEM (size, ALIGNOF_INT);
+
+					if (total)
+						total[biggest] = items[biggest];
 				}
 			}
 			if ((round == 1 && ITEM_SIZE(items[biggest]) > max_size && can_externalize) ||
@@ -1159,6 +1270,43 @@ stored_size(const Advice *advice, const RowVersion *row, const int *order,
 	return header + data_size(items, order, n);
 }
 
+static Size
+stored_size(const Advice *advice, const RowVersion *row, const int *order,
+			bool has_nulls)
+{
+	ItemSize   *items = palloc((advice->ncolumns + 1) * sizeof(ItemSize));
+
+	return store_row(advice, row, order, has_nulls, items, NULL);
+}
+
+/* Pass 2: keep the sizes of some rows. */
+static void
+sample_row(Advice *advice, TupleTableSlot *slot, void *arg)
+{
+	SizeSample *sample = (SizeSample *) arg;
+	Simulation *sim = &sample->sim;
+	ItemSize   *now = sample->now + (Size) sample->nrows * advice->ncolumns;
+	ItemSize   *after = sample->after + (Size) sample->nrows * advice->ncolumns;
+
+	if (sample->seen++ % sample->skip != 0 || sample->nrows == sample->maxrows)
+		return;
+	size_row(advice, slot, sim);
+	store_row(advice, &sim->now, sim->today, advice->has_dropped, now, sample->total);
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		AdviseColumn *column = &advice->columns[i];
+
+		if (now[i] == 0)
+			continue;
+		column->nafter++;
+		column->bytes_before += ITEM_SIZE(sample->total[i]);
+	}
+	store_row(advice, &sim->after, sim->today, advice->has_dropped, after, sample->total);
+	for (int i = 0; i < advice->ncolumns; i++)
+		advice->columns[i].bytes_after += ITEM_SIZE(sample->total[i]);
+	sample->nrows++;
+}
+
 /* Pass 3: fill the pages of all three tables. */
 static void
 simulate_row(Advice *advice, TupleTableSlot *slot, void *arg)
@@ -1166,21 +1314,17 @@ simulate_row(Advice *advice, TupleTableSlot *slot, void *arg)
 	Simulation *sim = (Simulation *) arg;
 	Size		save = RelationGetTargetPageFreeSpace(advice->rel, HEAP_DEFAULT_FILLFACTOR);
 
-	memset(sim->now.compressed, 0, advice->ncolumns * sizeof(int));
-	memset(sim->after.compressed, 0, advice->ncolumns * sizeof(int));
-	size_row(advice, slot, sim->now.items, sim->after.items, false,
-			 sim->now.values, sim->after.values);
+	size_row(advice, slot, sim);
 	add_to_pages(&advice->now, stored_size(advice, &sim->now, sim->today, advice->has_dropped), save);
 	add_to_pages(&advice->after, stored_size(advice, &sim->after, sim->today, advice->has_dropped), save);
 	add_to_pages(&advice->best, stored_size(advice, &sim->after, advice->order, false), save);
 }
 
 static void
-simulate(Advice *advice)
+init_simulation(Advice *advice, Simulation *sim, bool blocked_too)
 {
-	Simulation	sim;
 	int			n = advice->ncolumns;
-	RowVersion *versions[] = {&sim.now, &sim.after};
+	RowVersion *versions[] = {&sim->now, &sim->after};
 
 	for (int v = 0; v < 2; v++)
 	{
@@ -1189,17 +1333,80 @@ simulate(Advice *advice)
 		versions[v]->storage = palloc0(n + 1);
 		versions[v]->compressed = palloc0((n + 1) * sizeof(int));
 	}
-	sim.today = palloc((n + 1) * sizeof(int));
+	sim->today = palloc((n + 1) * sizeof(int));
+	sim->blocked_too = blocked_too;
 	for (int i = 0; i < n; i++)
 	{
 		AdviseColumn *column = &advice->columns[i];
+		bool		converts = blocked_too ? column->kind != ADVISE_KEEP :
+			advise_converts(advice, column);
 
-		sim.today[i] = i;
-		sim.now.storage[i] = column->att->attlen == -1 ? column->att->attstorage : TYPSTORAGE_PLAIN;
-		sim.after.storage[i] = advise_converts(advice, column) ?
-			column->type.storage : sim.now.storage[i];
+		sim->today[i] = i;
+		sim->now.storage[i] = column->att->attlen == -1 ? column->att->attstorage : TYPSTORAGE_PLAIN;
+		sim->after.storage[i] = converts ? column->type.storage : sim->now.storage[i];
 	}
-	scan_rows(advice, advice->options.sample_pages, simulate_row, &sim);
+}
+
+static void
+simulate(Advice *advice, int max_pages)
+{
+	Simulation	sim;
+
+	memset(&advice->now, 0, sizeof(AdvisePages));
+	memset(&advice->after, 0, sizeof(AdvisePages));
+	memset(&advice->best, 0, sizeof(AdvisePages));
+	init_simulation(advice, &sim, false);
+	scan_rows(advice, max_pages, simulate_row, &sim);
+}
+
+/*
+ * Take back proposals of compact_text if the simulated table grew: its values
+ * are short enough for rows to stay below the size from which on TOAST takes
+ * care of them, where today's are compressed or moved away.  First those that
+ * take more room in their rows, or else all of them.
+ */
+static bool
+drop_growing_text(Advice *advice, const SizeSample *sample)
+{
+	bool		found = false;
+
+	for (int all = 0; all <= 1 && !found; all++)
+	{
+		for (int i = 0; i < advice->ncolumns; i++)
+		{
+			AdviseColumn *column = &advice->columns[i];
+			int64		growth = 0;
+
+			if (column->kind != ADVISE_TEXT || !advise_converts(advice, column))
+				continue;
+			for (int r = 0; r < sample->nrows && !all; r++)
+			{
+				Size		k = (Size) r * advice->ncolumns + i;
+
+				growth += (int64) ITEM_SIZE(sample->after[k]) - (int64) ITEM_SIZE(sample->now[k]);
+			}
+			if (all || growth > 0)
+			{
+				keep(column, "the table would grow: TOAST makes its rows shorter than compact_text does");
+				found = true;
+			}
+		}
+	}
+
+	return found;
+}
+
+/* Is there a proposal of that kind to be carried out? */
+static bool
+proposes(const Advice *advice, AdviseKind kind)
+{
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		if (advice->columns[i].kind == kind && advise_converts(advice, &advice->columns[i]))
+			return true;
+	}
+
+	return false;
 }
 
 /*
@@ -1229,6 +1436,13 @@ open_table(Oid relid, LOCKMODE lockmode)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary tables of other sessions")));
+	if (!RelationIsPermanent(rel) && RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
+	if (!compat_has_usage(NamespaceRelationId, RelationGetNamespace(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA,
+					   get_namespace_name(RelationGetNamespace(rel)));
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
 		pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT,
 								  ACLMASK_ALL) != ACLCHECK_OK)
@@ -1242,14 +1456,35 @@ open_table(Oid relid, LOCKMODE lockmode)
 	return rel;
 }
 
+/* Look at the views that use columns with a proposal. */
+static void
+check_views(Advice *advice)
+{
+	StringInfoData attnums;
+	bool		too_deep = false;
+	List	   *views;
+
+	initStringInfo(&attnums);
+	appendStringInfoString(&attnums, "0");
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		if (advice->columns[i].kind != ADVISE_KEEP)
+			appendStringInfo(&attnums, ", %d", advice->columns[i].att->attnum);
+	}
+	views = advise_dependent_views(advice, attnums.data, &too_deep);
+	if (too_deep)
+		advise_add_blocker(advice, 0, "views are nested too deeply, or refer to themselves");
+	else
+		(void) advise_look_at_views(advice, views, NULL);
+}
+
 /*
  * Make the advice for a table.  funcid is the calling SQL function, whose
  * schema is that of compact_types.  The table stays open and locked; the caller
  * has an active snapshot.
  */
 Advice *
-advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmode,
-			bool read_only)
+advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmode)
 {
 	Advice	   *advice = palloc0(sizeof(Advice));
 	Relation	rel = open_table(relid, lockmode);
@@ -1266,7 +1501,6 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 	advice->rel = rel;
 	advice->options = *options;
 	advice->cxt = CurrentMemoryContext;
-	advice->read_only = read_only;
 	advice->nspid = get_func_namespace(funcid);
 	advice->columns = palloc0((desc->natts + 1) * sizeof(AdviseColumn));
 	for (int i = 0; i < desc->natts; i++)
@@ -1288,8 +1522,10 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 	nestlevel = ddl_set_gucs();
 	advise_connect(advice);
 	advise_find_blockers(advice);
+	look_at_defaults(advice);
 	propose(advice);
 	advise_check_indexes(advice);
+	check_views(advice);
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 
@@ -1308,6 +1544,8 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 		bytes = ((Size) sample.maxrows * advice->ncolumns + 1) * sizeof(ItemSize);
 		sample.now = MemoryContextAllocHuge(advice->cxt, bytes);
 		sample.after = MemoryContextAllocHuge(advice->cxt, bytes);
+		sample.total = palloc((advice->ncolumns + 1) * sizeof(ItemSize));
+		init_simulation(advice, &sample.sim, true);
 		scan_rows(advice, max_pages, sample_row, &sample);
 		if (sample.nrows == 0)
 		{
@@ -1315,12 +1553,18 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 			sample.skip = 1;
 			scan_rows(advice, options->sample_pages, sample_row, &sample);
 		}
-		choose(advice, &sample);
+		do
+		{
+			choose(advice, &sample);
+			if (!options->predict && !proposes(advice, ADVISE_TEXT))
+				break;
+			/* all rows for the prediction; some say whether it grows */
+			simulate(advice, options->predict ? options->sample_pages : max_pages);
+		} while (advice->after.pages > advice->now.pages &&
+				 drop_growing_text(advice, &sample));
 		pfree(sample.now);
 		pfree(sample.after);
 		advice->sampled_blocks = sampled_blocks;
-		if (options->predict)
-			simulate(advice);
 	}
 	else
 	{
@@ -1331,22 +1575,59 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 	return advice;
 }
 
+/* The proposed type with its modifier and the column's collation */
+void
+advise_append_type(StringInfo buf, const AdviseColumn *column)
+{
+	appendStringInfoString(buf, column->type.sql);
+	if (column->type.typmod >= 0)
+		appendStringInfo(buf, "(%d)", column->type.typmod - (int) VARHDRSZ);
+	/* without a clause the column would get the type's own collation */
+	if (OidIsValid(column->att->attcollation) &&
+		column->att->attcollation != DEFAULT_COLLATION_OID)
+		appendStringInfo(buf, " COLLATE %s",
+						 generate_collation_name(column->att->attcollation));
+}
+
 /* ALTER COLUMN clause that carries out the proposal */
 char *
 advise_column_clause(const AdviseColumn *column)
 {
 	StringInfoData buf;
-	const char *name = quote_identifier(NameStr(column->att->attname));
 
 	initStringInfo(&buf);
-	appendStringInfo(&buf, "ALTER COLUMN %s TYPE %s", name, column->type.sql);
-	if (column->type.typmod >= 0)
-		appendStringInfo(&buf, "(%d)", column->type.typmod - (int) VARHDRSZ);
-	/* without a clause the column would get the type's own collation */
-	if (OidIsValid(column->att->attcollation) &&
-		column->att->attcollation != DEFAULT_COLLATION_OID)
-		appendStringInfo(&buf, " COLLATE %s",
-						 generate_collation_name(column->att->attcollation));
+	appendStringInfo(&buf, "ALTER COLUMN %s TYPE ",
+					 quote_identifier(NameStr(column->att->attname)));
+	advise_append_type(&buf, column);
+
+	return buf.data;
+}
+
+/*
+ * ALTER COLUMN clauses for the settings of a column's storage, which a change
+ * of its type puts back to the defaults; each with the separator in front.
+ * A type of fixed length has no use for them.
+ */
+char *
+advise_storage_clauses(const AdviseColumn *column, const char *separator)
+{
+	StringInfoData buf;
+	Form_pg_attribute att = column->att;
+	const char *name = quote_identifier(NameStr(att->attname));
+
+	initStringInfo(&buf);
+	if (att->attlen != -1 ||
+		(column->kind != ADVISE_TEXT && column->kind != ADVISE_KEEP))
+		return buf.data;
+
+	if (att->attstorage != get_typstorage(att->atttypid))
+		appendStringInfo(&buf, "%sALTER COLUMN %s SET STORAGE %s", separator, name,
+						 att->attstorage == TYPSTORAGE_PLAIN ? "PLAIN" :
+						 att->attstorage == TYPSTORAGE_EXTERNAL ? "EXTERNAL" :
+						 att->attstorage == TYPSTORAGE_MAIN ? "MAIN" : "EXTENDED");
+	if (CompressionMethodIsValid(att->attcompression))
+		appendStringInfo(&buf, "%sALTER COLUMN %s SET COMPRESSION %s", separator, name,
+						 GetCompressionMethodName(att->attcompression));
 
 	return buf.data;
 }
@@ -1358,7 +1639,7 @@ advise_column_clause(const AdviseColumn *column)
 static void
 options_from_args(FunctionCallInfo fcinfo, AdviseOptions *options)
 {
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 	{
 		if (PG_ARGISNULL(i))
 			ereport(ERROR,
@@ -1369,6 +1650,7 @@ options_from_args(FunctionCallInfo fcinfo, AdviseOptions *options)
 	options->narrow_keys = PG_GETARG_BOOL(2);
 	options->fixed_varchar = PG_GETARG_BOOL(3);
 	options->sample_pages = PG_GETARG_INT32(4);
+	options->round_seconds = PG_GETARG_BOOL(5);
 	options->predict = false;
 }
 
@@ -1397,7 +1679,7 @@ text_array(List *strings)
 
 /*
  * compact_types.advise(rel regclass, narrow bool, narrow_keys bool,
- * fixed_varchar bool, sample_pages int4) returns setof record
+ * fixed_varchar bool, sample_pages int4, round_seconds bool) returns setof record
  *
  * One row for each column: its type and average size now, the type that is
  * proposed and the average size then, why, and what is in the way.  Errors: 42809
@@ -1413,7 +1695,7 @@ compact_types_advise(PG_FUNCTION_ARGS)
 
 	options_from_args(fcinfo, &options);
 	advice = advise_make(PG_GETARG_OID(0), &options, fcinfo->flinfo->fn_oid,
-						 AccessShareLock, true);
+						 AccessShareLock);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
@@ -1481,8 +1763,9 @@ alter_statement(const Advice *advice)
 
 		if (!advise_converts(advice, column))
 			continue;
-		appendStringInfo(&buf, "%s  %s USING %s::%s", separator, advise_column_clause(column),
-						 quote_identifier(NameStr(column->att->attname)), column->type.sql);
+		appendStringInfo(&buf, "%s  %s USING %s::%s%s", separator, advise_column_clause(column),
+						 quote_identifier(NameStr(column->att->attname)), column->type.sql,
+						 advise_storage_clauses(column, ",\n  "));
 		separator = ",\n";
 	}
 
@@ -1499,13 +1782,18 @@ create_statement(const Advice *advice)
 	StringInfoData buf;
 	Relation	rel = advice->rel;
 	TupleConstr *constr = RelationGetDescr(rel)->constr;
+	int			fillfactor;
+	int			target;
 	List	   *context = deparse_context_for(RelationGetRelationName(rel), RelationGetRelid(rel));
+	char	   *name;
 
+	name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+									  makeObjectName(RelationGetRelationName(rel), NULL, "compact"));
 	initStringInfo(&buf);
 	append_extensions(&buf, advice);
-	appendStringInfo(&buf, "CREATE TABLE %s (\n",
-					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-												psprintf("%.50s_compact", RelationGetRelationName(rel))));
+	appendStringInfo(&buf, "CREATE %sTABLE %s (\n",
+					 rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED " : "",
+					 name);
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[advice->order[i]];
@@ -1513,8 +1801,10 @@ create_statement(const Advice *advice)
 		char	   *expression = NULL;
 
 		if (advise_converts(advice, column))
-			appendStringInfo(&buf, "  %s%s", quote_identifier(NameStr(att->attname)),
-							 strstr(advise_column_clause(column), " TYPE ") + 5);
+		{
+			appendStringInfo(&buf, "  %s ", quote_identifier(NameStr(att->attname)));
+			advise_append_type(&buf, column);
+		}
 		else
 		{
 			appendStringInfo(&buf, "  %s %s", quote_identifier(NameStr(att->attname)),
@@ -1542,9 +1832,27 @@ create_statement(const Advice *advice)
 		appendStringInfoString(&buf, i < advice->ncolumns - 1 ? ",\n" : "\n");
 	}
 	appendStringInfoString(&buf, ")");
-	if (RelationGetFillFactor(rel, HEAP_DEFAULT_FILLFACTOR) != HEAP_DEFAULT_FILLFACTOR)
-		appendStringInfo(&buf, " WITH (fillfactor = %d)",
-						 RelationGetFillFactor(rel, HEAP_DEFAULT_FILLFACTOR));
+	fillfactor = RelationGetFillFactor(rel, HEAP_DEFAULT_FILLFACTOR);
+	target = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
+	if (fillfactor != HEAP_DEFAULT_FILLFACTOR || target != (int) TOAST_TUPLE_TARGET)
+		appendStringInfo(&buf, " WITH (%s%s%s)",
+						 fillfactor != HEAP_DEFAULT_FILLFACTOR ?
+						 psprintf("fillfactor = %d", fillfactor) : "",
+						 fillfactor != HEAP_DEFAULT_FILLFACTOR &&
+						 target != (int) TOAST_TUPLE_TARGET ? ", " : "",
+						 target != (int) TOAST_TUPLE_TARGET ?
+						 psprintf("toast_tuple_target = %d", target) : "");
+	/* CREATE TABLE takes STORAGE only since PostgreSQL 16 */
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[advice->order[i]];
+		bool		converts = advise_converts(advice, column);
+		AdviseColumn kept = *column;
+
+		if (!converts)
+			kept.kind = ADVISE_KEEP;
+		appendStringInfoString(&buf, advise_storage_clauses(&kept, psprintf(";\nALTER TABLE %s ", name)));
+	}
 
 	return buf.data;
 }
@@ -1578,7 +1886,7 @@ compact_types_advise_table(PG_FUNCTION_ARGS)
 	options_from_args(fcinfo, &options);
 	options.predict = true;
 	advice = advise_make(PG_GETARG_OID(0), &options, fcinfo->flinfo->fn_oid,
-						 AccessShareLock, true);
+						 AccessShareLock);
 
 	pages[0] = &advice->now;
 	pages[1] = &advice->after;
@@ -1602,6 +1910,7 @@ compact_types_advise_table(PG_FUNCTION_ARGS)
 	/* names in the statements are qualified where they have to be */
 	SPI_connect();
 	nestlevel = ddl_set_gucs();
+	ddl_set_deparse_gucs();
 	initStringInfo(&attnums);
 	appendStringInfoString(&attnums, "0");
 	for (int i = 0; i < advice->ncolumns; i++)
@@ -1611,7 +1920,7 @@ compact_types_advise_table(PG_FUNCTION_ARGS)
 		if (advise_converts(advice, column))
 			appendStringInfo(&attnums, ", %d", column->att->attnum);
 	}
-	foreach(lc, advise_dependent_views(advice, attnums.data))
+	foreach(lc, advise_dependent_views(advice, attnums.data, NULL))
 	{
 		Oid			view = lfirst_oid(lc);
 		MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);

@@ -15,6 +15,7 @@
 
 #include "catalog/pg_attribute.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "nodes/pg_list.h"
 #include "storage/block.h"
 #include "utils/rel.h"
@@ -36,6 +37,7 @@ typedef struct AdviseOptions
 	bool		narrow;			/* narrower integers */
 	bool		narrow_keys;	/* those of keys as well */
 	bool		fixed_varchar;	/* varchar and text of constant width */
+	bool		round_seconds;	/* timestamps that may have fractions */
 	int			sample_pages;	/* at most so many; 0 for all */
 	bool		predict;		/* simulate the pages */
 } AdviseOptions;
@@ -58,7 +60,9 @@ typedef struct AdviseColumn
 	Form_pg_attribute att;
 	bool		is_key;			/* in a primary key or a unique index */
 	bool		has_sequence;	/* serial, identity, or nextval() by hand */
-	bool		has_clock_default;	/* now(), or the like */
+	bool		mutable_default;	/* now(), or the like */
+	bool		unknown_default;	/* calls what is not for us to call */
+	bool		default_counts; /* it is not like the values */
 
 	/* statistics of the sampled rows */
 	int64		nvalues;		/* not null */
@@ -70,8 +74,9 @@ typedef struct AdviseColumn
 	bool		trailing_blanks;
 	bool		unfit;			/* a value that no compact type holds */
 	int64		bytes_now;		/* sums */
+	int64		bytes_before;	/* sums of some rows, as they are stored anew */
 	int64		bytes_after;
-	int64		nafter;			/* values that bytes_after is the sum of */
+	int64		nafter;			/* values in those sums */
 
 	/* proposal */
 	AdviseKind	kind;
@@ -95,7 +100,6 @@ typedef struct Advice
 	Relation	rel;
 	AdviseOptions options;
 	MemoryContext cxt;			/* of all that is in here */
-	bool		read_only;		/* statements must not advance the snapshot */
 	Oid			nspid;			/* schema of the functions of compact_types */
 	char	   *type_schema;	/* where its types are */
 	List	   *available;		/* extensions on the server, read once */
@@ -127,18 +131,26 @@ advise_converts(const Advice *advice, const AdviseColumn *column)
 
 /* compact_advise.c */
 extern Advice *advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
-						   LOCKMODE lockmode, bool read_only);
+						   LOCKMODE lockmode);
+extern void advise_append_type(StringInfo buf, const AdviseColumn *column);
 extern char *advise_column_clause(const AdviseColumn *column);
+extern char *advise_storage_clauses(const AdviseColumn *column, const char *separator);
 
 /* compact_advise_depend.c */
 extern void advise_connect(Advice *advice);
-extern void advise_query(const Advice *advice, const char *format,...) pg_attribute_printf(2, 3);
+extern void advise_query(const char *format,...) pg_attribute_printf(1, 2);
 extern char *advise_result(int row, int col);
 extern List *advise_result_list(const Advice *advice);
 extern bool advise_find_type(Advice *advice, const char *name, AdviseType *type);
+extern void advise_add_blocker(Advice *advice, int attnum, const char *what);
 extern void advise_find_blockers(Advice *advice);
 extern void advise_check_indexes(Advice *advice);
-extern List *advise_dependent_views(const Advice *advice, const char *attnums);
+extern List *advise_dependent_views(const Advice *advice, const char *attnums,
+									bool *too_deep);
 extern List *advise_unrestorable(const Advice *advice, List *views);
+
+/* compact_advise_view.c */
+extern List *advise_look_at_views(Advice *advice, List *views, const bool *chosen);
+extern bool advise_view_column_converts(List *columns, Oid view, AttrNumber attnum);
 
 #endif							/* COMPACT_ADVISE_H */

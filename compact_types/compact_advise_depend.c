@@ -31,6 +31,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "compact_advise.h"
@@ -42,9 +43,13 @@
 /*
  * Run the query that the format makes; its result is in SPI_tuptable.  The
  * caller is connected to SPI and has set the search_path.
+ *
+ * A new snapshot each time: the functions that describe catalog objects look at
+ * the catalogs as they are now, whatever the transaction's isolation level or
+ * the age of the statement's snapshot, and the queries have to agree with them.
  */
 void
-advise_query(const Advice *advice, const char *format,...)
+advise_query(const char *format,...)
 {
 	StringInfoData sql;
 	int			save_errno = errno;
@@ -64,21 +69,26 @@ advise_query(const Advice *advice, const char *format,...)
 			break;
 		enlargeStringInfo(&sql, needed);
 	}
-	if (SPI_execute(sql.data, advice->read_only, 0) != SPI_OK_SELECT)
+	PushActiveSnapshot(GetLatestSnapshot());
+	if (SPI_execute(sql.data, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not execute \"%s\"", sql.data);
+	PopActiveSnapshot();
 	pfree(sql.data);
 	/* SPI leaves its own context behind */
 	MemoryContextSwitchTo(oldcxt);
 }
 
-/* A field of the last query's result; rows and columns count from 0. */
+/* A field of the last query's result, or NULL; rows and columns count from 0. */
 char *
 advise_result(int row, int col)
 {
 	return SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, col + 1);
 }
 
-/* The first field of each row, in memory that lives as long as the advice */
+/*
+ * The first field of each row, in memory that lives as long as the advice.  NULL
+ * is what has no description any more, since it was dropped a moment ago.
+ */
 List *
 advise_result_list(const Advice *advice)
 {
@@ -86,7 +96,12 @@ advise_result_list(const Advice *advice)
 	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
 
 	for (uint64 i = 0; i < SPI_processed; i++)
-		result = lappend(result, pstrdup(advise_result(i, 0)));
+	{
+		char	   *string = advise_result(i, 0);
+
+		if (string)
+			result = lappend(result, pstrdup(string));
+	}
 	MemoryContextSwitchTo(oldcxt);
 
 	return result;
@@ -96,7 +111,7 @@ advise_result_list(const Advice *advice)
 void
 advise_connect(Advice *advice)
 {
-	advise_query(advice, "SELECT n.nspname FROM pg_catalog.pg_extension e"
+	advise_query("SELECT n.nspname FROM pg_catalog.pg_extension e"
 				 " JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace"
 				 " WHERE e.extname = 'compact_types'");
 	if (SPI_processed == 0)
@@ -114,7 +129,7 @@ extension_is_available(Advice *advice, const char *name)
 
 	if (!advice->available_valid)
 	{
-		advise_query(advice, "SELECT name FROM pg_catalog.pg_available_extensions"
+		advise_query("SELECT name FROM pg_catalog.pg_available_extensions"
 					 " WHERE name ~ '^compact_'");
 		advice->available = advise_result_list(advice);
 		advice->available_valid = true;
@@ -143,7 +158,7 @@ advise_find_type(Advice *advice, const char *name, AdviseType *type)
 
 	memset(type, 0, sizeof(AdviseType));
 	type->typmod = -1;
-	advise_query(advice, "SELECT t.oid, n.nspname FROM pg_catalog.pg_type t"
+	advise_query("SELECT t.oid, n.nspname FROM pg_catalog.pg_type t"
 				 " JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
 				 " JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace"
 				 " WHERE t.typname = %s AND t.typtype = 'b' AND t.typisdefined"
@@ -172,20 +187,35 @@ advise_find_type(Advice *advice, const char *name, AdviseType *type)
 	return found;
 }
 
+/* Add what is not in the list yet. */
+static List *
+add_string(List *list, const char *what)
+{
+	ListCell   *lc;
+
+	foreach(lc, list)
+	{
+		if (strcmp(lfirst(lc), what) == 0)
+			return list;
+	}
+
+	return lappend(list, pstrdup(what));
+}
+
 /* Add a blocker to the column, or to the table if attnum is 0. */
-static void
-add_blocker(Advice *advice, int attnum, const char *what)
+void
+advise_add_blocker(Advice *advice, int attnum, const char *what)
 {
 	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
 
 	if (attnum == 0)
-		advice->blockers = lappend(advice->blockers, pstrdup(what));
+		advice->blockers = add_string(advice->blockers, what);
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		AdviseColumn *column = &advice->columns[i];
 
 		if (column->att->attnum == attnum)
-			column->blockers = lappend(column->blockers, pstrdup(what));
+			column->blockers = add_string(column->blockers, what);
 	}
 	MemoryContextSwitchTo(oldcxt);
 }
@@ -194,7 +224,13 @@ static void
 add_blockers_of_result(Advice *advice)
 {
 	for (uint64 i = 0; i < SPI_processed; i++)
-		add_blocker(advice, atoi(advise_result(i, 0)), advise_result(i, 1));
+	{
+		char	   *what = advise_result(i, 1);
+
+		/* NULL is what was dropped a moment ago */
+		if (what)
+			advise_add_blocker(advice, atoi(advise_result(i, 0)), what);
+	}
 }
 
 /*
@@ -206,26 +242,25 @@ advise_find_blockers(Advice *advice)
 {
 	Form_pg_class form = advice->rel->rd_rel;
 	Oid			relid = RelationGetRelid(advice->rel);
-	TupleConstr *constr = RelationGetDescr(advice->rel)->constr;
 
 	if (form->relispartition)
-		add_blocker(advice, 0, "the table is a partition");
+		advise_add_blocker(advice, 0, "the table is a partition");
 	if (OidIsValid(form->reloftype))
-		add_blocker(advice, 0, "the table is a typed table");
-	advise_query(advice, "SELECT 0, CASE WHEN inhparent = %u THEN 'the table has child tables'"
+		advise_add_blocker(advice, 0, "the table is a typed table");
+	advise_query("SELECT 0, CASE WHEN inhparent = %u THEN 'the table has child tables'"
 				 " ELSE 'the table inherits from another one' END"
 				 " FROM pg_catalog.pg_inherits WHERE inhparent = %u OR (inhrelid = %u AND NOT %s)"
 				 " GROUP BY 1, 2",
 				 relid, relid, relid, form->relispartition ? "true" : "false");
 	add_blockers_of_result(advice);
-	advise_query(advice, "SELECT 0, 'the table belongs to ' ||"
+	advise_query("SELECT 0, 'the table belongs to ' ||"
 				 " pg_catalog.pg_describe_object(refclassid, refobjid, 0)"
 				 " FROM pg_catalog.pg_depend WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
 				 " AND objid = %u AND objsubid = 0 AND deptype = 'e'", relid);
 	add_blockers_of_result(advice);
 
 	/* whatever uses the row type */
-	advise_query(advice, "SELECT 0, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type'"
+	advise_query("SELECT 0, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type'"
 				 " FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_type t ON t.oid = d.refobjid"
 				 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass"
 				 " AND d.deptype <> 'i' AND (t.oid = %u OR t.typelem = %u AND t.typlen = -1)"
@@ -240,7 +275,7 @@ advise_find_blockers(Advice *advice)
 	 * unless they have a target, which would be lost; and sequences, which do
 	 * not care.  Plain views are convert()'s business.
 	 */
-	advise_query(advice,
+	advise_query(
 				 "SELECT d.refobjsubid, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)"
 				 " FROM pg_catalog.pg_depend d"
 				 " WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
@@ -265,7 +300,7 @@ advise_find_blockers(Advice *advice)
 	add_blockers_of_result(advice);
 
 	/* what the rules for single types want to know */
-	advise_query(advice, "SELECT a.attnum,"
+	advise_query("SELECT a.attnum,"
 				 " a.attidentity <> '' OR EXISTS (SELECT FROM pg_catalog.pg_depend d"
 				 "  WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = a.attrelid"
 				 "  AND d.refobjsubid = a.attnum AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
@@ -279,21 +314,34 @@ advise_find_blockers(Advice *advice)
 				 " LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum"
 				 " WHERE a.attrelid = %u AND a.attnum > 0 AND NOT a.attisdropped ORDER BY 1",
 				 relid);
-	if (SPI_processed != (uint64) advice->ncolumns)
-		elog(ERROR, "unexpected number of columns of relation %u", relid);
-	for (int i = 0; i < advice->ncolumns; i++)
+	for (uint64 row = 0; row < SPI_processed; row++)
 	{
-		AdviseColumn *column = &advice->columns[i];
+		int			attnum = atoi(advise_result(row, 0));
 
-		column->has_sequence = advise_result(i, 1)[0] == 't';
-		column->is_key = advise_result(i, 2)[0] == 't';
-		for (int d = 0; constr && d < constr->num_defval; d++)
+		for (int i = 0; i < advice->ncolumns; i++)
 		{
-			if (constr->defval[d].adnum == column->att->attnum)
-				column->has_clock_default =
-					contain_mutable_functions(stringToNode(constr->defval[d].adbin));
+			AdviseColumn *column = &advice->columns[i];
+
+			if (column->att->attnum != attnum)
+				continue;
+			column->has_sequence = advise_result(row, 1)[0] == 't';
+			column->is_key = advise_result(row, 2)[0] == 't';
 		}
 	}
+
+	/* what would be lost with an index that is built anew */
+	advise_query("SELECT k, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, i.indexrelid, 0)"
+				 " || ' has a statistics target'"
+				 " FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) k"
+				 " WHERE i.indrelid = %u AND k > 0 AND EXISTS (SELECT FROM pg_catalog.pg_attribute a"
+				 "  WHERE a.attrelid = i.indexrelid AND COALESCE(a.attstattarget, -1) >= 0)"
+				 " UNION SELECT k, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, i.indexrelid, 0)"
+				 " || ' depends on ' || pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)"
+				 " FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) k, pg_catalog.pg_depend d"
+				 " WHERE i.indrelid = %u AND k > 0 AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+				 " AND d.objid = i.indexrelid AND d.deptype = 'x' ORDER BY 1, 2",
+				 relid, relid);
+	add_blockers_of_result(advice);
 }
 
 /*
@@ -323,9 +371,9 @@ advise_check_indexes(Advice *advice)
 				continue;
 			if (bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used) ||
 				bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, used))
-				add_blocker(advice, attnum,
-							psprintf("expression or predicate of index %s",
-									 RelationGetRelationName(index)));
+				advise_add_blocker(advice, attnum,
+								   psprintf("expression or predicate of index %s",
+											RelationGetRelationName(index)));
 			for (int key = 0; key < index->rd_index->indnkeyatts; key++)
 			{
 				Oid			am = index->rd_rel->relam;
@@ -334,16 +382,16 @@ advise_check_indexes(Advice *advice)
 				if (index->rd_index->indkey.values[key] != attnum)
 					continue;
 				if (opclass != GetDefaultOpClass(column->att->atttypid, am))
-					add_blocker(advice, attnum,
-								psprintf("operator class of index %s is not the default one",
-										 RelationGetRelationName(index)));
+					advise_add_blocker(advice, attnum,
+									   psprintf("operator class of index %s is not the default one",
+												RelationGetRelationName(index)));
 				else if (OidIsValid(column->type.typid) ?
 						 !OidIsValid(GetDefaultOpClass(column->type.typid, am)) :
-						 (am != BTREE_AM_OID && am != HASH_AM_OID))
-					add_blocker(advice, attnum,
-								psprintf("access method of index %s has no operator class for type %s",
-										 RelationGetRelationName(index),
-										 column->type.name));
+						 (am != BTREE_AM_OID && am != HASH_AM_OID && am != BRIN_AM_OID))
+					advise_add_blocker(advice, attnum,
+									   psprintf("access method of index %s has no operator class for type %s",
+												RelationGetRelationName(index),
+												column->type.name));
 			}
 		}
 		index_close(index, AccessShareLock);
@@ -353,15 +401,17 @@ advise_check_indexes(Advice *advice)
 
 /*
  * The views that use the columns, directly or through other views, in the
- * order in which they can be created.  attnums is a list for SQL.
+ * order in which they can be created.  attnums is a list for SQL.  Views that
+ * are nested too deeply, or refer to themselves, are an error, or are told by
+ * *too_deep.
  */
 List *
-advise_dependent_views(const Advice *advice, const char *attnums)
+advise_dependent_views(const Advice *advice, const char *attnums, bool *too_deep)
 {
 	List	   *result = NIL;
 	MemoryContext oldcxt;
 
-	advise_query(advice,
+	advise_query(
 				 "WITH RECURSIVE use (view, base, col) AS ("
 				 "  SELECT r.ev_class, d.refobjid, d.refobjsubid"
 				 "  FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
@@ -380,7 +430,9 @@ advise_dependent_views(const Advice *advice, const char *attnums)
 	{
 		Oid			view = atooid(advise_result(i, 0));
 
-		if (atoi(advise_result(i, 1)) > MAX_VIEW_DEPTH)
+		if (atoi(advise_result(i, 1)) > MAX_VIEW_DEPTH && too_deep)
+			*too_deep = true;
+		else if (atoi(advise_result(i, 1)) > MAX_VIEW_DEPTH)
 			ereport(ERROR,
 					(errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
 					 errmsg("views that use table \"%s\" are nested too deeply, or refer to themselves",
@@ -408,7 +460,7 @@ advise_unrestorable(const Advice *advice, List *views)
 	foreach(lc, views)
 		appendStringInfo(&oids, "%s%u", oids.len > 0 ? ", " : "", lfirst_oid(lc));
 
-	advise_query(advice,
+	advise_query(
 				 "WITH c AS (SELECT * FROM pg_catalog.pg_class WHERE oid IN (%s)),"
 				 " name AS (SELECT oid, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, oid, 0) AS view FROM c)"
 	/* anything but the view's own parts and the views to be made again */

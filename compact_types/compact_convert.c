@@ -27,6 +27,7 @@
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
@@ -66,6 +67,8 @@ typedef struct SavedView
 	char	   *create;			/* statement */
 	char	   *owner;
 	char	   *properties;		/* all but the query, to compare */
+	int			ncolumns;
+	char	  **types;			/* of the columns; NULL for converted ones */
 	bool		default_acl;	/* no privileges of its own */
 	List	   *grants;			/* statements that give privileges back */
 	List	   *restore;		/* and the rest */
@@ -107,6 +110,32 @@ compact_types_convert_row(PG_FUNCTION_ARGS)
 }
 
 /*
+ * Read the types of a view's columns, into memory that lives as long as the
+ * advice.  Columns that only show one of converted are left NULL.
+ */
+static char **
+view_types(const Advice *advice, Oid view, List *converted, Oid converted_in, int *ncolumns)
+{
+	char	  **types;
+	MemoryContext oldcxt;
+
+	advise_query("SELECT pg_catalog.format('column %%I of type %%s%%s', attname, pg_catalog.format_type(atttypid, atttypmod),"
+				 "  ' COLLATE ' || NULLIF(attcollation, 0)::pg_catalog.regcollation)"
+				 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0 ORDER BY attnum", view);
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	*ncolumns = (int) SPI_processed;
+	types = palloc0((*ncolumns + 1) * sizeof(char *));
+	for (int i = 0; i < *ncolumns; i++)
+	{
+		if (!advise_view_column_converts(converted, converted_in, i + 1))
+			types[i] = pstrdup(advise_result(i, 0));
+	}
+	MemoryContextSwitchTo(oldcxt);
+
+	return types;
+}
+
+/*
  * Everything about a view but its query, as one string.
  */
 static char *
@@ -115,16 +144,16 @@ view_properties(const Advice *advice, Oid view)
 	MemoryContext oldcxt;
 	char	   *result;
 
-	advise_query(advice,
+	advise_query(
 				 "SELECT pg_catalog.format('%%s %%s %%s %%s %%s %%s', c.relnamespace, c.relname, c.relpersistence, c.relowner,"
 				 " (SELECT pg_catalog.array_agg(o ORDER BY o) FROM pg_catalog.unnest(c.reloptions) o),"
 				 " pg_catalog.obj_description(c.oid, 'pg_class'))"
-				 " || (SELECT pg_catalog.array_agg(x ORDER BY x)::text"
-				 "  FROM pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x)"
-				 " || (SELECT pg_catalog.string_agg(pg_catalog.format('%%s %%s %%s', a.attname,"
+				 " || COALESCE((SELECT pg_catalog.array_agg(x ORDER BY x)::text"
+				 "  FROM pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x), '')"
+				 " || COALESCE((SELECT pg_catalog.string_agg(pg_catalog.format('%%s %%s %%s', a.attname,"
 				 "  pg_catalog.col_description(c.oid, a.attnum),"
 				 "  (SELECT pg_catalog.array_agg(x ORDER BY x) FROM pg_catalog.aclexplode(a.attacl) x)), ',' ORDER BY a.attnum)"
-				 "  FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0)"
+				 "  FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), '')"
 				 " FROM pg_catalog.pg_class c WHERE c.oid = %u", view);
 	if (SPI_processed != 1 || advise_result(0, 0) == NULL)
 		elog(ERROR, "cache lookup failed for view %u", view);
@@ -140,13 +169,13 @@ view_properties(const Advice *advice, Oid view)
  * that give it its comments and privileges back.
  */
 static SavedView *
-save_view(const Advice *advice, Oid view)
+save_view(const Advice *advice, Oid view, List *converted)
 {
 	SavedView  *saved;
 	MemoryContext oldcxt;
 	char	   *properties = view_properties(advice, view);
 
-	advise_query(advice,
+	advise_query(
 				 "SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname),"
 				 " pg_catalog.format('CREATE VIEW %%I.%%I%%s AS %%s', n.nspname, c.relname,"
 				 "  (SELECT ' WITH (' || pg_catalog.string_agg(pg_catalog.format('%%I = %%L', option_name, option_value), ', ') || ')'"
@@ -167,7 +196,7 @@ save_view(const Advice *advice, Oid view)
 	saved->default_acl = advise_result(0, 3)[0] == 't';
 	MemoryContextSwitchTo(oldcxt);
 
-	advise_query(advice,
+	advise_query(
 				 "SELECT pg_catalog.format('COMMENT ON VIEW %%s IS %%L', %s, pg_catalog.obj_description(%u, 'pg_class'))"
 				 " WHERE pg_catalog.obj_description(%u, 'pg_class') IS NOT NULL"
 				 " UNION ALL SELECT pg_catalog.format('COMMENT ON COLUMN %%s.%%I IS %%L', %s, attname, pg_catalog.col_description(attrelid, attnum))"
@@ -182,7 +211,7 @@ save_view(const Advice *advice, Oid view)
 				 quote_literal_cstr(saved->name), view);
 	saved->restore = advise_result_list(advice);
 
-	advise_query(advice,
+	advise_query(
 				 "SELECT pg_catalog.format('GRANT %%s ON %%s TO %%s%%s', x.privilege_type, %s,"
 				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END,"
 				 "  CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)"
@@ -191,41 +220,96 @@ save_view(const Advice *advice, Oid view)
 				 " WHERE c.oid = %u",
 				 quote_literal_cstr(saved->name), view);
 	saved->grants = advise_result_list(advice);
+	saved->types = view_types(advice, view, converted, view, &saved->ncolumns);
 
 	return saved;
 }
 
 /*
- * Create the view again, and see that it is what it was.
+ * Create the view again.  An error in its query says which view that is.
+ */
+static void
+create_view(const SavedView *saved)
+{
+	MemoryContext oldcxt = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		ddl_execute("%s", saved->create);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+		int			category = ERRCODE_TO_CATEGORY(geterrcode());
+
+		if (category != ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION &&
+			category != ERRCODE_DATA_EXCEPTION &&
+			category != ERRCODE_FEATURE_NOT_SUPPORTED)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(oldcxt);
+		error = CopyErrorData();
+		FlushErrorState();
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("view %s cannot be created with the new types", saved->name),
+				 errdetail_internal("%s", error->message),
+				 errhint("Add a cast to the view, or drop it first.")));
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Make the view again, and see that it is what it was.
  */
 static void
 restore_view(const Advice *advice, SavedView *saved)
 {
 	ListCell   *lc;
 	Oid			view;
-	List	   *revoke = NIL;
+	List	   *revoke;
+	bool		default_acl;
 	char	   *properties;
+	int			ncolumns;
+	char	  **types;
 
-	ddl_execute("%s", saved->create);
-	advise_query(advice, "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid",
+	create_view(saved);
+	advise_query("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid",
 				 quote_literal_cstr(saved->name));
+	if (SPI_processed != 1 || advise_result(0, 0) == NULL)
+		elog(ERROR, "view %s was not created", saved->name);
 	view = atooid(advise_result(0, 0));
+
+	/* what shows a converted column has its new type, all else what it had */
+	types = view_types(advice, view, NIL, InvalidOid, &ncolumns);
+	for (int i = 0; i < Max(ncolumns, saved->ncolumns); i++)
+	{
+		if (ncolumns != saved->ncolumns ||
+			(saved->types[i] && strcmp(types[i], saved->types[i]) != 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+					 errmsg("view %s would have other types than before", saved->name),
+					 ncolumns != saved->ncolumns ? 0 :
+					 errdetail("It had %s, and would have %s.", saved->types[i], types[i]),
+					 errhint("Add a cast to the view, or drop it first.")));
+	}
 
 	ddl_execute("ALTER VIEW %s OWNER TO %s", saved->name, quote_identifier(saved->owner));
 
 	/* default privileges may have granted some, also the owner's own */
-	advise_query(advice,
+	advise_query(
 				 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
 				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END)"
 				 " FROM pg_catalog.pg_class c,"
 				 "  pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x"
-				 " WHERE c.oid = %u AND NOT (c.relacl IS NULL AND %s)",
-				 quote_literal_cstr(saved->name), view, saved->default_acl ? "true" : "false");
+				 " WHERE c.oid = %u",
+				 quote_literal_cstr(saved->name), view);
 	revoke = advise_result_list(advice);
-	foreach(lc, revoke)
-		ddl_execute("%s", (char *) lfirst(lc));
-	if (revoke != NIL)
+	advise_query("SELECT relacl IS NULL FROM pg_catalog.pg_class WHERE oid = %u", view);
+	default_acl = saved->default_acl && SPI_processed == 1 && advise_result(0, 0)[0] == 't';
+	if (!default_acl)
 	{
+		foreach(lc, revoke)
+			ddl_execute("%s", (char *) lfirst(lc));
 		foreach(lc, saved->grants)
 			ddl_execute("%s", (char *) lfirst(lc));
 	}
@@ -322,9 +406,12 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable, bool all)
 				 errhint("Remove what is in the way first.")));
 }
 
-/* The table's owner only, and before the lock is taken. */
+/*
+ * The table's owner only, and nothing but tables, before the lock is taken that
+ * keeps everybody away.
+ */
 static void
-check_owner(Oid relid)
+check_table(Oid relid)
 {
 	char		relkind = get_rel_relkind(relid);
 
@@ -334,6 +421,14 @@ check_owner(Oid relid)
 				 errmsg("relation with OID %u does not exist", relid)));
 	if (!compat_relation_ownercheck(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relkind), get_rel_name(relid));
+	if (relkind != RELKIND_RELATION)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table with rows of its own in a heap", get_rel_name(relid))));
+	if (IsCatalogRelationOid(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("\"%s\" is a system catalog", get_rel_name(relid))));
 }
 
 /*
@@ -362,13 +457,20 @@ create_types(Advice *advice, const bool *chosen)
 	}
 }
 
-/* The one ALTER TABLE, with its progress reported. */
+/*
+ * The one ALTER TABLE, with its progress reported.  It is run as the table's
+ * owner, who wrote the functions in CHECK constraints and indexes: they shall
+ * not get hold of the privileges of a superuser who converts the table.
+ */
 static void
 alter_table(const Advice *advice, const bool *chosen, const char *table)
 {
 	StringInfoData sql;
 	const char *separator = " ";
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+	Oid			owner = advice->rel->rd_rel->relowner;
+	Oid			save_userid;
+	int			save_sec_context;
 
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "ALTER TABLE ONLY %s", table);
@@ -384,6 +486,7 @@ alter_table(const Advice *advice, const bool *chosen, const char *table)
 			appendStringInfo(&sql, "%s.convert_row(%s::%s)", schema, name, column->type.sql);
 		else
 			appendStringInfo(&sql, "%s::%s", name, column->type.sql);
+		appendStringInfoString(&sql, advise_storage_clauses(column, ", "));
 		separator = ", ";
 	}
 
@@ -393,12 +496,15 @@ alter_table(const Advice *advice, const bool *chosen, const char *table)
 
 	/* ALTER TABLE refuses a table that is open elsewhere in this session */
 	table_close(advice->rel, NoLock);
+	GetUserIdAndSecContext(&save_userid, &save_sec_context);
+	SetUserIdAndSecContext(owner, save_sec_context | SECURITY_RESTRICTED_OPERATION);
 	PG_TRY();
 	{
 		ddl_execute("%s", sql.data);
 	}
 	PG_FINALLY();
 	{
+		SetUserIdAndSecContext(save_userid, save_sec_context);
 		progress.relid = InvalidOid;
 	}
 	PG_END_TRY();
@@ -407,14 +513,14 @@ alter_table(const Advice *advice, const bool *chosen, const char *table)
 
 /*
  * compact_types.convert(rel regclass, columns name[], narrow bool,
- * narrow_keys bool, fixed_varchar bool) returns setof record
+ * narrow_keys bool, fixed_varchar bool, round_seconds bool) returns setof record
  *
  * Changes the columns to the types that advise() proposes for all rows of the
  * table, in one rewrite; columns NULL stands for all of them.  Returns a row
  * for each changed column and each view that was made again.  Errors: 42501 if
- * the caller does not own the table, 2BP01 for dependencies that cannot be
- * carried, 55000 for a column without a proposal; those of advise() and of ALTER
- * TABLE.
+ * the caller does not own the table, 25001 in a transaction that does not see
+ * the present, 2BP01 for dependencies that cannot be carried, 55000 for a column
+ * without a proposal; those of advise() and of ALTER TABLE.
  */
 PG_FUNCTION_INFO_V1(compact_types_convert);
 Datum
@@ -427,6 +533,8 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	Advice	   *advice;
 	bool	   *chosen;
 	List	   *views;
+	bool		too_deep = false;
+	List	   *converted = NIL;
 	List	   *saved = NIL;
 	StringInfoData attnums;
 	StringInfoData drop;
@@ -437,7 +545,8 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	char	  **old_types;
 	char	  **column_names;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4) ||
+		PG_ARGISNULL(5))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the arguments of the conversion must not be null, but for \"columns\"")));
@@ -445,22 +554,35 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	options.narrow = PG_GETARG_BOOL(2);
 	options.narrow_keys = PG_GETARG_BOOL(3);
 	options.fixed_varchar = PG_GETARG_BOOL(4);
+	options.round_seconds = PG_GETARG_BOOL(5);
 
 	PreventCommandIfReadOnly("compact_types.convert()");
-	check_owner(relid);
+
+	/*
+	 * Rows and catalogs are read as they are now.  In such a transaction that
+	 * would be another state than what the rest of it sees, and the rewrite
+	 * would make rows visible to it that are not there yet.
+	 */
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("compact_types.convert() cannot run in a transaction of isolation level REPEATABLE READ or SERIALIZABLE"),
+				 errhint("Use READ COMMITTED.")));
+	check_table(relid);
 	LockRelationOid(relid, AccessExclusiveLock);
-	check_owner(relid);
+	check_table(relid);
 
 	/* rows that came in before the lock was ours */
 	PushActiveSnapshot(GetLatestSnapshot());
 	advice = advise_make(relid, &options, fcinfo->flinfo->fn_oid,
-						 AccessExclusiveLock, false);
+						 AccessExclusiveLock);
 	PopActiveSnapshot();
 	chosen = choose_columns(advice, names);
 	InitMaterializedSRF(fcinfo, 0);
 
 	SPI_connect();
 	nestlevel = ddl_set_gucs();
+	ddl_set_deparse_gucs();
 	initStringInfo(&attnums);
 	appendStringInfoString(&attnums, "0");
 	for (int i = 0; i < advice->ncolumns; i++)
@@ -471,7 +593,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		appendStringInfo(&attnums, ", %d", advice->columns[i].att->attnum);
 	}
 
-	views = advise_dependent_views(advice, attnums.data);
+	views = advise_dependent_views(advice, attnums.data, &too_deep);
 	if (nchosen > 0)
 		refuse(advice, chosen, advise_unrestorable(advice, views), names == NULL);
 	foreach(lc, views)
@@ -479,7 +601,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	if (nchosen > 0)
 	{
 		/* somebody may have changed the views until they were locked */
-		List	   *again = advise_dependent_views(advice, attnums.data);
+		List	   *again = advise_dependent_views(advice, attnums.data, NULL);
 
 		if (!equal(again, views))
 			ereport(ERROR,
@@ -487,6 +609,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 					 errmsg("views that use table \"%s\" were changed at the same time",
 							RelationGetRelationName(advice->rel)),
 					 errhint("Try again.")));
+		converted = advise_look_at_views(advice, views, chosen);
 		refuse(advice, chosen, advise_unrestorable(advice, views), names == NULL);
 	}
 
@@ -515,7 +638,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		initStringInfo(&drop);
 		foreach(lc, views)
 		{
-			SavedView  *view = save_view(advice, lfirst_oid(lc));
+			SavedView  *view = save_view(advice, lfirst_oid(lc), converted);
 
 			saved = lappend(saved, view);
 			appendStringInfo(&drop, "%s%s", drop.len > 0 ? ", " : "", view->name);
@@ -526,10 +649,16 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		/*
 		 * Every name in this statement is qualified; but functions in CHECK
 		 * constraints and indexes may rely on the caller's search_path.
+		 * ALTER TABLE takes constraints, defaults and indexes through their
+		 * text.
 		 */
 		AtEOXact_GUC(true, nestlevel);
+		nestlevel = NewGUCNestLevel();
+		ddl_set_deparse_gucs();
 		alter_table(advice, chosen, table);
+		AtEOXact_GUC(true, nestlevel);
 		nestlevel = ddl_set_gucs();
+		ddl_set_deparse_gucs();
 		foreach(lc, saved)
 			restore_view(advice, lfirst(lc));
 	}

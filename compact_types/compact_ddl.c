@@ -360,6 +360,30 @@ ddl_set_gucs(void)
 }
 
 /*
+ * In the nest level of the settings that is there: what the text of expressions
+ * and views depends on, when it is made and when it is read again, as pg_dump
+ * sets it.
+ */
+void
+ddl_set_deparse_gucs(void)
+{
+	static const char *const settings[][2] = {
+		{"array_nulls", "on"},
+		{"datestyle", "ISO"},
+		{"extra_float_digits", "3"},
+		{"intervalstyle", "postgres"},
+		{"standard_conforming_strings", "on"},
+		{"transform_null_equals", "off"},
+		{"xmloption", "content"}
+	};
+
+	for (int i = 0; i < (int) lengthof(settings); i++)
+		(void) set_config_option(settings[i][0], settings[i][1],
+								 PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+}
+
+/*
  * Create the type NAME in the current schema: by the extension of that name if
  * it is installed and this is not its script, otherwise by the callback.
  * *local tells whether it was made outside of an extension.  Returns the

@@ -34,6 +34,7 @@ extern void ddl_init(TypeDdl *ddl, Oid funcid);
 extern void ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema);
 extern char *ddl_argument_type(const TypeDdl *ddl, const char *function);
 extern int	ddl_set_gucs(void);
+extern void ddl_set_deparse_gucs(void);
 extern Oid	ddl_create_type_by_extension(Oid funcid, const char *name,
 										 void (*create) (const TypeDdl *ddl, void *arg),
 										 void *arg, bool *local);

@@ -114,20 +114,20 @@ COMMENT ON FUNCTION compact_types.create_decimal(int4, int4) IS
 -- sample_pages = 0 reads all pages.
 CREATE FUNCTION compact_types.advise(rel regclass, narrow bool DEFAULT true,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
-  sample_pages int4 DEFAULT 10000,
+  sample_pages int4 DEFAULT 10000, round_seconds bool DEFAULT false,
   OUT attnum int2, OUT column_name name, OUT current_type text,
   OUT proposed_type text, OUT bytes_now float8, OUT bytes_after float8,
   OUT reason text, OUT blockers text[]) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_advise'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION compact_types.advise(regclass, bool, bool, bool, int4) IS
+COMMENT ON FUNCTION compact_types.advise(regclass, bool, bool, bool, int4, bool) IS
 'compact types that the columns of a table could have';
 
 -- The same for the table as a whole, with its pages as they would be.
 CREATE FUNCTION compact_types.advise_table(rel regclass, narrow bool DEFAULT true,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
-  sample_pages int4 DEFAULT 10000,
+  sample_pages int4 DEFAULT 10000, round_seconds bool DEFAULT false,
   OUT rows int8, OUT bytes_row_now float8, OUT bytes_row_after float8,
   OUT bytes_row_reordered float8, OUT heap_pages int8, OUT heap_pages_now int8,
   OUT heap_pages_after int8, OUT heap_pages_reordered int8,
@@ -136,19 +136,19 @@ CREATE FUNCTION compact_types.advise_table(rel regclass, narrow bool DEFAULT tru
 AS 'MODULE_PATHNAME', 'compact_types_advise_table'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION compact_types.advise_table(regclass, bool, bool, bool, int4) IS
+COMMENT ON FUNCTION compact_types.advise_table(regclass, bool, bool, bool, int4, bool) IS
 'size of a table with the compact types that its columns could have';
 
 -- Changes the columns to the types that advise() proposes.
 CREATE FUNCTION compact_types.convert(rel regclass, columns name[] DEFAULT NULL,
   narrow bool DEFAULT true, narrow_keys bool DEFAULT false,
-  fixed_varchar bool DEFAULT false,
+  fixed_varchar bool DEFAULT false, round_seconds bool DEFAULT false,
   OUT object_type text, OUT object_name text, OUT old_type text,
   OUT new_type text) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_convert'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION compact_types.convert(regclass, name[], bool, bool, bool) IS
+COMMENT ON FUNCTION compact_types.convert(regclass, name[], bool, bool, bool, bool) IS
 'change the columns of a table to the compact types that are proposed';
 
 -- Part of convert(): counts the rows that it has rewritten.

@@ -159,4 +159,32 @@ compat_relation_ownercheck(Oid relid, Oid roleid)
 #endif
 }
 
+/*
+ * The expression that a column of the grouping step stands for, or NULL.  Before
+ * 18 a query has no such step among its range table entries.
+ */
+static inline Node *
+compat_group_expression(const RangeTblEntry *rte, int attno)
+{
+#if PG_VERSION_NUM >= 180000
+	if (rte->rtekind == RTE_GROUP)
+		return (Node *) list_nth(rte->groupexprs, attno - 1);
+#endif
+	return NULL;
+}
+
+/* How index access methods understand the operator, B-tree for one */
+#if PG_VERSION_NUM >= 180000
+#define compat_op_interpretation(opno)	get_op_index_interpretation(opno)
+#else
+#define compat_op_interpretation(opno)	get_op_btree_interpretation(opno)
+#endif
+
+/* Flags for query_tree_walker() to pass over what Vars are other names for. */
+#if PG_VERSION_NUM >= 180000
+#define COMPAT_QTW_IGNORE_ALIASES	(QTW_IGNORE_JOINALIASES | QTW_IGNORE_GROUPEXPRS)
+#else
+#define COMPAT_QTW_IGNORE_ALIASES	QTW_IGNORE_JOINALIASES
+#endif
+
 #endif							/* COMPACT_TYPES_COMPAT_H */

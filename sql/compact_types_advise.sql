@@ -21,7 +21,7 @@ CREATE TABLE proposals (
   fixed char(24), one char(1), umlaut char(8), unbounded bpchar, padded varchar(10), constant varchar(10),
   long_fixed char(200),
   amount numeric(9,2), price numeric(12,2), huge numeric(18,0), free numeric, nan numeric(6,1), shifted numeric(3,-2),
-  at_second timestamp, at_fraction timestamptz, at_default timestamptz DEFAULT now(), at_end timestamp,
+  at_second timestamp(0), at_fraction timestamptz, at_default timestamptz DEFAULT now(), at_end timestamp,
   nothing int4, flag bool, doubled int4 GENERATED ALWAYS AS (1) STORED, list int4[], note text);
 INSERT INTO proposals (key_id, tiny, negative, small, middle, large, edge, fixed, one, umlaut, unbounded, padded, constant,
   long_fixed, amount, price, huge, free, nan, shifted, at_second, at_fraction, at_default, at_end, flag, list, note)
@@ -36,6 +36,8 @@ FROM compact_types.advise('proposals') ORDER BY attnum;
 SELECT column_name, reason FROM compact_types.advise('proposals') WHERE proposed_type IS NULL OR column_name = 'at_default' ORDER BY attnum;
 SELECT column_name, proposed_type FROM compact_types.advise('proposals', narrow => false, fixed_varchar => true)
 WHERE column_name IN ('tiny', 'constant', 'padded') ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('proposals', round_seconds => true)
+WHERE column_name ~ '^at_' ORDER BY attnum;
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('proposals', narrow_keys => true)
 WHERE column_name ~ 'id' ORDER BY attnum;
 -- no advice without rows
@@ -76,7 +78,7 @@ SELECT * FROM compact_types.convert('"odd ""names"');
 SET ROLE advise_owner;
 CREATE TABLE orders (
   id int8 PRIMARY KEY, code char(12) NOT NULL DEFAULT 'none' CHECK (code <> 'bad'), qty int4 CHECK (qty > 0),
-  at timestamp DEFAULT '2026-01-01 12:00:00', note varchar(60), UNIQUE (code, id));
+  at timestamp(0) DEFAULT '2026-01-01 12:00:00', note varchar(60), UNIQUE (code, id));
 INSERT INTO orders SELECT i, 'code ' || i, i % 50 + 1, timestamp '2026-01-01' + i * interval '1 min', 'a note for the order ' || i
 FROM generate_series(1, 500) i;
 CREATE INDEX orders_qty ON orders (qty DESC, code);
@@ -315,6 +317,211 @@ CREATE FUNCTION helper(text) RETURNS bool LANGUAGE sql AS 'SELECT true';
 CREATE TABLE checked (c char(17) CHECK (in_path(c)));
 INSERT INTO checked SELECT 'c' || i FROM generate_series(1, 10) i;
 SELECT * FROM compact_types.convert('checked');
+
+--
+-- Names are not taken for SQL, and are cut between characters
+--
+CREATE UNLOGGED TABLE injected (i int8, "a TYPE int4); DROP TABLE victim; --" char(5)) WITH (fillfactor = 90, toast_tuple_target = 256);
+INSERT INTO injected SELECT 1, 'b';
+SELECT create_statement FROM compact_types.advise_table('injected') \gx
+SELECT 'x' || repeat('ä', 30) AS long_name \gset
+CREATE TABLE :"long_name" (c char(5));
+INSERT INTO :"long_name" VALUES ('c');
+SELECT create_statement FROM compact_types.advise_table(:'long_name') \gexec
+SELECT relname FROM pg_class WHERE relname ~ '^xä' ORDER BY 1;
+
+--
+-- Defaults are values, too.  Users' functions in them are not called.
+--
+CREATE FUNCTION not_called() RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
+CREATE TABLE defaults (multibyte char(6) DEFAULT 'ä', at_end timestamp(0) DEFAULT 'infinity', at_now timestamp(0) DEFAULT localtimestamp,
+  large int8 DEFAULT 5000000000, larger int8 DEFAULT 1000 * 100, users char(7) DEFAULT not_called(), fails char(5) DEFAULT 'too long',
+  nan numeric(9,2) DEFAULT 'NaN', width varchar(8) DEFAULT 'short', fine char(3) DEFAULT upper('x'), text text DEFAULT not_called());
+INSERT INTO defaults SELECT 'm', timestamp '2026-01-01', timestamp '2026-01-01', i, i, 'u', 'f', i, 'eight  ' || i % 10, 'x', 'an ordinary text'
+FROM generate_series(1, 100) i;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('defaults', fixed_varchar => true) ORDER BY attnum;
+
+--
+-- What TOAST compresses or moves out of the row is not made larger
+--
+CREATE TABLE compressed (a text, b text);
+INSERT INTO compressed SELECT repeat('the quick brown fox ', 55), repeat('jumps over the lazy dog ', 50) FROM generate_series(1, 200);
+CREATE TABLE external (t text, filler text);
+INSERT INTO external SELECT (SELECT string_agg(md5(i || ' ' || j), '') FROM generate_series(1, 62) j),
+  (SELECT string_agg(md5(j || ' ' || i), '') FROM generate_series(1, 5) j) FROM generate_series(1, 200) i;
+-- the text becomes so short that the other column stays in the row
+CREATE TABLE came_in (t text, b bytea);
+INSERT INTO came_in SELECT (SELECT string_agg(md5(i || ' ' || j), '') FROM generate_series(1, 31) j),
+  (SELECT decode(string_agg(md5(j || ' ' || i), ''), 'hex') FROM generate_series(1, 69) j) FROM generate_series(1, 200) i;
+SELECT column_name, proposed_type, reason FROM compact_types.advise('compressed') UNION ALL
+SELECT column_name, proposed_type, reason FROM compact_types.advise('external') UNION ALL
+SELECT column_name, proposed_type, reason FROM compact_types.advise('came_in');
+SELECT heap_pages_after <= heap_pages_now AS compressed FROM compact_types.advise_table('compressed');
+SELECT heap_pages_after <= heap_pages_now AS external FROM compact_types.advise_table('external');
+SELECT heap_pages_after <= heap_pages_now AS came_in FROM compact_types.advise_table('came_in');
+SELECT object_name, new_type FROM compact_types.convert('external');
+SELECT object_name, new_type FROM compact_types.convert('came_in');
+
+--
+-- Views that compute with columns
+--
+CREATE TABLE calc (a int8, d numeric(9,2), s char(5));
+INSERT INTO calc SELECT i, i / 4.0, 's' || i FROM generate_series(1, 50) i;
+CREATE TABLE other (a int4, b int4);
+CREATE FUNCTION verdict(query text, columns name[] DEFAULT '{a,d}') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  state text;
+  message text;
+  detail text;
+  hint text;
+BEGIN
+  EXECUTE 'CREATE VIEW adv.calc_view AS ' || query;
+  PERFORM compact_types.convert('adv.calc', columns);
+  PERFORM * FROM adv.calc_view;
+  RAISE SQLSTATE 'ZZ000';
+EXCEPTION
+  WHEN SQLSTATE 'ZZ000' THEN
+    RETURN 'converted';
+  WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN concat_ws(E'\n', state, message, detail, hint);
+END $$;
+-- showing, comparing and counting
+SELECT query, verdict(query) FROM (VALUES
+  ('SELECT a, d AS e FROM calc WHERE a < 100 AND 1.5 <> d AND a IS NOT NULL ORDER BY d DESC, a'),
+  ('SELECT count(a), count(*) AS n FROM calc GROUP BY a HAVING count(d) FILTER (WHERE a <> 7) > 0'),
+  ('SELECT DISTINCT a FROM calc WHERE a IN (1, 2) OR d = ANY (ARRAY[1.5, 2.25]) OR a IS DISTINCT FROM 3'),
+  ('SELECT a, b FROM calc JOIN other USING (a)'),
+  ('SELECT c.a, b FROM calc c LEFT JOIN other o ON c.a = o.a'),
+  ('SELECT s.a FROM (SELECT a FROM calc ORDER BY d LIMIT 3) s'),
+  ('WITH x AS (SELECT a FROM calc), y AS (SELECT * FROM x) SELECT a FROM y'),
+  ('SELECT a FROM calc UNION ALL SELECT 1'),
+  ('SELECT b FROM other WHERE EXISTS (SELECT a FROM calc WHERE calc.a = other.a)'),
+  ('SELECT b FROM other WHERE a IN (SELECT a FROM calc)'),
+  ('SELECT a::numeric * 2 AS n, a::text || d::text AS t, sum(d::float8) OVER () AS w FROM calc')) v (query);
+-- everything else
+SELECT query, verdict(query) FROM (VALUES
+  ('SELECT a * 2 AS x FROM calc'),
+  ('SELECT 1 AS x FROM calc WHERE a * 1000 > 5 AND d + 1 > 2'),
+  ('SELECT sum(a), avg(d) FROM calc'),
+  ('SELECT s.a + 1 AS x FROM (SELECT a FROM calc) s'),
+  ('WITH RECURSIVE r AS (SELECT a FROM calc UNION ALL SELECT a + 1 FROM r WHERE a < 10) SELECT a FROM r'),
+  ('SELECT 1 AS x FROM (SELECT a::int8 FROM other UNION ALL SELECT a FROM calc) s WHERE s.a * s.a > 3'),
+  ('SELECT (SELECT a FROM calc LIMIT 1) * 2 AS x'),
+  ('SELECT -a AS x FROM calc FULL JOIN (SELECT 1::int8 AS a) o USING (a)'),
+  ('SELECT count(*) FROM calc GROUP BY a % 2'),
+  ('SELECT row_number() OVER (ORDER BY d * 2) FROM calc'),
+  ('SELECT g FROM calc, LATERAL generate_series(1, a) g'),
+  ('SELECT b FROM other WHERE a > ALL (SELECT a FROM calc)'),
+  ('SELECT CASE WHEN a > 1 THEN a ELSE 0 END AS x FROM calc'),
+  ('SELECT x.a FROM calc, LATERAL (VALUES (calc.a)) x (a)'),
+  ('SELECT to_jsonb(calc) FROM calc')) v (query);
+-- what a view shows has the new type, all else in it keeps its own
+SELECT verdict('SELECT s, s LIKE ''s1%'' AS t, octet_length(s) AS l FROM calc', '{s}');
+SELECT verdict('SELECT coalesce(s, ''x'') AS y FROM calc', '{s}'), verdict('SELECT max(s) AS y FROM calc', '{s}');
+CREATE FUNCTION overloaded(bpchar) RETURNS int LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION overloaded(varchar) RETURNS int LANGUAGE sql AS 'SELECT 2';
+SELECT verdict('SELECT overloaded(s) FROM calc', '{s}');
+-- through another view
+CREATE VIEW calc_shown AS SELECT a AS shown, d FROM calc;
+CREATE VIEW calc_computed AS SELECT shown + 1 AS x, d FROM calc_shown;
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('calc') ORDER BY attnum;
+DROP VIEW calc_computed;
+-- views without columns, without privileges, with privileges by default that are not the views'
+CREATE VIEW calc_nothing AS SELECT FROM calc WHERE a = 1;
+CREATE VIEW calc_secret AS SELECT a FROM calc;
+REVOKE ALL ON calc_secret FROM CURRENT_USER;
+ALTER DEFAULT PRIVILEGES IN SCHEMA adv GRANT SELECT ON TABLES TO advise_other;
+SELECT object_name, new_type FROM compact_types.convert('calc');
+ALTER DEFAULT PRIVILEGES IN SCHEMA adv REVOKE SELECT ON TABLES FROM advise_other;
+SELECT relname, relacl::text ~ 'advise_other' AS granted, relacl::text = '{}' AS revoked FROM pg_class WHERE relname ~ '^calc_' ORDER BY 1;
+-- the other way round: an owner whose new tables are nobody's
+CREATE TABLE calc2 (s char(5));
+INSERT INTO calc2 VALUES ('s');
+CREATE VIEW calc2_view AS SELECT s FROM calc2;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM CURRENT_USER;
+SELECT object_name, new_type FROM compact_types.convert('calc2');
+ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO CURRENT_USER;
+SELECT relacl::text IS DISTINCT FROM '{}' AS has_privileges FROM pg_class WHERE relname = 'calc2_view';
+
+--
+-- The caller's settings do not get into what is made again
+--
+CREATE TABLE settings (c char(5), CHECK (c IS NOT NULL OR 0.12345678901234567::float8 > 1 OR timestamptz '2026-02-03 12:00:00+00' > 'now'));
+INSERT INTO settings VALUES ('c');
+CREATE VIEW settings_view AS SELECT c, 0.12345678901234567::float8 AS f, timestamptz '2026-02-03 12:00:00+00' AS at,
+  interval '-1 day +02:03:04' AS i, '{NULL,x}'::text[] AS l, E'a\\b' AS s, c = NULL AS n FROM settings;
+CREATE FUNCTION settings_text() RETURNS text LANGUAGE sql
+SET extra_float_digits = 3 SET datestyle = 'ISO' SET timezone = 'UTC' SET intervalstyle = 'postgres' SET array_nulls = on
+SET standard_conforming_strings = on SET transform_null_equals = off
+AS $$ SELECT pg_get_viewdef('adv.settings_view') || (SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'adv.settings'::regclass AND contype = 'c') $$;
+SELECT settings_text() AS before \gset
+SET extra_float_digits = -5;
+SET datestyle = 'SQL, DMY';
+SET timezone = 'Asia/Kolkata';
+SET intervalstyle = 'sql_standard';
+SET array_nulls = off;
+SET transform_null_equals = on;
+SET standard_conforming_strings = off;
+SET escape_string_warning = off;
+SELECT object_name, new_type FROM compact_types.convert('settings');
+SELECT current_setting('extra_float_digits'), current_setting('datestyle'), current_setting('timezone'), current_setting('intervalstyle'),
+  current_setting('array_nulls'), current_setting('transform_null_equals'), current_setting('standard_conforming_strings');
+RESET extra_float_digits;
+RESET datestyle;
+RESET timezone;
+RESET intervalstyle;
+RESET array_nulls;
+RESET transform_null_equals;
+RESET standard_conforming_strings;
+RESET escape_string_warning;
+SELECT settings_text() = :'before' AS same;
+-- nor does a transaction that looks at the past
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT compact_types.convert('base');
+ROLLBACK;
+
+--
+-- Settings of columns and of indexes
+--
+CREATE TABLE stored (t text, u text, c char(5));
+ALTER TABLE stored ALTER t SET STORAGE MAIN, ALTER t SET COMPRESSION pglz, ALTER u SET STORAGE EXTERNAL, ALTER c SET STORAGE EXTERNAL;
+INSERT INTO stored SELECT 'the first text of the row', 'the second text of the row', 'c';
+SELECT alter_statement, create_statement FROM compact_types.advise_table('stored') \gx
+SELECT create_statement FROM compact_types.advise_table('stored') \gexec
+SELECT object_name, new_type FROM compact_types.convert('stored');
+SELECT attrelid::regclass, attname, attstorage, attcompression FROM pg_attribute
+WHERE attrelid IN ('stored'::regclass, 'stored_compact'::regclass) AND attnum > 0 ORDER BY 1, 2;
+CREATE INDEX base_target ON base (c, (n + 1));
+ALTER INDEX base_target ALTER COLUMN 2 SET STATISTICS 100;
+CREATE INDEX base_depends ON base (c);
+ALTER INDEX base_depends DEPENDS ON EXTENSION plpgsql;
+SELECT * FROM refused('base', '{c}');
+DROP INDEX base_target, base_depends;
+CREATE TABLE ranges (c char(19));
+INSERT INTO ranges SELECT 'c' || i FROM generate_series(1, 100) i;
+CREATE INDEX ranges_brin ON ranges USING brin (c);
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('ranges');
+SELECT object_name, new_type FROM compact_types.convert('ranges');
+
+--
+-- Functions of the table's owner do not run as whoever converts it
+--
+SET ROLE advise_owner;
+CREATE FUNCTION as_owner(text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN current_user = 'advise_owner'; END $$;
+CREATE TABLE trapped (c char(5) CHECK (as_owner(c)));
+INSERT INTO trapped VALUES ('c');
+RESET ROLE;
+SELECT object_name, new_type FROM compact_types.convert('trapped');
+-- nor does advice reach into a schema that is closed
+CREATE SCHEMA closed;
+CREATE TABLE closed.t (c char(5));
+GRANT SELECT ON closed.t TO advise_other;
+SELECT 'closed.t'::regclass::oid AS closed_table \gset
+SET ROLE advise_other;
+SELECT compact_types.advise(:closed_table);
+RESET ROLE;
+DROP SCHEMA closed CASCADE;
 
 RESET search_path;
 SELECT format('REVOKE CREATE ON DATABASE %I FROM advise_owner', current_database()) \gexec

@@ -199,7 +199,20 @@ is(query(q{SELECT count(*), count(*) FILTER (WHERE c IN ('before', 'behind')) FR
 is(query(q{SELECT count(*) FROM big_view WHERE c = 'behind'::text}), 1, 'the view is there again');
 is(query('SELECT count(*) FROM compact_types.convert_progress'), 0, 'no progress is left behind');
 
+# What is dropped while an older snapshot still sees it.
+query(q{CREATE TABLE watched (c char(8)); INSERT INTO watched VALUES ('c'); CREATE POLICY going ON watched USING (c <> '')});
+my $connstr = $node->connstr('postgres');
+($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT 1;
+\\! psql -X -q -d "$connstr" -c "DROP POLICY going ON watched"
+SELECT proposed_type, blockers FROM compact_types.advise('watched');
+SQL
+is($stdout, "1\ncompact_char8|{}", 'advice in a transaction that still sees a dropped policy');
+is($stderr, '', 'no error there');
+
 # A standby answers, too; it cannot convert.
+query(q{CREATE UNLOGGED TABLE unlogged (c char(8))});
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('advise_standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
@@ -209,6 +222,8 @@ my $advice = q{SELECT heap_pages_after FROM compact_types.advise_table('mixed_co
 is($standby->safe_psql('postgres', $advice), query($advice), 'advice on a standby');
 ($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.convert('mixed_compact')});
 like($stderr, qr/cannot execute compact_types\.convert\(\) (during recovery|in a read-only transaction)/, 'no conversion on a standby');
+($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.advise('unlogged')});
+like($stderr, qr/cannot access temporary or unlogged relations during recovery/, 'no advice on an unlogged table on a standby');
 $standby->stop;
 
 $node->stop;

@@ -1,0 +1,442 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_advise_view.c
+ *	  What views do with columns whose types are to change.
+ *
+ * A view is created again from its text, which then means operators and
+ * functions of the new types.  To show a column, to compare it and to count it
+ * is the same as before.  Arithmetic on a narrower integer or a decimal is not:
+ * it is done in the width of that type, and may overflow where it did not.  So
+ * every other use of such a column counts as a blocker, also where the width
+ * happens not to matter; an explicit cast in the view is the way around.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_advise_view.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "compact_advise.h"
+#include "compact_types_compat.h"
+
+/* Subqueries that deep are not looked through. */
+#define MAX_SUBQUERY_DEPTH	20
+
+/* A column of a table or view that has, or shows, a converted column. */
+typedef struct ViewColumn
+{
+	Oid			relid;
+	AttrNumber	attnum;
+	int			column;			/* index in the advice */
+} ViewColumn;
+
+typedef struct ViewWalk
+{
+	Advice	   *advice;
+	List	   *columns;		/* of ViewColumn * */
+	List	   *queries;		/* that the node is in, innermost first */
+	const char *view;			/* name for messages */
+} ViewWalk;
+
+static bool walk_expression(Node *node, void *context);
+static int	output_column(ViewWalk *walk, Query *query, AttrNumber resno,
+						  List *queries, int depth);
+
+/* Index of the converted column that this one shows, or -1 */
+static int
+find_column(List *columns, Oid relid, AttrNumber attnum)
+{
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		ViewColumn *column = lfirst(lc);
+
+		if (column->relid == relid && column->attnum == attnum)
+			return column->column;
+	}
+
+	return -1;
+}
+
+/*
+ * Index of the converted column that the Var shows, or -1.  Where the Var is
+ * another name for an expression, as columns of a join with USING and grouping
+ * columns can be, *expression is set to that, in the queries *expression_in.
+ */
+static int
+var_column(ViewWalk *walk, Var *var, List *queries, int depth,
+		   Node **expression, List **expression_in)
+{
+	List	   *level = list_copy_tail(queries, var->varlevelsup);
+	Query	   *query = linitial_node(Query, level);
+	RangeTblEntry *rte = rt_fetch(var->varno, query->rtable);
+	Node	   *alias = NULL;
+
+	if (rte->rtekind == RTE_RELATION)
+		return find_column(walk->columns, rte->relid, var->varattno);
+	if (var->varattno <= 0 || depth > MAX_SUBQUERY_DEPTH)
+		return -1;
+
+	if (rte->rtekind == RTE_SUBQUERY)
+		return output_column(walk, rte->subquery, var->varattno,
+							 lcons(rte->subquery, level), depth + 1);
+	if (rte->rtekind == RTE_CTE)
+	{
+		ListCell   *lc;
+
+		level = list_copy_tail(level, rte->ctelevelsup);
+		query = linitial_node(Query, level);
+		foreach(lc, query->cteList)
+		{
+			CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+			if (strcmp(cte->ctename, rte->ctename) == 0 && IsA(cte->ctequery, Query))
+				return output_column(walk, (Query *) cte->ctequery, var->varattno,
+									 lcons(cte->ctequery, level), depth + 1);
+		}
+		return -1;
+	}
+	if (rte->rtekind == RTE_JOIN)
+		alias = (Node *) list_nth(rte->joinaliasvars, var->varattno - 1);
+	else
+		alias = compat_group_expression(rte, var->varattno);
+
+	if (alias && IsA(alias, Var))
+		return var_column(walk, (Var *) alias, level, depth + 1, expression, expression_in);
+	if (expression)
+	{
+		*expression = alias;
+		*expression_in = level;
+	}
+
+	return -1;
+}
+
+/*
+ * The same for a column of a query's result; in those of set operations, for
+ * that of any part of them.
+ */
+static int
+output_column(ViewWalk *walk, Query *query, AttrNumber resno, List *queries, int depth)
+{
+	ListCell   *lc;
+
+	if (query->setOperations)
+	{
+		foreach(lc, query->rtable)
+		{
+			RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+			int			column;
+
+			if (rte->rtekind != RTE_SUBQUERY || depth > MAX_SUBQUERY_DEPTH)
+				continue;
+			column = output_column(walk, rte->subquery, resno,
+								   lcons(rte->subquery, list_copy(queries)), depth + 1);
+			if (column >= 0)
+				return column;
+		}
+		return -1;
+	}
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, lc);
+
+		if (entry->resno == resno)
+			return IsA(entry->expr, Var) ?
+				var_column(walk, (Var *) entry->expr, queries, depth, NULL, NULL) : -1;
+	}
+
+	return -1;
+}
+
+/* The view computes with that column, or with any one if it is -1. */
+static void
+computes_with(ViewWalk *walk, int column)
+{
+	for (int i = 0; i < walk->advice->ncolumns; i++)
+	{
+		AdviseColumn *used = &walk->advice->columns[i];
+
+		if ((column == i || column < 0) &&
+			(used->kind == ADVISE_INTEGER || used->kind == ADVISE_DECIMAL))
+			advise_add_blocker(walk->advice, used->att->attnum,
+							   psprintf("%s computes with the column", walk->view));
+	}
+}
+
+static void
+walk_in(ViewWalk *walk, Node *node, List *queries)
+{
+	List	   *save = walk->queries;
+
+	walk->queries = queries;
+	(void) walk_expression(node, walk);
+	walk->queries = save;
+}
+
+/* A node where a column itself does no harm, but an expression may. */
+static void
+walk_plain(ViewWalk *walk, Node *node)
+{
+	Node	   *expression = NULL;
+	List	   *expression_in = NIL;
+
+	if (node == NULL || !IsA(node, Var))
+		(void) walk_expression(node, walk);
+	else if (var_column(walk, (Var *) node, walk->queries, 0, &expression, &expression_in) < 0 &&
+			 expression)
+		walk_in(walk, expression, expression_in);
+}
+
+/* An argument of a comparison, which may have been cast for it. */
+static void
+walk_compared(ViewWalk *walk, Node *node)
+{
+	while (node)
+	{
+		if (IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		else if (IsA(node, FuncExpr) && list_length(((FuncExpr *) node)->args) == 1 &&
+				 ((FuncExpr *) node)->funcformat == COERCE_IMPLICIT_CAST)
+			node = linitial(((FuncExpr *) node)->args);
+		else
+			break;
+	}
+	walk_plain(walk, node);
+}
+
+static bool
+is_comparison(Node *node)
+{
+	Oid			opno;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, OpExpr) || IsA(node, DistinctExpr))
+		opno = ((OpExpr *) node)->opno;
+	else if (IsA(node, ScalarArrayOpExpr))
+		opno = ((ScalarArrayOpExpr *) node)->opno;
+	else
+		return false;
+
+	return compat_op_interpretation(opno) != NIL;
+}
+
+/* Does the Var stand for a row as a whole that may have a converted column? */
+static void
+walk_var(ViewWalk *walk, Var *var)
+{
+	Node	   *expression = NULL;
+	List	   *expression_in = NIL;
+	int			column;
+
+	if (var->varattno == InvalidAttrNumber)
+	{
+		Query	   *query = list_nth(walk->queries, var->varlevelsup);
+		RangeTblEntry *rte = rt_fetch(var->varno, query->rtable);
+		ListCell   *lc;
+
+		if (rte->rtekind == RTE_SUBQUERY || rte->rtekind == RTE_CTE ||
+			rte->rtekind == RTE_JOIN)
+			computes_with(walk, -1);
+		foreach(lc, walk->columns)
+		{
+			ViewColumn *used = lfirst(lc);
+
+			if (rte->rtekind == RTE_RELATION && used->relid == rte->relid)
+				computes_with(walk, used->column);
+		}
+		return;
+	}
+	column = var_column(walk, var, walk->queries, 0, &expression, &expression_in);
+	if (column >= 0)
+		computes_with(walk, column);
+	else if (expression)
+		walk_in(walk, expression, expression_in);
+}
+
+/* Walks through a view's query, and tells of what computes with columns. */
+static bool
+walk_expression(Node *node, void *context)
+{
+	ViewWalk   *walk = (ViewWalk *) context;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	check_stack_depth();
+
+	switch (nodeTag(node))
+	{
+		case T_Var:
+			walk_var(walk, (Var *) node);
+			return false;
+		case T_TargetEntry:
+			{
+				Node	   *expr = (Node *) ((TargetEntry *) node)->expr;
+
+				/* a whole row is more than a column of the result */
+				if (IsA(expr, Var) && ((Var *) expr)->varattno == InvalidAttrNumber)
+					walk_var(walk, (Var *) expr);
+				else
+					walk_plain(walk, expr);
+				return false;
+			}
+		case T_Aggref:
+			{
+				Aggref	   *aggref = (Aggref *) node;
+
+				foreach(lc, aggref->args)
+				{
+					Node	   *expr = (Node *) lfirst_node(TargetEntry, lc)->expr;
+
+					if (aggref->aggfnoid == F_COUNT_ANY)
+						walk_plain(walk, expr);
+					else
+						(void) walk_expression(expr, walk);
+				}
+				(void) walk_expression((Node *) aggref->aggdirectargs, walk);
+				return walk_expression((Node *) aggref->aggfilter, walk);
+			}
+		case T_OpExpr:
+		case T_DistinctExpr:
+			if (!is_comparison(node))
+				break;
+			foreach(lc, ((OpExpr *) node)->args)
+				walk_compared(walk, lfirst(lc));
+			return false;
+		case T_ScalarArrayOpExpr:
+			if (!is_comparison(node))
+				break;
+			walk_compared(walk, linitial(((ScalarArrayOpExpr *) node)->args));
+			return walk_expression(lsecond(((ScalarArrayOpExpr *) node)->args), walk);
+		case T_NullTest:
+			walk_plain(walk, (Node *) ((NullTest *) node)->arg);
+			return false;
+		case T_FuncExpr:
+			/* what a cast says is what the type is from there on */
+			if (((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CAST)
+				break;
+			walk_plain(walk, linitial(((FuncExpr *) node)->args));
+			return false;
+		case T_CoerceViaIO:
+			if (((CoerceViaIO *) node)->coerceformat != COERCE_EXPLICIT_CAST)
+				break;
+			walk_plain(walk, (Node *) ((CoerceViaIO *) node)->arg);
+			return false;
+		case T_SubLink:
+			{
+				SubLink    *link = (SubLink *) node;
+				Query	   *query = (Query *) link->subselect;
+
+				/* otherwise its result is used by what surrounds it */
+				if (link->subLinkType != EXISTS_SUBLINK &&
+					!(link->subLinkType == ANY_SUBLINK && is_comparison(link->testexpr)))
+				{
+					foreach(lc, query->targetList)
+					{
+						TargetEntry *entry = lfirst_node(TargetEntry, lc);
+						int			column = output_column(walk, query, entry->resno,
+														   lcons(query, list_copy(walk->queries)), 0);
+
+						if (!entry->resjunk && column >= 0)
+							computes_with(walk, column);
+					}
+				}
+				break;
+			}
+		case T_Query:
+			{
+				List	   *save = walk->queries;
+
+				walk->queries = lcons(node, list_copy(walk->queries));
+				(void) query_tree_walker((Query *) node, walk_expression, walk,
+										 COMPAT_QTW_IGNORE_ALIASES);
+				walk->queries = save;
+				return false;
+			}
+		default:
+			break;
+	}
+
+	return expression_tree_walker(node, walk_expression, walk);
+}
+
+/*
+ * Add a blocker to every converted column that one of the views computes with.
+ * The views are in the order in which they depend on each other; chosen tells
+ * the columns, those with a proposal if it is NULL.  Returns where the views
+ * show such columns, for advise_view_column_converts().
+ */
+List *
+advise_look_at_views(Advice *advice, List *views, const bool *chosen)
+{
+	ViewWalk	walk = {.advice = advice};
+	ListCell   *lc;
+
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		if (chosen ? chosen[i] : advice->columns[i].kind != ADVISE_KEEP)
+		{
+			ViewColumn *column = palloc(sizeof(ViewColumn));
+
+			column->relid = RelationGetRelid(advice->rel);
+			column->attnum = advice->columns[i].att->attnum;
+			column->column = i;
+			walk.columns = lappend(walk.columns, column);
+		}
+	}
+	foreach(lc, views)
+	{
+		Relation	view = try_relation_open(lfirst_oid(lc), AccessShareLock);
+		Query	   *query;
+
+		/* dropped a moment ago, or replaced by what is no view */
+		if (view == NULL)
+			continue;
+		if (view->rd_rel->relkind != RELKIND_VIEW)
+		{
+			relation_close(view, AccessShareLock);
+			continue;
+		}
+		query = copyObject(get_view_query(view));
+		walk.view = psprintf("view %s", RelationGetRelationName(view));
+		(void) walk_expression((Node *) query, &walk);
+		for (int attno = 1; attno <= RelationGetNumberOfAttributes(view); attno++)
+		{
+			int			used = output_column(&walk, query, attno, list_make1(query), 0);
+
+			if (used >= 0)
+			{
+				ViewColumn *column = palloc(sizeof(ViewColumn));
+
+				column->relid = RelationGetRelid(view);
+				column->attnum = attno;
+				column->column = used;
+				walk.columns = lappend(walk.columns, column);
+			}
+		}
+		relation_close(view, AccessShareLock);
+	}
+
+	return walk.columns;
+}
+
+/* Does the column of the view show a converted one? */
+bool
+advise_view_column_converts(List *columns, Oid view, AttrNumber attnum)
+{
+	return find_column(columns, view, attnum) >= 0;
+}
