@@ -398,7 +398,7 @@ SELECT query, verdict(query) FROM (VALUES
   ('SELECT a FROM calc UNION ALL SELECT 1'),
   ('SELECT b FROM other WHERE EXISTS (SELECT a FROM calc WHERE calc.a = other.a)'),
   ('SELECT b FROM other WHERE a IN (SELECT a FROM calc)'),
-  ('SELECT a::numeric * 2 AS n, a::text || d::text AS t, sum(d::float8) OVER () AS w FROM calc')) v (query);
+  ('SELECT a::numeric * 2 + d::numeric(14,2) AS n, a::text || d::text AS t, sum(d::float8) OVER () AS w FROM calc')) v (query);
 -- everything else
 SELECT query, verdict(query) FROM (VALUES
   ('SELECT a * 2 AS x FROM calc'),
@@ -435,21 +435,13 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA adv GRANT SELECT ON TABLES TO advise_other;
 SELECT object_name, new_type FROM compact_types.convert('calc');
 ALTER DEFAULT PRIVILEGES IN SCHEMA adv REVOKE SELECT ON TABLES FROM advise_other;
 SELECT relname, relacl::text ~ 'advise_other' AS granted, relacl::text = '{}' AS revoked FROM pg_class WHERE relname ~ '^calc_' ORDER BY 1;
--- the other way round: an owner whose new tables are nobody's
-CREATE TABLE calc2 (s char(5));
-INSERT INTO calc2 VALUES ('s');
-CREATE VIEW calc2_view AS SELECT s FROM calc2;
-ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM CURRENT_USER;
-SELECT object_name, new_type FROM compact_types.convert('calc2');
-ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO CURRENT_USER;
-SELECT relacl::text IS DISTINCT FROM '{}' AS has_privileges FROM pg_class WHERE relname = 'calc2_view';
 
 --
 -- The caller's settings do not get into what is made again
 --
-CREATE TABLE settings (c char(5), CHECK (c IS NOT NULL OR 0.12345678901234567::float8 > 1 OR timestamptz '2026-02-03 12:00:00+00' > 'now'));
+CREATE TABLE settings (c char(5), CHECK (c IS NOT NULL OR float8 '0.12345678901234567' > 1 OR timestamptz '2026-02-03 12:00:00+00' > 'now'));
 INSERT INTO settings VALUES ('c');
-CREATE VIEW settings_view AS SELECT c, 0.12345678901234567::float8 AS f, timestamptz '2026-02-03 12:00:00+00' AS at,
+CREATE VIEW settings_view AS SELECT c, float8 '0.12345678901234567' AS f, timestamptz '2026-02-03 12:00:00+00' AS at,
   interval '-1 day +02:03:04' AS i, '{NULL,x}'::text[] AS l, E'a\\b' AS s, c = NULL AS n FROM settings;
 CREATE FUNCTION settings_text() RETURNS text LANGUAGE sql
 SET extra_float_digits = 3 SET datestyle = 'ISO' SET timezone = 'UTC' SET intervalstyle = 'postgres' SET array_nulls = on
