@@ -648,9 +648,8 @@ compact_types_convert(PG_FUNCTION_ARGS)
 
 		/*
 		 * Every name in this statement is qualified; but functions in CHECK
-		 * constraints and indexes may rely on the caller's search_path.
-		 * ALTER TABLE takes constraints, defaults and indexes through their
-		 * text.
+		 * constraints and indexes may rely on the caller's search_path. ALTER
+		 * TABLE takes constraints, defaults and indexes through their text.
 		 */
 		AtEOXact_GUC(true, nestlevel);
 		nestlevel = NewGUCNestLevel();
