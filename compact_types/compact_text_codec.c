@@ -447,6 +447,39 @@ unpack_uuid(const uint8 *in, int inlen, char *out)
 	return UUID_LENGTH;
 }
 
+/* Bytes that the decoded form of inlen bytes may take, with its slack. */
+#define DECODED_SPACE(inlen) \
+	(Min((inlen) * COMPACT_TEXT_MAX_SYMBOL, COMPACT_TEXT_MAX_ENCODED) + \
+	 COMPACT_TEXT_DECODE_SLACK)
+
+/*
+ * Decode what follows the tag to out, which has outsize bytes, at least
+ * DECODED_SPACE().  Returns the length of the string.
+ */
+static int
+decode_tagged(uint8 tag, const uint8 *in, int inlen, char *out, int outsize)
+{
+	int			len;
+
+	if (tag >= TAG_DICTIONARY && tag <= TAG_DICTIONARY_LAST)
+	{
+		len = compact_text_dict_decode(compact_text_dict(tag - TAG_DICTIONARY),
+									   in, inlen, (uint8 *) out, outsize);
+		if (len <= 0 || len > COMPACT_TEXT_MAX_ENCODED)
+			corrupted("Its code sequence is malformed.");
+		return len;
+	}
+	if (tag <= TAG_NIBBLE_LAST)
+		return unpack_nibbles(in, inlen, nibble_sets[(tag - TAG_NIBBLE) / 2],
+							  (tag - TAG_NIBBLE) % 2 != 0, out);
+	if (tag < TAG_UUID)
+		return unpack_sixbit(in, inlen, tag != TAG_SIXBIT, out);
+	if (tag == TAG_UUID)
+		return unpack_uuid(in, inlen, out);
+
+	corrupted("It was encoded by a codec that this version does not know.");
+}
+
 /*
  * Get the string out of a value, which must not be compressed or out of line;
  * a short header is fine.  The result is valid as long as both arguments are.
@@ -456,46 +489,27 @@ compact_text_decode(struct varlena *value, CompactTextString *result)
 {
 	const uint8 *in = (const uint8 *) VARDATA_ANY(value);
 	int			inlen = VARSIZE_ANY_EXHDR(value);
-	char	   *out = VARDATA(result->decoded);
-	int			len;
-	uint8		tag;
 
 	if (inlen == 0 || !IS_TAG(in[0]))
 	{
 		result->data = (const char *) in;
 		result->len = inlen;
-		return;
 	}
-
-	tag = *in++;
-	inlen--;
-	if (tag == TAG_RAW)
+	else if (in[0] == TAG_RAW)
 	{
-		result->data = (const char *) in;
-		result->len = inlen;
-		return;
-	}
-	if (tag <= TAG_NIBBLE_LAST)
-		len = unpack_nibbles(in, inlen, nibble_sets[(tag - TAG_NIBBLE) / 2],
-							 (tag - TAG_NIBBLE) % 2 != 0, out);
-	else if (tag < TAG_UUID)
-		len = unpack_sixbit(in, inlen, tag != TAG_SIXBIT, out);
-	else if (tag == TAG_UUID)
-		len = unpack_uuid(in, inlen, out);
-	else if (tag <= TAG_DICTIONARY_LAST)
-	{
-		len = compact_text_dict_decode(compact_text_dict(tag - TAG_DICTIONARY), in, inlen,
-									   (uint8 *) out,
-									   sizeof(result->decoded) - VARHDRSZ);
-		if (len <= 0 || len > COMPACT_TEXT_MAX_ENCODED)
-			corrupted("Its code sequence is malformed.");
+		result->data = (const char *) in + 1;
+		result->len = inlen - 1;
 	}
 	else
-		corrupted("It was encoded by a codec that this version does not know.");
+	{
+		char	   *out = VARDATA(result->decoded);
+		int			len = decode_tagged(in[0], in + 1, inlen - 1, out,
+										sizeof(result->decoded) - VARHDRSZ);
 
-	SET_VARSIZE(result->decoded, VARHDRSZ + len);
-	result->data = out;
-	result->len = len;
+		SET_VARSIZE(result->decoded, VARHDRSZ + len);
+		result->data = out;
+		result->len = len;
+	}
 }
 
 /*
@@ -617,15 +631,30 @@ compact_text_compare_string_c(struct varlena *a, const CompactTextString *b)
 	return cursor_compare(&acursor, &bcursor);
 }
 
-/* The value as a text of its own in the current memory context. */
+/*
+ * The value as a text of its own in the current memory context.  It is decoded
+ * in place, so that the allocation may be larger than the text.
+ */
 text *
 compact_text_to_text(struct varlena *value)
 {
-	CompactTextString string;
+	const uint8 *in = (const uint8 *) VARDATA_ANY(value);
+	int			inlen = VARSIZE_ANY_EXHDR(value);
+	int			space;
+	text	   *result;
 
-	compact_text_decode(value, &string);
+	if (inlen == 0 || !IS_TAG(in[0]))
+		return cstring_to_text_with_len((const char *) in, inlen);
+	if (in[0] == TAG_RAW)
+		return cstring_to_text_with_len((const char *) in + 1, inlen - 1);
 
-	return cstring_to_text_with_len(string.data, string.len);
+	/* a damaged value can have any length, but is no larger when decoded */
+	space = DECODED_SPACE(Min(inlen, COMPACT_TEXT_MAX_ENCODED));
+	result = (text *) palloc(VARHDRSZ + space);
+	SET_VARSIZE(result, VARHDRSZ +
+				decode_tagged(in[0], in + 1, inlen - 1, VARDATA(result), space));
+
+	return result;
 }
 
 /* Name of the codec of a value, for those who look into their data. */

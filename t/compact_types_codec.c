@@ -539,6 +539,19 @@ decode_value(struct varlena *value)
 		free(string);
 		string = NULL;
 	}
+
+	/* as a text of its own, which is allocated for what may come */
+	if (setjmp(error_target) == 0)
+	{
+		text	   *copy = compact_text_to_text(value);
+
+		if (string == NULL || string->len != (int) VARSIZE(copy) - VARHDRSZ ||
+			memcmp(VARDATA(copy), string->data, string->len) != 0)
+			fail("a value has two texts");
+		free(copy);
+	}
+	else if (string != NULL)
+		fail("a value has no text");
 	error_expected = false;
 	return string;
 }
