@@ -35,6 +35,7 @@
 #include "utils/syscache.h"
 
 #include "compact_advise.h"
+#include "compact_ddl.h"
 #include "compact_types_compat.h"
 
 /* A chain of views that is longer is taken for a circle. */
@@ -51,29 +52,19 @@
 void
 advise_query(const char *format,...)
 {
-	StringInfoData sql;
-	int			save_errno = errno;
 	MemoryContext oldcxt = CurrentMemoryContext;
+	va_list		args;
+	char	   *sql;
 
-	initStringInfo(&sql);
-	for (;;)
-	{
-		va_list		args;
-		int			needed;
+	va_start(args, format);
+	sql = ddl_format(format, args);
+	va_end(args);
 
-		errno = save_errno;
-		va_start(args, format);
-		needed = appendStringInfoVA(&sql, format, args);
-		va_end(args);
-		if (needed == 0)
-			break;
-		enlargeStringInfo(&sql, needed);
-	}
 	PushActiveSnapshot(GetLatestSnapshot());
-	if (SPI_execute(sql.data, true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not execute \"%s\"", sql.data);
+	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not execute \"%s\"", sql);
 	PopActiveSnapshot();
-	pfree(sql.data);
+	pfree(sql);
 	/* SPI leaves its own context behind */
 	MemoryContextSwitchTo(oldcxt);
 }

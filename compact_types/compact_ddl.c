@@ -62,11 +62,9 @@ static const ComparisonOperator comparison_operators[] = {
 	{"ne", "<>", "<>", "=", "neq", 0}
 };
 
-/*
- * Run the statement that the format makes.  The caller is connected to SPI.
- */
-void
-ddl_execute(const char *format,...)
+/* The statement that the format makes, in the current memory context. */
+char *
+ddl_format(const char *format, va_list args)
 {
 	StringInfoData sql;
 	int			save_errno = errno;
@@ -74,21 +72,35 @@ ddl_execute(const char *format,...)
 	initStringInfo(&sql);
 	for (;;)
 	{
-		va_list		args;
+		va_list		copy;
 		int			needed;
 
 		errno = save_errno;
-		va_start(args, format);
-		needed = appendStringInfoVA(&sql, format, args);
-		va_end(args);
+		va_copy(copy, args);
+		needed = appendStringInfoVA(&sql, format, copy);
+		va_end(copy);
 		if (needed == 0)
-			break;
+			return sql.data;
 		enlargeStringInfo(&sql, needed);
 	}
+}
 
-	if (SPI_execute(sql.data, false, 0) < 0)
-		elog(ERROR, "could not execute \"%s\"", sql.data);
-	pfree(sql.data);
+/*
+ * Run the statement that the format makes.  The caller is connected to SPI.
+ */
+void
+ddl_execute(const char *format,...)
+{
+	va_list		args;
+	char	   *sql;
+
+	va_start(args, format);
+	sql = ddl_format(format, args);
+	va_end(args);
+
+	if (SPI_execute(sql, false, 0) < 0)
+		elog(ERROR, "could not execute \"%s\"", sql);
+	pfree(sql);
 }
 
 /*

@@ -28,6 +28,7 @@ typedef struct TypeDdl
 } TypeDdl;
 
 /* compact_ddl.c */
+extern char *ddl_format(const char *format, va_list args) pg_attribute_printf(1, 0);
 extern void ddl_execute(const char *format,...) pg_attribute_printf(1, 2);
 extern Oid	ddl_creation_schema(void);
 extern void ddl_init(TypeDdl *ddl, Oid funcid);

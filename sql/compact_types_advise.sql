@@ -4,10 +4,10 @@
 --
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
-CREATE ROLE advise_owner;
-CREATE ROLE advise_other;
-CREATE SCHEMA adv AUTHORIZATION advise_owner;
-GRANT USAGE ON SCHEMA adv TO advise_other;
+CREATE ROLE regress_advise_owner;
+CREATE ROLE regress_advise_other;
+CREATE SCHEMA adv AUTHORIZATION regress_advise_owner;
+GRANT USAGE ON SCHEMA adv TO regress_advise_other;
 SET search_path = adv, public;
 
 --
@@ -75,7 +75,7 @@ SELECT * FROM compact_types.convert('"odd ""names"');
 --
 -- Conversion carries constraints, indexes, comments, privileges, views
 --
-SET ROLE advise_owner;
+SET ROLE regress_advise_owner;
 CREATE TABLE orders (
   id int8 PRIMARY KEY, code char(12) NOT NULL DEFAULT 'none' CHECK (code <> 'bad'), qty int4 CHECK (qty > 0),
   at timestamp(0) DEFAULT '2026-01-01 12:00:00', note varchar(60), UNIQUE (code, id));
@@ -87,7 +87,7 @@ CREATE STATISTICS orders_stat ON code, qty FROM orders;
 COMMENT ON TABLE orders IS 'all orders';
 COMMENT ON COLUMN orders.code IS 'the code';
 COMMENT ON INDEX orders_qty IS 'an index';
-GRANT SELECT (code) ON orders TO advise_other;
+GRANT SELECT (code) ON orders TO regress_advise_other;
 ALTER TABLE orders REPLICA IDENTITY USING INDEX orders_code_id_key;
 ALTER TABLE orders CLUSTER ON orders_qty;
 CREATE VIEW "first ""view" WITH (security_barrier = true, check_option = local) AS
@@ -98,8 +98,8 @@ CREATE VIEW bystander AS SELECT id FROM orders;
 COMMENT ON VIEW "first ""view" IS 'it''s the first';
 COMMENT ON COLUMN "first ""view"."the ""code" IS 'code';
 GRANT SELECT ON "first ""view" TO PUBLIC;
-GRANT UPDATE ("the ""code") ON "first ""view" TO advise_other WITH GRANT OPTION;
-REVOKE DELETE ON second_view FROM advise_owner;
+GRANT UPDATE ("the ""code") ON "first ""view" TO regress_advise_other WITH GRANT OPTION;
+REVOKE DELETE ON second_view FROM regress_advise_owner;
 RESET ROLE;
 SELECT dependent_views FROM compact_types.advise_table('orders');
 CREATE TEMP TABLE before AS SELECT * FROM orders;
@@ -109,13 +109,13 @@ SELECT relname, relowner::regrole, relacl, reloptions, obj_description(oid),
 FROM pg_class c WHERE relkind = 'v' AND relnamespace = 'adv'::regnamespace;
 SELECT relname, relacl IS NULL AS default_acl, reloptions FROM before_views ORDER BY 1;
 -- privileges by default are not those of the views
-ALTER DEFAULT PRIVILEGES FOR ROLE advise_owner IN SCHEMA adv GRANT ALL ON TABLES TO PUBLIC;
+ALTER DEFAULT PRIVILEGES FOR ROLE regress_advise_owner IN SCHEMA adv GRANT ALL ON TABLES TO PUBLIC;
 SELECT 'bystander'::regclass::oid AS bystander, pg_relation_filenode('orders') AS filenode \gset
 SELECT * FROM compact_types.convert('orders');
 SELECT 'bystander'::regclass::oid = :bystander AS same_view, pg_relation_filenode('orders') <> :filenode AS rewritten;
 \d orders
 SELECT obj_description('orders'::regclass), col_description('orders'::regclass, 2), obj_description('orders_qty'::regclass),
-  has_column_privilege('advise_other', 'orders', 'code', 'SELECT') AS privilege;
+  has_column_privilege('regress_advise_other', 'orders', 'code', 'SELECT') AS privilege;
 SELECT count(*) AS different FROM orders o FULL JOIN before b USING (id)
 WHERE (o.code::text, o.qty::text, o.at::text, o.note::text) IS DISTINCT FROM (b.code::text, b.qty::text, b.at::text, b.note::text);
 SELECT relname, relowner::regrole, relacl, reloptions, obj_description(oid),
@@ -128,7 +128,7 @@ INSERT INTO orders (id) VALUES (1000);
 SELECT code, at FROM orders WHERE id = 1000;
 SELECT count(*) FROM orders WHERE code = 'code 7';
 INSERT INTO orders VALUES (1001, 'bad');
-ALTER DEFAULT PRIVILEGES FOR ROLE advise_owner IN SCHEMA adv REVOKE ALL ON TABLES FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES FOR ROLE regress_advise_owner IN SCHEMA adv REVOKE ALL ON TABLES FROM PUBLIC;
 
 --
 -- What it refuses.  Nothing changes then.
@@ -211,9 +211,9 @@ CREATE TRIGGER view_trigger INSTEAD OF UPDATE ON base_view2 FOR EACH ROW EXECUTE
 ALTER VIEW base_view2 ALTER COLUMN c SET DEFAULT 'x';
 CREATE FUNCTION of_view() RETURNS SETOF base_view LANGUAGE sql AS 'SELECT * FROM adv.base_view';
 CREATE MATERIALIZED VIEW view_mat AS SELECT c FROM base_view2;
-GRANT SELECT ON base_view TO advise_owner WITH GRANT OPTION;
-SET ROLE advise_owner;
-GRANT SELECT ON base_view TO advise_other;
+GRANT SELECT ON base_view TO regress_advise_owner WITH GRANT OPTION;
+SET ROLE regress_advise_owner;
+GRANT SELECT ON base_view TO regress_advise_other;
 RESET ROLE;
 SELECT * FROM refused('base', '{c}');
 DROP MATERIALIZED VIEW view_mat;
@@ -266,36 +266,36 @@ ROLLBACK;
 --
 -- Privileges
 --
-SET ROLE advise_other;
+SET ROLE regress_advise_other;
 SELECT compact_types.convert('orders');
 SELECT compact_types.advise('orders');
 RESET ROLE;
-GRANT SELECT ON orders TO advise_other;
-SET ROLE advise_other;
+GRANT SELECT ON orders TO regress_advise_other;
+SET ROLE regress_advise_other;
 SELECT count(*) FROM compact_types.advise('orders');
 SELECT compact_types.convert('orders');
 RESET ROLE;
 ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
-SET ROLE advise_other;
+SET ROLE regress_advise_other;
 SELECT compact_types.advise('orders');
 RESET ROLE;
 -- somebody else's view
-SET ROLE advise_owner;
+SET ROLE regress_advise_owner;
 CREATE TABLE owned (c char(16), n int);
 INSERT INTO owned SELECT 'c' || i, i FROM generate_series(1, 100) i;
-GRANT SELECT ON owned TO advise_other;
+GRANT SELECT ON owned TO regress_advise_other;
 RESET ROLE;
-GRANT CREATE ON SCHEMA adv TO advise_other;
-SET ROLE advise_other;
+GRANT CREATE ON SCHEMA adv TO regress_advise_other;
+SET ROLE regress_advise_other;
 CREATE VIEW others_view AS SELECT c FROM owned;
-SET ROLE advise_owner;
+SET ROLE regress_advise_owner;
 SELECT * FROM refused('owned');
 DROP VIEW others_view;
 -- the type is created by its extension, which takes a privilege
 SELECT * FROM refused('owned');
 RESET ROLE;
-SELECT format('GRANT CREATE ON DATABASE %I TO advise_owner', current_database()) \gexec
-SET ROLE advise_owner;
+SELECT format('GRANT CREATE ON DATABASE %I TO regress_advise_owner', current_database()) \gexec
+SET ROLE regress_advise_owner;
 SELECT * FROM compact_types.convert('owned');
 RESET ROLE;
 
@@ -431,10 +431,10 @@ DROP VIEW calc_computed;
 CREATE VIEW calc_nothing AS SELECT FROM calc WHERE a = 1;
 CREATE VIEW calc_secret AS SELECT a FROM calc;
 REVOKE ALL ON calc_secret FROM CURRENT_USER;
-ALTER DEFAULT PRIVILEGES IN SCHEMA adv GRANT SELECT ON TABLES TO advise_other;
+ALTER DEFAULT PRIVILEGES IN SCHEMA adv GRANT SELECT ON TABLES TO regress_advise_other;
 SELECT object_name, new_type FROM compact_types.convert('calc');
-ALTER DEFAULT PRIVILEGES IN SCHEMA adv REVOKE SELECT ON TABLES FROM advise_other;
-SELECT relname, relacl::text ~ 'advise_other' AS granted, relacl::text = '{}' AS revoked FROM pg_class WHERE relname ~ '^calc_' ORDER BY 1;
+ALTER DEFAULT PRIVILEGES IN SCHEMA adv REVOKE SELECT ON TABLES FROM regress_advise_other;
+SELECT relname, relacl::text ~ 'regress_advise_other' AS granted, relacl::text = '{}' AS revoked FROM pg_class WHERE relname ~ '^calc_' ORDER BY 1;
 
 --
 -- The caller's settings do not get into what is made again
@@ -499,8 +499,8 @@ SELECT object_name, new_type FROM compact_types.convert('ranges');
 --
 -- Functions of the table's owner do not run as whoever converts it
 --
-SET ROLE advise_owner;
-CREATE FUNCTION as_owner(text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN current_user = 'advise_owner'; END $$;
+SET ROLE regress_advise_owner;
+CREATE FUNCTION as_owner(text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN current_user = 'regress_advise_owner'; END $$;
 CREATE TABLE trapped (c char(5) CHECK (as_owner(c)));
 INSERT INTO trapped VALUES ('c');
 RESET ROLE;
@@ -508,16 +508,16 @@ SELECT object_name, new_type FROM compact_types.convert('trapped');
 -- nor does advice reach into a schema that is closed
 CREATE SCHEMA closed;
 CREATE TABLE closed.t (c char(5));
-GRANT SELECT ON closed.t TO advise_other;
+GRANT SELECT ON closed.t TO regress_advise_other;
 SELECT 'closed.t'::regclass::oid AS closed_table \gset
-SET ROLE advise_other;
+SET ROLE regress_advise_other;
 SELECT compact_types.advise(:closed_table);
 RESET ROLE;
 DROP SCHEMA closed CASCADE;
 
 RESET search_path;
-SELECT format('REVOKE CREATE ON DATABASE %I FROM advise_owner', current_database()) \gexec
+SELECT format('REVOKE CREATE ON DATABASE %I FROM regress_advise_owner', current_database()) \gexec
 DROP SCHEMA adv CASCADE;
 SELECT format('DROP EXTENSION %I', extname) FROM pg_extension WHERE extname ~ '^compact_(char|decimal)' ORDER BY extname COLLATE "C" \gexec
-DROP ROLE advise_owner;
-DROP ROLE advise_other;
+DROP ROLE regress_advise_owner;
+DROP ROLE regress_advise_other;
