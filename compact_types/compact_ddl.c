@@ -222,8 +222,8 @@ ddl_append_pair(StringInfo btree, StringInfo hash, const char *opschema,
 
 /* Add the operators of a pair of types to the list of a minmax class's members. */
 void
-ddl_append_brin_pair(StringInfo minmax, const char *opschema,
-					 const char *left, const char *right)
+ddl_append_brin(StringInfo minmax, const char *opschema, const char *left,
+				const char *right)
 {
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
 	{
@@ -231,8 +231,74 @@ ddl_append_brin_pair(StringInfo minmax, const char *opschema,
 
 		/* minmax numbers its strategies as btree does */
 		if (op->strategy > 0)
-			appendStringInfo(minmax, "OPERATOR %d %s.%s (%s, %s), ",
-							 op->strategy, opschema, op->name, left, right);
+			appendStringInfo(minmax, "%sOPERATOR %d %s.%s (%s, %s)",
+							 minmax->len > 0 ? ", " : "", op->strategy,
+							 opschema, op->name, left, right);
+	}
+}
+
+/*
+ * The default minmax class, TYPE_minmax_ops, in a family that exists, with the
+ * members that ddl_append_brin() listed.
+ */
+void
+ddl_create_minmax_class(const TypeDdl *ddl, const char *family, StringInfo members)
+{
+	ddl_execute("CREATE OPERATOR CLASS %s.%s_minmax_ops DEFAULT FOR TYPE %s USING brin FAMILY %s.%s AS %s,"
+				" FUNCTION 1 pg_catalog.brin_minmax_opcinfo(internal),"
+				" FUNCTION 2 pg_catalog.brin_minmax_add_value(internal, internal, internal, internal),"
+				" FUNCTION 3 pg_catalog.brin_minmax_consistent(internal, internal, internal),"
+				" FUNCTION 4 pg_catalog.brin_minmax_union(internal, internal, internal)",
+				ddl->schema, ddl->name, ddl->type, ddl->schema, family, members->data);
+}
+
+/* The two hash functions, whose C names begin with symbol. */
+void
+ddl_create_hash_functions(const TypeDdl *ddl, const char *symbol)
+{
+	ddl_create_function(ddl, psprintf("%s_hash", ddl->name), ddl->type, "int4",
+						psprintf("%s_hash", symbol), "IMMUTABLE");
+	ddl_create_function(ddl, psprintf("%s_hash_extended", ddl->name),
+						psprintf("%s, int8", ddl->type), "int8",
+						psprintf("%s_hash_extended", symbol), "IMMUTABLE");
+}
+
+/* The default hash class, TYPE_ops, in a family that exists. */
+void
+ddl_create_hash_class(const TypeDdl *ddl, const char *family)
+{
+	const char *schema = ddl->schema;
+	const char *name = ddl->name;
+	const char *type = ddl->type;
+
+	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING hash FAMILY %s.%s AS"
+				" OPERATOR 1 %s.=, FUNCTION 1 %s.%s_hash(%s),"
+				" FUNCTION 2 %s.%s_hash_extended(%s, int8)",
+				schema, name, type, schema, family,
+				ddl->opschema, schema, name, type, schema, name, type);
+}
+
+/* min() and max() */
+void
+ddl_create_extremes(const TypeDdl *ddl, const char *symbol)
+{
+	static const char *const extremes[][3] = {
+		{"min", "smaller", "<"},
+		{"max", "larger", ">"}
+	};
+
+	for (int i = 0; i < (int) lengthof(extremes); i++)
+	{
+		char	   *function = psprintf("%s_%s", ddl->name, extremes[i][1]);
+
+		ddl_create_function(ddl, function, psprintf("%s, %s", ddl->type, ddl->type),
+							ddl->type, psprintf("%s_%s", symbol, extremes[i][1]),
+							"IMMUTABLE");
+		ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
+					" COMBINEFUNC = %s.%s, SORTOP = OPERATOR(%s.%s), PARALLEL = SAFE)",
+					ddl->opschema, extremes[i][0], ddl->type,
+					ddl->schema, function, ddl->type, ddl->schema, function,
+					ddl->opschema, extremes[i][2]);
 	}
 }
 

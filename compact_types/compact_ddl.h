@@ -56,8 +56,13 @@ extern void ddl_append_pair(StringInfo btree, StringInfo hash,
 							const char *opschema, const char *mark,
 							const char *left, const char *right,
 							const char *cmp_function);
-extern void ddl_append_brin_pair(StringInfo minmax, const char *opschema,
-								 const char *left, const char *right);
+extern void ddl_append_brin(StringInfo minmax, const char *opschema,
+							const char *left, const char *right);
+extern void ddl_create_minmax_class(const TypeDdl *ddl, const char *family,
+									StringInfo members);
+extern void ddl_create_hash_functions(const TypeDdl *ddl, const char *symbol);
+extern void ddl_create_hash_class(const TypeDdl *ddl, const char *family);
+extern void ddl_create_extremes(const TypeDdl *ddl, const char *symbol);
 
 /* compact_string_ddl.c */
 extern void ddl_drop_string_leftovers(const TypeDdl *ddl);
@@ -74,7 +79,6 @@ extern void ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
 extern void ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
 									  const char *args, const char *result,
 									  const char *symbol);
-extern void ddl_create_extremes(const TypeDdl *ddl, const char *symbol);
 extern void ddl_create_sum(const TypeDdl *ddl, const char *symbol,
 						   const char *final_sum, const char *final_avg,
 						   const char *fast_sum);
@@ -84,8 +88,6 @@ extern void ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
 									  const char *offset,
 									  const char *in_range_attributes,
 									  const char *hash_family);
-extern void ddl_append_brin(StringInfo brin, const char *opschema,
-							const char *left, const char *right);
 extern void ddl_extend_family(const TypeDdl *ddl, const char *family,
 							  const char *method, StringInfo members);
 extern void ddl_create_cast(const TypeDdl *ddl, const char *source,

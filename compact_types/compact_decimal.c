@@ -823,45 +823,45 @@ decimal_in_range_numeric(FunctionCallInfo fcinfo, int width, int scale)
 /*
  * Arithmetic: error 22003 for a result out of range.
  */
+static inline Datum
+decimal_result(bool overflow, int64 value, int width, int scale)
+{
+	if (unlikely(overflow || !decimal_in_range(value, width)))
+		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
+
+	return decimal_datum(value, width);
+}
+
 static Datum
 decimal_pl(FunctionCallInfo fcinfo, int width, int scale)
 {
 	int64		value;
+	bool		overflow = pg_add_s64_overflow(decimal_value(PG_GETARG_DATUM(0), width),
+											   decimal_value(PG_GETARG_DATUM(1), width),
+											   &value);
 
-	if (unlikely(pg_add_s64_overflow(decimal_value(PG_GETARG_DATUM(0), width),
-									 decimal_value(PG_GETARG_DATUM(1), width),
-									 &value) ||
-				 !decimal_in_range(value, width)))
-		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
-
-	return decimal_datum(value, width);
+	return decimal_result(overflow, value, width, scale);
 }
 
 static Datum
 decimal_mi(FunctionCallInfo fcinfo, int width, int scale)
 {
 	int64		value;
+	bool		overflow = pg_sub_s64_overflow(decimal_value(PG_GETARG_DATUM(0), width),
+											   decimal_value(PG_GETARG_DATUM(1), width),
+											   &value);
 
-	if (unlikely(pg_sub_s64_overflow(decimal_value(PG_GETARG_DATUM(0), width),
-									 decimal_value(PG_GETARG_DATUM(1), width),
-									 &value) ||
-				 !decimal_in_range(value, width)))
-		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
-
-	return decimal_datum(value, width);
+	return decimal_result(overflow, value, width, scale);
 }
 
 static Datum
 decimal_um(FunctionCallInfo fcinfo, int width, int scale)
 {
 	int64		value;
+	bool		overflow = pg_sub_s64_overflow(0, decimal_value(PG_GETARG_DATUM(0), width),
+											   &value);
 
-	if (unlikely(pg_sub_s64_overflow(0, decimal_value(PG_GETARG_DATUM(0), width),
-									 &value) ||
-				 !decimal_in_range(value, width)))
-		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
-
-	return decimal_datum(value, width);
+	return decimal_result(overflow, value, width, scale);
 }
 
 /*

@@ -72,30 +72,6 @@ ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
 				ddl->schema, name, args, result, ddl->library, symbol);
 }
 
-/* min() and max() */
-void
-ddl_create_extremes(const TypeDdl *ddl, const char *symbol)
-{
-	static const char *const extremes[][3] = {
-		{"min", "smaller", "<"},
-		{"max", "larger", ">"}
-	};
-
-	for (int i = 0; i < (int) lengthof(extremes); i++)
-	{
-		char	   *function = psprintf("%s_%s", ddl->name, extremes[i][1]);
-
-		ddl_create_function(ddl, function, psprintf("%s, %s", ddl->type, ddl->type),
-							ddl->type, psprintf("%s_%s", symbol, extremes[i][1]),
-							"IMMUTABLE");
-		ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
-					" COMBINEFUNC = %s.%s, SORTOP = OPERATOR(%s.%s), PARALLEL = SAFE)",
-					ddl->opschema, extremes[i][0], ddl->type,
-					ddl->schema, function, ddl->type, ddl->schema, function,
-					ddl->opschema, extremes[i][2]);
-	}
-}
-
 /*
  * sum() and avg(), with the SQL names of the final functions.  fast_sum, if not
  * NULL, is the transition function of a sum that is kept in an int8.
@@ -139,19 +115,6 @@ ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final_sum,
 				schema, final_avg);
 }
 
-/* Add a pair of types to the list of a BRIN family's members. */
-void
-ddl_append_brin(StringInfo brin, const char *opschema, const char *left,
-				const char *right)
-{
-	static const char *const operators[] = {"<", "<=", "=", ">=", ">"};
-
-	for (int i = 0; i < (int) lengthof(operators); i++)
-		appendStringInfo(brin, "%sOPERATOR %d %s.%s (%s, %s)",
-						 brin->len > 0 ? ", " : "", i + 1,
-						 opschema, operators[i], left, right);
-}
-
 void
 ddl_extend_family(const TypeDdl *ddl, const char *family,
 				  const char *method, StringInfo members)
@@ -175,12 +138,9 @@ ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
 	const char *opschema = ddl->opschema;
 	const char *type = ddl->type;
 	const char *name = ddl->name;
+	StringInfoData minmax;
 
-	ddl_create_function(ddl, psprintf("%s_hash", name), type, "int4",
-						psprintf("%s_hash", hash_symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("%s_hash_extended", name),
-						psprintf("%s, int8", type), "int8",
-						psprintf("%s_hash_extended", hash_symbol), "IMMUTABLE");
+	ddl_create_hash_functions(ddl, hash_symbol);
 	ddl_create_function(ddl, psprintf("%s_in_range", name),
 						psprintf("%s, %s, %s, bool, bool", type, type, offset),
 						"bool", psprintf("%s_in_range", symbol), in_range_attributes);
@@ -195,20 +155,11 @@ ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
 				opschema, opschema, opschema, opschema, opschema,
 				schema, name, type, type, schema, name,
 				type, offset, schema, name, type, type, offset);
-	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING hash FAMILY %s.%s AS"
-				" OPERATOR 1 %s.=, FUNCTION 1 %s.%s_hash(%s),"
-				" FUNCTION 2 %s.%s_hash_extended(%s, int8)",
-				schema, name, type, schema, hash_family,
-				opschema, schema, name, type, schema, name, type);
-	ddl_execute("CREATE OPERATOR CLASS %s.%s_minmax_ops DEFAULT FOR TYPE %s USING brin FAMILY %s.%s AS"
-				" OPERATOR 1 %s.<, OPERATOR 2 %s.<=, OPERATOR 3 %s.=,"
-				" OPERATOR 4 %s.>=, OPERATOR 5 %s.>,"
-				" FUNCTION 1 pg_catalog.brin_minmax_opcinfo(internal),"
-				" FUNCTION 2 pg_catalog.brin_minmax_add_value(internal, internal, internal, internal),"
-				" FUNCTION 3 pg_catalog.brin_minmax_consistent(internal, internal, internal),"
-				" FUNCTION 4 pg_catalog.brin_minmax_union(internal, internal, internal)",
-				schema, name, type, schema, family,
-				opschema, opschema, opschema, opschema, opschema);
+	ddl_create_hash_class(ddl, hash_family);
+
+	initStringInfo(&minmax);
+	ddl_append_brin(&minmax, opschema, type, type);
+	ddl_create_minmax_class(ddl, family, &minmax);
 }
 
 void

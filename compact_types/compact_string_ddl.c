@@ -82,11 +82,7 @@ create_classes(const TypeDdl *ddl, const char *symbol)
 
 	ddl_create_function(ddl, psprintf("%s_sortsupport", name), "internal", "void",
 						psprintf("%s_sortsupport", symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("%s_hash", name), type, "int4",
-						psprintf("%s_hash", symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("%s_hash_extended", name),
-						psprintf("%s, int8", type), "int8",
-						psprintf("%s_hash_extended", symbol), "IMMUTABLE");
+	ddl_create_hash_functions(ddl, symbol);
 
 	ddl_execute("CREATE OPERATOR FAMILY %s.%s_ops USING btree", schema, name);
 	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING btree FAMILY %s.%s_ops AS"
@@ -98,11 +94,7 @@ create_classes(const TypeDdl *ddl, const char *symbol)
 				opschema, opschema, opschema, opschema, opschema,
 				schema, name, type, type, schema, name);
 	ddl_execute("CREATE OPERATOR FAMILY %s.%s_ops USING hash", schema, name);
-	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING hash FAMILY %s.%s_ops AS"
-				" OPERATOR 1 %s.=, FUNCTION 1 %s.%s_hash(%s),"
-				" FUNCTION 2 %s.%s_hash_extended(%s, int8)",
-				schema, name, type, schema, name,
-				opschema, schema, name, type, schema, name, type);
+	ddl_create_hash_class(ddl, psprintf("%s_ops", name));
 
 	initStringInfo(&btree);
 	initStringInfo(&hash);
@@ -137,18 +129,12 @@ create_brin_classes(const TypeDdl *ddl)
 	StringInfoData members;
 
 	initStringInfo(&members);
-	ddl_append_brin_pair(&members, opschema, type, type);
+	ddl_append_brin(&members, opschema, type, type);
 	for (int i = 0; i < (int) lengthof(string_types); i++)
-		ddl_append_brin_pair(&members, opschema, type, string_types[i].name);
+		ddl_append_brin(&members, opschema, type, string_types[i].name);
 
 	ddl_execute("CREATE OPERATOR FAMILY %s.%s_minmax_ops USING brin", schema, name);
-	ddl_execute("CREATE OPERATOR CLASS %s.%s_minmax_ops DEFAULT FOR TYPE %s USING brin"
-				" FAMILY %s.%s_minmax_ops AS %s"
-				" FUNCTION 1 pg_catalog.brin_minmax_opcinfo(internal),"
-				" FUNCTION 2 pg_catalog.brin_minmax_add_value(internal, internal, internal, internal),"
-				" FUNCTION 3 pg_catalog.brin_minmax_consistent(internal, internal, internal),"
-				" FUNCTION 4 pg_catalog.brin_minmax_union(internal, internal, internal)",
-				schema, name, type, schema, name, members.data);
+	ddl_create_minmax_class(ddl, psprintf("%s_minmax_ops", name), &members);
 	ddl_execute("CREATE OPERATOR FAMILY %s.%s_bloom_ops USING brin", schema, name);
 	ddl_execute("CREATE OPERATOR CLASS %s.%s_bloom_ops FOR TYPE %s USING brin"
 				" FAMILY %s.%s_bloom_ops AS OPERATOR 1 %s.=,"
@@ -159,21 +145,6 @@ create_brin_classes(const TypeDdl *ddl)
 				" FUNCTION 5 pg_catalog.brin_bloom_options(internal),"
 				" FUNCTION 11 %s.%s_hash(%s)",
 				schema, name, type, schema, name, opschema, schema, name, type);
-}
-
-/* One of the aggregates min and max, which an index on the type serves. */
-static void
-create_extremum(const TypeDdl *ddl, const char *symbol, const char *aggregate,
-				const char *suffix, const char *sort_operator)
-{
-	const char *function = psprintf("%s_%s", ddl->name, suffix);
-
-	ddl_create_function(ddl, function, psprintf("%s, %s", ddl->type, ddl->type),
-						ddl->type, psprintf("%s_%s", symbol, suffix), "IMMUTABLE");
-	ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
-				" COMBINEFUNC = %s.%s, SORTOP = OPERATOR(%s.%s), PARALLEL = SAFE)",
-				ddl->opschema, aggregate, ddl->type, ddl->schema, function,
-				ddl->type, ddl->schema, function, ddl->opschema, sort_operator);
 }
 
 static void
@@ -249,8 +220,7 @@ ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 	}
 	create_classes(ddl, symbol);
 	create_brin_classes(ddl);
-	create_extremum(ddl, symbol, "max", "larger", ">");
-	create_extremum(ddl, symbol, "min", "smaller", "<");
+	ddl_create_extremes(ddl, symbol);
 	ddl_create_pattern_operators(ddl, symbol);
 	create_casts(ddl, symbol);
 }

@@ -18,7 +18,7 @@ LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.create_char(int4) IS
 'create the fixed-length string type compact_charN of the given length in bytes';
 
--- ANALYZE of all fixed-length strings
+-- ANALYZE of all string types
 CREATE FUNCTION compact_types.compact_char_typanalyze(internal) RETURNS bool
 AS 'MODULE_PATHNAME', 'compact_char_typanalyze'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
