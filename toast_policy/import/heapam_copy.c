@@ -1,0 +1,181 @@
+/*-------------------------------------------------------------------------
+ *
+ * heapam_copy.c
+ *	  The copying of a table for VACUUM FULL, with a change to each tuple.
+ *
+ * From PostgreSQL 17.11, src/backend/access/heap/heapam_handler.c, function
+ * heapam_relation_copy_for_cluster(): what is needed to copy in physical order,
+ * with tp_recompress_tuple() in the place of reform_and_rewrite_tuple().  15.20
+ * and 18.6 have the same statements there.
+ *
+ * Portions Copyright (c) 1996-2024, PostgreSQL Global Development Group
+ * Portions Copyright (c) 1994, Regents of the University of California
+ *
+ * IDENTIFICATION
+ *	  toast_policy/import/heapam_copy.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/rewriteheap.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "commands/progress.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/backend_progress.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+void
+tp_recompress_copy(Relation OldHeap, Relation NewHeap, TransactionId OldestXmin,
+				   TransactionId xid_cutoff, MultiXactId multi_cutoff,
+				   double *num_tuples, double *tups_vacuumed,
+				   double *tups_recently_dead)
+{
+	int			natts = RelationGetDescr(NewHeap)->natts;
+	Datum	   *values = palloc(natts * sizeof(Datum));
+	bool	   *isnull = palloc(natts * sizeof(bool));
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "toast_policy recompress",
+												  ALLOCSET_DEFAULT_SIZES);
+	RewriteState rwstate;
+	TableScanDesc tableScan;
+	HeapScanDesc heapScan;
+	TupleTableSlot *slot;
+	BlockNumber prev_cblock = InvalidBlockNumber;
+
+	/* Initialize the rewrite operation */
+	rwstate = begin_heap_rewrite(OldHeap, NewHeap, OldestXmin, xid_cutoff,
+								 multi_cutoff);
+
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
+								 PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
+
+	/*
+	 * To ensure we see recently-dead tuples that still need to be copied, we
+	 * scan with SnapshotAny and use HeapTupleSatisfiesVacuum for the
+	 * visibility test.
+	 */
+	tableScan = table_beginscan(OldHeap, SnapshotAny, 0, (ScanKey) NULL);
+	heapScan = (HeapScanDesc) tableScan;
+	pgstat_progress_update_param(PROGRESS_CLUSTER_TOTAL_HEAP_BLKS,
+								 heapScan->rs_nblocks);
+
+	slot = table_slot_create(OldHeap, NULL);
+
+	while (table_scan_getnextslot(tableScan, ForwardScanDirection, slot))
+	{
+		HeapTuple	tuple;
+		Buffer		buf;
+		bool		isdead = false;
+		MemoryContext caller;
+
+		CHECK_FOR_INTERRUPTS();
+
+		/*
+		 * Note that heapScan may start at an offset and wrap around, i.e.
+		 * rs_startblock may be >0, and rs_cblock may end with a number below
+		 * rs_startblock. To prevent showing this wraparound to the user, we
+		 * offset rs_cblock by rs_startblock (modulo rs_nblocks).
+		 */
+		if (prev_cblock != heapScan->rs_cblock)
+		{
+			pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_BLKS_SCANNED,
+										 (heapScan->rs_cblock +
+										  heapScan->rs_nblocks -
+										  heapScan->rs_startblock
+										  ) % heapScan->rs_nblocks + 1);
+			prev_cblock = heapScan->rs_cblock;
+		}
+
+		tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
+		buf = ((BufferHeapTupleTableSlot *) slot)->buffer;
+
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		switch (HeapTupleSatisfiesVacuum(tuple, OldestXmin, buf))
+		{
+			case HEAPTUPLE_DEAD:
+				isdead = true;
+				break;
+			case HEAPTUPLE_RECENTLY_DEAD:
+				*tups_recently_dead += 1;
+				break;
+			case HEAPTUPLE_LIVE:
+				break;
+			case HEAPTUPLE_INSERT_IN_PROGRESS:
+
+				/*
+				 * Since we hold exclusive lock on the relation, the only way
+				 * to see this is if it was inserted earlier in our own
+				 * transaction.
+				 */
+				if (!TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)))
+					elog(WARNING, "concurrent insert in progress within table \"%s\"",
+						 RelationGetRelationName(OldHeap));
+				break;
+			case HEAPTUPLE_DELETE_IN_PROGRESS:
+				if (!TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data)))
+					elog(WARNING, "concurrent delete in progress within table \"%s\"",
+						 RelationGetRelationName(OldHeap));
+				/* treat as recently dead */
+				*tups_recently_dead += 1;
+				break;
+			default:
+				elog(ERROR, "unexpected HeapTupleSatisfiesVacuum result");
+				break;
+		}
+		LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+
+		if (isdead)
+		{
+			*tups_vacuumed += 1;
+			/* heap rewrite module still needs to see it... */
+			if (rewrite_heap_dead_tuple(rwstate, tuple))
+			{
+				/* A previous recently-dead tuple is now known dead */
+				*tups_vacuumed += 1;
+				*tups_recently_dead -= 1;
+			}
+			continue;
+		}
+
+		*num_tuples += 1;
+
+		caller = MemoryContextSwitchTo(context);
+		rewrite_heap_tuple(rwstate, tuple,
+						   tp_recompress_tuple(OldHeap, NewHeap, tuple, values,
+											   isnull));
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
+
+		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
+									 (int64) *num_tuples);
+		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN,
+									 (int64) *num_tuples);
+	}
+
+	/*
+	 * If the last pages of the scan were empty, we would go to the next phase
+	 * while heap_blks_scanned != heap_blks_total.
+	 */
+	pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_BLKS_SCANNED,
+								 heapScan->rs_nblocks);
+
+	table_endscan(tableScan);
+	ExecDropSingleTupleTableSlot(slot);
+
+	/* Write out any remaining tuples, and fsync if needed */
+	end_heap_rewrite(rwstate);
+
+	pfree(values);
+	pfree(isnull);
+	MemoryContextDelete(context);
+}

@@ -1,0 +1,108 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy.c
+ *	  Module header and settings of the toast_policy library.
+ *
+ * The library is loaded when a table that uses its access method is opened, or
+ * a value of one of its types is read, and needs no preloading.  With
+ * shared_preload_libraries releases before 17 have shared statistics, too.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <zstd.h>
+
+#include "fmgr.h"
+#include "utils/guc.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+int			tp_min_size = 4096;
+int			tp_min_saved_chunks = 1;
+double		tp_min_saving = 0.0;
+bool		tp_early_abort = true;
+int			tp_lz4_level = 0;
+int			tp_type_codec = TP_ZSTD;
+int			tp_zstd_level = 3;
+bool		tp_recompress_source = false;
+
+static const struct config_enum_entry tp_type_codec_options[] = {
+	{"none", TP_NONE, false},
+	{"lz4", TP_LZ4, false},
+	{"snappy", TP_SNAPPY, false},
+	{"zstd", TP_ZSTD, false},
+	{NULL, 0, false}
+};
+
+/* Called when a backend, or the postmaster, loads the library. */
+void
+_PG_init(void)
+{
+	DefineCustomIntVariable("toast_policy.min_size",
+							"Sets the size above which a value must save whole TOAST chunks to be kept compressed.",
+							"Smaller values are compressed as the server does it.",
+							&tp_min_size,
+							4096, 0, INT_MAX,
+							PGC_USERSET, GUC_UNIT_BYTE, NULL, NULL, NULL);
+	DefineCustomIntVariable("toast_policy.min_saved_chunks",
+							"Sets the number of TOAST chunks that a compressed value must save.",
+							"Zero keeps every value that becomes smaller, as the server does.",
+							&tp_min_saved_chunks,
+							1, 0, 1000,
+							PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomRealVariable("toast_policy.min_saving",
+							 "Sets the part of its size that a compressed value must save.",
+							 "In addition to toast_policy.min_saved_chunks, and for the same values.",
+							 &tp_min_saving,
+							 0.0, 0.0, 1.0,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("toast_policy.early_abort",
+							 "Gives up compressing large values that look incompressible.",
+							 NULL,
+							 &tp_early_abort,
+							 true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("toast_policy.lz4_level",
+							"Sets the effort that lz4 compression takes.",
+							"Zero is the fast compressor that the server uses, 1 to 12 are the levels of lz4hc.",
+							&tp_lz4_level,
+							0, 0, TP_LZ4_MAX_LEVEL,
+							PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("toast_policy.type_codec",
+							 "Sets the codec of ztext and zbytea values whose type names none.",
+							 NULL,
+							 &tp_type_codec,
+							 TP_ZSTD, tp_type_codec_options,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("toast_policy.zstd_level",
+							"Sets the effort that zstd compression takes.",
+							"Negative levels are faster, levels above 19 need much memory.",
+							&tp_zstd_level,
+							3, -100, 22,
+							PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("toast_policy.recompress_source",
+							 "Compresses inserted values that come compressed from another table anew.",
+							 NULL,
+							 &tp_recompress_source,
+							 false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	/* a misspelled setting is an error from now on */
+	MarkGUCPrefixReserved("toast_policy");
+
+	tp_am_init();
+	tp_ddl_init();
+	tp_stats_init();
+}

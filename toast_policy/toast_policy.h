@@ -1,0 +1,117 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy.h
+ *	  Interfaces between the files of the toast_policy extension.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef TOAST_POLICY_H
+#define TOAST_POLICY_H
+
+#include "access/heaptoast.h"
+#include "access/tableam.h"
+#include "utils/rel.h"
+
+/*
+ * Codecs.  The first four are also what the types ztext and zbytea store on disk
+ * and must never change.
+ */
+typedef enum TpCodec
+{
+	TP_NONE = 0,
+	TP_LZ4 = 1,
+	TP_SNAPPY = 2,
+	TP_ZSTD = 3,
+	TP_PGLZ = 4					/* not one of the types' */
+} TpCodec;
+
+/* The levels of LZ4_compress_HC(); 0 stands for LZ4_compress_fast(). */
+#define TP_LZ4_MAX_LEVEL	12
+
+/* Number of TOAST chunks for a value that takes that many bytes there */
+#define TP_CHUNKS(size) \
+	(((int64) (size) + TOAST_MAX_CHUNK_SIZE - 1) / TOAST_MAX_CHUNK_SIZE)
+
+/* toast_policy.c: the settings */
+extern int	tp_min_size;		/* bytes */
+extern int	tp_min_saved_chunks;
+extern double tp_min_saving;
+extern bool tp_early_abort;
+extern int	tp_lz4_level;
+extern int	tp_type_codec;		/* a TpCodec */
+extern int	tp_zstd_level;
+extern bool tp_recompress_source;
+
+/* toast_policy_codec.c */
+extern const char *tp_codec_name(TpCodec codec);
+extern char *tp_compress(TpCodec codec, int level, const char *source,
+						 int32 rawsize, int header, int32 limit,
+						 int32 *compressed);
+extern bool tp_decompress(TpCodec codec, const char *source, int32 size,
+						  char *dest, int32 rawsize);
+extern bool tp_incompressible(TpCodec codec, const char *source, int32 rawsize);
+extern int32 tp_size_limit(int32 rawsize, int32 overhead, int32 room);
+
+/* What became of a value that the policy looked at */
+typedef enum TpOutcome
+{
+	TP_COMPRESSED,
+	TP_KEPT_RAW,				/* compressing it does not pay */
+	TP_ABORTED					/* the probe said that it cannot be compressed */
+} TpOutcome;
+
+/* toast_policy_rule.c */
+typedef enum TpOccasion
+{
+	TP_INSERT,
+	TP_UPDATE,
+	TP_RECOMPRESS				/* judge all governed values anew */
+} TpOccasion;
+
+extern bool tp_column_is_governed(Form_pg_attribute att);
+extern struct varlena *tp_compress_value(TpCodec codec, int level,
+										 const struct varlena *value,
+										 int32 room, TpOutcome *outcome);
+extern bool tp_row_is_small(Relation rel, TupleTableSlot *slot,
+							TpOccasion occasion);
+extern bool tp_row_apply(Relation rel, Datum *values, const bool *isnull,
+						 TpOccasion occasion);
+
+/* toast_policy_am.c */
+extern const TableAmRoutine *tp_heap_am;
+extern const TableAmRoutine *tp_access_method(void);
+extern void tp_am_init(void);
+
+/* toast_policy_ddl.c */
+extern void tp_ddl_init(void);
+extern Oid	tp_access_method_oid(bool missing_ok);
+extern List *tp_lock_own_tables(Oid relid, const char *function);
+
+/* toast_policy_recompress.c */
+extern bool tp_recompressing(Relation rel);
+extern HeapTuple tp_recompress_tuple(Relation OldHeap, Relation NewHeap,
+									 HeapTuple tuple, Datum *values,
+									 bool *isnull);
+
+/* toast_policy_types.c */
+extern bool tp_is_compressed_type(Oid typid);
+
+/* import/heapam_copy.c */
+extern void tp_recompress_copy(Relation OldHeap, Relation NewHeap,
+							   TransactionId OldestXmin,
+							   TransactionId xid_cutoff,
+							   MultiXactId multi_cutoff,
+							   double *num_tuples, double *tups_vacuumed,
+							   double *tups_recently_dead);
+
+/* toast_policy_stats.c */
+extern void tp_stats_init(void);
+extern void tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in,
+						   int32 bytes_out);
+
+#endif							/* TOAST_POLICY_H */

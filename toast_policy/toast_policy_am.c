@@ -1,0 +1,365 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_am.c
+ *	  The table access method toast_policy: heap, with governed values
+ *	  compressed before heap gets the row.
+ *
+ * The access method is a copy of heap's callbacks, except for those that write
+ * rows.  They make a second slot with the values that the policy has compressed,
+ * let heap store that, and give the caller's slot the new row's address.  Pages,
+ * tuples and WAL are heap's own; nothing on disk tells that the access method
+ * was there, except for the table's row in pg_class.
+ *
+ * heap refuses to scan a table of another access method in the two callbacks
+ * that build indexes.  For as long as they run, the relation's cache entry is
+ * made to point at heap's callbacks.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_am.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "catalog/index.h"
+#include "catalog/pg_am.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+PG_FUNCTION_INFO_V1(tp_handler);
+
+/* heap's callbacks, and the access method's */
+const TableAmRoutine *tp_heap_am;
+static TableAmRoutine tp_am;
+
+/* A relation that is seen as heap for the time being */
+typedef struct TpDisguise
+{
+	Relation	rel;
+	struct TpDisguise *outer;
+} TpDisguise;
+
+static TpDisguise *tp_disguises = NULL;
+
+/*
+ * Apply the policy to a row.  Returns a slot with the row as heap shall store
+ * it, in the given memory context, or NULL if that is the row as it is.
+ */
+static TupleTableSlot *
+tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion,
+			 MemoryContext context)
+{
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	TupleDesc	desc = RelationGetDescr(rel);
+	TupleTableSlot *result = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+
+	slot_getallattrs(slot);
+	memcpy(result->tts_values, slot->tts_values, desc->natts * sizeof(Datum));
+	memcpy(result->tts_isnull, slot->tts_isnull, desc->natts * sizeof(bool));
+	if (tp_row_apply(rel, result->tts_values, result->tts_isnull, occasion))
+	{
+		result->tts_tableOid = slot->tts_tableOid;
+		ExecStoreVirtualTuple(result);
+	}
+	else
+	{
+		ExecDropSingleTupleTableSlot(result);
+		result = NULL;
+	}
+	MemoryContextSwitchTo(caller);
+
+	return result;
+}
+
+/* Give the caller's slot what heap told about the row, and drop the other. */
+static void
+tp_finish_slot(TupleTableSlot *slot, TupleTableSlot *stored)
+{
+	slot->tts_tid = stored->tts_tid;
+	slot->tts_tableOid = stored->tts_tableOid;
+	ExecDropSingleTupleTableSlot(stored);
+}
+
+static MemoryContext
+tp_make_context(void)
+{
+	return AllocSetContextCreate(CurrentMemoryContext, "toast_policy row",
+								 ALLOCSET_DEFAULT_SIZES);
+}
+
+static void
+tp_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+				BulkInsertState bistate)
+{
+	MemoryContext context;
+	TupleTableSlot *stored;
+
+	if (likely(tp_row_is_small(rel, slot, TP_INSERT)))
+	{
+		tp_heap_am->tuple_insert(rel, slot, cid, options, bistate);
+		return;
+	}
+
+	context = tp_make_context();
+	stored = tp_make_slot(rel, slot, TP_INSERT, context);
+	tp_heap_am->tuple_insert(rel, stored ? stored : slot, cid, options, bistate);
+	if (stored)
+		tp_finish_slot(slot, stored);
+	MemoryContextDelete(context);
+}
+
+static void
+tp_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
+							int options, BulkInsertState bistate,
+							uint32 specToken)
+{
+	MemoryContext context;
+	TupleTableSlot *stored;
+
+	if (likely(tp_row_is_small(rel, slot, TP_INSERT)))
+	{
+		tp_heap_am->tuple_insert_speculative(rel, slot, cid, options, bistate,
+											 specToken);
+		return;
+	}
+
+	context = tp_make_context();
+	stored = tp_make_slot(rel, slot, TP_INSERT, context);
+	tp_heap_am->tuple_insert_speculative(rel, stored ? stored : slot, cid,
+										 options, bistate, specToken);
+	if (stored)
+		tp_finish_slot(slot, stored);
+	MemoryContextDelete(context);
+}
+
+static void
+tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
+				int options, BulkInsertState bistate)
+{
+	MemoryContext context = NULL;
+	TupleTableSlot **stored = NULL;
+
+	for (int i = 0; i < nslots; i++)
+	{
+		TupleTableSlot *slot;
+
+		if (likely(tp_row_is_small(rel, slots[i], TP_INSERT)))
+			continue;
+		if (context == NULL)
+			context = tp_make_context();
+		slot = tp_make_slot(rel, slots[i], TP_INSERT, context);
+		if (slot == NULL)
+			continue;
+		if (stored == NULL)
+		{
+			stored = MemoryContextAlloc(context, nslots * sizeof(*stored));
+			memcpy(stored, slots, nslots * sizeof(*stored));
+		}
+		stored[i] = slot;
+	}
+
+	if (stored == NULL)
+		tp_heap_am->multi_insert(rel, slots, nslots, cid, options, bistate);
+	else
+	{
+		/*
+		 * heap leaves the tuples that it forms of virtual slots to the
+		 * context
+		 */
+		MemoryContext caller = MemoryContextSwitchTo(context);
+
+		tp_heap_am->multi_insert(rel, stored, nslots, cid, options, bistate);
+		MemoryContextSwitchTo(caller);
+		for (int i = 0; i < nslots; i++)
+		{
+			if (stored[i] != slots[i])
+				tp_finish_slot(slots[i], stored[i]);
+		}
+	}
+	if (context)
+		MemoryContextDelete(context);
+}
+
+static TM_Result
+tp_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
+				CommandId cid, Snapshot snapshot, Snapshot crosscheck,
+				bool wait, TM_FailureData *tmfd, LockTupleMode *lockmode,
+				CompatUpdateIndexes *update_indexes)
+{
+	MemoryContext context;
+	TupleTableSlot *stored;
+	TM_Result	result;
+
+	if (likely(tp_row_is_small(rel, slot, TP_UPDATE)))
+		return tp_heap_am->tuple_update(rel, otid, slot, cid, snapshot,
+										crosscheck, wait, tmfd, lockmode,
+										update_indexes);
+
+	context = tp_make_context();
+	stored = tp_make_slot(rel, slot, TP_UPDATE, context);
+	result = tp_heap_am->tuple_update(rel, otid, stored ? stored : slot, cid,
+									  snapshot, crosscheck, wait, tmfd, lockmode,
+									  update_indexes);
+	if (stored)
+		tp_finish_slot(slot, stored);
+	MemoryContextDelete(context);
+
+	return result;
+}
+
+/*
+ * A cache entry that is rebuilt in the middle of an index build gets the access
+ * method's own callbacks again; take them away again.
+ */
+static void
+tp_relcache_callback(Datum arg, Oid relid)
+{
+	for (TpDisguise *disguise = tp_disguises; disguise; disguise = disguise->outer)
+		if (!OidIsValid(relid) || relid == RelationGetRelid(disguise->rel))
+			disguise->rel->rd_tableam = tp_heap_am;
+}
+
+/* Let a relation pass for heap's until tp_undisguise(). */
+static void
+tp_disguise(TpDisguise *disguise, Relation rel)
+{
+	disguise->rel = rel;
+	disguise->outer = tp_disguises;
+	tp_disguises = disguise;
+	rel->rd_tableam = tp_heap_am;
+}
+
+static void
+tp_undisguise(TpDisguise *disguise)
+{
+	tp_disguises = disguise->outer;
+	for (TpDisguise *outer = tp_disguises; outer; outer = outer->outer)
+		if (outer->rel == disguise->rel)
+			return;
+	disguise->rel->rd_tableam = &tp_am;
+}
+
+static double
+tp_index_build_range_scan(Relation table_rel, Relation index_rel,
+						  struct IndexInfo *index_info, bool allow_sync,
+						  bool anyvisible, bool progress,
+						  BlockNumber start_blockno, BlockNumber numblocks,
+						  IndexBuildCallback callback, void *callback_state,
+						  TableScanDesc scan)
+{
+	TpDisguise	disguise;
+	volatile double reltuples = 0;
+
+	tp_disguise(&disguise, table_rel);
+	PG_TRY();
+	{
+		reltuples = tp_heap_am->index_build_range_scan(table_rel, index_rel,
+													   index_info, allow_sync,
+													   anyvisible, progress,
+													   start_blockno, numblocks,
+													   callback, callback_state,
+													   scan);
+	}
+	PG_CATCH();
+	{
+		tp_undisguise(&disguise);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	tp_undisguise(&disguise);
+
+	return reltuples;
+}
+
+static void
+tp_index_validate_scan(Relation table_rel, Relation index_rel,
+					   struct IndexInfo *index_info, Snapshot snapshot,
+					   struct ValidateIndexState *state)
+{
+	TpDisguise	disguise;
+
+	tp_disguise(&disguise, table_rel);
+	PG_TRY();
+	{
+		tp_heap_am->index_validate_scan(table_rel, index_rel, index_info,
+										snapshot, state);
+	}
+	PG_CATCH();
+	{
+		tp_undisguise(&disguise);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	tp_undisguise(&disguise);
+}
+
+/* VACUUM FULL and CLUSTER keep what is stored; recompress() does not. */
+static void
+tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
+							 Relation OldIndex, bool use_sort,
+							 TransactionId OldestXmin,
+							 TransactionId *xid_cutoff,
+							 MultiXactId *multi_cutoff,
+							 double *num_tuples, double *tups_vacuumed,
+							 double *tups_recently_dead)
+{
+	if (tp_recompressing(OldHeap))
+		tp_recompress_copy(OldHeap, NewHeap, OldestXmin, *xid_cutoff,
+						   *multi_cutoff, num_tuples, tups_vacuumed,
+						   tups_recently_dead);
+	else
+		tp_heap_am->relation_copy_for_cluster(OldHeap, NewHeap, OldIndex,
+											  use_sort, OldestXmin, xid_cutoff,
+											  multi_cutoff, num_tuples,
+											  tups_vacuumed,
+											  tups_recently_dead);
+}
+
+/* The TOAST table is a plain heap; heap would say "the same as the table". */
+static Oid
+tp_relation_toast_am(Relation rel)
+{
+	return HEAP_TABLE_AM_OID;
+}
+
+/* The access method's callbacks */
+const TableAmRoutine *
+tp_access_method(void)
+{
+	return &tp_am;
+}
+
+/*
+ * The access method's handler.
+ */
+Datum
+tp_handler(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(&tp_am);
+}
+
+/* Called when the library is loaded. */
+void
+tp_am_init(void)
+{
+	tp_heap_am = GetHeapamTableAmRoutine();
+	tp_am = *tp_heap_am;
+	tp_am.tuple_insert = tp_tuple_insert;
+	tp_am.tuple_insert_speculative = tp_tuple_insert_speculative;
+	tp_am.multi_insert = tp_multi_insert;
+	tp_am.tuple_update = tp_tuple_update;
+	tp_am.index_build_range_scan = tp_index_build_range_scan;
+	tp_am.index_validate_scan = tp_index_validate_scan;
+	tp_am.relation_copy_for_cluster = tp_relation_copy_for_cluster;
+	tp_am.relation_toast_am = tp_relation_toast_am;
+
+	CacheRegisterRelcacheCallback(tp_relcache_callback, (Datum) 0);
+}

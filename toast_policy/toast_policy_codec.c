@@ -1,0 +1,336 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_codec.c
+ *	  Compression libraries behind one interface, the probe that tells
+ *	  incompressible data early, and the rule that says what is small enough.
+ *
+ * lz4 and pglz are made in the formats of core, so that a server without this
+ * library reads what the access method stored; lz4hc is lz4 made with more
+ * effort.  snappy and zstd serve the types ztext and zbytea only.
+ *
+ * Compression state is allocated once for each backend, when first needed.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_codec.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <lz4.h>
+#include <lz4hc.h>
+#include <math.h>
+#include <snappy-c.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "access/toast_compression.h"
+#include "common/pg_lzcompress.h"
+#include "utils/memutils.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+/*
+ * The probe looks at this many bytes from the middle of a value, and goes on if
+ * they do not become smaller by one part in TP_PROBE_PART; then the whole value,
+ * compressed with less effort, must become smaller by one part in TP_WHOLE_PART.
+ */
+#define TP_PROBE_SIZE			4096
+#define TP_PROBE_PART			16
+#define TP_WHOLE_PART			32
+#define TP_WHOLE_ACCELERATION	8
+
+/* Bytes that a compressed value must save at least, as in toast_compress_datum() */
+#define TP_MIN_SAVED_BYTES		7
+
+/* Names of the codecs, in the order of TpCodec; they never need translation. */
+static const char *const tp_codec_names[] = {
+	"none", "lz4", "snappy", "zstd", "pglz"
+};
+
+const char *
+tp_codec_name(TpCodec codec)
+{
+	return tp_codec_names[codec];
+}
+
+/* The state of LZ4_compress_fast_extState() */
+static void *
+tp_lz4_state(void)
+{
+	static void *state = NULL;
+
+	if (state == NULL)
+		state = MemoryContextAlloc(TopMemoryContext, LZ4_sizeofState());
+
+	return state;
+}
+
+/* The state of LZ4_compress_HC_extStateHC(), 256 kB */
+static void *
+tp_lz4hc_state(void)
+{
+	static void *state = NULL;
+
+	if (state == NULL)
+		state = MemoryContextAlloc(TopMemoryContext, LZ4_sizeofStateHC());
+
+	return state;
+}
+
+/* Returns the compressed size, or -1 if it would exceed the limit. */
+static int32
+tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
+				 int32 limit)
+{
+	static ZSTD_CCtx *context = NULL;
+	size_t		size;
+
+	if (context == NULL)
+		context = ZSTD_createCCtx();
+	if (context == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("Failed while creating a zstd compression context.")));
+	size = ZSTD_compressCCtx(context, dest, limit, source, rawsize, level);
+	if (!ZSTD_isError(size))
+		return (int32) size;
+
+	switch (ZSTD_getErrorCode(size))
+	{
+		case ZSTD_error_dstSize_tooSmall:
+			return -1;
+		case ZSTD_error_memory_allocation:
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory"),
+					 errdetail("zstd could not allocate what level %d needs.", level),
+					 errhint("Lower toast_policy.zstd_level.")));
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("could not compress a value by zstd: %s",
+							ZSTD_getErrorName(size))));
+	}
+	return -1;					/* keep compiler quiet */
+}
+
+/*
+ * Compress rawsize bytes.
+ *
+ * Returns a palloc'd chunk in which the compressed data follow header bytes that
+ * are the caller's, and sets *compressed to their size; or NULL if they would
+ * take more than limit bytes.  level counts for lz4 (0 is the fast compressor,
+ * 1 to 12 are lz4hc's) and zstd.  The only errors are those of a lack of memory.
+ */
+char *
+tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
+			int header, int32 limit, int32 *compressed)
+{
+	Size		capacity = limit;
+	char	   *chunk;
+	char	   *dest;
+	int32		size = -1;
+
+	Assert(rawsize >= 0);
+
+	if (limit <= 0)
+		return NULL;
+
+	/* what these two write is bounded by nothing but the size of the source */
+	if (codec == TP_SNAPPY)
+		capacity = snappy_max_compressed_length(rawsize);
+	else if (codec == TP_PGLZ)
+		capacity = PGLZ_MAX_OUTPUT((Size) rawsize);
+	chunk = palloc_extended(header + capacity, MCXT_ALLOC_HUGE);
+	dest = chunk + header;
+
+	switch (codec)
+	{
+		case TP_NONE:
+		case TP_LZ4:
+			Assert(codec == TP_LZ4);
+			if (level == 0)
+				size = LZ4_compress_fast_extState(tp_lz4_state(), source, dest,
+												  rawsize, limit, 1);
+			else
+				size = LZ4_compress_HC_extStateHC(tp_lz4hc_state(), source, dest,
+												  rawsize, limit, level);
+			if (size == 0)
+				size = -1;
+			break;
+		case TP_SNAPPY:
+			{
+				size_t		length = capacity;
+
+				if (snappy_compress(source, rawsize, dest, &length) == SNAPPY_OK)
+					size = (int32) Min(length, PG_INT32_MAX);
+				break;
+			}
+		case TP_ZSTD:
+			size = tp_compress_zstd(level, source, rawsize, dest, limit);
+			break;
+		case TP_PGLZ:
+			size = pglz_compress(source, rawsize, dest, PGLZ_strategy_default);
+			break;
+	}
+	if (size < 0 || size > limit)
+	{
+		pfree(chunk);
+		return NULL;
+	}
+	*compressed = size;
+
+	return chunk;
+}
+
+/*
+ * Decompress into exactly rawsize bytes at dest.  Returns false, and leaves
+ * anything at dest, if the data are corrupt; never reads or writes elsewhere.
+ */
+bool
+tp_decompress(TpCodec codec, const char *source, int32 size, char *dest,
+			  int32 rawsize)
+{
+	switch (codec)
+	{
+		case TP_NONE:
+			if (size != rawsize)
+				return false;
+			memcpy(dest, source, rawsize);
+			return true;
+		case TP_LZ4:
+			return LZ4_decompress_safe(source, dest, size, rawsize) == rawsize;
+		case TP_SNAPPY:
+			{
+				size_t		length;
+
+				/* the length within the data decides how much is written */
+				return snappy_uncompressed_length(source, size, &length) == SNAPPY_OK &&
+					length == (size_t) rawsize &&
+					snappy_uncompress(source, size, dest, &length) == SNAPPY_OK &&
+					length == (size_t) rawsize;
+			}
+		case TP_ZSTD:
+			{
+				static ZSTD_DCtx *context = NULL;
+				size_t		length;
+
+				if (context == NULL)
+					context = ZSTD_createDCtx();
+				if (context == NULL)
+					ereport(ERROR,
+							(errcode(ERRCODE_OUT_OF_MEMORY),
+							 errmsg("out of memory"),
+							 errdetail("Failed while creating a zstd decompression context.")));
+				length = ZSTD_decompressDCtx(context, dest, rawsize, source, size);
+				if (ZSTD_isError(length) &&
+					ZSTD_getErrorCode(length) == ZSTD_error_memory_allocation)
+					ereport(ERROR,
+							(errcode(ERRCODE_OUT_OF_MEMORY),
+							 errmsg("out of memory"),
+							 errdetail("zstd could not allocate memory for decompression.")));
+				return !ZSTD_isError(length) && length == (size_t) rawsize;
+			}
+		case TP_PGLZ:
+			return pglz_decompress(source, size, dest, rawsize, true) == rawsize;
+	}
+	return false;
+}
+
+/*
+ * Do the byte values of a piece of data occur so evenly that no entropy coder
+ * saves one part in TP_WHOLE_PART?
+ */
+static bool
+tp_bytes_are_even(const char *source, int32 size)
+{
+	int			count[256] = {0};
+	double		bits = 0;
+
+	for (int32 i = 0; i < size; i++)
+		count[(unsigned char) source[i]]++;
+	for (int i = 0; i < 256; i++)
+		if (count[i] > 0)
+			bits += count[i] * log2((double) size / count[i]);
+
+	/*
+	 * A sample of n random bytes has about 255 / (2 n ln 2) bits a byte less
+	 * than the 8 that they are worth; without the correction small samples
+	 * would pass as compressible.
+	 */
+	return bits + 255 / (2 * M_LN2) > size * 8.0 * (TP_WHOLE_PART - 1) / TP_WHOLE_PART;
+}
+
+/*
+ * Is it a waste of time to compress the data?  Nearly incompressible data, hex
+ * digits for one, cost lz4 twenty times as much as random ones, and save nothing.
+ */
+bool
+tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
+{
+	static char *probe = NULL;
+	const char *middle;
+	int32		limit;
+	char	   *whole;
+	bool		shrinks;
+
+	if (codec == TP_NONE || rawsize <= TP_PROBE_SIZE)
+		return false;
+
+	middle = source + (rawsize - TP_PROBE_SIZE) / 2;
+	if (codec == TP_ZSTD && !tp_bytes_are_even(middle, TP_PROBE_SIZE))
+		return false;
+
+	if (probe == NULL)
+		probe = MemoryContextAlloc(TopMemoryContext, TP_PROBE_SIZE);
+	if (LZ4_compress_fast_extState(tp_lz4_state(), middle, probe, TP_PROBE_SIZE,
+								   TP_PROBE_SIZE - TP_PROBE_SIZE / TP_PROBE_PART,
+								   1) > 0)
+		return false;
+
+	/* what follows the probe's piece, or repeats over a long way */
+	limit = rawsize - rawsize / TP_WHOLE_PART;
+	whole = palloc_extended(limit, MCXT_ALLOC_HUGE);
+	shrinks = LZ4_compress_fast_extState(tp_lz4_state(), source, whole, rawsize,
+										 limit, TP_WHOLE_ACCELERATION) > 0;
+	pfree(whole);
+
+	return !shrinks;
+}
+
+/*
+ * The rule: how many bytes may a compressed form have to be worth keeping?
+ *
+ * rawsize is the size of the raw data, overhead what the compressed form has
+ * besides the compressed data where chunks are counted, and room what the
+ * compressed form may take, overhead included, to remain in its row (0 if
+ * unknown).  Returns the largest size of the compressed data alone; 0 or less
+ * if none will do.
+ *
+ * A value that remains in its row, or is not above toast_policy.min_size, needs
+ * to become smaller, no more, since every byte that it saves there is saved.
+ * Another one goes to the TOAST table in chunks, where only whole chunks count.
+ */
+int32
+tp_size_limit(int32 rawsize, int32 overhead, int32 room)
+{
+	int64		limit = (int64) rawsize - TP_MIN_SAVED_BYTES;
+
+	if (rawsize > tp_min_size)
+	{
+		int64		chunks = TP_CHUNKS(rawsize) - tp_min_saved_chunks;
+		int64		worth = Max(chunks, 0) * TOAST_MAX_CHUNK_SIZE;
+		double		saving = floor(rawsize * (1.0 - tp_min_saving));
+
+		worth = Min(worth, (int64) saving);
+		limit = Min(limit, Max(worth, room));
+	}
+
+	return (int32) (limit - overhead);
+}

@@ -1,0 +1,757 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_ddl.c
+ *	  Tables to and from the access method, without rewriting them.
+ *
+ * What enable() and disable() change is what core's own DDL could have set:
+ * the STORAGE of columns, by ALTER TABLE, and the table's access method, for
+ * which ALTER TABLE would rewrite the table, although both access methods store
+ * the same.  Hence pg_dump, pg_upgrade and replication need to know nothing.
+ *
+ * An index takes the storage of its columns from the table, and does not compress
+ * the keys of an EXTERNAL one, so that long keys that used to fit would not any
+ * more.  Keys of governed columns stay EXTENDED: enable() sees to the indexes
+ * that there are, and a hook to those that are created later.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_ddl.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "commands/event_trigger.h"
+#include "commands/tablecmds.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+PG_FUNCTION_INFO_V1(tp_enable);
+PG_FUNCTION_INFO_V1(tp_disable);
+PG_FUNCTION_INFO_V1(tp_disable_all);
+PG_FUNCTION_INFO_V1(tp_guard_drop);
+
+static object_access_hook_type tp_next_object_access_hook = NULL;
+
+/*
+ * The access method's OID in this database.  The name cannot be taken by another
+ * one as long as the extension is there.
+ */
+Oid
+tp_access_method_oid(bool missing_ok)
+{
+	return get_table_am_oid("toast_policy", missing_ok);
+}
+
+/*
+ * Open a table for DDL on behalf of the caller, with an AccessExclusiveLock, and
+ * check that it is one that the access method can serve and that the caller may
+ * alter it now.
+ */
+static Relation
+tp_open_table(Oid relid, const char *function)
+{
+	Relation	rel = try_relation_open(relid, AccessExclusiveLock);
+	char		relkind;
+
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+
+	relkind = rel->rd_rel->relkind;
+	if (relkind != RELKIND_RELATION && relkind != RELKIND_MATVIEW &&
+		relkind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table or materialized view",
+						RelationGetRelationName(rel)),
+				 errhint("Only tables and materialized views have values that toast_policy can compress.")));
+	if (!compat_relation_ownercheck(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relkind),
+					   RelationGetRelationName(rel));
+	if (IsSystemRelation(rel) || relid < FirstNormalObjectId)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied: \"%s\" is a system catalog",
+						RelationGetRelationName(rel))));
+	if (RELATION_IS_OTHER_TEMP(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot alter temporary tables of other sessions")));
+	if (relkind != RELKIND_PARTITIONED_TABLE &&
+		rel->rd_rel->relam != HEAP_TABLE_AM_OID &&
+		rel->rd_rel->relam != tp_access_method_oid(false))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" uses access method \"%s\"",
+						RelationGetRelationName(rel),
+						get_am_name(rel->rd_rel->relam)),
+				 errdetail("toast_policy works on tables of access method \"heap\" only.")));
+	CheckTableNotInUse(rel, function);
+
+	return rel;
+}
+
+/* Run a DDL statement as the caller; the names in it are qualified. */
+static void
+tp_execute(const char *statement)
+{
+	int			rc = SPI_execute(statement, false, 0);
+
+	if (rc != SPI_OK_UTILITY)
+		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(rc));
+}
+
+/*
+ * ALTER TABLE ... SET STORAGE for columns of a table or of a partitioned table
+ * and all its partitions.  The columns are attribute numbers of this table.
+ */
+static void
+tp_set_storage(Oid relid, List *columns, const char *storage)
+{
+	StringInfoData statement;
+	char		relkind = get_rel_relkind(relid);
+	ListCell   *cell;
+	bool		first = true;
+
+	if (columns == NIL)
+		return;
+
+	initStringInfo(&statement);
+	appendStringInfo(&statement, "ALTER %s %s%s.%s",
+					 relkind == RELKIND_MATVIEW ? "MATERIALIZED VIEW" : "TABLE",
+					 relkind == RELKIND_RELATION ? "ONLY " : "",
+					 quote_identifier(get_namespace_name(get_rel_namespace(relid))),
+					 quote_identifier(get_rel_name(relid)));
+	foreach(cell, columns)
+	{
+		appendStringInfo(&statement, "%s ALTER COLUMN %s SET STORAGE %s",
+						 first ? "" : ",",
+						 quote_identifier(get_attname(relid, lfirst_int(cell), false)),
+						 storage);
+		first = false;
+	}
+	tp_execute(statement.data);
+	pfree(statement.data);
+}
+
+/*
+ * Let the keys of an index that are governed columns be compressed, as those of
+ * EXTENDED columns are.
+ */
+static void
+tp_fix_index_storage(Relation table, Oid indexid)
+{
+	HeapTuple	indextuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(indexid));
+	Relation	attributes;
+	int			natts;
+	AttrNumber	keys[INDEX_MAX_KEYS];
+
+	if (!HeapTupleIsValid(indextuple))
+		return;
+	natts = ((Form_pg_index) GETSTRUCT(indextuple))->indnatts;
+	for (int i = 0; i < natts; i++)
+		keys[i] = ((Form_pg_index) GETSTRUCT(indextuple))->indkey.values[i];
+	ReleaseSysCache(indextuple);
+
+	attributes = table_open(AttributeRelationId, RowExclusiveLock);
+	for (int i = 0; i < natts; i++)
+	{
+		HeapTuple	tuple;
+		Form_pg_attribute att;
+
+		if (keys[i] <= 0 ||
+			!tp_column_is_governed(TupleDescAttr(RelationGetDescr(table), keys[i] - 1)))
+			continue;
+		tuple = SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(indexid),
+									Int16GetDatum(i + 1));
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for attribute %d of relation %u",
+				 i + 1, indexid);
+		att = (Form_pg_attribute) GETSTRUCT(tuple);
+		if (att->attlen == -1 && att->attstorage == TYPSTORAGE_EXTERNAL)
+		{
+			att->attstorage = TYPSTORAGE_EXTENDED;
+			CatalogTupleUpdate(attributes, &tuple->t_self, tuple);
+		}
+		heap_freetuple(tuple);
+	}
+	table_close(attributes, RowExclusiveLock);
+}
+
+/*
+ * Change the access method in the catalogs; InvalidOid is for partitioned tables
+ * only.  The caller has an AccessExclusiveLock and does not have the table open.
+ */
+static void
+tp_set_access_method(Oid relid, Oid amoid)
+{
+	Relation	classes = table_open(RelationRelationId, RowExclusiveLock);
+	HeapTuple	tuple = SearchSysCacheCopy1(RELOID, ObjectIdGetDatum(relid));
+	Form_pg_class class;
+	Oid			own = tp_access_method_oid(false);
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	class = (Form_pg_class) GETSTRUCT(tuple);
+	if (class->relam != amoid)
+	{
+		/* heap is pinned, and has no dependencies */
+		if (class->relam == own)
+			deleteDependencyRecordsForClass(RelationRelationId, relid,
+											AccessMethodRelationId,
+											DEPENDENCY_NORMAL);
+		if (amoid == own)
+		{
+			ObjectAddress depender;
+			ObjectAddress referenced;
+
+			ObjectAddressSet(depender, RelationRelationId, relid);
+			ObjectAddressSet(referenced, AccessMethodRelationId, amoid);
+			recordDependencyOn(&depender, &referenced, DEPENDENCY_NORMAL);
+		}
+		class->relam = amoid;
+		CatalogTupleUpdate(classes, &tuple->t_self, tuple);
+		InvokeObjectPostAlterHook(RelationRelationId, relid, 0);
+		CacheInvalidateRelcacheByRelid(relid);
+	}
+	heap_freetuple(tuple);
+	table_close(classes, RowExclusiveLock);
+	CommandCounterIncrement();
+}
+
+/* The access method of a table, InvalidOid if it has none */
+static Oid
+tp_get_access_method(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			result;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	result = ((Form_pg_class) GETSTRUCT(tuple))->relam;
+	ReleaseSysCache(tuple);
+
+	return result;
+}
+
+/*
+ * The columns that enable() is to govern, as attribute numbers: those that are
+ * named, or else all that are EXTENDED.  Leaves out those that are EXTERNAL
+ * already; errors out if one cannot be governed, or none can.
+ */
+static List *
+tp_choose_columns(Relation rel, ArrayType *names)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	List	   *result = NIL;
+	Datum	   *datums;
+	bool	   *nulls;
+	int			count;
+	bool		any = false;
+
+	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &datums,
+					  &nulls, &count);
+	for (int i = 0; i < count; i++)
+	{
+		AttrNumber	attnum;
+		Form_pg_attribute att;
+		char	   *name;
+
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("column name must not be null")));
+		name = NameStr(*DatumGetName(datums[i]));
+		attnum = get_attnum(RelationGetRelid(rel), name);
+		if (attnum == InvalidAttrNumber)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" does not exist",
+							name, RelationGetRelationName(rel))));
+		if (attnum < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot alter system column \"%s\"", name)));
+		att = TupleDescAttr(desc, attnum - 1);
+		if (!TypeIsToastable(att->atttypid))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("column \"%s\" cannot be governed by toast_policy", name),
+					 errdetail("Values of data type %s are never compressed or stored out of line.",
+							   format_type_be(att->atttypid))));
+		if (tp_is_compressed_type(att->atttypid))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("column \"%s\" cannot be governed by toast_policy", name),
+					 errdetail("Values of data type %s are compressed by the type itself.",
+							   format_type_be(att->atttypid))));
+		any = true;
+		if (att->attstorage != TYPSTORAGE_EXTERNAL)
+			result = list_append_unique_int(result, attnum);
+	}
+	for (int i = 0; count == 0 && i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		any |= tp_column_is_governed(att);
+		if (!att->attisdropped && att->attlen == -1 &&
+			att->attstorage == TYPSTORAGE_EXTENDED &&
+			!tp_is_compressed_type(att->atttypid))
+		{
+			any = true;
+			result = lappend_int(result, att->attnum);
+		}
+	}
+	if (!any)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" has no column that toast_policy could govern",
+						RelationGetRelationName(rel)),
+				 errdetail("No column has STORAGE EXTENDED or EXTERNAL."),
+				 errhint("Name columns to change those with another STORAGE.")));
+
+	return result;
+}
+
+/*
+ * A table and, of a partitioned one, all its partitions, each locked; sorted so
+ * that a table comes after the one that it is a partition of.  Checks each of
+ * them before the caller changes any.
+ */
+static List *
+tp_lock_tables(Oid relid, const char *function)
+{
+	List	   *relids = list_make1_oid(relid);
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
+	{
+		Relation	rel = tp_open_table(relid, function);
+
+		relation_close(rel, NoLock);
+		relids = find_all_inheritors(relid, AccessExclusiveLock, NULL);
+	}
+	foreach(cell, relids)
+	{
+		Relation	rel;
+
+		/* ALTER TABLE ... SET STORAGE is all that a foreign partition needs */
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE &&
+			list_length(relids) > 1)
+		{
+			ereport(NOTICE,
+					(errmsg("skipping foreign table \"%s\"",
+							get_rel_name(lfirst_oid(cell)))));
+			continue;
+		}
+		rel = tp_open_table(lfirst_oid(cell), function);
+		result = lappend_oid(result, lfirst_oid(cell));
+		relation_close(rel, NoLock);
+	}
+
+	return result;
+}
+
+/*
+ * toast_policy.enable(relation regclass, VARIADIC columns name[]) returns void
+ *
+ * Makes the columns EXTERNAL (default: all that are EXTENDED) and the table one
+ * of access method toast_policy, in the catalogs only: rows that are there stay
+ * as they are.  Does the same to all partitions of a partitioned table.  Errors
+ * out, before anything is changed, if the relation is no table of the caller's,
+ * belongs to the system or to another session, or uses another access method
+ * than heap, or if a column does not exist or is never stored out of line.
+ */
+Datum
+tp_enable(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	ArrayType  *names = PG_GETARG_ARRAYTYPE_P(1);
+	Oid			amoid = tp_access_method_oid(false);
+	List	   *relids = tp_lock_tables(relid, "toast_policy.enable()");
+	List	   *columns;
+	ListCell   *cell;
+	Relation	rel;
+
+	if (ARR_NDIM(names) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("column names must be a one-dimensional array")));
+	rel = relation_open(relid, NoLock);
+	columns = tp_choose_columns(rel, names);
+	relation_close(rel, NoLock);
+
+	SPI_connect();
+	tp_set_storage(relid, columns, "EXTERNAL");
+	SPI_finish();
+	CommandCounterIncrement();
+
+	foreach(cell, relids)
+	{
+		List	   *indexes;
+		ListCell   *index;
+
+		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE ||
+			COMPAT_PARTITIONED_HAS_AM)
+			tp_set_access_method(lfirst_oid(cell), amoid);
+
+		rel = relation_open(lfirst_oid(cell), NoLock);
+		indexes = RelationGetIndexList(rel);
+		foreach(index, indexes)
+			tp_fix_index_storage(rel, lfirst_oid(index));
+		relation_close(rel, NoLock);
+		CommandCounterIncrement();
+	}
+
+	PG_RETURN_VOID();
+}
+
+/* The columns of a table that toast_policy governs, as attribute numbers */
+static List *
+tp_governed_columns(Oid relid)
+{
+	Relation	rel = relation_open(relid, NoLock);
+	List	   *result = NIL;
+
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
+
+		/* a type that is EXTERNAL by default stays what it is */
+		if (tp_column_is_governed(att) &&
+			get_typstorage(att->atttypid) != TYPSTORAGE_EXTERNAL)
+			result = lappend_int(result, att->attnum);
+	}
+	relation_close(rel, NoLock);
+
+	return result;
+}
+
+/* Give tables back to heap; they are locked and checked. */
+static void
+tp_disable_tables(List *relids)
+{
+	ListCell   *cell;
+
+	SPI_connect();
+	foreach(cell, relids)
+	{
+		Oid			relid = lfirst_oid(cell);
+		bool		partitioned = get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE;
+		List	   *extended = NIL;
+		List	   *main = NIL;
+		ListCell   *column;
+
+		foreach(column, tp_governed_columns(relid))
+		{
+			if (get_typstorage(get_atttype(relid, lfirst_int(column))) == TYPSTORAGE_MAIN)
+				main = lappend_int(main, lfirst_int(column));
+			else
+				extended = lappend_int(extended, lfirst_int(column));
+		}
+		tp_set_storage(relid, extended, "EXTENDED");
+		tp_set_storage(relid, main, "MAIN");
+		CommandCounterIncrement();
+		if (!partitioned)
+			tp_set_access_method(relid, HEAP_TABLE_AM_OID);
+		else if (COMPAT_PARTITIONED_HAS_AM)
+			tp_set_access_method(relid, InvalidOid);
+	}
+	SPI_finish();
+}
+
+/*
+ * Lock and check a table, or a partitioned table and its partitions, for a
+ * function that works on tables of the access method; leaves out the others.
+ */
+List *
+tp_lock_own_tables(Oid relid, const char *function)
+{
+	Oid			amoid = tp_access_method_oid(false);
+	List	   *result = NIL;
+	ListCell   *cell;
+	bool		any = false;
+
+	foreach(cell, tp_lock_tables(relid, function))
+	{
+		bool		own = tp_get_access_method(lfirst_oid(cell)) == amoid;
+
+		any |= own;
+		if (own || get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
+			result = lappend_oid(result, lfirst_oid(cell));
+	}
+	if (!any)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" does not use access method \"toast_policy\"",
+						get_rel_name(relid)),
+				 errhint("See toast_policy.enable().")));
+
+	return result;
+}
+
+/*
+ * toast_policy.disable(relation regclass) returns void
+ *
+ * The reverse of enable(): the table is heap's, and each governed column has its
+ * type's default storage.  What is stored stays as it is.  Errors out for what is
+ * no table of access method toast_policy, and as enable() does.
+ */
+Datum
+tp_disable(PG_FUNCTION_ARGS)
+{
+	tp_disable_tables(tp_lock_own_tables(PG_GETARG_OID(0),
+										 "toast_policy.disable()"));
+
+	PG_RETURN_VOID();
+}
+
+/* The tables of this database that use the access method, in the order of OIDs */
+static List *
+tp_all_tables(void)
+{
+	Relation	classes = table_open(RelationRelationId, AccessShareLock);
+	Oid			amoid = tp_access_method_oid(true);
+	List	   *result = NIL;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	scan = systable_beginscan(classes, ClassOidIndexId, true, NULL, 0, NULL);
+	while (OidIsValid(amoid) && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+
+		if (class->relam == amoid)
+			result = lappend_oid(result, class->oid);
+	}
+	systable_endscan(scan);
+	table_close(classes, AccessShareLock);
+	list_sort(result, list_oid_cmp);
+
+	return result;
+}
+
+/*
+ * toast_policy.disable_all() returns bigint
+ *
+ * disable() for each table of the database that uses the access method; returns
+ * how many there were.  Errors out, before anything is changed, if one of them
+ * cannot be altered, be it another owner's or a temporary one of another session.
+ */
+Datum
+tp_disable_all(PG_FUNCTION_ARGS)
+{
+	List	   *relids = NIL;
+	ListCell   *cell;
+
+	foreach(cell, tp_all_tables())
+	{
+		Relation	rel;
+
+		/* dropped while we waited for another one's lock? */
+		LockRelationOid(lfirst_oid(cell), AccessExclusiveLock);
+		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(cell))))
+			continue;
+		rel = tp_open_table(lfirst_oid(cell), "toast_policy.disable_all()");
+		relids = lappend_oid(relids, lfirst_oid(cell));
+		relation_close(rel, NoLock);
+	}
+	tp_disable_tables(relids);
+
+	PG_RETURN_INT64(list_length(relids));
+}
+
+/* Does the statement drop the extension together with what depends on it? */
+static bool
+tp_drops_extension(Node *statement)
+{
+	Relation	extensions;
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	Oid			schema = InvalidOid;
+	Oid			owner = InvalidOid;
+	ListCell   *cell;
+
+	extensions = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("toast_policy"));
+	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
+		owner = ((Form_pg_extension) GETSTRUCT(tuple))->extowner;
+	}
+	systable_endscan(scan);
+	table_close(extensions, AccessShareLock);
+
+	if (IsA(statement, DropOwnedStmt))
+	{
+		DropOwnedStmt *drop = (DropOwnedStmt *) statement;
+
+		foreach(cell, drop->roles)
+		{
+			if (drop->behavior == DROP_CASCADE &&
+				get_rolespec_oid(lfirst_node(RoleSpec, cell), true) == owner)
+				return true;
+		}
+	}
+	else if (IsA(statement, DropStmt))
+	{
+		DropStmt   *drop = (DropStmt *) statement;
+
+		if (drop->behavior != DROP_CASCADE)
+			return false;
+		foreach(cell, drop->objects)
+		{
+			if (drop->removeType == OBJECT_SCHEMA ?
+				get_namespace_oid(strVal(lfirst(cell)), true) == schema :
+				(drop->removeType == OBJECT_EXTENSION ||
+				 drop->removeType == OBJECT_ACCESS_METHOD) &&
+				strcmp(strVal(lfirst(cell)), "toast_policy") == 0)
+				return true;
+		}
+	}
+
+	return false;
+}
+
+/*
+ * toast_policy.guard_drop() returns event_trigger
+ *
+ * Tables depend on their access method, so that DROP EXTENSION ... CASCADE drops
+ * them with all their rows.  Errors out instead, as long as there are such tables.
+ */
+Datum
+tp_guard_drop(PG_FUNCTION_ARGS)
+{
+	EventTriggerData *trigger;
+	List	   *tables;
+
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" was not called by event trigger manager",
+						"toast_policy.guard_drop")));
+	trigger = (EventTriggerData *) fcinfo->context;
+	if (!tp_drops_extension(trigger->parsetree))
+		PG_RETURN_NULL();
+	tables = tp_all_tables();
+	if (tables == NIL)
+		PG_RETURN_NULL();
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+			 errmsg("cannot drop extension \"toast_policy\" while tables use its access method"),
+			 errdetail_plural("%d table would be dropped with its rows, \"%s\".",
+							  "%d tables would be dropped with their rows, \"%s\" among them.",
+							  list_length(tables), list_length(tables),
+							  get_rel_name(linitial_oid(tables))),
+			 errhint("Call toast_policy.disable_all() first, which keeps the tables.")));
+}
+
+/*
+ * The table that a new index, not yet visible to the current command, is on;
+ * InvalidOid if the relation is no index.
+ */
+static Oid
+tp_table_of_new_index(Oid relid)
+{
+	Relation	indexes = table_open(IndexRelationId, AccessShareLock);
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	Oid			result = InvalidOid;
+
+	ScanKeyInit(&key, Anum_pg_index_indexrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(indexes, IndexRelidIndexId, true, SnapshotSelf, 1,
+							  &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		result = ((Form_pg_index) GETSTRUCT(tuple))->indrelid;
+	systable_endscan(scan);
+	table_close(indexes, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * Hook on the creation of objects: see to the storage of a new index.  Whoever
+ * creates an index on a table of the access method has opened the table, and so
+ * has loaded this library.
+ */
+static void
+tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
+				 void *arg)
+{
+	if (tp_next_object_access_hook)
+		tp_next_object_access_hook(access, classid, objectid, subid, arg);
+
+	if (access == OAT_POST_CREATE && classid == RelationRelationId && subid == 0 &&
+		IsNormalProcessingMode())
+	{
+		Oid			relid = tp_table_of_new_index(objectid);
+
+		if (OidIsValid(relid) && get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+		{
+			Relation	rel = relation_open(relid, NoLock);
+
+			if (rel->rd_tableam == tp_access_method())
+			{
+				/*
+				 * as index_create() does next, so that there is a row to
+				 * update
+				 */
+				CommandCounterIncrement();
+				tp_fix_index_storage(rel, objectid);
+			}
+			relation_close(rel, NoLock);
+		}
+	}
+}
+
+/* Called when the library is loaded. */
+void
+tp_ddl_init(void)
+{
+	tp_next_object_access_hook = object_access_hook;
+	object_access_hook = tp_object_access;
+}

@@ -1,0 +1,106 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_recompress.c
+ *	  toast_policy.recompress(): rewrite a table and judge its values anew.
+ *
+ * The rewrite is the one of VACUUM FULL, which keeps every row version that a
+ * transaction may still want to see, swaps files at the end, and shows itself in
+ * pg_stat_progress_cluster.  Only the copying of rows is different: governed
+ * values are fetched and decompressed, and go through the policy once more.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_recompress.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+PG_FUNCTION_INFO_V1(tp_recompress);
+
+/* The table that is being recompressed, and the rows copied so far */
+static Oid	tp_recompress_relid = InvalidOid;
+static double tp_recompress_rows;
+
+/* Is the copying that the access method is asked for one of recompress()? */
+bool
+tp_recompressing(Relation rel)
+{
+	return OidIsValid(tp_recompress_relid) &&
+		RelationGetRelid(rel) == tp_recompress_relid;
+}
+
+/*
+ * The tuple that takes the place of another one, in the current memory context.
+ * values and isnull have room for all columns.
+ */
+HeapTuple
+tp_recompress_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
+					Datum *values, bool *isnull)
+{
+	TupleDesc	desc = RelationGetDescr(NewHeap);
+
+	heap_deform_tuple(tuple, RelationGetDescr(OldHeap), values, isnull);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (TupleDescAttr(desc, i)->attisdropped)
+			isnull[i] = true;
+	}
+	tp_row_apply(OldHeap, values, isnull, TP_RECOMPRESS);
+	tp_recompress_rows++;
+
+	return heap_form_tuple(desc, values, isnull);
+}
+
+/*
+ * toast_policy.recompress(relation regclass) returns bigint
+ *
+ * Rewrites a table of access method toast_policy, or all such partitions of a
+ * partitioned one, under an AccessExclusiveLock; compresses each governed value
+ * as the present settings want it, and returns the number of rows, versions that
+ * are dead but not yet to everyone included.  Needs the space of a second copy.
+ * Errors out for what is no table of the access method, and as enable() does.
+ */
+Datum
+tp_recompress(PG_FUNCTION_ARGS)
+{
+	List	   *relids = tp_lock_own_tables(PG_GETARG_OID(0),
+											"toast_policy.recompress()");
+	ListCell   *cell;
+
+	tp_recompress_rows = 0;
+	foreach(cell, relids)
+	{
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
+			continue;
+
+		PG_TRY();
+		{
+			tp_recompress_relid = lfirst_oid(cell);
+			compat_rewrite_table(lfirst_oid(cell));
+		}
+		PG_CATCH();
+		{
+			tp_recompress_relid = InvalidOid;
+			PG_RE_THROW();
+		}
+		PG_END_TRY();
+		tp_recompress_relid = InvalidOid;
+		CommandCounterIncrement();
+	}
+
+	PG_RETURN_INT64((int64) tp_recompress_rows);
+}

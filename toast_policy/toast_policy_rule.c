@@ -1,0 +1,443 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_rule.c
+ *	  Which values of a row are compressed before heap gets it.
+ *
+ * heap compresses EXTENDED columns of a row that is too large, the largest value
+ * first, and then moves values out of line, until the row fits.  It never
+ * compresses EXTERNAL columns, and never touches a value that comes compressed.
+ * So the columns that the policy governs are EXTERNAL, and this file goes
+ * through the first of heap's rounds beforehand: it compresses the values that
+ * heap would have compressed were the columns EXTENDED, if that pays, and leaves
+ * the others to be stored as they are.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_rule.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
+#include "common/pg_lzcompress.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+/*
+ * What a relation's rd_amcache holds: the columns whose values vary in length,
+ * and what the others take at most.  The relation cache frees it with the entry.
+ */
+typedef struct TpColumn
+{
+	int16		index;			/* in the descriptor, from 0 */
+	bool		governed;
+} TpColumn;
+
+typedef struct TpTable
+{
+	Size		fixed_size;		/* tuple header and columns of fixed length */
+	int			ngoverned;
+	int			nvarlena;
+	TpColumn	varlena[FLEXIBLE_ARRAY_MEMBER];
+} TpTable;
+
+/* Stands for a value that goes out of line, where sizes are added up. */
+typedef union TpPointer
+{
+	char		data[TOAST_POINTER_SIZE];
+	int32		align;
+} TpPointer;
+
+/* What is to be done with a column of the row at hand */
+typedef enum TpState
+{
+	TP_IGNORE,					/* not a candidate, or done with */
+	TP_GOVERNED,				/* the policy decides */
+	TP_EXTENDED					/* heap would compress it */
+} TpState;
+
+/*
+ * Does the policy govern the column, provided that its table uses the access
+ * method?  ztext and zbytea compress by themselves.
+ */
+bool
+tp_column_is_governed(Form_pg_attribute att)
+{
+	return !att->attisdropped && att->attlen == -1 &&
+		att->attstorage == TYPSTORAGE_EXTERNAL &&
+		!tp_is_compressed_type(att->atttypid);
+}
+
+/* Get the relation's columns, from its cache if possible. */
+static const TpTable *
+tp_get_table(Relation rel)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	TpTable    *table;
+	Size		size;
+
+	if (likely(rel->rd_amcache != NULL))
+		return rel->rd_amcache;
+
+	size = offsetof(TpTable, varlena) + desc->natts * sizeof(TpColumn);
+	table = palloc0(size);
+	table->fixed_size = MAXALIGN(SizeofHeapTupleHeader + BITMAPLEN(desc->natts));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped)
+			continue;
+		if (att->attlen == -1)
+		{
+			TpColumn   *column = &table->varlena[table->nvarlena++];
+
+			column->index = i;
+			column->governed = tp_column_is_governed(att);
+			if (column->governed)
+				table->ngoverned++;
+		}
+		else
+			table->fixed_size += att->attlen + MAXIMUM_ALIGNOF - 1;
+	}
+
+	/* looking at the types may have rebuilt the entry, hence only now */
+	Assert(rel->rd_amcache == NULL);
+	rel->rd_amcache = MemoryContextAlloc(CacheMemoryContext, size);
+	memcpy(rel->rd_amcache, table, size);
+	pfree(table);
+
+	return rel->rd_amcache;
+}
+
+/* The size, in bytes, to which heap brings a row that is too large */
+static Size
+tp_toast_target(Relation rel)
+{
+	return RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
+}
+
+/* Is the value out of line in the relation's own TOAST table? */
+static bool
+tp_is_own_pointer(Relation rel, const struct varlena *value)
+{
+	struct varatt_external pointer;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+
+	return pointer.va_toastrelid == rel->rd_rel->reltoastrelid;
+}
+
+/*
+ * Is it certain that the policy has nothing to do for the row?  Made to cost next
+ * to nothing for rows that are small, since most rows are.
+ */
+bool
+tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
+{
+	const TpTable *table = tp_get_table(rel);
+	Size		limit = TOAST_TUPLE_THRESHOLD;
+	Size		size;
+	bool		pointers = false;
+
+	if (table->ngoverned == 0)
+		return true;
+
+	/* heap does not look at a tuple that is small and all in line */
+	if (TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot))
+	{
+		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+
+		if (tuple != NULL && !HeapTupleHasExternal(tuple) &&
+			tuple->t_len <= TOAST_TUPLE_THRESHOLD)
+			return true;
+	}
+
+	slot_getallattrs(slot);
+	size = table->fixed_size;
+	for (int i = 0; i < table->nvarlena; i++)
+	{
+		int			index = table->varlena[i].index;
+		const struct varlena *value;
+
+		if (slot->tts_isnull[index])
+			continue;
+		value = (const struct varlena *) DatumGetPointer(slot->tts_values[index]);
+		if (VARATT_IS_EXTERNAL(value))
+		{
+			/* the others are large, or heap has to be told what they are */
+			if (occasion != TP_UPDATE || !tp_is_own_pointer(rel, value))
+				return false;
+			pointers = true;
+			size += TOAST_POINTER_SIZE;
+		}
+		else
+			size += VARSIZE_ANY(value) + MAXIMUM_ALIGNOF - 1;
+	}
+
+	/* heap compares rows with values out of line with its target at once */
+	if (pointers)
+		limit = Min(limit, tp_toast_target(rel));
+
+	return size <= limit;
+}
+
+/*
+ * Compress a value that is all in memory and raw, if that pays.
+ *
+ * room is the number of bytes that it may take to remain in its row, header
+ * included; 0 if it cannot.  Returns a palloc'd value in core's format, or NULL
+ * if the raw value is to be stored; *outcome says what was found.
+ */
+struct varlena *
+tp_compress_value(TpCodec codec, int level, const struct varlena *value,
+				  int32 room, TpOutcome *outcome)
+{
+	const char *source = VARDATA_ANY(value);
+	int32		rawsize = VARSIZE_ANY_EXHDR(value);
+	int32		overhead = VARHDRSZ_COMPRESSED - VARHDRSZ;
+	int32		size;
+	char	   *result;
+
+	*outcome = TP_KEPT_RAW;
+
+	/* as core: pglz has its own idea of what is too small */
+	if (codec == TP_PGLZ && rawsize < PGLZ_strategy_default->min_input_size)
+		return NULL;
+	if (tp_early_abort && rawsize > tp_min_size &&
+		tp_incompressible(codec, source, rawsize))
+	{
+		*outcome = TP_ABORTED;
+		return NULL;
+	}
+	result = tp_compress(codec, level, source, rawsize, VARHDRSZ_COMPRESSED,
+						 tp_size_limit(rawsize, overhead, room - VARHDRSZ),
+						 &size);
+	if (result == NULL)
+		return NULL;
+
+	*outcome = TP_COMPRESSED;
+	SET_VARSIZE_COMPRESSED(result, size + VARHDRSZ_COMPRESSED);
+	TOAST_COMPRESS_SET_SIZE_AND_COMPRESS_METHOD(result, (uint32) rawsize,
+												codec == TP_PGLZ ?
+												TOAST_PGLZ_COMPRESSION_ID :
+												TOAST_LZ4_COMPRESSION_ID);
+
+	return (struct varlena *) result;
+}
+
+/* The codec of a governed column.  Errors out if the server cannot read lz4. */
+static TpCodec
+tp_column_codec(Form_pg_attribute att)
+{
+	char		method = att->attcompression;
+
+	if (!CompressionMethodIsValid(method))
+		method = default_toast_compression;
+	if (method == TOAST_PGLZ_COMPRESSION)
+		return TP_PGLZ;
+#ifndef USE_LZ4
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("compression method lz4 not supported"),
+			 errdetail("This functionality requires the server to be built with lz4 support."),
+			 errhint("Use ALTER TABLE ... ALTER COLUMN \"%s\" SET COMPRESSION pglz.",
+					 NameStr(att->attname))));
+#endif
+	return TP_LZ4;
+}
+
+/*
+ * Prepare one governed value: put it into memory if heap would fetch it anyway,
+ * and raw if the policy is to judge it.  Returns whether the policy is.
+ */
+static bool
+tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(*datum);
+	bool		anew = occasion == TP_RECOMPRESS ||
+		(occasion == TP_INSERT && tp_recompress_source);
+
+	if (VARATT_IS_EXTERNAL_ONDISK(value))
+	{
+		struct varatt_external pointer;
+
+		VARATT_EXTERNAL_GET_POINTER(pointer, value);
+		if (!anew)
+		{
+			/* what this table holds has been judged, and may stay where it is */
+			if (tp_is_own_pointer(rel, value))
+				return false;
+			/* heap copies the compressed form */
+			if ((int32) VARATT_EXTERNAL_GET_EXTSIZE(pointer) < pointer.va_rawsize - VARHDRSZ)
+				return false;
+		}
+		value = detoast_attr(value);
+	}
+	else if (VARATT_IS_EXTERNAL(value))
+	{
+		/* flat from here on, be it an expanded object or a pointer to memory */
+		value = detoast_external_attr(value);
+	}
+	if (VARATT_IS_COMPRESSED(value) && anew)
+		value = detoast_attr(value);
+
+	*datum = PointerGetDatum(value);
+
+	return !VARATT_IS_COMPRESSED(value);
+}
+
+/*
+ * Judge the governed values of a row, as heap's heap_toast_insert_or_update()
+ * would have compressed them: the same limits, and the same order.
+ *
+ * Replaces values by compressed ones, or by flat ones which were not, all of
+ * them palloc'd in the current context together with what is needed meanwhile.
+ * Returns whether it replaced any.
+ */
+bool
+tp_row_apply(Relation rel, Datum *values, const bool *isnull,
+			 TpOccasion occasion)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	int			natts = desc->natts;
+	const TpTable *table = tp_get_table(rel);
+	TpState    *state = palloc0(natts * sizeof(TpState));
+	Datum	   *sized = palloc(natts * sizeof(Datum));
+	bool		changed = false;
+	bool		hasnull = false;
+	bool		hasexternal = false;
+	bool		candidates = false;
+	bool		has_toast = OidIsValid(rel->rd_rel->reltoastrelid);
+	Size		hoff;
+	Size		target;
+	TpPointer	pointer;
+
+	memset(&pointer, 0, sizeof(pointer));
+	SET_VARTAG_1B_E(pointer.data, VARTAG_ONDISK);
+
+	/* to fetch a value may rebuild the relation's entry, and free the table */
+	for (int i = 0; i < table->nvarlena; i++)
+		if (table->varlena[i].governed)
+			state[table->varlena[i].index] = TP_GOVERNED;
+
+	/*
+	 * From here on sized holds what the row is thought to hold in the end,
+	 * with a stand-in for what goes out of line.
+	 */
+	for (int i = 0; i < natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Datum		old = values[i];
+
+		sized[i] = values[i];
+		if (isnull[i])
+		{
+			state[i] = TP_IGNORE;
+			hasnull = true;
+			continue;
+		}
+		if (att->attlen != -1)
+			continue;
+		if (state[i] == TP_GOVERNED)
+		{
+			hasexternal |= VARATT_IS_EXTERNAL(DatumGetPointer(old));
+			if (!tp_prepare_value(rel, &values[i], occasion))
+				state[i] = TP_IGNORE;
+			if (values[i] != old)
+				changed = true;
+			sized[i] = values[i];
+		}
+		else if (VARATT_IS_EXTERNAL(DatumGetPointer(old)))
+			hasexternal = true;
+		else if (att->attstorage == TYPSTORAGE_EXTENDED &&
+				 !VARATT_IS_COMPRESSED(DatumGetPointer(old)))
+			state[i] = TP_EXTENDED;
+		if (VARATT_IS_EXTERNAL(DatumGetPointer(sized[i])))
+			sized[i] = PointerGetDatum(&pointer);
+		else if (VARSIZE_ANY(DatumGetPointer(sized[i])) <= MAXALIGN(TOAST_POINTER_SIZE))
+			state[i] = TP_IGNORE;
+		candidates |= state[i] == TP_GOVERNED;
+	}
+	if (!candidates)
+		return changed;
+
+	hoff = SizeofHeapTupleHeader;
+	if (hasnull)
+		hoff += BITMAPLEN(natts);
+	hoff = MAXALIGN(hoff);
+	if (!hasexternal &&
+		hoff + heap_compute_data_size(desc, sized, (bool *) isnull) <= TOAST_TUPLE_THRESHOLD)
+		return changed;
+	target = tp_toast_target(rel) - hoff;
+
+	for (;;)
+	{
+		Size		size = heap_compute_data_size(desc, sized, (bool *) isnull);
+		Size		largest_size = 0;
+		Size		rest;
+		int			largest = -1;
+		struct varlena *value;
+		struct varlena *compressed;
+
+		if (size <= target)
+			break;
+		for (int i = 0; i < natts; i++)
+			if (state[i] != TP_IGNORE &&
+				VARSIZE_ANY(DatumGetPointer(sized[i])) > largest_size)
+			{
+				largest = i;
+				largest_size = VARSIZE_ANY(DatumGetPointer(sized[i]));
+			}
+		if (largest < 0)
+			break;
+
+		CHECK_FOR_INTERRUPTS();
+
+		value = (struct varlena *) DatumGetPointer(values[largest]);
+		rest = size - largest_size;
+		if (state[largest] == TP_EXTENDED)
+			compressed = (struct varlena *)
+				DatumGetPointer(toast_compress_datum(values[largest],
+													 TupleDescAttr(desc, largest)->attcompression));
+		else
+		{
+			TpOutcome	outcome;
+			Size		room = 0;
+
+			/* with a byte or two less than there are, for the alignment */
+			if (!has_toast)
+				room = largest_size;
+			else if (rest + MAXIMUM_ALIGNOF < target)
+				room = target - rest - MAXIMUM_ALIGNOF;
+			compressed = tp_compress_value(tp_column_codec(TupleDescAttr(desc, largest)),
+										   tp_lz4_level, value, (int32) room,
+										   &outcome);
+			tp_stats_count(RelationGetRelid(rel), outcome, VARSIZE_ANY_EXHDR(value),
+						   compressed != NULL ? VARSIZE(compressed) - VARHDRSZ :
+						   VARSIZE_ANY_EXHDR(value));
+		}
+		state[largest] = TP_IGNORE;
+		if (compressed != NULL)
+		{
+			values[largest] = sized[largest] = PointerGetDatum(compressed);
+			changed = true;
+		}
+		/* as heap: what does not fit by itself goes out of line at once */
+		if (has_toast && VARSIZE_ANY(DatumGetPointer(sized[largest])) > target)
+			sized[largest] = PointerGetDatum(&pointer);
+	}
+
+	return changed;
+}

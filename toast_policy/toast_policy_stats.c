@@ -1,0 +1,335 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_stats.c
+ *	  What became of the values that the policy looked at, for each table.
+ *
+ * A backend counts in a hash table of its own, and adds that to the shared table
+ * when a transaction ends, however it ends: aborted work was work, too.  The
+ * shared table has a fixed number of places; when all are taken, further tables
+ * share one, which the view shows without a name.
+ *
+ * From 17 on the shared table needs no preloading.  Before that it is there if
+ * the library is in shared_preload_libraries; without it the view shows what the
+ * session itself has counted.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_stats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/hsearch.h"
+#include "utils/timestamp.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+PG_FUNCTION_INFO_V1(tp_stats_rows);
+PG_FUNCTION_INFO_V1(tp_stats_reset);
+
+/* Tables that are counted separately, in all databases together */
+#define TP_STATS_PLACES		1024
+
+typedef struct TpStatsKey
+{
+	Oid			dbid;			/* InvalidOid: the place is free */
+	Oid			relid;			/* InvalidOid: all that have no place */
+} TpStatsKey;
+
+typedef struct TpStatsEntry
+{
+	TpStatsKey	key;			/* must be first */
+	int64		outcomes[TP_ABORTED + 1];
+	int64		bytes_in;
+	int64		bytes_out;
+} TpStatsEntry;
+
+/* The shared table; the first entry after the places is for the others. */
+typedef struct TpStatsShared
+{
+	LWLock		lock;
+	TimestampTz reset;
+	TpStatsEntry entries[TP_STATS_PLACES + 1];
+} TpStatsShared;
+
+static TpStatsShared *tp_shared = NULL;
+static HTAB *tp_pending = NULL;
+static TimestampTz tp_session_reset;
+static bool tp_stats_changed = false;
+
+static shmem_request_hook_type tp_next_shmem_request_hook = NULL;
+static shmem_startup_hook_type tp_next_shmem_startup_hook = NULL;
+
+/* Make the shared table, when the server starts or when it is first needed. */
+static void
+tp_stats_init_shared(void *pointer)
+{
+	TpStatsShared *shared = pointer;
+
+	memset(shared, 0, sizeof(TpStatsShared));
+	LWLockInitialize(&shared->lock, LWLockNewTrancheId());
+	shared->reset = GetCurrentTimestamp();
+}
+
+/* Find the shared table, if there is one. */
+static void
+tp_stats_attach(void)
+{
+	if (tp_shared == NULL)
+	{
+		tp_shared = compat_shared_segment("toast_policy statistics",
+										  sizeof(TpStatsShared),
+										  tp_stats_init_shared);
+		if (tp_shared != NULL)
+			LWLockRegisterTranche(tp_shared->lock.tranche, "toast_policy statistics");
+	}
+}
+
+/* Add one entry's counts to another one's. */
+static void
+tp_stats_add(TpStatsEntry *to, const TpStatsEntry *from)
+{
+	for (int i = 0; i <= TP_ABORTED; i++)
+		to->outcomes[i] += from->outcomes[i];
+	to->bytes_in += from->bytes_in;
+	to->bytes_out += from->bytes_out;
+}
+
+/* The place of a table; the caller has the lock. */
+static TpStatsEntry *
+tp_stats_place(TpStatsKey key)
+{
+	uint32		start = (key.relid ^ (key.dbid * 2654435761U)) % TP_STATS_PLACES;
+
+	for (uint32 i = 0; i < TP_STATS_PLACES; i++)
+	{
+		TpStatsEntry *entry = &tp_shared->entries[(start + i) % TP_STATS_PLACES];
+
+		if (!OidIsValid(entry->key.dbid))
+			entry->key = key;
+		if (entry->key.dbid == key.dbid && entry->key.relid == key.relid)
+			return entry;
+	}
+
+	return &tp_shared->entries[TP_STATS_PLACES];
+}
+
+/*
+ * Add what the backend has counted to the shared table.  Cannot fail, since the
+ * transaction may have been committed.
+ */
+static void
+tp_stats_flush(void)
+{
+	HASH_SEQ_STATUS status;
+	TpStatsEntry *entry;
+
+	if (!tp_stats_changed || tp_shared == NULL)
+		return;
+
+	LWLockAcquire(&tp_shared->lock, LW_EXCLUSIVE);
+	hash_seq_init(&status, tp_pending);
+	while ((entry = hash_seq_search(&status)) != NULL)
+	{
+		tp_stats_add(tp_stats_place(entry->key), entry);
+		hash_search(tp_pending, &entry->key, HASH_REMOVE, NULL);
+	}
+	LWLockRelease(&tp_shared->lock);
+	tp_stats_changed = false;
+}
+
+static void
+tp_stats_xact_callback(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PREPARE:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_PARALLEL_ABORT:
+			tp_stats_flush();
+			break;
+		default:
+			break;
+	}
+}
+
+/* Count one value, by its sizes before and after in bytes. */
+void
+tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in, int32 bytes_out)
+{
+	TpStatsKey	key = {MyDatabaseId, relid};
+	TpStatsEntry *entry;
+	bool		found;
+
+	if (tp_pending == NULL)
+	{
+		HASHCTL		info = {0};
+
+		info.keysize = sizeof(TpStatsKey);
+		info.entrysize = sizeof(TpStatsEntry);
+		tp_pending = hash_create("toast_policy statistics", 16, &info,
+								 HASH_ELEM | HASH_BLOBS);
+		tp_session_reset = GetCurrentTimestamp();
+		RegisterXactCallback(tp_stats_xact_callback, NULL);
+	}
+	tp_stats_attach();
+
+	entry = hash_search(tp_pending, &key, HASH_ENTER, &found);
+	if (!found)
+		memset((char *) entry + sizeof(TpStatsKey), 0,
+			   sizeof(TpStatsEntry) - sizeof(TpStatsKey));
+	entry->outcomes[outcome]++;
+	entry->bytes_in += bytes_in;
+	entry->bytes_out += bytes_out;
+	tp_stats_changed = true;
+}
+
+/* Write one row of the view. */
+static void
+tp_stats_put_row(ReturnSetInfo *rsinfo, const TpStatsEntry *entry,
+				 TimestampTz reset)
+{
+	Datum		values[8];
+	bool		nulls[8] = {0};
+	int64		seen = 0;
+
+	for (int i = 0; i <= TP_ABORTED; i++)
+		seen += entry->outcomes[i];
+	if (seen == 0)
+		return;
+
+	values[0] = ObjectIdGetDatum(entry->key.relid);
+	nulls[0] = !OidIsValid(entry->key.relid);
+	values[1] = Int64GetDatum(seen);
+	values[2] = Int64GetDatum(entry->outcomes[TP_COMPRESSED]);
+	values[3] = Int64GetDatum(entry->outcomes[TP_KEPT_RAW]);
+	values[4] = Int64GetDatum(entry->outcomes[TP_ABORTED]);
+	values[5] = Int64GetDatum(entry->bytes_in);
+	values[6] = Int64GetDatum(entry->bytes_out);
+	values[7] = TimestampTzGetDatum(reset);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/*
+ * toast_policy.stats_rows() returns setof record
+ *
+ * One row for each table of the database: values seen, and of these compressed,
+ * kept raw, and given up early; their bytes before and after; since when.
+ */
+Datum
+tp_stats_rows(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	tp_stats_attach();
+
+	if (tp_shared != NULL)
+	{
+		TpStatsShared *copy = palloc(sizeof(TpStatsShared));
+
+		/* with what the transaction at hand has counted */
+		tp_stats_flush();
+		LWLockAcquire(&tp_shared->lock, LW_SHARED);
+		memcpy(copy, tp_shared, sizeof(TpStatsShared));
+		LWLockRelease(&tp_shared->lock);
+		for (int i = 0; i <= TP_STATS_PLACES; i++)
+		{
+			if (copy->entries[i].key.dbid == MyDatabaseId || i == TP_STATS_PLACES)
+				tp_stats_put_row(rsinfo, &copy->entries[i], copy->reset);
+		}
+		pfree(copy);
+	}
+	else if (tp_pending != NULL)
+	{
+		HASH_SEQ_STATUS status;
+		TpStatsEntry *entry;
+
+		hash_seq_init(&status, tp_pending);
+		while ((entry = hash_seq_search(&status)) != NULL)
+			tp_stats_put_row(rsinfo, entry, tp_session_reset);
+	}
+
+	PG_RETURN_NULL();
+}
+
+/*
+ * toast_policy.stats_reset() returns void
+ *
+ * Sets the counts of all tables, in all databases, to zero.
+ */
+Datum
+tp_stats_reset(PG_FUNCTION_ARGS)
+{
+	HASH_SEQ_STATUS status;
+	TpStatsEntry *entry;
+
+	tp_stats_attach();
+	if (tp_pending != NULL)
+	{
+		hash_seq_init(&status, tp_pending);
+		while ((entry = hash_seq_search(&status)) != NULL)
+			hash_search(tp_pending, &entry->key, HASH_REMOVE, NULL);
+		tp_session_reset = GetCurrentTimestamp();
+		tp_stats_changed = false;
+	}
+	if (tp_shared != NULL)
+	{
+		LWLockAcquire(&tp_shared->lock, LW_EXCLUSIVE);
+		memset(tp_shared->entries, 0, sizeof(tp_shared->entries));
+		tp_shared->reset = GetCurrentTimestamp();
+		LWLockRelease(&tp_shared->lock);
+	}
+
+	PG_RETURN_VOID();
+}
+
+static void
+tp_stats_shmem_request(void)
+{
+	if (tp_next_shmem_request_hook)
+		tp_next_shmem_request_hook();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(TpStatsShared)));
+}
+
+static void
+tp_stats_shmem_startup(void)
+{
+	bool		found;
+
+	if (tp_next_shmem_startup_hook)
+		tp_next_shmem_startup_hook();
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	tp_shared = ShmemInitStruct("toast_policy statistics", sizeof(TpStatsShared),
+								&found);
+	if (!found)
+		tp_stats_init_shared(tp_shared);
+	LWLockRelease(AddinShmemInitLock);
+	LWLockRegisterTranche(tp_shared->lock.tranche, "toast_policy statistics");
+}
+
+/* Called when the library is loaded. */
+void
+tp_stats_init(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+
+	tp_next_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = tp_stats_shmem_request;
+	tp_next_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = tp_stats_shmem_startup;
+}

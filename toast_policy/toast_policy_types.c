@@ -1,0 +1,7 @@
+#include "postgres.h"
+#include "toast_policy.h"
+bool
+tp_is_compressed_type(Oid typid)
+{
+	return false;
+}
