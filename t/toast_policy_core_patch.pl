@@ -190,7 +190,7 @@ SELECT setseed(0.5);
 INSERT INTO mixed SELECT i, a.v, b.v, c.v, d.v FROM
   (SELECT i, random() AS r1, random() AS r2, random() AS r3, random() AS r4 FROM generate_series(1, 1500) i) s
   LEFT JOIN source a ON a.id = CASE WHEN r1 < 0.9 THEN 10001 + (r1 * 2000)::int END
-  LEFT JOIN source b ON b.id = CASE WHEN r2 < 0.4 THEN 1 + (r2 * 1000)::int END
+  LEFT JOIN source b ON b.id = CASE WHEN r2 < 0.4 THEN 10001 + (r2 * 2000)::int END
   LEFT JOIN source c ON c.id = CASE WHEN r3 < 0.9 THEN 1 + (r3 * 2000)::int END
   LEFT JOIN source d ON d.id = CASE WHEN r4 < 0.4 THEN 1 + (r4 * 1000)::int END;
 SQL
