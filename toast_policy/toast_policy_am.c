@@ -24,6 +24,7 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/htup_details.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "executor/tuptable.h"
@@ -59,32 +60,51 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion,
 {
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	TupleDesc	desc = RelationGetDescr(rel);
-	TupleTableSlot *result = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	TupleTableSlot *result = NULL;
+	Datum	   *values = palloc(desc->natts * sizeof(Datum));
 
 	slot_getallattrs(slot);
-	memcpy(result->tts_values, slot->tts_values, desc->natts * sizeof(Datum));
-	memcpy(result->tts_isnull, slot->tts_isnull, desc->natts * sizeof(bool));
-	if (tp_row_apply(rel, result->tts_values, result->tts_isnull, occasion))
+	memcpy(values, slot->tts_values, desc->natts * sizeof(Datum));
+	if (tp_row_apply(rel, values, slot->tts_isnull, occasion))
 	{
+		/* a tuple of ours, since tp_finish_slot() wants to see its header */
+		result = MakeSingleTupleTableSlot(desc, &TTSOpsHeapTuple);
+		ExecStoreHeapTuple(heap_form_tuple(desc, values, slot->tts_isnull),
+						   result, true);
 		result->tts_tableOid = slot->tts_tableOid;
-		ExecStoreVirtualTuple(result);
-	}
-	else
-	{
-		ExecDropSingleTupleTableSlot(result);
-		result = NULL;
 	}
 	MemoryContextSwitchTo(caller);
 
 	return result;
 }
 
-/* Give the caller's slot what heap told about the row, and drop the other. */
+/*
+ * Give the caller's slot what heap told about the row, and drop the other.
+ *
+ * heap writes the transaction and the command into the header of the tuple that
+ * it gets, where RETURNING xmin and the like look for them.
+ */
 static void
 tp_finish_slot(TupleTableSlot *slot, TupleTableSlot *stored)
 {
 	slot->tts_tid = stored->tts_tid;
 	slot->tts_tableOid = stored->tts_tableOid;
+	/* a tuple that is not the slot's own may be one in a shared buffer */
+	if ((TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot)) &&
+		TTS_SHOULDFREE(slot) && ((HeapTupleTableSlot *) slot)->tuple != NULL)
+	{
+		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+		HeapTuple	from = ((HeapTupleTableSlot *) stored)->tuple;
+		HeapTupleHeader header = tuple->t_data;
+
+		tuple->t_self = from->t_self;
+		tuple->t_tableOid = from->t_tableOid;
+		header->t_choice.t_heap = from->t_data->t_choice.t_heap;
+		header->t_infomask &= ~HEAP_XACT_MASK;
+		header->t_infomask |= from->t_data->t_infomask & HEAP_XACT_MASK;
+		header->t_infomask2 &= ~HEAP2_XACT_MASK;
+		header->t_infomask2 |= from->t_data->t_infomask2 & HEAP2_XACT_MASK;
+	}
 	ExecDropSingleTupleTableSlot(stored);
 }
 
@@ -170,14 +190,7 @@ tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 		tp_heap_am->multi_insert(rel, slots, nslots, cid, options, bistate);
 	else
 	{
-		/*
-		 * heap leaves the tuples that it forms of virtual slots to the
-		 * context
-		 */
-		MemoryContext caller = MemoryContextSwitchTo(context);
-
 		tp_heap_am->multi_insert(rel, stored, nslots, cid, options, bistate);
-		MemoryContextSwitchTo(caller);
 		for (int i = 0; i < nslots; i++)
 		{
 			if (stored[i] != slots[i])
