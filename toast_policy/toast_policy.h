@@ -90,6 +90,7 @@ extern void tp_am_init(void);
 /* toast_policy_ddl.c */
 extern void tp_ddl_init(void);
 extern Oid	tp_access_method_oid(bool missing_ok);
+extern void tp_prevent_if_read_only(const char *function);
 extern List *tp_lock_own_tables(Oid relid, const char *function);
 
 /* toast_policy_recompress.c */

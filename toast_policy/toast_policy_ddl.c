@@ -126,6 +126,17 @@ tp_open_table(Oid relid, const char *function)
 	return rel;
 }
 
+/*
+ * Refuse what a read-only transaction and a standby must not do.  The statements
+ * that are run may do so themselves, but there may be none to run.
+ */
+void
+tp_prevent_if_read_only(const char *function)
+{
+	PreventCommandIfReadOnly(function);
+	PreventCommandDuringRecovery(function);
+}
+
 /* Run a DDL statement as the caller; the names in it are qualified. */
 static void
 tp_execute(const char *statement)
@@ -404,11 +415,13 @@ tp_enable(PG_FUNCTION_ARGS)
 	Oid			relid = PG_GETARG_OID(0);
 	ArrayType  *names = PG_GETARG_ARRAYTYPE_P(1);
 	Oid			amoid = tp_access_method_oid(false);
-	List	   *relids = tp_lock_tables(relid, "toast_policy.enable()");
+	List	   *relids;
 	List	   *columns;
 	ListCell   *cell;
 	Relation	rel;
 
+	tp_prevent_if_read_only("toast_policy.enable()");
+	relids = tp_lock_tables(relid, "toast_policy.enable()");
 	if (ARR_NDIM(names) > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -536,6 +549,7 @@ tp_lock_own_tables(Oid relid, const char *function)
 Datum
 tp_disable(PG_FUNCTION_ARGS)
 {
+	tp_prevent_if_read_only("toast_policy.disable()");
 	tp_disable_tables(tp_lock_own_tables(PG_GETARG_OID(0),
 										 "toast_policy.disable()"));
 
@@ -580,6 +594,7 @@ tp_disable_all(PG_FUNCTION_ARGS)
 	List	   *relids = NIL;
 	ListCell   *cell;
 
+	tp_prevent_if_read_only("toast_policy.disable_all()");
 	foreach(cell, tp_all_tables())
 	{
 		Relation	rel;

@@ -77,10 +77,11 @@ tp_recompress_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
 Datum
 tp_recompress(PG_FUNCTION_ARGS)
 {
-	List	   *relids = tp_lock_own_tables(PG_GETARG_OID(0),
-											"toast_policy.recompress()");
+	List	   *relids;
 	ListCell   *cell;
 
+	tp_prevent_if_read_only("toast_policy.recompress()");
+	relids = tp_lock_own_tables(PG_GETARG_OID(0), "toast_policy.recompress()");
 	tp_recompress_rows = 0;
 	foreach(cell, relids)
 	{
