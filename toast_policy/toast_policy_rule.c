@@ -11,6 +11,12 @@
  * heap would have compressed were the columns EXTENDED, if that pays, and leaves
  * the others to be stored as they are.
  *
+ * heap's own first round then finds a row that it has less to do with.  Two things
+ * remain that it does otherwise than with EXTENDED columns only: a row that has
+ * become smaller than TOAST_TUPLE_THRESHOLD it does not look at, even if the
+ * table's toast_tuple_target is lower; and it does not move a value that comes
+ * compressed out of line before it has tried to compress the EXTENDED ones.
+ *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
@@ -62,7 +68,8 @@ typedef enum TpState
 {
 	TP_IGNORE,					/* not a candidate, or done with */
 	TP_GOVERNED,				/* the policy decides */
-	TP_EXTENDED					/* heap would compress it */
+	TP_EXTENDED,				/* heap compresses it */
+	TP_EXTERNAL					/* heap does not, but may move it out of line */
 } TpState;
 
 /*
@@ -150,12 +157,18 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 	Size		limit = TOAST_TUPLE_THRESHOLD;
 	Size		size;
 	bool		pointers = false;
+	bool		anew = occasion == TP_INSERT && tp_recompress_source;
 
 	if (table->ngoverned == 0)
 		return true;
 
-	/* heap does not look at a tuple that is small and all in line */
-	if (TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot))
+	/*
+	 * heap does not look at a tuple that is small and all in line; but it may
+	 * be small because of values that came compressed.
+	 */
+	if (anew)
+		;
+	else if (TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot))
 	{
 		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 
@@ -182,6 +195,8 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 			pointers = true;
 			size += TOAST_POINTER_SIZE;
 		}
+		else if (anew && table->varlena[i].governed && VARATT_IS_COMPRESSED(value))
+			return false;
 		else
 			size += VARSIZE_ANY(value) + MAXIMUM_ALIGNOF - 1;
 	}
@@ -259,6 +274,17 @@ tp_column_codec(Form_pg_attribute att)
 }
 
 /*
+ * Will heap leave the value where it is?  All others that are out of line it
+ * fetches, and then treats as if they had been in the row.
+ */
+static bool
+tp_stays_out_of_line(Relation rel, const struct varlena *value,
+					 TpOccasion occasion)
+{
+	return occasion == TP_UPDATE && tp_is_own_pointer(rel, value);
+}
+
+/*
  * Prepare one governed value: put it into memory if heap would fetch it anyway,
  * and raw if the policy is to judge it.  Returns whether the policy is.
  */
@@ -268,25 +294,14 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion)
 	struct varlena *value = (struct varlena *) DatumGetPointer(*datum);
 	bool		anew = occasion == TP_RECOMPRESS ||
 		(occasion == TP_INSERT && tp_recompress_source);
+	bool		judged = false;
 
-	if (VARATT_IS_EXTERNAL_ONDISK(value))
+	if (VARATT_IS_EXTERNAL(value))
 	{
-		struct varatt_external pointer;
-
-		VARATT_EXTERNAL_GET_POINTER(pointer, value);
-		if (!anew)
-		{
-			/* what this table holds has been judged, and may stay where it is */
-			if (tp_is_own_pointer(rel, value))
-				return false;
-			/* heap copies the compressed form */
-			if ((int32) VARATT_EXTERNAL_GET_EXTSIZE(pointer) < pointer.va_rawsize - VARHDRSZ)
-				return false;
-		}
-		value = detoast_attr(value);
-	}
-	else if (VARATT_IS_EXTERNAL(value))
-	{
+		if (tp_stays_out_of_line(rel, value, occasion))
+			return false;
+		/* what this table holds has been judged */
+		judged = !anew && tp_is_own_pointer(rel, value);
 		/* flat from here on, be it an expanded object or a pointer to memory */
 		value = detoast_external_attr(value);
 	}
@@ -295,7 +310,7 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion)
 
 	*datum = PointerGetDatum(value);
 
-	return !VARATT_IS_COMPRESSED(value);
+	return !judged && !VARATT_IS_COMPRESSED(value);
 }
 
 /*
@@ -350,20 +365,35 @@ tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 		}
 		if (att->attlen != -1)
 			continue;
+		/* an expanded object is in the row when heap sees it */
+		if (VARATT_IS_EXTERNAL(DatumGetPointer(old)) &&
+			!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(old)))
+			hasexternal = true;
 		if (state[i] == TP_GOVERNED)
 		{
-			hasexternal |= VARATT_IS_EXTERNAL(DatumGetPointer(old));
 			if (!tp_prepare_value(rel, &values[i], occasion))
 				state[i] = TP_IGNORE;
-			if (values[i] != old)
-				changed = true;
-			sized[i] = values[i];
 		}
-		else if (VARATT_IS_EXTERNAL(DatumGetPointer(old)))
-			hasexternal = true;
-		else if (att->attstorage == TYPSTORAGE_EXTENDED &&
-				 !VARATT_IS_COMPRESSED(DatumGetPointer(old)))
-			state[i] = TP_EXTENDED;
+		else
+		{
+			struct varlena *value = (struct varlena *) DatumGetPointer(old);
+
+			if (VARATT_IS_EXTERNAL(value) &&
+				!tp_stays_out_of_line(rel, value, occasion))
+				values[i] = PointerGetDatum(att->attstorage == TYPSTORAGE_PLAIN ?
+											detoast_attr(value) :
+											detoast_external_attr(value));
+			value = (struct varlena *) DatumGetPointer(values[i]);
+			if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value))
+				state[i] = TP_IGNORE;
+			else if (att->attstorage == TYPSTORAGE_EXTENDED)
+				state[i] = TP_EXTENDED;
+			else if (att->attstorage == TYPSTORAGE_EXTERNAL)
+				state[i] = TP_EXTERNAL;
+		}
+		if (values[i] != old)
+			changed = true;
+		sized[i] = values[i];
 		if (VARATT_IS_EXTERNAL(DatumGetPointer(sized[i])))
 			sized[i] = PointerGetDatum(&pointer);
 		else if (VARSIZE_ANY(DatumGetPointer(sized[i])) <= MAXALIGN(TOAST_POINTER_SIZE))
@@ -411,6 +441,8 @@ tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 			compressed = (struct varlena *)
 				DatumGetPointer(toast_compress_datum(values[largest],
 													 TupleDescAttr(desc, largest)->attcompression));
+		else if (state[largest] == TP_EXTERNAL)
+			compressed = NULL;
 		else
 		{
 			TpOutcome	outcome;
