@@ -33,13 +33,18 @@
 #include "catalog/namespace.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_shdepend.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/event_trigger.h"
+#include "commands/extension.h"
 #include "commands/tablecmds.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -77,6 +82,29 @@ tp_access_method_oid(bool missing_ok)
 }
 
 /*
+ * Is the relation there?  Errors out if it is and the caller does not own it:
+ * nobody may queue up for a lock on another one's table.
+ */
+static bool
+tp_check_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	if (!compat_relation_ownercheck(relid, GetUserId()))
+	{
+		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(class->relkind),
+					   NameStr(class->relname));
+	}
+	ReleaseSysCache(tuple);
+
+	return true;
+}
+
+/*
  * Open a table for DDL on behalf of the caller, with an AccessExclusiveLock, and
  * check that it is one that the access method can serve and that the caller may
  * alter it now.
@@ -84,9 +112,11 @@ tp_access_method_oid(bool missing_ok)
 static Relation
 tp_open_table(Oid relid, const char *function)
 {
-	Relation	rel = try_relation_open(relid, AccessExclusiveLock);
+	Relation	rel = NULL;
 	char		relkind;
 
+	if (tp_check_owner(relid))
+		rel = try_relation_open(relid, AccessExclusiveLock);
 	if (rel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
@@ -100,9 +130,8 @@ tp_open_table(Oid relid, const char *function)
 				 errmsg("\"%s\" is not a table or materialized view",
 						RelationGetRelationName(rel)),
 				 errhint("Only tables and materialized views have values that toast_policy can compress.")));
-	if (!compat_relation_ownercheck(relid, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relkind),
-					   RelationGetRelationName(rel));
+	/* the owner may have changed while we waited for the lock */
+	tp_check_owner(relid);
 	if (IsSystemRelation(rel) || relid < FirstNormalObjectId)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -600,6 +629,8 @@ tp_disable_all(PG_FUNCTION_ARGS)
 		Relation	rel;
 
 		/* dropped while we waited for another one's lock? */
+		if (!tp_check_owner(lfirst_oid(cell)))
+			continue;
 		LockRelationOid(lfirst_oid(cell), AccessExclusiveLock);
 		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(cell))))
 			continue;
@@ -612,39 +643,111 @@ tp_disable_all(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(list_length(relids));
 }
 
-/* Does the statement drop the extension together with what depends on it? */
+/*
+ * What the extension cannot be without: itself, its schema, and the extensions
+ * that made that.
+ */
+static ObjectAddresses *
+tp_extension_and_base(void)
+{
+	ObjectAddresses *result = new_object_addresses();
+	Relation	depends = table_open(DependRelationId, AccessShareLock);
+	List	   *pending = NIL;
+	Oid			extension = get_extension_oid("toast_policy", true);
+	ObjectAddress *object = palloc(sizeof(ObjectAddress));
+
+	ObjectAddressSet(*object, ExtensionRelationId, extension);
+	if (OidIsValid(extension))
+		pending = list_make1(object);
+	while (pending != NIL)
+	{
+		ScanKeyData keys[2];
+		SysScanDesc scan;
+		HeapTuple	tuple;
+
+		object = linitial(pending);
+		pending = list_delete_first(pending);
+		if (object_address_present(object, result))
+			continue;
+		add_exact_object_address(object, result);
+
+		ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber,
+					F_OIDEQ, ObjectIdGetDatum(object->classId));
+		ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber,
+					F_OIDEQ, ObjectIdGetDatum(object->objectId));
+		scan = systable_beginscan(depends, DependDependerIndexId, true, NULL, 2,
+								  keys);
+		while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		{
+			Form_pg_depend depend = (Form_pg_depend) GETSTRUCT(tuple);
+
+			if (depend->refclassid != NamespaceRelationId &&
+				depend->refclassid != ExtensionRelationId)
+				continue;
+			object = palloc(sizeof(ObjectAddress));
+			ObjectAddressSet(*object, depend->refclassid, depend->refobjid);
+			pending = lappend(pending, object);
+		}
+		systable_endscan(scan);
+	}
+	table_close(depends, AccessShareLock);
+
+	return result;
+}
+
+/* Does the role own one of these objects? */
+static bool
+tp_owns_any(Oid role, const ObjectAddresses *objects)
+{
+	Relation	depends = table_open(SharedDependRelationId, AccessShareLock);
+	SysScanDesc scan;
+	ScanKeyData keys[2];
+	HeapTuple	tuple;
+	bool		result = false;
+
+	ScanKeyInit(&keys[0], Anum_pg_shdepend_refclassid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(AuthIdRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_shdepend_refobjid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(role));
+	scan = systable_beginscan(depends, SharedDependReferenceIndexId, true, NULL,
+							  2, keys);
+	while (!result && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_shdepend depend = (Form_pg_shdepend) GETSTRUCT(tuple);
+		ObjectAddress object;
+
+		ObjectAddressSet(object, depend->classid, depend->objid);
+		result = depend->dbid == MyDatabaseId &&
+			depend->deptype == SHARED_DEPENDENCY_OWNER &&
+			object_address_present(&object, objects);
+	}
+	systable_endscan(scan);
+	table_close(depends, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * Does the statement drop the extension together with what depends on it?  It may
+ * name the extension or what the extension depends on.
+ */
 static bool
 tp_drops_extension(Node *statement)
 {
-	Relation	extensions;
-	SysScanDesc scan;
-	ScanKeyData key;
-	HeapTuple	tuple;
-	Oid			schema = InvalidOid;
-	Oid			owner = InvalidOid;
+	ObjectAddresses *base = tp_extension_and_base();
 	ListCell   *cell;
-
-	extensions = table_open(ExtensionRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum("toast_policy"));
-	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
-		owner = ((Form_pg_extension) GETSTRUCT(tuple))->extowner;
-	}
-	systable_endscan(scan);
-	table_close(extensions, AccessShareLock);
 
 	if (IsA(statement, DropOwnedStmt))
 	{
 		DropOwnedStmt *drop = (DropOwnedStmt *) statement;
 
+		if (drop->behavior != DROP_CASCADE)
+			return false;
 		foreach(cell, drop->roles)
 		{
-			if (drop->behavior == DROP_CASCADE &&
-				get_rolespec_oid(lfirst_node(RoleSpec, cell), true) == owner)
+			Oid			role = get_rolespec_oid(lfirst_node(RoleSpec, cell), true);
+
+			if (OidIsValid(role) && tp_owns_any(role, base))
 				return true;
 		}
 	}
@@ -656,11 +759,18 @@ tp_drops_extension(Node *statement)
 			return false;
 		foreach(cell, drop->objects)
 		{
-			if (drop->removeType == OBJECT_SCHEMA ?
-				get_namespace_oid(strVal(lfirst(cell)), true) == schema :
-				(drop->removeType == OBJECT_EXTENSION ||
-				 drop->removeType == OBJECT_ACCESS_METHOD) &&
-				strcmp(strVal(lfirst(cell)), "toast_policy") == 0)
+			ObjectAddress object = InvalidObjectAddress;
+
+			if (drop->removeType == OBJECT_SCHEMA)
+				ObjectAddressSet(object, NamespaceRelationId,
+								 get_namespace_oid(strVal(lfirst(cell)), true));
+			else if (drop->removeType == OBJECT_EXTENSION)
+				ObjectAddressSet(object, ExtensionRelationId,
+								 get_extension_oid(strVal(lfirst(cell)), true));
+			else if (drop->removeType == OBJECT_ACCESS_METHOD &&
+					 strcmp(strVal(lfirst(cell)), "toast_policy") == 0)
+				return true;
+			if (object_address_present(&object, base))
 				return true;
 		}
 	}
