@@ -3,6 +3,11 @@
 --
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
+-- in a database of its own, since the extension is dropped and created
+\set database :DBNAME
+CREATE DATABASE regress_toast_policy_errors TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
+\c regress_toast_policy_errors
+CREATE EXTENSION toast_policy;
 CREATE SCHEMA errors;
 SET search_path = errors, public;
 CREATE ROLE regress_toast_policy_alice;
@@ -450,10 +455,6 @@ SELECT toast_policy.enable('in_use');
 SELECT toast_policy.recompress('in_use');
 
 SELECT toast_policy.disable_all();
-\set QUIET on
-SET client_min_messages = warning;
-DROP SCHEMA errors CASCADE;
-DROP ACCESS METHOD errors_heap;
-DROP FOREIGN DATA WRAPPER errors_wrapper CASCADE;
-DROP OWNED BY regress_toast_policy_alice, regress_toast_policy_bob;
+\c :database
+DROP DATABASE regress_toast_policy_errors;
 DROP ROLE regress_toast_policy_alice, regress_toast_policy_bob;
