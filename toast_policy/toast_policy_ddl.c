@@ -839,6 +839,31 @@ tp_table_of_new_index(Oid relid)
 }
 
 /*
+ * Bring the columns of the open cache entry of a new index in line with the
+ * catalog.  The entry of an open index is never rebuilt as a whole, and CREATE
+ * INDEX is about to build the index with it.
+ */
+static void
+tp_fix_open_index(Oid indexid)
+{
+	Relation	index = relation_open(indexid, NoLock);
+
+	for (int i = 0; i < RelationGetNumberOfAttributes(index); i++)
+	{
+		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(indexid),
+											Int16GetDatum(i + 1));
+
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for attribute %d of relation %u",
+				 i + 1, indexid);
+		TupleDescAttr(RelationGetDescr(index), i)->attstorage =
+			((Form_pg_attribute) GETSTRUCT(tuple))->attstorage;
+		ReleaseSysCache(tuple);
+	}
+	relation_close(index, NoLock);
+}
+
+/*
  * Hook on the creation of objects: see to the storage of a new index.  Whoever
  * creates an index on a table of the access method has opened the table, and so
  * has loaded this library.
@@ -867,6 +892,8 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 				 */
 				CommandCounterIncrement();
 				tp_fix_index_storage(rel, objectid);
+				CommandCounterIncrement();
+				tp_fix_open_index(objectid);
 			}
 			relation_close(rel, NoLock);
 		}
