@@ -55,6 +55,7 @@ LANGUAGE C;
 CREATE EVENT TRIGGER toast_policy_guard ON ddl_command_start
 WHEN TAG IN ('DROP EXTENSION', 'DROP ACCESS METHOD', 'DROP SCHEMA', 'DROP OWNED')
 EXECUTE FUNCTION toast_policy.guard_drop();
+ALTER EVENT TRIGGER toast_policy_guard ENABLE ALWAYS;
 
 --
 -- Statistics

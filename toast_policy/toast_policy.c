@@ -103,6 +103,6 @@ _PG_init(void)
 	MarkGUCPrefixReserved("toast_policy");
 
 	tp_am_init();
-	tp_ddl_init();
+	tp_hooks_init();
 	tp_stats_init();
 }

@@ -88,10 +88,14 @@ extern const TableAmRoutine *tp_access_method(void);
 extern void tp_am_init(void);
 
 /* toast_policy_ddl.c */
-extern void tp_ddl_init(void);
 extern Oid	tp_access_method_oid(bool missing_ok);
 extern void tp_prevent_if_read_only(const char *function);
+extern List *tp_all_tables(void);
+extern void tp_fix_index_storage(Relation table, Oid indexid);
 extern List *tp_lock_own_tables(Oid relid, const char *function);
+
+/* toast_policy_hooks.c */
+extern void tp_hooks_init(void);
 
 /* toast_policy_recompress.c */
 extern bool tp_recompressing(Relation rel);
@@ -112,6 +116,7 @@ extern void tp_recompress_copy(Relation OldHeap, Relation NewHeap,
 
 /* toast_policy_stats.c */
 extern void tp_stats_init(void);
+extern void tp_stats_forget(Oid relid);
 extern void tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in,
 						   int32 bytes_out);
 

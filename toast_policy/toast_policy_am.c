@@ -25,6 +25,7 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "executor/tuptable.h"
@@ -240,6 +241,17 @@ tp_relcache_callback(Datum arg, Oid relid)
 			disguise->rel->rd_tableam = tp_heap_am;
 }
 
+/*
+ * A FATAL error ends the session without unwinding the stack, and the disguises
+ * are on it.
+ */
+static void
+tp_am_xact_callback(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT)
+		tp_disguises = NULL;
+}
+
 /* Let a relation pass for heap's until tp_undisguise(). */
 static void
 tp_disguise(TpDisguise *disguise, Relation rel)
@@ -375,4 +387,5 @@ tp_am_init(void)
 	tp_am.relation_toast_am = tp_relation_toast_am;
 
 	CacheRegisterRelcacheCallback(tp_relcache_callback, (Datum) 0);
+	RegisterXactCallback(tp_am_xact_callback, NULL);
 }

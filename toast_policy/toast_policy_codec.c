@@ -28,6 +28,7 @@
 
 #include "access/toast_compression.h"
 #include "common/pg_lzcompress.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "toast_policy.h"
@@ -42,6 +43,16 @@
 #define TP_PROBE_PART			16
 #define TP_WHOLE_PART			32
 #define TP_WHOLE_ACCELERATION	8
+
+/*
+ * lz4hc cannot be interrupted, and its levels above this one are slow: where a
+ * value is larger than TP_LZ4_LARGE_SIZE, in bytes, this is the highest.
+ */
+#define TP_LZ4_LARGE_LEVEL		9
+#define TP_LZ4_LARGE_SIZE		(16 * 1024 * 1024)
+
+/* zstd can be; it is given so many bytes at a time. */
+#define TP_ZSTD_STEP			(4 * 1024 * 1024)
 
 /* Bytes that a compressed value must save at least, as in toast_compress_datum() */
 #define TP_MIN_SAVED_BYTES		7
@@ -87,6 +98,8 @@ tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 				 int32 limit)
 {
 	static ZSTD_CCtx *context = NULL;
+	ZSTD_inBuffer in = {source, 0, 0};
+	ZSTD_outBuffer out = {dest, limit, 0};
 	size_t		size;
 
 	if (context == NULL)
@@ -96,9 +109,25 @@ tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("Failed while creating a zstd compression context.")));
-	size = ZSTD_compressCCtx(context, dest, limit, source, rawsize, level);
+	ZSTD_CCtx_reset(context, ZSTD_reset_session_only);
+	ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+	if (rawsize <= TP_ZSTD_STEP)
+		size = out.pos = ZSTD_compress2(context, dest, limit, source, rawsize);
+	else
+	{
+		ZSTD_CCtx_setPledgedSrcSize(context, rawsize);
+		do
+		{
+			CHECK_FOR_INTERRUPTS();
+			in.size = Min(in.pos + TP_ZSTD_STEP, (size_t) rawsize);
+			size = ZSTD_compressStream2(context, &out, &in,
+										in.size == (size_t) rawsize ? ZSTD_e_end : ZSTD_e_continue);
+			if (!ZSTD_isError(size) && size > 0 && out.pos == out.size)
+				return -1;
+		} while (!ZSTD_isError(size) && (in.pos < (size_t) rawsize || size > 0));
+	}
 	if (!ZSTD_isError(size))
-		return (int32) size;
+		return (int32) out.pos;
 
 	switch (ZSTD_getErrorCode(size))
 	{
@@ -141,6 +170,8 @@ tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
 
 	if (limit <= 0)
 		return NULL;
+	if (codec == TP_LZ4 && rawsize > TP_LZ4_LARGE_SIZE)
+		level = Min(level, TP_LZ4_LARGE_LEVEL);
 
 	/* what these two write is bounded by nothing but the size of the source */
 	if (codec == TP_SNAPPY)

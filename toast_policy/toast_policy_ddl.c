@@ -31,20 +31,14 @@
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
+#include "catalog/partition.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
-#include "catalog/pg_extension.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_namespace.h"
-#include "catalog/pg_shdepend.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
-#include "commands/event_trigger.h"
-#include "commands/extension.h"
 #include "commands/tablecmds.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -58,7 +52,6 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "toast_policy.h"
@@ -67,9 +60,6 @@
 PG_FUNCTION_INFO_V1(tp_enable);
 PG_FUNCTION_INFO_V1(tp_disable);
 PG_FUNCTION_INFO_V1(tp_disable_all);
-PG_FUNCTION_INFO_V1(tp_guard_drop);
-
-static object_access_hook_type tp_next_object_access_hook = NULL;
 
 /*
  * The access method's OID in this database.  The name cannot be taken by another
@@ -176,10 +166,7 @@ tp_execute(const char *statement)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(rc));
 }
 
-/*
- * ALTER TABLE ... SET STORAGE for columns of a table or of a partitioned table
- * and all its partitions.  The columns are attribute numbers of this table.
- */
+/* ALTER TABLE ... SET STORAGE for columns, by attribute number, of one table */
 static void
 tp_set_storage(Oid relid, List *columns, const char *storage)
 {
@@ -192,9 +179,8 @@ tp_set_storage(Oid relid, List *columns, const char *storage)
 		return;
 
 	initStringInfo(&statement);
-	appendStringInfo(&statement, "ALTER %s %s%s.%s",
-					 relkind == RELKIND_MATVIEW ? "MATERIALIZED VIEW" : "TABLE",
-					 relkind == RELKIND_RELATION ? "ONLY " : "",
+	appendStringInfo(&statement, "ALTER %s %s.%s",
+					 relkind == RELKIND_MATVIEW ? "MATERIALIZED VIEW" : "TABLE ONLY",
 					 quote_identifier(get_namespace_name(get_rel_namespace(relid))),
 					 quote_identifier(get_rel_name(relid)));
 	foreach(cell, columns)
@@ -213,7 +199,7 @@ tp_set_storage(Oid relid, List *columns, const char *storage)
  * Let the keys of an index that are governed columns be compressed, as those of
  * EXTENDED columns are.
  */
-static void
+void
 tp_fix_index_storage(Relation table, Oid indexid)
 {
 	HeapTuple	indextuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(indexid));
@@ -411,7 +397,7 @@ tp_lock_tables(Oid relid, const char *function)
 	{
 		Relation	rel;
 
-		/* ALTER TABLE ... SET STORAGE is all that a foreign partition needs */
+		/* what a foreign table holds is stored elsewhere */
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE &&
 			list_length(relids) > 1)
 		{
@@ -445,8 +431,9 @@ tp_enable(PG_FUNCTION_ARGS)
 	ArrayType  *names = PG_GETARG_ARRAYTYPE_P(1);
 	Oid			amoid = tp_access_method_oid(false);
 	List	   *relids;
-	List	   *columns;
+	List	   *columns = NIL;
 	ListCell   *cell;
+	ListCell   *chosen;
 	Relation	rel;
 
 	tp_prevent_if_read_only("toast_policy.enable()");
@@ -455,12 +442,17 @@ tp_enable(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("column names must be a one-dimensional array")));
-	rel = relation_open(relid, NoLock);
-	columns = tp_choose_columns(rel, names);
-	relation_close(rel, NoLock);
+	/* a partition may have another storage than its parent; check all first */
+	foreach(cell, relids)
+	{
+		rel = relation_open(lfirst_oid(cell), NoLock);
+		columns = lappend(columns, tp_choose_columns(rel, names));
+		relation_close(rel, NoLock);
+	}
 
 	SPI_connect();
-	tp_set_storage(relid, columns, "EXTERNAL");
+	forboth(cell, relids, chosen, columns)
+		tp_set_storage(lfirst_oid(cell), lfirst(chosen), "EXTERNAL");
 	SPI_finish();
 	CommandCounterIncrement();
 
@@ -586,7 +578,7 @@ tp_disable(PG_FUNCTION_ARGS)
 }
 
 /* The tables of this database that use the access method, in the order of OIDs */
-static List *
+List *
 tp_all_tables(void)
 {
 	Relation	classes = table_open(RelationRelationId, AccessShareLock);
@@ -620,11 +612,27 @@ tp_all_tables(void)
 Datum
 tp_disable_all(PG_FUNCTION_ARGS)
 {
+	List	   *tables;
+	List	   *parents = NIL;
 	List	   *relids = NIL;
 	ListCell   *cell;
+	int64		count = 0;
 
 	tp_prevent_if_read_only("toast_policy.disable_all()");
-	foreach(cell, tp_all_tables())
+	tables = tp_all_tables();
+
+	/* where a partitioned table has no access method, its partitions tell */
+	foreach(cell, tables)
+	{
+		if (!COMPAT_PARTITIONED_HAS_AM && get_rel_relispartition(lfirst_oid(cell)))
+			parents = list_concat_unique_oid(parents,
+											 get_partition_ancestors(lfirst_oid(cell)));
+	}
+
+	/* before the first lock, so that nobody waits for what cannot be done */
+	foreach(cell, tables)
+		tp_check_owner(lfirst_oid(cell));
+	foreach(cell, list_concat(parents, tables))
 	{
 		Relation	rel;
 
@@ -637,273 +645,10 @@ tp_disable_all(PG_FUNCTION_ARGS)
 		rel = tp_open_table(lfirst_oid(cell), "toast_policy.disable_all()");
 		relids = lappend_oid(relids, lfirst_oid(cell));
 		relation_close(rel, NoLock);
+		if (list_member_oid(tables, lfirst_oid(cell)))
+			count++;
 	}
 	tp_disable_tables(relids);
 
-	PG_RETURN_INT64(list_length(relids));
-}
-
-/*
- * What the extension cannot be without: itself, its schema, and the extensions
- * that made that.
- */
-static ObjectAddresses *
-tp_extension_and_base(void)
-{
-	ObjectAddresses *result = new_object_addresses();
-	Relation	depends = table_open(DependRelationId, AccessShareLock);
-	List	   *pending = NIL;
-	Oid			extension = get_extension_oid("toast_policy", true);
-	ObjectAddress *object = palloc(sizeof(ObjectAddress));
-
-	ObjectAddressSet(*object, ExtensionRelationId, extension);
-	if (OidIsValid(extension))
-		pending = list_make1(object);
-	while (pending != NIL)
-	{
-		ScanKeyData keys[2];
-		SysScanDesc scan;
-		HeapTuple	tuple;
-
-		object = linitial(pending);
-		pending = list_delete_first(pending);
-		if (object_address_present(object, result))
-			continue;
-		add_exact_object_address(object, result);
-
-		ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber,
-					F_OIDEQ, ObjectIdGetDatum(object->classId));
-		ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber,
-					F_OIDEQ, ObjectIdGetDatum(object->objectId));
-		scan = systable_beginscan(depends, DependDependerIndexId, true, NULL, 2,
-								  keys);
-		while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		{
-			Form_pg_depend depend = (Form_pg_depend) GETSTRUCT(tuple);
-
-			if (depend->refclassid != NamespaceRelationId &&
-				depend->refclassid != ExtensionRelationId)
-				continue;
-			object = palloc(sizeof(ObjectAddress));
-			ObjectAddressSet(*object, depend->refclassid, depend->refobjid);
-			pending = lappend(pending, object);
-		}
-		systable_endscan(scan);
-	}
-	table_close(depends, AccessShareLock);
-
-	return result;
-}
-
-/* Does the role own one of these objects? */
-static bool
-tp_owns_any(Oid role, const ObjectAddresses *objects)
-{
-	Relation	depends = table_open(SharedDependRelationId, AccessShareLock);
-	SysScanDesc scan;
-	ScanKeyData keys[2];
-	HeapTuple	tuple;
-	bool		result = false;
-
-	ScanKeyInit(&keys[0], Anum_pg_shdepend_refclassid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(AuthIdRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_shdepend_refobjid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(role));
-	scan = systable_beginscan(depends, SharedDependReferenceIndexId, true, NULL,
-							  2, keys);
-	while (!result && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_shdepend depend = (Form_pg_shdepend) GETSTRUCT(tuple);
-		ObjectAddress object;
-
-		ObjectAddressSet(object, depend->classid, depend->objid);
-		result = depend->dbid == MyDatabaseId &&
-			depend->deptype == SHARED_DEPENDENCY_OWNER &&
-			object_address_present(&object, objects);
-	}
-	systable_endscan(scan);
-	table_close(depends, AccessShareLock);
-
-	return result;
-}
-
-/*
- * Does the statement drop the extension together with what depends on it?  It may
- * name the extension or what the extension depends on.
- */
-static bool
-tp_drops_extension(Node *statement)
-{
-	ObjectAddresses *base = tp_extension_and_base();
-	ListCell   *cell;
-
-	if (IsA(statement, DropOwnedStmt))
-	{
-		DropOwnedStmt *drop = (DropOwnedStmt *) statement;
-
-		if (drop->behavior != DROP_CASCADE)
-			return false;
-		foreach(cell, drop->roles)
-		{
-			Oid			role = get_rolespec_oid(lfirst_node(RoleSpec, cell), true);
-
-			if (OidIsValid(role) && tp_owns_any(role, base))
-				return true;
-		}
-	}
-	else if (IsA(statement, DropStmt))
-	{
-		DropStmt   *drop = (DropStmt *) statement;
-
-		if (drop->behavior != DROP_CASCADE)
-			return false;
-		foreach(cell, drop->objects)
-		{
-			ObjectAddress object = InvalidObjectAddress;
-
-			if (drop->removeType == OBJECT_SCHEMA)
-				ObjectAddressSet(object, NamespaceRelationId,
-								 get_namespace_oid(strVal(lfirst(cell)), true));
-			else if (drop->removeType == OBJECT_EXTENSION)
-				ObjectAddressSet(object, ExtensionRelationId,
-								 get_extension_oid(strVal(lfirst(cell)), true));
-			else if (drop->removeType == OBJECT_ACCESS_METHOD &&
-					 strcmp(strVal(lfirst(cell)), "toast_policy") == 0)
-				return true;
-			if (object_address_present(&object, base))
-				return true;
-		}
-	}
-
-	return false;
-}
-
-/*
- * toast_policy.guard_drop() returns event_trigger
- *
- * Tables depend on their access method, so that DROP EXTENSION ... CASCADE drops
- * them with all their rows.  Errors out instead, as long as there are such tables.
- */
-Datum
-tp_guard_drop(PG_FUNCTION_ARGS)
-{
-	EventTriggerData *trigger;
-	List	   *tables;
-
-	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function \"%s\" was not called by event trigger manager",
-						"toast_policy.guard_drop")));
-	trigger = (EventTriggerData *) fcinfo->context;
-	if (!tp_drops_extension(trigger->parsetree))
-		PG_RETURN_NULL();
-	tables = tp_all_tables();
-	if (tables == NIL)
-		PG_RETURN_NULL();
-
-	ereport(ERROR,
-			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-			 errmsg("cannot drop extension \"toast_policy\" while tables use its access method"),
-			 errdetail_plural("%d table would be dropped with its rows, \"%s\".",
-							  "%d tables would be dropped with their rows, \"%s\" among them.",
-							  list_length(tables), list_length(tables),
-							  get_rel_name(linitial_oid(tables))),
-			 errhint("Call toast_policy.disable_all() first, which keeps the tables.")));
-}
-
-/*
- * The table that a new index, not yet visible to the current command, is on;
- * InvalidOid if the relation is no index.
- */
-static Oid
-tp_table_of_new_index(Oid relid)
-{
-	Relation	indexes = table_open(IndexRelationId, AccessShareLock);
-	SysScanDesc scan;
-	ScanKeyData key;
-	HeapTuple	tuple;
-	Oid			result = InvalidOid;
-
-	ScanKeyInit(&key, Anum_pg_index_indexrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(indexes, IndexRelidIndexId, true, SnapshotSelf, 1,
-							  &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		result = ((Form_pg_index) GETSTRUCT(tuple))->indrelid;
-	systable_endscan(scan);
-	table_close(indexes, AccessShareLock);
-
-	return result;
-}
-
-/*
- * Bring the columns of the open cache entry of a new index in line with the
- * catalog.  The entry of an open index is never rebuilt as a whole, and CREATE
- * INDEX is about to build the index with it.
- */
-static void
-tp_fix_open_index(Oid indexid)
-{
-	Relation	index = relation_open(indexid, NoLock);
-
-	for (int i = 0; i < RelationGetNumberOfAttributes(index); i++)
-	{
-		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(indexid),
-											Int16GetDatum(i + 1));
-
-		if (!HeapTupleIsValid(tuple))
-			elog(ERROR, "cache lookup failed for attribute %d of relation %u",
-				 i + 1, indexid);
-		TupleDescAttr(RelationGetDescr(index), i)->attstorage =
-			((Form_pg_attribute) GETSTRUCT(tuple))->attstorage;
-		ReleaseSysCache(tuple);
-	}
-	relation_close(index, NoLock);
-}
-
-/*
- * Hook on the creation of objects: see to the storage of a new index.  Whoever
- * creates an index on a table of the access method has opened the table, and so
- * has loaded this library.
- */
-static void
-tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
-				 void *arg)
-{
-	if (tp_next_object_access_hook)
-		tp_next_object_access_hook(access, classid, objectid, subid, arg);
-
-	if (access == OAT_POST_CREATE && classid == RelationRelationId && subid == 0 &&
-		IsNormalProcessingMode())
-	{
-		Oid			relid = tp_table_of_new_index(objectid);
-
-		if (OidIsValid(relid) && get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
-		{
-			Relation	rel = relation_open(relid, NoLock);
-
-			if (rel->rd_tableam == tp_access_method())
-			{
-				/*
-				 * as index_create() does next, so that there is a row to
-				 * update
-				 */
-				CommandCounterIncrement();
-				tp_fix_index_storage(rel, objectid);
-				CommandCounterIncrement();
-				tp_fix_open_index(objectid);
-			}
-			relation_close(rel, NoLock);
-		}
-	}
-}
-
-/* Called when the library is loaded. */
-void
-tp_ddl_init(void)
-{
-	tp_next_object_access_hook = object_access_hook;
-	object_access_hook = tp_object_access;
+	PG_RETURN_INT64(count);
 }

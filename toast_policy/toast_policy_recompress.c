@@ -79,29 +79,36 @@ tp_recompress(PG_FUNCTION_ARGS)
 {
 	List	   *relids;
 	ListCell   *cell;
+	volatile int64 rows = 0;
 
 	tp_prevent_if_read_only("toast_policy.recompress()");
 	relids = tp_lock_own_tables(PG_GETARG_OID(0), "toast_policy.recompress()");
-	tp_recompress_rows = 0;
 	foreach(cell, relids)
 	{
+		/* an index expression may call for another one, on another table */
+		Oid			outer_relid = tp_recompress_relid;
+		double		outer_rows = tp_recompress_rows;
+
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
 			continue;
 
 		PG_TRY();
 		{
 			tp_recompress_relid = lfirst_oid(cell);
+			tp_recompress_rows = 0;
 			compat_rewrite_table(lfirst_oid(cell));
 		}
 		PG_CATCH();
 		{
-			tp_recompress_relid = InvalidOid;
+			tp_recompress_relid = outer_relid;
 			PG_RE_THROW();
 		}
 		PG_END_TRY();
-		tp_recompress_relid = InvalidOid;
+		rows += (int64) tp_recompress_rows;
+		tp_recompress_relid = outer_relid;
+		tp_recompress_rows = outer_rows;
 		CommandCounterIncrement();
 	}
 
-	PG_RETURN_INT64((int64) tp_recompress_rows);
+	PG_RETURN_INT64(rows);
 }

@@ -73,6 +73,29 @@ typedef enum TpState
 } TpState;
 
 /*
+ * A row on its way to heap.  sized holds what the row is thought to hold in the
+ * end, with a stand-in for what goes out of line.
+ */
+typedef struct TpRow
+{
+	Relation	rel;
+	TupleDesc	desc;
+	Datum	   *values;
+	const bool *isnull;
+	TpState    *state;
+	Datum	   *sized;
+	Datum	   *origin;			/* pointers to values that have been fetched */
+	Datum	   *fetched;		/* and what has been, else 0 */
+	bool		hasnull;
+	bool		hasexternal;
+	bool		changed;
+	TpPointer	pointer;
+}			TpRow;
+
+/* Fetched values of a row that add up to more, in bytes, are fetched twice. */
+#define TP_MAX_FETCHED		(64 * 1024 * 1024)
+
+/*
  * Does the policy govern the column, provided that its table uses the access
  * method?  ztext and zbytea compress by themselves.
  */
@@ -286,10 +309,11 @@ tp_stays_out_of_line(Relation rel, const struct varlena *value,
 
 /*
  * Prepare one governed value: put it into memory if heap would fetch it anyway,
- * and raw if the policy is to judge it.  Returns whether the policy is.
+ * and raw if the policy is to judge it.  Returns whether the policy is.  *exact
+ * is set if the value has been fetched and is as it is stored.
  */
 static bool
-tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion)
+tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(*datum);
 	bool		anew = occasion == TP_RECOMPRESS ||
@@ -300,17 +324,218 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion)
 	{
 		if (tp_stays_out_of_line(rel, value, occasion))
 			return false;
+		*exact = VARATT_IS_EXTERNAL_ONDISK(value);
 		/* what this table holds has been judged */
 		judged = !anew && tp_is_own_pointer(rel, value);
 		/* flat from here on, be it an expanded object or a pointer to memory */
 		value = detoast_external_attr(value);
 	}
 	if (VARATT_IS_COMPRESSED(value) && anew)
+	{
 		value = detoast_attr(value);
+		*exact = false;
+	}
 
 	*datum = PointerGetDatum(value);
 
 	return !judged && !VARATT_IS_COMPRESSED(value);
+}
+
+/*
+ * Put all values of a row into the form in which heap will see them, and find out
+ * which of them are to be judged.  Returns whether any is.
+ */
+static bool
+tp_row_prepare(TpRow * row, TpOccasion occasion)
+{
+	const TpTable *table = tp_get_table(row->rel);
+	bool		candidates = false;
+
+	/* to fetch a value may rebuild the relation's entry, and free the table */
+	for (int i = 0; i < table->nvarlena; i++)
+		if (table->varlena[i].governed)
+			row->state[table->varlena[i].index] = TP_GOVERNED;
+
+	for (int i = 0; i < row->desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(row->desc, i);
+		Datum		old = row->values[i];
+		struct varlena *value = (struct varlena *) DatumGetPointer(old);
+		bool		exact = false;
+
+		row->sized[i] = old;
+		if (row->isnull[i])
+		{
+			row->state[i] = TP_IGNORE;
+			row->hasnull = true;
+			continue;
+		}
+		if (att->attlen != -1)
+			continue;
+		/* an expanded object is in the row when heap sees it */
+		if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_EXPANDED(value))
+			row->hasexternal = true;
+		if (row->state[i] == TP_GOVERNED)
+		{
+			if (!tp_prepare_value(row->rel, &row->values[i], occasion, &exact))
+				row->state[i] = TP_IGNORE;
+		}
+		else
+		{
+			if (VARATT_IS_EXTERNAL(value) &&
+				!tp_stays_out_of_line(row->rel, value, occasion))
+			{
+				exact = VARATT_IS_EXTERNAL_ONDISK(value) &&
+					att->attstorage != TYPSTORAGE_PLAIN;
+				value = att->attstorage == TYPSTORAGE_PLAIN ?
+					detoast_attr(value) : detoast_external_attr(value);
+				row->values[i] = PointerGetDatum(value);
+			}
+			if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value))
+				row->state[i] = TP_IGNORE;
+			else if (att->attstorage == TYPSTORAGE_EXTENDED)
+				row->state[i] = TP_EXTENDED;
+			else if (att->attstorage == TYPSTORAGE_EXTERNAL)
+				row->state[i] = TP_EXTERNAL;
+		}
+		if (row->values[i] != old)
+			row->changed = true;
+		if (exact)
+		{
+			row->origin[i] = old;
+			row->fetched[i] = row->values[i];
+		}
+		row->sized[i] = row->values[i];
+		value = (struct varlena *) DatumGetPointer(row->values[i]);
+		if (VARATT_IS_EXTERNAL(value))
+			row->sized[i] = PointerGetDatum(&row->pointer);
+		else if (VARSIZE_ANY(value) <= MAXALIGN(TOAST_POINTER_SIZE))
+			row->state[i] = TP_IGNORE;
+		candidates |= row->state[i] == TP_GOVERNED;
+	}
+
+	return candidates;
+}
+
+/* The largest of the values that are left to look at, or -1 */
+static int
+tp_row_largest(const TpRow * row)
+{
+	Size		largest_size = 0;
+	int			largest = -1;
+
+	for (int i = 0; i < row->desc->natts; i++)
+	{
+		Size		size;
+
+		if (row->state[i] == TP_IGNORE)
+			continue;
+		size = VARSIZE_ANY(DatumGetPointer(row->sized[i]));
+		if (size > largest_size)
+		{
+			largest = i;
+			largest_size = size;
+		}
+	}
+
+	return largest;
+}
+
+/*
+ * Judge one governed value.  room is the number of bytes that it may take to
+ * remain in its row.  Returns the compressed value, or NULL.
+ */
+static struct varlena *
+tp_row_judge_value(TpRow * row, int index, Size room)
+{
+	Form_pg_attribute att = TupleDescAttr(row->desc, index);
+	struct varlena *value = (struct varlena *) DatumGetPointer(row->values[index]);
+	struct varlena *compressed;
+	TpOutcome	outcome;
+
+	compressed = tp_compress_value(tp_column_codec(att), tp_lz4_level, value,
+								   (int32) room, &outcome);
+	tp_stats_count(RelationGetRelid(row->rel), outcome, VARSIZE_ANY_EXHDR(value),
+				   compressed != NULL ? VARSIZE(compressed) - VARHDRSZ :
+				   VARSIZE_ANY_EXHDR(value));
+
+	return compressed;
+}
+
+/* Compress what heap would compress, the largest first, until the row fits. */
+static void
+tp_row_judge(TpRow * row)
+{
+	bool		has_toast = OidIsValid(row->rel->rd_rel->reltoastrelid);
+	Size		hoff = SizeofHeapTupleHeader;
+	Size		target;
+	Size		size;
+	int			largest;
+
+	if (row->hasnull)
+		hoff += BITMAPLEN(row->desc->natts);
+	hoff = MAXALIGN(hoff);
+	size = heap_compute_data_size(row->desc, row->sized, (bool *) row->isnull);
+	if (!row->hasexternal && hoff + size <= TOAST_TUPLE_THRESHOLD)
+		return;
+
+	target = tp_toast_target(row->rel) - hoff;
+	while (size > target && (largest = tp_row_largest(row)) >= 0)
+	{
+		Size		largest_size = VARSIZE_ANY(DatumGetPointer(row->sized[largest]));
+		Size		rest = size - largest_size;
+		struct varlena *compressed = NULL;
+
+		CHECK_FOR_INTERRUPTS();
+
+		if (row->state[largest] == TP_EXTENDED)
+			compressed = (struct varlena *)
+				DatumGetPointer(toast_compress_datum(row->values[largest],
+													 TupleDescAttr(row->desc, largest)->attcompression));
+		else if (row->state[largest] == TP_GOVERNED)
+		{
+			Size		room = 0;
+
+			/* with a byte or two less than there are, for the alignment */
+			if (!has_toast)
+				room = largest_size;
+			else if (rest + MAXIMUM_ALIGNOF < target)
+				room = target - rest - MAXIMUM_ALIGNOF;
+			compressed = tp_row_judge_value(row, largest, room);
+		}
+		row->state[largest] = TP_IGNORE;
+		if (compressed != NULL)
+		{
+			row->values[largest] = row->sized[largest] = PointerGetDatum(compressed);
+			row->changed = true;
+		}
+		/* as heap: what does not fit by itself goes out of line at once */
+		if (has_toast && VARSIZE_ANY(DatumGetPointer(row->sized[largest])) > target)
+			row->sized[largest] = PointerGetDatum(&row->pointer);
+		size = heap_compute_data_size(row->desc, row->sized, (bool *) row->isnull);
+	}
+}
+
+/*
+ * Let heap fetch values again that have not changed.  A tuple holds 1 GB at most,
+ * while values out of line may add up to more; and a rewrite of the table stores
+ * a value once for all versions of a row only if it sees the pointer.
+ */
+static void
+tp_row_put_back(TpRow * row, TpOccasion occasion)
+{
+	if (occasion != TP_RECOMPRESS &&
+		heap_compute_data_size(row->desc, row->values, (bool *) row->isnull) <= TP_MAX_FETCHED)
+		return;
+
+	for (int i = 0; i < row->desc->natts; i++)
+	{
+		if (row->fetched[i] != (Datum) 0 && row->values[i] == row->fetched[i])
+		{
+			pfree(DatumGetPointer(row->fetched[i]));
+			row->values[i] = row->origin[i];
+		}
+	}
 }
 
 /*
@@ -325,151 +550,23 @@ bool
 tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 			 TpOccasion occasion)
 {
-	TupleDesc	desc = RelationGetDescr(rel);
-	int			natts = desc->natts;
-	const TpTable *table = tp_get_table(rel);
-	TpState    *state = palloc0(natts * sizeof(TpState));
-	Datum	   *sized = palloc(natts * sizeof(Datum));
-	bool		changed = false;
-	bool		hasnull = false;
-	bool		hasexternal = false;
-	bool		candidates = false;
-	bool		has_toast = OidIsValid(rel->rd_rel->reltoastrelid);
-	Size		hoff;
-	Size		target;
-	TpPointer	pointer;
+	TpRow		row = {0};
+	int			natts = RelationGetNumberOfAttributes(rel);
 
-	memset(&pointer, 0, sizeof(pointer));
-	SET_VARTAG_1B_E(pointer.data, VARTAG_ONDISK);
+	row.rel = rel;
+	row.desc = RelationGetDescr(rel);
+	row.values = values;
+	row.isnull = isnull;
+	row.state = palloc0(natts * sizeof(TpState));
+	row.sized = palloc(natts * sizeof(Datum));
+	row.origin = palloc0(natts * sizeof(Datum));
+	row.fetched = palloc0(natts * sizeof(Datum));
+	SET_VARTAG_1B_E(row.pointer.data, VARTAG_ONDISK);
 
-	/* to fetch a value may rebuild the relation's entry, and free the table */
-	for (int i = 0; i < table->nvarlena; i++)
-		if (table->varlena[i].governed)
-			state[table->varlena[i].index] = TP_GOVERNED;
+	if (tp_row_prepare(&row, occasion))
+		tp_row_judge(&row);
+	if (row.changed)
+		tp_row_put_back(&row, occasion);
 
-	/*
-	 * From here on sized holds what the row is thought to hold in the end,
-	 * with a stand-in for what goes out of line.
-	 */
-	for (int i = 0; i < natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		Datum		old = values[i];
-
-		sized[i] = values[i];
-		if (isnull[i])
-		{
-			state[i] = TP_IGNORE;
-			hasnull = true;
-			continue;
-		}
-		if (att->attlen != -1)
-			continue;
-		/* an expanded object is in the row when heap sees it */
-		if (VARATT_IS_EXTERNAL(DatumGetPointer(old)) &&
-			!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(old)))
-			hasexternal = true;
-		if (state[i] == TP_GOVERNED)
-		{
-			if (!tp_prepare_value(rel, &values[i], occasion))
-				state[i] = TP_IGNORE;
-		}
-		else
-		{
-			struct varlena *value = (struct varlena *) DatumGetPointer(old);
-
-			if (VARATT_IS_EXTERNAL(value) &&
-				!tp_stays_out_of_line(rel, value, occasion))
-				values[i] = PointerGetDatum(att->attstorage == TYPSTORAGE_PLAIN ?
-											detoast_attr(value) :
-											detoast_external_attr(value));
-			value = (struct varlena *) DatumGetPointer(values[i]);
-			if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value))
-				state[i] = TP_IGNORE;
-			else if (att->attstorage == TYPSTORAGE_EXTENDED)
-				state[i] = TP_EXTENDED;
-			else if (att->attstorage == TYPSTORAGE_EXTERNAL)
-				state[i] = TP_EXTERNAL;
-		}
-		if (values[i] != old)
-			changed = true;
-		sized[i] = values[i];
-		if (VARATT_IS_EXTERNAL(DatumGetPointer(sized[i])))
-			sized[i] = PointerGetDatum(&pointer);
-		else if (VARSIZE_ANY(DatumGetPointer(sized[i])) <= MAXALIGN(TOAST_POINTER_SIZE))
-			state[i] = TP_IGNORE;
-		candidates |= state[i] == TP_GOVERNED;
-	}
-	if (!candidates)
-		return changed;
-
-	hoff = SizeofHeapTupleHeader;
-	if (hasnull)
-		hoff += BITMAPLEN(natts);
-	hoff = MAXALIGN(hoff);
-	if (!hasexternal &&
-		hoff + heap_compute_data_size(desc, sized, (bool *) isnull) <= TOAST_TUPLE_THRESHOLD)
-		return changed;
-	target = tp_toast_target(rel) - hoff;
-
-	for (;;)
-	{
-		Size		size = heap_compute_data_size(desc, sized, (bool *) isnull);
-		Size		largest_size = 0;
-		Size		rest;
-		int			largest = -1;
-		struct varlena *value;
-		struct varlena *compressed;
-
-		if (size <= target)
-			break;
-		for (int i = 0; i < natts; i++)
-			if (state[i] != TP_IGNORE &&
-				VARSIZE_ANY(DatumGetPointer(sized[i])) > largest_size)
-			{
-				largest = i;
-				largest_size = VARSIZE_ANY(DatumGetPointer(sized[i]));
-			}
-		if (largest < 0)
-			break;
-
-		CHECK_FOR_INTERRUPTS();
-
-		value = (struct varlena *) DatumGetPointer(values[largest]);
-		rest = size - largest_size;
-		if (state[largest] == TP_EXTENDED)
-			compressed = (struct varlena *)
-				DatumGetPointer(toast_compress_datum(values[largest],
-													 TupleDescAttr(desc, largest)->attcompression));
-		else if (state[largest] == TP_EXTERNAL)
-			compressed = NULL;
-		else
-		{
-			TpOutcome	outcome;
-			Size		room = 0;
-
-			/* with a byte or two less than there are, for the alignment */
-			if (!has_toast)
-				room = largest_size;
-			else if (rest + MAXIMUM_ALIGNOF < target)
-				room = target - rest - MAXIMUM_ALIGNOF;
-			compressed = tp_compress_value(tp_column_codec(TupleDescAttr(desc, largest)),
-										   tp_lz4_level, value, (int32) room,
-										   &outcome);
-			tp_stats_count(RelationGetRelid(rel), outcome, VARSIZE_ANY_EXHDR(value),
-						   compressed != NULL ? VARSIZE(compressed) - VARHDRSZ :
-						   VARSIZE_ANY_EXHDR(value));
-		}
-		state[largest] = TP_IGNORE;
-		if (compressed != NULL)
-		{
-			values[largest] = sized[largest] = PointerGetDatum(compressed);
-			changed = true;
-		}
-		/* as heap: what does not fit by itself goes out of line at once */
-		if (has_toast && VARSIZE_ANY(DatumGetPointer(sized[largest])) > target)
-			sized[largest] = PointerGetDatum(&pointer);
-	}
-
-	return changed;
+	return row.changed;
 }

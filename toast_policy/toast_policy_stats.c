@@ -29,6 +29,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/hsearch.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "toast_policy.h"
@@ -87,8 +88,12 @@ tp_stats_attach(void)
 {
 	if (tp_shared == NULL)
 	{
-		tp_shared = compat_shared_segment("toast_policy statistics",
-										  sizeof(TpStatsShared),
+		char		name[NAMEDATALEN];
+
+		/* another version of the library may have left one of its own */
+		snprintf(name, sizeof(name), "toast_policy statistics 1/%zu",
+				 sizeof(TpStatsShared));
+		tp_shared = compat_shared_segment(name, sizeof(TpStatsShared),
 										  tp_stats_init_shared);
 		if (tp_shared != NULL)
 			LWLockRegisterTranche(tp_shared->lock.tranche, "toast_policy statistics");
@@ -105,11 +110,18 @@ tp_stats_add(TpStatsEntry *to, const TpStatsEntry *from)
 	to->bytes_out += from->bytes_out;
 }
 
+/* Where the search for a table's place begins */
+static uint32
+tp_stats_start(TpStatsKey key)
+{
+	return (key.relid ^ (key.dbid * 2654435761U)) % TP_STATS_PLACES;
+}
+
 /* The place of a table; the caller has the lock. */
 static TpStatsEntry *
 tp_stats_place(TpStatsKey key)
 {
-	uint32		start = (key.relid ^ (key.dbid * 2654435761U)) % TP_STATS_PLACES;
+	uint32		start = tp_stats_start(key);
 
 	for (uint32 i = 0; i < TP_STATS_PLACES; i++)
 	{
@@ -122,6 +134,60 @@ tp_stats_place(TpStatsKey key)
 	}
 
 	return &tp_shared->entries[TP_STATS_PLACES];
+}
+
+/*
+ * Free a place.  Entries that were put behind it because it was taken move up;
+ * the caller has the lock.
+ */
+static void
+tp_stats_free(uint32 place)
+{
+	TpStatsEntry *entries = tp_shared->entries;
+	uint32		next = place;
+
+	for (;;)
+	{
+		next = (next + 1) % TP_STATS_PLACES;
+		if (next == place || !OidIsValid(entries[next].key.dbid))
+			break;
+		/* does the search for it come along the free place? */
+		if ((next + TP_STATS_PLACES - tp_stats_start(entries[next].key)) % TP_STATS_PLACES >=
+			(next + TP_STATS_PLACES - place) % TP_STATS_PLACES)
+		{
+			entries[place] = entries[next];
+			place = next;
+		}
+	}
+	memset(&entries[place], 0, sizeof(TpStatsEntry));
+}
+
+/* Free the place of a table that is dropped, if it has one. */
+void
+tp_stats_forget(Oid relid)
+{
+	TpStatsKey	key = {MyDatabaseId, relid};
+
+	if (tp_pending != NULL)
+		hash_search(tp_pending, &key, HASH_REMOVE, NULL);
+	if (tp_shared == NULL)
+		return;
+
+	LWLockAcquire(&tp_shared->lock, LW_EXCLUSIVE);
+	for (uint32 i = 0; i < TP_STATS_PLACES; i++)
+	{
+		uint32		place = (tp_stats_start(key) + i) % TP_STATS_PLACES;
+		TpStatsEntry *entry = &tp_shared->entries[place];
+
+		if (!OidIsValid(entry->key.dbid))
+			break;
+		if (entry->key.dbid == key.dbid && entry->key.relid == key.relid)
+		{
+			tp_stats_free(place);
+			break;
+		}
+	}
+	LWLockRelease(&tp_shared->lock);
 }
 
 /*
@@ -247,7 +313,13 @@ tp_stats_rows(PG_FUNCTION_ARGS)
 		LWLockRelease(&tp_shared->lock);
 		for (int i = 0; i <= TP_STATS_PLACES; i++)
 		{
-			if (copy->entries[i].key.dbid == MyDatabaseId || i == TP_STATS_PLACES)
+			TpStatsKey	key = copy->entries[i].key;
+
+			/* a table that was dropped where the library was not loaded */
+			if (key.dbid == MyDatabaseId && OidIsValid(key.relid) &&
+				!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(key.relid)))
+				tp_stats_forget(key.relid);
+			else if (key.dbid == MyDatabaseId || i == TP_STATS_PLACES)
 				tp_stats_put_row(rsinfo, &copy->entries[i], copy->reset);
 		}
 		pfree(copy);

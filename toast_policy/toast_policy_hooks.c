@@ -1,0 +1,325 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_hooks.c
+ *	  What happens when others create indexes, or drop the extension.
+ *
+ * An index that is created on a governed column gets keys that are compressed,
+ * by a hook on the creation of objects.  A statement that would drop the
+ * extension with the tables that use the access method is refused, by an event
+ * trigger.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_hooks.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_shdepend.h"
+#include "commands/event_trigger.h"
+#include "commands/extension.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+PG_FUNCTION_INFO_V1(tp_guard_drop);
+
+static object_access_hook_type tp_next_object_access_hook = NULL;
+
+/*
+ * What the extension cannot be without: itself, its schema, and the extensions
+ * that made that.
+ */
+static ObjectAddresses *
+tp_extension_and_base(void)
+{
+	ObjectAddresses *result = new_object_addresses();
+	Relation	depends = table_open(DependRelationId, AccessShareLock);
+	List	   *pending = NIL;
+	Oid			extension = get_extension_oid("toast_policy", true);
+	ObjectAddress *object = palloc(sizeof(ObjectAddress));
+
+	ObjectAddressSet(*object, ExtensionRelationId, extension);
+	if (OidIsValid(extension))
+		pending = list_make1(object);
+	while (pending != NIL)
+	{
+		ScanKeyData keys[2];
+		SysScanDesc scan;
+		HeapTuple	tuple;
+
+		object = linitial(pending);
+		pending = list_delete_first(pending);
+		if (object_address_present(object, result))
+			continue;
+		add_exact_object_address(object, result);
+
+		ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber,
+					F_OIDEQ, ObjectIdGetDatum(object->classId));
+		ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber,
+					F_OIDEQ, ObjectIdGetDatum(object->objectId));
+		scan = systable_beginscan(depends, DependDependerIndexId, true, NULL, 2,
+								  keys);
+		while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		{
+			Form_pg_depend depend = (Form_pg_depend) GETSTRUCT(tuple);
+
+			if (depend->refclassid != NamespaceRelationId &&
+				depend->refclassid != ExtensionRelationId)
+				continue;
+			object = palloc(sizeof(ObjectAddress));
+			ObjectAddressSet(*object, depend->refclassid, depend->refobjid);
+			pending = lappend(pending, object);
+		}
+		systable_endscan(scan);
+	}
+	table_close(depends, AccessShareLock);
+
+	return result;
+}
+
+/* Does the role own one of these objects? */
+static bool
+tp_owns_any(Oid role, const ObjectAddresses *objects)
+{
+	Relation	depends = table_open(SharedDependRelationId, AccessShareLock);
+	SysScanDesc scan;
+	ScanKeyData keys[2];
+	HeapTuple	tuple;
+	bool		result = false;
+
+	ScanKeyInit(&keys[0], Anum_pg_shdepend_refclassid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(AuthIdRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_shdepend_refobjid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(role));
+	scan = systable_beginscan(depends, SharedDependReferenceIndexId, true, NULL,
+							  2, keys);
+	while (!result && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_shdepend depend = (Form_pg_shdepend) GETSTRUCT(tuple);
+		ObjectAddress object;
+
+		ObjectAddressSet(object, depend->classid, depend->objid);
+		result = depend->dbid == MyDatabaseId &&
+			depend->deptype == SHARED_DEPENDENCY_OWNER &&
+			object_address_present(&object, objects);
+	}
+	systable_endscan(scan);
+	table_close(depends, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * Does the statement drop the extension together with what depends on it?  It may
+ * name the extension or what the extension depends on.
+ */
+static bool
+tp_drops_extension(Node *statement)
+{
+	ObjectAddresses *base = tp_extension_and_base();
+	ListCell   *cell;
+
+	if (IsA(statement, DropOwnedStmt))
+	{
+		DropOwnedStmt *drop = (DropOwnedStmt *) statement;
+
+		if (drop->behavior != DROP_CASCADE)
+			return false;
+		foreach(cell, drop->roles)
+		{
+			Oid			role = get_rolespec_oid(lfirst_node(RoleSpec, cell), true);
+
+			if (OidIsValid(role) && tp_owns_any(role, base))
+				return true;
+		}
+	}
+	else if (IsA(statement, DropStmt))
+	{
+		DropStmt   *drop = (DropStmt *) statement;
+
+		if (drop->behavior != DROP_CASCADE)
+			return false;
+		foreach(cell, drop->objects)
+		{
+			ObjectAddress object = InvalidObjectAddress;
+
+			if (drop->removeType == OBJECT_SCHEMA)
+				ObjectAddressSet(object, NamespaceRelationId,
+								 get_namespace_oid(strVal(lfirst(cell)), true));
+			else if (drop->removeType == OBJECT_EXTENSION)
+				ObjectAddressSet(object, ExtensionRelationId,
+								 get_extension_oid(strVal(lfirst(cell)), true));
+			else if (drop->removeType == OBJECT_ACCESS_METHOD &&
+					 strcmp(strVal(lfirst(cell)), "toast_policy") == 0)
+				return true;
+			if (object_address_present(&object, base))
+				return true;
+		}
+	}
+
+	return false;
+}
+
+/*
+ * toast_policy.guard_drop() returns event_trigger
+ *
+ * Tables depend on their access method, so that DROP EXTENSION ... CASCADE drops
+ * them with all their rows.  Errors out instead, as long as there are such tables.
+ */
+Datum
+tp_guard_drop(PG_FUNCTION_ARGS)
+{
+	EventTriggerData *trigger;
+	List	   *tables;
+	char	   *name;
+
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" was not called by event trigger manager",
+						"toast_policy.guard_drop")));
+	trigger = (EventTriggerData *) fcinfo->context;
+	if (trigger->parsetree == NULL || !tp_drops_extension(trigger->parsetree))
+		PG_RETURN_NULL();
+	tables = tp_all_tables();
+	if (tables == NIL)
+		PG_RETURN_NULL();
+	name = get_rel_name(linitial_oid(tables));
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+			 errmsg("cannot drop extension \"toast_policy\" while tables use its access method"),
+			 errdetail_plural("%d table would be dropped with its rows, \"%s\".",
+							  "%d tables would be dropped with their rows, \"%s\" among them.",
+							  list_length(tables), list_length(tables),
+							  name != NULL ? name : ""),
+			 errhint("Call toast_policy.disable_all() first, which keeps the tables.")));
+}
+
+/*
+ * The table that a new index, not yet visible to the current command, is on;
+ * InvalidOid if the relation is no index.
+ */
+static Oid
+tp_table_of_new_index(Oid relid)
+{
+	Relation	indexes = table_open(IndexRelationId, AccessShareLock);
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	Oid			result = InvalidOid;
+
+	ScanKeyInit(&key, Anum_pg_index_indexrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(indexes, IndexRelidIndexId, true, SnapshotSelf, 1,
+							  &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		result = ((Form_pg_index) GETSTRUCT(tuple))->indrelid;
+	systable_endscan(scan);
+	table_close(indexes, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * Bring the columns of the open cache entry of a new index in line with the
+ * catalog.  The entry of an open index is never rebuilt as a whole, and CREATE
+ * INDEX is about to build the index with it.
+ */
+static void
+tp_fix_open_index(Oid indexid)
+{
+	Relation	index = relation_open(indexid, NoLock);
+
+	for (int i = 0; i < RelationGetNumberOfAttributes(index); i++)
+	{
+		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(indexid),
+											Int16GetDatum(i + 1));
+
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for attribute %d of relation %u",
+				 i + 1, indexid);
+		TupleDescAttr(RelationGetDescr(index), i)->attstorage =
+			((Form_pg_attribute) GETSTRUCT(tuple))->attstorage;
+		ReleaseSysCache(tuple);
+	}
+	relation_close(index, NoLock);
+}
+
+/*
+ * Hook on the creation of objects: see to the storage of a new index.  Whoever
+ * creates an index on a table of the access method has opened the table, and so
+ * has loaded this library.
+ */
+static void
+tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
+				 void *arg)
+{
+	if (tp_next_object_access_hook)
+		tp_next_object_access_hook(access, classid, objectid, subid, arg);
+
+	/* a table that is not dropped after all has merely lost its statistics */
+	if (access == OAT_DROP && classid == RelationRelationId && subid == 0)
+		tp_stats_forget(objectid);
+
+	if (access == OAT_POST_CREATE && classid == RelationRelationId && subid == 0 &&
+		IsNormalProcessingMode())
+	{
+		Oid			relid = tp_table_of_new_index(objectid);
+
+		if (OidIsValid(relid) && get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+		{
+			Relation	rel = relation_open(relid, NoLock);
+
+			if (rel->rd_tableam == tp_access_method())
+			{
+				/*
+				 * as index_create() does next, so that there is a row to
+				 * update
+				 */
+				CommandCounterIncrement();
+				tp_fix_index_storage(rel, objectid);
+				CommandCounterIncrement();
+				tp_fix_open_index(objectid);
+			}
+			relation_close(rel, NoLock);
+		}
+	}
+}
+
+/* Called when the library is loaded. */
+void
+tp_hooks_init(void)
+{
+	tp_next_object_access_hook = object_access_hook;
+	object_access_hook = tp_object_access;
+}
