@@ -51,6 +51,10 @@ typedef struct TpDisguise
 
 static TpDisguise *tp_disguises = NULL;
 
+static MemoryContext tp_row_context = NULL;
+
+#define TP_ROW_BLOCK_SIZE	(32 * 1024) /* bytes */
+
 /*
  * Apply the policy to a row.  Returns a slot with the row as heap shall store
  * it, in the given memory context, or NULL if that is the row as it is.
@@ -109,11 +113,31 @@ tp_finish_slot(TupleTableSlot *slot, TupleTableSlot *stored)
 	ExecDropSingleTupleTableSlot(stored);
 }
 
+/*
+ * The memory for a row on its way to heap.  It is kept, with a block that most
+ * rows find enough, since to make a context for each row would cost as much as
+ * to compress a value that shrinks well.  What an error has left is freed by the
+ * end of the transaction, or for the next row.
+ */
 static MemoryContext
-tp_make_context(void)
+tp_begin_row(void)
 {
-	return AllocSetContextCreate(CurrentMemoryContext, "toast_policy row",
-								 ALLOCSET_DEFAULT_SIZES);
+	if (tp_row_context == NULL)
+		tp_row_context = AllocSetContextCreate(TopMemoryContext,
+											   "toast_policy row",
+											   0, TP_ROW_BLOCK_SIZE,
+											   ALLOCSET_DEFAULT_MAXSIZE);
+	else
+		MemoryContextReset(tp_row_context);
+
+	return tp_row_context;
+}
+
+/* Free what tp_begin_row() was for. */
+static void
+tp_end_row(void)
+{
+	MemoryContextReset(tp_row_context);
 }
 
 static void
@@ -129,12 +153,12 @@ tp_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 		return;
 	}
 
-	context = tp_make_context();
+	context = tp_begin_row();
 	stored = tp_make_slot(rel, slot, TP_INSERT, context);
 	tp_heap_am->tuple_insert(rel, stored ? stored : slot, cid, options, bistate);
 	if (stored)
 		tp_finish_slot(slot, stored);
-	MemoryContextDelete(context);
+	tp_end_row();
 }
 
 static void
@@ -152,13 +176,13 @@ tp_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 		return;
 	}
 
-	context = tp_make_context();
+	context = tp_begin_row();
 	stored = tp_make_slot(rel, slot, TP_INSERT, context);
 	tp_heap_am->tuple_insert_speculative(rel, stored ? stored : slot, cid,
 										 options, bistate, specToken);
 	if (stored)
 		tp_finish_slot(slot, stored);
-	MemoryContextDelete(context);
+	tp_end_row();
 }
 
 static void
@@ -175,7 +199,7 @@ tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 		if (likely(tp_row_is_small(rel, slots[i], TP_INSERT)))
 			continue;
 		if (context == NULL)
-			context = tp_make_context();
+			context = tp_begin_row();
 		slot = tp_make_slot(rel, slots[i], TP_INSERT, context);
 		if (slot == NULL)
 			continue;
@@ -199,7 +223,7 @@ tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 		}
 	}
 	if (context)
-		MemoryContextDelete(context);
+		tp_end_row();
 }
 
 static TM_Result
@@ -217,14 +241,14 @@ tp_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 										crosscheck, wait, tmfd, lockmode,
 										update_indexes);
 
-	context = tp_make_context();
+	context = tp_begin_row();
 	stored = tp_make_slot(rel, slot, TP_UPDATE, context);
 	result = tp_heap_am->tuple_update(rel, otid, stored ? stored : slot, cid,
 									  snapshot, crosscheck, wait, tmfd, lockmode,
 									  update_indexes);
 	if (stored)
 		tp_finish_slot(slot, stored);
-	MemoryContextDelete(context);
+	tp_end_row();
 
 	return result;
 }
@@ -249,7 +273,11 @@ static void
 tp_am_xact_callback(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT)
+	{
 		tp_disguises = NULL;
+		if (tp_row_context != NULL)
+			MemoryContextReset(tp_row_context);
+	}
 }
 
 /* Let a relation pass for heap's until tp_undisguise(). */

@@ -299,34 +299,57 @@ tp_bytes_are_even(const char *source, int32 size)
 }
 
 /*
+ * The size of up to TP_PROBE_SIZE bytes after a quick compression by lz4.  To
+ * clear lz4's tables for each call, as LZ4_compress_fast() does, would cost more
+ * than to compress data that shrink well.
+ */
+static int32
+tp_probe(const char *source, int32 size)
+{
+	static LZ4_stream_t * stream = NULL;
+	static char *dest = NULL;
+
+	if (stream == NULL)
+	{
+		stream = MemoryContextAlloc(TopMemoryContext, sizeof(LZ4_stream_t));
+		LZ4_initStream(stream, sizeof(LZ4_stream_t));
+	}
+	if (dest == NULL)
+		dest = MemoryContextAlloc(TopMemoryContext,
+								  LZ4_COMPRESSBOUND(TP_PROBE_SIZE));
+	LZ4_resetStream_fast(stream);
+
+	/* cannot fail, and leaves the stream fit for the next reset */
+	return LZ4_compress_fast_continue(stream, source, dest, size,
+									  LZ4_COMPRESSBOUND(TP_PROBE_SIZE), 1);
+}
+
+/*
  * Is it a waste of time to compress the data?  Nearly incompressible data, hex
  * digits for one, cost lz4 twenty times as much as random ones, and save nothing.
  */
 bool
 tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
 {
-	static char *probe = NULL;
-	const char *middle;
-	int32		limit;
+	int32		size = Min(rawsize, TP_PROBE_SIZE);
+	const char *middle = source + (rawsize - size) / 2;
+	int32		limit = rawsize - rawsize / TP_WHOLE_PART;
 	char	   *whole;
 	bool		shrinks;
 
-	if (codec == TP_NONE || rawsize <= TP_PROBE_SIZE)
+	if (codec == TP_NONE)
+		return false;
+	if (codec == TP_ZSTD && !tp_bytes_are_even(middle, size))
 		return false;
 
-	middle = source + (rawsize - TP_PROBE_SIZE) / 2;
-	if (codec == TP_ZSTD && !tp_bytes_are_even(middle, TP_PROBE_SIZE))
+	/* the piece may be all there is */
+	if (tp_probe(middle, size) <=
+		(size == rawsize ? limit : size - size / TP_PROBE_PART))
 		return false;
-
-	if (probe == NULL)
-		probe = MemoryContextAlloc(TopMemoryContext, TP_PROBE_SIZE);
-	if (LZ4_compress_fast_extState(tp_lz4_state(), middle, probe, TP_PROBE_SIZE,
-								   TP_PROBE_SIZE - TP_PROBE_SIZE / TP_PROBE_PART,
-								   1) > 0)
-		return false;
+	if (size == rawsize)
+		return true;
 
 	/* what follows the probe's piece, or repeats over a long way */
-	limit = rawsize - rawsize / TP_WHOLE_PART;
 	whole = palloc_extended(limit, MCXT_ALLOC_HUGE);
 	shrinks = LZ4_compress_fast_extState(tp_lz4_state(), source, whole, rawsize,
 										 limit, TP_WHOLE_ACCELERATION) > 0;

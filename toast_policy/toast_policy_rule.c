@@ -90,7 +90,19 @@ typedef struct TpRow
 	bool		hasexternal;
 	bool		changed;
 	TpPointer	pointer;
-}			TpRow;
+} TpRow;
+
+/* How often, lately, it has paid to compress a column's values */
+typedef struct TpStreak
+{
+	Oid			relid;
+	AttrNumber	attnum;
+	int16		length;			/* values without a probe after the last one */
+	int16		skip;			/* how many of them are still to come */
+} TpStreak;
+
+#define TP_STREAKS			64	/* columns that a backend remembers */
+#define TP_STREAK_MAX		31
 
 /* Fetched values of a row that add up to more, in bytes, are fetched twice. */
 #define TP_MAX_FETCHED		(64 * 1024 * 1024)
@@ -235,12 +247,13 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
  * Compress a value that is all in memory and raw, if that pays.
  *
  * room is the number of bytes that it may take to remain in its row, header
- * included; 0 if it cannot.  Returns a palloc'd value in core's format, or NULL
+ * included; 0 if it cannot.  probe says whether to look first if the data can be
+ * compressed at all.  Returns a palloc'd value in core's format, or NULL
  * if the raw value is to be stored; *outcome says what was found.
  */
 struct varlena *
 tp_compress_value(TpCodec codec, int level, const struct varlena *value,
-				  int32 room, TpOutcome *outcome)
+				  int32 room, bool probe, TpOutcome *outcome)
 {
 	const char *source = VARDATA_ANY(value);
 	int32		rawsize = VARSIZE_ANY_EXHDR(value);
@@ -253,8 +266,7 @@ tp_compress_value(TpCodec codec, int level, const struct varlena *value,
 	/* as core: pglz has its own idea of what is too small */
 	if (codec == TP_PGLZ && rawsize < PGLZ_strategy_default->min_input_size)
 		return NULL;
-	if (tp_early_abort && rawsize > tp_min_size &&
-		tp_incompressible(codec, source, rawsize))
+	if (probe && tp_incompressible(codec, source, rawsize))
 	{
 		*outcome = TP_ABORTED;
 		return NULL;
@@ -346,7 +358,7 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
  * which of them are to be judged.  Returns whether any is.
  */
 static bool
-tp_row_prepare(TpRow * row, TpOccasion occasion)
+tp_row_prepare(TpRow *row, TpOccasion occasion)
 {
 	const TpTable *table = tp_get_table(row->rel);
 	bool		candidates = false;
@@ -419,7 +431,7 @@ tp_row_prepare(TpRow * row, TpOccasion occasion)
 
 /* The largest of the values that are left to look at, or -1 */
 static int
-tp_row_largest(const TpRow * row)
+tp_row_largest(const TpRow *row)
 {
 	Size		largest_size = 0;
 	int			largest = -1;
@@ -442,29 +454,75 @@ tp_row_largest(const TpRow * row)
 }
 
 /*
+ * Is the probe to be made for a value?  Not for small ones, unless compressing
+ * them costs far more than the probe; and only now and then in a column whose
+ * values have paid so far, where the probe would be a waste itself.
+ */
+static bool
+tp_wants_probe(TpCodec codec, int level, int32 rawsize, TpStreak *streak)
+{
+	if (!tp_early_abort ||
+		(rawsize <= tp_min_size && (codec != TP_LZ4 || level == 0)))
+		return false;
+	if (streak->skip == 0)
+		return true;
+	streak->skip--;
+
+	return false;
+}
+
+/* What is known about the column's values so far */
+static TpStreak *
+tp_get_streak(Oid relid, AttrNumber attnum)
+{
+	static TpStreak streaks[TP_STREAKS];
+	TpStreak   *streak = &streaks[(relid + attnum) % TP_STREAKS];
+
+	if (streak->relid != relid || streak->attnum != attnum)
+	{
+		memset(streak, 0, sizeof(TpStreak));
+		streak->relid = relid;
+		streak->attnum = attnum;
+	}
+
+	return streak;
+}
+
+/*
  * Judge one governed value.  room is the number of bytes that it may take to
  * remain in its row.  Returns the compressed value, or NULL.
  */
 static struct varlena *
-tp_row_judge_value(TpRow * row, int index, Size room)
+tp_row_judge_value(TpRow *row, int index, Size room)
 {
 	Form_pg_attribute att = TupleDescAttr(row->desc, index);
+	Oid			relid = RelationGetRelid(row->rel);
+	TpStreak   *streak = tp_get_streak(relid, att->attnum);
+	TpCodec		codec = tp_column_codec(att);
 	struct varlena *value = (struct varlena *) DatumGetPointer(row->values[index]);
+	int32		rawsize = VARSIZE_ANY_EXHDR(value);
+	bool		probe = tp_wants_probe(codec, tp_lz4_level, rawsize, streak);
 	struct varlena *compressed;
 	TpOutcome	outcome;
 
-	compressed = tp_compress_value(tp_column_codec(att), tp_lz4_level, value,
-								   (int32) room, &outcome);
-	tp_stats_count(RelationGetRelid(row->rel), outcome, VARSIZE_ANY_EXHDR(value),
-				   compressed != NULL ? VARSIZE(compressed) - VARHDRSZ :
-				   VARSIZE_ANY_EXHDR(value));
+	compressed = tp_compress_value(codec, tp_lz4_level, value, (int32) room, probe,
+								   &outcome);
+	if (compressed == NULL)
+		streak->skip = streak->length = 0;
+	else if (probe)
+	{
+		streak->length = Min(2 * streak->length + 1, TP_STREAK_MAX);
+		streak->skip = streak->length;
+	}
+	tp_stats_count(relid, outcome, rawsize,
+				   compressed != NULL ? (int32) VARSIZE(compressed) - VARHDRSZ : rawsize);
 
 	return compressed;
 }
 
 /* Compress what heap would compress, the largest first, until the row fits. */
 static void
-tp_row_judge(TpRow * row)
+tp_row_judge(TpRow *row)
 {
 	bool		has_toast = OidIsValid(row->rel->rd_rel->reltoastrelid);
 	Size		hoff = SizeofHeapTupleHeader;
@@ -522,7 +580,7 @@ tp_row_judge(TpRow * row)
  * a value once for all versions of a row only if it sees the pointer.
  */
 static void
-tp_row_put_back(TpRow * row, TpOccasion occasion)
+tp_row_put_back(TpRow *row, TpOccasion occasion)
 {
 	if (occasion != TP_RECOMPRESS &&
 		heap_compute_data_size(row->desc, row->values, (bool *) row->isnull) <= TP_MAX_FETCHED)
