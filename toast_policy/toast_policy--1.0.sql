@@ -83,3 +83,612 @@ LANGUAGE C VOLATILE STRICT;
 REVOKE ALL ON FUNCTION toast_policy.stats_reset() FROM public;
 
 COMMENT ON VIEW toast_policy.stats IS 'what became of the values that the policy looked at, for each table of this database';
+/*-------------------------------------------------------------------------
+ * The types ztext and zbytea
+ *
+ * The operators are in pg_catalog, so that a comparison is never one of text,
+ * without an index, because of a search_path; as members of an extension they
+ * need no dump.  There are operators with text, name and bytea, but none with
+ * varchar: core has none of two varchars, so that every comparison of a varchar
+ * with a literal would be resolved to them.
+ *
+ * An operator family is to hold all pairs of its types.  For two texts it has
+ * operators of its own, toast_policy.#=#, because membership of core's would
+ * change what core's equalities go together with.
+ *-------------------------------------------------------------------------
+ */
+
+CREATE TYPE @extschema@.ztext;
+
+CREATE FUNCTION toast_policy.ztext_in(cstring, oid, int4) RETURNS @extschema@.ztext
+AS 'MODULE_PATHNAME', 'tp_ztext_in' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.ztext_out(@extschema@.ztext) RETURNS cstring
+AS 'MODULE_PATHNAME', 'tp_ztext_out' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.ztext_recv(internal, oid, int4) RETURNS @extschema@.ztext
+AS 'MODULE_PATHNAME', 'tp_ztext_recv' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.ztext_send(@extschema@.ztext) RETURNS bytea
+AS 'MODULE_PATHNAME', 'tp_ztext_send' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.ztext_typmod_in(cstring[]) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_type_typmod_in' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.ztext_typmod_out(int4) RETURNS cstring
+AS 'MODULE_PATHNAME', 'tp_type_typmod_out' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE @extschema@.ztext (
+  INPUT = toast_policy.ztext_in, OUTPUT = toast_policy.ztext_out,
+  RECEIVE = toast_policy.ztext_recv, SEND = toast_policy.ztext_send,
+  TYPMOD_IN = toast_policy.ztext_typmod_in, TYPMOD_OUT = toast_policy.ztext_typmod_out,
+  INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = external,
+  CATEGORY = 'S', COLLATABLE = true);
+COMMENT ON TYPE @extschema@.ztext IS 'text that is stored compressed by lz4, snappy or zstd where that pays';
+
+-- casts
+
+CREATE FUNCTION toast_policy.ztext_text(@extschema@.ztext) RETURNS text
+AS 'MODULE_PATHNAME', 'tp_type_to_raw' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.text_ztext(text, int4, bool) RETURNS @extschema@.ztext
+AS 'MODULE_PATHNAME', 'tp_type_from_raw' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.ztext_recode(@extschema@.ztext, int4, bool) RETURNS @extschema@.ztext
+AS 'MODULE_PATHNAME', 'tp_type_recode' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.bpchar_ztext(bpchar, int4, bool) RETURNS @extschema@.ztext
+AS 'MODULE_PATHNAME', 'tp_bpchar_ztext' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE CAST (@extschema@.ztext AS text) WITH FUNCTION toast_policy.ztext_text(@extschema@.ztext) AS IMPLICIT;
+CREATE CAST (@extschema@.ztext AS varchar) WITH FUNCTION toast_policy.ztext_text(@extschema@.ztext) AS IMPLICIT;
+CREATE CAST (@extschema@.ztext AS bpchar) WITH FUNCTION toast_policy.ztext_text(@extschema@.ztext) AS IMPLICIT;
+CREATE CAST (text AS @extschema@.ztext) WITH FUNCTION toast_policy.text_ztext(text, int4, bool) AS ASSIGNMENT;
+CREATE CAST (varchar AS @extschema@.ztext) WITH FUNCTION toast_policy.text_ztext(text, int4, bool) AS ASSIGNMENT;
+CREATE CAST (bpchar AS @extschema@.ztext) WITH FUNCTION toast_policy.bpchar_ztext(bpchar, int4, bool) AS ASSIGNMENT;
+CREATE CAST (@extschema@.ztext AS @extschema@.ztext) WITH FUNCTION toast_policy.ztext_recode(@extschema@.ztext, int4, bool) AS IMPLICIT;
+
+-- comparison
+
+CREATE FUNCTION toast_policy.ztext_lt(@extschema@.ztext, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_le(@extschema@.ztext, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_le' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_eq(@extschema@.ztext, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_eq' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_ge(@extschema@.ztext, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_ge' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_gt(@extschema@.ztext, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_gt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_ne(@extschema@.ztext, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_ne' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_cmp(@extschema@.ztext, @extschema@.ztext) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_ztext_cmp' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+
+CREATE OPERATOR pg_catalog.< (FUNCTION = toast_policy.ztext_lt, LEFTARG = @extschema@.ztext, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR pg_catalog.<= (FUNCTION = toast_policy.ztext_le, LEFTARG = @extschema@.ztext, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR pg_catalog.= (FUNCTION = toast_policy.ztext_eq, LEFTARG = @extschema@.ztext, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR pg_catalog.>= (FUNCTION = toast_policy.ztext_ge, LEFTARG = @extschema@.ztext, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR pg_catalog.> (FUNCTION = toast_policy.ztext_gt, LEFTARG = @extschema@.ztext, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.ztext_ne, LEFTARG = @extschema@.ztext, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+
+CREATE FUNCTION toast_policy.ztext_text_lt(@extschema@.ztext, text) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_text_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_text_le(@extschema@.ztext, text) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_text_le' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_text_eq(@extschema@.ztext, text) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_text_eq' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_text_ge(@extschema@.ztext, text) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_text_ge' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_text_gt(@extschema@.ztext, text) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_text_gt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_text_ne(@extschema@.ztext, text) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_text_ne' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_text_cmp(@extschema@.ztext, text) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_ztext_text_cmp' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+
+CREATE OPERATOR pg_catalog.< (FUNCTION = toast_policy.ztext_text_lt, LEFTARG = @extschema@.ztext, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR pg_catalog.<= (FUNCTION = toast_policy.ztext_text_le, LEFTARG = @extschema@.ztext, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR pg_catalog.= (FUNCTION = toast_policy.ztext_text_eq, LEFTARG = @extschema@.ztext, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR pg_catalog.>= (FUNCTION = toast_policy.ztext_text_ge, LEFTARG = @extschema@.ztext, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR pg_catalog.> (FUNCTION = toast_policy.ztext_text_gt, LEFTARG = @extschema@.ztext, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.ztext_text_ne, LEFTARG = @extschema@.ztext, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+
+CREATE FUNCTION toast_policy.text_ztext_lt(text, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_text_ztext_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.text_ztext_le(text, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_text_ztext_le' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.text_ztext_eq(text, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_text_ztext_eq' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.text_ztext_ge(text, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_text_ztext_ge' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.text_ztext_gt(text, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_text_ztext_gt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.text_ztext_ne(text, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_text_ztext_ne' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.text_ztext_cmp(text, @extschema@.ztext) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_text_ztext_cmp' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+
+CREATE OPERATOR pg_catalog.< (FUNCTION = toast_policy.text_ztext_lt, LEFTARG = text, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR pg_catalog.<= (FUNCTION = toast_policy.text_ztext_le, LEFTARG = text, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR pg_catalog.= (FUNCTION = toast_policy.text_ztext_eq, LEFTARG = text, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR pg_catalog.>= (FUNCTION = toast_policy.text_ztext_ge, LEFTARG = text, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR pg_catalog.> (FUNCTION = toast_policy.text_ztext_gt, LEFTARG = text, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.text_ztext_ne, LEFTARG = text, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+
+-- Comparison with name, which would else be ambiguous: core has operators of
+-- name with text.  They are in no family.
+CREATE FUNCTION toast_policy.ztext_name_lt(@extschema@.ztext, name) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_name_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_name_le(@extschema@.ztext, name) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_name_le' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_name_eq(@extschema@.ztext, name) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_name_eq' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_name_ge(@extschema@.ztext, name) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_name_ge' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_name_gt(@extschema@.ztext, name) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_name_gt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.ztext_name_ne(@extschema@.ztext, name) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_ztext_name_ne' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+
+CREATE OPERATOR pg_catalog.< (FUNCTION = toast_policy.ztext_name_lt, LEFTARG = @extschema@.ztext, RIGHTARG = name,
+  COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR pg_catalog.<= (FUNCTION = toast_policy.ztext_name_le, LEFTARG = @extschema@.ztext, RIGHTARG = name,
+  COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR pg_catalog.= (FUNCTION = toast_policy.ztext_name_eq, LEFTARG = @extschema@.ztext, RIGHTARG = name,
+  COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel);
+CREATE OPERATOR pg_catalog.>= (FUNCTION = toast_policy.ztext_name_ge, LEFTARG = @extschema@.ztext, RIGHTARG = name,
+  COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR pg_catalog.> (FUNCTION = toast_policy.ztext_name_gt, LEFTARG = @extschema@.ztext, RIGHTARG = name,
+  COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.ztext_name_ne, LEFTARG = @extschema@.ztext, RIGHTARG = name,
+  COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+
+CREATE FUNCTION toast_policy.name_ztext_lt(name, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_name_ztext_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.name_ztext_le(name, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_name_ztext_le' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.name_ztext_eq(name, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_name_ztext_eq' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.name_ztext_ge(name, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_name_ztext_ge' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.name_ztext_gt(name, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_name_ztext_gt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.name_ztext_ne(name, @extschema@.ztext) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_name_ztext_ne' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+
+CREATE OPERATOR pg_catalog.< (FUNCTION = toast_policy.name_ztext_lt, LEFTARG = name, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR pg_catalog.<= (FUNCTION = toast_policy.name_ztext_le, LEFTARG = name, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR pg_catalog.= (FUNCTION = toast_policy.name_ztext_eq, LEFTARG = name, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel);
+CREATE OPERATOR pg_catalog.>= (FUNCTION = toast_policy.name_ztext_ge, LEFTARG = name, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR pg_catalog.> (FUNCTION = toast_policy.name_ztext_gt, LEFTARG = name, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.name_ztext_ne, LEFTARG = name, RIGHTARG = @extschema@.ztext,
+  COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+CREATE OPERATOR toast_policy.#<# (FUNCTION = pg_catalog.text_lt, LEFTARG = text, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(toast_policy.#>#), NEGATOR = OPERATOR(toast_policy.#>=#),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR toast_policy.#<=# (FUNCTION = pg_catalog.text_le, LEFTARG = text, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(toast_policy.#>=#), NEGATOR = OPERATOR(toast_policy.#>#),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR toast_policy.#=# (FUNCTION = pg_catalog.texteq, LEFTARG = text, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(toast_policy.#=#), NEGATOR = OPERATOR(toast_policy.#<>#),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR toast_policy.#>=# (FUNCTION = pg_catalog.text_ge, LEFTARG = text, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(toast_policy.#<=#), NEGATOR = OPERATOR(toast_policy.#<#),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR toast_policy.#># (FUNCTION = pg_catalog.text_gt, LEFTARG = text, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(toast_policy.#<#), NEGATOR = OPERATOR(toast_policy.#<=#),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR toast_policy.#<># (FUNCTION = pg_catalog.textne, LEFTARG = text, RIGHTARG = text,
+  COMMUTATOR = OPERATOR(toast_policy.#<>#), NEGATOR = OPERATOR(toast_policy.#=#),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+
+-- Equal values can have different bytes, so that there is no btree support
+-- function 4, without which an index is not deduplicated.
+CREATE FUNCTION toast_policy.ztext_sortsupport(internal) RETURNS void
+AS 'MODULE_PATHNAME', 'tp_ztext_sortsupport' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE OPERATOR FAMILY toast_policy.ztext_ops USING btree;
+CREATE OPERATOR CLASS toast_policy.ztext_ops DEFAULT FOR TYPE @extschema@.ztext USING btree FAMILY toast_policy.ztext_ops AS
+  OPERATOR 1 pg_catalog.<, OPERATOR 2 pg_catalog.<=, OPERATOR 3 pg_catalog.=,
+  OPERATOR 4 pg_catalog.>=, OPERATOR 5 pg_catalog.>,
+  FUNCTION 1 toast_policy.ztext_cmp(@extschema@.ztext, @extschema@.ztext),
+  FUNCTION 2 toast_policy.ztext_sortsupport(internal);
+ALTER OPERATOR FAMILY toast_policy.ztext_ops USING btree ADD
+  OPERATOR 1 pg_catalog.< (@extschema@.ztext, text),
+  OPERATOR 2 pg_catalog.<= (@extschema@.ztext, text),
+  OPERATOR 3 pg_catalog.= (@extschema@.ztext, text),
+  OPERATOR 4 pg_catalog.>= (@extschema@.ztext, text),
+  OPERATOR 5 pg_catalog.> (@extschema@.ztext, text),
+  FUNCTION 1 (@extschema@.ztext, text) toast_policy.ztext_text_cmp(@extschema@.ztext, text),
+  OPERATOR 1 pg_catalog.< (text, @extschema@.ztext),
+  OPERATOR 2 pg_catalog.<= (text, @extschema@.ztext),
+  OPERATOR 3 pg_catalog.= (text, @extschema@.ztext),
+  OPERATOR 4 pg_catalog.>= (text, @extschema@.ztext),
+  OPERATOR 5 pg_catalog.> (text, @extschema@.ztext),
+  FUNCTION 1 (text, @extschema@.ztext) toast_policy.text_ztext_cmp(text, @extschema@.ztext),
+  OPERATOR 1 toast_policy.#<# (text, text),
+  OPERATOR 2 toast_policy.#<=# (text, text),
+  OPERATOR 3 toast_policy.#=# (text, text),
+  OPERATOR 4 toast_policy.#>=# (text, text),
+  OPERATOR 5 toast_policy.#># (text, text),
+  FUNCTION 1 (text, text) pg_catalog.bttextcmp(text, text),
+  FUNCTION 2 (text, text) pg_catalog.bttextsortsupport(internal);
+
+CREATE FUNCTION toast_policy.ztext_hash(@extschema@.ztext) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_ztext_hash' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.ztext_hash_extended(@extschema@.ztext, int8) RETURNS int8
+AS 'MODULE_PATHNAME', 'tp_ztext_hash_extended' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE OPERATOR FAMILY toast_policy.ztext_ops USING hash;
+CREATE OPERATOR CLASS toast_policy.ztext_ops DEFAULT FOR TYPE @extschema@.ztext USING hash FAMILY toast_policy.ztext_ops AS
+  OPERATOR 1 pg_catalog.=,
+  FUNCTION 1 toast_policy.ztext_hash(@extschema@.ztext), FUNCTION 2 toast_policy.ztext_hash_extended(@extschema@.ztext, int8);
+ALTER OPERATOR FAMILY toast_policy.ztext_ops USING hash ADD
+  OPERATOR 1 pg_catalog.= (@extschema@.ztext, text),
+  OPERATOR 1 pg_catalog.= (text, @extschema@.ztext),
+  OPERATOR 1 toast_policy.#=# (text, text),
+  FUNCTION 1 (text, text) pg_catalog.hashtext(text), FUNCTION 2 (text, text) pg_catalog.hashtextextended(text, int8);
+
+CREATE FUNCTION toast_policy.ztext_smaller(@extschema@.ztext, @extschema@.ztext) RETURNS @extschema@.ztext
+AS 'MODULE_PATHNAME', 'tp_ztext_smaller' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE pg_catalog.min(@extschema@.ztext) (SFUNC = toast_policy.ztext_smaller, STYPE = @extschema@.ztext,
+  COMBINEFUNC = toast_policy.ztext_smaller, SORTOP = OPERATOR(pg_catalog.<), PARALLEL = SAFE);
+
+CREATE FUNCTION toast_policy.ztext_larger(@extschema@.ztext, @extschema@.ztext) RETURNS @extschema@.ztext
+AS 'MODULE_PATHNAME', 'tp_ztext_larger' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE pg_catalog.max(@extschema@.ztext) (SFUNC = toast_policy.ztext_larger, STYPE = @extschema@.ztext,
+  COMBINEFUNC = toast_policy.ztext_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
+
+-- Functions that need not read the whole value, where an unqualified call finds
+-- them.  Only arguments of the type itself lead here.
+CREATE FUNCTION pg_catalog.length(@extschema@.ztext) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_ztext_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.octet_length(@extschema@.ztext) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_type_octet_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.substr(@extschema@.ztext, int4) RETURNS text
+AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.substr(@extschema@.ztext, int4, int4) RETURNS text
+AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, int4) RETURNS text
+AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, int4, int4) RETURNS text
+AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+-- substring() by a pattern: without these, a literal would be taken for the
+-- integer of the functions above.
+CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.substring($1::text, $2);
+
+CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, text, text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.substring($1::text, $2, $3);
+
+-- the codec that a value is stored by, "none" if raw
+CREATE FUNCTION toast_policy.codec(@extschema@.ztext) RETURNS text
+AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE @extschema@.zbytea;
+
+CREATE FUNCTION toast_policy.zbytea_in(cstring, oid, int4) RETURNS @extschema@.zbytea
+AS 'MODULE_PATHNAME', 'tp_zbytea_in' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.zbytea_out(@extschema@.zbytea) RETURNS cstring
+AS 'MODULE_PATHNAME', 'tp_zbytea_out' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.zbytea_recv(internal, oid, int4) RETURNS @extschema@.zbytea
+AS 'MODULE_PATHNAME', 'tp_zbytea_recv' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.zbytea_send(@extschema@.zbytea) RETURNS bytea
+AS 'MODULE_PATHNAME', 'tp_type_to_raw' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.zbytea_typmod_in(cstring[]) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_type_typmod_in' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.zbytea_typmod_out(int4) RETURNS cstring
+AS 'MODULE_PATHNAME', 'tp_type_typmod_out' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE @extschema@.zbytea (
+  INPUT = toast_policy.zbytea_in, OUTPUT = toast_policy.zbytea_out,
+  RECEIVE = toast_policy.zbytea_recv, SEND = toast_policy.zbytea_send,
+  TYPMOD_IN = toast_policy.zbytea_typmod_in, TYPMOD_OUT = toast_policy.zbytea_typmod_out,
+  INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = external,
+  CATEGORY = 'U');
+COMMENT ON TYPE @extschema@.zbytea IS 'bytea that is stored compressed by lz4, snappy or zstd where that pays';
+
+-- casts
+
+CREATE FUNCTION toast_policy.zbytea_bytea(@extschema@.zbytea) RETURNS bytea
+AS 'MODULE_PATHNAME', 'tp_type_to_raw' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.bytea_zbytea(bytea, int4, bool) RETURNS @extschema@.zbytea
+AS 'MODULE_PATHNAME', 'tp_type_from_raw' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.zbytea_recode(@extschema@.zbytea, int4, bool) RETURNS @extschema@.zbytea
+AS 'MODULE_PATHNAME', 'tp_type_recode' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE CAST (@extschema@.zbytea AS bytea) WITH FUNCTION toast_policy.zbytea_bytea(@extschema@.zbytea) AS IMPLICIT;
+CREATE CAST (bytea AS @extschema@.zbytea) WITH FUNCTION toast_policy.bytea_zbytea(bytea, int4, bool) AS ASSIGNMENT;
+CREATE CAST (@extschema@.zbytea AS @extschema@.zbytea) WITH FUNCTION toast_policy.zbytea_recode(@extschema@.zbytea, int4, bool) AS IMPLICIT;
+
+-- comparison
+
+CREATE FUNCTION toast_policy.zbytea_lt(@extschema@.zbytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_le(@extschema@.zbytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_le' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_eq(@extschema@.zbytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_eq' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_ge(@extschema@.zbytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_ge' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_gt(@extschema@.zbytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_gt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_ne(@extschema@.zbytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_ne' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_cmp(@extschema@.zbytea, @extschema@.zbytea) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_zbytea_cmp' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+
+CREATE OPERATOR pg_catalog.< (FUNCTION = toast_policy.zbytea_lt, LEFTARG = @extschema@.zbytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR pg_catalog.<= (FUNCTION = toast_policy.zbytea_le, LEFTARG = @extschema@.zbytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR pg_catalog.= (FUNCTION = toast_policy.zbytea_eq, LEFTARG = @extschema@.zbytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR pg_catalog.>= (FUNCTION = toast_policy.zbytea_ge, LEFTARG = @extschema@.zbytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR pg_catalog.> (FUNCTION = toast_policy.zbytea_gt, LEFTARG = @extschema@.zbytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.zbytea_ne, LEFTARG = @extschema@.zbytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+
+CREATE FUNCTION toast_policy.zbytea_bytea_lt(@extschema@.zbytea, bytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_bytea_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_bytea_le(@extschema@.zbytea, bytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_bytea_le' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_bytea_eq(@extschema@.zbytea, bytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_bytea_eq' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_bytea_ge(@extschema@.zbytea, bytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_bytea_ge' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_bytea_gt(@extschema@.zbytea, bytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_bytea_gt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_bytea_ne(@extschema@.zbytea, bytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_zbytea_bytea_ne' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.zbytea_bytea_cmp(@extschema@.zbytea, bytea) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_zbytea_bytea_cmp' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+
+CREATE OPERATOR pg_catalog.< (FUNCTION = toast_policy.zbytea_bytea_lt, LEFTARG = @extschema@.zbytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR pg_catalog.<= (FUNCTION = toast_policy.zbytea_bytea_le, LEFTARG = @extschema@.zbytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR pg_catalog.= (FUNCTION = toast_policy.zbytea_bytea_eq, LEFTARG = @extschema@.zbytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR pg_catalog.>= (FUNCTION = toast_policy.zbytea_bytea_ge, LEFTARG = @extschema@.zbytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR pg_catalog.> (FUNCTION = toast_policy.zbytea_bytea_gt, LEFTARG = @extschema@.zbytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.zbytea_bytea_ne, LEFTARG = @extschema@.zbytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+
+CREATE FUNCTION toast_policy.bytea_zbytea_lt(bytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_bytea_zbytea_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.bytea_zbytea_le(bytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_bytea_zbytea_le' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.bytea_zbytea_eq(bytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_bytea_zbytea_eq' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.bytea_zbytea_ge(bytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_bytea_zbytea_ge' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.bytea_zbytea_gt(bytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_bytea_zbytea_gt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.bytea_zbytea_ne(bytea, @extschema@.zbytea) RETURNS bool
+AS 'MODULE_PATHNAME', 'tp_bytea_zbytea_ne' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+CREATE FUNCTION toast_policy.bytea_zbytea_cmp(bytea, @extschema@.zbytea) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_bytea_zbytea_cmp' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
+
+CREATE OPERATOR pg_catalog.< (FUNCTION = toast_policy.bytea_zbytea_lt, LEFTARG = bytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR pg_catalog.<= (FUNCTION = toast_policy.bytea_zbytea_le, LEFTARG = bytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR pg_catalog.= (FUNCTION = toast_policy.bytea_zbytea_eq, LEFTARG = bytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR pg_catalog.>= (FUNCTION = toast_policy.bytea_zbytea_ge, LEFTARG = bytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR pg_catalog.> (FUNCTION = toast_policy.bytea_zbytea_gt, LEFTARG = bytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.bytea_zbytea_ne, LEFTARG = bytea, RIGHTARG = @extschema@.zbytea,
+  COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+
+CREATE OPERATOR toast_policy.#<# (FUNCTION = pg_catalog.bytealt, LEFTARG = bytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(toast_policy.#>#), NEGATOR = OPERATOR(toast_policy.#>=#),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+CREATE OPERATOR toast_policy.#<=# (FUNCTION = pg_catalog.byteale, LEFTARG = bytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(toast_policy.#>=#), NEGATOR = OPERATOR(toast_policy.#>#),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+CREATE OPERATOR toast_policy.#=# (FUNCTION = pg_catalog.byteaeq, LEFTARG = bytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(toast_policy.#=#), NEGATOR = OPERATOR(toast_policy.#<>#),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR toast_policy.#>=# (FUNCTION = pg_catalog.byteage, LEFTARG = bytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(toast_policy.#<=#), NEGATOR = OPERATOR(toast_policy.#<#),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+CREATE OPERATOR toast_policy.#># (FUNCTION = pg_catalog.byteagt, LEFTARG = bytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(toast_policy.#<#), NEGATOR = OPERATOR(toast_policy.#<=#),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+CREATE OPERATOR toast_policy.#<># (FUNCTION = pg_catalog.byteane, LEFTARG = bytea, RIGHTARG = bytea,
+  COMMUTATOR = OPERATOR(toast_policy.#<>#), NEGATOR = OPERATOR(toast_policy.#=#),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+
+-- Equal values can have different bytes, so that there is no btree support
+-- function 4, without which an index is not deduplicated.
+CREATE FUNCTION toast_policy.zbytea_sortsupport(internal) RETURNS void
+AS 'MODULE_PATHNAME', 'tp_zbytea_sortsupport' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE OPERATOR FAMILY toast_policy.zbytea_ops USING btree;
+CREATE OPERATOR CLASS toast_policy.zbytea_ops DEFAULT FOR TYPE @extschema@.zbytea USING btree FAMILY toast_policy.zbytea_ops AS
+  OPERATOR 1 pg_catalog.<, OPERATOR 2 pg_catalog.<=, OPERATOR 3 pg_catalog.=,
+  OPERATOR 4 pg_catalog.>=, OPERATOR 5 pg_catalog.>,
+  FUNCTION 1 toast_policy.zbytea_cmp(@extschema@.zbytea, @extschema@.zbytea),
+  FUNCTION 2 toast_policy.zbytea_sortsupport(internal);
+ALTER OPERATOR FAMILY toast_policy.zbytea_ops USING btree ADD
+  OPERATOR 1 pg_catalog.< (@extschema@.zbytea, bytea),
+  OPERATOR 2 pg_catalog.<= (@extschema@.zbytea, bytea),
+  OPERATOR 3 pg_catalog.= (@extschema@.zbytea, bytea),
+  OPERATOR 4 pg_catalog.>= (@extschema@.zbytea, bytea),
+  OPERATOR 5 pg_catalog.> (@extschema@.zbytea, bytea),
+  FUNCTION 1 (@extschema@.zbytea, bytea) toast_policy.zbytea_bytea_cmp(@extschema@.zbytea, bytea),
+  OPERATOR 1 pg_catalog.< (bytea, @extschema@.zbytea),
+  OPERATOR 2 pg_catalog.<= (bytea, @extschema@.zbytea),
+  OPERATOR 3 pg_catalog.= (bytea, @extschema@.zbytea),
+  OPERATOR 4 pg_catalog.>= (bytea, @extschema@.zbytea),
+  OPERATOR 5 pg_catalog.> (bytea, @extschema@.zbytea),
+  FUNCTION 1 (bytea, @extschema@.zbytea) toast_policy.bytea_zbytea_cmp(bytea, @extschema@.zbytea),
+  OPERATOR 1 toast_policy.#<# (bytea, bytea),
+  OPERATOR 2 toast_policy.#<=# (bytea, bytea),
+  OPERATOR 3 toast_policy.#=# (bytea, bytea),
+  OPERATOR 4 toast_policy.#>=# (bytea, bytea),
+  OPERATOR 5 toast_policy.#># (bytea, bytea),
+  FUNCTION 1 (bytea, bytea) pg_catalog.byteacmp(bytea, bytea),
+  FUNCTION 2 (bytea, bytea) pg_catalog.bytea_sortsupport(internal);
+
+CREATE FUNCTION toast_policy.zbytea_hash(@extschema@.zbytea) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_zbytea_hash' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.zbytea_hash_extended(@extschema@.zbytea, int8) RETURNS int8
+AS 'MODULE_PATHNAME', 'tp_zbytea_hash_extended' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.bytea_hash(bytea) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_bytea_hash' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION toast_policy.bytea_hash_extended(bytea, int8) RETURNS int8
+AS 'MODULE_PATHNAME', 'tp_bytea_hash_extended' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE OPERATOR FAMILY toast_policy.zbytea_ops USING hash;
+CREATE OPERATOR CLASS toast_policy.zbytea_ops DEFAULT FOR TYPE @extschema@.zbytea USING hash FAMILY toast_policy.zbytea_ops AS
+  OPERATOR 1 pg_catalog.=,
+  FUNCTION 1 toast_policy.zbytea_hash(@extschema@.zbytea), FUNCTION 2 toast_policy.zbytea_hash_extended(@extschema@.zbytea, int8);
+ALTER OPERATOR FAMILY toast_policy.zbytea_ops USING hash ADD
+  OPERATOR 1 pg_catalog.= (@extschema@.zbytea, bytea),
+  OPERATOR 1 pg_catalog.= (bytea, @extschema@.zbytea),
+  OPERATOR 1 toast_policy.#=# (bytea, bytea),
+  FUNCTION 1 (bytea, bytea) toast_policy.bytea_hash(bytea), FUNCTION 2 (bytea, bytea) toast_policy.bytea_hash_extended(bytea, int8);
+
+CREATE FUNCTION toast_policy.zbytea_smaller(@extschema@.zbytea, @extschema@.zbytea) RETURNS @extschema@.zbytea
+AS 'MODULE_PATHNAME', 'tp_zbytea_smaller' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE pg_catalog.min(@extschema@.zbytea) (SFUNC = toast_policy.zbytea_smaller, STYPE = @extschema@.zbytea,
+  COMBINEFUNC = toast_policy.zbytea_smaller, SORTOP = OPERATOR(pg_catalog.<), PARALLEL = SAFE);
+
+CREATE FUNCTION toast_policy.zbytea_larger(@extschema@.zbytea, @extschema@.zbytea) RETURNS @extschema@.zbytea
+AS 'MODULE_PATHNAME', 'tp_zbytea_larger' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE pg_catalog.max(@extschema@.zbytea) (SFUNC = toast_policy.zbytea_larger, STYPE = @extschema@.zbytea,
+  COMBINEFUNC = toast_policy.zbytea_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
+
+-- With a literal it would else be the text "||", of the value's notation.
+CREATE FUNCTION toast_policy.zbytea_cat(@extschema@.zbytea, @extschema@.zbytea) RETURNS bytea
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.byteacat($1::bytea, $2::bytea);
+CREATE OPERATOR pg_catalog.|| (FUNCTION = toast_policy.zbytea_cat,
+  LEFTARG = @extschema@.zbytea, RIGHTARG = @extschema@.zbytea);
+
+-- Functions that need not read the whole value, where an unqualified call finds
+-- them.  Only arguments of the type itself lead here.
+CREATE FUNCTION pg_catalog.length(@extschema@.zbytea) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_type_octet_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.octet_length(@extschema@.zbytea) RETURNS int4
+AS 'MODULE_PATHNAME', 'tp_type_octet_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.substr(@extschema@.zbytea, int4) RETURNS bytea
+AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.substr(@extschema@.zbytea, int4, int4) RETURNS bytea
+AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.substring(@extschema@.zbytea, int4) RETURNS bytea
+AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_catalog.substring(@extschema@.zbytea, int4, int4) RETURNS bytea
+AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+-- the codec that a value is stored by, "none" if raw
+CREATE FUNCTION toast_policy.codec(@extschema@.zbytea) RETURNS text
+AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;

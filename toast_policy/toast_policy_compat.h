@@ -71,6 +71,26 @@ compat_relation_ownercheck(Oid relid, Oid roleid)
 }
 
 /*
+ * Call a built-in input function without type modifier.  Returns false after an
+ * error that went to escontext; NULL takes none.
+ */
+static inline bool
+compat_input_function_call(PGFunction function, char *str,
+						   struct Node *escontext, Datum *result)
+{
+#if PG_VERSION_NUM >= 160000
+	return DirectInputFunctionCallSafe(function, str, InvalidOid, -1,
+									   escontext, result);
+#else
+	*result = DirectFunctionCall3(function, CStringGetDatum(str),
+								  ObjectIdGetDatum(InvalidOid),
+								  Int32GetDatum(-1));
+
+	return true;
+#endif
+}
+
+/*
  * Rewrite a table in its physical order, as VACUUM FULL does.  The caller has
  * an AccessExclusiveLock on it, and does not have it open.
  */

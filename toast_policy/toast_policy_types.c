@@ -1,7 +1,645 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_types.c
+ *	  The types ztext and zbytea: text and bytea that carry their own
+ *	  compression, by codecs that the server's TOAST does not know.
+ *
+ * The payload of a value of either type, frozen with the first release:
+ *
+ *	raw			1 byte	0x00 to 0x30: the upper half is the codec that was
+ *						tried and did not pay, 0 if none was
+ *				the data
+ *	compressed	1 byte	0x01 lz4 (block format), 0x02 snappy, 0x03 zstd (frame
+ *						with its content size)
+ *				4 bytes	size of the raw data, the lowest byte first
+ *				the compressed data
+ *
+ * All other first bytes are errors.  The highest bit is reserved for values that
+ * are compressed in independent pieces.
+ *
+ * The raw data are what text or bytea would have, in the encoding of the
+ * database.  Two different payloads can thus be equal values.  The note of what
+ * was tried keeps a coercion to a column's codec from trying it again.
+ *
+ * The types' storage is EXTERNAL, so that the server neither compresses their
+ * values again nor needs more than the chunks in question for a part of a raw
+ * one.
+ *
+ * A value can be anything if a superuser made a binary cast to the type, or if
+ * a disk lied: everything that is read from it is checked before it is used.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_types.c
+ *
+ *-------------------------------------------------------------------------
+ */
 #include "postgres.h"
-#include "toast_policy.h"
+
+#include <snappy-c.h>
+#include <zstd.h>
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "libpq/pqformat.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "toast_policy_compat.h"
+#include "toast_policy_types.h"
+
+#define TZ_RAW_HEADER			1
+#define TZ_COMPRESSED_HEADER	5
+
+/* Shorter strings are not worth a codec's effort, in bytes. */
+#define TZ_MIN_SIZE				64
+
+/* The largest size of a text or a bytea without its header */
+#define TZ_MAX_RAW_SIZE			(MaxAllocSize - VARHDRSZ)
+
+/*
+ * No codec makes more raw data of a byte than this, or of a block in the case
+ * of zstd: what claims to be more is not worth allocating memory for.  A match of
+ * lz4 has 255 bytes for each byte of its length, and one of snappy 64 bytes in
+ * three.  A block of zstd has three bytes of header and one of content.
+ */
+#define TZ_LZ4_MAX_RATIO		255
+#define TZ_SNAPPY_MAX_RATIO		32
+#define TZ_ZSTD_MIN_BLOCK		4
+#define TZ_ZSTD_MAX_BLOCK		(128 * 1024)
+
+pg_noreturn static void
+tz_corrupt(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("compressed value is corrupt"),
+			 errdetail_internal("%s", detail)));
+}
+
+/*
+ * Read the header from a payload of the given size, of which at least the
+ * first TZ_COMPRESSED_HEADER bytes are there, or all if it has less.
+ */
+static void
+tz_parse_header(const char *payload, Size total, TpTypeHeader *header)
+{
+	const unsigned char *bytes = (const unsigned char *) payload;
+	uint32		rawsize;
+	int64		size;
+	int64		possible;
+
+	if (total < TZ_RAW_HEADER)
+		tz_corrupt("The value has no header.");
+
+	header->tried = TP_NONE;
+	if ((bytes[0] & 0x0F) == TP_NONE && (bytes[0] >> 4) <= TP_ZSTD)
+	{
+		header->codec = TP_NONE;
+		header->tried = (TpCodec) (bytes[0] >> 4);
+		header->offset = TZ_RAW_HEADER;
+		header->rawsize = total - TZ_RAW_HEADER;
+		return;
+	}
+
+	if (bytes[0] > TP_ZSTD)
+		tz_corrupt("The value's first byte does not name a known codec.");
+	if (total < TZ_COMPRESSED_HEADER)
+		tz_corrupt("The value ends within its header.");
+
+	header->codec = (TpCodec) bytes[0];
+	header->offset = TZ_COMPRESSED_HEADER;
+	rawsize = (uint32) bytes[1] | (uint32) bytes[2] << 8 |
+		(uint32) bytes[3] << 16 | (uint32) bytes[4] << 24;
+
+	size = total - TZ_COMPRESSED_HEADER;
+	switch (header->codec)
+	{
+		case TP_LZ4:
+			possible = size * TZ_LZ4_MAX_RATIO;
+			break;
+		case TP_SNAPPY:
+			possible = size * TZ_SNAPPY_MAX_RATIO;
+			break;
+		default:
+			possible = (size / TZ_ZSTD_MIN_BLOCK + 1) * TZ_ZSTD_MAX_BLOCK;
+			break;
+	}
+	if (rawsize > TZ_MAX_RAW_SIZE || rawsize > possible)
+		tz_corrupt("The size that the value claims is impossible.");
+	header->rawsize = (int32) rawsize;
+}
+
+/* Decompress into header->rawsize bytes at dest. */
+static void
+tz_decompress(const char *payload, Size total, const TpTypeHeader *header,
+			  char *dest)
+{
+	if (!tp_decompress(header->codec, payload + header->offset,
+					   total - header->offset, dest, header->rawsize))
+		tz_corrupt("The value's data cannot be decompressed.");
+}
+
+/*
+ * As far as the compressed data tell their raw size themselves, is it the same?
+ * To be asked before memory is allocated for the raw data.
+ */
+static void
+tz_check_size(const char *payload, Size total, const TpTypeHeader *header)
+{
+	const char *data = payload + header->offset;
+	Size		size = total - header->offset;
+	size_t		length;
+
+	if ((header->codec == TP_SNAPPY &&
+		 (snappy_uncompressed_length(data, size, &length) != SNAPPY_OK ||
+		  length != (size_t) header->rawsize)) ||
+		(header->codec == TP_ZSTD &&
+		 ZSTD_getFrameContentSize(data, size) != (unsigned long long) header->rawsize))
+		tz_corrupt("The value's data have another size than the value claims.");
+}
+
+/*
+ * Read a value's header, and no more of it than needed.  Errors: as all that read
+ * a value, a corrupt one.
+ */
+void
+tp_type_read_header(Datum value, TpTypeHeader *header)
+{
+	struct varlena *attr = (struct varlena *) DatumGetPointer(value);
+
+	if (VARATT_IS_EXTERNAL(attr) || VARATT_IS_COMPRESSED(attr))
+	{
+		struct varlena *slice = PG_DETOAST_DATUM_SLICE(value, 0, TZ_COMPRESSED_HEADER);
+		Size		total = toast_raw_datum_size(value) - VARHDRSZ;
+
+		tz_parse_header(VARDATA_ANY(slice), Min(total, MaxAllocSize), header);
+		pfree(slice);
+	}
+	else
+		tz_parse_header(VARDATA_ANY(attr), VARSIZE_ANY_EXHDR(attr), header);
+}
+
+/* Get at the raw bytes of a value, for tp_raw_close() to release. */
+void
+tp_type_open(Datum value, TpRaw *raw)
+{
+	struct varlena *packed = PG_DETOAST_DATUM_PACKED(value);
+	char	   *payload = VARDATA_ANY(packed);
+	Size		total = VARSIZE_ANY_EXHDR(packed);
+	TpTypeHeader header;
+
+	tz_parse_header(payload, total, &header);
+	raw->copies[0] = (Pointer) packed != DatumGetPointer(value) ? packed : NULL;
+	raw->copies[1] = NULL;
+	raw->size = header.rawsize;
+	if (header.codec == TP_NONE)
+	{
+		raw->data = payload + header.offset;
+		return;
+	}
+
+	tz_check_size(payload, total, &header);
+	raw->copies[1] = palloc(Max(header.rawsize, 1));
+	tz_decompress(payload, total, &header, raw->copies[1]);
+	raw->data = raw->copies[1];
+}
+
+void
+tp_raw_close(TpRaw *raw)
+{
+	for (int i = 0; i < (int) lengthof(raw->copies); i++)
+		if (raw->copies[i] != NULL)
+			pfree(raw->copies[i]);
+}
+
+/* The text or bytea that a value stands for, in new memory */
+struct varlena *
+tp_type_decode(Datum value)
+{
+	struct varlena *packed = PG_DETOAST_DATUM_PACKED(value);
+	char	   *payload = VARDATA_ANY(packed);
+	Size		total = VARSIZE_ANY_EXHDR(packed);
+	bool		copied = (Pointer) packed != DatumGetPointer(value);
+	TpTypeHeader header;
+	struct varlena *result;
+
+	tz_parse_header(payload, total, &header);
+
+	/* what was fetched for us alone becomes the result where it is */
+	if (header.codec == TP_NONE && copied && VARATT_IS_4B_U(packed))
+	{
+		memmove(payload, payload + header.offset, header.rawsize);
+		SET_VARSIZE(packed, VARHDRSZ + header.rawsize);
+		return packed;
+	}
+
+	tz_check_size(payload, total, &header);
+	result = palloc(VARHDRSZ + header.rawsize);
+	SET_VARSIZE(result, VARHDRSZ + header.rawsize);
+	if (header.codec == TP_NONE)
+		memcpy(VARDATA(result), payload + header.offset, header.rawsize);
+	else
+		tz_decompress(payload, total, &header, VARDATA(result));
+	if (copied)
+		pfree(packed);
+
+	return result;
+}
+
+/*
+ * The raw bytes from an offset on, as a text or bytea in new memory.  A negative
+ * length means all that follow; there may be less than length.
+ */
+struct varlena *
+tp_type_slice(Datum value, int32 offset, int32 length)
+{
+	struct varlena *attr = (struct varlena *) DatumGetPointer(value);
+	struct varlena *result;
+	TpRaw		raw;
+
+	Assert(offset >= 0);
+
+	if (VARATT_IS_EXTERNAL(attr))
+	{
+		TpTypeHeader header;
+
+		tp_type_read_header(value, &header);
+		if (header.codec == TP_NONE)
+			return PG_DETOAST_DATUM_SLICE(value, TZ_RAW_HEADER + offset, length);
+	}
+
+	tp_type_open(value, &raw);
+	offset = Min(offset, raw.size);
+	if (length < 0 || length > raw.size - offset)
+		length = raw.size - offset;
+	result = palloc(VARHDRSZ + length);
+	SET_VARSIZE(result, VARHDRSZ + length);
+	memcpy(VARDATA(result), raw.data + offset, length);
+	tp_raw_close(&raw);
+
+	return result;
+}
+
+/* Check a type modifier, which a caller of a function can make up. */
+static int32
+tz_check_typmod(int32 typmod)
+{
+	if (typmod > TP_ZSTD)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid type modifier: %d", typmod)));
+
+	return typmod;
+}
+
+/*
+ * Make a value by the codec that the type modifier names, or that is set by
+ * toast_policy.type_codec.  Errors: bad type modifier, too many bytes.
+ */
+struct varlena *
+tp_type_encode(const char *data, int32 size, int32 typmod)
+{
+	TpCodec		codec = (TpCodec) tp_type_codec;
+	struct varlena *result;
+
+	if (tz_check_typmod(typmod) >= 0)
+		codec = (TpCodec) typmod;
+	if (size <= TZ_MIN_SIZE)
+		codec = TP_NONE;
+
+	if (codec != TP_NONE &&
+		!(tp_early_abort && size > tp_min_size &&
+		  tp_incompressible(codec, data, size)))
+	{
+		int			level = codec == TP_LZ4 ? tp_lz4_level : tp_zstd_level;
+		char	   *chunk;
+		int32		compressed;
+
+		chunk = tp_compress(codec, level, data, size,
+							VARHDRSZ + TZ_COMPRESSED_HEADER,
+							tp_size_limit(size, TZ_COMPRESSED_HEADER, 0),
+							&compressed);
+		if (chunk != NULL)
+		{
+			Size		total = VARHDRSZ + TZ_COMPRESSED_HEADER + compressed;
+			char	   *payload;
+
+			/* it has room for what the value was allowed to take */
+			result = repalloc(chunk, total);
+			SET_VARSIZE(result, total);
+			payload = VARDATA(result);
+			payload[0] = (char) codec;
+			for (int i = 0; i < 4; i++)
+				payload[1 + i] = (char) ((uint32) size >> (8 * i));
+			return result;
+		}
+	}
+
+	if ((Size) size > MaxAllocSize - VARHDRSZ - TZ_RAW_HEADER)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("value of %d bytes is too large for a type that compresses", size)));
+	result = palloc(VARHDRSZ + TZ_RAW_HEADER + size);
+	SET_VARSIZE(result, VARHDRSZ + TZ_RAW_HEADER + size);
+	*VARDATA(result) = (char) (codec << 4);
+	memcpy(VARDATA(result) + TZ_RAW_HEADER, data, size);
+
+	return result;
+}
+
+/* ztext_in(cstring, oid, typmod int4) returns ztext: the string as it is */
+PG_FUNCTION_INFO_V1(tp_ztext_in);
+Datum
+tp_ztext_in(PG_FUNCTION_ARGS)
+{
+	char	   *str = PG_GETARG_CSTRING(0);
+
+	PG_RETURN_POINTER(tp_type_encode(str, strlen(str), PG_GETARG_INT32(2)));
+}
+
+/* ztext_out(ztext) returns cstring */
+PG_FUNCTION_INFO_V1(tp_ztext_out);
+Datum
+tp_ztext_out(PG_FUNCTION_ARGS)
+{
+	TpRaw		raw;
+	char	   *result;
+
+	tp_type_open(PG_GETARG_DATUM(0), &raw);
+	result = palloc((Size) raw.size + 1);
+	memcpy(result, raw.data, raw.size);
+	result[raw.size] = '\0';
+	tp_raw_close(&raw);
+
+	PG_RETURN_CSTRING(result);
+}
+
+/*
+ * ztext_recv(internal, oid, typmod int4) returns ztext: the string in the
+ * client's encoding, as for text.  Errors: not valid in that encoding.
+ */
+PG_FUNCTION_INFO_V1(tp_ztext_recv);
+Datum
+tp_ztext_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	struct varlena *result;
+	char	   *str;
+	int			nbytes;
+
+	str = pq_getmsgtext(buf, buf->len - buf->cursor, &nbytes);
+	result = tp_type_encode(str, nbytes, PG_GETARG_INT32(2));
+	pfree(str);
+
+	PG_RETURN_POINTER(result);
+}
+
+/* ztext_send(ztext) returns bytea: the string, as text sends it */
+PG_FUNCTION_INFO_V1(tp_ztext_send);
+Datum
+tp_ztext_send(PG_FUNCTION_ARGS)
+{
+	StringInfoData buf;
+	TpRaw		raw;
+
+	tp_type_open(PG_GETARG_DATUM(0), &raw);
+	pq_begintypsend(&buf);
+	pq_sendtext(&buf, raw.data, raw.size);
+	tp_raw_close(&raw);
+
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+/*
+ * zbytea_in(cstring, oid, typmod int4) returns zbytea: any notation of bytea.
+ * Errors: those of bytea's input.
+ */
+PG_FUNCTION_INFO_V1(tp_zbytea_in);
+Datum
+tp_zbytea_in(PG_FUNCTION_ARGS)
+{
+	struct varlena *bytes;
+	struct varlena *result;
+	Datum		input;
+
+	if (!compat_input_function_call(byteain, PG_GETARG_CSTRING(0),
+									fcinfo->context, &input))
+		PG_RETURN_NULL();
+	bytes = (struct varlena *) DatumGetPointer(input);
+	result = tp_type_encode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+							PG_GETARG_INT32(2));
+	pfree(bytes);
+
+	PG_RETURN_POINTER(result);
+}
+
+/* zbytea_out(zbytea) returns cstring: in the notation that bytea_output sets */
+PG_FUNCTION_INFO_V1(tp_zbytea_out);
+Datum
+tp_zbytea_out(PG_FUNCTION_ARGS)
+{
+	struct varlena *bytes = tp_type_decode(PG_GETARG_DATUM(0));
+	Datum		result = DirectFunctionCall1(byteaout, PointerGetDatum(bytes));
+
+	pfree(bytes);
+
+	return result;
+}
+
+/* zbytea_recv(internal, oid, typmod int4) returns zbytea: the bytes */
+PG_FUNCTION_INFO_V1(tp_zbytea_recv);
+Datum
+tp_zbytea_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	int			nbytes = buf->len - buf->cursor;
+	const char *data = pq_getmsgbytes(buf, nbytes);
+
+	PG_RETURN_POINTER(tp_type_encode(data, nbytes, PG_GETARG_INT32(2)));
+}
+
+/*
+ * ztext_text(ztext) returns text, zbytea_bytea(zbytea) returns bytea, and
+ * zbytea_send(zbytea) returns bytea
+ */
+PG_FUNCTION_INFO_V1(tp_type_to_raw);
+Datum
+tp_type_to_raw(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(tp_type_decode(PG_GETARG_DATUM(0)));
+}
+
+/*
+ * text_ztext(text, typmod int4, explicit bool) returns ztext, and
+ * bytea_zbytea(bytea, int4, bool) returns zbytea.  Errors: bad type modifier.
+ */
+PG_FUNCTION_INFO_V1(tp_type_from_raw);
+Datum
+tp_type_from_raw(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	struct varlena *result;
+
+	result = tp_type_encode(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value),
+							PG_GETARG_INT32(1));
+	PG_FREE_IF_COPY(value, 0);
+
+	PG_RETURN_POINTER(result);
+}
+
+/*
+ * bpchar_ztext(bpchar, typmod int4, explicit bool) returns ztext: without
+ * trailing blanks, as bpchar becomes text.  Errors: bad type modifier.
+ */
+PG_FUNCTION_INFO_V1(tp_bpchar_ztext);
+Datum
+tp_bpchar_ztext(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	const char *data = VARDATA_ANY(value);
+	struct varlena *result;
+
+	result = tp_type_encode(data, bpchartruelen(unconstify(char *, data),
+												VARSIZE_ANY_EXHDR(value)),
+							PG_GETARG_INT32(1));
+	PG_FREE_IF_COPY(value, 0);
+
+	PG_RETURN_POINTER(result);
+}
+
+/*
+ * ztext_recode(ztext, typmod int4, explicit bool) returns ztext, and the same for
+ * zbytea: the value by the codec of the type modifier.  A value that is so
+ * already, or that this codec has been tried on, is returned as it came, from
+ * wherever it is stored.  Errors: bad type modifier, corrupt value.
+ */
+PG_FUNCTION_INFO_V1(tp_type_recode);
+Datum
+tp_type_recode(PG_FUNCTION_ARGS)
+{
+	Datum		value = PG_GETARG_DATUM(0);
+	int32		typmod = tz_check_typmod(PG_GETARG_INT32(1));
+	TpTypeHeader header;
+	TpRaw		raw;
+	struct varlena *result;
+
+	if (typmod < 0)
+		PG_RETURN_DATUM(value);
+	tp_type_read_header(value, &header);
+	if ((int32) header.codec == typmod ||
+		(header.codec == TP_NONE &&
+		 ((int32) header.tried == typmod || header.rawsize <= TZ_MIN_SIZE)))
+		PG_RETURN_DATUM(value);
+
+	tp_type_open(value, &raw);
+	result = tp_type_encode(raw.data, raw.size, typmod);
+	tp_raw_close(&raw);
+
+	PG_RETURN_POINTER(result);
+}
+
+/*
+ * ztext_typmod_in(cstring[]) returns int4: the number of the codec that the type
+ * modifier names.  zbytea's, too.  Errors: not the name of one codec.
+ */
+PG_FUNCTION_INFO_V1(tp_type_typmod_in);
+Datum
+tp_type_typmod_in(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	Datum	   *names;
+	int			count;
+	const char *name;
+
+	if (ARR_NDIM(array) > 1 || array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("type modifiers must be a one-dimensional array without nulls")));
+	deconstruct_array(array, CSTRINGOID, -2, false, TYPALIGN_CHAR,
+					  &names, NULL, &count);
+	if (count != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid type modifier"),
+				 errhint("The type modifier is one codec: none, lz4, snappy or zstd.")));
+
+	name = DatumGetCString(names[0]);
+	for (int codec = TP_NONE; codec <= TP_ZSTD; codec++)
+		if (pg_strcasecmp(name, tp_codec_name((TpCodec) codec)) == 0)
+			PG_RETURN_INT32(codec);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown codec \"%s\"", name),
+			 errhint("The type modifier is one codec: none, lz4, snappy or zstd.")));
+}
+
+/* ztext_typmod_out(int4) returns cstring: the codec in parentheses; zbytea's, too */
+PG_FUNCTION_INFO_V1(tp_type_typmod_out);
+Datum
+tp_type_typmod_out(PG_FUNCTION_ARGS)
+{
+	int32		typmod = tz_check_typmod(PG_GETARG_INT32(0));
+
+	if (typmod < 0)
+		PG_RETURN_CSTRING(pstrdup(""));
+
+	PG_RETURN_CSTRING(psprintf("(%s)", tp_codec_name((TpCodec) typmod)));
+}
+
+/*
+ * toast_policy.codec(ztext) and codec(zbytea) return text: the codec of the value,
+ * "none" for one that is stored raw
+ */
+PG_FUNCTION_INFO_V1(tp_type_codec_name);
+Datum
+tp_type_codec_name(PG_FUNCTION_ARGS)
+{
+	TpTypeHeader header;
+
+	tp_type_read_header(PG_GETARG_DATUM(0), &header);
+
+	PG_RETURN_TEXT_P(cstring_to_text(tp_codec_name(header.codec)));
+}
+
+/*
+ * Is the type, or the type that it is a domain over, ztext or zbytea?
+ *
+ * The types can be in any schema, and could even be made again by hand, so it is
+ * the code of their input functions that tells them.
+ */
 bool
 tp_is_compressed_type(Oid typid)
 {
-	return false;
+	HeapTuple	tuple;
+	Form_pg_type type;
+	Oid			input;
+	FmgrInfo	finfo;
+
+	typid = getBaseType(typid);
+	if (typid < FirstNormalObjectId)
+		return false;
+
+	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(typid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", typid);
+	type = (Form_pg_type) GETSTRUCT(tuple);
+	input = type->typtype == TYPTYPE_BASE && type->typlen == -1 ?
+		type->typinput : InvalidOid;
+	ReleaseSysCache(tuple);
+
+	/* built-in input functions, as that of all arrays, need no look either */
+	if (input < FirstNormalObjectId)
+		return false;
+	fmgr_info(input, &finfo);
+
+	return finfo.fn_addr == tp_ztext_in || finfo.fn_addr == tp_zbytea_in;
 }
