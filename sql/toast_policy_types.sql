@@ -26,6 +26,7 @@ SELECT 'abc'::ztext::bytea, ''::ztext::bytea, substr(repeat('x', 1000)::ztext(lz
 SELECT '\x00616263'::bytea::ztext AS raw, '\x20616263'::bytea::ztext AS tried, '\x010600000060616263646566'::bytea::ztext AS lz4,
        '\x02060000000614616263646566'::bytea::ztext AS snappy, '\x030600000028b52ffd2006310000616263646566'::bytea::ztext AS zstd;
 -- corrupt values
+\set VERBOSITY default
 SELECT ''::bytea::ztext::text;
 SELECT '\x04'::bytea::ztext::text;
 SELECT '\x40'::bytea::ztext::text;
@@ -45,6 +46,7 @@ SELECT octet_length('\x01ffffff3f60616263646566'::bytea::ztext);
 SELECT toast_policy.codec('\x04'::bytea::ztext);
 SELECT substr('\x0206000000'::bytea::ztext, 1, 2);
 SELECT '\x0206000000'::bytea::ztext;
+\set VERBOSITY terse
 DROP CAST (ztext AS bytea);
 DROP CAST (bytea AS ztext);
 
@@ -104,6 +106,13 @@ SELECT toast_policy.codec(v), record_image_eq(ROW(v::ztext(snappy)), ROW(v)) AS 
   (SELECT string_agg(md5(i::text), '')::ztext(snappy) FROM generate_series(1, 500) i UNION ALL
    SELECT string_agg(md5(i::text), '')::ztext(zstd) FROM generate_series(1, 500) i UNION ALL
    SELECT repeat('x', 500)::ztext(snappy) UNION ALL SELECT repeat('x', 500)::ztext(none) UNION ALL SELECT ''::ztext(lz4)) x (v);
+SET toast_policy.early_abort = on;
+CREATE TABLE tried AS SELECT toast_policy.text_ztext(string_agg(md5(i::text), ''), 1, true) AS v FROM generate_series(1, 1000) i;
+SET toast_policy.early_abort = off;
+SELECT toast_policy.codec(v) AS stored, toast_policy.codec(v::ztext(lz4)) AS tried, toast_policy.codec(v::text::ztext(lz4)) AS again FROM tried;
+RESET toast_policy.early_abort;
+DROP TABLE tried;
+
 -- another codec for a column rewrites it, no codec keeps the values
 ALTER TABLE docs ALTER l TYPE ztext(zstd), ALTER z TYPE ztext, ALTER b TYPE zbytea(snappy);
 SELECT id, toast_policy.codec(l) AS l, toast_policy.codec(z) AS z, toast_policy.codec(b) AS b FROM docs WHERE id IN (1, 2, 6) ORDER BY id;

@@ -114,7 +114,7 @@ is($results{'stored'}, $results{'in memory'}, 'the same in memory and out of lin
 cmp_ok($node->safe_psql('postgres', q{SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = 'garbage'::regclass}), '>', 100000, 'there were values out of line');
 
 # A size that cannot be is refused before memory is allocated for it.
-for my $payload ('01ffffff3f', '02ffffff3fffffffff03', '03ffffff3f28b52ffda0ffffff3f', '03ffffff7f28b52ffda0ffffff7f')
+for my $payload ('0100000020', '02000000208080808002', '030000002028b52ffda000000020', '01ffffff3f', '03ffffff7f28b52ffda0ffffff7f')
 {
 	my (undef, undef, $err) = $node->psql('postgres', "SELECT ('\\x$payload'::bytea || random_bytes(1000))::ztext::text");
 	like($err, qr/ERROR:  compressed value is corrupt\nDETAIL:  The size that the value claims is impossible/, "an impossible size, $payload");

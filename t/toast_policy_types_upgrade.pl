@@ -1,0 +1,91 @@
+# pg_upgrade from the distribution's server to this one: values of ztext and
+# zbytea, their indexes and what the types come with are what they were.
+#
+# PGDENSE_OLD_BINDIR is the old server's folder of programs.
+use strict;
+use warnings FATAL => 'all';
+
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $new_bindir = `pg_config --bindir`;
+chomp $new_bindir;
+my $old_bindir = $ENV{PGDENSE_OLD_BINDIR}
+  or plan skip_all => 'PGDENSE_OLD_BINDIR is not set';
+my ($old_major, $new_major) = map { `"$_/pg_config" --version` =~ /(\d+)/ ? $1 : 0 } $old_bindir, $new_bindir;
+
+# The older server is tested on its own; there is nothing to upgrade to.
+if ($old_major >= $new_major)
+{
+	ok(1, "server $new_major is not newer than $old_major: nothing to upgrade");
+	done_testing();
+	exit;
+}
+
+my $old = PostgreSQL::Test::Cluster->new('old', install_path => File::Spec->rel2abs("$old_bindir/.."));
+$old->init(extra => [ '--encoding=UTF8', '--locale=C', '--data-checksums' ]);
+$old->append_conf('postgresql.conf', "fsync = off\n");
+$old->start;
+$old->safe_psql('postgres', 'CREATE DATABASE app');
+$old->safe_psql('app', <<'SQL');
+CREATE SCHEMA "Other Schema";
+CREATE EXTENSION toast_policy SCHEMA "Other Schema";
+CREATE EXTENSION amcheck;
+SET search_path = "Other Schema", public;
+CREATE TABLE public.docs (id int PRIMARY KEY, z ztext(zstd), u ztext, y zbytea(lz4), a ztext[], t text);
+INSERT INTO docs SELECT i, t, toast_policy.text_ztext(t, i % 4, true), t::bytea, ARRAY[t]::ztext(snappy)[], t
+FROM (SELECT i, repeat('document ' || i || ' ', i % 300) || i AS t FROM generate_series(1, 3000) i) x;
+CREATE INDEX docs_z ON docs (z) WHERE id % 300 < 100;
+CREATE INDEX docs_u ON docs USING hash (u);
+CREATE INDEX docs_part ON docs (substr(u, 1, 20), length(y));
+CREATE VIEW public.v AS SELECT substr(z, 1, 9) AS part, substring(u FROM '[0-9]+') AS number, length(y), z = t AS same, y || '\x00' AS cat FROM docs;
+SQL
+
+# See the test of the compact types.
+my $marked = q{attoptions::text ~ 'pg_attver'};
+if ($old->safe_psql('app', "SELECT count(*) FROM pg_attribute WHERE $marked") > 0
+	&& slurp_file("$new_bindir/postgres") !~ /pg_attver/)
+{
+	note "removing the column option pg_attver, which server $new_major does not know";
+	$old->safe_psql($_, "UPDATE pg_attribute SET attoptions = NULL WHERE $marked")
+	  for ('app', 'postgres', 'template1');
+}
+
+my $contents = q{SELECT md5(string_agg(d::text, ',' ORDER BY id)), count(*), sum(pg_column_size(z)), string_agg(DISTINCT toast_policy.codec(u), ','),
+	(SELECT md5(string_agg(v::text, ',' ORDER BY v::text)) FROM v), bool_and(z = t AND u = t AND y = t::bytea AND a[1] = t) FROM docs d};
+my $before = $old->safe_psql('app', $contents);
+$old->stop;
+
+my $new = PostgreSQL::Test::Cluster->new('new');
+# 18 has checksums unless told otherwise, and both must be alike
+$new->init(extra => [ '--encoding=UTF8', '--locale=C', '--data-checksums' ]);
+$new->append_conf('postgresql.conf', "fsync = off\n");
+
+chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
+command_ok(
+	[
+		'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
+		'-b', $old_bindir, '-B', $new_bindir, '-s', $new->host,
+		'-p', $old->port, '-P', $new->port, '--copy'
+	],
+	"pg_upgrade from $old_major to $new_major");
+
+$new->start;
+is($new->safe_psql('app', $contents), $before, 'same contents in the same codecs');
+$new->safe_psql('app', q{SELECT bt_index_check('docs_z', true), bt_index_check('docs_part', true)});
+is($new->safe_psql('app', <<'SQL'), '0', 'every row is found by its key');
+SET enable_seqscan = off;
+SELECT count(*) FROM docs x WHERE NOT EXISTS (SELECT FROM docs y WHERE y.u = x.t)
+SQL
+is($new->safe_psql('app', q{SELECT count(*) FROM pg_opclass WHERE opcnamespace = 'toast_policy'::regnamespace AND NOT amvalidate(oid)}),
+	'0', 'operator classes are complete');
+is($new->safe_psql('app', q{SELECT length('abc'), substr('abc', 2), 'a' || 'b'}), '3|bc|ab', 'core is what it was');
+is($new->safe_psql('app', <<'SQL'), 'f', 'objects still belong to the extension');
+SELECT EXISTS (SELECT FROM pg_operator o WHERE oprcode::text ~ 'toast_policy'
+  AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_operator'::regclass AND objid = o.oid AND deptype = 'e'))
+SQL
+$new->safe_psql('app', 'DROP VIEW v; DROP TABLE docs; DROP EXTENSION toast_policy; CREATE EXTENSION toast_policy');
+$new->stop;
+done_testing();
