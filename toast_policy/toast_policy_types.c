@@ -269,11 +269,30 @@ tp_type_slice(Datum value, int32 offset, int32 length)
 
 	if (VARATT_IS_EXTERNAL(attr))
 	{
+		Size		total = toast_raw_datum_size(value) - VARHDRSZ;
+		int32		first = TZ_COMPRESSED_HEADER;
 		TpTypeHeader header;
 
-		tp_type_read_header(value, &header);
+		/* one visit to the first chunk serves for the header and what it has */
+		if (length >= 0 &&
+			(int64) offset + length <= (int64) (TOAST_MAX_CHUNK_SIZE - TZ_COMPRESSED_HEADER))
+			first += offset + length;
+		result = PG_DETOAST_DATUM_SLICE(value, 0, first);
+		tz_parse_header(VARDATA(result), Min(total, MaxAllocSize), &header);
 		if (header.codec == TP_NONE)
-			return PG_DETOAST_DATUM_SLICE(value, TZ_RAW_HEADER + offset, length);
+		{
+			if (first == TZ_COMPRESSED_HEADER)
+			{
+				pfree(result);
+				return PG_DETOAST_DATUM_SLICE(value, TZ_RAW_HEADER + offset, length);
+			}
+			offset = Min(offset, header.rawsize);
+			length = Min(length, header.rawsize - offset);
+			memmove(VARDATA(result), VARDATA(result) + TZ_RAW_HEADER + offset, length);
+			SET_VARSIZE(result, VARHDRSZ + length);
+			return result;
+		}
+		pfree(result);
 	}
 
 	tp_type_open(value, &raw);

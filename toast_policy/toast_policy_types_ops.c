@@ -269,43 +269,64 @@ TZ_HASH(tp_bytea_hash_extended, TZ_RAW, true);
 /*
  * Sort support.  The work is left to that of text and bytea, which knows how to
  * abbreviate: a value is decoded once, to make its abbreviated key, and again
- * only where two keys are equal.
+ * only where two keys are equal.  Sorting compares many values with one, the
+ * pivot, so that the second value of a comparison is remembered, by what is
+ * stored in its row: the value, or a pointer to where it is out of line.
  */
+#define TZ_LAST_SIZE	2048
+
 typedef struct TzSort
 {
 	SortSupportData raw;		/* sort support of text or bytea */
 	int			(*raw_comparator) (Datum x, Datum y, SortSupport ssup);
+	MemoryContext context;		/* lives as long as this */
+	struct varlena *last_raw;	/* second value of the last comparison */
+	Size		last_size;		/* 0 if there is none */
+	char		last[TZ_LAST_SIZE];
 } TzSort;
+
+/* The second value of a comparison, decoded; not to be freed */
+static struct varlena *
+tz_remembered(Datum value, TzSort *state)
+{
+	struct varlena *attr = (struct varlena *) DatumGetPointer(value);
+	Size		size = VARSIZE_ANY(attr);
+	MemoryContext oldcontext;
+
+	if (state->last_size == size && memcmp(state->last, attr, size) == 0)
+		return state->last_raw;
+
+	state->last_size = 0;
+	if (state->last_raw != NULL)
+		pfree(state->last_raw);
+	state->last_raw = NULL;
+
+	oldcontext = MemoryContextSwitchTo(state->context);
+	state->last_raw = tp_type_decode(value);
+	MemoryContextSwitchTo(oldcontext);
+
+	/* a pointer into memory may soon point to another value */
+	if (size <= TZ_LAST_SIZE &&
+		(!VARATT_IS_EXTERNAL(attr) || VARATT_IS_EXTERNAL_ONDISK(attr)))
+	{
+		memcpy(state->last, attr, size);
+		state->last_size = size;
+	}
+
+	return state->last_raw;
+}
 
 static int
 tz_fastcmp(Datum x, Datum y, SortSupport ssup)
 {
 	TzSort	   *state = (TzSort *) ssup->ssup_extra;
 	struct varlena *raw1 = tp_type_decode(x);
-	struct varlena *raw2 = tp_type_decode(y);
+	struct varlena *raw2 = tz_remembered(y, state);
 	int			result;
 
 	result = state->raw_comparator(PointerGetDatum(raw1), PointerGetDatum(raw2),
 								   &state->raw);
 	pfree(raw1);
-	pfree(raw2);
-
-	return result;
-}
-
-/* The same where bytes decide, without copies of raw values */
-static int
-tz_fastcmp_bytes(Datum x, Datum y, SortSupport ssup)
-{
-	TpRaw		raw1;
-	TpRaw		raw2;
-	int			result;
-
-	tp_type_open(x, &raw1);
-	tp_type_open(y, &raw2);
-	result = tz_compare_bytes(raw1.data, raw1.size, raw2.data, raw2.size);
-	tp_raw_close(&raw1);
-	tp_raw_close(&raw2);
 
 	return result;
 }
@@ -336,9 +357,8 @@ tz_sortsupport(SortSupport ssup, Oid typid, Oid collid)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(ssup->ssup_cxt);
 	TzSort	   *state = palloc0(sizeof(TzSort));
-	int			(*comparator) (Datum x, Datum y, SortSupport ssup);
 
-	comparator = collid == C_COLLATION_OID ? tz_fastcmp_bytes : tz_fastcmp;
+	state->context = ssup->ssup_cxt;
 	state->raw.ssup_cxt = ssup->ssup_cxt;
 	state->raw.ssup_collation = collid;
 	state->raw.abbreviate = ssup->abbreviate;
@@ -351,12 +371,12 @@ tz_sortsupport(SortSupport ssup, Oid typid, Oid collid)
 		ssup->comparator = state->raw.comparator;
 		ssup->abbrev_converter = tz_abbrev_convert;
 		ssup->abbrev_abort = tz_abbrev_abort;
-		ssup->abbrev_full_comparator = comparator;
+		ssup->abbrev_full_comparator = tz_fastcmp;
 	}
 	else
 	{
 		state->raw_comparator = state->raw.comparator;
-		ssup->comparator = comparator;
+		ssup->comparator = tz_fastcmp;
 	}
 
 	MemoryContextSwitchTo(oldcontext);
