@@ -121,4 +121,7 @@ extern void tp_stats_forget(Oid relid);
 extern void tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in,
 						   int32 bytes_out);
 
+/* toast_policy_types.c */
+extern bool tp_is_compressed_type(Oid typid);
+
 #endif							/* TOAST_POLICY_H */
