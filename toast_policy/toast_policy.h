@@ -104,9 +104,6 @@ extern HeapTuple tp_recompress_tuple(Relation OldHeap, Relation NewHeap,
 									 HeapTuple tuple, Datum *values,
 									 bool *isnull);
 
-/* toast_policy_types.c */
-extern bool tp_is_compressed_type(Oid typid);
-
 /* import/heapam_copy.c */
 extern void tp_recompress_copy(Relation OldHeap, Relation NewHeap,
 							   TransactionId OldestXmin,
