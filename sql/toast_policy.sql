@@ -2,6 +2,8 @@
 -- What the policy stores, around every one of its limits, compared with what
 -- heap stores of EXTENDED columns.
 --
+CREATE SCHEMA policy_rule;
+SET search_path = policy_rule, public;
 \set SHOW_CONTEXT never
 SET default_toast_compression = pglz;
 
