@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def ratio_chart(result: dict[str, Any]) -> str:
             axes.plot([interval["low"], interval["high"]], [row, row], color="black", linewidth=1)
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_yticks(range(len(names)), names)
-    axes.set_xlabel("ratio (1 = stock)")
+    axes.set_xlabel("ratio (1 = stock, or what the name says)")
     axes.spines[["top", "right"]].set_visible(False)
     return _svg(figure)
 
@@ -97,10 +98,81 @@ def throughput_chart(result: dict[str, Any]) -> str:
     return _svg(figure)
 
 
+def _toast_numbers(samples: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, float]]]:
+    """By what is drawn, panel and variant: the share of the bytes that is stored, microseconds of a value."""
+    numbers: dict[str, dict[str, dict[str, list[float]]]] = {
+        "stored / raw bytes": {},
+        "INSERT, µs": {},
+        "read, µs": {},
+    }
+    for sample in samples:
+        if sample["test"] == "size":
+            what, value = "stored / raw bytes", (sample["heap"] + sample["toast"]) / sample["raw"]
+        elif "seconds" in sample:
+            what = "INSERT, µs" if sample["test"] == "insert" else "read, µs"
+            value = sample["seconds"] * 1e6 / sample["rows"] / sample["passes"]
+        else:
+            continue
+        numbers[what].setdefault(sample["panel"], {}).setdefault(sample["type"], []).append(value)
+    return {
+        what: {
+            panel: {variant: statistics.median(values) for variant, values in variants.items()}
+            for panel, variants in panels.items()
+        }
+        for what, panels in numbers.items()
+    }
+
+
+def toast_chart(samples: list[dict[str, Any]], title: str) -> str:
+    """A panel for each kind or size of values, and a bar for each way to store them; none where it is an error."""
+    import matplotlib.pyplot as plt
+
+    numbers = _toast_numbers(samples)
+    panels = list(dict.fromkeys(sample["panel"] for sample in samples))
+    variants = list(dict.fromkeys(sample["type"] for sample in samples))
+    names = list(reversed(variants))
+    figure, grid = plt.subplots(
+        len(numbers),
+        len(panels),
+        figsize=(2.4 * len(panels), len(numbers) * (0.7 + 0.17 * len(names))),
+        squeeze=False,
+        sharey=True,
+    )
+    for row, (what, drawn) in zip(grid, numbers.items()):
+        for axes, panel in zip(row, panels):
+            values = drawn.get(panel, {})
+            colors = [BLUE if name.startswith(("policy", "own", "core")) else GREY for name in names]
+            axes.barh(range(len(names)), [values.get(name, 0) for name in names], color=colors, height=0.7)
+            for place, name in enumerate(names):
+                label = f" {values[name]:.3g}" if name in values else " error"
+                axes.text(values.get(name, 0), place, label, va="center", fontsize=6)
+            axes.set_yticks(range(len(names)), names)
+            axes.tick_params(labelsize=7)
+            axes.margins(x=0.2)
+            axes.set_xlabel(what, fontsize=7)
+            axes.spines[["top", "right"]].set_visible(False)
+    for axes, panel in zip(grid[0], panels):
+        axes.set_title(panel, fontsize=8)
+    if title:
+        figure.suptitle(title)
+    figure.tight_layout()
+    return _svg(figure)
+
+
+def toast_charts(result: dict[str, Any]) -> list[str]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for sample in result["samples"]:
+        if "panel" in sample:
+            groups.setdefault(sample["group"], []).append(sample)
+    return [toast_chart(samples, title) for title, samples in groups.items()]
+
+
 def charts(result: dict[str, Any]) -> list[str]:
     drawn = [ratio_chart(result)] if _ratios(result) else []
     if result["study"] == "tpcc":
         drawn.append(throughput_chart(result))
+    if result["study"].startswith("toast-"):
+        drawn += toast_charts(result)
     return drawn
 
 

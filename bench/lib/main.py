@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import psycopg
@@ -87,6 +88,55 @@ def types_speed(
     study.run(
         rows or (10_000 if quick else 100_000), rounds or (3 if quick else 21), collation, seed, quick, running, target
     )
+
+
+def toast(command: Callable) -> Callable:
+    """The options of the three studies of large values."""
+    for option in (
+        click.option("--rounds", type=click.IntRange(1), help="Repeats of each test; default: 11, or 3 with --quick."),
+        click.option(
+            "--rows", type=click.IntRange(10), help="Of a table, at most; default: 4000, or 200 with --quick."
+        ),
+        running,
+        common,
+    ):
+        command = option(command)
+    return command
+
+
+def toast_arguments(options: dict[str, Any]) -> dict[str, Any]:
+    quick = options["quick"]
+    return options | {
+        "rows": options["rows"] or (200 if quick else 4000),
+        "rounds": options["rounds"] or (3 if quick else 11),
+    }
+
+
+@cli.command("toast-strategies", short_help="Storage strategies, the policy and each codec.")
+@toast
+def toast_strategies(**options) -> None:
+    """PLAIN, EXTERNAL, EXTENDED, MAIN, the policy and each codec, for random and repeated values of five sizes."""
+    from bench.studies import toast_strategies as study
+
+    study.run(**toast_arguments(options))
+
+
+@cli.command("toast-chunks", short_help="Compression that saves no chunk, and narrow rows.")
+@toast
+def toast_chunks(**options) -> None:
+    """Large values of which compression saves no TOAST chunk: the five tests published on the hackers' list."""
+    from bench.studies import toast_chunks as study
+
+    study.run(**toast_arguments(options))
+
+
+@cli.command("toast-codecs", short_help="Codecs on documents, text, digests and random bytes.")
+@toast
+def toast_codecs(**options) -> None:
+    """Size, INSERT and read of each codec: JSON, SGML, hexadecimal digests, random and repeated values."""
+    from bench.studies import toast_codecs as study
+
+    study.run(**toast_arguments(options))
 
 
 @cli.command("tpcc", short_help="Throughput, latency, I/O and size of TPC-C.")

@@ -1,0 +1,139 @@
+"""What toast_policy.advise() says of a column, against what was measured of the same values."""
+
+from dataclasses import dataclass
+
+from bench.lib.result import Result
+from bench.toast.measure import Bar, Bench, Cell, table
+from bench.toast.variants import EXTERNAL, LZ4HC_LEVEL, Variant
+
+PAGE = 8192
+# Estimates and picks may be off by this much.
+MOST = 1.10
+ADVISE = (
+    "SELECT strategy, codec, level, sampled, raw_bytes, stored_bytes, table_pages, recommended"
+    " FROM toast_policy.advise(%s, 'v')"
+)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One row of advice, and what it speaks of as far as that was measured."""
+
+    name: str
+    variant: Variant | None
+    pages: int
+    share: float
+    recommended: bool
+
+
+def name_of(strategy: str, codec: str | None, level: int | None) -> str:
+    """The variant's name: codecs of core, of the policy, and of our types."""
+    kind = strategy.lower()
+    kind = {"ztext": "own", "zbytea": "own", "toast_policy": "policy"}.get(kind, kind)
+    if kind in ("plain", "external"):
+        return kind
+    if kind == "policy" and codec == "lz4" and level:
+        codec = "lz4hc" if level == LZ4HC_LEVEL else f"lz4hc-{level}"
+    return f"{kind}.{codec}"
+
+
+def exists(bench: Bench) -> bool:
+    found = bench.connection.execute("SELECT to_regprocedure('toast_policy.advise(regclass, name, integer)')")
+    return found.fetchone() != (None,)
+
+
+def ask(bench: Bench, cell: Cell) -> list[Advice]:
+    """On the table that has the values raw."""
+    variants = {variant.name: variant for variant in cell.variants}
+    rows = bench.connection.execute(ADVISE, [table(EXTERNAL)]).fetchall()
+    advice = []
+    for strategy, codec, level, sampled, raw, stored, pages, recommended in rows:
+        name = name_of(strategy, codec, level)
+        advice.append(Advice(name, variants.get(name), pages, stored / raw, recommended))
+        bench.result.samples.append(
+            {
+                "test": "advise",
+                "data": cell.values.name,
+                "type": name,
+                "sampled": sampled,
+                "raw": raw,
+                "stored": stored,
+                "pages": pages,
+                "recommended": recommended,
+            }
+        )
+    return advice
+
+
+def read_time(cell: Cell, variant: Variant) -> float:
+    return cell.microseconds("read", variant)
+
+
+def regret(cell: Cell, pick: Variant) -> tuple[float, Variant]:
+    """By how much another variant beats the pick in size and in reading at once; 1 if none does."""
+    beaten = [
+        (min(cell.size_ratio(pick, other), read_time(cell, pick) / read_time(cell, other)), other)
+        for other in cell.variants
+    ]
+    # The pick itself is among them.
+    return max(beaten, key=lambda pair: pair[0])
+
+
+def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
+    """Metrics and tables; returns the bars."""
+    rows: list[list[object]] = []
+    picks: list[list[object]] = []
+    bars = []
+    for cell, advice in advised:
+        name = cell.values.name
+        errors = []
+        for one in advice:
+            if one.variant is None:
+                continue
+            size = cell.sizes[one.variant.name]
+            pages = (size.total + size.index) // PAGE
+            estimate = one.pages / pages
+            errors.append(max(estimate, 1 / estimate) if estimate > 0 else float("inf"))
+            rows.append(
+                [
+                    f"{cell.values.title}: {one.variant.title}",
+                    f"{one.share:.3f}",
+                    f"{size.stored / size.raw:.3f}",
+                    f"{one.pages:,}",
+                    f"{pages:,}",
+                    f"{estimate:.3f}",
+                ]
+            )
+        if errors:
+            result.metrics[f"{name}.advise.estimate"] = max(errors)
+            bars.append(Bar(f"{name}.advise.estimate", f"{cell.values.title}: worst estimate", MOST))
+        pick = next((one for one in advice if one.recommended), None)
+        if pick is None or pick.variant is None:
+            picks.append([cell.values.title, pick.name if pick else "none", "not measured", "", ""])
+            continue
+        worse, better = regret(cell, pick.variant)
+        result.metrics[f"{name}.advise.pick"] = worse
+        # How much smaller, and at once faster to read, some other way is.
+        bars.append(Bar(f"{name}.advise.pick", f"{cell.values.title}: pick", MOST))
+        picks.append(
+            [
+                cell.values.title,
+                pick.variant.title,
+                cell.sizes[pick.variant.name],
+                f"{read_time(cell, pick.variant):.2f}",
+                "" if better == pick.variant else f"{better.title} {worse:.3f}",
+            ]
+        )
+    result.table(
+        "advise(): share of the raw bytes that is stored, and pages of heap, TOAST table and its index",
+        ["values", "share, advised", "measured", "pages, advised", "measured", "ratio"],
+        rows,
+        "advise",
+    )
+    result.table(
+        "advise(): what it recommends, and what is both smaller and faster to read by the given factor, if anything",
+        ["values", "recommended", "size", "read µs", "better"],
+        picks,
+        "advise.picks",
+    )
+    return bars
