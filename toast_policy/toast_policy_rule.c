@@ -311,6 +311,10 @@ tp_column_codec(Form_pg_attribute att)
 /*
  * Will heap leave the value where it is?  All others that are out of line it
  * fetches, and then treats as if they had been in the row.
+ *
+ * Without a look at the row's old version, a value that UPDATE takes from another
+ * row or column of the table passes for one that stays.  It is stored in the form
+ * that it has.
  */
 static bool
 tp_stays_out_of_line(Relation rel, const struct varlena *value,
@@ -330,15 +334,12 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
 	struct varlena *value = (struct varlena *) DatumGetPointer(*datum);
 	bool		anew = occasion == TP_RECOMPRESS ||
 		(occasion == TP_INSERT && tp_recompress_source);
-	bool		judged = false;
 
 	if (VARATT_IS_EXTERNAL(value))
 	{
 		if (tp_stays_out_of_line(rel, value, occasion))
 			return false;
 		*exact = VARATT_IS_EXTERNAL_ONDISK(value);
-		/* what this table holds has been judged */
-		judged = !anew && tp_is_own_pointer(rel, value);
 		/* flat from here on, be it an expanded object or a pointer to memory */
 		value = detoast_external_attr(value);
 	}
@@ -350,7 +351,7 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
 
 	*datum = PointerGetDatum(value);
 
-	return !judged && !VARATT_IS_COMPRESSED(value);
+	return !VARATT_IS_COMPRESSED(value);
 }
 
 /*
