@@ -1,0 +1,181 @@
+# The library is missing: what the server says when it is to be preloaded, which
+# tables work without it, and the way out, toast_policy/without_library.sql.  And
+# what preloading is good for: statistics that sessions share on releases before 17.
+#
+# The test takes the library away from a copy of the installation.
+use strict;
+use warnings FATAL => 'all';
+
+use File::Basename;
+use File::Path qw(make_path);
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $top = $ENV{PGDENSE_TOP} || dirname(__FILE__) . '/..';
+my %dirs;
+for my $dir ('bindir', 'sharedir', 'pkglibdir')
+{
+	chomp($dirs{$dir} = `pg_config --$dir`);
+}
+
+# The folder above all of them, without which the server does not find them
+my $root = $dirs{bindir};
+$root = dirname($root) while grep { index($_, "$root/") != 0 } @dirs{'sharedir', 'pkglibdir'};
+BAIL_OUT("no installation of its own at $dirs{bindir}") if $root eq '/' || $root eq '/usr';
+my $copy = "$PostgreSQL::Test::Utils::tmp_check/installation";
+make_path($copy);
+for my $dir (values %dirs)
+{
+	my $to = $copy . substr($dir, length($root));
+	next if -e $to;
+	make_path(dirname($to));
+	system_or_bail('cp', '-a', $dir, $to);
+}
+# libpq and its like are beside
+system_or_bail('sh', '-c', 'cp -a "$1"/lib/lib*.so* "$2"/lib/ 2> /dev/null || true', 'sh', $root, $copy);
+my $library = $copy . substr($dirs{pkglibdir}, length($root)) . '/toast_policy.so';
+ok(-e $library, 'the copy has the library');
+
+sub hide { rename $library, "$library.hidden" or die "could not rename $library: $!"; }
+sub restore { rename "$library.hidden", $library or die "could not rename $library: $!"; }
+
+my $node = PostgreSQL::Test::Cluster->new('library', install_path => dirname($copy . substr($dirs{bindir}, length($root))));
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "fsync = off\nautovacuum_naptime = 1s\nautovacuum_vacuum_insert_threshold = 0\nautovacuum_analyze_threshold = 0\n");
+$node->start;
+my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
+like($node->safe_psql('postgres', 'SHOW dynamic_library_path') . `ls -l /proc/@{[ slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/ ]}/exe`,
+	qr/\Q$copy\E/, 'the server is that of the copy');
+
+# Statistics: shared from 17 on, or if preloaded
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION toast_policy;
+CREATE TABLE governed (id int PRIMARY KEY, v text, w text COMPRESSION pglz);
+SELECT toast_policy.enable('governed');
+CREATE INDEX ON governed (md5(v));
+CREATE TABLE parted (id int, v text) PARTITION BY RANGE (id);
+CREATE TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (100);
+SELECT toast_policy.enable('parted');
+CREATE MATERIALIZED VIEW matview AS SELECT repeat('m', 30000) AS v;
+SELECT toast_policy.enable('matview');
+CREATE TABLE plain AS SELECT i AS id, repeat('x', 10000) AS v FROM generate_series(1, 10) i;
+CREATE TABLE external (v text);
+ALTER TABLE external ALTER v SET STORAGE EXTERNAL;
+SQL
+my $rows = q{SELECT i, repeat(i || ' ', 20000), string_agg(md5(i * 1000 + j || ''), '') FROM generate_series(1, 20) i, generate_series(1, 300) j GROUP BY i};
+$node->safe_psql('postgres', "INSERT INTO governed $rows; INSERT INTO parted SELECT id, v FROM governed; REFRESH MATERIALIZED VIEW matview");
+my $seen = q{SELECT values_seen FROM toast_policy.stats WHERE relname = 'governed'};
+is($node->safe_psql('postgres', $seen), $major >= 17 ? '40' : '', 'without preloading, statistics are shared from 17 on');
+my $contents = q{SELECT md5(string_agg(g::text, ',' ORDER BY id)) FROM governed g; SELECT md5(string_agg(g::text, ',' ORDER BY id)) FROM parted g; SELECT md5(v) FROM matview};
+my $expected = $node->safe_psql('postgres', $contents);
+
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'toast_policy'\n");
+$node->restart;
+is($node->safe_psql('postgres', $seen), '', 'statistics are of this run of the server');
+$node->safe_psql('postgres', "UPDATE governed SET v = v || 'x'");
+is($node->safe_psql('postgres', $seen), '20', 'preloaded, they are shared');
+$node->safe_psql('postgres', "CREATE DATABASE other");
+$node->safe_psql('other', 'CREATE EXTENSION toast_policy');
+is($node->safe_psql('other', 'SELECT count(*) FROM toast_policy.stats'), '0', 'each database sees its own tables');
+$node->safe_psql('postgres', 'SELECT toast_policy.stats_reset()');
+is($node->safe_psql('postgres', $seen), '', 'reset for all');
+my ($ret, $stdout, $stderr) = $node->psql('postgres', 'SET toast_policy.nothing = 1');
+like($stderr, qr/invalid configuration parameter name "toast_policy.nothing"/, 'preloaded, a misspelled setting is refused from the beginning');
+$expected = $node->safe_psql('postgres', $contents);
+$node->stop;
+
+# Preloaded and missing: the server says so and does not start.
+hide();
+is($node->start(fail_ok => 1), 0, 'the server does not start without a library that is to be preloaded');
+like(slurp_file($node->logfile), qr/FATAL:  could not access file "toast_policy": No such file or directory/, 'and says which');
+$node->adjust_conf('postgresql.conf', 'shared_preload_libraries', undef);
+$node->start;
+
+# Missing: the tables say so, all else works.
+my $gone = qr/ERROR:  could not access file "(\$libdir\/)?toast_policy": No such file or directory/;
+for my $statement (
+	'SELECT count(*) FROM governed',
+	q{INSERT INTO governed VALUES (100, 'x')},
+	'VACUUM governed',
+	'ANALYZE governed',
+	'DROP TABLE governed',
+	'TRUNCATE governed',
+	'SELECT * FROM parted',
+	'REFRESH MATERIALIZED VIEW matview',
+	q{SELECT toast_policy.disable('governed')},
+	'SELECT toast_policy.disable_all()',
+	'CREATE TABLE more (v text) USING toast_policy')
+{
+	($ret, $stdout, $stderr) = $node->psql('postgres', $statement);
+	like($stderr, $gone, "without the library: $statement");
+}
+is($node->safe_psql('postgres', <<'SQL'), "11|110000\n1", 'other tables work');
+INSERT INTO plain SELECT 11, repeat('y', 10000);
+ANALYZE plain;
+VACUUM FULL plain;
+CREATE INDEX ON plain (id);
+SELECT count(*), sum(octet_length(v)) FROM plain;
+SELECT count(*) FROM pg_stats WHERE tablename = 'plain' AND attname = 'id';
+CREATE TABLE new_table (v text);
+DROP TABLE new_table;
+SQL
+$node->safe_psql('postgres', 'INSERT INTO plain SELECT i, i FROM generate_series(100, 2000) i');
+ok($node->poll_query_until('postgres', q{SELECT last_autoanalyze IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'plain'}),
+	'autovacuum goes on with other tables');
+$node->command_ok([ 'pg_dump', '-f', File::Spec->devnull, '-T', 'governed', '-T', 'part*', '-T', 'matview', $node->connstr('postgres') ],
+	'pg_dump of other tables works');
+$node->command_fails_like([ 'pg_dump', '-f', File::Spec->devnull, $node->connstr('postgres') ],
+	qr/could not access file "(\$libdir\/)?toast_policy"/, 'pg_dump of all tells what is wrong');
+# the guard of the extension is in the library
+($ret, $stdout, $stderr) = $node->psql('postgres', 'CREATE SCHEMA s; DROP SCHEMA s');
+like($stderr, $gone, 'DROP SCHEMA calls the library');
+
+# The library is back: so are the tables.
+restore();
+is($node->safe_psql('postgres', $contents), $expected, 'with the library everything is there');
+hide();
+
+# The way out.
+is($node->safe_psql('postgres', 'SELECT count(*) FROM external'), '0', 'before');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-1', '-f', "$top/toast_policy/without_library.sql", $node->connstr('postgres') ],
+	'without_library.sql');
+is($node->safe_psql('postgres', $contents), $expected, 'heap reads all values');
+is($node->safe_psql('postgres', <<'SQL'), "0|0|x x\nx\ne", 'the catalogs are as disable() leaves them');
+SELECT (SELECT count(*) FROM pg_class JOIN pg_am a ON a.oid = relam WHERE amname = 'toast_policy'),
+       (SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_am'::regclass AND deptype = 'n'),
+       (SELECT string_agg(attstorage::text, ' ') FROM pg_attribute WHERE attrelid = 'governed'::regclass AND attlen = -1 AND attnum > 0);
+SELECT attstorage FROM pg_attribute WHERE attrelid = 'parted'::regclass AND attname = 'v';
+SELECT attstorage FROM pg_attribute WHERE attrelid = 'external'::regclass AND attname = 'v';
+SQL
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION amcheck;
+SELECT bt_index_check('governed_pkey', true), bt_index_check('governed_md5_idx', true);
+SELECT count(*) FROM verify_heapam('governed');
+UPDATE governed SET v = v || 'y' WHERE id = 1;
+UPDATE governed SET v = left(v, -1) WHERE id = 1;
+VACUUM (FULL, ANALYZE) governed;
+ALTER TABLE parted ADD COLUMN more int;
+ALTER TABLE parted DROP COLUMN more;
+REINDEX TABLE governed;
+CREATE TABLE part2 PARTITION OF parted FOR VALUES FROM (100) TO (200);
+REFRESH MATERIALIZED VIEW matview;
+SQL
+is($node->safe_psql('postgres', $contents), $expected, 'and works on');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM verify_heapam(\'governed\')'), '0', 'nothing is corrupt');
+$node->safe_psql('postgres', 'DROP EXTENSION toast_policy');
+is($node->safe_psql('postgres', $contents), $expected, 'the extension can be dropped, and the tables stay');
+my $dump = "$PostgreSQL::Test::Utils::tmp_check/dump.sql";
+$node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'pg_dump works');
+unlike(slurp_file($dump), qr/toast_policy/, 'and knows nothing of toast_policy');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ], 'the dump is restored');
+is($node->safe_psql('restored', $contents), $expected, 'to the same');
+
+# twice does no harm, nor does a database without the extension where it only fails
+$node->command_fails_like([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-1', '-f', "$top/toast_policy/without_library.sql", $node->connstr('postgres') ],
+	qr/event trigger "toast_policy_guard" does not exist/, 'where the extension is not there the script ends at once');
+
+$node->stop;
+done_testing();
