@@ -76,6 +76,17 @@ CREATE INDEX t_after ON t (md5(doc));
 COMMIT;
 INSERT INTO t VALUES (201, repeat('after ', 3000)) RETURNING length(doc);
 SELECT pg_column_compression(doc) FROM t WHERE id = 201;
+-- also if nothing has invalidated the entry since
+CREATE INDEX t_fails ON t ((1 / (id - 7)));
+INSERT INTO t VALUES (203, repeat('after ', 3000));
+SELECT pg_column_compression(doc) FROM t WHERE id = 203;
+BEGIN;
+SAVEPOINT a;
+CREATE INDEX t_fails ON t ((1 / (id - 7)));
+ROLLBACK TO a;
+INSERT INTO t VALUES (204, repeat('after ', 3000));
+SELECT pg_column_compression(doc) FROM t WHERE id = 204;
+COMMIT;
 -- CONCURRENTLY in its second transaction, where rows that came later are found
 CREATE INDEX CONCURRENTLY t_fails ON t (md5(fails(doc)));
 INSERT INTO t VALUES (202, repeat('after ', 3000));
