@@ -104,6 +104,7 @@ SELECT * FROM keeps('ALTER TABLE @ ALTER COLUMN doc TYPE text COLLATE "C"');
 SELECT state('d');
 SELECT toast_policy.enable('d', 'doc');
 SELECT state('d');
+-- as heap does, small values are compressed that are beside one that comes compressed
 SELECT * FROM keeps('ALTER TABLE @ ALTER COLUMN id TYPE bigint');
 SELECT * FROM keeps('ALTER TABLE @ ALTER COLUMN id TYPE int');
 SELECT * FROM keeps('ALTER TABLE @ SET (fillfactor = 50)');
@@ -191,7 +192,7 @@ SELECT stored('d');
 SELECT twice('INSERT INTO @ SELECT i, sample(i), sample(i + 5), to_jsonb(ARRAY[sample(i + 3), i::text]) FROM generate_series(1, 80) i');
 SELECT same(), governed('d');
 
--- copied from table to table, values keep what they are
+-- copied from table to table, values keep what they are, but for such small ones
 CREATE TABLE c2 (LIKE d INCLUDING ALL) USING toast_policy;
 SELECT state('c2');
 INSERT INTO c2 SELECT * FROM d;

@@ -104,6 +104,9 @@ typedef struct TpStreak
 #define TP_STREAKS			64	/* columns that a backend remembers */
 #define TP_STREAK_MAX		31
 
+/* No value that becomes smaller by this part would be given up by the probe. */
+#define TP_CLEAR_PART		4
+
 /* Fetched values of a row that add up to more, in bytes, are fetched twice. */
 #define TP_MAX_FETCHED		(64 * 1024 * 1024)
 
@@ -455,21 +458,14 @@ tp_row_largest(const TpRow *row)
 }
 
 /*
- * Is the probe to be made for a value?  Not for small ones, unless compressing
- * them costs far more than the probe; and only now and then in a column whose
- * values have paid so far, where the probe would be a waste itself.
+ * Is a value to be given up if the probe says so?  Not a small one, unless to
+ * compress it costs far more than the probe.
  */
 static bool
-tp_wants_probe(TpCodec codec, int level, int32 rawsize, TpStreak *streak)
+tp_may_give_up(TpCodec codec, int level, int32 rawsize)
 {
-	if (!tp_early_abort ||
-		(rawsize <= tp_min_size && (codec != TP_LZ4 || level == 0)))
-		return false;
-	if (streak->skip == 0)
-		return true;
-	streak->skip--;
-
-	return false;
+	return tp_early_abort &&
+		(rawsize > tp_min_size || (codec == TP_LZ4 && level > 0));
 }
 
 /* What is known about the column's values so far */
@@ -492,6 +488,10 @@ tp_get_streak(Oid relid, AttrNumber attnum)
 /*
  * Judge one governed value.  room is the number of bytes that it may take to
  * remain in its row.  Returns the compressed value, or NULL.
+ *
+ * In a column whose values have paid so far the probe comes first only now and
+ * then, since it would be a waste itself.  It comes last, then, if the value has
+ * not shrunk much: what is stored must not depend on the values before.
  */
 static struct varlena *
 tp_row_judge_value(TpRow *row, int index, Size room)
@@ -502,12 +502,22 @@ tp_row_judge_value(TpRow *row, int index, Size room)
 	TpCodec		codec = tp_column_codec(att);
 	struct varlena *value = (struct varlena *) DatumGetPointer(row->values[index]);
 	int32		rawsize = VARSIZE_ANY_EXHDR(value);
-	bool		probe = tp_wants_probe(codec, tp_lz4_level, rawsize, streak);
+	bool		may_give_up = tp_may_give_up(codec, tp_lz4_level, rawsize);
+	bool		probe = may_give_up && streak->skip == 0;
 	struct varlena *compressed;
 	TpOutcome	outcome;
 
 	compressed = tp_compress_value(codec, tp_lz4_level, value, (int32) room, probe,
 								   &outcome);
+
+	if (compressed != NULL && may_give_up && !probe &&
+		(int32) VARSIZE(compressed) > rawsize - rawsize / TP_CLEAR_PART &&
+		tp_incompressible(codec, VARDATA_ANY(value), rawsize))
+	{
+		pfree(compressed);
+		compressed = NULL;
+		outcome = TP_ABORTED;
+	}
 	if (compressed == NULL)
 		streak->skip = streak->length = 0;
 	else if (probe)
@@ -515,6 +525,8 @@ tp_row_judge_value(TpRow *row, int index, Size room)
 		streak->length = Min(2 * streak->length + 1, TP_STREAK_MAX);
 		streak->skip = streak->length;
 	}
+	else if (may_give_up)
+		streak->skip--;
 	tp_stats_count(relid, outcome, rawsize,
 				   compressed != NULL ? (int32) VARSIZE(compressed) - VARHDRSZ : rawsize);
 
