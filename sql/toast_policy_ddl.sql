@@ -471,6 +471,15 @@ ALTER TABLE late ADD UNIQUE (doc);
 SELECT state('late'), count(public.bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = 'late'::regclass GROUP BY 1;
 VACUUM FULL late;
 SELECT count(public.bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = 'late'::regclass;
+-- and in those that are there when a column becomes EXTERNAL
+ALTER TABLE late ALTER COLUMN doc SET STORAGE EXTENDED;
+ALTER TABLE late ADD COLUMN n int, ALTER COLUMN doc SET STORAGE EXTERNAL, ALTER COLUMN doc SET STATISTICS 10, ALTER COLUMN doc SET NOT NULL;
+SELECT state('late');
+INSERT INTO late SELECT repeat(i || ' new ', 6000) FROM generate_series(1, 10) i;
+INSERT INTO late SELECT doc FROM late ON CONFLICT DO NOTHING;
+SELECT count(public.bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = 'late'::regclass;
+SELECT toast_policy.disable('late');
+SELECT state('late');
 DROP TABLE late;
 
 CREATE ROLE regress_tp_reader;

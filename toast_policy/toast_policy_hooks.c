@@ -3,8 +3,8 @@
  * toast_policy_hooks.c
  *	  What happens when others create indexes, or drop the extension.
  *
- * An index that is created on a governed column gets keys that are compressed,
- * by a hook on the creation of objects.  A statement that would drop the
+ * An index on a governed column has keys that are compressed, by a hook on the
+ * creation and alteration of objects.  A statement that would drop the
  * extension with the tables that use the access method is refused, by an event
  * trigger.
  *
@@ -276,9 +276,69 @@ tp_fix_open_index(Oid indexid)
 }
 
 /*
- * Hook on the creation of objects: see to the storage of a new index.  Whoever
- * creates an index on a table of the access method has opened the table, and so
- * has loaded this library.
+ * Has the current command made a key of the index EXTERNAL that could be a
+ * governed column?
+ */
+static bool
+tp_has_external_key(Oid indexid)
+{
+	Relation	attributes;
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	bool		result = false;
+
+	attributes = table_open(AttributeRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(indexid));
+	scan = systable_beginscan(attributes, AttributeRelidNumIndexId, true,
+							  SnapshotSelf, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		result |= tp_column_is_governed((Form_pg_attribute) GETSTRUCT(tuple));
+	systable_endscan(scan);
+	table_close(attributes, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * ALTER TABLE ... SET STORAGE EXTERNAL makes the keys of indexes EXTERNAL, too;
+ * give back to those of the access method's tables what they had.
+ */
+static void
+tp_restore_index_storage(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+	Relation	rel;
+
+	if (relkind != RELKIND_RELATION && relkind != RELKIND_MATVIEW)
+		return;
+
+	/* whoever alters it has a stronger lock */
+	rel = relation_open(relid, AccessShareLock);
+	if (rel->rd_tableam == tp_access_method())
+	{
+		List	   *indexes = RelationGetIndexList(rel);
+		ListCell   *cell;
+
+		foreach(cell, indexes)
+		{
+			if (tp_has_external_key(lfirst_oid(cell)))
+			{
+				/* a row that this command has written cannot be updated */
+				CommandCounterIncrement();
+				tp_fix_index_storage(rel, lfirst_oid(cell));
+			}
+		}
+		list_free(indexes);
+	}
+	relation_close(rel, AccessShareLock);
+}
+
+/*
+ * Hook on the creation and alteration of objects: see to the storage of the
+ * keys of indexes.  Whoever creates an index on a table of the access method, or
+ * alters one of its columns, has opened the table, and so has loaded this library.
  */
 static void
 tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
@@ -286,6 +346,10 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 {
 	if (tp_next_object_access_hook)
 		tp_next_object_access_hook(access, classid, objectid, subid, arg);
+
+	if (access == OAT_POST_ALTER && classid == RelationRelationId && subid > 0 &&
+		IsNormalProcessingMode())
+		tp_restore_index_storage(objectid);
 
 	/* a table that is not dropped after all has merely lost its statistics */
 	if (access == OAT_DROP && classid == RelationRelationId && subid == 0)
