@@ -81,7 +81,7 @@ sub same
 	is($where->safe_psql($db, q{SELECT count(*) FROM pg_event_trigger}), '1', "$what: one event trigger");
 }
 
-for my $format ('plain', 'custom', 'directory')
+for my $format ('plain', 'custom', $major >= 17 ? 'directory' : ())
 {
 	my $target = "target_$format";
 	my $file = "$dir/$format.dump";
