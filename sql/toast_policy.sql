@@ -210,6 +210,23 @@ BEGIN
 END $$;
 SELECT cardinality(a.v), a.v = e.v AS same, pg_column_size(a.v), pg_column_size(e.v) AS extended
 FROM arrays a JOIN arrays_extended e ON a.v = e.v ORDER BY 1;
+-- the executor flattens what INSERT gets, but not what a materialized view does
+CREATE FUNCTION expanded(n int) RETURNS int[] LANGUAGE plpgsql AS $$
+DECLARE
+    a int[] := array_fill(1, ARRAY[n]);
+BEGIN
+    a[1] := 2;
+    RETURN a;
+END $$;
+CREATE MATERIALIZED VIEW arrays_view AS SELECT n, expanded(n) AS v FROM unnest(ARRAY[100, 450, 3000]) n WITH NO DATA;
+CREATE MATERIALIZED VIEW arrays_view_extended AS SELECT n, expanded(n) AS v FROM unnest(ARRAY[100, 450, 3000]) n WITH NO DATA;
+ALTER MATERIALIZED VIEW arrays_view SET (toast_tuple_target = 128);
+ALTER MATERIALIZED VIEW arrays_view_extended SET (toast_tuple_target = 128);
+SELECT toast_policy.enable('arrays_view');
+REFRESH MATERIALIZED VIEW arrays_view;
+REFRESH MATERIALIZED VIEW arrays_view_extended;
+SELECT n, a.v = e.v AS same, pg_column_size(a.v), pg_column_size(e.v) AS extended
+FROM arrays_view a JOIN arrays_view_extended e USING (n) ORDER BY 1;
 -- nor does it hide its size from its neighbours
 CREATE TABLE beside (a int[], v text);
 CREATE TABLE beside_extended (a int[], v text);

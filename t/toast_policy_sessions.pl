@@ -11,7 +11,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('primary');
 $node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\nmax_wal_size = 4GB\n");
+$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\nmax_wal_size = 4GB\nmax_locks_per_transaction = 1000\n");
 $node->start;
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 $node->safe_psql('postgres', <<'SQL');
