@@ -42,7 +42,7 @@
 #define TP_PROBE_SIZE			4096
 #define TP_PROBE_PART			16
 #define TP_WHOLE_PART			32
-#define TP_WHOLE_ACCELERATION	8
+#define TP_WHOLE_ACCELERATION	4
 
 /*
  * lz4hc cannot be interrupted, and its levels above this one are slow: where a
