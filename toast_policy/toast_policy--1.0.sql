@@ -692,3 +692,20 @@ AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SA
 -- the codec that a value is stored by, "none" if raw
 CREATE FUNCTION toast_policy.codec(@extschema@.zbytea) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
+--
+-- Advice
+--
+CREATE FUNCTION toast_policy.advise(relation regclass, column_name name,
+	sample_rows integer DEFAULT 1000,
+	OUT strategy text, OUT codec text, OUT level integer, OUT sampled bigint,
+	OUT raw_bytes bigint, OUT stored_bytes bigint, OUT chunks bigint,
+	OUT table_pages bigint, OUT compress_us float8, OUT decompress_us float8,
+	OUT read_us float8, OUT recommended boolean)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'tp_advise'
+LANGUAGE C VOLATILE STRICT
+ROWS 15;
+
+COMMENT ON FUNCTION toast_policy.advise(regclass, name, integer) IS
+	'estimate what a column would take, and how fast it would be, stored in each possible way';

@@ -18,6 +18,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "commands/cluster.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
@@ -67,6 +68,17 @@ compat_relation_ownercheck(Oid relid, Oid roleid)
 	return object_ownercheck(RelationRelationId, relid, roleid);
 #else
 	return pg_class_ownercheck(relid, roleid);
+#endif
+}
+
+/* May the user look up objects in the schema? */
+static inline bool
+compat_schema_usage(Oid schemaid, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(NamespaceRelationId, schemaid, roleid, ACL_USAGE) == ACLCHECK_OK;
+#else
+	return pg_namespace_aclcheck(schemaid, roleid, ACL_USAGE) == ACLCHECK_OK;
 #endif
 }
 

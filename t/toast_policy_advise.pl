@@ -1,0 +1,182 @@
+# The advice on how to store a column: for several kinds of data the table is
+# built by each strategy, and what it takes is compared with what was estimated
+# from a table that stores the values otherwise; and the strategy that is
+# recommended is among the smallest.  No test looks at a time.
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('advise');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\nmax_wal_size = 4GB\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION toast_policy');
+
+sub query { return $node->safe_psql('postgres', $_[0]); }
+
+# Words in an order that looks like that of a text, from row number i
+my $words = q{(SELECT string_agg((ARRAY['the','of','and','page','tuple','index','buffer','server','a','to','value','column',
+  'transaction','snapshot','vacuum','is','in','that','relation','checkpoint','for','with','it','log','sequence','which'])
+  [1 + (abs(hashint8(i * 7919 + j)) >> 3) % 26] || CASE j % 11 WHEN 0 THEN '. ' WHEN 5 THEN ', ' ELSE ' ' END, '' ORDER BY j)
+  FROM generate_series(1, COUNT) j)};
+my $random = q{(SELECT string_agg(sha256((i::text || ' ' || j)::bytea), '' ORDER BY j) FROM generate_series(1, COUNT) j)};
+my $json = q{(SELECT jsonb_agg(jsonb_build_object('id', i * 100 + j, 'customer', 'customer ' || abs(hashint8(i * 31 + j)) % 5000,
+  'amount', abs(hashint8(i + j)) % 100000 / 100.0, 'state', (ARRAY['new','paid','sent','closed'])[1 + (i + j) % 4],
+  'token', substr(md5((i + j)::text), 1, 10), 'created', DATE '2026-01-01' + (i + j)::int % 700)) FROM generate_series(1, COUNT) j)};
+
+sub counted { return $_[0] =~ s/COUNT/$_[1]/r; }
+
+# type, rows, and the expression for row number i
+my %kinds = (
+	json => [ 'text', 1500, counted("${json}::text", '30 + i % 50') ],
+	jsonb => [ 'jsonb', 1500, counted($json, '10 + i % 25') ],
+	text => [ 'text', 2000, counted($words, '500 + i % 1700') ],
+	md5hex => [ 'text', 1500, q{(SELECT string_agg(md5(i || ' ' || j), '') FROM generate_series(1, 100 + i % 300) j)} ],
+	random => [ 'bytea', 1500, counted($random, '250 + i % 300') ],
+	repeated => [ 'text', 1500, q{repeat('repeated ' || i % 10, (500 + i % 2000)::int)} ],
+	mixed => [ 'text', 6000, "CASE i % 5 WHEN 0 THEN " . counted($words, '100 + i % 900') .
+		  q{ WHEN 1 THEN (SELECT string_agg(md5(i || ' ' || j), '') FROM generate_series(1, i % 200) j)
+		  WHEN 2 THEN repeat('x', (i % 5000)::int) WHEN 3 THEN NULL ELSE 'short ' || i END} ],
+	short => [ 'text', 40000, q{rpad('value ' || i, 100, md5(i::text))} ],
+	medium => [ 'text', 5000, counted($words, '150 + i % 350') ],
+);
+
+# The strategies that can be built here: the table's DDL
+my $has_lz4 = query(q{SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'}) eq 't';
+my @codecs = ('pglz', $has_lz4 ? 'lz4' : ());
+my @levels = $has_lz4 ? (0, 4, 9, 12) : ();
+
+sub pages
+{
+	my ($table) = @_;
+
+	return query(qq{
+		SELECT sum(pg_relation_size(oid)) / current_setting('block_size')::int FROM (
+		  SELECT c.oid FROM pg_class c WHERE oid = '$table'::regclass UNION
+		  SELECT reltoastrelid FROM pg_class WHERE oid = '$table'::regclass AND reltoastrelid <> 0 UNION
+		  SELECT indexrelid FROM pg_index i JOIN pg_class c ON i.indrelid = c.reltoastrelid WHERE c.oid = '$table'::regclass) o});
+}
+
+sub chunks
+{
+	my ($table) = @_;
+	my $toast = query("SELECT reltoastrelid::regclass FROM pg_class WHERE oid = '$table'::regclass AND reltoastrelid <> 0");
+
+	return $toast eq '' ? 0 : query("SELECT count(*) FROM $toast");
+}
+
+# Is a number within 10 % of another one, or not more than a few apart?
+sub near
+{
+	my ($is, $should, $apart) = @_;
+
+	return abs($is - $should) <= 0.1 * $should || abs($is - $should) <= $apart;
+}
+
+# advise() as a hash of strategy, codec and level
+sub advice
+{
+	my ($table, @arguments) = @_;
+	my %result;
+
+	for my $line (split /\n/, query("SELECT concat_ws(' ', strategy, codec, level), * FROM toast_policy.advise(" .
+			join(', ', "'$table'", "'v'", @arguments) . ')'))
+	{
+		my ($name, @fields) = split /\|/, $line;
+
+		@{$result{$name}}{
+			qw(strategy codec level sampled raw_bytes stored_bytes chunks table_pages compress_us decompress_us read_us recommended)}
+		  = @fields;
+	}
+	return \%result;
+}
+
+# Build the table by one strategy, and return its name.
+sub build
+{
+	my ($kind, $strategy, $codec, $level) = @_;
+	my $table = join('_', $kind, $strategy, $codec, $level);
+	my $storage = $strategy eq 'toast_policy' ? 'external' : $strategy;
+	my $sql = "CREATE TABLE $table (LIKE $kind); ALTER TABLE $table ALTER v SET STORAGE $storage;";
+
+	$sql .= "ALTER TABLE $table ALTER v SET COMPRESSION $codec;" if $codec ne 'none';
+	$sql .= "SELECT toast_policy.enable('$table', 'v'); SET toast_policy.lz4_level = " . ($level eq '' ? 0 : $level) . ';'
+	  if $strategy eq 'toast_policy';
+	query("$sql INSERT INTO $table SELECT * FROM $kind");
+	return $table;
+}
+
+# Compare an estimate with a table.
+sub compare
+{
+	my ($estimate, $table, $what) = @_;
+	my $pages = pages($table);
+	my $chunks = chunks($table);
+	my $bytes = query("SELECT coalesce(sum(pg_column_size(v)), 0) FROM $table");
+
+	note sprintf('%-50s pages %6d of %6d, chunks %6d of %6d, bytes %9d of %9d, us %.1f %.1f %.1f%s', $what,
+		$estimate->{table_pages}, $pages, $estimate->{chunks}, $chunks, $estimate->{stored_bytes}, $bytes,
+		$estimate->{compress_us}, $estimate->{decompress_us}, $estimate->{read_us}, $estimate->{recommended} eq 't' ? ' *' : '');
+	ok( near($estimate->{table_pages}, $pages, 3)
+		  && near($estimate->{chunks}, $chunks, 10)
+		  && near($estimate->{stored_bytes}, $bytes, 1000),
+		"$what: $estimate->{table_pages} pages, $estimate->{chunks} chunks, $estimate->{stored_bytes} bytes, and there are $pages, $chunks, $bytes");
+	return $pages;
+}
+
+for my $kind (grep { !@ARGV || $_ eq $ARGV[0] } sort keys %kinds)
+{
+	my ($type, $rows, $expression) = @{$kinds{$kind}};
+	my %pages;
+
+	# raw, so that each strategy sees what an application would have sent
+	query(qq{
+		CREATE TABLE $kind (id int, note text, v $type, flag bool);
+		ALTER TABLE $kind ALTER v SET STORAGE EXTERNAL;
+		INSERT INTO $kind SELECT i, 'note ' || i, $expression, i % 2 = 0 FROM generate_series(1::bigint, $rows) i});
+	my $advice = advice($kind);
+
+	for my $strategy ('extended', 'main', 'external', 'toast_policy')
+	{
+		for my $codec ($strategy eq 'external' ? 'none' : @codecs)
+		{
+			for my $level ($strategy eq 'toast_policy' && $codec eq 'lz4' ? @levels : $codec eq 'lz4' ? 0 : '')
+			{
+				my $name = join(' ', grep { $_ ne '' } $strategy, $codec, $level);
+				my $table = build($kind, $strategy, $codec, $level);
+
+				$pages{$name} = compare($advice->{$name}, $table, "$kind, $name");
+			}
+		}
+	}
+
+	# the same from what is stored otherwise, and from a small sample
+	my $name = $has_lz4 ? 'toast_policy lz4 9' : 'toast_policy pglz';
+	my $table = $name =~ s/ /_/gr;
+	$table .= '_' unless $has_lz4;
+	for my $from ('extended_pglz_', "toast_policy_pglz_", 'main_pglz_')
+	{
+		compare(advice("${kind}_$from")->{$name}, "${kind}_$table", "$kind, $name from $from");
+	}
+	compare(advice($kind, 300)->{$name}, "${kind}_$table", "$kind, $name from 300 rows");
+
+	my ($pick) = grep { $advice->{$_}{recommended} eq 't' } keys %$advice;
+	is(scalar(grep { $_->{recommended} eq 't' } values %$advice), 1, "$kind: one strategy is recommended");
+	my ($least) = sort { $a <=> $b } values %pages;
+	note "$kind: recommended is $pick, the smallest has $least pages";
+	if (defined $pages{$pick})
+	{
+		cmp_ok($pages{$pick}, '<=', 1.1 * $least, "$kind: $pick is among the smallest");
+	}
+	else
+	{
+		cmp_ok($advice->{$pick}{table_pages}, '<=', $least, "$kind: $pick is smaller than what core can read");
+	}
+	query(join(';', map { "DROP TABLE $_" } split /\n/, query("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE '$kind%'")));
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,880 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_advise.c
+ *	  Advice how to store a column: toast_policy.advise().
+ *
+ * Reads random pages as ANALYZE does, counts the rows in them, and takes a random
+ * sample of those that have a value.  Each value of the sample is compressed
+ * and decompressed by every codec, with a look at the clock, and its row is put
+ * into a simulated table of every strategy (toast_policy_advise_size.c).
+ * What these tables came to is then scaled to the whole table.
+ *
+ * The strategy that is recommended is the one whose values cost least to read,
+ * in CPU time and a share of the pages, by the constants below; one that needs
+ * more than core has must be better by a few percent.
+ *
+ * Nothing here writes, calls a function of a user's, or looks at the search path.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_advise.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/toast_compression.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rls.h"
+#include "utils/sampling.h"
+#include "utils/snapmgr.h"
+
+#include "toast_policy_advise.h"
+#include "toast_policy_compat.h"
+
+PG_FUNCTION_INFO_V1(tp_advise);
+
+/* the same pages and rows each time, and the same sizes */
+#define TP_SEED				20260721
+#define TP_MAX_SAMPLE		3000000
+/* Of a value above that, only the first part is compressed */
+#define TP_MAX_PIECE		(1024 * 1024)
+/* Raw bytes to be compressed by each codec, after which the sample ends */
+#define TP_MAX_EFFORT		(32 * 1024 * 1024)
+/* Measure small values repeatedly, up to so many bytes, for so long in all */
+#define TP_REPEAT_BYTES		16384
+#define TP_MAX_REPEATS		100
+#define TP_MEASURE_US		200000.0
+
+/*
+ * What reading a value costs besides decompressing it, in microseconds: the row;
+ * a visit to the TOAST table, and each chunk that is found there in shared
+ * buffers; and a page, of which one in ten takes 100 microseconds to come from a
+ * device.  A value is assumed to be read a hundred times for each time that it
+ * is written, and its row as often without it: what is kept in the row is in the
+ * way of those who want other columns.
+ */
+#define TP_ROW_US			0.3
+#define TP_FETCH_US			1.5
+#define TP_CHUNK_US			0.76
+#define TP_PAGE_US			10.0
+#define TP_WRITE_SHARE		0.01
+#define TP_OTHER_SHARE		1.0
+
+/*
+ * A strategy other than today's is worse by that factor if it needs the access
+ * method, or another type; and two strategies are the same to us if they differ
+ * by no more than the last one.  Together that stays below 10 %.
+ */
+#define TP_POLICY_HANDICAP	1.03
+#define TP_TYPE_HANDICAP	1.06
+#define TP_TOLERANCE		1.03
+
+/* Wasted compression has to be that part of the cost to decide between equals. */
+#define TP_WASTE			0.05
+
+#define TP_MAX_TRIALS		9
+#define TP_MAX_STRATEGIES	16
+
+/* A table with rows: the table itself, or a partition */
+typedef struct TpSource
+{
+	Relation	rel;
+	AttrNumber	attnum;
+	BlockNumber blocks;
+} TpSource;
+
+typedef struct TpRowId
+{
+	int			source;
+	ItemPointerData tid;
+} TpRowId;
+
+typedef struct TpAdvice
+{
+	Relation	rel;
+	FormData_pg_attribute att;
+	TpSource   *sources;
+	bool		has_toast;		/* any of them a TOAST table? */
+	int			nsources;
+	double		blocks;
+	double		sampled_blocks;
+
+	/* rows with a value in the pages that were read, and a sample of them */
+	double		seen;
+	double		seen_bytes;
+	TpRowId    *rows;
+	int			nrows;
+	int			maxrows;		/* that rows has space for */
+	int			sample_rows;
+	pg_prng_state random;
+
+	/* rows without a value, as they are stored */
+	double		null_bytes;
+	double		null_chunks;
+	double		null_toast_bytes;
+
+	TpTrial		trials[TP_MAX_TRIALS];
+	int			ntrials;
+	TpStrategy	strategies[TP_MAX_STRATEGIES];
+	int			nstrategies;
+	double		sampled;
+	double		sampled_bytes;
+} TpAdvice;
+
+/*
+ * Check that the table is one that has TOASTable values of its own, and that the
+ * caller may read all of the column's.
+ */
+static void
+tp_check_kind(Relation rel)
+{
+	switch (rel->rd_rel->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_MATVIEW:
+		case RELKIND_PARTITIONED_TABLE:
+			break;
+		case RELKIND_FOREIGN_TABLE:
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("\"%s\" is a foreign table", RelationGetRelationName(rel)),
+					 errdetail("Its values are not stored in this database.")));
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("\"%s\" is not a table or materialized view",
+							RelationGetRelationName(rel))));
+	}
+	if (RELATION_IS_OTHER_TEMP(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+	if (!RelationIsPermanent(rel) && RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
+	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
+		rel->rd_rel->relam != HEAP_TABLE_AM_OID &&
+		rel->rd_rel->relam != tp_access_method_oid(true))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" uses access method \"%s\"",
+						RelationGetRelationName(rel),
+						get_am_name(rel->rd_rel->relam)),
+				 errdetail("toast_policy works on tables of access method \"heap\" only.")));
+}
+
+/* Find the column, and check that its values can be toasted. */
+static AttrNumber
+tp_check_column(Relation rel, const char *name)
+{
+	AttrNumber	attnum = get_attnum(RelationGetRelid(rel), name);
+	Form_pg_attribute att;
+
+	if (attnum == InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						name, RelationGetRelationName(rel))));
+	if (attnum < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("system column \"%s\" cannot be toasted", name)));
+
+	att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+	if (att->attgenerated != '\0' && att->attgenerated != ATTRIBUTE_GENERATED_STORED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" cannot be toasted", name),
+				 errdetail("Values of a virtual generated column are not stored.")));
+	if (!TypeIsToastable(att->atttypid))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" cannot be toasted", name),
+				 errdetail("Values of data type %s are never compressed or stored out of line.",
+						   format_type_be(att->atttypid))));
+	if (tp_is_compressed_type(att->atttypid))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("no advice about column \"%s\"", name),
+				 errdetail("Values of data type %s are compressed by the type itself.",
+						   format_type_be(att->atttypid))));
+
+	return attnum;
+}
+
+static void
+tp_check_privileges(Relation rel, AttrNumber attnum)
+{
+	Oid			relid = RelationGetRelid(rel);
+
+	if (!compat_schema_usage(RelationGetNamespace(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA,
+					   get_namespace_name(RelationGetNamespace(rel)));
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck(relid, attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN,
+						   RelationGetRelationName(rel),
+						   get_attname(relid, attnum, false));
+	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security hides rows of table \"%s\"",
+						RelationGetRelationName(rel)),
+				 errhint("The advice needs all rows: ask as a user who bypasses row-level security.")));
+}
+
+/* Open the tables that have the rows: the partitions, or the table itself. */
+static void
+tp_open_sources(TpAdvice *advice)
+{
+	List	   *relids = list_make1_oid(RelationGetRelid(advice->rel));
+	ListCell   *cell;
+
+	if (advice->rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		relids = find_all_inheritors(RelationGetRelid(advice->rel), AccessShareLock, NULL);
+	advice->sources = palloc0(list_length(relids) * sizeof(TpSource));
+	foreach(cell, relids)
+	{
+		Relation	rel = relation_open(lfirst_oid(cell), NoLock);
+		TpSource   *source = &advice->sources[advice->nsources];
+
+		if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		{
+			relation_close(rel, NoLock);
+			continue;
+		}
+		if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
+		{
+			ereport(NOTICE,
+					(errmsg("skipping foreign table \"%s\"", RelationGetRelationName(rel))));
+			relation_close(rel, NoLock);
+			continue;
+		}
+		tp_check_kind(rel);
+		source->rel = rel;
+		source->attnum = get_attnum(lfirst_oid(cell), NameStr(advice->att.attname));
+		source->blocks = RelationGetNumberOfBlocks(rel);
+		advice->blocks += source->blocks;
+		advice->has_toast |= OidIsValid(rel->rd_rel->reltoastrelid);
+		advice->nsources++;
+	}
+}
+
+/*
+ * Sampling
+ */
+
+/* Count a row that has no value in the column. */
+static void
+tp_see_null_row(TpAdvice *advice, TupleTableSlot *slot)
+{
+	HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+
+	advice->null_bytes += MAXALIGN(tuple->t_len) + sizeof(ItemIdData);
+	if (!HeapTupleHasExternal(tuple))
+		return;
+
+	slot_getallattrs(slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		struct varatt_external pointer;
+		struct varlena *value = (struct varlena *) DatumGetPointer(slot->tts_values[i]);
+
+		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attisdropped ||
+			TupleDescAttr(desc, i)->attlen != -1 || !VARATT_IS_EXTERNAL_ONDISK(value))
+			continue;
+		VARATT_EXTERNAL_GET_POINTER(pointer, value);
+		advice->null_chunks += TP_CHUNKS(VARATT_EXTERNAL_GET_EXTSIZE(pointer));
+		advice->null_toast_bytes += tp_chunk_space(VARATT_EXTERNAL_GET_EXTSIZE(pointer));
+	}
+}
+
+/* Count a row of the pages that are read, and keep its address or not. */
+static void
+tp_see_row(TpAdvice *advice, int source, TupleTableSlot *slot)
+{
+	bool		isnull;
+	Datum		value = slot_getattr(slot, advice->sources[source].attnum, &isnull);
+	int			place = advice->nrows;
+
+	if (isnull)
+	{
+		tp_see_null_row(advice, slot);
+		return;
+	}
+	advice->seen += 1;
+	advice->seen_bytes += toast_raw_datum_size(value) - VARHDRSZ;
+
+	if (advice->nrows == advice->sample_rows)
+	{
+		double		random = sampler_random_fract(&advice->random) * advice->seen;
+
+		if (random >= advice->nrows)
+			return;
+		place = (int) random;
+	}
+	else
+	{
+		if (advice->nrows == advice->maxrows)
+		{
+			advice->maxrows = Min(advice->maxrows * 2, advice->sample_rows);
+			advice->rows = repalloc_huge(advice->rows,
+										 (Size) advice->maxrows * sizeof(TpRowId));
+		}
+		advice->nrows++;
+	}
+	advice->rows[place].source = source;
+	advice->rows[place].tid = slot->tts_tid;
+}
+
+/* Read that many random pages of a table. */
+static void
+tp_sample_source(TpAdvice *advice, int number, BlockNumber blocks)
+{
+	TpSource   *source = &advice->sources[number];
+	TableScanDesc scan = NULL;
+	TupleTableSlot *slot;
+	BlockSamplerData sampler;
+
+	if (blocks == 0)
+		return;
+	advice->sampled_blocks += blocks;
+	slot = table_slot_create(source->rel, NULL);
+	BlockSampler_Init(&sampler, source->blocks, (int) blocks, TP_SEED + number);
+	while (BlockSampler_HasMore(&sampler))
+	{
+		BlockNumber block = BlockSampler_Next(&sampler);
+		ItemPointerData first;
+		ItemPointerData last;
+
+		CHECK_FOR_INTERRUPTS();
+		ItemPointerSet(&first, block, FirstOffsetNumber);
+		ItemPointerSet(&last, block, MaxOffsetNumber);
+		if (scan == NULL)
+			scan = table_beginscan_tidrange(source->rel, GetActiveSnapshot(), &first, &last);
+		else
+			table_rescan_tidrange(scan, &first, &last);
+		while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+			tp_see_row(advice, number, slot);
+	}
+	if (scan != NULL)
+		table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/*
+ * Read the sample: as many pages as rows are wanted, each table's part according
+ * to its size, so that all rows have the same chance.
+ */
+static void
+tp_sample(TpAdvice *advice)
+{
+	double		wanted = Min((double) advice->sample_rows, advice->blocks);
+	double		before = 0;
+	double		taken = 0;
+
+	sampler_random_init_state(TP_SEED, &advice->random);
+	advice->maxrows = Min(advice->sample_rows, 1000);
+	advice->rows = palloc(advice->maxrows * sizeof(TpRowId));
+	for (int i = 0; i < advice->nsources; i++)
+	{
+		double		upto;
+
+		before += advice->sources[i].blocks;
+		upto = advice->blocks > 0 ? rint(before * wanted / advice->blocks) : 0;
+		tp_sample_source(advice, i,
+						 (BlockNumber) Min(upto - taken, (double) advice->sources[i].blocks));
+		taken = upto;
+	}
+
+	/* the effort may not suffice for all: let the first ones be a sample, too */
+	if (advice->seen > 0 &&
+		advice->seen_bytes / advice->seen * advice->nrows > TP_MAX_EFFORT)
+	{
+		for (int i = advice->nrows - 1; i > 0; i--)
+		{
+			int			other = (int) (sampler_random_fract(&advice->random) * (i + 1));
+			TpRowId		row = advice->rows[i];
+
+			other = Min(other, i);
+			advice->rows[i] = advice->rows[other];
+			advice->rows[other] = row;
+		}
+	}
+}
+
+/*
+ * Codecs
+ */
+
+/* CPU time of this thread in microseconds */
+static double
+tp_cpu_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+
+	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
+}
+
+/* How often is a piece of that size to be processed, to see it on the clock? */
+static int
+tp_repeats(int32 size)
+{
+	return 1 + Min(TP_REPEAT_BYTES / Max(size, 1), TP_MAX_REPEATS);
+}
+
+/*
+ * Compress and decompress a value, or the first size bytes of it: sets the
+ * trial's results for the value as a whole, which has rawsize bytes.
+ */
+static void
+tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,
+			 char *buffer)
+{
+	double		factor = (double) rawsize / Max(size, 1);
+	int			repeats = trial->spent_us < TP_MEASURE_US ? tp_repeats(size) : 1;
+	int32		compressed = 0;
+	char	   *chunk = NULL;
+	double		begin;
+	double		spent;
+
+	trial->size = -1;
+	trial->incompressible = false;
+	trial->probe_us = trial->compress_us = trial->decompress_us = 0;
+	if (size == 0)
+		return;
+
+	begin = tp_cpu_us();
+	if (tp_early_abort && rawsize > tp_min_size)
+	{
+		trial->incompressible = tp_incompressible(trial->codec, source, size);
+		trial->probe_us = (tp_cpu_us() - begin) * factor;
+	}
+
+	/* the first time pays for memory, and for cold caches */
+	if (trial->spent_us == 0)
+		repeats++;
+	for (int i = 0; i < repeats; i++)
+	{
+		if (chunk != NULL)
+			pfree(chunk);
+		if (i == 0 || (i == 1 && trial->spent_us == 0))
+			begin = tp_cpu_us();
+		chunk = tp_compress(trial->codec, trial->level, source, size, 0, size, &compressed);
+	}
+	spent = tp_cpu_us() - begin;
+	if (trial->spent_us == 0)
+		repeats--;
+	trial->spent_us += spent;
+	trial->compress_us = spent / repeats * factor;
+	if (chunk == NULL)
+		return;
+
+	trial->size = (int32) Min(rint(compressed * factor), (double) rawsize);
+	if (trial->timed_us < TP_MEASURE_US)
+	{
+		repeats = tp_repeats(size);
+		begin = tp_cpu_us();
+		for (int i = 0; i < repeats; i++)
+			if (!tp_decompress(trial->codec, chunk, compressed, buffer, size))
+				elog(ERROR, "codec %s cannot decompress what it compressed",
+					 tp_codec_name(trial->codec));
+		spent = tp_cpu_us() - begin;
+		trial->timed_us += spent;
+		trial->timed_bytes += (double) repeats * size;
+		trial->decompress_us = spent / repeats * factor;
+	}
+	else
+		trial->decompress_us = trial->timed_us / trial->timed_bytes * rawsize;
+	pfree(chunk);
+}
+
+/* Look at one row of the sample; it has a value in the column. */
+static void
+tp_try_row(TpAdvice *advice, const TpSource *source, TupleTableSlot *slot)
+{
+	int			target = source->attnum - 1;
+	struct varlena *value;
+	char	   *buffer;
+	int32		size;
+	TpRow		row;
+
+	tp_row_read(&row, source->rel, target, slot);
+	value = (struct varlena *) DatumGetPointer(slot->tts_values[target]);
+	value = row.rawsize > TP_MAX_PIECE ?
+		detoast_attr_slice(value, 0, TP_MAX_PIECE) : detoast_attr(value);
+	size = VARSIZE_ANY_EXHDR(value);
+	buffer = palloc(Max(size, 1));
+	for (int i = 0; i < advice->ntrials; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		tp_try_codec(&advice->trials[i], VARDATA_ANY(value), size, row.rawsize, buffer);
+	}
+	for (int i = 0; i < advice->nstrategies; i++)
+	{
+		advice->strategies[i].heap.reserve =
+			RelationGetTargetPageFreeSpace(source->rel, HEAP_DEFAULT_FILLFACTOR);
+		tp_row_store(&row, &advice->strategies[i]);
+	}
+	advice->sampled += 1;
+	advice->sampled_bytes += row.rawsize;
+}
+
+/* Look at the rows of the sample. */
+static void
+tp_try_rows(TpAdvice *advice)
+{
+	TupleTableSlot **slots = palloc0(advice->nsources * sizeof(TupleTableSlot *));
+	MemoryContext rowcxt = AllocSetContextCreate(CurrentMemoryContext, "toast_policy advice",
+												 ALLOCSET_DEFAULT_SIZES);
+	double		effort = 0;
+
+	for (int i = 0; i < advice->nrows && effort < TP_MAX_EFFORT; i++)
+	{
+		TpRowId    *id = &advice->rows[i];
+		TpSource   *source = &advice->sources[id->source];
+		double		bytes = advice->sampled_bytes;
+		MemoryContext oldcxt;
+
+		CHECK_FOR_INTERRUPTS();
+		if (slots[id->source] == NULL)
+			slots[id->source] = table_slot_create(source->rel, NULL);
+		/* the snapshot that found the row keeps it */
+		if (!table_tuple_fetch_row_version(source->rel, &id->tid, GetActiveSnapshot(),
+										   slots[id->source]))
+			elog(ERROR, "could not find a row of the sample again");
+		oldcxt = MemoryContextSwitchTo(rowcxt);
+		tp_try_row(advice, source, slots[id->source]);
+		MemoryContextSwitchTo(oldcxt);
+		MemoryContextReset(rowcxt);
+		effort += Min(advice->sampled_bytes - bytes, TP_MAX_PIECE);
+		ExecClearTuple(slots[id->source]);
+	}
+	for (int i = 0; i < advice->nsources; i++)
+		if (slots[i] != NULL)
+			ExecDropSingleTupleTableSlot(slots[i]);
+	MemoryContextDelete(rowcxt);
+}
+
+/*
+ * Strategies
+ */
+
+/* Does the codec at that level have a trial already?  If not, make one. */
+static TpTrial *
+tp_get_trial(TpAdvice *advice, TpCodec codec, int level)
+{
+	TpTrial    *trial;
+
+	for (int i = 0; i < advice->ntrials; i++)
+		if (advice->trials[i].codec == codec && advice->trials[i].level == level)
+			return &advice->trials[i];
+
+	Assert(advice->ntrials < TP_MAX_TRIALS);
+	trial = &advice->trials[advice->ntrials++];
+	trial->codec = codec;
+	trial->level = level;
+
+	return trial;
+}
+
+/* Add a strategy; TP_NONE and level 0 stand for no codec, or none with levels. */
+static void
+tp_add_strategy(TpAdvice *advice, const char *name, TpMethod method, char storage,
+				TpCodec codec, int level)
+{
+	TpStrategy *strategy;
+	TpTrial    *trial = codec != TP_NONE ? tp_get_trial(advice, codec, level) : NULL;
+
+	/* the current level may be one of the others */
+	for (int i = 0; i < advice->nstrategies; i++)
+		if (advice->strategies[i].method == method &&
+			advice->strategies[i].storage == storage && advice->strategies[i].trial == trial)
+			return;
+
+	Assert(advice->nstrategies < TP_MAX_STRATEGIES);
+	strategy = &advice->strategies[advice->nstrategies++];
+	strategy->name = name;
+	strategy->method = method;
+	strategy->storage = storage;
+	strategy->trial = trial;
+}
+
+/* The strategies, in the order in which equal ones are preferred */
+static void
+tp_make_strategies(TpAdvice *advice)
+{
+	static const int levels[] = {0, 4, 9, TP_LZ4_MAX_LEVEL};
+	Oid			typid = getBaseType(advice->att.atttypid);
+	TpCodec		codecs[2] = {TP_PGLZ, TP_LZ4};
+	int			ncodecs = 1;
+	const char *type = NULL;
+
+#ifdef USE_LZ4
+	ncodecs = 2;
+#endif
+	for (int i = 0; i < ncodecs; i++)
+		tp_add_strategy(advice, "extended", TP_BY_STORAGE, TYPSTORAGE_EXTENDED, codecs[i], 0);
+	for (int i = 0; i < ncodecs; i++)
+		tp_add_strategy(advice, "main", TP_BY_STORAGE, TYPSTORAGE_MAIN, codecs[i], 0);
+	tp_add_strategy(advice, "external", TP_BY_STORAGE, TYPSTORAGE_EXTERNAL, TP_NONE, 0);
+	tp_add_strategy(advice, "toast_policy", TP_BY_POLICY, TYPSTORAGE_EXTERNAL, TP_PGLZ, 0);
+	if (ncodecs > 1)
+	{
+		for (int i = 0; i < (int) lengthof(levels); i++)
+			tp_add_strategy(advice, "toast_policy", TP_BY_POLICY, TYPSTORAGE_EXTERNAL,
+							TP_LZ4, levels[i]);
+		tp_add_strategy(advice, "toast_policy", TP_BY_POLICY, TYPSTORAGE_EXTERNAL,
+						TP_LZ4, tp_lz4_level);
+	}
+
+	if (typid == TEXTOID || typid == VARCHAROID)
+		type = "ztext";
+	else if (typid == BYTEAOID)
+		type = "zbytea";
+	if (type != NULL)
+	{
+		tp_add_strategy(advice, type, TP_BY_TYPE, TYPSTORAGE_EXTERNAL, TP_LZ4, tp_lz4_level);
+		tp_add_strategy(advice, type, TP_BY_TYPE, TYPSTORAGE_EXTERNAL, TP_SNAPPY, 0);
+		tp_add_strategy(advice, type, TP_BY_TYPE, TYPSTORAGE_EXTERNAL, TP_ZSTD, tp_zstd_level);
+	}
+}
+
+/* Mark the strategy that new values of the column are stored by now. */
+static void
+tp_mark_current(TpAdvice *advice)
+{
+	char		compression = advice->att.attcompression;
+	TpCodec		codec;
+	Oid			own = tp_access_method_oid(true);
+
+	if (!CompressionMethodIsValid(compression))
+		compression = default_toast_compression;
+	codec = compression == TOAST_LZ4_COMPRESSION ? TP_LZ4 : TP_PGLZ;
+	for (int i = 0; i < advice->nstrategies; i++)
+	{
+		TpStrategy *strategy = &advice->strategies[i];
+		bool		governed = OidIsValid(own) && advice->rel->rd_rel->relam == own &&
+			tp_column_is_governed(&advice->att);
+
+		strategy->current = strategy->storage == advice->att.attstorage &&
+			strategy->method == (governed ? TP_BY_POLICY : TP_BY_STORAGE) &&
+			(strategy->trial == NULL ||
+			 (strategy->trial->codec == codec &&
+			  strategy->trial->level == (governed && codec == TP_LZ4 ? tp_lz4_level : 0)));
+	}
+}
+
+/* How much worse is a strategy because of what it needs? */
+static double
+tp_handicap(const TpStrategy *strategy)
+{
+	if (strategy->method == TP_BY_STORAGE || strategy->current)
+		return 1.0;
+
+	return strategy->method == TP_BY_POLICY ? TP_POLICY_HANDICAP : TP_TYPE_HANDICAP;
+}
+
+/* Scale a strategy's counts to the whole table, and say what it costs. */
+static void
+tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
+{
+	double		block_scale = advice->sampled_blocks > 0 ?
+		advice->blocks / advice->sampled_blocks : 0;
+	double		n = advice->sampled;
+	double		values = advice->seen * block_scale;
+	double		rows = n > 0 ? values / n : 0;
+	double		bytes = rows;
+	double		heap;
+	double		toast;
+	double		share;
+
+	/* what is out of line goes with the bytes rather than with the rows */
+	if (advice->sampled_bytes > 0)
+		bytes = advice->seen_bytes / advice->sampled_bytes * block_scale;
+
+	strategy->inline_bytes *= rows;
+	strategy->external_bytes *= bytes;
+	strategy->chunks *= bytes;
+	heap = tp_space_pages(&strategy->heap, rows) + advice->null_bytes * block_scale /
+		(BLCKSZ - SizeOfPageHeaderData - strategy->heap.reserve);
+	toast = tp_space_pages(&strategy->toast, bytes) +
+		advice->null_toast_bytes * block_scale / (BLCKSZ - SizeOfPageHeaderData);
+	strategy->table_pages = ceil(heap) + ceil(toast);
+	if (advice->has_toast || toast > 0)
+		strategy->table_pages += tp_toast_index_pages(strategy->chunks_all * bytes +
+													  advice->null_chunks * block_scale);
+	if (n == 0)
+		return;
+
+	strategy->compress_us /= n;
+	strategy->decompress_us /= n;
+	share = strategy->toast_used > 0 ? strategy->toast_used_own / strategy->toast_used : 0;
+	strategy->read_us = TP_ROW_US + strategy->decompress_us +
+		TP_FETCH_US * strategy->externals / n +
+		TP_CHUNK_US * strategy->chunks / values +
+		TP_PAGE_US * (heap + toast * share) / values;
+	strategy->cost = strategy->read_us + TP_WRITE_SHARE * strategy->compress_us +
+		TP_OTHER_SHARE * (TP_ROW_US + TP_PAGE_US * heap / values);
+}
+
+/*
+ * Choose a strategy.  Among those that are as good as the best one it is, in this
+ * order, one that needs least, one that does not compress in vain, the current
+ * one, and the first one.
+ */
+static const TpStrategy *
+tp_recommend(const TpAdvice *advice)
+{
+	const TpStrategy *result = NULL;
+	double		best = -1;
+	double		least = -1;
+	double		cheapest = -1;
+
+	for (int i = 0; i < advice->nstrategies; i++)
+	{
+		const TpStrategy *strategy = &advice->strategies[i];
+		double		cost = strategy->cost * tp_handicap(strategy);
+
+		if (best < 0 || cost < best)
+			best = cost;
+	}
+	for (int pass = 0; pass < 3; pass++)
+	{
+		for (int i = 0; i < advice->nstrategies; i++)
+		{
+			const TpStrategy *strategy = &advice->strategies[i];
+			double		handicap = tp_handicap(strategy);
+
+			if (strategy->cost * handicap > best * TP_TOLERANCE)
+				continue;
+			if (pass == 0 && (least < 0 || handicap < least))
+				least = handicap;
+			if (pass == 0 || handicap > least)
+				continue;
+			if (pass == 1 && (cheapest < 0 || strategy->compress_us < cheapest))
+				cheapest = strategy->compress_us;
+			if (pass == 1 || strategy->compress_us > cheapest + TP_WASTE * best)
+				continue;
+			if (result == NULL || strategy->current)
+				result = strategy;
+		}
+	}
+
+	return result;
+}
+
+/* Return one strategy's row. */
+static void
+tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
+				const TpStrategy *strategy, bool recommended)
+{
+	Datum		values[12];
+	bool		nulls[12] = {0};
+	const TpTrial *trial = strategy->trial;
+	double		raw_bytes = 0;
+
+	if (advice->sampled_blocks > 0)
+		raw_bytes = advice->seen_bytes * advice->blocks / advice->sampled_blocks;
+
+	values[0] = CStringGetTextDatum(strategy->name);
+	values[1] = CStringGetTextDatum(tp_codec_name(trial ? trial->codec : TP_NONE));
+	values[2] = Int32GetDatum(trial ? trial->level : 0);
+	nulls[2] = trial == NULL || (trial->codec != TP_LZ4 && trial->codec != TP_ZSTD);
+	values[3] = Int64GetDatum((int64) advice->sampled);
+	values[4] = Int64GetDatum((int64) rint(raw_bytes));
+	values[5] = Int64GetDatum((int64) rint(strategy->inline_bytes + strategy->external_bytes));
+	values[6] = Int64GetDatum((int64) rint(strategy->chunks));
+	values[7] = Int64GetDatum((int64) strategy->table_pages);
+	values[8] = Float8GetDatum(strategy->compress_us);
+	values[9] = Float8GetDatum(strategy->decompress_us);
+	values[10] = Float8GetDatum(strategy->read_us);
+	nulls[8] = nulls[9] = nulls[10] = advice->sampled == 0;
+	values[11] = BoolGetDatum(recommended);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/*
+ * toast_policy.advise(relation regclass, column_name name, sample_rows int4)
+ * returns setof record
+ *
+ * One row for each way to store the column: its codec and level (NULL for those
+ * that have none), the number of values that were looked at, and for the whole
+ * table the column's raw bytes, its bytes and chunks as they would be stored and
+ * the pages of heap, TOAST table and its index; then the time to compress,
+ * decompress and read a value on average; and whether that way is recommended,
+ * which is true in exactly one row.  Without any value the counts are zero, the
+ * times NULL, and what is recommended is to leave the column as it is.
+ *
+ * Errors: 42809 for what is no table or materialized view; 42703 and 0A000 for a
+ * column that is not there or cannot be toasted; 22023 for a sample_rows out of
+ * range; 42501 if the caller must not read all the column's values.
+ */
+Datum
+tp_advise(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid			relid = PG_GETARG_OID(0);
+	AttrNumber	attnum;
+	TpAdvice   *advice = palloc0(sizeof(TpAdvice));
+	const TpStrategy *recommended;
+
+	advice->sample_rows = PG_GETARG_INT32(2);
+	if (advice->sample_rows < 1 || advice->sample_rows > TP_MAX_SAMPLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sample_rows must be between 1 and %d", TP_MAX_SAMPLE)));
+	advice->rel = try_relation_open(relid, AccessShareLock);
+	if (advice->rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	tp_check_kind(advice->rel);
+	attnum = tp_check_column(advice->rel, NameStr(*PG_GETARG_NAME(1)));
+	tp_check_privileges(advice->rel, attnum);
+	advice->att = *TupleDescAttr(RelationGetDescr(advice->rel), attnum - 1);
+
+	InitMaterializedSRF(fcinfo, 0);
+	tp_open_sources(advice);
+	tp_make_strategies(advice);
+	tp_mark_current(advice);
+	tp_sample(advice);
+	tp_try_rows(advice);
+	for (int i = 0; i < advice->nstrategies; i++)
+		tp_evaluate(advice, &advice->strategies[i]);
+	recommended = tp_recommend(advice);
+	for (int i = 0; i < advice->nstrategies; i++)
+		tp_put_strategy(rsinfo, advice, &advice->strategies[i],
+						recommended == &advice->strategies[i]);
+
+	for (int i = 0; i < advice->nsources; i++)
+		relation_close(advice->sources[i].rel, NoLock);
+	relation_close(advice->rel, NoLock);
+
+	PG_RETURN_NULL();
+}

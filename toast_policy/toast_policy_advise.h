@@ -1,0 +1,124 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_advise.h
+ *	  Interface between the two files of toast_policy.advise().
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_advise.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef TOAST_POLICY_ADVISE_H
+#define TOAST_POLICY_ADVISE_H
+
+#include "executor/tuptable.h"
+#include "utils/rel.h"
+
+#include "toast_policy.h"
+
+/* Who decides about the compression of a column's values */
+typedef enum TpMethod
+{
+	TP_BY_STORAGE,				/* heap, as the column's STORAGE says */
+	TP_BY_POLICY,				/* the access method */
+	TP_BY_TYPE					/* ztext or zbytea */
+} TpMethod;
+
+/* One codec at one level, and what it made of the value at hand */
+typedef struct TpTrial
+{
+	TpCodec		codec;
+	int			level;			/* 0 for codecs that have none */
+	/* of the value at hand */
+	int32		size;			/* compressed; -1 if not smaller than raw */
+	bool		incompressible; /* the policy's probe says so */
+	double		probe_us;
+	double		compress_us;
+	double		decompress_us;
+	/* of all values so far, to know when to stop measuring */
+	double		spent_us;
+	double		timed_us;		/* decompression, and of how many raw bytes */
+	double		timed_bytes;
+} TpTrial;
+
+/* A column of the row at hand.  Sizes are those of the value in the row. */
+typedef struct TpRowColumn
+{
+	int32		raw;			/* not compressed; 0 for NULL */
+	int32		compressed;		/* 0 if not known, -1 if not smaller than raw */
+	int			align;			/* in bytes, for values without a short header */
+	char		storage;		/* PLAIN for what cannot be toasted */
+	char		compression;
+	bool		varlena;
+	bool		fixed;			/* in line and compressed, and stays so */
+	Datum		value;
+	/* while the row is laid out */
+	int32		size;
+	int			size_align;
+	bool		tried;
+	bool		is_compressed;
+	bool		is_external;
+} TpRowColumn;
+
+typedef struct TpRow
+{
+	int			natts;
+	int			target;			/* index of the column that is looked at */
+	bool		has_toast;
+	Size		hoff;
+	Size		limit;			/* toast_tuple_target less the header */
+	int32		rawsize;		/* of the column's value, without header */
+	TpRowColumn *columns;
+} TpRow;
+
+/* Classes of free space in a page, as the free space map has them */
+#define TP_SPACE_STEP		(BLCKSZ / 256)
+#define TP_SPACE_CLASSES	256
+
+/* The filling of a table's pages */
+typedef struct TpSpace
+{
+	int64		pages;
+	Size		free;			/* in the page that is being filled */
+	Size		reserve;		/* what fillfactor leaves free */
+	int64		left[TP_SPACE_CLASSES]; /* pages by what is free in them */
+} TpSpace;
+
+/* A way to store the column, and what that came to so far */
+typedef struct TpStrategy
+{
+	const char *name;
+	TpMethod	method;
+	char		storage;
+	TpTrial    *trial;			/* NULL: does not compress */
+	bool		current;		/* that is how the column is stored now */
+
+	TpSpace		heap;
+	TpSpace		toast;
+	double		inline_bytes;	/* of the column's values */
+	double		external_bytes;
+	double		externals;
+	double		chunks;			/* of the column's values */
+	double		toast_used;		/* bytes in the TOAST table's pages, */
+	double		toast_used_own; /* and those of the column at hand in it */
+	double		chunks_all;		/* of all columns */
+	double		compress_us;
+	double		decompress_us;
+
+	/* the result, for the whole table */
+	double		table_pages;
+	double		read_us;
+	double		cost;
+} TpStrategy;
+
+extern void tp_row_read(TpRow *row, Relation rel, int target,
+						TupleTableSlot *slot);
+extern void tp_row_store(TpRow *row, TpStrategy *strategy);
+extern void tp_space_add(TpSpace *space, Size length);
+extern double tp_chunk_space(int64 size);
+extern double tp_space_pages(const TpSpace *space, double scale);
+extern double tp_toast_index_pages(double chunks);
+
+#endif							/* TOAST_POLICY_ADVISE_H */

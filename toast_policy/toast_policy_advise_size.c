@@ -1,0 +1,538 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_advise_size.c
+ *	  How large would a row be, and its table, if a column were stored otherwise?
+ *
+ * Repeats on sizes alone what heap_toast_insert_or_update() does with a row, and
+ * what tp_row_apply() does before it, and puts the resulting tuple and chunks
+ * into simulated pages.  The other columns of the row take part, from their raw
+ * sizes on, since what one of them leaves to the others decides where they go.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_advise_size.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "access/itup.h"
+#include "access/nbtree.h"
+#include "access/toast_internals.h"
+#include "access/tupmacs.h"
+#include "catalog/pg_type.h"
+#include "storage/bufpage.h"
+
+#include "toast_policy_advise.h"
+#include "toast_policy_compat.h"
+
+/* Values no larger than that never move out of line, as in core's helper */
+#define TP_SMALLEST			MAXALIGN(TOAST_POINTER_SIZE)
+
+/* Header, chunk_id, chunk_seq and the length word of a chunk's tuple */
+#define TP_CHUNK_OVERHEAD \
+	(MAXALIGN(SizeofHeapTupleHeader) + sizeof(Oid) + sizeof(int32) + VARHDRSZ)
+
+/* Smaller strings are stored raw by the types */
+#define TP_TYPE_MIN_SIZE	64
+#define TP_TYPE_HEADER		5
+#define TP_TYPE_RAW_HEADER	1
+
+/* An empty page of a heap */
+#define TP_PAGE_SPACE		((Size) (BLCKSZ - SizeOfPageHeaderData))
+
+static int
+tp_align_bytes(char align)
+{
+	switch (align)
+	{
+		case TYPALIGN_CHAR:
+			return 1;
+		case TYPALIGN_SHORT:
+			return ALIGNOF_SHORT;
+		case TYPALIGN_INT:
+			return ALIGNOF_INT;
+		default:
+			return ALIGNOF_DOUBLE;
+	}
+}
+
+/* Size of a raw value in a row: heap gives it a short header if it may. */
+static int32
+tp_inline_size(int32 size, char storage)
+{
+	if (storage != TYPSTORAGE_PLAIN && size + VARHDRSZ_SHORT <= VARATT_SHORT_MAX)
+		return size + VARHDRSZ_SHORT;
+
+	return size + VARHDRSZ;
+}
+
+static void
+tp_read_column(TpRowColumn *column, Form_pg_attribute att, Datum value)
+{
+	struct varlena *varlena;
+
+	column->value = value;
+	column->storage = TYPSTORAGE_PLAIN;
+	column->align = tp_align_bytes(att->attalign);
+	if (att->attlen > 0)
+		column->raw = att->attlen;
+	else if (att->attlen == -2)
+		column->raw = strlen(DatumGetCString(value)) + 1;
+	if (att->attlen != -1)
+		return;
+
+	varlena = (struct varlena *) DatumGetPointer(value);
+	column->varlena = true;
+	column->storage = att->attstorage;
+	column->compression = att->attcompression;
+	column->raw = tp_inline_size((int32) (toast_raw_datum_size(value) - VARHDRSZ),
+								 att->attstorage);
+	if (VARATT_IS_EXTERNAL_ONDISK(varlena))
+	{
+		struct varatt_external pointer;
+
+		VARATT_EXTERNAL_GET_POINTER(pointer, varlena);
+		column->compressed = -1;
+		if ((int32) VARATT_EXTERNAL_GET_EXTSIZE(pointer) < pointer.va_rawsize - VARHDRSZ)
+			column->compressed = VARATT_EXTERNAL_GET_EXTSIZE(pointer) + VARHDRSZ;
+	}
+	else if (VARATT_IS_COMPRESSED(varlena))
+		column->compressed = VARSIZE(varlena);
+	/* heap does not compress these, but leaves them as they come */
+	column->fixed = column->compressed > 0 &&
+		att->attstorage == TYPSTORAGE_EXTERNAL;
+}
+
+/*
+ * Get the sizes of a row of the relation, in which the column of index target is
+ * not NULL.  The row's columns are palloc'd, and point into the slot.
+ */
+void
+tp_row_read(TpRow *row, Relation rel, int target, TupleTableSlot *slot)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	bool		hasnull = false;
+
+	slot_getallattrs(slot);
+	memset(row, 0, sizeof(TpRow));
+	row->natts = desc->natts;
+	row->target = target;
+	row->columns = palloc0(desc->natts * sizeof(TpRowColumn));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		/* a dropped column would not be written again */
+		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attisdropped)
+			hasnull = true;
+		else
+			tp_read_column(&row->columns[i], TupleDescAttr(desc, i),
+						   slot->tts_values[i]);
+	}
+
+	row->rawsize = (int32) (toast_raw_datum_size(slot->tts_values[target]) - VARHDRSZ);
+	row->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) ||
+		TupleDescAttr(desc, target)->attstorage == TYPSTORAGE_PLAIN;
+	row->hoff = SizeofHeapTupleHeader;
+	if (hasnull)
+		row->hoff += BITMAPLEN(desc->natts);
+	row->hoff = MAXALIGN(row->hoff);
+	row->limit = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET) - row->hoff;
+}
+
+/* heap_compute_data_size() */
+static Size
+tp_data_size(const TpRow *row)
+{
+	Size		size = 0;
+
+	for (int i = 0; i < row->natts; i++)
+	{
+		const TpRowColumn *column = &row->columns[i];
+
+		if (column->raw > 0)
+			size = TYPEALIGN(column->size_align, size) + column->size;
+	}
+
+	return size;
+}
+
+/* The column's value takes that many bytes, with a header of the given kind. */
+static void
+tp_set_size(TpRowColumn *column, int32 size, bool short_header)
+{
+	column->size = size;
+	column->size_align = short_header ? 1 : column->align;
+}
+
+static void
+tp_set_raw(TpRowColumn *column)
+{
+	tp_set_size(column, column->raw, column->varlena &&
+				column->storage != TYPSTORAGE_PLAIN &&
+				column->raw <= VARATT_SHORT_MAX);
+	column->is_compressed = false;
+}
+
+static void
+tp_set_compressed(TpRowColumn *column)
+{
+	tp_set_size(column, column->compressed, false);
+	column->is_compressed = true;
+}
+
+/* toast_tuple_try_compression() */
+static void
+tp_try_compression(TpRowColumn *column)
+{
+	column->tried = true;
+	if (column->compressed == 0)
+	{
+		Datum		compressed = toast_compress_datum(column->value,
+													  column->compression);
+
+		column->compressed = -1;
+		if (DatumGetPointer(compressed) != NULL)
+		{
+			column->compressed = VARSIZE(DatumGetPointer(compressed));
+			pfree(DatumGetPointer(compressed));
+		}
+	}
+	if (column->compressed > 0)
+		tp_set_compressed(column);
+}
+
+/* toast_tuple_externalize(): count the chunks, and leave a pointer. */
+static void
+tp_externalize(TpRow *row, int index, TpStrategy *strategy)
+{
+	TpRowColumn *column = &row->columns[index];
+	int64		size = column->size - (column->size_align == 1 &&
+									   column->size <= VARATT_SHORT_MAX ?
+									   VARHDRSZ_SHORT : VARHDRSZ);
+	double		space = tp_chunk_space(size);
+	int64		chunks = TP_CHUNKS(size);
+	int			pages = 0;
+
+	/* large values: by the page, without looking at each chunk */
+	if (chunks > 2 * EXTERN_TUPLES_PER_PAGE)
+	{
+		pages = (int) ((chunks - EXTERN_TUPLES_PER_PAGE) / EXTERN_TUPLES_PER_PAGE);
+		strategy->toast.pages += pages;
+	}
+	for (int64 todo = size - (int64) pages * EXTERN_TUPLES_PER_PAGE * (int64) TOAST_MAX_CHUNK_SIZE;
+		 todo > 0; todo -= TOAST_MAX_CHUNK_SIZE)
+		tp_space_add(&strategy->toast,
+					 TP_CHUNK_OVERHEAD + (Size) Min(todo, (int64) TOAST_MAX_CHUNK_SIZE));
+
+	strategy->toast_used += space;
+	strategy->chunks_all += chunks;
+	if (index == row->target)
+	{
+		strategy->toast_used_own += space;
+		strategy->chunks += chunks;
+		strategy->external_bytes += size;
+		strategy->externals += 1;
+	}
+	column->is_external = true;
+	tp_set_size(column, TOAST_POINTER_SIZE, true);
+}
+
+/* toast_tuple_find_biggest_attribute() */
+static int
+tp_find_biggest(const TpRow *row, bool for_compression, bool main)
+{
+	int			biggest = -1;
+	int32		biggest_size = TP_SMALLEST;
+
+	for (int i = 0; i < row->natts; i++)
+	{
+		const TpRowColumn *column = &row->columns[i];
+
+		if (!column->varlena || column->raw == 0 || column->is_external ||
+			column->storage == TYPSTORAGE_PLAIN ||
+			(column->storage == TYPSTORAGE_MAIN) != main ||
+			(for_compression && (column->tried || column->is_compressed)))
+			continue;
+		if (column->size > biggest_size)
+		{
+			biggest = i;
+			biggest_size = column->size;
+		}
+	}
+
+	return biggest;
+}
+
+/* heap_toast_insert_or_update() */
+static void
+tp_toast_row(TpRow *row, TpStrategy *strategy)
+{
+	int			i;
+	Size		limit = row->limit;
+
+	if (row->hoff + tp_data_size(row) <= TOAST_TUPLE_THRESHOLD)
+		return;
+
+	while (tp_data_size(row) > limit &&
+		   (i = tp_find_biggest(row, true, false)) >= 0)
+	{
+		if (row->columns[i].storage == TYPSTORAGE_EXTENDED)
+		{
+			if (i == row->target && strategy->method == TP_BY_STORAGE)
+				strategy->compress_us += strategy->trial->compress_us;
+			tp_try_compression(&row->columns[i]);
+		}
+		row->columns[i].tried = true;
+		if ((Size) row->columns[i].size > limit && row->has_toast)
+			tp_externalize(row, i, strategy);
+	}
+	while (tp_data_size(row) > limit && row->has_toast &&
+		   (i = tp_find_biggest(row, false, false)) >= 0)
+		tp_externalize(row, i, strategy);
+	while (tp_data_size(row) > limit &&
+		   (i = tp_find_biggest(row, true, true)) >= 0)
+	{
+		if (i == row->target)
+			strategy->compress_us += strategy->trial->compress_us;
+		tp_try_compression(&row->columns[i]);
+	}
+	limit = TOAST_TUPLE_TARGET_MAIN - row->hoff;
+	while (tp_data_size(row) > limit && row->has_toast &&
+		   (i = tp_find_biggest(row, false, true)) >= 0)
+		tp_externalize(row, i, strategy);
+}
+
+/*
+ * Does the rule keep the compressed form of the value at hand?  Takes the time
+ * down that it costs to find out.
+ */
+static bool
+tp_rule_compresses(const TpRow *row, TpStrategy *strategy, int32 overhead, int32 room)
+{
+	const TpTrial *trial = strategy->trial;
+
+	strategy->compress_us += trial->probe_us;
+	if (trial->incompressible)
+		return false;
+	strategy->compress_us += trial->compress_us;
+
+	return trial->size >= 0 &&
+		trial->size <= tp_size_limit(row->rawsize, overhead, room);
+}
+
+/* tp_row_apply(), with the column at hand as the one that is governed */
+static void
+tp_policy_row(TpRow *row, TpStrategy *strategy)
+{
+	TpRowColumn *target = &row->columns[row->target];
+	bool		governed_done = false;
+
+	if (row->hoff + tp_data_size(row) <= TOAST_TUPLE_THRESHOLD)
+		return;
+
+	/* the stand-ins for what goes out of line count within this function only */
+	for (;;)
+	{
+		Size		size = tp_data_size(row);
+		Size		rest;
+		Size		room = 0;
+		int			largest = -1;
+		int32		largest_size = TP_SMALLEST;
+		TpRowColumn *column;
+
+		if (size <= row->limit)
+			break;
+		for (int i = 0; i < row->natts; i++)
+		{
+			column = &row->columns[i];
+			if (column->varlena && column->raw > 0 && column->size > largest_size &&
+				!column->tried && !column->is_compressed &&
+				(column->storage == TYPSTORAGE_EXTENDED ||
+				 (i == row->target && !governed_done)))
+			{
+				largest = i;
+				largest_size = column->size;
+			}
+		}
+		if (largest < 0)
+			break;
+
+		column = &row->columns[largest];
+		rest = size - largest_size;
+		if (column == target)
+		{
+			governed_done = true;
+			if (!row->has_toast)
+				room = largest_size;
+			else if (rest + MAXIMUM_ALIGNOF < row->limit)
+				room = row->limit - rest - MAXIMUM_ALIGNOF;
+			if (tp_rule_compresses(row, strategy, VARHDRSZ_COMPRESSED - VARHDRSZ,
+								   (int32) room - VARHDRSZ))
+			{
+				column->compressed = strategy->trial->size + VARHDRSZ_COMPRESSED;
+				tp_set_compressed(column);
+			}
+		}
+		else
+			tp_try_compression(column);
+		if (row->has_toast && (Size) column->size > row->limit)
+		{
+			column->is_external = true;
+			tp_set_size(column, TOAST_POINTER_SIZE, true);
+		}
+	}
+
+	for (int i = 0; i < row->natts; i++)
+	{
+		TpRowColumn *column = &row->columns[i];
+
+		if (!column->is_external)
+			continue;
+		column->is_external = false;
+		if (column->is_compressed)
+			tp_set_compressed(column);
+		else
+			tp_set_raw(column);
+	}
+}
+
+/* Set the column at hand to what the strategy starts with. */
+static void
+tp_row_start(TpRow *row, TpStrategy *strategy)
+{
+	TpRowColumn *target = &row->columns[row->target];
+	int32		size = row->rawsize;
+
+	target->storage = strategy->storage;
+	target->fixed = false;
+	target->compressed = -1;
+	if (strategy->method == TP_BY_STORAGE && strategy->trial &&
+		strategy->trial->size >= 0 &&
+		strategy->trial->size + (int32) VARHDRSZ_COMPRESSED < size - 2)
+		target->compressed = strategy->trial->size + VARHDRSZ_COMPRESSED;
+	else if (strategy->method == TP_BY_TYPE)
+	{
+		if (size > TP_TYPE_MIN_SIZE &&
+			tp_rule_compresses(row, strategy, TP_TYPE_HEADER, 0))
+		{
+			size = strategy->trial->size + TP_TYPE_HEADER;
+			strategy->decompress_us += strategy->trial->decompress_us;
+		}
+		else
+			size += TP_TYPE_RAW_HEADER;
+	}
+	target->raw = tp_inline_size(size, target->storage);
+
+	for (int i = 0; i < row->natts; i++)
+	{
+		TpRowColumn *column = &row->columns[i];
+
+		column->tried = column->is_compressed = column->is_external = false;
+		if (column->fixed)
+			tp_set_compressed(column);
+		else
+			tp_set_raw(column);
+	}
+}
+
+/* Store the row in the strategy's simulated table. */
+void
+tp_row_store(TpRow *row, TpStrategy *strategy)
+{
+	TpRowColumn *target = &row->columns[row->target];
+
+	tp_row_start(row, strategy);
+	if (strategy->method == TP_BY_POLICY)
+		tp_policy_row(row, strategy);
+	tp_toast_row(row, strategy);
+	tp_space_add(&strategy->heap, row->hoff + tp_data_size(row));
+	if (!target->is_external)
+		strategy->inline_bytes += target->size;
+	if (target->is_compressed)
+		strategy->decompress_us += strategy->trial->decompress_us;
+}
+
+/* Put a tuple into the page at hand, another one with enough space, or a new one. */
+void
+tp_space_add(TpSpace *space, Size length)
+{
+	Size		need = MAXALIGN(length) + sizeof(ItemIdData);
+	int			class;
+
+	if (space->pages == 0 || need + space->reserve > space->free)
+	{
+		if (space->pages > 0)
+			space->left[Min(space->free / TP_SPACE_STEP, TP_SPACE_CLASSES - 1)]++;
+		class = (need + space->reserve + TP_SPACE_STEP - 1) / TP_SPACE_STEP;
+		while (class < TP_SPACE_CLASSES && space->left[class] == 0)
+			class++;
+		if (class < TP_SPACE_CLASSES)
+		{
+			space->left[class]--;
+			space->free = class * TP_SPACE_STEP;
+		}
+		else
+		{
+			space->pages++;
+			space->free = TP_PAGE_SPACE;
+		}
+	}
+	/* only a row larger than any that heap takes does not fit */
+	space->free -= Min(need, space->free);
+}
+
+/* Number of pages of a table that has scale times the rows of the simulated one */
+double
+tp_space_pages(const TpSpace *space, double scale)
+{
+	if (space->pages == 0)
+		return 0;
+
+	/* the last page counts in part, so far as it stands for others */
+	return (space->pages - (double) space->free / TP_PAGE_SPACE) * scale;
+}
+
+/* Bytes that the chunks of a value of that size take in the TOAST table's pages */
+double
+tp_chunk_space(int64 size)
+{
+	int64		full = size / TOAST_MAX_CHUNK_SIZE;
+	int64		last = size % TOAST_MAX_CHUNK_SIZE;
+	double		result;
+
+	result = (double) full * (MAXALIGN(TP_CHUNK_OVERHEAD + TOAST_MAX_CHUNK_SIZE) + sizeof(ItemIdData));
+	if (last > 0)
+		result += MAXALIGN(TP_CHUNK_OVERHEAD + last) + sizeof(ItemIdData);
+
+	return result;
+}
+
+/*
+ * Number of pages of a TOAST table's index: entries come in ascending order, so
+ * that each page is filled up to the default fillfactor.
+ */
+double
+tp_toast_index_pages(double chunks)
+{
+	Size		entry = MAXALIGN(sizeof(IndexTupleData) + sizeof(Oid) + sizeof(int32)) +
+		sizeof(ItemIdData);
+	Size		space = BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData));
+	double		fanout = (space - BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100) / entry;
+	double		pages = 1;		/* the metapage */
+	double		level = chunks;
+
+	while (level > 0)
+	{
+		level = ceil(level / fanout);
+		pages += level;
+		if (level <= 1)
+			break;
+	}
+
+	return pages;
+}
