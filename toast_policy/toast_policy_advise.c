@@ -73,8 +73,8 @@ PG_FUNCTION_INFO_V1(tp_advise);
  * is written, and its row as often without it: what is kept in the row is in the
  * way of those who want other columns.
  */
-#define TP_ROW_US			0.3
-#define TP_FETCH_US			1.5
+#define TP_ROW_US			0.5
+#define TP_FETCH_US			3.0
 #define TP_CHUNK_US			0.76
 #define TP_PAGE_US			10.0
 #define TP_WRITE_SHARE		0.01
@@ -129,9 +129,8 @@ typedef struct TpAdvice
 	pg_prng_state random;
 
 	/* rows without a value, as they are stored */
-	double		null_bytes;
-	double		null_chunks;
-	double		null_toast_bytes;
+	TpSpace		null_heap;
+	TpSpace		null_toast;
 
 	TpTrial		trials[TP_MAX_TRIALS];
 	int			ntrials;
@@ -293,7 +292,7 @@ tp_see_null_row(TpAdvice *advice, TupleTableSlot *slot)
 	HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 
-	advice->null_bytes += MAXALIGN(tuple->t_len) + sizeof(ItemIdData);
+	tp_space_add(&advice->null_heap, tuple->t_len);
 	if (!HeapTupleHasExternal(tuple))
 		return;
 
@@ -307,8 +306,7 @@ tp_see_null_row(TpAdvice *advice, TupleTableSlot *slot)
 			TupleDescAttr(desc, i)->attlen != -1 || !VARATT_IS_EXTERNAL_ONDISK(value))
 			continue;
 		VARATT_EXTERNAL_GET_POINTER(pointer, value);
-		advice->null_chunks += TP_CHUNKS(VARATT_EXTERNAL_GET_EXTSIZE(pointer));
-		advice->null_toast_bytes += tp_chunk_space(VARATT_EXTERNAL_GET_EXTSIZE(pointer));
+		tp_space_add_chunks(&advice->null_toast, VARATT_EXTERNAL_GET_EXTSIZE(pointer));
 	}
 }
 
@@ -363,6 +361,8 @@ tp_sample_source(TpAdvice *advice, int number, BlockNumber blocks)
 		return;
 	advice->sampled_blocks += blocks;
 	slot = table_slot_create(source->rel, NULL);
+	advice->null_heap.reserve =
+		RelationGetTargetPageFreeSpace(source->rel, HEAP_DEFAULT_FILLFACTOR);
 	BlockSampler_Init(&sampler, source->blocks, (int) blocks, TP_SEED + number);
 	while (BlockSampler_HasMore(&sampler))
 	{
@@ -712,7 +712,7 @@ tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
 	double		bytes = rows;
 	double		heap;
 	double		toast;
-	double		share;
+	double		own = 0;
 
 	/* what is out of line goes with the bytes rather than with the rows */
 	if (advice->sampled_bytes > 0)
@@ -721,24 +721,26 @@ tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
 	strategy->inline_bytes *= rows;
 	strategy->external_bytes *= bytes;
 	strategy->chunks *= bytes;
-	heap = tp_space_pages(&strategy->heap, rows) + advice->null_bytes * block_scale /
-		(BLCKSZ - SizeOfPageHeaderData - strategy->heap.reserve);
+	heap = tp_space_pages(&strategy->heap, rows) +
+		tp_space_pages(&advice->null_heap, block_scale);
 	toast = tp_space_pages(&strategy->toast, bytes) +
-		advice->null_toast_bytes * block_scale / (BLCKSZ - SizeOfPageHeaderData);
+		tp_space_pages(&advice->null_toast, block_scale);
 	strategy->table_pages = ceil(heap) + ceil(toast);
 	if (advice->has_toast || toast > 0)
-		strategy->table_pages += tp_toast_index_pages(strategy->chunks_all * bytes +
-													  advice->null_chunks * block_scale);
+		strategy->table_pages += tp_toast_index_pages(strategy->toast.chunks * bytes +
+													  advice->null_toast.chunks * block_scale);
 	if (n == 0)
 		return;
 
 	strategy->compress_us /= n;
 	strategy->decompress_us /= n;
-	share = strategy->toast_used > 0 ? strategy->toast_used_own / strategy->toast_used : 0;
+	if (strategy->toast.used > 0)
+		own = tp_space_pages(&strategy->toast, bytes) *
+			strategy->toast_used / strategy->toast.used;
 	strategy->read_us = TP_ROW_US + strategy->decompress_us +
 		TP_FETCH_US * strategy->externals / n +
 		TP_CHUNK_US * strategy->chunks / values +
-		TP_PAGE_US * (heap + toast * share) / values;
+		TP_PAGE_US * (heap + own) / values;
 	strategy->cost = strategy->read_us + TP_WRITE_SHARE * strategy->compress_us +
 		TP_OTHER_SHARE * (TP_ROW_US + TP_PAGE_US * heap / values);
 }

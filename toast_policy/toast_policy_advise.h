@@ -84,6 +84,9 @@ typedef struct TpSpace
 	Size		free;			/* in the page that is being filled */
 	Size		reserve;		/* what fillfactor leaves free */
 	int64		left[TP_SPACE_CLASSES]; /* pages by what is free in them */
+	/* of a TOAST table */
+	double		chunks;
+	double		used;			/* bytes in its pages */
 } TpSpace;
 
 /* A way to store the column, and what that came to so far */
@@ -101,9 +104,7 @@ typedef struct TpStrategy
 	double		external_bytes;
 	double		externals;
 	double		chunks;			/* of the column's values */
-	double		toast_used;		/* bytes in the TOAST table's pages, */
-	double		toast_used_own; /* and those of the column at hand in it */
-	double		chunks_all;		/* of all columns */
+	double		toast_used;		/* bytes of these in the TOAST table's pages */
 	double		compress_us;
 	double		decompress_us;
 
@@ -117,7 +118,7 @@ extern void tp_row_read(TpRow *row, Relation rel, int target,
 						TupleTableSlot *slot);
 extern void tp_row_store(TpRow *row, TpStrategy *strategy);
 extern void tp_space_add(TpSpace *space, Size length);
-extern double tp_chunk_space(int64 size);
+extern void tp_space_add_chunks(TpSpace *space, int64 size);
 extern double tp_space_pages(const TpSpace *space, double scale);
 extern double tp_toast_index_pages(double chunks);
 

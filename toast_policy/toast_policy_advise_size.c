@@ -46,6 +46,21 @@
 /* An empty page of a heap */
 #define TP_PAGE_SPACE		((Size) (BLCKSZ - SizeOfPageHeaderData))
 
+/* Bytes that the chunks of a value of that size take in the TOAST table's pages */
+static double
+tp_chunk_space(int64 size)
+{
+	int64		full = size / TOAST_MAX_CHUNK_SIZE;
+	int64		last = size % TOAST_MAX_CHUNK_SIZE;
+	double		result;
+
+	result = (double) full * (MAXALIGN(TP_CHUNK_OVERHEAD + TOAST_MAX_CHUNK_SIZE) + sizeof(ItemIdData));
+	if (last > 0)
+		result += MAXALIGN(TP_CHUNK_OVERHEAD + last) + sizeof(ItemIdData);
+
+	return result;
+}
+
 static int
 tp_align_bytes(char align)
 {
@@ -214,27 +229,12 @@ tp_externalize(TpRow *row, int index, TpStrategy *strategy)
 	int64		size = column->size - (column->size_align == 1 &&
 									   column->size <= VARATT_SHORT_MAX ?
 									   VARHDRSZ_SHORT : VARHDRSZ);
-	double		space = tp_chunk_space(size);
-	int64		chunks = TP_CHUNKS(size);
-	int			pages = 0;
 
-	/* large values: by the page, without looking at each chunk */
-	if (chunks > 2 * EXTERN_TUPLES_PER_PAGE)
-	{
-		pages = (int) ((chunks - EXTERN_TUPLES_PER_PAGE) / EXTERN_TUPLES_PER_PAGE);
-		strategy->toast.pages += pages;
-	}
-	for (int64 todo = size - (int64) pages * EXTERN_TUPLES_PER_PAGE * (int64) TOAST_MAX_CHUNK_SIZE;
-		 todo > 0; todo -= TOAST_MAX_CHUNK_SIZE)
-		tp_space_add(&strategy->toast,
-					 TP_CHUNK_OVERHEAD + (Size) Min(todo, (int64) TOAST_MAX_CHUNK_SIZE));
-
-	strategy->toast_used += space;
-	strategy->chunks_all += chunks;
+	tp_space_add_chunks(&strategy->toast, size);
 	if (index == row->target)
 	{
-		strategy->toast_used_own += space;
-		strategy->chunks += chunks;
+		strategy->toast_used += tp_chunk_space(size);
+		strategy->chunks += TP_CHUNKS(size);
 		strategy->external_bytes += size;
 		strategy->externals += 1;
 	}
@@ -486,6 +486,25 @@ tp_space_add(TpSpace *space, Size length)
 	space->free -= Min(need, space->free);
 }
 
+/* Put a value that is out of line into the pages of a TOAST table. */
+void
+tp_space_add_chunks(TpSpace *space, int64 size)
+{
+	int64		pages = 0;
+
+	/* large values: by the page, without looking at each chunk */
+	if (TP_CHUNKS(size) > 2 * EXTERN_TUPLES_PER_PAGE)
+	{
+		pages = TP_CHUNKS(size) / EXTERN_TUPLES_PER_PAGE - 1;
+		space->pages += pages;
+	}
+	space->used += tp_chunk_space(size);
+	space->chunks += TP_CHUNKS(size);
+	size -= pages * EXTERN_TUPLES_PER_PAGE * (int64) TOAST_MAX_CHUNK_SIZE;
+	for (; size > 0; size -= TOAST_MAX_CHUNK_SIZE)
+		tp_space_add(space, TP_CHUNK_OVERHEAD + (Size) Min(size, (int64) TOAST_MAX_CHUNK_SIZE));
+}
+
 /* Number of pages of a table that has scale times the rows of the simulated one */
 double
 tp_space_pages(const TpSpace *space, double scale)
@@ -495,21 +514,6 @@ tp_space_pages(const TpSpace *space, double scale)
 
 	/* the last page counts in part, so far as it stands for others */
 	return (space->pages - (double) space->free / TP_PAGE_SPACE) * scale;
-}
-
-/* Bytes that the chunks of a value of that size take in the TOAST table's pages */
-double
-tp_chunk_space(int64 size)
-{
-	int64		full = size / TOAST_MAX_CHUNK_SIZE;
-	int64		last = size % TOAST_MAX_CHUNK_SIZE;
-	double		result;
-
-	result = (double) full * (MAXALIGN(TP_CHUNK_OVERHEAD + TOAST_MAX_CHUNK_SIZE) + sizeof(ItemIdData));
-	if (last > 0)
-		result += MAXALIGN(TP_CHUNK_OVERHEAD + last) + sizeof(ItemIdData);
-
-	return result;
 }
 
 /*
