@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('advise');
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\nmax_wal_size = 4GB\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION toast_policy');
@@ -113,7 +113,14 @@ sub build
 	my ($kind, $strategy, $codec, $level) = @_;
 	my $table = join('_', $kind, $strategy, $codec, $level);
 	my $storage = $strategy eq 'toast_policy' ? 'external' : $strategy;
-	my $sql = "CREATE TABLE $table (LIKE $kind); ALTER TABLE $table ALTER v SET STORAGE $storage;";
+	my $sql;
+
+	if ($strategy =~ /^z/)
+	{
+		query("CREATE TABLE $table AS SELECT id, note, v::$strategy($codec), flag FROM $kind");
+		return $table;
+	}
+	$sql = "CREATE TABLE $table (LIKE $kind); ALTER TABLE $table ALTER v SET STORAGE $storage;";
 
 	$sql .= "ALTER TABLE $table ALTER v SET COMPRESSION $codec;" if $codec ne 'none';
 	$sql .= "SELECT toast_policy.enable('$table', 'v'); SET toast_policy.lz4_level = " . ($level eq '' ? 0 : $level) . ';'
@@ -165,6 +172,15 @@ for my $kind (grep { !@ARGV || $_ eq $ARGV[0] } sort keys %kinds)
 		}
 	}
 
+	# the types have a small header of their own
+	my ($own) = $type eq 'text' ? 'ztext' : $type eq 'bytea' ? 'zbytea' : undef;
+	for my $codec (defined $own && query("SELECT to_regtype('$own') IS NOT NULL") eq 't' ? qw(lz4 snappy zstd) : ())
+	{
+		my $name = join(' ', $own, $codec, $codec eq 'lz4' ? 0 : $codec eq 'zstd' ? 3 : ());
+
+		$cost{$name} = cost(compare($advice->{$name}, build($kind, $own, $codec, ''), "$kind, $name"), $advice->{$name});
+	}
+
 	# the same from what is stored otherwise, and from a small sample
 	my $name = $has_lz4 ? 'toast_policy lz4 9' : 'toast_policy pglz';
 	my $table = $name =~ s/ /_/gr;
@@ -190,6 +206,48 @@ for my $kind (grep { !@ARGV || $_ eq $ARGV[0] } sort keys %kinds)
 	}
 	query(join(';', map { "DROP TABLE $_" } split /\n/, query("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE '$kind%'")));
 }
+
+#
+# More rows and larger values than are looked at
+#
+query(q{
+	CREATE TABLE many (id int, v text);
+	INSERT INTO many SELECT i, CASE WHEN i % 3 > 0 THEN repeat('many ' || i % 100, 1 + i % 400) END FROM generate_series(1, 120000) i;
+	CREATE TABLE large (id int, v text);
+	INSERT INTO large SELECT i, repeat(md5(i::text), 200000) || repeat('x', i * 100000) FROM generate_series(1, 6) i;
+	ALTER TABLE large ALTER v SET STORAGE EXTERNAL;
+	INSERT INTO large SELECT 7, repeat(md5('7'), 2000000);
+	ALTER TABLE large ALTER v SET STORAGE EXTENDED});
+my $many = advice('many', 500);
+is($many->{'extended pglz'}{sampled}, 500, 'no more rows are looked at than wanted');
+compare($many->{'extended pglz'}, 'many', 'a part of many rows');
+my $raw = query('SELECT sum(octet_length(v)) FROM many');
+ok(near($many->{'extended pglz'}{raw_bytes}, $raw, 0), "raw bytes $many->{'extended pglz'}{raw_bytes} of $raw");
+my $large = advice('large');
+is($large->{'external none'}{raw_bytes}, query('SELECT sum(octet_length(v)) FROM large'), 'large values count with all their bytes');
+query('CREATE TABLE large_copy (id int, v text); INSERT INTO large_copy SELECT id, v || $$$$ FROM large');
+compare($large->{'extended pglz'}, 'large_copy', 'large values, judged by their beginning');
+
+#
+# A standby
+#
+query('CREATE UNLOGGED TABLE unlogged AS SELECT * FROM large');
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+my $counts = q{SELECT strategy, codec, level, sampled, raw_bytes, stored_bytes, chunks, table_pages FROM toast_policy.advise('many', 'v')};
+is($standby->safe_psql('postgres', $counts), query($counts), 'a standby gives the same advice');
+my ($rc, $out, $error) = $standby->psql('postgres', q{SELECT * FROM toast_policy.advise('unlogged', 'v')});
+like($error, qr/cannot access temporary or unlogged relations during recovery/, 'an unlogged table cannot be read there');
+$standby->stop;
+
+#
+# It can be cancelled
+#
+($rc, $out, $error) = $node->psql('postgres', q{SET statement_timeout = '20ms'; SELECT * FROM toast_policy.advise('many', 'v', 100000)});
+like($error, qr/canceling statement due to statement timeout/, 'a timeout ends it');
 
 $node->stop;
 done_testing();
