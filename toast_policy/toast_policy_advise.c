@@ -25,7 +25,6 @@
 #include "postgres.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "access/detoast.h"
 #include "access/htup_details.h"
@@ -46,25 +45,12 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rls.h"
-#include "utils/sampling.h"
 #include "utils/snapmgr.h"
 
 #include "toast_policy_advise.h"
 #include "toast_policy_compat.h"
 
 PG_FUNCTION_INFO_V1(tp_advise);
-
-/* the same pages and rows each time, and the same sizes */
-#define TP_SEED				20260721
-#define TP_MAX_SAMPLE		3000000
-/* Of a value above that, only the first part is compressed */
-#define TP_MAX_PIECE		(1024 * 1024)
-/* Raw bytes to be compressed by each codec, after which the sample ends */
-#define TP_MAX_EFFORT		(32 * 1024 * 1024)
-/* Measure small values repeatedly, up to so many bytes, for so long in all */
-#define TP_REPEAT_BYTES		16384
-#define TP_MAX_REPEATS		100
-#define TP_MEASURE_US		200000.0
 
 /*
  * What reading a value costs besides decompressing it, in microseconds: the row;
@@ -92,54 +78,6 @@ PG_FUNCTION_INFO_V1(tp_advise);
 
 /* Wasted compression has to be that part of the cost to decide between equals. */
 #define TP_WASTE			0.05
-
-#define TP_MAX_TRIALS		9
-#define TP_MAX_STRATEGIES	16
-
-/* A table with rows: the table itself, or a partition */
-typedef struct TpSource
-{
-	Relation	rel;
-	AttrNumber	attnum;
-	BlockNumber blocks;
-} TpSource;
-
-typedef struct TpRowId
-{
-	int			source;
-	ItemPointerData tid;
-} TpRowId;
-
-typedef struct TpAdvice
-{
-	Relation	rel;
-	FormData_pg_attribute att;
-	TpSource   *sources;
-	bool		has_toast;		/* any of them a TOAST table? */
-	int			nsources;
-	double		blocks;
-	double		sampled_blocks;
-
-	/* rows with a value in the pages that were read, and a sample of them */
-	double		seen;
-	double		seen_bytes;
-	TpRowId    *rows;
-	int			nrows;
-	int			maxrows;		/* that rows has space for */
-	int			sample_rows;
-	pg_prng_state random;
-
-	/* rows without a value, as they are stored */
-	TpSpace		null_heap;
-	TpSpace		null_toast;
-
-	TpTrial		trials[TP_MAX_TRIALS];
-	int			ntrials;
-	TpStrategy	strategies[TP_MAX_STRATEGIES];
-	int			nstrategies;
-	double		sampled;
-	double		sampled_bytes;
-} TpAdvice;
 
 /*
  * Check that the table is one that has TOASTable values of its own, and that the
@@ -283,237 +221,8 @@ tp_open_sources(TpAdvice *advice)
 }
 
 /*
- * Sampling
+ * Trials
  */
-
-/* Count a row that has no value in the column. */
-static void
-tp_see_null_row(TpAdvice *advice, TupleTableSlot *slot)
-{
-	HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
-	TupleDesc	desc = slot->tts_tupleDescriptor;
-
-	tp_space_add(&advice->null_heap, tuple->t_len);
-	if (!HeapTupleHasExternal(tuple))
-		return;
-
-	slot_getallattrs(slot);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		struct varatt_external pointer;
-		struct varlena *value = (struct varlena *) DatumGetPointer(slot->tts_values[i]);
-
-		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attisdropped ||
-			TupleDescAttr(desc, i)->attlen != -1 || !VARATT_IS_EXTERNAL_ONDISK(value))
-			continue;
-		VARATT_EXTERNAL_GET_POINTER(pointer, value);
-		tp_space_add_chunks(&advice->null_toast, VARATT_EXTERNAL_GET_EXTSIZE(pointer));
-	}
-}
-
-/* Count a row of the pages that are read, and keep its address or not. */
-static void
-tp_see_row(TpAdvice *advice, int source, TupleTableSlot *slot)
-{
-	bool		isnull;
-	Datum		value = slot_getattr(slot, advice->sources[source].attnum, &isnull);
-	int			place = advice->nrows;
-
-	if (isnull)
-	{
-		tp_see_null_row(advice, slot);
-		return;
-	}
-	advice->seen += 1;
-	advice->seen_bytes += toast_raw_datum_size(value) - VARHDRSZ;
-
-	if (advice->nrows == advice->sample_rows)
-	{
-		double		random = sampler_random_fract(&advice->random) * advice->seen;
-
-		if (random >= advice->nrows)
-			return;
-		place = (int) random;
-	}
-	else
-	{
-		if (advice->nrows == advice->maxrows)
-		{
-			advice->maxrows = Min(advice->maxrows * 2, advice->sample_rows);
-			advice->rows = repalloc_huge(advice->rows,
-										 (Size) advice->maxrows * sizeof(TpRowId));
-		}
-		advice->nrows++;
-	}
-	advice->rows[place].source = source;
-	advice->rows[place].tid = slot->tts_tid;
-}
-
-/* Read that many random pages of a table. */
-static void
-tp_sample_source(TpAdvice *advice, int number, BlockNumber blocks)
-{
-	TpSource   *source = &advice->sources[number];
-	TableScanDesc scan = NULL;
-	TupleTableSlot *slot;
-	BlockSamplerData sampler;
-
-	if (blocks == 0)
-		return;
-	advice->sampled_blocks += blocks;
-	slot = table_slot_create(source->rel, NULL);
-	advice->null_heap.reserve =
-		RelationGetTargetPageFreeSpace(source->rel, HEAP_DEFAULT_FILLFACTOR);
-	BlockSampler_Init(&sampler, source->blocks, (int) blocks, TP_SEED + number);
-	while (BlockSampler_HasMore(&sampler))
-	{
-		BlockNumber block = BlockSampler_Next(&sampler);
-		ItemPointerData first;
-		ItemPointerData last;
-
-		CHECK_FOR_INTERRUPTS();
-		ItemPointerSet(&first, block, FirstOffsetNumber);
-		ItemPointerSet(&last, block, MaxOffsetNumber);
-		if (scan == NULL)
-			scan = table_beginscan_tidrange(source->rel, GetActiveSnapshot(), &first, &last);
-		else
-			table_rescan_tidrange(scan, &first, &last);
-		while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
-			tp_see_row(advice, number, slot);
-	}
-	if (scan != NULL)
-		table_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
-}
-
-/*
- * Read the sample: as many pages as rows are wanted, each table's part according
- * to its size, so that all rows have the same chance.
- */
-static void
-tp_sample(TpAdvice *advice)
-{
-	double		wanted = Min((double) advice->sample_rows, advice->blocks);
-	double		before = 0;
-	double		taken = 0;
-
-	sampler_random_init_state(TP_SEED, &advice->random);
-	advice->maxrows = Min(advice->sample_rows, 1000);
-	advice->rows = palloc(advice->maxrows * sizeof(TpRowId));
-	for (int i = 0; i < advice->nsources; i++)
-	{
-		double		upto;
-
-		before += advice->sources[i].blocks;
-		upto = advice->blocks > 0 ? rint(before * wanted / advice->blocks) : 0;
-		tp_sample_source(advice, i,
-						 (BlockNumber) Min(upto - taken, (double) advice->sources[i].blocks));
-		taken = upto;
-	}
-
-	/* the effort may not suffice for all: let the first ones be a sample, too */
-	if (advice->seen > 0 &&
-		advice->seen_bytes / advice->seen * advice->nrows > TP_MAX_EFFORT)
-	{
-		for (int i = advice->nrows - 1; i > 0; i--)
-		{
-			int			other = (int) (sampler_random_fract(&advice->random) * (i + 1));
-			TpRowId		row = advice->rows[i];
-
-			other = Min(other, i);
-			advice->rows[i] = advice->rows[other];
-			advice->rows[other] = row;
-		}
-	}
-}
-
-/*
- * Codecs
- */
-
-/* CPU time of this thread in microseconds */
-static double
-tp_cpu_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-
-	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
-}
-
-/* How often is a piece of that size to be processed, to see it on the clock? */
-static int
-tp_repeats(int32 size)
-{
-	return 1 + Min(TP_REPEAT_BYTES / Max(size, 1), TP_MAX_REPEATS);
-}
-
-/*
- * Compress and decompress a value, or the first size bytes of it: sets the
- * trial's results for the value as a whole, which has rawsize bytes.
- */
-static void
-tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,
-			 char *buffer)
-{
-	double		factor = (double) rawsize / Max(size, 1);
-	int			repeats = trial->spent_us < TP_MEASURE_US ? tp_repeats(size) : 1;
-	int32		compressed = 0;
-	char	   *chunk = NULL;
-	double		begin;
-	double		spent;
-
-	trial->size = -1;
-	trial->incompressible = false;
-	trial->probe_us = trial->compress_us = trial->decompress_us = 0;
-	if (size == 0)
-		return;
-
-	begin = tp_cpu_us();
-	if (tp_early_abort && rawsize > tp_min_size)
-	{
-		trial->incompressible = tp_incompressible(trial->codec, source, size);
-		trial->probe_us = (tp_cpu_us() - begin) * factor;
-	}
-
-	/* the first time pays for memory, and for cold caches */
-	if (trial->spent_us == 0)
-		repeats++;
-	for (int i = 0; i < repeats; i++)
-	{
-		if (chunk != NULL)
-			pfree(chunk);
-		if (i == 0 || (i == 1 && trial->spent_us == 0))
-			begin = tp_cpu_us();
-		chunk = tp_compress(trial->codec, trial->level, source, size, 0, size, &compressed);
-	}
-	spent = tp_cpu_us() - begin;
-	if (trial->spent_us == 0)
-		repeats--;
-	trial->spent_us += spent;
-	trial->compress_us = spent / repeats * factor;
-	if (chunk == NULL)
-		return;
-
-	trial->size = (int32) Min(rint(compressed * factor), (double) rawsize);
-	if (trial->timed_us < TP_MEASURE_US)
-	{
-		repeats = tp_repeats(size);
-		begin = tp_cpu_us();
-		for (int i = 0; i < repeats; i++)
-			if (!tp_decompress(trial->codec, chunk, compressed, buffer, size))
-				elog(ERROR, "codec %s cannot decompress what it compressed",
-					 tp_codec_name(trial->codec));
-		spent = tp_cpu_us() - begin;
-		trial->timed_us += spent;
-		trial->timed_bytes += (double) repeats * size;
-		trial->decompress_us = spent / repeats * factor;
-	}
-	else
-		trial->decompress_us = trial->timed_us / trial->timed_bytes * rawsize;
-	pfree(chunk);
-}
 
 /* Look at one row of the sample; it has a value in the column. */
 static void

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_advise.h
- *	  Interface between the two files of toast_policy.advise().
+ *	  Interfaces between the files of toast_policy.advise().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -13,7 +13,9 @@
 #ifndef TOAST_POLICY_ADVISE_H
 #define TOAST_POLICY_ADVISE_H
 
+#include "common/pg_prng.h"
 #include "executor/tuptable.h"
+#include "storage/itemptr.h"
 #include "utils/rel.h"
 
 #include "toast_policy.h"
@@ -114,6 +116,70 @@ typedef struct TpStrategy
 	double		cost;
 } TpStrategy;
 
+#define TP_MAX_SAMPLE		3000000
+/* Of a value above that, only the first part is compressed */
+#define TP_MAX_PIECE		(1024 * 1024)
+/* Raw bytes to be compressed by each codec, after which the sample ends */
+#define TP_MAX_EFFORT		(32 * 1024 * 1024)
+
+#define TP_MAX_TRIALS		9
+#define TP_MAX_STRATEGIES	16
+
+/* A table with rows: the table itself, or a partition */
+typedef struct TpSource
+{
+	Relation	rel;
+	AttrNumber	attnum;
+	BlockNumber blocks;
+} TpSource;
+
+typedef struct TpRowId
+{
+	int			source;
+	ItemPointerData tid;
+	int32		rawsize;
+} TpRowId;
+
+typedef struct TpAdvice
+{
+	Relation	rel;
+	FormData_pg_attribute att;
+	TpSource   *sources;
+	bool		has_toast;		/* any of them a TOAST table? */
+	int			nsources;
+	double		blocks;
+	double		sampled_blocks;
+
+	/* rows with a value in the pages that were read, and a sample of them */
+	double		seen;
+	double		seen_bytes;
+	TpRowId    *rows;
+	int			nrows;
+	int			maxrows;		/* that rows has space for */
+	int			keep_rows;		/* to choose the sample from */
+	int			sample_rows;
+	pg_prng_state random;
+
+	/* rows without a value, as they are stored */
+	TpSpace		null_heap;
+	TpSpace		null_toast;
+
+	TpTrial		trials[TP_MAX_TRIALS];
+	int			ntrials;
+	TpStrategy	strategies[TP_MAX_STRATEGIES];
+	int			nstrategies;
+	double		sampled;
+	double		sampled_bytes;
+} TpAdvice;
+
+/* toast_policy_advise_sample.c */
+extern void tp_sample(TpAdvice *advice);
+
+/* toast_policy_advise_codec.c */
+extern void tp_try_codec(TpTrial *trial, const char *source, int32 size,
+						 int32 rawsize, char *buffer);
+
+/* toast_policy_advise_size.c */
 extern void tp_row_read(TpRow *row, Relation rel, int target,
 						TupleTableSlot *slot);
 extern void tp_row_store(TpRow *row, TpStrategy *strategy);
