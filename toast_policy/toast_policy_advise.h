@@ -116,6 +116,7 @@ typedef struct TpStrategy
 	double		cost;
 } TpStrategy;
 
+/* The largest sample, in rows */
 #define TP_MAX_SAMPLE		3000000
 /* Of a value above that, only the first part is compressed */
 #define TP_MAX_PIECE		(1024 * 1024)
