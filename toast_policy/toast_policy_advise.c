@@ -69,7 +69,7 @@ PG_FUNCTION_INFO_V1(tp_advise);
 
 /*
  * A strategy other than today's is worse by that factor if it needs the access
- * method, or another type; and two strategies are the same to us if they differ
+ * method or STORAGE MAIN, or another type; and two strategies are the same to us if they differ
  * by no more than the last one.  Together that stays below 8 %, so that what is
  * recommended is within 10 % of the best in spite of errors of the sample.
  */
@@ -401,14 +401,21 @@ tp_mark_current(TpAdvice *advice)
 	}
 }
 
-/* How much worse is a strategy because of what it needs? */
+/*
+ * How much worse is a strategy because of what it needs?  MAIN needs nothing, but
+ * makes the table itself grow with its values.
+ */
 static double
 tp_handicap(const TpStrategy *strategy)
 {
-	if (strategy->method == TP_BY_STORAGE || strategy->current)
+	if (strategy->current)
 		return 1.0;
+	if (strategy->method == TP_BY_TYPE)
+		return TP_TYPE_HANDICAP;
+	if (strategy->method == TP_BY_POLICY || strategy->storage == TYPSTORAGE_MAIN)
+		return TP_POLICY_HANDICAP;
 
-	return strategy->method == TP_BY_POLICY ? TP_POLICY_HANDICAP : TP_TYPE_HANDICAP;
+	return 1.0;
 }
 
 /* Scale a strategy's counts to the whole table, and say what it costs. */
