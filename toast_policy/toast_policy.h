@@ -54,6 +54,7 @@ extern char *tp_compress(TpCodec codec, int level, const char *source,
 						 int32 *compressed);
 extern bool tp_decompress(TpCodec codec, const char *source, int32 size,
 						  char *dest, int32 rawsize);
+extern bool tp_may_give_up(TpCodec codec, int level, int32 rawsize);
 extern bool tp_incompressible(TpCodec codec, const char *source, int32 rawsize);
 extern int32 tp_size_limit(int32 rawsize, int32 overhead, int32 room);
 

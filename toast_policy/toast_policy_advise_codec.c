@@ -65,7 +65,7 @@ tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,
 		return;
 
 	begin = tp_cpu_us();
-	if (tp_early_abort && rawsize > tp_min_size)
+	if (tp_may_give_up(trial->codec, trial->level, rawsize))
 	{
 		trial->incompressible = tp_incompressible(trial->codec, source, size);
 		trial->probe_us = (tp_cpu_us() - begin) * factor;

@@ -325,6 +325,17 @@ tp_probe(const char *source, int32 size)
 }
 
 /*
+ * Is a value to be given up if the probe says so?  Not a small one, unless to
+ * compress it costs far more than the probe.
+ */
+bool
+tp_may_give_up(TpCodec codec, int level, int32 rawsize)
+{
+	return tp_early_abort &&
+		(rawsize > tp_min_size || (codec == TP_LZ4 && level > 0));
+}
+
+/*
  * Is it a waste of time to compress the data?  Nearly incompressible data, hex
  * digits for one, cost lz4 twenty times as much as random ones, and save nothing.
  */

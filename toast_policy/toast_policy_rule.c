@@ -457,17 +457,6 @@ tp_row_largest(const TpRow *row)
 	return largest;
 }
 
-/*
- * Is a value to be given up if the probe says so?  Not a small one, unless to
- * compress it costs far more than the probe.
- */
-static bool
-tp_may_give_up(TpCodec codec, int level, int32 rawsize)
-{
-	return tp_early_abort &&
-		(rawsize > tp_min_size || (codec == TP_LZ4 && level > 0));
-}
-
 /* What is known about the column's values so far */
 static TpStreak *
 tp_get_streak(Oid relid, AttrNumber attnum)

@@ -328,17 +328,18 @@ tp_type_encode(const char *data, int32 size, int32 typmod)
 {
 	TpCodec		codec = (TpCodec) tp_type_codec;
 	struct varlena *result;
+	int			level;
 
 	if (tz_check_typmod(typmod) >= 0)
 		codec = (TpCodec) typmod;
 	if (size <= TZ_MIN_SIZE)
 		codec = TP_NONE;
 
+	level = codec == TP_LZ4 ? tp_lz4_level : tp_zstd_level;
 	if (codec != TP_NONE &&
-		!(tp_early_abort && size > tp_min_size &&
+		!(tp_may_give_up(codec, level, size) &&
 		  tp_incompressible(codec, data, size)))
 	{
-		int			level = codec == TP_LZ4 ? tp_lz4_level : tp_zstd_level;
 		char	   *chunk;
 		int32		compressed;
 
