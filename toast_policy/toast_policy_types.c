@@ -167,6 +167,23 @@ tz_check_size(const char *payload, Size total, const TpTypeHeader *header)
 }
 
 /*
+ * The first bytes of a payload that is out of line or compressed by the server,
+ * and the size of all of it.  Of corrupt data the server can make fewer bytes than
+ * it promises.
+ */
+static struct varlena *
+tz_fetch(Datum value, int32 wanted, Size *total)
+{
+	struct varlena *slice = PG_DETOAST_DATUM_SLICE(value, 0, wanted);
+
+	*total = Min(toast_raw_datum_size(value) - VARHDRSZ, MaxAllocSize);
+	if (VARSIZE(slice) - VARHDRSZ < Min((Size) wanted, *total))
+		tz_corrupt("The value is shorter than where it is stored tells.");
+
+	return slice;
+}
+
+/*
  * Read a value's header, and no more of it than needed.  Errors: as all that read
  * a value, a corrupt one.
  */
@@ -177,10 +194,10 @@ tp_type_read_header(Datum value, TpTypeHeader *header)
 
 	if (VARATT_IS_EXTERNAL(attr) || VARATT_IS_COMPRESSED(attr))
 	{
-		struct varlena *slice = PG_DETOAST_DATUM_SLICE(value, 0, TZ_COMPRESSED_HEADER);
-		Size		total = toast_raw_datum_size(value) - VARHDRSZ;
+		Size		total;
+		struct varlena *slice = tz_fetch(value, TZ_COMPRESSED_HEADER, &total);
 
-		tz_parse_header(VARDATA_ANY(slice), Min(total, MaxAllocSize), header);
+		tz_parse_header(VARDATA(slice), total, header);
 		pfree(slice);
 	}
 	else
@@ -269,7 +286,7 @@ tp_type_slice(Datum value, int32 offset, int32 length)
 
 	if (VARATT_IS_EXTERNAL(attr))
 	{
-		Size		total = toast_raw_datum_size(value) - VARHDRSZ;
+		Size		total;
 		int32		first = TZ_COMPRESSED_HEADER;
 		TpTypeHeader header;
 
@@ -277,8 +294,8 @@ tp_type_slice(Datum value, int32 offset, int32 length)
 		if (length >= 0 &&
 			(int64) offset + length <= (int64) (TOAST_MAX_CHUNK_SIZE - TZ_COMPRESSED_HEADER))
 			first += offset + length;
-		result = PG_DETOAST_DATUM_SLICE(value, 0, first);
-		tz_parse_header(VARDATA(result), Min(total, MaxAllocSize), &header);
+		result = tz_fetch(value, first, &total);
+		tz_parse_header(VARDATA(result), total, &header);
 		if (header.codec == TP_NONE)
 		{
 			if (first == TZ_COMPRESSED_HEADER)
