@@ -54,6 +54,9 @@
 /* zstd can be; it is given so many bytes at a time. */
 #define TP_ZSTD_STEP			(4 * 1024 * 1024)
 
+/* Bytes of a state of zstd that a backend keeps; high levels take up to 800 MB. */
+#define TP_ZSTD_KEPT_STATE		(16 * 1024 * 1024)
+
 /* Bytes that a compressed value must save at least, as in toast_compress_datum() */
 #define TP_MIN_SAVED_BYTES		7
 
@@ -101,6 +104,7 @@ tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 	ZSTD_inBuffer in = {source, 0, 0};
 	ZSTD_outBuffer out = {dest, limit, 0};
 	size_t		size;
+	bool		full = false;
 
 	if (context == NULL)
 		context = ZSTD_createCCtx();
@@ -122,10 +126,17 @@ tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 			in.size = Min(in.pos + TP_ZSTD_STEP, (size_t) rawsize);
 			size = ZSTD_compressStream2(context, &out, &in,
 										in.size == (size_t) rawsize ? ZSTD_e_end : ZSTD_e_continue);
-			if (!ZSTD_isError(size) && size > 0 && out.pos == out.size)
-				return -1;
-		} while (!ZSTD_isError(size) && (in.pos < (size_t) rawsize || size > 0));
+			full = !ZSTD_isError(size) && size > 0 && out.pos == out.size;
+		} while (!ZSTD_isError(size) && !full &&
+				 (in.pos < (size_t) rawsize || size > 0));
 	}
+	if (ZSTD_sizeof_CCtx(context) > TP_ZSTD_KEPT_STATE)
+	{
+		ZSTD_freeCCtx(context);
+		context = NULL;
+	}
+	if (full)
+		return -1;
 	if (!ZSTD_isError(size))
 		return (int32) out.pos;
 
