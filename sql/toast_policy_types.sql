@@ -79,6 +79,11 @@ RESET toast_policy.type_codec;
 SET toast_policy.lz4_level = 12;
 SET toast_policy.zstd_level = -50;
 SELECT toast_policy.codec(s::ztext(lz4)), toast_policy.codec(s::ztext(zstd)), s::ztext(lz4) = s, s::ztext(zstd) = s FROM (SELECT repeat('abcdefgh', 5000) AS s) x;
+-- lz4hc cannot be interrupted: its slowest levels are for up to 1 MB only
+SET toast_policy.lz4_level = 9;
+SELECT pg_column_size(left(t, 1048576)::ztext(lz4)) AS mb, pg_column_size(t::ztext(lz4)) AS more FROM (SELECT string_agg(i::text, ' ') AS t FROM generate_series(1, 200000) i) x \gset
+SET toast_policy.lz4_level = 12;
+SELECT pg_column_size(left(t, 1048576)::ztext(lz4)) < :mb AS mb, pg_column_size(t::ztext(lz4)) = :more AS more FROM (SELECT string_agg(i::text, ' ') AS t FROM generate_series(1, 200000) i) x;
 RESET toast_policy.lz4_level;
 RESET toast_policy.zstd_level;
 
