@@ -617,10 +617,11 @@ tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 	row.desc = RelationGetDescr(rel);
 	row.values = values;
 	row.isnull = isnull;
-	row.state = palloc0(natts * sizeof(TpState));
-	row.sized = palloc(natts * sizeof(Datum));
-	row.origin = palloc0(natts * sizeof(Datum));
-	row.fetched = palloc0(natts * sizeof(Datum));
+	/* one chunk, since this is for every row that is not small */
+	row.sized = palloc0(natts * (3 * sizeof(Datum) + sizeof(TpState)));
+	row.origin = row.sized + natts;
+	row.fetched = row.origin + natts;
+	row.state = (TpState *) (row.fetched + natts);
 	SET_VARTAG_1B_E(row.pointer.data, VARTAG_ONDISK);
 
 	if (tp_row_prepare(&row, occasion))

@@ -65,6 +65,7 @@ typedef struct TpStatsShared
 
 static TpStatsShared *tp_shared = NULL;
 static HTAB *tp_pending = NULL;
+static TpStatsEntry *tp_last_entry = NULL;	/* of tp_pending */
 static TimestampTz tp_session_reset;
 static bool tp_stats_changed = false;
 
@@ -168,6 +169,7 @@ tp_stats_forget(Oid relid)
 {
 	TpStatsKey	key = {MyDatabaseId, relid};
 
+	tp_last_entry = NULL;
 	if (tp_pending != NULL)
 		hash_search(tp_pending, &key, HASH_REMOVE, NULL);
 	if (tp_shared == NULL)
@@ -211,6 +213,7 @@ tp_stats_flush(void)
 		hash_search(tp_pending, &entry->key, HASH_REMOVE, NULL);
 	}
 	LWLockRelease(&tp_shared->lock);
+	tp_last_entry = NULL;
 	tp_stats_changed = false;
 }
 
@@ -252,10 +255,15 @@ tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in, int32 bytes_out)
 	}
 	tp_stats_attach();
 
-	entry = hash_search(tp_pending, &key, HASH_ENTER, &found);
-	if (!found)
-		memset((char *) entry + sizeof(TpStatsKey), 0,
-			   sizeof(TpStatsEntry) - sizeof(TpStatsKey));
+	/* mostly it is the table of the value before */
+	if (tp_last_entry == NULL || tp_last_entry->key.relid != relid)
+	{
+		tp_last_entry = hash_search(tp_pending, &key, HASH_ENTER, &found);
+		if (!found)
+			memset((char *) tp_last_entry + sizeof(TpStatsKey), 0,
+				   sizeof(TpStatsEntry) - sizeof(TpStatsKey));
+	}
+	entry = tp_last_entry;
 	entry->outcomes[outcome]++;
 	entry->bytes_in += bytes_in;
 	entry->bytes_out += bytes_out;
@@ -354,6 +362,7 @@ tp_stats_reset(PG_FUNCTION_ARGS)
 		hash_seq_init(&status, tp_pending);
 		while ((entry = hash_seq_search(&status)) != NULL)
 			hash_search(tp_pending, &entry->key, HASH_REMOVE, NULL);
+		tp_last_entry = NULL;
 		tp_session_reset = GetCurrentTimestamp();
 		tp_stats_changed = false;
 	}
