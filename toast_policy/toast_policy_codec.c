@@ -35,11 +35,13 @@
 #include "toast_policy_compat.h"
 
 /*
- * The probe looks at this many bytes from the middle of a value, and goes on if
+ * The probe looks at a quarter of a value, from its middle, within these limits in
+ * bytes, or at all of one that is not larger than the upper limit.  It goes on if
  * they do not become smaller by one part in TP_PROBE_PART; then the whole value,
  * compressed with less effort, must become smaller by one part in TP_WHOLE_PART.
  */
 #define TP_PROBE_SIZE			4096
+#define TP_PROBE_MIN_SIZE		1024
 #define TP_PROBE_PART			16
 #define TP_WHOLE_PART			32
 #define TP_WHOLE_ACCELERATION	4
@@ -361,7 +363,8 @@ tp_may_give_up(TpCodec codec, int level, int32 rawsize)
 bool
 tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
 {
-	int32		size = Min(rawsize, TP_PROBE_SIZE);
+	int32		size = rawsize <= TP_PROBE_SIZE ? rawsize :
+		Min(TP_PROBE_SIZE, Max(TP_PROBE_MIN_SIZE, rawsize / 4));
 	const char *middle = source + (rawsize - size) / 2;
 	int32		limit = rawsize - rawsize / TP_WHOLE_PART;
 	int32		probed;
