@@ -128,7 +128,7 @@ CONF
 	$node->append_conf('postgresql.conf', "default_table_access_method = toast_policy\n");
 	$node->restart;
 
-	my $out = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check) . ($all ? '/core_all' : '/core');
+	my $out = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check) . ($all ? '/toast_core_all' : '/toast_core');
 	mkdir $out or die "could not create $out: $!";
 	run_log([
 		"$regress/pg_regress", "--inputdir=$regress", "--dlpath=$regress", "--outputdir=$out",
