@@ -178,7 +178,9 @@ SKIP:
 		is(scalar(keys %{ table($codecs, $kind) }), 11, "$kind: every variant");
 	}
 	# What advise() knows of the values, and the pages that it foretells, do not depend on the machine.
-	has_bars($codecs, map { ("$_.advise.estimate", "$_.advise.pick") } qw(json records sgml md5 random repeated));
+	has_bars($codecs, map { "$_.advise.estimate" } qw(json records sgml md5 random repeated));
+	# what is picked depends on times, and may be what a smoke run does not measure
+	is(scalar(keys %{ table($codecs, 'advise.picks') }), 6, 'each kind of data has a recommendation');
 	foreach my $kind (qw(json records sgml md5 random repeated))
 	{
 		cmp_ok($codecs->{metrics}{"$kind.advise.estimate"}, '<=', 1.10, "$kind: the estimates of advise() hold");
