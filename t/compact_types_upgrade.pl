@@ -1,35 +1,16 @@
 # pg_upgrade from the distribution's server to this one: compact types, those
 # that are extensions and a length that is not, in tables, arrays and indexes,
 # come out identical, and what they come with works as before.
-#
-# PGDENSE_OLD_BINDIR is the old server's folder of programs.
 use strict;
 use warnings FATAL => 'all';
 
-use File::Spec;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseUpgrade;
 use Test::More;
 
-my $new_bindir = `pg_config --bindir`;
-chomp $new_bindir;
-my $old_bindir = $ENV{PGDENSE_OLD_BINDIR}
-  or plan skip_all => 'PGDENSE_OLD_BINDIR is not set';
-my ($old_major, $new_major) = map { `"$_/pg_config" --version` =~ /(\d+)/ ? $1 : 0 } $old_bindir, $new_bindir;
-
-# The older server is tested on its own; there is nothing to upgrade to.
-if ($old_major >= $new_major)
-{
-	ok(1, "server $new_major is not newer than $old_major: nothing to upgrade");
-	done_testing();
-	exit;
-}
-
-my $old = PostgreSQL::Test::Cluster->new('old', install_path => File::Spec->rel2abs("$old_bindir/.."));
-$old->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$old->append_conf('postgresql.conf', "fsync = off\n");
-$old->start;
-$old->safe_psql('postgres', 'CREATE DATABASE app');
+my $old = start_old();
 $old->safe_psql('app', <<'SQL');
 CREATE EXTENSION compact_char24 CASCADE;
 CREATE SCHEMA other;
@@ -58,44 +39,16 @@ CREATE INDEX scalars_hash ON scalars USING hash (z);
 CREATE INDEX scalars_brin ON scalars USING brin (w, s, z, d, e);
 SQL
 
-# Minor releases of November 2026 mark each column with a reserved option that
-# pg_upgrade can carry only to a server that knows it.  Where the new server
-# is an older minor release, plain tables could not be upgraded either.
-my $marked = q{attoptions::text ~ 'pg_attver'};
-if ($old->safe_psql('app', "SELECT count(*) FROM pg_attribute WHERE $marked") > 0
-	&& slurp_file("$new_bindir/postgres") !~ /pg_attver/)
-{
-	note "removing the column option pg_attver, which server $new_major does not know";
-	$old->safe_psql($_, "UPDATE pg_attribute SET attoptions = NULL WHERE $marked")
-	  for ('app', 'postgres', 'template1');
-}
-
 my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM t;
 	SELECT md5(string_agg(s::text, ',' ORDER BY k)), count(*), sum(pg_column_size(k)) FROM s};
 my $before = $old->safe_psql('app', $contents);
 my $scalars = q{SELECT md5(string_agg(x::text, ',' ORDER BY id)), sum(w), avg(d), sum(e), max(s) FROM scalars x};
 my $scalars_before = $old->safe_psql('app', $scalars);
-$old->stop;
-
-my $new = PostgreSQL::Test::Cluster->new('new');
-$new->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 # compact_types.auto must not change the types of what is upgraded
-$new->append_conf('postgresql.conf', <<'CONF');
-fsync = off
+my $new = upgrade($old, <<'CONF');
 session_preload_libraries = 'compact_types'
 compact_types.auto = on
 CONF
-
-chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
-command_ok(
-	[
-		'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
-		'-b', $old_bindir, '-B', $new_bindir, '-s', $new->host,
-		'-p', $old->port, '-P', $new->port, '--copy'
-	],
-	"pg_upgrade from $old_major to $new_major");
-
-$new->start;
 is($new->safe_psql('app', $contents), $before, 'same contents');
 is($new->safe_psql('app', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'b'}),
 	'character(24)', 'same type in spite of compact_types.auto');

@@ -1,34 +1,15 @@
 # pg_upgrade from the distribution's server to this one: values of ztext and
 # zbytea, their indexes and what the types come with are what they were.
-#
-# PGDENSE_OLD_BINDIR is the old server's folder of programs.
 use strict;
 use warnings FATAL => 'all';
 
-use File::Spec;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseUpgrade;
 use Test::More;
 
-my $new_bindir = `pg_config --bindir`;
-chomp $new_bindir;
-my $old_bindir = $ENV{PGDENSE_OLD_BINDIR}
-  or plan skip_all => 'PGDENSE_OLD_BINDIR is not set';
-my ($old_major, $new_major) = map { `"$_/pg_config" --version` =~ /(\d+)/ ? $1 : 0 } $old_bindir, $new_bindir;
-
-# The older server is tested on its own; there is nothing to upgrade to.
-if ($old_major >= $new_major)
-{
-	ok(1, "server $new_major is not newer than $old_major: nothing to upgrade");
-	done_testing();
-	exit;
-}
-
-my $old = PostgreSQL::Test::Cluster->new('old', install_path => File::Spec->rel2abs("$old_bindir/.."));
-$old->init(extra => [ '--encoding=UTF8', '--locale=C', '--data-checksums' ]);
-$old->append_conf('postgresql.conf', "fsync = off\n");
-$old->start;
-$old->safe_psql('postgres', 'CREATE DATABASE app');
+my $old = start_old();
 $old->safe_psql('app', <<'SQL');
 CREATE SCHEMA "Other Schema";
 CREATE EXTENSION toast_policy SCHEMA "Other Schema";
@@ -43,36 +24,10 @@ CREATE INDEX docs_part ON docs (substr(u, 1, 20), length(y));
 CREATE VIEW public.v AS SELECT substr(z, 1, 9) AS part, substring(u FROM '[0-9]+') AS number, length(y), z = t AS same, y || '\x00' AS cat FROM docs;
 SQL
 
-# See the test of the compact types.
-my $marked = q{attoptions::text ~ 'pg_attver'};
-if ($old->safe_psql('app', "SELECT count(*) FROM pg_attribute WHERE $marked") > 0
-	&& slurp_file("$new_bindir/postgres") !~ /pg_attver/)
-{
-	note "removing the column option pg_attver, which server $new_major does not know";
-	$old->safe_psql($_, "UPDATE pg_attribute SET attoptions = NULL WHERE $marked")
-	  for ('app', 'postgres', 'template1');
-}
-
 my $contents = q{SELECT md5(string_agg(d::text, ',' ORDER BY id)), count(*), sum(pg_column_size(z)), string_agg(DISTINCT toast_policy.codec(u), ','),
 	(SELECT md5(string_agg(v::text, ',' ORDER BY v::text)) FROM v), bool_and(z = t AND u = t AND y = t::bytea AND a[1] = t) FROM docs d};
 my $before = $old->safe_psql('app', $contents);
-$old->stop;
-
-my $new = PostgreSQL::Test::Cluster->new('new');
-# 18 has checksums unless told otherwise, and both must be alike
-$new->init(extra => [ '--encoding=UTF8', '--locale=C', '--data-checksums' ]);
-$new->append_conf('postgresql.conf', "fsync = off\n");
-
-chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
-command_ok(
-	[
-		'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
-		'-b', $old_bindir, '-B', $new_bindir, '-s', $new->host,
-		'-p', $old->port, '-P', $new->port, '--copy'
-	],
-	"pg_upgrade from $old_major to $new_major");
-
-$new->start;
+my $new = upgrade($old);
 is($new->safe_psql('app', $contents), $before, 'same contents in the same codecs');
 $new->safe_psql('app', q{SELECT bt_index_check('docs_z', true), bt_index_check('docs_part', true)});
 is($new->safe_psql('app', <<'SQL'), '0', 'every row is found by its key');

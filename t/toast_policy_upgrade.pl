@@ -1,34 +1,15 @@
 # pg_upgrade from the distribution's server to this one: tables of toast_policy
 # come out as they were, with what is stored in the form that it had, and go on.
-#
-# PGDENSE_OLD_BINDIR is the old server's folder of programs.
 use strict;
 use warnings FATAL => 'all';
 
-use File::Spec;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseUpgrade;
 use Test::More;
 
-my $new_bindir = `pg_config --bindir`;
-chomp $new_bindir;
-my $old_bindir = $ENV{PGDENSE_OLD_BINDIR}
-  or plan skip_all => 'PGDENSE_OLD_BINDIR is not set';
-my ($old_major, $new_major) = map { `"$_/pg_config" --version` =~ /(\d+)/ ? $1 : 0 } $old_bindir, $new_bindir;
-
-# The older server is tested on its own; there is nothing to upgrade to.
-if ($old_major >= $new_major)
-{
-	ok(1, "server $new_major is not newer than $old_major: nothing to upgrade");
-	done_testing();
-	exit;
-}
-
-my $old = PostgreSQL::Test::Cluster->new('old', install_path => File::Spec->rel2abs("$old_bindir/.."));
-$old->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$old->append_conf('postgresql.conf', "fsync = off\n");
-$old->start;
-$old->safe_psql('postgres', 'CREATE DATABASE app');
+my $old = start_old();
 $old->safe_psql('app', <<'SQL');
 CREATE EXTENSION toast_policy;
 CREATE EXTENSION amcheck;
@@ -55,17 +36,6 @@ SELECT toast_policy.enable('mv');
 REFRESH MATERIALIZED VIEW mv;
 SQL
 
-# Minor releases of November 2026 mark each column with a reserved option that
-# pg_upgrade can carry only to a server that knows it.
-my $marked = q{attoptions::text ~ 'pg_attver'};
-if ($old->safe_psql('app', "SELECT count(*) FROM pg_attribute WHERE $marked") > 0
-	&& slurp_file("$new_bindir/postgres") !~ /pg_attver/)
-{
-	note "removing the column option pg_attver, which server $new_major does not know";
-	$old->safe_psql($_, "UPDATE pg_attribute SET attoptions = NULL WHERE $marked")
-	  for ('app', 'postgres', 'template1');
-}
-
 my $contents = join ";\n", map { "SELECT count(*), md5(string_agg(x::text, ',' ORDER BY id)) FROM $_ x" } 't', 'p1', 'mv';
 my $stored = q{SELECT md5(string_agg(concat_ws(' ', id, pg_column_size(doc), pg_column_compression(doc), pg_column_size(l), pg_column_compression(l)), ',' ORDER BY id)) FROM t;
 	SELECT md5(string_agg(concat_ws(' ', id, pg_column_size(doc), pg_column_compression(doc)), ',' ORDER BY id)) FROM p1;
@@ -78,22 +48,7 @@ WHERE attnum > 0 AND relname IN ('t', 'p', 'p1', 'mv', 't_doc', 't_pkey') GROUP 
 SQL
 my %before = map { $_->[0] => $old->safe_psql('app', $_->[1]) } [ contents => $contents ], [ stored => $stored ], [ state => $state ];
 like($before{state}, qr/^t\|toast_policy\|id=p doc=e l=el extra=x$/m, 'the old tables are governed');
-$old->stop;
-
-my $new = PostgreSQL::Test::Cluster->new('new');
-$new->init(extra => [ '--encoding=UTF8', '--locale=C', $new_major >= 18 ? '--no-data-checksums' : () ]);
-$new->append_conf('postgresql.conf', "fsync = off\n");
-
-chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
-command_ok(
-	[
-		'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
-		'-b', $old_bindir, '-B', $new_bindir, '-s', $new->host,
-		'-p', $old->port, '-P', $new->port, '--copy'
-	],
-	"pg_upgrade from $old_major to $new_major");
-
-$new->start;
+my $new = upgrade($old);
 is($new->safe_psql('app', $contents), $before{contents}, 'same rows');
 is($new->safe_psql('app', $stored), $before{stored}, 'stored in the same form');
 is($new->safe_psql('app', $state), $before{state}, 'same access methods and storage');

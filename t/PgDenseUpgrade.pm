@@ -1,0 +1,80 @@
+# What the tests of pg_upgrade share: from the distribution's server, whose
+# folder of programs PGDENSE_OLD_BINDIR names, to the one that is tested.
+package PgDenseUpgrade;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(start_old upgrade);
+
+# 18 has checksums unless told otherwise, and both must be alike
+my @initdb = ('--encoding=UTF8', '--locale=C', '--data-checksums');
+
+my ($old_bindir, $new_bindir, $old_major, $new_major);
+
+# Start an instance of the old server with a database "app".  Ends the test if
+# there is none, or if the other one is not newer.
+sub start_old
+{
+	chomp($new_bindir = `pg_config --bindir`);
+	$old_bindir = $ENV{PGDENSE_OLD_BINDIR} or plan skip_all => 'PGDENSE_OLD_BINDIR is not set';
+	($old_major, $new_major) = map { `"$_/pg_config" --version` =~ /(\d+)/ ? $1 : 0 } $old_bindir, $new_bindir;
+
+	# The older server is tested on its own; there is nothing to upgrade to.
+	if ($old_major >= $new_major)
+	{
+		ok(1, "server $new_major is not newer than $old_major: nothing to upgrade");
+		done_testing();
+		exit;
+	}
+
+	my $old = PostgreSQL::Test::Cluster->new('old', install_path => File::Spec->rel2abs("$old_bindir/.."));
+	$old->init(extra => [@initdb]);
+	$old->append_conf('postgresql.conf', "fsync = off\n");
+	$old->start;
+	$old->safe_psql('postgres', 'CREATE DATABASE app');
+	return $old;
+}
+
+# Stop the old server's instance, upgrade it, and start what comes out, with
+# further settings.
+sub upgrade
+{
+	my ($old, $settings) = @_;
+
+	# Minor releases of November 2026 mark each column with a reserved option that
+	# pg_upgrade can carry only to a server that knows it.  Where the new server
+	# is an older minor release, plain tables could not be upgraded either.
+	my $marked = q{attoptions::text ~ 'pg_attver'};
+	if ($old->safe_psql('app', "SELECT count(*) FROM pg_attribute WHERE $marked") > 0
+		&& slurp_file("$new_bindir/postgres") !~ /pg_attver/)
+	{
+		note "removing the column option pg_attver, which server $new_major does not know";
+		$old->safe_psql($_, "UPDATE pg_attribute SET attoptions = NULL WHERE $marked")
+		  for ('app', 'postgres', 'template1');
+	}
+	$old->stop;
+
+	my $new = PostgreSQL::Test::Cluster->new('new');
+	$new->init(extra => [@initdb]);
+	$new->append_conf('postgresql.conf', "fsync = off\n" . ($settings // ''));
+
+	chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
+	command_ok(
+		[
+			'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
+			'-b', $old_bindir, '-B', $new_bindir, '-s', $new->host,
+			'-p', $old->port, '-P', $new->port, '--copy'
+		],
+		"pg_upgrade from $old_major to $new_major");
+	$new->start;
+	return $new;
+}
+
+1;
