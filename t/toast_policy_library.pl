@@ -7,41 +7,24 @@ use strict;
 use warnings FATAL => 'all';
 
 use File::Basename;
-use File::Path qw(make_path);
 use File::Spec;
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseInstallation;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $top = $ENV{PGDENSE_TOP} || dirname(__FILE__) . '/..';
-my %dirs;
-for my $dir ('bindir', 'sharedir', 'pkglibdir')
-{
-	chomp($dirs{$dir} = `pg_config --$dir`);
-}
-
-# The folder above all of them, without which the server does not find them
-my $root = $dirs{bindir};
-$root = dirname($root) while grep { index($_, "$root/") != 0 } @dirs{'sharedir', 'pkglibdir'};
-BAIL_OUT("no installation of its own at $dirs{bindir}") if $root eq '/' || $root eq '/usr';
-my $copy = "$PostgreSQL::Test::Utils::tmp_check/installation";
-make_path($copy);
-for my $dir (values %dirs)
-{
-	my $to = $copy . substr($dir, length($root));
-	next if -e $to;
-	make_path(dirname($to));
-	system_or_bail('cp', '-a', $dir, $to);
-}
-# libpq and its like are beside
-system_or_bail('sh', '-c', 'cp -a "$1"/lib/lib*.so* "$2"/lib/ 2> /dev/null || true', 'sh', $root, $copy);
-my $library = $copy . substr($dirs{pkglibdir}, length($root)) . '/toast_policy.so';
+my ($copy, $pkglibdir) = copy_installation('library_installation');
+my $library = "$pkglibdir/toast_policy.so";
 ok(-e $library, 'the copy has the library');
 
 sub hide { rename $library, "$library.hidden" or die "could not rename $library: $!"; }
 sub restore { rename "$library.hidden", $library or die "could not rename $library: $!"; }
 
-my $node = PostgreSQL::Test::Cluster->new('library', install_path => dirname($copy . substr($dirs{bindir}, length($root))));
+my $node = PostgreSQL::Test::Cluster->new('library', install_path => $copy);
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\nautovacuum_naptime = 1s\nautovacuum_vacuum_insert_threshold = 0\nautovacuum_analyze_threshold = 0\n");
 $node->start;

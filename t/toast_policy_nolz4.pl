@@ -10,17 +10,16 @@ use warnings FATAL => 'all';
 
 use File::Basename;
 use File::Path qw(make_path);
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseInstallation;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $top = $ENV{PGDENSE_TOP} || dirname(__FILE__) . '/..';
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
-my %dirs;
-for my $dir ('bindir', 'sharedir', 'pkglibdir')
-{
-	chomp($dirs{$dir} = `pg_config --$dir`);
-}
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $real = $ENV{PGDENSE_NOLZ4_BINDIR};
 $real = undef if $real && `$real/pg_config --version` !~ /\b$major\./;
@@ -32,20 +31,7 @@ if ($real)
 }
 else
 {
-	my $root = $dirs{bindir};
-	$root = dirname($root) while grep { index($_, "$root/") != 0 } @dirs{'sharedir', 'pkglibdir'};
-	BAIL_OUT("no installation of its own at $dirs{bindir}") if $root eq '/' || $root eq '/usr';
-	my $copy = "$tmp/installation";
-	make_path($copy);
-	for my $dir (values %dirs)
-	{
-		my $to = $copy . substr($dir, length($root));
-		next if -e $to;
-		make_path(dirname($to));
-		system_or_bail('cp', '-a', $dir, $to);
-	}
-	system_or_bail('sh', '-c', 'cp -a "$1"/lib/lib*.so* "$2"/lib/ 2> /dev/null || true', 'sh', $root, $copy);
-	$path = dirname($copy . substr($dirs{bindir}, length($root)));
+	($path, my $pkglibdir) = copy_installation('nolz4_installation');
 
 	# the server's headers, but for what says that it has lz4
 	make_path("$tmp/build");
@@ -54,7 +40,7 @@ else
 	append_to_file("$tmp/build/nolz4.h", "#include \"postgres.h\"\n#undef USE_LZ4\n");
 	system_or_bail('sh', '-c', 'make -s -C "$1"/toast_policy PG_CONFIG=pg_config PG_CFLAGS="-include $1/nolz4.h" with_llvm=no all > "$1"/log 2>&1 || { cat "$1"/log; exit 1; }', 'sh', "$tmp/build");
 	unlike(slurp_file("$tmp/build/log"), qr/warning:/, 'the extension builds without warnings');
-	system_or_bail('cp', "$tmp/build/toast_policy/toast_policy.so", $copy . substr($dirs{pkglibdir}, length($root)));
+	system_or_bail('cp', "$tmp/build/toast_policy/toast_policy.so", $pkglibdir);
 }
 
 # a database of a server with lz4
