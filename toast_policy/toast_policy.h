@@ -75,17 +75,12 @@ typedef enum TpOccasion
 } TpOccasion;
 
 extern bool tp_column_is_governed(Form_pg_attribute att);
-extern struct varlena *tp_compress_value(TpCodec codec, int level,
-										 const struct varlena *value,
-										 int32 room, bool probe,
-										 TpOutcome *outcome);
 extern bool tp_row_is_small(Relation rel, TupleTableSlot *slot,
 							TpOccasion occasion);
 extern bool tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 						 TpOccasion occasion);
 
 /* toast_policy_am.c */
-extern const TableAmRoutine *tp_heap_am;
 extern const TableAmRoutine *tp_access_method(void);
 extern void tp_am_init(void);
 

@@ -39,7 +39,7 @@
 PG_FUNCTION_INFO_V1(tp_handler);
 
 /* heap's callbacks, and the access method's */
-const TableAmRoutine *tp_heap_am;
+static const TableAmRoutine *tp_heap_am;
 static TableAmRoutine tp_am;
 
 /* A relation that is seen as heap for the time being */
@@ -57,13 +57,13 @@ static MemoryContext tp_row_context = NULL;
 
 /*
  * Apply the policy to a row.  Returns a slot with the row as heap shall store
- * it, in the given memory context, or NULL if that is the row as it is.
+ * it, in the memory that tp_begin_row() has made, or NULL if that is the row as
+ * it is.
  */
 static TupleTableSlot *
-tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion,
-			 MemoryContext context)
+tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 {
-	MemoryContext caller = MemoryContextSwitchTo(context);
+	MemoryContext caller = MemoryContextSwitchTo(tp_row_context);
 	TupleDesc	desc = RelationGetDescr(rel);
 	TupleTableSlot *result = NULL;
 	Datum	   *values = palloc(desc->natts * sizeof(Datum));
@@ -119,7 +119,7 @@ tp_finish_slot(TupleTableSlot *slot, TupleTableSlot *stored)
  * to compress a value that shrinks well.  What an error has left is freed by the
  * end of the transaction, or for the next row.
  */
-static MemoryContext
+static void
 tp_begin_row(void)
 {
 	if (tp_row_context == NULL)
@@ -129,8 +129,6 @@ tp_begin_row(void)
 											   ALLOCSET_DEFAULT_MAXSIZE);
 	else
 		MemoryContextReset(tp_row_context);
-
-	return tp_row_context;
 }
 
 /* Free what tp_begin_row() was for. */
@@ -144,7 +142,6 @@ static void
 tp_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 				BulkInsertState bistate)
 {
-	MemoryContext context;
 	TupleTableSlot *stored;
 
 	if (likely(tp_row_is_small(rel, slot, TP_INSERT)))
@@ -153,8 +150,8 @@ tp_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 		return;
 	}
 
-	context = tp_begin_row();
-	stored = tp_make_slot(rel, slot, TP_INSERT, context);
+	tp_begin_row();
+	stored = tp_make_slot(rel, slot, TP_INSERT);
 	tp_heap_am->tuple_insert(rel, stored ? stored : slot, cid, options, bistate);
 	if (stored)
 		tp_finish_slot(slot, stored);
@@ -166,7 +163,6 @@ tp_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 							int options, BulkInsertState bistate,
 							uint32 specToken)
 {
-	MemoryContext context;
 	TupleTableSlot *stored;
 
 	if (likely(tp_row_is_small(rel, slot, TP_INSERT)))
@@ -176,8 +172,8 @@ tp_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 		return;
 	}
 
-	context = tp_begin_row();
-	stored = tp_make_slot(rel, slot, TP_INSERT, context);
+	tp_begin_row();
+	stored = tp_make_slot(rel, slot, TP_INSERT);
 	tp_heap_am->tuple_insert_speculative(rel, stored ? stored : slot, cid,
 										 options, bistate, specToken);
 	if (stored)
@@ -189,8 +185,8 @@ static void
 tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 				int options, BulkInsertState bistate)
 {
-	MemoryContext context = NULL;
 	TupleTableSlot **stored = NULL;
+	bool		begun = false;
 
 	for (int i = 0; i < nslots; i++)
 	{
@@ -198,14 +194,17 @@ tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 
 		if (likely(tp_row_is_small(rel, slots[i], TP_INSERT)))
 			continue;
-		if (context == NULL)
-			context = tp_begin_row();
-		slot = tp_make_slot(rel, slots[i], TP_INSERT, context);
+		if (!begun)
+		{
+			tp_begin_row();
+			begun = true;
+		}
+		slot = tp_make_slot(rel, slots[i], TP_INSERT);
 		if (slot == NULL)
 			continue;
 		if (stored == NULL)
 		{
-			stored = MemoryContextAlloc(context, nslots * sizeof(*stored));
+			stored = MemoryContextAlloc(tp_row_context, nslots * sizeof(*stored));
 			memcpy(stored, slots, nslots * sizeof(*stored));
 		}
 		stored[i] = slot;
@@ -222,7 +221,7 @@ tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 				tp_finish_slot(slots[i], stored[i]);
 		}
 	}
-	if (context)
+	if (begun)
 		tp_end_row();
 }
 
@@ -232,7 +231,6 @@ tp_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 				bool wait, TM_FailureData *tmfd, LockTupleMode *lockmode,
 				CompatUpdateIndexes *update_indexes)
 {
-	MemoryContext context;
 	TupleTableSlot *stored;
 	TM_Result	result;
 
@@ -241,8 +239,8 @@ tp_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 										crosscheck, wait, tmfd, lockmode,
 										update_indexes);
 
-	context = tp_begin_row();
-	stored = tp_make_slot(rel, slot, TP_UPDATE, context);
+	tp_begin_row();
+	stored = tp_make_slot(rel, slot, TP_UPDATE);
 	result = tp_heap_am->tuple_update(rel, otid, stored ? stored : slot, cid,
 									  snapshot, crosscheck, wait, tmfd, lockmode,
 									  update_indexes);

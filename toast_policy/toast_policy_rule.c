@@ -185,6 +185,29 @@ tp_is_own_pointer(Relation rel, const struct varlena *value)
 }
 
 /*
+ * Will heap leave the value where it is?  All others that are out of line it
+ * fetches, and then treats as if they had been in the row.
+ *
+ * Without a look at the row's old version, a value that UPDATE takes from another
+ * row or column of the table passes for one that stays.  It is stored in the form
+ * that it has.
+ */
+static bool
+tp_stays_out_of_line(Relation rel, const struct varlena *value,
+					 TpOccasion occasion)
+{
+	return occasion == TP_UPDATE && tp_is_own_pointer(rel, value);
+}
+
+/* Are values that come compressed judged like raw ones? */
+static bool
+tp_judges_anew(TpOccasion occasion)
+{
+	return occasion == TP_RECOMPRESS ||
+		(occasion == TP_INSERT && tp_recompress_source);
+}
+
+/*
  * Is it certain that the policy has nothing to do for the row?  Made to cost next
  * to nothing for rows that are small, since most rows are.
  */
@@ -195,7 +218,7 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 	Size		limit = TOAST_TUPLE_THRESHOLD;
 	Size		size;
 	bool		pointers = false;
-	bool		anew = occasion == TP_INSERT && tp_recompress_source;
+	bool		anew = tp_judges_anew(occasion);
 
 	if (table->ngoverned == 0)
 		return true;
@@ -204,9 +227,7 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 	 * heap does not look at a tuple that is small and all in line; but it may
 	 * be small because of values that came compressed.
 	 */
-	if (anew)
-		;
-	else if (TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot))
+	if (!anew && (TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot)))
 	{
 		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 
@@ -228,7 +249,7 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 		if (VARATT_IS_EXTERNAL(value))
 		{
 			/* the others are large, or heap has to be told what they are */
-			if (occasion != TP_UPDATE || !tp_is_own_pointer(rel, value))
+			if (!tp_stays_out_of_line(rel, value, occasion))
 				return false;
 			pointers = true;
 			size += TOAST_POINTER_SIZE;
@@ -254,7 +275,7 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
  * compressed at all.  Returns a palloc'd value in core's format, or NULL
  * if the raw value is to be stored; *outcome says what was found.
  */
-struct varlena *
+static struct varlena *
 tp_compress_value(TpCodec codec, int level, const struct varlena *value,
 				  int32 room, bool probe, TpOutcome *outcome)
 {
@@ -312,21 +333,6 @@ tp_column_codec(Form_pg_attribute att)
 }
 
 /*
- * Will heap leave the value where it is?  All others that are out of line it
- * fetches, and then treats as if they had been in the row.
- *
- * Without a look at the row's old version, a value that UPDATE takes from another
- * row or column of the table passes for one that stays.  It is stored in the form
- * that it has.
- */
-static bool
-tp_stays_out_of_line(Relation rel, const struct varlena *value,
-					 TpOccasion occasion)
-{
-	return occasion == TP_UPDATE && tp_is_own_pointer(rel, value);
-}
-
-/*
  * Prepare one governed value: put it into memory if heap would fetch it anyway,
  * and raw if the policy is to judge it.  Returns whether the policy is.  *exact
  * is set if the value has been fetched and is as it is stored.
@@ -335,8 +341,6 @@ static bool
 tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(*datum);
-	bool		anew = occasion == TP_RECOMPRESS ||
-		(occasion == TP_INSERT && tp_recompress_source);
 
 	if (VARATT_IS_EXTERNAL(value))
 	{
@@ -346,7 +350,7 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
 		/* flat from here on, be it an expanded object or a pointer to memory */
 		value = detoast_external_attr(value);
 	}
-	if (VARATT_IS_COMPRESSED(value) && anew)
+	if (VARATT_IS_COMPRESSED(value) && tp_judges_anew(occasion))
 	{
 		value = detoast_attr(value);
 		*exact = false;
