@@ -1,0 +1,457 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_align.c
+ *	  Which B-tree indexes are not laid out as a stock server's.
+ *
+ * What an index is aligned to is in its metapage.  To read it, an index is
+ * locked in AccessShareLock, one at a time and no longer than it takes, so that
+ * a listing never holds two locks that another session waits for.  An index that
+ * is dropped meanwhile is passed over, and so is one whose pages this session
+ * cannot see: a temporary one of another session, and an unlogged one while the
+ * server is in recovery.
+ *
+ * System catalogs and TOAST tables are left out, because the server never aligns
+ * their indexes.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  index_align/index_align.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/nbtree.h"
+#include "access/reloptions.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tupmacs.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
+#include "catalog/index.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "commands/defrem.h"
+#include "commands/tablecmds.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "index_align.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(ia_item_alignment);
+PG_FUNCTION_INFO_V1(ia_auto_alignment);
+PG_FUNCTION_INFO_V1(ia_index_layout);
+PG_FUNCTION_INFO_V1(ia_reset_item_alignment);
+
+/*
+ * Bytes that the tuples of an index are aligned to, or 0 if its pages are not
+ * there to be read.  The caller has it open and locked, and knows that it is a
+ * B-tree with storage.
+ */
+static int
+ia_read_alignment(Relation rel)
+{
+	if (RELATION_IS_OTHER_TEMP(rel))
+		return 0;
+
+	/* the main fork of what is not logged is another server's */
+	if (!RelationIsPermanent(rel) && RecoveryInProgress())
+		return 0;
+
+	/* not built yet, by CREATE INDEX CONCURRENTLY */
+	if (RelationGetNumberOfBlocks(rel) == 0)
+		return 0;
+
+	return (int) _bt_item_alignment(rel);
+}
+
+/*
+ * The storage parameter item_alignment as it is written in a row of pg_class,
+ * or NULL.
+ */
+static char *
+ia_written_parameter(HeapTuple tuple)
+{
+	bool		isnull;
+	Datum		reloptions;
+	ListCell   *cell;
+
+	reloptions = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &isnull);
+	if (isnull)
+		return NULL;
+	foreach(cell, untransformRelOptions(reloptions))
+	{
+		DefElem    *def = lfirst_node(DefElem, cell);
+
+		if (strcmp(def->defname, "item_alignment") == 0)
+			return def->arg ? defGetString(def) : pstrdup("");
+	}
+
+	return NULL;
+}
+
+/* Is the row of pg_class one of a B-tree that may be aligned? */
+static bool
+ia_is_user_btree(Form_pg_class form)
+{
+	return (form->relkind == RELKIND_INDEX ||
+			form->relkind == RELKIND_PARTITIONED_INDEX) &&
+		form->relam == BTREE_AM_OID &&
+		form->oid >= FirstUnpinnedObjectId &&
+		!IsToastNamespace(form->relnamespace) &&
+		!isOtherTempNamespace(form->relnamespace);
+}
+
+/*
+ * Tell about an index, in the current memory context.  Returns NULL if it is as
+ * a stock server's, no B-tree, one that the listing leaves out, or not there.
+ */
+IaIndex *
+ia_describe(Oid indexid)
+{
+	HeapTuple	tuple;
+	Form_pg_class form;
+	IaIndex    *index;
+	Relation	rel;
+	char	   *schema;
+
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(indexid));
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	if (!ia_is_user_btree(form))
+	{
+		ReleaseSysCache(tuple);
+		return NULL;
+	}
+	index = palloc0(sizeof(IaIndex));
+	index->parameter = ia_written_parameter(tuple);
+	index->partitioned = form->relkind == RELKIND_PARTITIONED_INDEX;
+	ReleaseSysCache(tuple);
+
+	/* An OID that another relation has got meanwhile is no reason to fail. */
+	rel = try_relation_open(indexid, AccessShareLock);
+	if (rel == NULL)
+		return NULL;
+	if (!ia_is_user_btree(rel->rd_rel))
+	{
+		relation_close(rel, AccessShareLock);
+		return NULL;
+	}
+	if (!index->partitioned)
+		index->alignment = ia_read_alignment(rel);
+	schema = get_namespace_name(RelationGetNamespace(rel));
+	if (schema == NULL || (!IaIsAligned(index) && index->parameter == NULL))
+	{
+		relation_close(rel, AccessShareLock);
+		return NULL;
+	}
+	index->indexid = indexid;
+	index->heapid = rel->rd_index->indrelid;
+	index->temp = RelationUsesLocalBuffers(rel);
+	index->live = rel->rd_index->indislive;
+	index->exclusion = rel->rd_index->indisexclusion;
+	index->name = psprintf("%s.%s", schema, RelationGetRelationName(rel));
+	index->quoted = quote_qualified_identifier(schema, RelationGetRelationName(rel));
+	relation_close(rel, AccessShareLock);
+
+	return index;
+}
+
+/*
+ * The OIDs that a call is about, all B-trees of the database if relid is
+ * invalid: a table or an index with all its partitions.  Errors out for
+ * anything else.
+ */
+static List *
+ia_scope(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+
+	switch (relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_MATVIEW:
+			return list_make1_oid(relid);
+		case RELKIND_INDEX:
+			if (get_rel_relam(relid) != BTREE_AM_OID)
+				break;
+			return list_make1_oid(relid);
+		case RELKIND_PARTITIONED_INDEX:
+			if (get_rel_relam(relid) != BTREE_AM_OID)
+				break;
+			return find_all_inheritors(relid, NoLock, NULL);
+		case RELKIND_PARTITIONED_TABLE:
+			return find_all_inheritors(relid, NoLock, NULL);
+		case '\0':
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("relation with OID %u does not exist", relid)));
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("\"%s\" is not a table, materialized view, or B-tree index",
+					get_rel_name(relid))));
+}
+
+/* Partitioned indexes first, for what is created from them, then by name. */
+static int
+ia_compare(const ListCell *a, const ListCell *b)
+{
+	const IaIndex *left = lfirst(a);
+	const IaIndex *right = lfirst(b);
+
+	if (left->partitioned != right->partitioned)
+		return left->partitioned ? -1 : 1;
+
+	return strcmp(left->name, right->name);
+}
+
+/*
+ * All indexes of a scope that are not as a stock server's: of a table, an index,
+ * or with InvalidOid the database.  Returns a sorted list of IaIndex, in the
+ * current memory context.  Takes no lock that it does not release.
+ */
+List *
+ia_collect(Oid scope)
+{
+	List	   *scope_oids = OidIsValid(scope) ? ia_scope(scope) : NIL;
+	List	   *candidates = NIL;
+	List	   *result = NIL;
+	ListCell   *cell;
+	Relation	pg_class;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	pg_class = table_open(RelationRelationId, AccessShareLock);
+	scan = systable_beginscan(pg_class, InvalidOid, false, NULL, 0, NULL);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		if (ia_is_user_btree(form))
+			candidates = lappend_oid(candidates, form->oid);
+	}
+	systable_endscan(scan);
+	table_close(pg_class, AccessShareLock);
+
+	foreach(cell, candidates)
+	{
+		IaIndex    *index;
+
+		CHECK_FOR_INTERRUPTS();
+		if (OidIsValid(scope) &&
+			!list_member_oid(scope_oids, lfirst_oid(cell)) &&
+			!list_member_oid(scope_oids, IndexGetRelation(lfirst_oid(cell), true)))
+			continue;
+		index = ia_describe(lfirst_oid(cell));
+		if (index != NULL)
+			result = lappend(result, index);
+	}
+	list_free(candidates);
+	list_free(scope_oids);
+	list_sort(result, ia_compare);
+
+	return result;
+}
+
+/*
+ * index_align.item_alignment(index regclass) returns int
+ *
+ * Bytes that the tuples of a B-tree are aligned to: 8 as on a stock server, 4 or
+ * 2.  NULL if the index does not exist, has no pages (a partitioned index, or one
+ * that is not built yet), or its pages are not accessible to this session.  Errors
+ * out for other relations, and if the metapage is damaged.
+ */
+Datum
+ia_item_alignment(PG_FUNCTION_ARGS)
+{
+	Oid			indexid = PG_GETARG_OID(0);
+	Relation	rel;
+	int			alignment = 0;
+
+	rel = try_relation_open(indexid, AccessShareLock);
+	if (rel == NULL)
+		PG_RETURN_NULL();
+	if ((rel->rd_rel->relkind != RELKIND_INDEX &&
+		 rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX) ||
+		rel->rd_rel->relam != BTREE_AM_OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a B-tree index",
+						RelationGetRelationName(rel))));
+	if (rel->rd_rel->relkind == RELKIND_INDEX)
+		alignment = ia_read_alignment(rel);
+	relation_close(rel, AccessShareLock);
+	if (alignment == 0)
+		PG_RETURN_NULL();
+
+	PG_RETURN_INT32(alignment);
+}
+
+/*
+ * index_align.auto_alignment(index regclass) returns int
+ *
+ * Bytes that item_alignment = auto gives to a B-tree: what its most demanding
+ * column needs, INCLUDE columns among them.  Reads only catalogs and takes no
+ * lock.  NULL if the index does not exist; errors out for other relations.
+ */
+Datum
+ia_auto_alignment(PG_FUNCTION_ARGS)
+{
+	Oid			indexid = PG_GETARG_OID(0);
+	HeapTuple	tuple;
+	Form_pg_class form;
+	int			natts;
+	int			alignment = ALIGNOF_SHORT;
+
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(indexid));
+	if (!HeapTupleIsValid(tuple))
+		PG_RETURN_NULL();
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	if ((form->relkind != RELKIND_INDEX &&
+		 form->relkind != RELKIND_PARTITIONED_INDEX) ||
+		form->relam != BTREE_AM_OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a B-tree index", NameStr(form->relname))));
+	natts = form->relnatts;
+	if (indexid < FirstUnpinnedObjectId || IsToastNamespace(form->relnamespace))
+	{
+		ReleaseSysCache(tuple);
+		PG_RETURN_INT32(MAXIMUM_ALIGNOF);
+	}
+	ReleaseSysCache(tuple);
+
+	for (AttrNumber attnum = 1; attnum <= natts; attnum++)
+	{
+		HeapTuple	atttuple = SearchSysCacheAttNum(indexid, attnum);
+
+		if (!HeapTupleIsValid(atttuple))
+			PG_RETURN_NULL();
+		alignment = Max(alignment,
+						(int) att_align_nominal(1, ((Form_pg_attribute) GETSTRUCT(atttuple))->attalign));
+		ReleaseSysCache(atttuple);
+	}
+
+	PG_RETURN_INT32(alignment);
+}
+
+/*
+ * index_align.index_layout() returns setof record
+ *
+ * OID, alignment and written storage parameter of each B-tree of the database
+ * that is not as a stock server's.  Errors out only if a metapage is damaged.
+ */
+Datum
+ia_index_layout(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	ListCell   *cell;
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach(cell, ia_collect(InvalidOid))
+	{
+		IaIndex    *index = lfirst(cell);
+		Datum		values[3];
+		bool		nulls[3] = {0};
+
+		values[0] = ObjectIdGetDatum(index->indexid);
+		values[1] = Int32GetDatum(index->alignment);
+		nulls[1] = index->alignment == 0;
+		if (index->parameter)
+			values[2] = CStringGetTextDatum(index->parameter);
+		else
+			nulls[2] = true;
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+
+	return (Datum) 0;
+}
+
+/*
+ * index_align.reset_item_alignment(index regclass) returns void
+ *
+ * ALTER INDEX ... RESET (item_alignment) of a partitioned index, for which the
+ * server has no such command, although it keeps the parameter and gives it to
+ * new partitions and to dumps.  The caller must own the index.  Errors out for
+ * other relations, which are to be altered by the command.
+ */
+Datum
+ia_reset_item_alignment(PG_FUNCTION_ARGS)
+{
+	Oid			indexid = PG_GETARG_OID(0);
+	char	   *name = get_rel_name(indexid);
+	Relation	rel;
+	Relation	pg_class;
+	HeapTuple	tuple;
+	HeapTuple	newtuple;
+	ItemPointerData otid;
+	Datum		reloptions;
+	Datum		values[Natts_pg_class] = {0};
+	bool		nulls[Natts_pg_class] = {0};
+	bool		replaces[Natts_pg_class] = {0};
+	bool		isnull;
+
+	PreventCommandIfReadOnly("index_align.reset_item_alignment()");
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("relation with OID %u does not exist", indexid)));
+	if (get_rel_relkind(indexid) != RELKIND_PARTITIONED_INDEX ||
+		get_rel_relam(indexid) != BTREE_AM_OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a partitioned B-tree index", name),
+				 errhint("Use ALTER INDEX ... RESET (item_alignment).")));
+	/* before the lock, of which an owner would have to wait for the end */
+	if (!object_ownercheck(RelationRelationId, indexid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
+
+	rel = relation_open(indexid, ShareUpdateExclusiveLock);
+	if (!object_ownercheck(RelationRelationId, indexid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
+	CheckTableNotInUse(rel, "ALTER INDEX");
+
+	pg_class = table_open(RelationRelationId, RowExclusiveLock);
+	tuple = SearchSysCacheLockedCopy1(RELOID, ObjectIdGetDatum(indexid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", indexid);
+	otid = tuple->t_self;
+	reloptions = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &isnull);
+	if (!isnull)
+	{
+		reloptions = transformRelOptions(reloptions,
+										 list_make1(makeDefElem("item_alignment", NULL, -1)),
+										 NULL, NULL, false, true);
+		values[Anum_pg_class_reloptions - 1] = reloptions;
+		nulls[Anum_pg_class_reloptions - 1] = reloptions == (Datum) 0;
+		replaces[Anum_pg_class_reloptions - 1] = true;
+		newtuple = heap_modify_tuple(tuple, RelationGetDescr(pg_class), values, nulls, replaces);
+		CatalogTupleUpdate(pg_class, &newtuple->t_self, newtuple);
+		InvokeObjectPostAlterHook(RelationRelationId, indexid, 0);
+	}
+	UnlockTuple(pg_class, &otid, InplaceUpdateTupleLock);
+	table_close(pg_class, RowExclusiveLock);
+	relation_close(rel, NoLock);
+
+	PG_RETURN_VOID();
+}

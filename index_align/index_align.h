@@ -1,0 +1,78 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_align.h
+ *	  What the files of the index_align library share.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  index_align/index_align.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef INDEX_ALIGN_H
+#define INDEX_ALIGN_H
+
+#include "nodes/pg_list.h"
+#include "port.h"
+#include "storage/dsm.h"
+
+/*
+ * A B-tree index that is not as a stock server would have it: its pages are
+ * aligned, or the storage parameter is written, or both.
+ */
+typedef struct IaIndex
+{
+	Oid			indexid;
+	Oid			heapid;
+	bool		partitioned;	/* has no pages of its own */
+	bool		temp;			/* of this session */
+	bool		live;			/* false halfway through DROP CONCURRENTLY */
+	bool		exclusion;		/* of an exclusion constraint */
+	int			alignment;		/* in bytes, 0 if there are no pages */
+	char	   *parameter;		/* item_alignment as written, or NULL */
+	char	   *name;			/* schema.name, for messages */
+	char	   *quoted;			/* the same for commands */
+} IaIndex;
+
+/* Does the index need a build, or only lose its storage parameter? */
+#define IaIsAligned(index) ((index)->alignment != 0 && \
+							(index)->alignment != MAXIMUM_ALIGNOF)
+
+/* What the caller of the worker leaves in shared memory, and what for */
+#define IA_MAGIC		0x1a119a01
+#define IA_KEY_JOB		1
+#define IA_KEY_SETTINGS	2
+#define IA_KEY_QUEUE	3
+#define IA_QUEUE_SIZE	16384
+
+typedef struct IaJob
+{
+	Oid			databaseid;
+	Oid			roleid;
+	bool		concurrently;
+	int			nindexes;
+	Oid			indexids[FLEXIBLE_ARRAY_MEMBER];
+} IaJob;
+
+/*
+ * Messages of the worker beside error reports.  Each index takes one of BEGIN
+ * with its name, followed by DONE, or by an error report and by FAILED with the
+ * name of an index that the failed command left behind, or an empty one.
+ */
+#define IA_MSG_BEGIN	'b'
+#define IA_MSG_DONE		'd'
+#define IA_MSG_FAILED	'f'
+#define IA_MSG_END		'x'
+
+/* index_align.c */
+extern IaIndex *ia_describe(Oid indexid);
+extern List *ia_collect(Oid scope);
+
+/* index_align_restore.c */
+extern List *ia_commands(const IaIndex *index, bool concurrently);
+
+/* index_align_worker.c */
+extern PGDLLEXPORT void ia_worker_main(Datum main_arg);
+
+#endif							/* INDEX_ALIGN_H */

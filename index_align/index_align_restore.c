@@ -1,0 +1,496 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_align_restore.c
+ *	  index_align.restore_stock(): the way back to a stock server.
+ *
+ * The procedure rebuilds the aligned indexes at maximal alignment and takes the
+ * storage parameter away where it is written, so that a stock server reads the
+ * data directory and a dump.  It prefers REINDEX CONCURRENTLY, which cannot run
+ * inside of a procedure, and would wait for the procedure's own snapshot.  So the
+ * procedure commits, and has a background worker run the commands while it
+ * waits in a transaction without a snapshot, a transaction id, or a lock.
+ *
+ * The worker is told OIDs, and builds each command when it comes to it.  It
+ * sends its messages and errors through a queue in dynamic shared memory.  An
+ * index that fails does not keep the others from being restored.  If the
+ * procedure ends before the worker, by an error, a cancel request or a lost
+ * connection, it ends the worker, too.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  index_align/index_align_restore.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "libpq/pqformat.h"
+#include "libpq/pqmq.h"
+#include "libpq/protocol.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "storage/shm_mq.h"
+#include "storage/shm_toc.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/portal.h"
+#include "utils/snapmgr.h"
+
+#include "index_align.h"
+
+#define IA_PROCEDURE "index_align.restore_stock()"
+
+PG_FUNCTION_INFO_V1(ia_restore_stock);
+PG_FUNCTION_INFO_V1(ia_restore_stock_commands);
+
+/* What the procedure has to do with the worker that it has started */
+typedef struct IaWorker
+{
+	BackgroundWorkerHandle *handle;
+	shm_mq_handle *queue;
+} IaWorker;
+
+/* Settings of the calling session that matter to a build, for the worker */
+static const char *const ia_settings[] = {
+	"maintenance_work_mem",
+	"max_parallel_maintenance_workers",
+	"maintenance_io_concurrency",
+	"temp_tablespaces",
+	"lock_timeout",
+	"default_transaction_read_only",
+};
+
+/*
+ * The commands that restore an index, in order, as strings in the current memory
+ * context.  Whoever runs them has set default_index_item_alignment to max.
+ */
+List *
+ia_commands(const IaIndex *index, bool concurrently)
+{
+	List	   *commands = NIL;
+	bool		can_wait = concurrently && !index->temp;
+
+	if (index->partitioned)
+		return list_make1(psprintf("SELECT index_align.reset_item_alignment(%s::pg_catalog.regclass)",
+								   quote_literal_cstr(index->quoted)));
+
+	/* Somebody wanted it dropped, and did not come to the end. */
+	if (!index->live)
+		return list_make1(psprintf("DROP INDEX %sIF EXISTS %s",
+								   can_wait ? "CONCURRENTLY " : "",
+								   index->quoted));
+
+	/* The parameter comes first, because a build would obey it. */
+	if (index->parameter)
+		commands = lappend(commands,
+						   psprintf("ALTER INDEX %s RESET (item_alignment)",
+									index->quoted));
+	if (IaIsAligned(index))
+		commands = lappend(commands,
+						   psprintf("REINDEX INDEX %s%s",
+									can_wait && !index->exclusion ? "CONCURRENTLY " : "",
+									index->quoted));
+
+	return commands;
+}
+
+/* May the current user run those commands? */
+static bool
+ia_is_permitted(const IaIndex *index)
+{
+	if ((index->parameter || !index->live) &&
+		!object_ownercheck(RelationRelationId, index->indexid, GetUserId()))
+		return false;
+
+	return !IaIsAligned(index) || !index->live ||
+		pg_class_aclcheck(index->heapid, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK;
+}
+
+/*
+ * End the worker, when the procedure ends before it.  At the end of the process
+ * there is no waiting for that.
+ */
+static void
+ia_end_worker(int code, Datum arg)
+{
+	IaWorker   *worker = (IaWorker *) DatumGetPointer(arg);
+
+	TerminateBackgroundWorker(worker->handle);
+	if (proc_exit_inprogress)
+		return;
+
+	/* it may be waiting for us to read */
+	if (worker->queue != NULL)
+		shm_mq_detach(worker->queue);
+	worker->queue = NULL;
+	(void) WaitForBackgroundWorkerShutdown(worker->handle);
+}
+
+/*
+ * Tell that an index could not be restored, by the error that the worker met.
+ * leftover is the name of an index that the failed command left behind, or "".
+ */
+static void
+ia_warn_of_failure(const char *name, const ErrorData *edata, const char *leftover)
+{
+	ereport(WARNING,
+			(errcode(edata->sqlerrcode),
+			 errmsg("could not restore index \"%s\": %s", name, edata->message),
+			 edata->detail ? errdetail_internal("%s", edata->detail) : 0,
+			 leftover[0] != '\0' ?
+			 errhint("Drop the invalid index \"%s\", which the failed command has left behind.", leftover) :
+			 edata->hint ? errhint("%s", edata->hint) : 0,
+			 edata->context ? errcontext("%s", edata->context) : 0));
+}
+
+/*
+ * Pass on what the worker sends until it says that it is done.  Errors out if it
+ * ends before that, with its own error if there is one.
+ */
+static void
+ia_follow_worker(shm_mq_handle *queue, MemoryContext context)
+{
+	char	   *current = NULL;
+	ErrorData	failure;
+	bool		failed = false;
+
+	for (;;)
+	{
+		StringInfoData message;
+		Size		length;
+		void	   *data;
+		char		type;
+
+		if (shm_mq_receive(queue, &length, &data, false) != SHM_MQ_SUCCESS)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("background worker of %s ended unexpectedly", IA_PROCEDURE),
+					 errhint("More details may be available in the server log.")));
+
+		/* one index's messages are all that is kept */
+		MemoryContextSwitchTo(context);
+		initStringInfo(&message);
+		appendBinaryStringInfo(&message, data, length);
+		type = pq_getmsgbyte(&message);
+		switch (type)
+		{
+			case IA_MSG_BEGIN:
+				current = pstrdup(pq_getmsgrawstring(&message));
+				failed = false;
+				break;
+
+			case PqMsg_ErrorResponse:
+			case PqMsg_NoticeResponse:
+				{
+					ErrorData	edata;
+
+					pq_parse_errornotice(&message, &edata);
+					if (edata.elevel == ERROR && current != NULL)
+					{
+						failure = edata;
+						failed = true;
+						break;
+					}
+					/* the end of the worker need not be ours */
+					edata.elevel = Min(edata.elevel, ERROR);
+					ThrowErrorData(&edata);
+				}
+				break;
+
+			case IA_MSG_DONE:
+				ereport(NOTICE,
+						(errmsg("restored index \"%s\"", current)));
+				current = NULL;
+				MemoryContextReset(context);
+				break;
+
+			case IA_MSG_FAILED:
+				if (failed)
+					ia_warn_of_failure(current, &failure, pq_getmsgrawstring(&message));
+				current = NULL;
+				MemoryContextReset(context);
+				break;
+
+			case IA_MSG_END:
+				return;
+
+			default:
+				/* nothing else that a backend sends concerns us */
+				break;
+		}
+	}
+}
+
+/* The settings for the worker, as name, value, name, value ... */
+static StringInfo
+ia_serialize_settings(void)
+{
+	StringInfo	settings = makeStringInfo();
+
+	for (int i = 0; i < (int) lengthof(ia_settings); i++)
+	{
+		const char *value = GetConfigOption(ia_settings[i], false, false);
+
+		appendBinaryStringInfo(settings, ia_settings[i], strlen(ia_settings[i]) + 1);
+		appendBinaryStringInfo(settings, value, strlen(value) + 1);
+	}
+	/* an empty name ends them */
+	appendStringInfoChar(settings, '\0');
+
+	return settings;
+}
+
+/*
+ * Have a background worker restore the indexes, as the current user, and wait
+ * for it.  The caller has no snapshot.  Errors out if no worker can be had.
+ */
+static void
+ia_run_worker(List *indexes, bool concurrently)
+{
+	Size		job_size = offsetof(IaJob, indexids) + list_length(indexes) * sizeof(Oid);
+	StringInfo	settings = ia_serialize_settings();
+	shm_toc_estimator estimator;
+	Size		segment_size;
+	dsm_segment *segment;
+	shm_toc    *toc;
+	IaJob	   *job;
+	char	   *space;
+	shm_mq	   *mq;
+	BackgroundWorker worker = {0};
+	IaWorker	started = {0};
+	MemoryContext context;
+	MemoryContext oldcontext = CurrentMemoryContext;
+	ListCell   *cell;
+
+	shm_toc_initialize_estimator(&estimator);
+	shm_toc_estimate_chunk(&estimator, job_size);
+	shm_toc_estimate_chunk(&estimator, settings->len);
+	shm_toc_estimate_chunk(&estimator, IA_QUEUE_SIZE);
+	shm_toc_estimate_keys(&estimator, 3);
+	segment_size = shm_toc_estimate(&estimator);
+	segment = dsm_create(segment_size, 0);
+	toc = shm_toc_create(IA_MAGIC, dsm_segment_address(segment), segment_size);
+
+	job = shm_toc_allocate(toc, job_size);
+	job->databaseid = MyDatabaseId;
+	job->roleid = GetUserId();
+	job->concurrently = concurrently;
+	job->nindexes = 0;
+	foreach(cell, indexes)
+		job->indexids[job->nindexes++] = ((IaIndex *) lfirst(cell))->indexid;
+	shm_toc_insert(toc, IA_KEY_JOB, job);
+
+	space = shm_toc_allocate(toc, settings->len);
+	memcpy(space, settings->data, settings->len);
+	shm_toc_insert(toc, IA_KEY_SETTINGS, space);
+
+	space = shm_toc_allocate(toc, IA_QUEUE_SIZE);
+	mq = shm_mq_create(space, IA_QUEUE_SIZE);
+	shm_toc_insert(toc, IA_KEY_QUEUE, mq);
+	shm_mq_set_receiver(mq, MyProc);
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	worker.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(segment));
+	worker.bgw_notify_pid = MyProcPid;
+	strlcpy(worker.bgw_library_name, "$libdir/index_align", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "ia_worker_main", sizeof(worker.bgw_function_name));
+	snprintf(worker.bgw_name, BGW_MAXLEN, "index_align worker for PID %d", MyProcPid);
+	strlcpy(worker.bgw_type, "index_align worker", BGW_MAXLEN);
+	if (!RegisterDynamicBackgroundWorker(&worker, &started.handle))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("could not register background worker of %s", IA_PROCEDURE),
+				 errhint("You may need to increase \"max_worker_processes\", or run the commands of index_align.restore_stock_commands() instead.")));
+
+	context = AllocSetContextCreate(CurrentMemoryContext,
+									"index_align messages",
+									ALLOCSET_SMALL_SIZES);
+	PG_ENSURE_ERROR_CLEANUP(ia_end_worker, PointerGetDatum(&started));
+	{
+		started.queue = shm_mq_attach(mq, segment, started.handle);
+
+		/* The worker's REINDEX CONCURRENTLY waits for whoever has a snapshot. */
+		InvalidateCatalogSnapshot();
+		ia_follow_worker(started.queue, context);
+		MemoryContextSwitchTo(oldcontext);
+
+		/* so that the next call finds its slot free */
+		(void) WaitForBackgroundWorkerShutdown(started.handle);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(ia_end_worker, PointerGetDatum(&started));
+
+	MemoryContextDelete(context);
+	dsm_detach(segment);
+}
+
+/*
+ * Restore temporary indexes, which no other session has access to.  Errors out
+ * as the commands do.
+ */
+static void
+ia_restore_temporary(List *indexes)
+{
+	int			nestlevel = NewGUCNestLevel();
+	ListCell   *cell;
+
+	(void) set_config_option("default_index_item_alignment", "max",
+							 PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("client_min_messages", "warning",
+							 PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	foreach(cell, indexes)
+	{
+		ListCell   *command;
+
+		foreach(command, ia_commands(lfirst(cell), false))
+		{
+			SPI_connect();
+			if (SPI_execute(lfirst(command), false, 0) < 0)
+				elog(ERROR, "SPI_execute failed for \"%s\"", (char *) lfirst(command));
+			SPI_finish();
+		}
+	}
+	AtEOXact_GUC(true, nestlevel);
+	foreach(cell, indexes)
+		ereport(NOTICE,
+				(errmsg("restored index \"%s\"", ((IaIndex *) lfirst(cell))->name)));
+}
+
+/*
+ * CALL index_align.restore_stock(relation regclass, concurrently boolean)
+ *
+ * Restores the layout and storage parameters of a stock server for the indexes
+ * of a table, of a partitioned table and its partitions, for one index, or with
+ * NULL for all of the database.  Commits the transaction before it begins, and
+ * cannot run in a transaction block.  Raises a notice for each index, a warning
+ * for each that fails, and an error at the end if any is left.
+ */
+Datum
+ia_restore_stock(PG_FUNCTION_ARGS)
+{
+	Oid			scope = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
+	bool		concurrently;
+	List	   *shared = NIL;
+	List	   *temporary = NIL;
+	ListCell   *cell;
+	MemoryContext context;
+	MemoryContext oldcontext;
+	int			remaining;
+
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("\"concurrently\" must not be null")));
+	concurrently = PG_GETARG_BOOL(1);
+	PreventCommandDuringRecovery(IA_PROCEDURE);
+	PreventCommandIfReadOnly(IA_PROCEDURE);
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
+		castNode(CallContext, fcinfo->context)->atomic)
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("%s cannot run inside a transaction block", IA_PROCEDURE),
+				 errhint("Call it as a statement of its own, or run the commands of index_align.restore_stock_commands().")));
+
+	/* what is to survive the commit */
+	context = AllocSetContextCreate(PortalContext, "index_align restore",
+									ALLOCSET_DEFAULT_SIZES);
+	oldcontext = MemoryContextSwitchTo(context);
+	foreach(cell, ia_collect(scope))
+	{
+		IaIndex    *index = lfirst(cell);
+
+		if (!ia_is_permitted(index))
+			ereport(OidIsValid(scope) ? ERROR : WARNING,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 OidIsValid(scope) ?
+					 errmsg("permission denied to restore index \"%s\"", index->name) :
+					 errmsg("permission denied to restore index \"%s\", skipping it", index->name)));
+		else if (index->temp)
+			temporary = lappend(temporary, index);
+		else
+			shared = lappend(shared, index);
+	}
+
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	SPI_commit();
+	SPI_finish();
+	MemoryContextSwitchTo(context);
+
+	if (shared != NIL)
+		ia_run_worker(shared, concurrently);
+	if (temporary != NIL)
+		ia_restore_temporary(temporary);
+
+	/*
+	 * Look again, rather than count: an index may have been created
+	 * meanwhile, and whoever goes back to a stock server wants to know.  A
+	 * relation that has been dropped leaves nothing to be done.
+	 */
+	remaining = 0;
+	if (!OidIsValid(scope) || get_rel_relkind(scope) != '\0')
+		remaining = list_length(ia_collect(scope));
+	if (remaining > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg_plural("%d index is still not as a stock server needs it",
+							   "%d indexes are still not as a stock server needs them",
+							   remaining, remaining),
+				 errhint("See the warnings above and the view index_align.indexes.")));
+	if (shared == NIL && temporary == NIL)
+		ereport(NOTICE,
+				(errmsg("all indexes are as a stock server needs them")));
+
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(context);
+	PG_RETURN_VOID();
+}
+
+/*
+ * index_align.restore_stock_commands(relation regclass, concurrently boolean)
+ * returns setof text
+ *
+ * What restore_stock() would do with the same arguments, as commands for psql's
+ * \gexec, in order, beginning with the setting that they need.  No rows if there
+ * is nothing to do.
+ */
+Datum
+ia_restore_stock_commands(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	List	   *commands = NIL;
+	ListCell   *cell;
+	bool		nulls[1] = {false};
+
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("\"concurrently\" must not be null")));
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	foreach(cell, ia_collect(PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0)))
+		commands = list_concat(commands, ia_commands(lfirst(cell), PG_GETARG_BOOL(1)));
+	if (commands != NIL)
+		commands = lcons("SET default_index_item_alignment = max", commands);
+	foreach(cell, commands)
+	{
+		Datum		value = CStringGetTextDatum(lfirst(cell));
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &value, nulls);
+	}
+
+	return (Datum) 0;
+}
