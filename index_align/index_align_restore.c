@@ -60,6 +60,7 @@ typedef struct IaWorker
 {
 	BackgroundWorkerHandle *handle;
 	shm_mq_handle *queue;
+	char	   *current;		/* the index that it is at, or NULL */
 } IaWorker;
 
 /* Settings of the calling session that matter to a build, for the worker */
@@ -136,6 +137,10 @@ ia_end_worker(int code, Datum arg)
 		shm_mq_detach(worker->queue);
 	worker->queue = NULL;
 	(void) WaitForBackgroundWorkerShutdown(worker->handle);
+	if (worker->current != NULL)
+		ereport(WARNING,
+				(errmsg("interrupted while index \"%s\" was being restored", worker->current),
+				 errhint("REINDEX CONCURRENTLY may have left an invalid index with the suffix \"_ccnew\" behind; drop it.")));
 }
 
 /*
@@ -160,9 +165,8 @@ ia_warn_of_failure(const char *name, const ErrorData *edata, const char *leftove
  * ends before that, with its own error if there is one.
  */
 static void
-ia_follow_worker(shm_mq_handle *queue, MemoryContext context)
+ia_follow_worker(IaWorker *worker, MemoryContext context)
 {
-	char	   *current = NULL;
 	ErrorData	failure;
 	bool		failed = false;
 
@@ -173,7 +177,7 @@ ia_follow_worker(shm_mq_handle *queue, MemoryContext context)
 		void	   *data;
 		char		type;
 
-		if (shm_mq_receive(queue, &length, &data, false) != SHM_MQ_SUCCESS)
+		if (shm_mq_receive(worker->queue, &length, &data, false) != SHM_MQ_SUCCESS)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("background worker of %s ended unexpectedly", IA_PROCEDURE),
@@ -187,7 +191,7 @@ ia_follow_worker(shm_mq_handle *queue, MemoryContext context)
 		switch (type)
 		{
 			case IA_MSG_BEGIN:
-				current = pstrdup(pq_getmsgrawstring(&message));
+				worker->current = pstrdup(pq_getmsgrawstring(&message));
 				failed = false;
 				break;
 
@@ -197,7 +201,7 @@ ia_follow_worker(shm_mq_handle *queue, MemoryContext context)
 					ErrorData	edata;
 
 					pq_parse_errornotice(&message, &edata);
-					if (edata.elevel == ERROR && current != NULL)
+					if (edata.elevel == ERROR && worker->current != NULL)
 					{
 						failure = edata;
 						failed = true;
@@ -211,15 +215,15 @@ ia_follow_worker(shm_mq_handle *queue, MemoryContext context)
 
 			case IA_MSG_DONE:
 				ereport(NOTICE,
-						(errmsg("restored index \"%s\"", current)));
-				current = NULL;
+						(errmsg("restored index \"%s\"", worker->current)));
+				worker->current = NULL;
 				MemoryContextReset(context);
 				break;
 
 			case IA_MSG_FAILED:
 				if (failed)
-					ia_warn_of_failure(current, &failure, pq_getmsgrawstring(&message));
-				current = NULL;
+					ia_warn_of_failure(worker->current, &failure, pq_getmsgrawstring(&message));
+				worker->current = NULL;
 				MemoryContextReset(context);
 				break;
 
@@ -325,7 +329,7 @@ ia_run_worker(List *indexes, bool concurrently)
 
 		/* The worker's REINDEX CONCURRENTLY waits for whoever has a snapshot. */
 		InvalidateCatalogSnapshot();
-		ia_follow_worker(started.queue, context);
+		ia_follow_worker(&started, context);
 		MemoryContextSwitchTo(oldcontext);
 
 		/* so that the next call finds its slot free */

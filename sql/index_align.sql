@@ -1,0 +1,148 @@
+-- What the extension tells about indexes: how they are aligned and would be, which
+-- of them are listed, what is passed over, and how good the estimate is.
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+
+CREATE SCHEMA ia;
+SET search_path = ia, public;
+CREATE TABLE keys (i2 int2, i4 int4, i8 int8, b bool, c "char", t text, n numeric, u uuid, f8 float8,
+  ts timestamptz, d date, nm name, arr int2[], rng int4range, bits bit(3));
+INSERT INTO keys SELECT i % 1000, i, i, true, 'x', 'text ' || i, i, md5(i::text)::uuid, i, '2026-01-01', '2026-01-01', 'name ' || i
+  FROM generate_series(1, 2000) i;
+
+-- every kind of key, built by a session that wants "auto" and by one that does not
+SET default_index_item_alignment = auto;
+CREATE INDEX a_i2 ON keys (i2);
+CREATE INDEX a_i4 ON keys (i4);
+CREATE INDEX a_i8 ON keys (i8);
+CREATE INDEX a_b ON keys (b);
+CREATE INDEX a_c ON keys (c);
+CREATE INDEX a_t ON keys (t);
+CREATE INDEX a_n ON keys (n);
+CREATE INDEX a_u ON keys (u);
+CREATE INDEX a_f8 ON keys (f8);
+CREATE INDEX a_ts ON keys (ts);
+CREATE INDEX a_d ON keys (d);
+CREATE INDEX a_nm ON keys (nm);
+CREATE INDEX a_arr ON keys (arr);
+CREATE INDEX a_rng ON keys (rng);
+CREATE INDEX a_bits ON keys (bits);
+CREATE INDEX a_i2_i4 ON keys (i2, i4);
+CREATE INDEX a_i2_i8 ON keys (i2, i8);
+CREATE INDEX a_i2_incl_i8 ON keys (i2) INCLUDE (i8);
+CREATE INDEX a_i2_incl_i4 ON keys (i2) INCLUDE (i4);
+CREATE INDEX a_expr ON keys ((i8::int2)) WHERE i8 < 1000;
+CREATE INDEX a_max ON keys (i4) WITH (item_alignment = max);
+CREATE UNIQUE INDEX a_empty ON keys (i4) WHERE false;
+SET default_index_item_alignment = max;
+CREATE INDEX m_i4 ON keys (i4);
+CREATE INDEX m_auto ON keys (i4) WITH (item_alignment = 'auto');
+CREATE INDEX m_i8_auto ON keys (i8) WITH (item_alignment = auto, fillfactor = 80);
+RESET default_index_item_alignment;
+CREATE INDEX m_t ON keys (t);
+
+SELECT indexrelid::regclass AS index, index_align.item_alignment(indexrelid), index_align.auto_alignment(indexrelid)
+FROM pg_index WHERE indrelid = 'keys'::regclass ORDER BY indexrelid::regclass::text COLLATE "C";
+
+-- the listing: whatever is aligned, and whatever has the storage parameter
+ALTER TABLE keys ADD CONSTRAINT keys_unique UNIQUE USING INDEX m_auto;
+SELECT index, table_name, item_alignment, storage_parameter, size > 0 AS size, constraint_name, is_valid
+FROM index_align.indexes WHERE table_name = 'keys'::regclass ORDER BY index::text COLLATE "C";
+
+-- the storage parameter counts when the index is built
+ALTER INDEX m_i4 SET (item_alignment = auto);
+SELECT index, item_alignment, storage_parameter FROM index_align.indexes WHERE index = 'm_i4'::regclass;
+REINDEX INDEX m_i4;
+SELECT index, item_alignment, storage_parameter FROM index_align.indexes WHERE index = 'm_i4'::regclass;
+ALTER INDEX m_i4 RESET (item_alignment);
+SELECT index, item_alignment, storage_parameter FROM index_align.indexes WHERE index = 'm_i4'::regclass;
+REINDEX INDEX m_i4;
+SELECT count(*) FROM index_align.indexes WHERE index = 'm_i4'::regclass;
+
+-- a partitioned index has no pages, and is listed for its storage parameter
+CREATE TABLE parts (a int, b int) PARTITION BY RANGE (a);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (10);
+CREATE INDEX parts_a ON parts (a) WITH (item_alignment = auto, fillfactor = 70);
+CREATE INDEX parts_b ON parts (b);
+SELECT index, table_name, item_alignment, storage_parameter, size IS NULL AS no_size
+FROM index_align.indexes WHERE index::text ~ 'parts' ORDER BY index::text COLLATE "C";
+SELECT index_align.item_alignment('parts_a') IS NULL AS no_pages, index_align.auto_alignment('parts_a');
+
+-- temporary, unlogged, materialized, invalid
+SET default_index_item_alignment = auto;
+CREATE TEMP TABLE temporary (a int PRIMARY KEY);
+CREATE UNLOGGED TABLE unlogged (a int PRIMARY KEY);
+CREATE MATERIALIZED VIEW materialized AS SELECT 1 AS a;
+CREATE UNIQUE INDEX materialized_a ON materialized (a);
+CREATE TABLE twice (a int);
+INSERT INTO twice VALUES (1), (1);
+CREATE UNIQUE INDEX CONCURRENTLY twice_a ON twice (a);
+CREATE INDEX temporary_hash ON temporary USING hash (a);
+RESET default_index_item_alignment;
+SELECT relname, item_alignment, constraint_name, is_valid FROM index_align.indexes JOIN pg_class ON oid = index
+WHERE table_name IN ('temporary'::regclass, 'unlogged'::regclass, 'materialized'::regclass, 'twice'::regclass)
+ORDER BY relname COLLATE "C";
+
+-- catalogs and TOAST tables are never aligned
+SELECT count(*) FROM pg_class WHERE relkind = 'i' AND oid < 12000 AND index_align.item_alignment(oid) <> 8;
+SELECT count(*) > 0 AS some, count(*) FILTER (WHERE index_align.item_alignment(indexrelid) <> 8
+    OR index_align.auto_alignment(indexrelid) <> 8) AS aligned
+FROM pg_index JOIN pg_class t ON t.oid = indrelid WHERE relkind = 't';
+
+-- not an index, not a B-tree, nothing
+SELECT index_align.item_alignment('keys');
+SELECT index_align.item_alignment('temporary_hash');
+SELECT index_align.item_alignment(4294967295::oid) IS NULL AS gone;
+SELECT index_align.item_alignment(NULL) IS NULL AS null;
+SELECT index_align.auto_alignment('keys');
+SELECT index_align.auto_alignment('temporary_hash');
+SELECT index_align.auto_alignment(4294967295::oid) IS NULL AS gone;
+SELECT index_align.estimated_ratio('a_i4', 3, 1, 1);
+SELECT index_align.estimated_ratio('keys', 4, 1, 1) IS NULL AS no_btree;
+SELECT index_align.reset_item_alignment('a_i4');
+SELECT index_align.reset_item_alignment('keys');
+SELECT index_align.reset_item_alignment(4294967295::oid);
+
+-- anybody may look, whatever the search path
+CREATE ROLE regress_index_align_reader;
+SET ROLE regress_index_align_reader;
+SET search_path = pg_temp;
+SELECT count(*) > 20 AS listed FROM index_align.indexes;
+SELECT count(*) >= 0 AS estimated FROM index_align.candidates;
+SELECT index_align.reset_item_alignment((SELECT index FROM index_align.indexes WHERE index::text = 'ia.parts_a'));
+RESET ROLE;
+SET search_path = ia, public;
+DROP ROLE regress_index_align_reader;
+
+-- the parameter of a partitioned index, and no other one
+SELECT index_align.reset_item_alignment('parts_a');
+SELECT relname, reloptions FROM pg_class WHERE relname IN ('parts_a', 'parts_1_a_idx') ORDER BY 1;
+SELECT index_align.reset_item_alignment('parts_a');
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (10) TO (20);
+SELECT reloptions FROM pg_class WHERE relname = 'parts_2_a_idx';
+
+-- the estimate is within 4 % of what a rebuild saves
+CREATE TABLE estimate (i2 int2, few int4, i4 int4, i8 int8, t text, u uuid);
+INSERT INTO estimate SELECT i % 5000, i / 10, i, i, repeat('x', 10 + i % 20) || i, md5(i::text)::uuid FROM generate_series(1, 30000) i;
+CREATE INDEX e_i2 ON estimate (i2);
+CREATE INDEX e_few ON estimate (few);
+CREATE UNIQUE INDEX e_i4 ON estimate (i4);
+CREATE INDEX e_i4_3 ON estimate (i4, few, i4);
+CREATE INDEX e_i4_4 ON estimate (i4, few, i4, few);
+CREATE INDEX e_i8 ON estimate (i8);
+CREATE INDEX e_t ON estimate (t);
+CREATE INDEX e_u_i4 ON estimate (u, i4);
+CREATE INDEX e_expr ON estimate ((i4 % 30011));
+VACUUM ANALYZE estimate;
+CREATE TABLE estimated AS SELECT index::text AS index, size, estimated_saving FROM index_align.candidates
+  WHERE table_name = 'estimate'::regclass;
+SET default_index_item_alignment = auto;
+REINDEX TABLE estimate;
+RESET default_index_item_alignment;
+SELECT index, abs(size - estimated_saving - pg_relation_size(index::regclass)) < 0.04 * size AS close,
+  (size - pg_relation_size(index::regclass)) * 100 / size >= 4 AS saves
+FROM estimated ORDER BY index COLLATE "C";
+SELECT count(*) FROM index_align.candidates WHERE table_name = 'estimate'::regclass;
+
+DROP SCHEMA ia CASCADE;

@@ -1,0 +1,123 @@
+-- The way back: after restore_stock() no index is listed, each is what it was but
+-- for its layout, and what cannot be done is told.
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+
+CREATE SCHEMA ia;
+SET search_path = ia, public;
+SET default_index_item_alignment = auto;
+CREATE TABLE t (a int PRIMARY KEY, b int NOT NULL, c text, EXCLUDE USING btree (b WITH =) WITH (fillfactor = 70));
+INSERT INTO t SELECT i, i, i FROM generate_series(1, 1000) i;
+ALTER TABLE t ADD CONSTRAINT t_late UNIQUE (b) DEFERRABLE INITIALLY DEFERRED;
+CREATE UNIQUE INDEX t_identity ON t (b);
+ALTER TABLE t REPLICA IDENTITY USING INDEX t_identity;
+CREATE INDEX t_c ON t (c text_pattern_ops DESC) INCLUDE (a) WITH (item_alignment = auto, deduplicate_items = off) WHERE a > 10;
+CREATE INDEX t_e ON t ((a % 10), lower(c)) WITH (item_alignment = max);
+CREATE INDEX "T's ""index""; DROP TABLE t --" ON t (a, b);
+CLUSTER t USING t_c;
+COMMENT ON INDEX t_e IS 'a comment';
+CREATE TABLE parts (a int, b int, PRIMARY KEY (a)) PARTITION BY RANGE (a);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (10) PARTITION BY LIST (a);
+CREATE TABLE parts_11 PARTITION OF parts_1 FOR VALUES IN (1);
+CREATE INDEX parts_b ON parts (b) WITH (item_alignment = auto, fillfactor = 80);
+CREATE MATERIALIZED VIEW materialized AS SELECT * FROM t;
+CREATE UNIQUE INDEX materialized_a ON materialized (a);
+CREATE UNLOGGED TABLE unlogged (a int PRIMARY KEY);
+CREATE TEMP TABLE temporary (a int PRIMARY KEY);
+CREATE TABLE twice (a int);
+INSERT INTO twice VALUES (1), (1);
+CREATE UNIQUE INDEX CONCURRENTLY twice_a ON twice (a);
+CREATE TABLE untouched AS SELECT n.nspname, c.relname, pg_get_indexdef(c.oid) AS def, indisclustered, indisreplident, indimmediate,
+  obj_description(c.oid) AS comment FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_namespace n ON n.oid = relnamespace
+  WHERE nspname = 'ia';
+RESET default_index_item_alignment;
+
+-- as commands
+SELECT regexp_replace(command, 'pg_temp_\d+', 'pg_temp_N') AS command FROM index_align.restore_stock_commands() WITH ORDINALITY c (command, n) ORDER BY n;
+SELECT * FROM index_align.restore_stock_commands('t', concurrently => false);
+SELECT * FROM index_align.restore_stock_commands('parts_b');
+SELECT * FROM index_align.restore_stock_commands(concurrently => NULL);
+
+-- what the procedure refuses
+BEGIN;
+CALL index_align.restore_stock();
+ROLLBACK;
+CREATE PROCEDURE inside() LANGUAGE plpgsql AS $$ BEGIN CALL index_align.restore_stock('unlogged'); END $$;
+BEGIN;
+CALL inside();
+ROLLBACK;
+DO $$ BEGIN CALL index_align.restore_stock('unlogged'); EXCEPTION WHEN others THEN RAISE WARNING '%', sqlerrm; END $$;
+ALTER PROCEDURE inside SECURITY DEFINER;
+CALL inside();
+CALL index_align.restore_stock('t', concurrently => NULL);
+CALL index_align.restore_stock('pg_views');
+CALL index_align.restore_stock(4294967295::oid);
+SET default_transaction_read_only = on;
+CALL index_align.restore_stock();
+RESET default_transaction_read_only;
+SELECT count(*) > 10 AS all_there FROM index_align.indexes;
+
+-- one index, one table, and a table with its partitions
+SET client_min_messages = notice;
+CALL index_align.restore_stock('t_e');
+CALL index_align.restore_stock('t_late', concurrently => false);
+CALL index_align.restore_stock('t_late', concurrently => false);
+DO $$ BEGIN CALL index_align.restore_stock('unlogged'); END $$;
+CALL index_align.restore_stock('parts');
+SELECT c.relname, c.reloptions FROM pg_class c WHERE c.relname LIKE 'parts%b%' ORDER BY 1;
+SELECT index, item_alignment FROM index_align.indexes WHERE index::text ~ 'parts';
+
+-- roles: the owner of a table or who may maintain it, and nobody else
+CREATE ROLE regress_index_align_owner;
+CREATE ROLE regress_index_align_maintainer;
+CREATE ROLE regress_index_align_other;
+GRANT CREATE, USAGE ON SCHEMA ia TO regress_index_align_owner;
+GRANT USAGE ON SCHEMA ia TO regress_index_align_maintainer, regress_index_align_other;
+SET ROLE regress_index_align_owner;
+SET default_index_item_alignment = auto;
+CREATE TABLE owned (a int PRIMARY KEY WITH (item_alignment = auto), b int UNIQUE);
+GRANT MAINTAIN ON owned TO regress_index_align_maintainer;
+RESET default_index_item_alignment;
+SET ROLE regress_index_align_other;
+CALL index_align.restore_stock('owned');
+CALL index_align.restore_stock('owned_b_key');
+SET ROLE regress_index_align_maintainer;
+CALL index_align.restore_stock('owned_pkey');
+CALL index_align.restore_stock('owned_b_key');
+SET ROLE regress_index_align_owner;
+CALL index_align.restore_stock('owned');
+CALL index_align.restore_stock();
+RESET ROLE;
+
+-- the rest of the database; what fails does not keep the others from being done
+CALL index_align.restore_stock();
+SELECT index FROM index_align.indexes;
+DELETE FROM twice;
+CALL index_align.restore_stock('twice_a');
+CALL index_align.restore_stock();
+SELECT count(*) FROM index_align.indexes;
+SELECT count(*) FROM index_align.restore_stock_commands();
+
+-- nothing else about the indexes has changed
+SELECT relname, def, u.indisclustered, u.indisreplident, u.indimmediate, u.comment
+FROM untouched u FULL JOIN (SELECT n.nspname, c.relname, pg_get_indexdef(c.oid) AS def, indisclustered, indisreplident, indimmediate,
+  obj_description(c.oid) AS comment FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_namespace n ON n.oid = relnamespace
+  WHERE nspname = 'ia' AND c.relname !~ '^owned') now USING (nspname, relname, def)
+WHERE now.indisclustered IS DISTINCT FROM u.indisclustered OR now.indisreplident IS DISTINCT FROM u.indisreplident
+  OR now.indimmediate IS DISTINCT FROM u.indimmediate OR now.comment IS DISTINCT FROM u.comment
+ORDER BY relname, def;
+
+-- the commands do the same
+SET client_min_messages = warning;
+SET default_index_item_alignment = auto;
+REINDEX TABLE t;
+ALTER INDEX t_e SET (item_alignment = auto);
+CREATE INDEX parts_auto ON parts (b, a) WITH (item_alignment = auto);
+SELECT count(*) FROM index_align.indexes;
+SELECT * FROM index_align.restore_stock_commands() \gexec
+SELECT count(*) FROM index_align.indexes;
+SHOW default_index_item_alignment;
+
+DROP SCHEMA ia CASCADE;
+DROP ROLE regress_index_align_owner, regress_index_align_maintainer, regress_index_align_other;

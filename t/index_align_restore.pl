@@ -1,0 +1,336 @@
+# index_align.restore_stock() on a busy server: the calling session keeps nobody
+# waiting, the worker ends with the caller, however that ends, and every failure
+# is told.  After it a stock server opens the data directory and finds every
+# index in order, which it does not before.
+use strict;
+use warnings FATAL => 'all';
+
+use File::Spec;
+use FindBin;
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+my ($major) = `pg_config --version` =~ /(\d+)/;
+
+plan skip_all => 'this server has no default_index_item_alignment'
+  if `postgres --describe-config` !~ /^default_index_item_alignment\t/m;
+
+my $stock_path = "$top/build/$major/stock";
+ok(-x "$stock_path/bin/postgres", 'a stock server to go back to') or BAIL_OUT("no $stock_path");
+
+my $timeout = $PostgreSQL::Test::Utils::timeout_default;
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', <<'CONF');
+fsync = off
+max_connections = 30
+max_worker_processes = 4
+default_index_item_alignment = auto
+CONF
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION index_align; CREATE EXTENSION amcheck');
+
+my $aligned = 'SELECT count(*) FROM index_align.indexes';
+my $workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'index_align worker'};
+my $invalid = 'SELECT count(*) FROM pg_index WHERE NOT indisvalid';
+
+# Every index of user tables, checked against its heap from the root
+my $check = <<'SQL';
+SELECT count(*), count(bt_index_parent_check(c.oid, heapallindexed => true, rootdescend => true))
+FROM pg_class c JOIN pg_am am ON am.oid = relam WHERE relkind = 'i' AND amname = 'btree' AND c.oid >= 16384 AND relpersistence <> 't'
+SQL
+
+# call(ARGUMENTS, SETTINGS) - (exit code, stderr) of a call
+sub call
+{
+	my ($arguments, %params) = @_;
+	my ($ret, $stdout, $stderr) = $node->psql($params{db} // 'postgres',
+		($params{before} // '') . "\nCALL index_align.restore_stock($arguments)");
+
+	return ($ret, $stderr);
+}
+
+# start_call(ARGUMENTS) - a call in the background, that waits for a lock on its table
+sub start_call
+{
+	my ($arguments) = @_;
+	my %call = (in => '', out => '', err => '');
+
+	$call{in} = "CALL index_align.restore_stock($arguments);\n";
+	$call{run} = IPC::Run::start(
+		[ 'psql', '-XAtq', '-d', $node->connstr('postgres') . ' application_name=caller' ],
+		'<', \$call{in}, '>', \$call{out}, '2>', \$call{err}, IPC::Run::timer($timeout));
+	$node->poll_query_until('postgres', <<'SQL') or die 'the worker does not wait';
+SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'index_align worker' AND wait_event_type = 'Lock'
+SQL
+	return \%call;
+}
+
+sub end_call
+{
+	my ($call) = @_;
+
+	$call->{run}->finish;
+	return $call->{err};
+}
+
+sub no_worker
+{
+	my ($name) = @_;
+
+	ok($node->poll_query_until('postgres', $workers, '0'), "$name: no worker is left");
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation WHERE c.oid >= 16384}),
+		'0', "$name: no lock is left");
+	return;
+}
+
+#
+# Under writes
+#
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE accounts (id int PRIMARY KEY, branch int2 NOT NULL, balance int NOT NULL, filler text);
+INSERT INTO accounts SELECT i, i % 100, i, 'filler ' || i FROM generate_series(1, 50000) i;
+CREATE INDEX accounts_branch ON accounts (branch);
+CREATE INDEX accounts_balance ON accounts (balance, id);
+CREATE INDEX accounts_filler ON accounts (filler) WITH (item_alignment = auto);
+CREATE SEQUENCE new_id START 50001;
+SQL
+append_to_file($node->basedir . '/write.sql', <<'SQL');
+\set id random(1, 50000)
+\set delta random(-5000, 5000)
+BEGIN;
+UPDATE accounts SET balance = balance + :delta, filler = 'filler ' || :delta WHERE id = :id;
+INSERT INTO accounts VALUES (nextval('new_id'), :id % 100, :delta, 'new');
+DELETE FROM accounts WHERE id = :id - 1;
+END;
+SQL
+is($node->safe_psql('postgres', $aligned), '4', 'aligned indexes');
+my $pgbench = IPC::Run::start(
+	[ 'pgbench', '-n', '-c', 3, '-T', 600, '-f', $node->basedir . '/write.sql', '-d', $node->connstr('postgres') ],
+	'>', \my $pgbench_out, '2>', \my $pgbench_err);
+$node->poll_query_until('postgres', 'SELECT last_value > 50500 FROM new_id') or die 'no writes';
+for my $round (1 .. 3)
+{
+	my $before = $node->safe_psql('postgres', 'SELECT last_value FROM new_id');
+	my ($ret, $stderr) = call('');
+
+	is($ret, 0, "round $round under writes: restored") or diag $stderr;
+	is(() = $stderr =~ /NOTICE:  restored index/g, 4, "round $round: notices") or diag $stderr;
+	is($node->safe_psql('postgres', $aligned), '0', "round $round: none is left");
+	cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM new_id'), '>', $before, "round $round: there were writes");
+	$node->safe_psql('postgres', 'REINDEX (CONCURRENTLY) TABLE accounts') if $round < 3;
+}
+$pgbench->signal('INT');
+IPC::Run::finish($pgbench);
+unlike($pgbench_err, qr/ERROR|error:/, 'no write failed');
+is($node->safe_psql('postgres', $check), '4|4', 'the indexes are in order');
+
+#
+# What the caller holds while it waits
+#
+$node->safe_psql('postgres', 'CREATE ROLE restorer; GRANT MAINTAIN ON accounts TO restorer; REINDEX TABLE accounts');
+my $blocker = $node->background_psql('postgres');
+$blocker->query_safe('BEGIN; LOCK TABLE accounts IN SHARE MODE');
+my $call = start_call(q{'accounts_branch'});
+is($node->safe_psql('postgres', <<'SQL'), 'active|t|t|0', 'the caller has no snapshot, no transaction id, and no lock');
+SELECT state, backend_xmin IS NULL, backend_xid IS NULL,
+  (SELECT count(*) FROM pg_locks l WHERE l.pid = a.pid AND NOT (locktype = 'virtualxid' AND virtualxid = virtualtransaction))
+FROM pg_stat_activity a WHERE application_name = 'caller'
+SQL
+is($node->safe_psql('postgres', q{SELECT application_name, query FROM pg_stat_activity WHERE backend_type = 'index_align worker'}),
+	'index_align.restore_stock|REINDEX INDEX CONCURRENTLY public.accounts_branch', 'the worker shows its command');
+$blocker->query_safe('COMMIT');
+like(end_call($call), qr/^NOTICE:  restored index "public.accounts_branch"$/, 'it goes on when the lock is free');
+no_worker('after a lock');
+
+#
+# The caller ends before the worker
+#
+for my $end ('cancel', 'terminate', 'timeout')
+{
+	$blocker->query_safe('BEGIN; LOCK TABLE accounts IN SHARE MODE');
+	my $call = start_call(q{'accounts'});
+	$node->safe_psql('postgres', "SELECT pg_${end}_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'")
+	  if $end ne 'timeout';
+	if ($end eq 'timeout')
+	{
+		my ($ret, $stderr) = call(q{'accounts_filler'}, before => 'SET statement_timeout = 300;');
+
+		like($stderr, qr/canceling statement due to statement timeout/, 'a second caller runs into its timeout');
+		is($node->safe_psql('postgres', $workers), '1', 'its worker has ended with it, the first one has not');
+		$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'});
+	}
+	like(end_call($call), $end eq 'terminate' ? qr/terminating connection due to administrator command/ :
+		  qr/WARNING:  interrupted while index "public.accounts_balance" was being restored\nHINT:.*_ccnew.*\nERROR:  canceling statement due to user request/,
+		"$end: the caller's error");
+	no_worker($end) if $end ne 'timeout';
+	$blocker->query_safe('COMMIT');
+}
+no_worker('timeout');
+
+#
+# The worker ends before the caller, or its command does
+#
+$blocker->query_safe('BEGIN; LOCK TABLE accounts IN SHARE MODE');
+$call = start_call(q{'accounts'});
+$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'index_align worker'});
+like(end_call($call), qr/ERROR:  terminating (background worker "index_align worker"|connection) due to administrator command/,
+	'the worker is terminated');
+no_worker('terminated worker');
+
+$call = start_call(q{'accounts'});
+$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE backend_type = 'index_align worker'});
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'index_align worker' AND wait_event_type = 'Lock'
+  AND query !~ 'accounts_balance'}) or die 'the worker does not go on';
+$blocker->query_safe('COMMIT');
+my $stderr = end_call($call);
+like($stderr, qr/WARNING:  could not restore index "public.accounts_balance": canceling statement due to user request/,
+	'a command is cancelled');
+is(() = $stderr =~ /NOTICE:  restored/g, 2, 'the others are done');
+like($stderr, qr/ERROR:  1 index is still not as a stock server needs it\nHINT:  See the warnings above/, 'and the result is told');
+no_worker('cancelled command');
+
+# Settings of the session go with it: here a lock_timeout, after which an index
+# that the command had begun is left behind.
+$node->safe_psql('postgres', 'SET default_index_item_alignment = auto; REINDEX TABLE accounts');
+$blocker->query_safe('BEGIN; INSERT INTO accounts VALUES (-1, 1, 1)');
+(my $ret, $stderr) = call(q{'accounts_branch'}, before => 'SET lock_timeout = 500;');
+like($stderr, qr/WARNING:  could not restore index "public.accounts_branch": canceling statement due to lock timeout\n(DETAIL.*\n)?HINT:  Drop the invalid index "public.accounts_branch_ccnew"/,
+	'the invalid index that a failed command leaves is named');
+isnt($ret, 0, 'and the call fails');
+$blocker->query_safe('ROLLBACK');
+is($node->safe_psql('postgres', $invalid), '1', 'there it is');
+$node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY accounts_branch_ccnew');
+
+#
+# No worker to be had
+#
+$node->safe_psql('postgres', 'ALTER SYSTEM SET max_worker_processes = 0');
+$blocker->quit;
+$node->restart;
+($ret, $stderr) = call('');
+like($stderr, qr/ERROR:  could not register background worker of index_align.restore_stock\(\)\nHINT:  You may need to increase "max_worker_processes"/,
+	'no free worker');
+is($node->safe_psql('postgres', $aligned), '4', 'nothing is changed');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET max_worker_processes');
+$node->restart;
+
+#
+# A role that cannot log in, in a database with settings of its own
+#
+$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE other LOGIN;
+ALTER ROLE restorer SET default_transaction_read_only = on;
+ALTER DATABASE postgres SET default_index_item_alignment = auto;
+ALTER DATABASE postgres SET client_encoding = 'LATIN1';
+ALTER INDEX accounts_filler RESET (item_alignment);
+SQL
+($ret, $stderr) = call('', before => 'SET ROLE other;');
+is(() = $stderr =~ /WARNING:  permission denied to restore index "[^"]*", skipping it/g, 4, 'no permission');
+like($stderr, qr/ERROR:  4 indexes are still not/, 'is no success');
+($ret, $stderr) = call('', before => 'SET ROLE restorer;');
+is($ret, 0, 'a role that may maintain the table') or diag $stderr;
+is($node->safe_psql('postgres', $aligned), '0', 'restores its indexes');
+
+# Errors come as they are, whatever the encodings.
+$node->safe_psql('postgres', <<"SQL");
+SET client_encoding = 'UTF8';
+CREATE FUNCTION fails(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS \$\$
+BEGIN
+  IF current_setting('application_name') = 'index_align.restore_stock' THEN
+    RAISE division_by_zero USING MESSAGE = repeat('\xc3\xa4', 30000), DETAIL = 'the detail', HINT = 'the hint';
+  END IF;
+  RETURN \$1;
+END \$\$;
+CREATE TABLE "\xc3\xa4 '" (a int);
+INSERT INTO "\xc3\xa4 '" VALUES (1);
+CREATE INDEX "\xc3\xa4_i" ON "\xc3\xa4 '" (fails(a));
+SQL
+($ret, $stderr) = call('concurrently => false', before => "SET client_encoding = 'UTF8';\n\\set VERBOSITY verbose\n");
+like($stderr, qr/WARNING:  22012: could not restore index "public.\xc3\xa4_i": (\xc3\xa4){30000}\nDETAIL:  the detail\nHINT:  the hint\n/,
+	'a long error');
+$node->safe_psql('postgres', "SET client_encoding = 'UTF8'; DROP TABLE \"\xc3\xa4 '\"");
+
+#
+# Back to a stock server
+#
+$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET client_encoding; CREATE DATABASE second');
+$node->safe_psql('second', 'CREATE EXTENSION index_align');
+for my $db ('postgres', 'second')
+{
+	$node->safe_psql($db, <<'SQL');
+SET default_index_item_alignment = auto;
+CREATE TABLE numbers (a int PRIMARY KEY, b int2, c text, d int, e int, EXCLUDE USING btree (d WITH =));
+INSERT INTO numbers SELECT i, i % 3000, 'text ' || i, i, i FROM generate_series(1, 20000) i;
+CREATE INDEX numbers_b ON numbers (b) WITH (item_alignment = auto);
+CREATE INDEX numbers_c ON numbers (c, a);
+CREATE INDEX numbers_e ON numbers (e, d, a);
+CREATE TABLE parts (a int PRIMARY KEY) PARTITION BY RANGE (a);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (100000);
+CREATE INDEX parts_a ON parts (a) WITH (item_alignment = auto);
+INSERT INTO parts SELECT a FROM numbers;
+SQL
+}
+my $read = <<'SQL';
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT count(a), sum(a) FROM numbers WHERE a > 0;
+SELECT count(b), sum(b) FROM numbers WHERE b > 0;
+SELECT count(c), md5(string_agg(c, ',' ORDER BY c)) FROM numbers WHERE c > '';
+SELECT count(e), sum(e) FROM numbers WHERE e > 0;
+SELECT count(d), sum(d) FROM numbers WHERE d > 0;
+SELECT count(a), sum(a) FROM parts WHERE a > 0;
+SQL
+my %expected = map { $_ => $node->safe_psql($_, $read) } 'postgres', 'second';
+my ($library) = `pg_config --pkglibdir` =~ /(.*)/;
+my $installation = $node->{_install_path};
+
+# start_as(PATH) - stop the server, and start that of PATH on the data directory
+sub start_as
+{
+	my ($path) = @_;
+
+	$node->stop;
+	$node->{_install_path} = $path;
+	$node->start;
+	return;
+}
+
+$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET default_index_item_alignment');
+$node->adjust_conf('postgresql.conf', 'default_index_item_alignment', undef);
+start_as($stock_path);
+($ret, my $stdout, $stderr) = $node->psql('postgres', 'SET enable_seqscan = off; SELECT count(a) FROM numbers WHERE a > 0');
+like($stderr, qr/ERROR:  invalid page in block \d+ of relation/, 'before, the stock server refuses to read an index');
+($ret, $stdout, $stderr) = $node->psql('postgres', "LOAD '$library/index_align.so'");
+like($stderr, qr/ERROR:  incompatible library .*index_align/, 'and to load the library');
+
+start_as($installation);
+for my $db ('postgres', 'second')
+{
+	($ret, $stderr) = call('', db => $db);
+	is($ret, 0, "$db: restored") or diag $stderr;
+	is($node->safe_psql($db, $aligned), '0', "$db: none is left");
+	is($node->safe_psql($db, $read), $expected{$db}, "$db: indexes read the same");
+}
+$node->command_ok([ 'pg_dumpall', '-f', $node->basedir . '/dump.sql', '--no-sync', '-d', $node->connstr('postgres') ], 'a dump');
+unlike(slurp_file($node->basedir . '/dump.sql'), qr/item_alignment/, 'has no word of it');
+$node->safe_psql($_, 'DROP EXTENSION index_align') for 'postgres', 'second';
+start_as($stock_path);
+for my $db ('postgres', 'second')
+{
+	$node->safe_psql($db, 'CREATE EXTENSION IF NOT EXISTS amcheck');
+	my ($count, $checked) = split /\|/, $node->safe_psql($db, $check);
+	is($checked, $count, "$db: the stock server finds all $count indexes in order");
+	cmp_ok($count, '>=', 7, "$db: and they are all there");
+	is($node->safe_psql($db, $read), $expected{$db}, "$db: it reads the same");
+	$node->safe_psql($db, 'UPDATE numbers SET b = b + 1; INSERT INTO numbers SELECT a + 20000, b, c, d + 20000, e FROM numbers; VACUUM numbers');
+	($count, $checked) = split /\|/, $node->safe_psql($db, $check);
+	is($checked, $count, "$db: and writes them");
+}
+$node->stop;
+my $log = slurp_file($node->logfile);
+unlike($log, qr/PANIC|TRAP|signal 11|resource was not closed|leaked|reference leak/i, 'nothing unusual in the log');
+done_testing();
