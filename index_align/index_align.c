@@ -158,7 +158,9 @@ ia_describe(Oid indexid)
 	}
 	if (!index->partitioned)
 		index->alignment = ia_read_alignment(rel);
-	schema = get_namespace_name(RelationGetNamespace(rel));
+	/* the temporary schema of this session, by the name that all know it by */
+	schema = RelationUsesLocalBuffers(rel) ? pstrdup("pg_temp") :
+		get_namespace_name(RelationGetNamespace(rel));
 	if (schema == NULL || (!IaIsAligned(index) && index->parameter == NULL))
 	{
 		relation_close(rel, AccessShareLock);

@@ -7,8 +7,9 @@
  * alignment, and takes a line pointer of 4 bytes.  The key's width follows from
  * the column types, and for varying lengths from the statistics.  Where
  * duplicates share a tuple, which shows in less space than as many tuples would
- * take, only the space of keys shrinks, but not that of the TIDs, of 6 bytes each.
- * Values of all lengths lose, on average, half of what rounding up can cost.
+ * take, only the space of keys shrinks, and the rounding after the TIDs, but not
+ * the TIDs, of 6 bytes each.  What is of any length loses, on average, half of
+ * what rounding up can cost.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -18,6 +19,8 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "access/htup_details.h"
 #include "access/itup.h"
@@ -120,16 +123,19 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	now += sizeof(ItemIdData);
 	then += sizeof(ItemIdData);
 
-	/* of the pages, a tenth is free after a build */
-	used = pages * (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData))) *
+	/* of the pages but the first, a tenth is free after a build */
+	used = Max(pages - 1, 0) * (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData))) *
 		BTREE_DEFAULT_FILLFACTOR / 100;
 	if (tuples > 0 && used < 0.95 * tuples * now)
 	{
 		/* shared tuples, as many as there is room for beside the TIDs */
 		double		tids = tuples * sizeof(ItemPointerData);
-		double		keys = Max(used - tids, 0) / now;
+		double		keys;
 
-		keys = Min(keys, tuples);
+		/* TIDs leave an even number of bytes to be rounded up */
+		now = MAXALIGN((Size) ceil(width)) + sizeof(ItemIdData) + (MAXIMUM_ALIGNOF - 2) / 2.0;
+		then = TYPEALIGN(alignment, (Size) ceil(width)) + sizeof(ItemIdData) + (alignment - 2) / 2.0;
+		keys = Min(Max(used - tids, 0) / now, tuples);
 		PG_RETURN_FLOAT8(keys > 0 ? (tids + keys * then) / (tids + keys * now) : 1);
 	}
 

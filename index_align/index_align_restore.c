@@ -375,6 +375,18 @@ ia_restore_temporary(List *indexes)
 				(errmsg("restored index \"%s\"", ((IaIndex *) lfirst(cell))->name)));
 }
 
+/* Commit what has been done, and go on without snapshot and locks. */
+static void
+ia_commit(void)
+{
+	MemoryContext oldcontext = CurrentMemoryContext;
+
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	SPI_commit();
+	SPI_finish();
+	MemoryContextSwitchTo(oldcontext);
+}
+
 /*
  * CALL index_align.restore_stock(relation regclass, concurrently boolean)
  *
@@ -430,15 +442,15 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 			shared = lappend(shared, index);
 	}
 
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	SPI_commit();
-	SPI_finish();
-	MemoryContextSwitchTo(context);
-
+	ia_commit();
 	if (shared != NIL)
 		ia_run_worker(shared, concurrently);
 	if (temporary != NIL)
+	{
 		ia_restore_temporary(temporary);
+		/* an error below is not about them */
+		ia_commit();
+	}
 
 	/*
 	 * Look again, rather than count: an index may have been created

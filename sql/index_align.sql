@@ -37,7 +37,7 @@ CREATE INDEX a_max ON keys (i4) WITH (item_alignment = max);
 CREATE UNIQUE INDEX a_empty ON keys (i4) WHERE false;
 SET default_index_item_alignment = max;
 CREATE INDEX m_i4 ON keys (i4);
-CREATE INDEX m_auto ON keys (i4) WITH (item_alignment = 'auto');
+CREATE UNIQUE INDEX m_auto ON keys (i4) WITH (item_alignment = 'auto');
 CREATE INDEX m_i8_auto ON keys (i8) WITH (item_alignment = auto, fillfactor = 80);
 RESET default_index_item_alignment;
 CREATE INDEX m_t ON keys (t);

@@ -15,7 +15,7 @@ ALTER TABLE t REPLICA IDENTITY USING INDEX t_identity;
 CREATE INDEX t_c ON t (c text_pattern_ops DESC) INCLUDE (a) WITH (item_alignment = auto, deduplicate_items = off) WHERE a > 10;
 CREATE INDEX t_e ON t ((a % 10), lower(c)) WITH (item_alignment = max);
 CREATE INDEX "T's ""index""; DROP TABLE t --" ON t (a, b);
-CLUSTER t USING t_c;
+CLUSTER t USING t_identity;
 COMMENT ON INDEX t_e IS 'a comment';
 CREATE TABLE parts (a int, b int, PRIMARY KEY (a)) PARTITION BY RANGE (a);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (10) PARTITION BY LIST (a);
@@ -25,16 +25,23 @@ CREATE MATERIALIZED VIEW materialized AS SELECT * FROM t;
 CREATE UNIQUE INDEX materialized_a ON materialized (a);
 CREATE UNLOGGED TABLE unlogged (a int PRIMARY KEY);
 CREATE TEMP TABLE temporary (a int PRIMARY KEY);
-CREATE TABLE twice (a int);
-INSERT INTO twice VALUES (1), (1);
-CREATE UNIQUE INDEX CONCURRENTLY twice_a ON twice (a);
-CREATE TABLE untouched AS SELECT n.nspname, c.relname, pg_get_indexdef(c.oid) AS def, indisclustered, indisreplident, indimmediate,
+CREATE FUNCTION fails_for_worker(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('application_name') = 'index_align.restore_stock' THEN
+    RAISE division_by_zero USING MESSAGE = 'no way', DETAIL = 'the detail', HINT = 'the hint';
+  END IF;
+  RETURN $1;
+END $$;
+CREATE TABLE failing (a int);
+INSERT INTO failing VALUES (1);
+CREATE INDEX failing_a ON failing (fails_for_worker(a));
+CREATE TABLE untouched AS SELECT n.nspname, c.relname, regexp_replace(pg_get_indexdef(c.oid), ' WITH \(item_alignment=\w+\)|item_alignment=\w+, ', '') AS def, indisclustered, indisreplident, indimmediate,
   obj_description(c.oid) AS comment FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_namespace n ON n.oid = relnamespace
-  WHERE nspname = 'ia';
+  WHERE nspname = 'ia' AND c.relname !~ '^failing';
 RESET default_index_item_alignment;
 
 -- as commands
-SELECT regexp_replace(command, 'pg_temp_\d+', 'pg_temp_N') AS command FROM index_align.restore_stock_commands() WITH ORDINALITY c (command, n) ORDER BY n;
+SELECT * FROM index_align.restore_stock_commands();
 SELECT * FROM index_align.restore_stock_commands('t', concurrently => false);
 SELECT * FROM index_align.restore_stock_commands('parts_b');
 SELECT * FROM index_align.restore_stock_commands(concurrently => NULL);
@@ -93,20 +100,21 @@ RESET ROLE;
 -- the rest of the database; what fails does not keep the others from being done
 CALL index_align.restore_stock();
 SELECT index FROM index_align.indexes;
-DELETE FROM twice;
-CALL index_align.restore_stock('twice_a');
+CALL index_align.restore_stock('failing', concurrently => false);
+SELECT c.relname, indisvalid FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'failing'::regclass ORDER BY 1;
+DROP TABLE failing;
 CALL index_align.restore_stock();
 SELECT count(*) FROM index_align.indexes;
 SELECT count(*) FROM index_align.restore_stock_commands();
 
 -- nothing else about the indexes has changed
-SELECT relname, def, u.indisclustered, u.indisreplident, u.indimmediate, u.comment
-FROM untouched u FULL JOIN (SELECT n.nspname, c.relname, pg_get_indexdef(c.oid) AS def, indisclustered, indisreplident, indimmediate,
+SELECT u.*, now.*
+FROM untouched u FULL JOIN (SELECT n.nspname, c.relname, regexp_replace(pg_get_indexdef(c.oid), ' WITH \(item_alignment=\w+\)|item_alignment=\w+, ', '') AS def, indisclustered, indisreplident, indimmediate,
   obj_description(c.oid) AS comment FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_namespace n ON n.oid = relnamespace
-  WHERE nspname = 'ia' AND c.relname !~ '^owned') now USING (nspname, relname, def)
+  WHERE nspname = 'ia' AND c.relname !~ '^owned|^failing') now USING (nspname, relname, def)
 WHERE now.indisclustered IS DISTINCT FROM u.indisclustered OR now.indisreplident IS DISTINCT FROM u.indisreplident
   OR now.indimmediate IS DISTINCT FROM u.indimmediate OR now.comment IS DISTINCT FROM u.comment
-ORDER BY relname, def;
+ORDER BY u.relname, now.relname;
 
 -- the commands do the same
 SET client_min_messages = warning;
