@@ -57,12 +57,12 @@ sub call
 sub start_call
 {
 	my ($arguments) = @_;
-	my %call = (in => '', out => '', err => '');
+	my %call = (out => '', err => '');
 
-	$call{in} = "CALL index_align.restore_stock($arguments);\n";
 	$call{run} = IPC::Run::start(
-		[ 'psql', '-XAtq', '-d', $node->connstr('postgres') . ' application_name=caller' ],
-		'<', \$call{in}, '>', \$call{out}, '2>', \$call{err}, IPC::Run::timer($timeout));
+		[ 'psql', '-XAtq', '-d', $node->connstr('postgres') . ' application_name=caller',
+			'-c', "CALL index_align.restore_stock($arguments)" ],
+		'<', \undef, '>', \$call{out}, '2>', \$call{err}, IPC::Run::timer($timeout));
 	$node->poll_query_until('postgres', <<'SQL') or die 'the worker does not wait';
 SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'index_align worker' AND wait_event_type = 'Lock'
 SQL
@@ -82,8 +82,8 @@ sub no_worker
 	my ($name) = @_;
 
 	ok($node->poll_query_until('postgres', $workers, '0'), "$name: no worker is left");
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation WHERE c.oid >= 16384}),
-		'0', "$name: no lock is left");
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE mode = 'ShareUpdateExclusiveLock'}),
+		'0', "$name: no lock of REINDEX is left");
 	return;
 }
 
@@ -126,7 +126,7 @@ for my $round (1 .. 3)
 $pgbench->signal('INT');
 IPC::Run::finish($pgbench);
 unlike($pgbench_err, qr/ERROR|error:/, 'no write failed');
-is($node->safe_psql('postgres', $check), '4|4', 'the indexes are in order');
+is($node->safe_psql('postgres', $check), '5|5', 'the indexes are in order, that of the TOAST table, too');
 
 #
 # What the caller holds while it waits
@@ -305,7 +305,9 @@ start_as($stock_path);
 ($ret, my $stdout, $stderr) = $node->psql('postgres', 'SET enable_seqscan = off; SELECT count(a) FROM numbers WHERE a > 0');
 like($stderr, qr/ERROR:  invalid page in block \d+ of relation/, 'before, the stock server refuses to read an index');
 ($ret, $stdout, $stderr) = $node->psql('postgres', "LOAD '$library/index_align.so'");
-like($stderr, qr/ERROR:  incompatible library .*index_align/, 'and to load the library');
+# what the dynamic linker misses comes before what the server checks
+like($stderr, qr/ERROR:  (could not load library ".*index_align.so": .*: undefined symbol|incompatible library ".*index_align.so")/,
+	'and to load the library');
 
 start_as($installation);
 for my $db ('postgres', 'second')
