@@ -48,7 +48,7 @@ sub call
 {
 	my ($arguments, %params) = @_;
 	my ($ret, $stdout, $stderr) = $node->psql($params{db} // 'postgres',
-		($params{before} // '') . "\nCALL index_align.restore_stock($arguments)");
+		($params{before} // '') . "\nCALL index_align.restore_stock($arguments)", timeout => $timeout);
 
 	return ($ret, $stderr);
 }
@@ -62,7 +62,7 @@ sub start_call
 	$call{run} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-d', $node->connstr('postgres') . ' application_name=caller',
 			'-c', "CALL index_align.restore_stock($arguments)" ],
-		'<', \undef, '>', \$call{out}, '2>', \$call{err}, IPC::Run::timer($timeout));
+		'<', \undef, '>', \$call{out}, '2>', \$call{err}, IPC::Run::timeout($timeout));
 	$node->poll_query_until('postgres', <<'SQL') or die 'the worker does not wait';
 SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'index_align worker' AND wait_event_type = 'Lock'
 SQL
