@@ -57,8 +57,9 @@ typedef struct IaJob
 
 /*
  * Messages of the worker beside error reports.  Each index takes one of BEGIN
- * with its name, followed by DONE, or by an error report and by FAILED with the
- * name of an index that the failed command left behind, or an empty one.
+ * with its name, followed by DONE with what was done, "restored" or "dropped", or
+ * by an error report and by FAILED with the name of an index that the failed
+ * command left behind, or an empty one.
  */
 #define IA_MSG_BEGIN	'b'
 #define IA_MSG_DONE		'd'

@@ -214,8 +214,13 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 				break;
 
 			case IA_MSG_DONE:
-				ereport(NOTICE,
-						(errmsg("restored index \"%s\"", worker->current)));
+				if (strcmp(pq_getmsgrawstring(&message), "dropped") == 0)
+					ereport(NOTICE,
+							(errmsg("dropped index \"%s\", whose concurrent drop was not completed",
+									worker->current)));
+				else
+					ereport(NOTICE,
+							(errmsg("restored index \"%s\"", worker->current)));
 				worker->current = NULL;
 				MemoryContextReset(context);
 				break;

@@ -217,7 +217,7 @@ ia_restore_index(Oid indexid, bool concurrently)
 			invalid_before = ia_invalid_indexes(index->heapid);
 			foreach(cell, commands)
 				ia_execute(lfirst(cell));
-			ia_send(IA_MSG_DONE, "");
+			ia_send(IA_MSG_DONE, index->live ? "restored" : "dropped");
 		}
 	}
 	PG_CATCH();

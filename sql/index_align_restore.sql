@@ -116,6 +116,21 @@ WHERE now.indisclustered IS DISTINCT FROM u.indisclustered OR now.indisreplident
   OR now.indimmediate IS DISTINCT FROM u.indimmediate OR now.comment IS DISTINCT FROM u.comment
 ORDER BY u.relname, now.relname;
 
+-- an index halfway through DROP INDEX CONCURRENTLY, and one that is not valid
+SET default_index_item_alignment = auto;
+CREATE TABLE half (a int, b int);
+CREATE INDEX half_dropped ON half (a);
+CREATE INDEX half_valid ON half (b);
+SET default_index_item_alignment = max;
+SET allow_system_table_mods = on;
+UPDATE pg_index SET indisvalid = false, indisready = false, indislive = false WHERE indexrelid = 'half_dropped'::regclass;
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'half_valid'::regclass;
+RESET allow_system_table_mods;
+SELECT index, is_valid FROM index_align.indexes ORDER BY index::text COLLATE "C";
+SELECT * FROM index_align.restore_stock_commands();
+CALL index_align.restore_stock();
+SELECT indexrelid::regclass AS index, indisvalid, indislive FROM pg_index WHERE indrelid = 'half'::regclass;
+
 -- the commands do the same
 SET client_min_messages = warning;
 SET default_index_item_alignment = auto;

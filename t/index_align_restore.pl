@@ -23,7 +23,7 @@ ok(-x "$stock_path/bin/postgres", 'a stock server to go back to') or BAIL_OUT("n
 
 my $timeout = $PostgreSQL::Test::Utils::timeout_default;
 my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 max_connections = 30
@@ -219,6 +219,22 @@ $node->safe_psql('postgres', 'ALTER SYSTEM RESET max_worker_processes');
 $node->restart;
 
 #
+# On a standby, which has no pages of unlogged tables
+#
+$node->safe_psql('postgres', 'CREATE UNLOGGED TABLE unlogged (a int PRIMARY KEY)');
+$node->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'backup', has_streaming => 1);
+$standby->start;
+$node->wait_for_replay_catchup($standby);
+is($standby->safe_psql('postgres', $aligned), '4', 'a standby lists what it can read');
+is($standby->safe_psql('postgres', q{SELECT index_align.item_alignment('unlogged_pkey') IS NULL}), 't', 'and no other');
+($ret, my $stdout, $stderr) = $standby->psql('postgres', 'CALL index_align.restore_stock()');
+like($stderr, qr/ERROR:  cannot execute index_align.restore_stock\(\) during recovery/, 'and restores nothing');
+$standby->stop;
+$node->safe_psql('postgres', 'DROP TABLE unlogged');
+
+#
 # A role that cannot log in, in a database with settings of its own
 #
 $node->safe_psql('postgres', <<'SQL');
@@ -302,7 +318,7 @@ sub start_as
 $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET default_index_item_alignment');
 $node->adjust_conf('postgresql.conf', 'default_index_item_alignment', undef);
 start_as($stock_path);
-($ret, my $stdout, $stderr) = $node->psql('postgres', 'SET enable_seqscan = off; SELECT count(a) FROM numbers WHERE a > 0');
+($ret, $stdout, $stderr) = $node->psql('postgres', 'SET enable_seqscan = off; SELECT count(a) FROM numbers WHERE a > 0');
 like($stderr, qr/ERROR:  invalid page in block \d+ of relation/, 'before, the stock server refuses to read an index');
 ($ret, $stdout, $stderr) = $node->psql('postgres', "LOAD '$library/index_align.so'");
 # what the dynamic linker misses comes before what the server checks
