@@ -1,5 +1,5 @@
-# What the tests of pg_upgrade share: from the distribution's server, whose
-# folder of programs PGDENSE_OLD_BINDIR names, to the one that is tested.
+# What the tests of pg_upgrade share: most upgrade from the distribution's server,
+# whose folder of programs PGDENSE_OLD_BINDIR names, to the one that is tested.
 package PgDenseUpgrade;
 
 use strict;
@@ -11,12 +11,37 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(start_old upgrade);
+our @EXPORT = qw(start_old upgrade init_cluster pg_upgrade_command);
 
 # 18 has checksums unless told otherwise, and both must be alike
 my @initdb = ('--encoding=UTF8', '--locale=C', '--data-checksums');
 
 my ($old_bindir, $new_bindir, $old_major, $new_major);
+
+# A cluster that can be either side of an upgrade, of the server at the prefix
+# install_path or of the one that is tested.
+sub init_cluster
+{
+	my ($name, %options) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name, $options{install_path} ? (install_path => $options{install_path}) : ());
+	$node->init(extra => [@initdb]);
+	$node->append_conf('postgresql.conf', "fsync = off\n" . ($options{settings} // ''));
+	return $node;
+}
+
+# The command that upgrades one cluster to another with the pg_upgrade in the
+# folder of programs that is given.  It leaves files in the current directory.
+sub pg_upgrade_command
+{
+	my ($bindir, $old, $old_bindir, $new, $new_bindir, @options) = @_;
+
+	chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
+	return [
+		"$bindir/pg_upgrade", '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
+		'-b', $old_bindir, '-B', $new_bindir, '-s', $new->host,
+		'-p', $old->port, '-P', $new->port, '--copy', @options
+	];
+}
 
 # Start an instance of the old server with a database "app".  Ends the test if
 # there is none, or if the other one is not newer.
@@ -34,9 +59,7 @@ sub start_old
 		exit;
 	}
 
-	my $old = PostgreSQL::Test::Cluster->new('old', install_path => File::Spec->rel2abs("$old_bindir/.."));
-	$old->init(extra => [@initdb]);
-	$old->append_conf('postgresql.conf', "fsync = off\n");
+	my $old = init_cluster('old', install_path => File::Spec->rel2abs("$old_bindir/.."));
 	$old->start;
 	$old->safe_psql('postgres', 'CREATE DATABASE app');
 	return $old;
@@ -61,18 +84,8 @@ sub upgrade
 	}
 	$old->stop;
 
-	my $new = PostgreSQL::Test::Cluster->new('new');
-	$new->init(extra => [@initdb]);
-	$new->append_conf('postgresql.conf', "fsync = off\n" . ($settings // ''));
-
-	chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
-	command_ok(
-		[
-			'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
-			'-b', $old_bindir, '-B', $new_bindir, '-s', $new->host,
-			'-p', $old->port, '-P', $new->port, '--copy'
-		],
-		"pg_upgrade from $old_major to $new_major");
+	my $new = init_cluster('new', settings => $settings);
+	command_ok(pg_upgrade_command($new_bindir, $old, $old_bindir, $new, $new_bindir), "pg_upgrade from $old_major to $new_major");
 	$new->start;
 	return $new;
 }

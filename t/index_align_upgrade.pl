@@ -1,0 +1,334 @@
+# pg_upgrade and pg_dump with B-tree indexes that have an item alignment.  To a
+# server that knows it, they come out as they were.  pg_upgrade of this server
+# refuses another target and lists what is in the way, before it changes anything;
+# that of a later stock server cannot know.  What a stock server does then, and
+# that everything works there once the indexes have been restored, is shown here.
+use strict;
+use warnings FATAL => 'all';
+
+use Cwd qw(getcwd);
+use File::Spec;
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseUpgrade;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+my ($major) = `pg_config --version` =~ /(\d+)/;
+my ($bindir) = `pg_config --bindir` =~ /(.*)/;
+
+if (`postgres --describe-config` !~ /^default_index_item_alignment\t/m)
+{
+	my $ours = $bindir eq "$top/build/$major/dense/bin" && glob("$top/index_align/$major/*.patch");
+
+	ok(!$ours, 'a server without the patch');
+	note 'this server has no default_index_item_alignment, nothing else to test';
+	done_testing();
+	exit;
+}
+my %stock = map { $_ => "$top/build/$_/stock" } $major, $major + 1;
+ok(-x "$stock{$major}/bin/postgres", 'a stock server to upgrade to') or BAIL_OUT("no $stock{$major}");
+my $outer_dir = getcwd();
+
+# Code of the item alignment in the first page of an index's file, which is
+# there on a stock server, too.
+sub alignment_code
+{
+	my ($node, $db, $index) = @_;
+	my $path = $node->safe_psql($db, qq{CHECKPOINT; SELECT pg_relation_filepath('$index')});
+
+	open my $file, '<:raw', $node->data_dir . "/$path" or die "could not open $path: $!";
+	read($file, my $header, 24) == 24 or die "could not read $path";
+	close $file;
+	return (unpack('S', substr($header, 10, 2)) & 0x0300) >> 8;
+}
+
+my %codes = (t_pkey => 1, t_s => 2, t_i => 1, t_b => 0, t_param => 1, t_max => 0, t_plain => 0, '"Odd name"' => 1, u_pkey => 1, p1_a_idx => 1);
+
+sub codes_are
+{
+	my ($node, $expected, $name) = @_;
+	is_deeply({ map { $_ => alignment_code($node, 'app', $_) } keys %$expected }, $expected, $name);
+}
+
+# Are all valid indexes sound, and do they agree with the tables?
+sub indexes_ok
+{
+	my ($node, $name) = @_;
+	my ($ret, $out, $err) = $node->psql('app', <<'SQL', on_error_stop => 1);
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS amcheck;
+SELECT bt_index_parent_check(indexrelid, true, true) FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+WHERE relam = 403 AND relkind = 'i' AND indisvalid AND relnamespace = 'public'::regnamespace \g /dev/null
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT sum(i), (SELECT count(*) FROM t WHERE i < 1000), (SELECT id FROM t WHERE s = 77 ORDER BY s, id LIMIT 1) FROM t WHERE id BETWEEN 100 AND 200;
+SQL
+	is("$ret $out $err", '0 15150|999|77 ', $name);
+}
+
+# A value of t's contents that does not depend on any index
+my $contents = q{SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;
+	SELECT count(*), md5(string_agg(t::text, ',' ORDER BY id)) FROM t; SELECT sum(a) FROM p};
+
+sub list
+{
+	my ($new) = @_;
+	my @files = glob($new->data_dir . '/pg_upgrade_output.d/*/aligned_indexes.txt');
+	my $list = @files == 1 ? slurp_file($files[0]) : scalar(@files) . ' files';
+	unlink @files;
+	return $list;
+}
+
+# pg_upgrade of this server to a stock server of the same release: refused, with
+# that list, once or more with these options.
+sub refused
+{
+	my ($old, $new, $list, $name, @options) = @_;
+	my $log = $new->data_dir . '/pg_upgrade_output.d';
+
+	command_checks_all(
+		pg_upgrade_command($bindir, $old, $bindir, $new, "$stock{$major}/bin", @options),
+		1,
+		[
+			qr/^Checking for B-tree indexes with item alignment +fatal$/m,
+			qr/does not support item alignment\..*^A list of the problems is in the file:\s+\S+aligned_indexes\.txt$/ms
+		],
+		[qr/^$/],
+		$name);
+	is(list($new), $list, "$name: list");
+	is(scalar(() = glob("$log/*/dump/*")), 0, "$name: before anything was dumped");
+	system_or_bail('rm', '-rf', $log);
+}
+
+# Upgrade to a stock server and start it
+sub stock_upgrade
+{
+	my ($old, $to, $name) = @_;
+	my $new = init_cluster($name, install_path => $stock{$to});
+	my $stock_bindir = "$stock{$to}/bin";
+
+	# A later server brings its own pg_upgrade.
+	command_ok(pg_upgrade_command($to == $major ? $bindir : $stock_bindir, $old, $bindir, $new, $stock_bindir), "pg_upgrade to stock $to, $name");
+	$new->start;
+	return $new;
+}
+
+# Restore a dump on a stock server, and return what psql has to complain about.
+sub restore
+{
+	my ($node, $file) = @_;
+	my $err = '';
+
+	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS app');
+	run_log([ "$stock{$major}/bin/psql", '-X', '-q', '-d', $node->connstr('postgres'), '-f', $file ], '>', \my $out, '2>', \$err) or $err .= 'failed';
+	return $err;
+}
+
+my $old = init_cluster('dense');
+$old->start;
+$old->safe_psql('postgres', "CREATE DATABASE $_") for 'app', 'other', 'plain';
+$old->safe_psql('app', <<'SQL');
+SET default_index_item_alignment = auto;
+CREATE TABLE t (id int PRIMARY KEY, s smallint, i int, b bigint, note text);
+INSERT INTO t SELECT i, i % 1000, i, i, 'note ' || i FROM generate_series(1, 20000) i;
+CREATE INDEX t_s ON t (s);
+CREATE INDEX t_i ON t (i) INCLUDE (s);
+CREATE INDEX t_b ON t (b);
+CREATE INDEX "Odd name" ON t (note);
+CREATE INDEX t_hash ON t USING hash (i);
+CREATE UNLOGGED TABLE u (id int PRIMARY KEY);
+INSERT INTO u SELECT i FROM generate_series(1, 1000) i;
+RESET default_index_item_alignment;
+CREATE INDEX t_plain ON t (i, s);
+CREATE INDEX t_param ON t (s, i) WITH (fillfactor = 80, item_alignment = auto);
+CREATE INDEX t_max ON t (i) WITH (item_alignment = max);
+CREATE TABLE p (a int) PARTITION BY RANGE (a);
+CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10000);
+CREATE INDEX p_a ON p (a) WITH (item_alignment = auto);
+INSERT INTO p SELECT i FROM generate_series(0, 4999) i;
+CREATE FUNCTION f(int) RETURNS int LANGUAGE sql SET default_index_item_alignment = auto AS 'SELECT $1';
+CREATE ROLE holder;
+ALTER ROLE holder SET default_index_item_alignment = auto;
+ALTER ROLE holder IN DATABASE app SET default_index_item_alignment = auto;
+ALTER DATABASE plain SET default_index_item_alignment = auto;
+GRANT SET ON PARAMETER default_index_item_alignment TO holder;
+SQL
+# an invalid index, which is not taken over
+my ($ret, undef, $err) = $old->psql('app', 'CREATE UNIQUE INDEX CONCURRENTLY t_invalid ON t (s) WITH (item_alignment = auto)');
+like($err, qr/could not create unique index "t_invalid"/, 'an invalid index');
+$old->safe_psql('other', 'SET default_index_item_alignment = auto; CREATE TABLE o (id int PRIMARY KEY)');
+my $before = $old->safe_psql('app', $contents);
+my $copy_before = $old->safe_psql('app', 'COPY t TO STDOUT');
+my $options = q{SELECT string_agg(relname || reloptions::text, ' ' ORDER BY relname) FROM pg_class WHERE reloptions IS NOT NULL AND relname ~ '^[tp]' AND relname <> 't_invalid'};
+my $options_before = $old->safe_psql('app', $options);
+codes_are($old, \%codes, 'indexes are aligned');
+
+# A dump has what was written, and nothing else.
+my $dump = "$PostgreSQL::Test::Utils::tmp_check/app.sql";
+command_ok([ 'pg_dump', '--create', '-f', $dump, '-d', $old->connstr('app') ], 'pg_dump');
+is(join(' ', sort(slurp_file($dump) =~ /^CREATE INDEX (\w+) .*\bitem_alignment=/mg)), 'p1_a_idx p_a t_max t_param', 'storage parameters that were written are dumped');
+
+# To the same server
+my $list = <<'EOT';
+Settings of default_index_item_alignment:
+  database plain
+  privileges on the parameter
+  role holder
+  role holder in database app
+In database: app
+  public.Odd name
+  public.p1_a_idx (storage parameter item_alignment)
+  public.p_a (storage parameter item_alignment of a partitioned index)
+  public.t_i
+  public.t_max (storage parameter item_alignment)
+  public.t_param (storage parameter item_alignment)
+  public.t_pkey
+  public.t_s
+  public.u_pkey
+  function public.f(integer) (setting of default_index_item_alignment)
+In database: other
+  public.o_pkey
+EOT
+my $refusing = init_cluster('refusing', install_path => $stock{$major});
+refused($old, $refusing, $list, 'pg_upgrade --check of the running server', '--check');
+$old->stop;
+my $same = init_cluster('same');
+command_ok(pg_upgrade_command($bindir, $old, $bindir, $same, $bindir), 'pg_upgrade to the same server');
+$same->start;
+codes_are($same, \%codes, 'the alignment is kept');
+is($same->safe_psql('app', $contents), $before, 'same rows');
+is($same->safe_psql('app', $options), $options_before, 'same storage parameters');
+indexes_ok($same, 'the indexes work');
+$same->safe_psql('app', 'INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 40000) i; DELETE FROM t WHERE id % 3 = 0 AND id > 20000; VACUUM t; DELETE FROM t WHERE id > 20000; REINDEX INDEX t_s');
+indexes_ok($same, 'and after changes');
+is(alignment_code($same, 'app', 't_s'), 0, 'rebuilt as the default says');
+is(alignment_code($same, 'app', 't_i'), 1, 'others are as they were');
+$same->stop;
+
+# To a stock server
+refused($old, $refusing, $list, 'pg_upgrade --check', '--check');
+refused($old, $refusing, $list, 'pg_upgrade');
+$refusing->start;
+is($refusing->safe_psql('postgres', q{SELECT count(*) FROM pg_database}), '3', 'the new cluster is as it was');
+my $error = restore($refusing, $dump);
+like($error, qr/ERROR:  unrecognized parameter "item_alignment"/, 'a stock server does not restore the storage parameter');
+like($error, qr/ERROR:  unrecognized configuration parameter "default_index_item_alignment"/, 'nor a setting of the default');
+$refusing->safe_psql('postgres', 'DROP DATABASE app');
+$refusing->stop;
+$old->start;
+codes_are($old, \%codes, 'the old cluster is as it was');
+indexes_ok($old, 'and works');
+
+# Without storage parameters and settings, the files are still what they were.
+$old->safe_psql('app', <<'SQL');
+ALTER INDEX t_param RESET (item_alignment);
+ALTER INDEX t_max RESET (item_alignment);
+-- a partitioned index cannot be altered
+DROP INDEX p_a;
+SET default_index_item_alignment = auto;
+CREATE INDEX p_a ON p (a);
+RESET default_index_item_alignment;
+DROP INDEX t_invalid;
+DROP FUNCTION f(int);
+ALTER ROLE holder RESET ALL;
+ALTER ROLE holder IN DATABASE app RESET ALL;
+ALTER DATABASE plain RESET ALL;
+REVOKE SET ON PARAMETER default_index_item_alignment FROM holder;
+SQL
+command_ok([ 'pg_dump', '--create', '-f', $dump, '-d', $old->connstr('app') ], 'pg_dump without storage parameters');
+unlike(slurp_file($dump), qr/item_alignment/, 'the default is not dumped');
+$old->stop;
+$list =~ s/.*?(?=In database)//s;
+$list =~ s/ +\(storage.*//g;
+$list =~ s/^  (?:public\.(?:p_a|t_max)|function.*)\n//mg;
+refused($old, $refusing, $list, 'pg_upgrade with files alone');
+
+if (!-x "$stock{$major + 1}/bin/pg_upgrade")
+{
+	note 'no later stock server here';
+}
+else
+{
+	# The later server's own pg_upgrade looks for nothing.
+	my $next = stock_upgrade($old, $major + 1, 'unrestored');
+	# Whatever is planned looks at the indexes of its tables; COPY is not.
+	is($next->safe_psql('app', 'COPY t TO STDOUT'), $copy_before, 'tables can be copied out');
+	for my $statement ('SELECT * FROM t WHERE id = 5', 'SELECT count(*) FROM t', q{INSERT INTO t VALUES (0)}, 'VACUUM t', q{SELECT bt_index_check('t_s')})
+	{
+		my ($ret, $out, $err) = $next->psql('app', $statement);
+		is($out, '', "no rows: $statement");
+		like($err, qr/ERROR:  invalid page in block 0 of relation "?base\/\d+\/\d+"?$/m, "aligned indexes cannot be used: $statement");
+	}
+	$next->safe_psql('app', 'REINDEX SCHEMA public');
+	indexes_ok($next, 'they can be rebuilt');
+	is($next->safe_psql('app', $contents), $before, 'with the rows that were there');
+	$next->stop;
+
+	# unless the extension is there, whose library does not load in that server
+	$old->start;
+	if ($old->safe_psql('app', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'index_align'}) > 0)
+	{
+		$old->safe_psql('app', 'CREATE EXTENSION index_align');
+		$old->stop;
+		my $next = init_cluster('unloadable', install_path => $stock{$major + 1});
+		command_checks_all(pg_upgrade_command("$stock{$major + 1}/bin", $old, $bindir, $next, "$stock{$major + 1}/bin", '--check'),
+			1, [qr/^Your installation references loadable libraries that are missing from the$/m], [qr/^$/], 'the extension is in the way');
+		$old->start;
+		$old->safe_psql('app', 'DROP EXTENSION index_align');
+	}
+	$old->stop;
+}
+
+# The way back
+$old->start;
+$old->safe_psql('app', 'SET default_index_item_alignment = max; REINDEX SCHEMA public');
+$old->safe_psql('other', 'REINDEX TABLE o');
+codes_are($old, { map { $_ => 0 } keys %codes }, 'restored');
+$old->stop;
+for my $to (grep { -x "$stock{$_}/bin/pg_upgrade" } $major, $major + 1)
+{
+	my $new = stock_upgrade($old, $to, "restored$to");
+	is($new->safe_psql('app', $contents), $before, "stock $to: same rows");
+	codes_are($new, { map { $_ => 0 } keys %codes }, "stock $to: indexes of its own layout");
+	indexes_ok($new, "stock $to: the indexes work");
+	$new->safe_psql('app', q{INSERT INTO t VALUES (-1, 1, 1, 1, 'x'); INSERT INTO p VALUES (5000); INSERT INTO u VALUES (0)});
+	if ($to == $major)
+	{
+		# and as a dump, the one of the indexes that were aligned by the default
+		is(restore($new, $dump), '', 'a stock server restores the dump');
+		is($new->safe_psql('app', $contents), $before, 'same rows from the dump');
+		indexes_ok($new, 'with indexes that work');
+	}
+	$new->stop;
+}
+
+# From the distribution's server, whatever the default: its files are as they are.
+if (!$ENV{PGDENSE_OLD_BINDIR})
+{
+	note 'no older server here';
+	done_testing();
+	exit;
+}
+chdir $outer_dir or die "could not change directory: $!";
+my $older = start_old();
+$older->safe_psql('app', <<'SQL');
+CREATE TABLE t (id int PRIMARY KEY, s smallint, i int, b bigint, note text);
+INSERT INTO t SELECT i, i % 1000, i, i, 'note ' || i FROM generate_series(1, 20000) i;
+CREATE INDEX t_s ON t (s);
+CREATE INDEX t_i ON t (i) INCLUDE (s);
+CREATE TABLE p (a int);
+INSERT INTO p SELECT i FROM generate_series(0, 4999) i;
+SQL
+my $new = upgrade($older, "default_index_item_alignment = auto\n");
+is($new->safe_psql('app', $contents), $before, 'same rows from an older server');
+codes_are($new, { t_pkey => 0, t_s => 0, t_i => 0 }, 'files of an older server are as they were');
+indexes_ok($new, 'and work');
+$new->safe_psql('app', 'INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 40000) i; DELETE FROM t WHERE id > 20000; VACUUM t; REINDEX INDEX t_s; CREATE INDEX t_new ON t (i)');
+codes_are($new, { t_pkey => 0, t_s => 2, t_i => 0, t_new => 1, 'pg_catalog.pg_class_oid_index' => 0 }, 'what is built is aligned');
+indexes_ok($new, 'old and new ones work');
+$new->stop;
+done_testing();
