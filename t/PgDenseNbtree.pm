@@ -1,0 +1,415 @@
+# PgDenseNbtree.pm - what the tests of index_align's B-trees share
+#
+# Tables with B-trees of every alignment, statements that lead their pages through
+# all that nbtree logs, the census of what was logged, and the checks that what an
+# index holds is what its table holds.
+package PgDenseNbtree;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use File::Spec;
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+our @EXPORT = qw(need_index_align @shapes @opcodes create_shapes put work_sql work_through
+  page_alignments btree_records print_census check_contents check_structure same_contents unexpected_log kill_all);
+
+my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+
+# Without the patch there is nothing to test; the server that this checkout builds must have it.
+sub need_index_align
+{
+	return if `postgres --describe-config` =~ /^default_index_item_alignment\t/m;
+
+	my ($major) = `pg_config --version` =~ /(\d+)/;
+	my ($bindir) = `pg_config --bindir` =~ /(.*)/;
+	ok($bindir ne "$top/build/$major/dense/bin" || !glob("$top/index_align/$major/*.patch"), 'a server without the patch');
+	note 'this server has no default_index_item_alignment, nothing else to test';
+	done_testing();
+	exit;
+}
+
+# Each has a table of its name with the columns id, those given, and v, and the
+# indexes NAME_k on the key and NAME_v on v, all of one alignment.
+#
+#	values	the columns of row i; the keys of a unique shape ascend with i
+#	rows	enough for more than one level, and for several leaf pages
+#	more	enough to split a page that is the only one left on its level
+our @shapes = (
+	{ name => 'short2', align => 2, columns => 'k int2', values => 'i', key => 'k', v => 'int2', rows => 1800, more => 700 },
+	{ name => 'dups2', align => 2, columns => 'k int2', values => 'i % 2', key => 'k', v => 'int2', rows => 4000, more => 2500 },
+	# the last name has a length of its own in each row, and no pivot needs it
+	{
+		name => 'wide2', align => 2, columns => 'a name, b name, c name, d name, k int2, e name',
+		values => q{repeat('a', 61), repeat('b', 60), repeat('c', 59), repeat('d', 58), i, repeat('e', i % 57)},
+		key => 'a, b, c, d, k, e', v => 'bool', rows => 900, more => 80
+	},
+	{
+		name => 'include2', align => 2, columns => 'k int2, u uuid, c "char"', values => q{i, md5(i::text)::uuid, chr(64 + i % 50)::"char"},
+		key => 'k', include => 'u, c', v => '"char"', rows => 1500, more => 300
+	},
+	{
+		name => 'nulls2', align => 2, columns => 'k int2, c "char", n name',
+		values => q{nullif(i, i / 3 * 3), CASE WHEN i % 5 > 0 THEN chr(64 + i % 50)::"char" END, CASE WHEN i % 7 > 0 THEN repeat('n', i % 60) END},
+		key => 'k, c, n', v => 'int2', rows => 1800, more => 600
+	},
+	{ name => 'int4', align => 4, columns => 'k int4', values => 'i', key => 'k', v => 'int4', rows => 1800, more => 600 },
+	{
+		name => 'dups4', align => 4, columns => 'k text', values => q{repeat('t', i % 2) || i % 2}, key => 'k', v => 'int4', rows => 4000,
+		more => 2500
+	},
+	{
+		name => 'wide4', align => 4, columns => 'a text, k int4, e text',
+		values => q{repeat('a', 310), i, repeat('e', i % 57)}, key => 'a, k, e', v => 'text', rows => 900, more => 80
+	},
+	{
+		name => 'include4', align => 4, columns => 'k int4, t text, n numeric', values => q{i, repeat('t', i % 41), i * 1.01}, key => 'k',
+		include => 't, n', v => 'int4', rows => 1500, more => 300
+	},
+	{
+		name => 'nulls4', align => 4, columns => 'k int4, t text, s int2',
+		values => q{nullif(i, i / 3 * 3), CASE WHEN i % 5 > 0 THEN repeat('t', i % 41) END, nullif(i % 7, 0)}, key => 'k, t, s', v => 'int4',
+		rows => 1800, more => 600
+	},
+	{ name => 'int8', align => 8, columns => 'k int8', values => 'i', key => 'k', v => 'int8', rows => 1800, more => 500 },
+	{ name => 'dups8', align => 8, columns => 'k int8', values => 'i % 2', key => 'k', v => 'int8', rows => 4000, more => 2500 },
+	{
+		name => 'wide8', align => 8, columns => 'a text, k int8, e text', values => q{repeat('a', 310), i, repeat('e', i % 57)},
+		key => 'a, k, e', v => 'float8', rows => 900, more => 80
+	},
+	{
+		name => 'nulls8', align => 8, columns => 'k timestamptz, t text',
+		values => q{to_timestamp(nullif(i, i / 3 * 3)), CASE WHEN i % 5 > 0 THEN repeat('t', i % 41) END}, key => 'k, t', v => 'int8',
+		rows => 1800, more => 500
+	},
+	# what a stock server would have built
+	{
+		name => 'max8', align => 8, columns => 'k int2', values => 'i', key => 'k', v => 'int2', with => 'WITH (item_alignment = max)', rows => 1800,
+		more => 500
+	},);
+
+# All that nbtree logs.
+our @opcodes = qw(INSERT_LEAF INSERT_UPPER INSERT_META SPLIT_L SPLIT_R INSERT_POST DEDUP DELETE UNLINK_PAGE UNLINK_PAGE_META
+  NEWROOT MARK_PAGE_HALFDEAD VACUUM REUSE_PAGE META_CLEANUP);
+
+# v of the N-th version of a row
+my %version = (
+	bool => '(@ % 2 = 1)', '"char"' => '(chr(65 + @ % 26)::"char")', text => q{(repeat('v', @ % 9) || @)},
+	map { $_ => "(@)::$_" } qw(int2 int4 int8 float8));
+
+# create_shapes(NODE, DBNAME[, "UNLOGGED"])
+sub create_shapes
+{
+	my ($node, $dbname, $persistence) = @_;
+	my $sql = '';
+	$persistence //= '';
+
+	for my $shape (@shapes)
+	{
+		my ($name, $with) = ($shape->{name}, $shape->{with} // '');
+		my $include = $shape->{include} ? "INCLUDE ($shape->{include})" : '';
+		$sql .= <<"SQL";
+CREATE $persistence TABLE $name (id int, $shape->{columns}, v $shape->{v}) WITH (autovacuum_enabled = off);
+CREATE INDEX ${name}_k ON $name ($shape->{key}) $include $with;
+CREATE INDEX ${name}_v ON $name (v) $with;
+SQL
+	}
+	$node->safe_psql($dbname, $sql);
+}
+
+# the statement that inserts rows, of numbers that a FROM clause calls i
+sub put
+{
+	my ($shape, $rows) = @_;
+	my $v = $version{ $shape->{v} } =~ s/\@/0/gr;
+
+	return "INSERT INTO $shape->{name} SELECT i, $shape->{values}, $v FROM $rows;\n";
+}
+
+# The statements that lead the indexes of a shape through all that nbtree logs.
+# What they do is always the same for a seed, but for what depends on what other
+# sessions can see.
+sub work_on
+{
+	my ($shape, $seed) = @_;
+	my ($t, $rows, $more) = @$shape{qw(name rows more)};
+	my $scan = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;\n"
+	  . "SELECT count(*) FROM (SELECT * FROM $t ORDER BY $shape->{key}) t;\nRESET ALL;\n";
+	my $put = sub { return put($shape, @_) };
+	# a transaction id between two vacuums lets the second one hand out pages that the first one deleted
+	my $vacuum = "VACUUM (INDEX_CLEANUP on, TRUNCATE off) $t;\n";
+	my $recycle = "$vacuum SELECT txid_current();\n$vacuum";
+	my $sql = "TRUNCATE $t;\n";
+
+	# ascending keys, then others between them in a random order
+	$sql .= $put->("generate_series(2, $rows, 2) i");
+	$sql .= $put->("generate_series(1, $rows, 2) i ORDER BY hashint4(i + $seed)");
+	$sql .= 'CHECKPOINT;' if $seed % 2;
+
+	# versions of rows that an index on an unchanged column has to hold too, and bottom-up deletion
+	for my $version (1 .. 4)
+	{
+		$sql .= "UPDATE $t SET v = " . ($version{ $shape->{v} } =~ s/\@/$version/gr) . " WHERE id % 4 > 0 AND id < $rows / 2;\n";
+	}
+	$sql .= $vacuum;
+
+	# entries that a scan marks as dead, and simple deletion when their page is full
+	$sql .= "DELETE FROM $t WHERE id % 3 = 0;\n$scan";
+	$sql .= $put->("generate_series(3, $rows, 3) i ORDER BY hashint4(i - $seed)");
+
+	# places in the table that are used again, for the same keys: row versions
+	# whose TIDs are within posting lists
+	for my $i (1 .. 2)
+	{
+		$sql .= "DELETE FROM $t WHERE id % 5 = $i;\n$vacuum";
+		$sql .= $put->("generate_series($i, $rows, 5) i ORDER BY hashint4(i * $seed)");
+	}
+
+	# the same, with places for more than the pages have room for
+	$sql .= "DELETE FROM $t WHERE id % 2 = 0 AND id < $rows / 2;\n$vacuum";
+	$sql .= "ALTER INDEX ${t}_k SET (deduplicate_items = off);\nALTER INDEX ${t}_v SET (deduplicate_items = off);\n";
+	$sql .= $put->("generate_series(1, $rows / 2, 2) i");
+	$sql .= "ALTER INDEX ${t}_k RESET (deduplicate_items);\nALTER INDEX ${t}_v RESET (deduplicate_items);\n";
+
+	# pages without entries, up to a root with one leaf page only; then that page
+	# is split, with pages that were deleted
+	for my $i (1 .. ($t =~ /wide/ ? 6 : 3))
+	{
+		my $last = $rows + ($i - 1) * $more;
+		$sql .= "DELETE FROM $t WHERE id <= $last - 64 OR id % 8 < 7;\n$recycle";
+		$sql .= $put->("generate_series($last + 1, $last + $more) i");
+	}
+	return $sql;
+}
+
+# ... of all shapes
+sub work_sql
+{
+	my ($seed) = @_;
+
+	return join('', map { work_on($_, $seed) } @shapes);
+}
+
+sub work_through
+{
+	my ($node, $dbname, $seed) = @_;
+
+	return $node->safe_psql($dbname, work_sql($seed));
+}
+
+# The alignment of the index that a file of a database belongs to, for the
+# indexes of all shapes, now.
+sub files
+{
+	my ($node, $dbname) = @_;
+	my %align = map { $_->{name} => $_->{align} } @shapes;
+	my %files;
+
+	for (split /\n/, $node->safe_psql($dbname, <<'SQL'))
+SELECT c.relname, concat_ws('/', CASE reltablespace WHEN 0 THEN dattablespace ELSE reltablespace END, d.oid, pg_relation_filenode(c.oid))
+FROM pg_class c JOIN pg_am a ON a.oid = relam, pg_database d WHERE amname = 'btree' AND datname = current_database()
+SQL
+	{
+		my ($index, $file) = split /\|/;
+		my ($table) = $index =~ /^(\w+)_[kv]$/;
+		$files{$file} = $align{$table} if defined $table && $align{$table};
+	}
+	return \%files;
+}
+
+# btree_records(NODE, DBNAME, FROM, TO) - what was logged between these places of
+# the WAL for the indexes of the shapes, as the files are now: a hash from
+# alignment and opcode to number.  Counts what is special about a record as well,
+# and under "wrong" what must not be.
+sub btree_records
+{
+	my ($node, $dbname, $from, $to) = @_;
+	my $files = files($node, $dbname);
+	my %count;
+
+	open my $dump, '-|', 'pg_waldump', '--rmgr=Btree', '--path=' . $node->data_dir . '/pg_wal', "--start=$from", "--end=$to"
+	  or die "pg_waldump: $!";
+	while (<$dump>)
+	{
+		my ($desc) = /desc: (.*)/ or next;
+		my ($file) = $desc =~ m{rel:? (\d+/\d+/\d+)} or next;
+		my $align = $files->{$file};
+		my ($op, $logged) = $desc =~ /^ALIGNED op (\w+) align (\d)/ ? ($1, $2) : $desc =~ /^(\w+)/ ? ($1, 8) : ('unknown', 8);
+
+		# other relations: those of the catalogs, and files that are gone
+		if (!defined $align)
+		{
+			$count{$logged}{elsewhere}++;
+			next;
+		}
+		if ($logged != $align)
+		{
+			$count{$align}{wrong}++;
+			diag "an index of alignment $align: $desc" if $count{$align}{wrong} < 5;
+		}
+		$count{$align}{$op}++;
+		$count{$align}{'split of a posting list and a page'}++ if $op =~ /^SPLIT/ && $desc =~ /postingoff: [1-9]/;
+		$count{$align}{'split of an internal page'}++ if $op =~ /^SPLIT/ && $desc =~ /level: [1-9]/;
+		$count{$align}{"posting lists shortened by $op"}++ if $op =~ /^(VACUUM|DELETE)$/ && $desc =~ /nupdated: [1-9]/;
+		$count{$align}{'deletion of an internal page'}++ if $op =~ /^UNLINK/ && $desc =~ /level: [1-9]/;
+		$count{$align}{'page image applied'}++ if /\bFPW\b(?! for WAL verification)/;
+	}
+	close $dump or die "pg_waldump failed: $?";
+	return \%count;
+}
+
+# Add up and show what was logged.
+sub print_census
+{
+	my ($title, @counts) = @_;
+	my (%sum, %names);
+
+	for my $count (@counts)
+	{
+		for my $align (2, 4, 8)
+		{
+			for my $op (keys %{ $count->{$align} // {} })
+			{
+				$sum{$align}{$op} += $count->{$align}{$op};
+				$names{$op} = 1;
+			}
+		}
+	}
+	delete @names{@opcodes};
+	note sprintf('%-42s %8s %8s %8s', $title, map { "align $_" } 2, 4, 8);
+	for my $op (@opcodes, sort keys %names)
+	{
+		note sprintf('%-42s %8d %8d %8d', $op, map { $sum{$_}{$op} // 0 } 2, 4, 8);
+	}
+	return \%sum;
+}
+
+# contents(NODE, DBNAME) - for each way to read each shape's table the number and
+# a sum of what is found
+sub contents
+{
+	my ($node, $dbname) = @_;
+	my $sum = 'count(*), sum(hashtextextended(x::text, 0)::numeric)';
+	my $sql = '';
+
+	for my $shape (@shapes)
+	{
+		my ($t, $key) = @$shape{qw(name key)};
+		my $all = join(', ', $key, $shape->{include} // ());
+		$sql .= <<"SQL";
+SET enable_seqscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SET enable_sort = on;
+SELECT '$t rows seq', $sum FROM $t x;
+SELECT '$t keys seq', $sum FROM (SELECT $all FROM $t OFFSET 0) x;
+SET enable_seqscan = off; SET enable_indexscan = on; SET enable_sort = off;
+EXPLAIN (COSTS off) SELECT $sum FROM (SELECT * FROM $t ORDER BY $key OFFSET 0) x;
+SELECT '$t rows ${t}_k', $sum FROM (SELECT * FROM $t ORDER BY $key OFFSET 0) x;
+SELECT '$t rows ${t}_v', $sum FROM (SELECT * FROM $t ORDER BY v OFFSET 0) x;
+SELECT '$t rows ${t}_k', $sum FROM (SELECT * FROM $t ORDER BY @{[ join ', ', map { "$_ DESC" } split /, /, $key ]} OFFSET 0) x;
+SET enable_indexonlyscan = on;
+SELECT '$t keys ${t}_k', $sum FROM (SELECT $all FROM $t ORDER BY $key OFFSET 0) x;
+SQL
+	}
+	return $node->safe_psql($dbname, $sql);
+}
+
+# Is what the indexes hold what the tables hold?
+sub check_contents
+{
+	my ($node, $dbname, $what) = @_;
+	my $contents = contents($node, $dbname);
+	my (%seq, @bad);
+
+	for (split /\n/, $contents)
+	{
+		my ($t, $part, $by, $found) = /^(\w+) (rows|keys) (\w+)\|(.*)/ or next;
+		$seq{"$t $part"} = $found if $by eq 'seq';
+		push @bad, "$by: $found instead of " . $seq{"$t $part"} if $found ne $seq{"$t $part"};
+	}
+	push @bad, map { "no scan of $_->{name}_k" } grep { $contents !~ /Index Scan (Backward )?using $_->{name}_k / } @shapes;
+	is_deeply(\@bad, [], "$what: indexes hold what the tables hold");
+	return $contents;
+}
+
+sub same_contents
+{
+	my ($one, $other, $dbname, $what) = @_;
+
+	is(contents($one, $dbname), contents($other, $dbname), $what);
+}
+
+# Let amcheck look at every valid B-tree, or at those of one schema; at a standby
+# it cannot take the locks for all it checks.
+sub check_structure
+{
+	my ($node, $dbname, $what, $schema) = @_;
+	my $where = $schema ? "relnamespace = '$schema'::regnamespace" : 'true';
+	my $standby = $node->safe_psql($dbname, 'SELECT pg_is_in_recovery()') eq 't';
+	my $check = $standby ? 'bt_index_check(c.oid, true)' : 'bt_index_parent_check(c.oid, true, true)';
+	my ($ret, $stdout, $stderr) = $node->psql($dbname, <<"SQL");
+SET client_min_messages = warning;
+SELECT c.relname, $check FROM pg_class c JOIN pg_index ON indexrelid = c.oid JOIN pg_am a ON a.oid = c.relam
+WHERE amname = 'btree' AND indisvalid AND $where AND c.relkind = 'i' AND c.relpersistence <> 't'
+  AND NOT (c.relpersistence = 'u' AND pg_is_in_recovery());
+SQL
+	is("$ret $stderr", '0 ', "$what: structure of " . scalar(split /\n/, $stdout) . ' indexes');
+}
+
+# page_alignments(NODE, DBNAME, INDEX...) - a hash from each index to the
+# alignments of its pages; those that are deleted or half-dead must have 8
+sub page_alignments
+{
+	my ($node, $dbname, @indexes) = @_;
+	my $list = join(',', map { "'$_'" } @indexes);
+
+	return { map { split /\|/, $_, 2 } split /\n/, $node->safe_psql($dbname, <<"SQL") };
+SELECT index, string_agg(DISTINCT CASE WHEN kind NOT IN ('d', 'D', 'e') THEN align::text WHEN align <> 8 THEN 'deleted ' || align END, ' ')
+FROM (SELECT index, 8 >> ((h.flags & 768) >> 8) AS align, CASE WHEN blk > 0 THEN (SELECT type::text FROM bt_page_stats(index, blk)) ELSE 'm' END AS kind
+	FROM unnest(ARRAY[$list]) index, generate_series(0, pg_relation_size(index::regclass) / 8192 - 1) blk,
+	  LATERAL page_header(get_raw_page(index, blk)) h
+	WHERE h.upper > 0) p GROUP BY index
+SQL
+}
+
+# what should never be in a log
+sub unexpected_log
+{
+	my ($node) = @_;
+	my @lines = grep {
+		/PANIC|TRAP:|inconsistent page found|invalid page|item alignment|unexpected zero page|could not read block|terminated by signal/
+	}
+	  split /\n/, slurp_file($node->logfile);
+
+	return join "\n", @lines;
+}
+
+# Kill the postmaster and all its children, at one moment: it is stopped first, so
+# that it can neither start others nor clean up after those that die.
+sub kill_all
+{
+	my ($node) = @_;
+	my $postmaster = $node->{_pid};
+
+	kill 'STOP', $postmaster;
+	my @children = map { m{/proc/(\d+)/} } grep { (eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s } glob('/proc/[0-9]*/stat');
+	kill 'KILL', @children, $postmaster;
+	$node->{_pid} = undef;
+
+	# A server does not start while one of them is there, if only as a zombie.
+	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
+	for my $pid (@children, $postmaster)
+	{
+		while (-e "/proc/$pid")
+		{
+			die "process $pid does not end" if time() > $deadline;
+			usleep(10_000);
+		}
+	}
+	return scalar @children;
+}
+
+1;

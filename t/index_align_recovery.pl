@@ -1,0 +1,180 @@
+# Aligned B-trees where the server does not log them row by row, or restores them:
+# wal_level = minimal and a crash, a checkpoint in the middle, unlogged tables after
+# a crash and after a shutdown, and a base backup taken while indexes change, with
+# archive recovery to a restore point and to the end.
+#
+# PGDENSE_FUZZ_SEED is the random seed, which is printed.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use IPC::Run ();
+use lib $FindBin::RealBin;
+use PgDenseNbtree;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+need_index_align();
+
+my $seed = ($ENV{PGDENSE_FUZZ_SEED} || time()) % 1_000_000;
+note "PGDENSE_FUZZ_SEED=$seed";
+
+my %aligned = map { ("$_->{name}_k" => $_->{align}, "$_->{name}_v" => $_->{align}) } @shapes;
+my $settings = <<'CONF';
+fsync = off
+autovacuum = off
+default_index_item_alignment = auto
+max_wal_size = 8GB
+checkpoint_timeout = 1h
+shared_buffers = 16MB
+CONF
+
+sub check_all
+{
+	my ($node, $dbname, $what) = @_;
+
+	check_structure($node, $dbname, $what);
+	is_deeply(page_alignments($node, $dbname, keys %aligned), \%aligned, "$what: alignments");
+	return check_contents($node, $dbname, $what);
+}
+
+sub count_all
+{
+	my ($node, $dbname) = @_;
+
+	return $node->safe_psql($dbname, join("\n", map { "SELECT '$_->{name}', count(*) FROM $_->{name};" } @shapes));
+}
+
+# What is built and filled in one transaction is not logged: its files are synced,
+# or, up to wal_skip_threshold, logged as whole pages when the transaction commits.
+my $minimal = PostgreSQL::Test::Cluster->new('minimal');
+$minimal->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$minimal->append_conf('postgresql.conf', "$settings\nwal_level = minimal\nmax_wal_senders = 0\n");
+$minimal->start;
+$minimal->safe_psql('postgres', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
+create_shapes($minimal, 'postgres');
+
+for my $threshold ('0', '2GB')
+{
+	# rows into empty indexes
+	my $fill = '';
+	for my $shape (@shapes)
+	{
+		$fill .= "BEGIN;\nTRUNCATE $shape->{name};\n" . put($shape, "generate_series(1, $shape->{rows}) i ORDER BY hashint4(i + $seed)") . "COMMIT;\n";
+	}
+	$minimal->safe_psql('postgres', "SET wal_skip_threshold = '$threshold';\n$fill");
+	my $before = count_all($minimal, 'postgres');
+	kill_all($minimal);
+	$minimal->start;
+	is(count_all($minimal, 'postgres'), $before, "wal_level = minimal, wal_skip_threshold = $threshold: rows after a crash");
+	check_all($minimal, 'postgres', 'filled in one transaction');
+
+	# indexes on rows, and what a transaction that is lost leaves of them
+	my $build = "SET wal_skip_threshold = '$threshold';\n";
+	for my $shape (@shapes)
+	{
+		my $t = $shape->{name};
+		$build .= "REINDEX TABLE $t;\nBEGIN;\nALTER TABLE $t ALTER id TYPE int8;\n"
+		  . put($shape, "generate_series(1, $shape->{more}) i") . "COMMIT;\n" . "ALTER TABLE $t ALTER id TYPE int4;\n"
+		  . put($shape, "generate_series(1, $shape->{more}) i");
+	}
+	$build .= join '', map { "VACUUM FULL $_->{name};\nBEGIN;\nTRUNCATE $_->{name};\n" . put($_, 'generate_series(1, 10) i') . "ROLLBACK;\n" } @shapes;
+	$minimal->safe_psql('postgres', $build);
+	$before = count_all($minimal, 'postgres');
+	my $session = $minimal->background_psql('postgres');
+	$session->query_safe("BEGIN;\nTRUNCATE $shapes[0]{name};\n" . put($shapes[0], 'generate_series(1, 10) i'));
+	kill_all($minimal);
+	eval { $session->quit };
+	$minimal->start;
+	is(count_all($minimal, 'postgres'), $before, 'rebuilt: rows after a crash');
+	check_all($minimal, 'postgres', 'rebuilt');
+}
+work_through($minimal, 'postgres', $seed);
+kill_all($minimal);
+$minimal->start;
+check_all($minimal, 'postgres', 'wal_level = minimal, all that nbtree does');
+$minimal->stop;
+is(unexpected_log($minimal), '', 'log');
+
+# Unlogged: after a crash an index is what its init fork says, whatever the default is by then.
+my $node = PostgreSQL::Test::Cluster->new('node');
+$node->init(has_archiving => 1, allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "$settings\nwal_consistency_checking = btree\nwal_compression = lz4\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
+$node->safe_psql('postgres', 'CREATE DATABASE unlogged TEMPLATE postgres');
+create_shapes($node, 'unlogged', 'UNLOGGED');
+work_through($node, 'unlogged', $seed);
+my $before = check_all($node, 'unlogged', 'unlogged tables');
+$node->restart;
+is(check_all($node, 'unlogged', 'unlogged tables after a restart'), $before, 'and they hold the same');
+
+$node->safe_psql('unlogged', 'ALTER SYSTEM SET default_index_item_alignment = max');
+kill_all($node);
+$node->start;
+is(count_all($node, 'unlogged') =~ s/\D+\d*\|0\n?//gr, '', 'unlogged tables are empty after a crash');
+check_all($node, 'unlogged', 'unlogged tables after a crash');
+$node->safe_psql('unlogged', join('', map { put($_, 'generate_series(1, 3000) i ORDER BY hashint4(i)') } @shapes));
+check_all($node, 'unlogged', 'unlogged tables written to after a crash');
+
+# A table that becomes logged gets new indexes, of the default of that time.
+$node->safe_psql('unlogged', 'ALTER SYSTEM RESET default_index_item_alignment');
+$node->reload;
+$node->poll_query_until('unlogged', q{SELECT current_setting('default_index_item_alignment') = 'auto'});
+$node->safe_psql('unlogged', join('', map { "ALTER TABLE $_->{name} SET LOGGED;" } @shapes));
+$before = count_all($node, 'unlogged');
+kill_all($node);
+$node->start;
+is(count_all($node, 'unlogged'), $before, 'rows of tables that became logged, after a crash');
+check_all($node, 'unlogged', 'tables that became logged');
+
+# A checkpoint in the middle, and a crash.
+create_shapes($node, 'postgres');
+for my $shape (@shapes)
+{
+	$node->safe_psql('postgres', put($shape, "generate_series(2, $shape->{rows}, 2) i"));
+}
+$node->safe_psql('postgres', 'CHECKPOINT');
+for my $shape (@shapes)
+{
+	$node->safe_psql('postgres', put($shape, "generate_series(1, $shape->{rows}, 2) i ORDER BY hashint4(i + $seed)"));
+}
+$before = count_all($node, 'postgres');
+kill_all($node);
+$node->start;
+is(count_all($node, 'postgres'), $before, 'rows after a checkpoint and a crash');
+check_all($node, 'postgres', 'a checkpoint and a crash');
+
+# A backup while indexes change, and what is restored from it.
+my $file = $node->basedir . '/work.sql';
+append_to_file($file, work_sql($seed + 1));
+my $work = IPC::Run::start([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $file ], '>', '/dev/null');
+usleep(300_000);
+$node->backup('base');
+ok($work->finish, 'indexes changed while a backup was taken');
+my $point = check_contents($node, 'postgres', 'at the restore point');
+$node->safe_psql('postgres', q{SELECT pg_create_restore_point('point')});
+work_through($node, 'postgres', $seed + 2);
+my $end = check_contents($node, 'postgres', 'at the end');
+$node->safe_psql('postgres', 'SELECT pg_switch_wal()');
+my $segment = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_current_wal_lsn())');
+$node->poll_query_until('postgres', "SELECT last_archived_wal >= (SELECT max(name) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}\$' AND name < '$segment') FROM pg_stat_archiver");
+
+for my $target ('point', 'end')
+{
+	my $restored = PostgreSQL::Test::Cluster->new("restored_$target");
+	$restored->init_from_backup($node, 'base', has_restoring => 1, standby => 0);
+	$restored->append_conf('postgresql.conf', "archive_mode = off\n" . ($target eq 'point' ? "recovery_target_name = 'point'\nrecovery_target_action = promote\n" : ''));
+	$restored->start;
+	$restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+	is(check_all($restored, 'postgres', "restored to the $target"), $target eq 'point' ? $point : $end, 'and it holds the same');
+	work_through($restored, 'postgres', $seed + 3);
+	check_all($restored, 'postgres', "restored to the $target and written to");
+	$restored->stop;
+	is(unexpected_log($restored), '', 'log');
+}
+$node->stop;
+is(unexpected_log($node), '', 'log');
+done_testing();
