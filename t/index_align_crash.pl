@@ -141,7 +141,7 @@ for my $round (1 .. $rounds)
 	# all that is random, so that a round depends on nothing but the seed and its number
 	my $seconds = 0.3 + rand($round % 5 == 0 ? 4 : 1.5);
 	my $random = int(rand(1_000_000));
-	my $again = rand() < 0.3 ? rand(0.3) : undef;
+	my $again = rand() < 0.5 ? rand(0.2) : undef;
 	my @pgbench = ('pgbench', '--no-vacuum', "--random-seed=$random", '--time=600', $node->connstr('postgres'));
 	# in every other round recovery compares pages, which takes the clients much time
 	my $check = $round % 2 ? 'btree' : '';

@@ -103,6 +103,7 @@ for my $node ($primary, $standby)
 }
 for my $shape (grep { $_->{name} =~ /dups/ } @shapes)
 {
+	$primary->safe_psql('postgres', put($shape, 'generate_series(1, 6000) i'));
 	ok( $primary->safe_psql('postgres', <<"SQL") > 0, "$shape->{name} has pivots with a TID");
 SELECT count(*) FROM bt_metap('$shape->{name}_k') m, bt_page_items('$shape->{name}_k', m.root::int8) i WHERE m.level > 0 AND i.htid IS NOT NULL
 SQL
@@ -123,13 +124,13 @@ for my $crash (1 .. 3)
 	$work->finish;
 	$primary->start;
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-	check_structure($_, 'postgres', sprintf('%s after a crash after %.1f s', $_->name, $seconds)) for $primary, $standby;
+	check_structure($_, 'postgres', sprintf('%s after a crash after %.1f s', $_->name, $seconds), 'public') for $primary, $standby;
 	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'and both hold the same');
 }
 
 # the standby as a primary
 $standby->promote;
-check_structure($standby, 'postgres', 'promoted standby');
+check_structure($standby, 'postgres', 'promoted standby', 'public');
 check_contents($standby, 'postgres', 'promoted standby');
 work_through($standby, 'postgres', $seed + 4);
 check_structure($standby, 'postgres', 'promoted standby, written to');
