@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(need_index_align @shapes @opcodes create_shapes put work_sql work_through
-  page_alignments btree_records print_census check_contents check_structure same_contents unexpected_log kill_all);
+  page_alignments btree_records find_records print_census check_contents check_structure same_contents unexpected_log kill_all);
 
 my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
 
@@ -202,35 +202,25 @@ sub work_through
 	return $node->safe_psql($dbname, work_sql($seed));
 }
 
-# The alignment of the index that a file of a database belongs to, for the
-# indexes of all shapes, now.
+# The indexes of all shapes that files belong to, now.
 sub files
 {
 	my ($node, $dbname) = @_;
-	my %align = map { $_->{name} => $_->{align} } @shapes;
-	my %files;
-
-	for (split /\n/, $node->safe_psql($dbname, <<'SQL'))
+	my %indexes = map { ("$_->{name}_k" => 1, "$_->{name}_v" => 1) } @shapes;
+	my %files = map { reverse split /\|/ } split /\n/, $node->safe_psql($dbname, <<'SQL');
 SELECT c.relname, concat_ws('/', CASE reltablespace WHEN 0 THEN dattablespace ELSE reltablespace END, d.oid, pg_relation_filenode(c.oid))
 FROM pg_class c JOIN pg_am a ON a.oid = relam, pg_database d WHERE amname = 'btree' AND datname = current_database()
 SQL
-	{
-		my ($index, $file) = split /\|/;
-		my ($table) = $index =~ /^(\w+)_[kv]$/;
-		$files{$file} = $align{$table} if defined $table && $align{$table};
-	}
-	return \%files;
+	return { map { $_ => $files{$_} } grep { $indexes{ $files{$_} } } keys %files };
 }
 
-# btree_records(NODE, DBNAME, FROM, TO) - what was logged between these places of
-# the WAL for the indexes of the shapes, as the files are now: a hash from
-# alignment and opcode to number.  Counts what is special about a record as well,
-# and under "wrong" what must not be.
-sub btree_records
+# dump_btree(NODE, DBNAME, FROM, TO, FUNCTION) - call the function with each record
+# of nbtree between these places of the WAL: a hash with the index (if it is one of
+# the shapes' and has the same file now), op, the alignment as logged, and the line
+sub dump_btree
 {
-	my ($node, $dbname, $from, $to) = @_;
+	my ($node, $dbname, $from, $to, $function) = @_;
 	my $files = files($node, $dbname);
-	my %count;
 
 	open my $dump, '-|', 'pg_waldump', '--rmgr=Btree', '--path=' . $node->data_dir . '/pg_wal', "--start=$from", "--end=$to"
 	  or die "pg_waldump: $!";
@@ -238,28 +228,59 @@ sub btree_records
 	{
 		my ($desc) = /desc: (.*)/ or next;
 		my ($file) = $desc =~ m{rel:? (\d+/\d+/\d+)} or next;
-		my $align = $files->{$file};
-		my ($op, $logged) = $desc =~ /^ALIGNED op (\w+) align (\d)/ ? ($1, $2) : $desc =~ /^(\w+)/ ? ($1, 8) : ('unknown', 8);
-
-		# other relations: those of the catalogs, and files that are gone
-		if (!defined $align)
-		{
-			$count{$logged}{elsewhere}++;
-			next;
-		}
-		if ($logged != $align)
-		{
-			$count{$align}{wrong}++;
-			diag "an index of alignment $align: $desc" if $count{$align}{wrong} < 5;
-		}
-		$count{$align}{$op}++;
-		$count{$align}{'split of a posting list and a page'}++ if $op =~ /^SPLIT/ && $desc =~ /postingoff: [1-9]/;
-		$count{$align}{'split of an internal page'}++ if $op =~ /^SPLIT/ && $desc =~ /level: [1-9]/;
-		$count{$align}{"posting lists shortened by $op"}++ if $op =~ /^(VACUUM|DELETE)$/ && $desc =~ /nupdated: [1-9]/;
-		$count{$align}{'deletion of an internal page'}++ if $op =~ /^UNLINK/ && $desc =~ /level: [1-9]/;
-		$count{$align}{'page image applied'}++ if /\bFPW\b(?! for WAL verification)/;
+		my ($op, $align) = $desc =~ /^ALIGNED op (\w+) align (\d)/ ? ($1, $2) : $desc =~ /^(\w+)/ ? ($1, 8) : ('unknown', 8);
+		$function->({ index => $files->{$file}, op => $op, align => $align, line => $_ });
 	}
 	close $dump or die "pg_waldump failed: $?";
+}
+
+# find_records(NODE, DBNAME, FROM, TO, INDEX, OP, PATTERN) - the places in the WAL
+# of such records of an index
+sub find_records
+{
+	my ($node, $dbname, $from, $to, $index, $op, $pattern) = @_;
+	my @found;
+
+	dump_btree($node, $dbname, $from, $to, sub {
+		my ($record) = @_;
+		push @found, $record->{line} =~ /lsn: ([0-9A-F\/]+)/
+		  if ($record->{index} // '') eq $index && $record->{op} =~ $op && $record->{line} =~ $pattern;
+	});
+	return @found;
+}
+
+# btree_records(NODE, DBNAME, FROM, TO) - what was logged between these places of
+# the WAL for the indexes of the shapes: a hash from alignment and opcode to number.
+# Counts what is special about a record as well, and under "wrong" what must not be.
+sub btree_records
+{
+	my ($node, $dbname, $from, $to) = @_;
+	my %align = map { ("$_->{name}_k" => $_->{align}, "$_->{name}_v" => $_->{align}) } @shapes;
+	my %count;
+
+	dump_btree($node, $dbname, $from, $to, sub {
+		my ($record) = @_;
+		my ($op, $line) = @$record{qw(op line)};
+
+		# other relations: those of the catalogs, and files that are gone
+		if (!defined $record->{index})
+		{
+			$count{ $record->{align} }{elsewhere}++;
+			return;
+		}
+		my $align = $align{ $record->{index} };
+		if ($record->{align} != $align)
+		{
+			$count{$align}{wrong}++;
+			diag "an index of alignment $align: $line" if $count{$align}{wrong} < 5;
+		}
+		$count{$align}{$op}++;
+		$count{$align}{'split of a posting list and a page'}++ if $op =~ /^SPLIT/ && $line =~ /postingoff: [1-9]/;
+		$count{$align}{'split of an internal page'}++ if $op =~ /^SPLIT/ && $line =~ /level: [1-9]/;
+		$count{$align}{"posting lists shortened by $op"}++ if $op =~ /^(VACUUM|DELETE)$/ && $line =~ /nupdated: [1-9]/;
+		$count{$align}{'deletion of an internal page'}++ if $op =~ /^UNLINK/ && $line =~ /level: [1-9]/;
+		$count{$align}{'page image applied'}++ if $line =~ /\bFPW\b(?! for WAL verification)/;
+	});
 	return \%count;
 }
 
