@@ -52,9 +52,7 @@ my $round = 0;
 while (1)
 {
 	my $images = $round % 2 ? 'off' : 'on';
-	$primary->safe_psql('postgres', "ALTER SYSTEM SET full_page_writes = $images");
-	$primary->reload;
-	$primary->poll_query_until('postgres', "SELECT current_setting('full_page_writes') = '$images'");
+	set_page_images($images);
 
 	my $from = $primary->lsn('insert');
 	work_through($primary, 'postgres', $seed + $round);
@@ -66,6 +64,15 @@ while (1)
 	$primary->safe_psql('postgres', 'CHECKPOINT');
 
 	last if ++$round >= 2 && enough(@counts) || $round > 40;
+}
+
+sub set_page_images
+{
+	my ($images) = @_;
+
+	$primary->safe_psql('postgres', "ALTER SYSTEM SET full_page_writes = $images");
+	$primary->reload;
+	$primary->poll_query_until('postgres', "SELECT current_setting('full_page_writes') = '$images'");
 }
 
 # How often each opcode was logged for each alignment
@@ -109,7 +116,11 @@ SELECT count(*) FROM bt_metap('$shape->{name}_k') m, bt_page_items('$shape->{nam
 SQL
 }
 
-# crashes of the primary in the middle of it; pages are compared with their images in recovery, too
+# Crashes of the primary in the middle of it.  Pages are compared with their images
+# in recovery, too.  That needs images of pages: the process may be killed when it
+# has written half a page, and a page of a file that is gone could not be compared.
+set_page_images('on');
+$primary->safe_psql('postgres', 'CHECKPOINT');
 srand($seed);
 for my $crash (1 .. 3)
 {
