@@ -221,10 +221,17 @@ sub crash_in_recovery
 {
 	my ($seconds) = @_;
 	my $pid_file = $node->data_dir . '/postmaster.pid';
+	my ($old) = slurp_file($pid_file) =~ /^(\d+)/;
+	my $pid = $old;
 
 	system_or_bail('pg_ctl', '-W', '-D', $node->data_dir, '-l', $node->logfile, 'start');
 	usleep(1_000_000 * $seconds);
-	my ($pid) = slurp_file($pid_file) =~ /^(\d+)/;
+	for (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		($pid) = (eval { slurp_file($pid_file) } // '') =~ /^(\d+)\n.*\n/ ? $1 : $old;
+		last if $pid != $old;
+		usleep(10_000);
+	}
 	my $recovering = slurp_file($pid_file) !~ /^ready/m;
 	$node->{_pid} = $pid;
 	kill_all($node);

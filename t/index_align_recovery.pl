@@ -101,7 +101,7 @@ is(unexpected_log($minimal), '', 'log');
 # Unlogged: after a crash an index is what its init fork says, whatever the default is by then.
 my $node = PostgreSQL::Test::Cluster->new('node');
 $node->init(has_archiving => 1, allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->append_conf('postgresql.conf', "$settings\nwal_consistency_checking = btree\nwal_compression = lz4\nwal_keep_size = 4GB\n");
+$node->append_conf('postgresql.conf', "$settings\nwal_keep_size = 4GB\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
 $node->safe_psql('postgres', 'CREATE DATABASE unlogged TEMPLATE postgres');
@@ -156,6 +156,7 @@ $node->backup('base');
 ok($work->finish, 'indexes changed while a backup was taken');
 my $point = check_contents($node, 'postgres', 'at the restore point');
 $node->safe_psql('postgres', q{SELECT pg_create_restore_point('point')});
+$node->backup('later');
 my $from = $node->lsn('insert');
 work_through($node, 'postgres', $seed + 2);
 my $to = $node->lsn('insert');
@@ -164,12 +165,12 @@ $node->safe_psql('postgres', 'SELECT pg_switch_wal()');
 my $segment = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_current_wal_lsn())');
 $node->poll_query_until('postgres', "SELECT last_archived_wal >= (SELECT max(name) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}\$' AND name < '$segment') FROM pg_stat_archiver");
 
-# restore(NAME, SETTINGS) - a new primary, from the backup and the archive
+# restore(NAME, BACKUP, SETTINGS) - a new primary, from a backup and the archive
 sub restore
 {
-	my ($name, $target) = @_;
+	my ($name, $backup, $target) = @_;
 	my $restored = PostgreSQL::Test::Cluster->new("restored_$name");
-	$restored->init_from_backup($node, 'base', has_restoring => 1, standby => 0);
+	$restored->init_from_backup($node, $backup, has_restoring => 1, standby => 0);
 	$restored->append_conf('postgresql.conf', "archive_mode = off\nrecovery_target_action = promote\n$target");
 	$restored->start;
 	$restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
@@ -178,7 +179,7 @@ sub restore
 
 for my $target ('point', 'end')
 {
-	my $restored = restore($target, $target eq 'point' ? "recovery_target_name = 'point'\n" : '');
+	my $restored = restore($target, 'base', $target eq 'point' ? "recovery_target_name = 'point'\n" : '');
 	is(check_all($restored, 'postgres', "restored to the $target"), $target eq 'point' ? $point : $end, 'and it holds the same');
 	$restored->safe_psql('postgres', join('', map { put($_, "generate_series(1, $_->{rows}) i ORDER BY hashint4(i + $seed)") } @shapes));
 	check_all($restored, 'postgres', "restored to the $target and written to");
@@ -199,7 +200,7 @@ for my $case ($ENV{PGDENSE_SOAK} ? (0 .. 8) : map { $_ * 3 + ($seed + $_) % 3 } 
 	my $index = "$shape->{name}_k";
 	my @found = find_records($node, 'postgres', $from, $to, $index, $op, $pattern);
 	my $lsn = $found[ int(rand(@found)) ];
-	my $restored = restore("${name}_$shape->{align}", "recovery_target_lsn = '$lsn'\n");
+	my $restored = restore("${name}_$shape->{align}", 'later', "recovery_target_lsn = '$lsn'\n");
 	my $flagged = sub {
 		return $restored->safe_psql('postgres', <<"SQL");
 SELECT count(*) FROM generate_series(1, pg_relation_size('$index') / 8192 - 1) blk, bt_page_stats('$index', blk)
