@@ -26,7 +26,7 @@ my $settings = <<'CONF';
 fsync = off
 autovacuum = off
 default_index_item_alignment = auto
-max_wal_size = 8GB
+max_wal_size = 2GB
 checkpoint_timeout = 1h
 shared_buffers = 16MB
 CONF
@@ -101,7 +101,7 @@ is(unexpected_log($minimal), '', 'log');
 # Unlogged: after a crash an index is what its init fork says, whatever the default is by then.
 my $node = PostgreSQL::Test::Cluster->new('node');
 $node->init(has_archiving => 1, allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->append_conf('postgresql.conf', "$settings\nwal_keep_size = 4GB\n");
+$node->append_conf('postgresql.conf', "$settings\nwal_keep_size = 1GB\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
 $node->safe_psql('postgres', 'CREATE DATABASE unlogged TEMPLATE postgres');
@@ -185,6 +185,7 @@ for my $target ('point', 'end')
 	check_all($restored, 'postgres', "restored to the $target and written to");
 	$restored->stop;
 	is(unexpected_log($restored), '', 'log');
+	$restored->clean_node;
 }
 
 # What takes several records, ended after the first: the next one to come by does the rest.
@@ -215,6 +216,7 @@ SQL
 	check_all($restored, 'postgres', "$name, finished");
 	$restored->stop;
 	is(unexpected_log($restored), '', 'log');
+	$restored->clean_node;
 }
 $node->stop;
 is(unexpected_log($node), '', 'log');

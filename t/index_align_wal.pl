@@ -32,9 +32,9 @@ autovacuum = off
 default_index_item_alignment = auto
 wal_consistency_checking = btree
 wal_compression = lz4
-max_wal_size = 16GB
+max_wal_size = 3GB
 checkpoint_timeout = 1h
-wal_keep_size = 4GB
+wal_keep_size = 2GB
 shared_buffers = 64MB
 CONF
 $primary->start;
