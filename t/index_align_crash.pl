@@ -145,7 +145,10 @@ for my $round (1 .. $rounds)
 	my @pgbench = ('pgbench', '--no-vacuum', "--random-seed=$random", '--time=600', $node->connstr('postgres'));
 	# in every other round recovery compares pages, which takes the clients much time
 	my $check = $round % 2 ? 'btree' : '';
+	my $hints = $round % 4 < 2 ? 'on' : 'off';
 	$node->safe_psql('postgres', "ALTER SYSTEM SET wal_consistency_checking = '$check'");
+	# from the next start on
+	$node->safe_psql('postgres', "ALTER SYSTEM SET wal_log_hints = $hints");
 	$node->reload;
 
 	my $log = "$dir/round$round";

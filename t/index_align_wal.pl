@@ -32,6 +32,7 @@ autovacuum = off
 default_index_item_alignment = auto
 wal_consistency_checking = btree
 wal_compression = lz4
+wal_log_hints = on
 max_wal_size = 3GB
 checkpoint_timeout = 1h
 wal_keep_size = 2GB
