@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(need_index_align @shapes @opcodes @special create_shapes put work_sql work_through
-  page_alignments btree_records find_records print_census check_contents check_structure same_contents unexpected_log kill_all);
+  page_alignments btree_records find_records print_census check_contents check_structure unexpected_log kill_all);
 
 my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
 
@@ -362,13 +362,6 @@ sub check_contents
 	push @bad, map { "no scan of $_->{name}_k" } grep { $contents !~ /Index Scan (Backward )?using $_->{name}_k / } @shapes;
 	is_deeply(\@bad, [], "$what: indexes hold what the tables hold");
 	return $contents;
-}
-
-sub same_contents
-{
-	my ($one, $other, $dbname, $what) = @_;
-
-	is(contents($one, $dbname), contents($other, $dbname), $what);
 }
 
 # Let amcheck look at every valid B-tree, or at those of one schema; at a standby

@@ -102,6 +102,7 @@ for my $align (2, 4, 8)
 	is(scalar(grep { $_->{$align}{wrong} } @counts), 0, "none of another alignment than $align");
 }
 ok(!(grep { grep { !/^(2|4|8)$/ } keys %$_ } @counts), 'no other alignment');
+is(scalar(grep { $_->{2}{elsewhere} || $_->{4}{elsewhere} } @counts), 0, 'none of an index of the catalogs');
 
 # pages are what their index is, and pivots that had to keep a TID are among them
 for my $node ($primary, $standby)
