@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from bench.lib.bars import Bar, show_bars
 from bench.lib.console import progress
 from bench.lib.result import Result
 from bench.lib.statistics import interleave, paired_ratio, spread
 from bench.lib.timing import copy_in, copy_out
 from bench.toast import values
-from bench.toast.measure import MEGABYTE, Bar, Bench, Cell, measuring, show_bars, steps
+from bench.toast.measure import MEGABYTE, Bench, Cell, measuring, steps
 from bench.toast.variants import CORE_LZ4, EXTENDED_LZ4, EXTERNAL, POLICY_LZ4, Variant, has_core_patch
 
 # What saves less than a chunk: in the last two cases because there are no more than two.

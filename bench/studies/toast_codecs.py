@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from bench.lib.bars import Bar, show_bars
 from bench.lib.console import note, progress
 from bench.lib.result import Result
 from bench.toast import advice, values
-from bench.toast.measure import MEGABYTE, Bar, Bench, Cell, measuring, show_bars, steps
+from bench.toast.measure import MEGABYTE, Bench, Cell, measuring, steps
 from bench.toast.variants import (
     EXTENDED_LZ4,
     EXTENDED_PGLZ,

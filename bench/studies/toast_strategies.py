@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.lib.bars import Bar, show_bars
 from bench.lib.console import progress
 from bench.lib.result import Result
 from bench.toast import values
-from bench.toast.measure import Bar, Bench, Cell, measuring, show_bars, steps, worst
+from bench.toast.measure import Bench, Cell, measuring, steps, worst
 from bench.toast.variants import (
     EXTENDED_LZ4,
     EXTENDED_PGLZ,

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from bench.lib.bars import Bar
 from bench.lib.result import Result
-from bench.toast.measure import Bar, Bench, Cell, table
+from bench.toast.measure import Bench, Cell, table
 from bench.toast.variants import EXTERNAL, LZ4HC_LEVEL, Variant
 
 PAGE = 8192
