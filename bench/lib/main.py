@@ -90,6 +90,27 @@ def types_speed(
     )
 
 
+@cli.command("index-size", short_help="Bytes and time of B-tree indexes by item alignment.")
+@common
+@running
+@lite
+@click.option("--rows", type=click.IntRange(1000), help="Of an index; default: 400000, or 20000 with --quick.")
+@click.option("--rounds", type=click.IntRange(1), help="Repeats of each test of time; default: 21, or 3 with --quick.")
+@click.option("--warehouses", type=click.IntRange(1), help="Of TPC-C; default: 10, or 1 with --quick.")
+@click.option("--exact", is_flag=True, help="Sizes only, which do not depend on the machine; no times.")
+def index_size(rows: int | None, rounds: int | None, warehouses: int | None, quick: bool, **options) -> None:
+    """B-tree indexes at item alignment max and auto: bytes by the shape of the key and of TPC-C; time."""
+    from bench.studies import index_size as study
+
+    study.run(
+        rows=rows or (20_000 if quick else 400_000),
+        rounds=rounds or (3 if quick else 21),
+        warehouses=warehouses or (1 if quick else 10),
+        quick=quick,
+        **options,
+    )
+
+
 def toast(command: Callable) -> Callable:
     """The options of the three studies of large values."""
     for option in (

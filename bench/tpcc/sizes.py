@@ -9,6 +9,13 @@ from bench.tpcc.load import TABLES
 
 PAGE = 8192
 
+# Of the given tables: index, table, definition, entries.
+INDEXES = (
+    "SELECT indexrelid::regclass::text, indrelid::regclass::text, pg_get_indexdef(indexrelid), reltuples::bigint"
+    " FROM pg_index JOIN pg_class AS c ON c.oid = indexrelid"
+    " WHERE indrelid = ANY(%s::text[]::regclass[]) ORDER BY 2, 1"
+)
+
 
 @dataclass(frozen=True)
 class TableSize:
@@ -97,6 +104,19 @@ def row_size_rows(baseline: DatabaseSize, other: DatabaseSize) -> list[list[obje
                 percent(after.bytes_per_row / before.bytes_per_row),
             ]
         rows.append([name, f"{before.rows:,}", *sizes, f"{before.tuple:.1f}", f"{after.tuple:.1f}"])
+    return rows
+
+
+def stage_rows(baseline: DatabaseSize, others: list[DatabaseSize]) -> list[list[object]]:
+    """What the tables take as a whole, and by how much that changes."""
+    rows: list[list[object]] = []
+    for title, pick in (
+        ("heap of the nine tables", lambda size: size.heap),
+        ("their indexes", lambda size: size.indexes),
+        ("database", lambda size: size.database),
+    ):
+        cells = [f"{megabytes(pick(other))} ({percent(pick(other) / pick(baseline))})" for other in others]
+        rows.append([title, megabytes(pick(baseline)), *cells])
     return rows
 
 

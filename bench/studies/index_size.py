@@ -1,0 +1,228 @@
+"""Bytes an entry by the shape of its key, indexes built at MAXALIGN against those built at what the key needs."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+from rich.progress import Progress
+
+from bench.indexes.alignment import AUTO, MAX, MAXALIGN, STOCK, choose, index_size, leaf_bytes, require, verify, wanted
+from bench.indexes.shapes import SHAPES, Shape
+from bench.lib.bars import Bar, show_bars
+from bench.lib.console import note, progress
+from bench.lib.paths import bindir
+from bench.lib.result import Result
+from bench.lib.server import Cluster, RunningServer, Server
+from bench.lib.session import quietly, session
+from bench.studies import index_speed, index_tpcc
+from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, create_extensions
+
+DATABASE = "bench_index_size"
+PAGE = 8192
+# An index of all rows at once, and one that grows by rows in random order.
+WAYS = ("built", "inserted")
+
+SIZE_BARS = (
+    Bar("int4", "int4, unique: auto against max", 0.805),
+    Bar("int4x3", "(int4, int4, int4)", 0.86),
+    Bar("int2", "int2, unique", 0.72),
+    Bar("worst", "the worst of all keys", 1.001),
+    Bar("max_vs_stock", "max against the release as it is, all keys: the most that one differs", 1.0),
+    Bar("tpcc.total", "TPC-C, plain types, DBT-2's key of stock: all indexes, auto against max", 0.95),
+)
+
+
+@dataclass
+class Sizes:
+    """Of one shape, bytes of the main fork by kind of session and way."""
+
+    shape: Shape
+    rows: int
+    align: int = MAXALIGN
+    # Ratio of the bytes of all leaf tuples, by arithmetic.
+    bound: float = 1.0
+    bytes: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def ratio(self, way: str, kind: str = AUTO, base: str = MAX) -> float:
+        return self.bytes[kind][way] / self.bytes[base][way]
+
+    @property
+    def off_stock(self) -> float:
+        """By what factor max and stock differ, whichever is larger."""
+        ratios = [self.ratio(way, MAX, STOCK) for way in WAYS] if STOCK in self.bytes else []
+        return max((max(ratio, 1 / ratio) for ratio in ratios), default=1.0)
+
+    def row(self) -> list[object]:
+        cells: list[object] = [self.shape.title, f"{self.rows:,}", str(self.align)]
+        for way in WAYS:
+            cells += [f"{self.bytes[kind][way] // PAGE:,}" for kind in (MAX, AUTO)]
+            cells.append(f"{self.ratio(way):.3f}")
+            if way == "built":
+                cells.append(f"{self.bound:.3f}")
+        if STOCK in self.bytes:
+            cells.append("same" if self.off_stock == 1 else " ".join(f"{self.bytes[STOCK][way]:,}" for way in WAYS))
+        else:
+            cells.append("")
+        return cells
+
+
+@dataclass
+class Study:
+    result: Result
+    rows: int
+    server: Server
+    stock: Server | None
+
+    def sizes(self, bars: Progress) -> None:
+        servers = [(self.server, (MAX, AUTO))]
+        if self.stock:
+            servers.append((self.stock, (STOCK,)))
+        task = bars.add_task("keys", total=len(SHAPES) * len(servers))
+        measured = {shape.name: Sizes(shape, shape.rows(self.rows)) for shape in SHAPES}
+        for server, kinds in servers:
+            with server.connect(DATABASE) as connection:
+                prepare(connection)
+                for shape in SHAPES:
+                    # The release as it is may be without our extensions.
+                    if server is self.server or not shape.extension or available(connection, shape.extension):
+                        self.measure(connection, measured[shape.name], kinds)
+                    bars.advance(task)
+        self.show(list(measured.values()))
+
+    def measure(self, connection: psycopg.Connection, sizes: Sizes, kinds: tuple[str, ...]) -> None:
+        shape = sizes.shape
+        if shape.extension:
+            create_extensions(connection, (shape.extension,))
+        connection.execute(shape.create_table("source"))
+        connection.execute(shape.fill("source", self.rows, self.result.seed))
+        for kind in kinds:
+            choose(connection, kind)
+            connection.execute(shape.create_index("built", "source"))
+            connection.execute(shape.create_table("target"))
+            connection.execute(shape.create_index("inserted", "target"))
+            connection.execute("INSERT INTO target SELECT * FROM source")
+            taken = sizes.bytes[kind] = {}
+            for way in WAYS:
+                align = verify(connection, way, kind)
+                taken[way] = index_size(connection, way)
+                self.result.samples.append(
+                    {
+                        "test": "size",
+                        "key": shape.name,
+                        "kind": kind,
+                        "way": way,
+                        "align": align,
+                        "rows": sizes.rows,
+                        "bytes": taken[way],
+                        "pages": taken[way] // PAGE,
+                    }
+                )
+            if kind == AUTO:
+                sizes.align = wanted(connection, "built", AUTO)
+                aligned, widest = (
+                    leaf_bytes(connection, shape, "source", align) for align in (sizes.align, MAXALIGN)
+                )
+                sizes.bound = aligned / widest
+            connection.execute("DROP INDEX built; DROP TABLE target")
+        connection.execute("DROP TABLE source")
+
+    def show(self, measured: list[Sizes]) -> None:
+        metrics = self.result.metrics
+        for way, suffix in (("built", ""), ("inserted", ".inserted")):
+            for sizes in measured:
+                metrics[sizes.shape.name + suffix] = sizes.ratio(way)
+            metrics["worst" + suffix] = max(sizes.ratio(way) for sizes in measured)
+        if any(STOCK in sizes.bytes for sizes in measured):
+            metrics["max_vs_stock"] = max(sizes.off_stock for sizes in measured)
+        self.result.table(
+            "Pages of an index by its key: item alignment max and auto, by CREATE INDEX and by rows inserted in random"
+            " order; the bound is the ratio of all leaf tuples with their line pointers",
+            [
+                "key",
+                "entries",
+                "auto",
+                "built: max",
+                "auto",
+                "ratio",
+                "bound",
+                "inserted: max",
+                "auto",
+                "ratio",
+                "max and stock",
+            ],
+            [sizes.row() for sizes in measured],
+            "keys",
+        )
+
+
+def available(connection: psycopg.Connection, extension: str) -> bool:
+    found = connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = %s", [extension]).fetchone()
+    return found is not None
+
+
+def prepare(connection: psycopg.Connection) -> None:
+    create_extensions(connection, ("pageinspect",))
+    # Rows are to come in the order of the table, and indexes to be built by one backend.
+    connection.execute(
+        "SET synchronize_seqscans = off; SET max_parallel_maintenance_workers = 0;"
+        " SET max_parallel_workers_per_gather = 0; SET jit = off; SET maintenance_work_mem = '256MB'"
+    )
+
+
+def version(server: Server) -> str:
+    with server.connect() as connection:
+        return connection.execute("SELECT version()").fetchone()[0]
+
+
+def start(stack: ExitStack, name: str, binary: str) -> Cluster:
+    cluster = Cluster(name, bindir(binary))
+    cluster.remove()
+    stack.callback(quietly, cluster.remove)
+    cluster.start(LOAD_SETTINGS)
+    return cluster
+
+
+def start_stock(stack: ExitStack) -> Cluster | None:
+    if not (bindir("stock") / "postgres").exists():
+        note('nothing is compared with the release as it is, for want of one: run "tools/server 17 stock"')
+        return None
+    return start(stack, "bench-index-size-stock", "stock")
+
+
+def run(
+    rows: int,
+    rounds: int,
+    warehouses: int,
+    seed: int,
+    quick: bool,
+    running: bool,
+    lite: bool,
+    exact: bool,
+    target: Path | None,
+) -> None:
+    result = Result("index-size", seed, quick)
+    result.describe(rows=rows, rounds=rounds, warehouses=warehouses, lite=lite, exact=exact)
+    with session() as stack:
+        server: Server = RunningServer() if running else start(stack, "bench-index-size", "dense")
+        with server.connect() as connection:
+            require(connection)
+        stock = None if running else start_stock(stack)
+        servers = [server, stock] if stock else [server]
+        for each in servers:
+            each.create_database(DATABASE)
+            stack.callback(quietly, each.drop_database, DATABASE)
+        with server.connect(DATABASE) as connection:
+            result.describe_server(connection, **{"compared with": version(stock) if stock else "nothing"})
+        with progress() as bars:
+            Study(result, rows, server, stock).sizes(bars)
+        index_tpcc.measure(result, server, warehouses, LITE if lite else FULL)
+        bars_shown = list(SIZE_BARS)
+        if not exact:
+            for each in servers:
+                if isinstance(each, Cluster):
+                    each.stop()
+                    each.start(index_speed.SETTINGS)
+            bars_shown += index_speed.Study(result, rows, rounds, server, stock, DATABASE).run()
+        show_bars(result, bars_shown)
+    result.save(target)
