@@ -93,7 +93,7 @@ delete local $ENV{PGUSER};
 
 # The twelve conditions
 foreach my $arguments (
-	[ '--stage', 'compact-types' ],
+	[ '--stage', 'index-alignment' ],
 	[ '--stage', 'compact-types', '--variant', 'sentinel', '--variant', 'wide-customers' ],
 	[ '--stage', 'compact-text' ],
 	[ '--stage', 'stock', '--variant', 'sentinel', '--variant', 'numeric-money', '--variant', 'dbt2-key' ])
@@ -105,6 +105,8 @@ foreach my $arguments (
 	is_deeply([ sort { $a <=> $b } @red ], [ map { ($_, $_) } 1 .. 12 ], 'each condition went red, before and after load');
 	like($out, qr/^ok \d+ - the index is used: pk_order_line by integer, integer, integer, integer$/m, 'lookups were explained');
 	unlike($out, qr/^not ok/m, 'and nothing else went wrong');
+	my @aligned = $out =~ /^ok \d+ - (\w+) was built with item alignment [24]$/mg;
+	is(scalar(@aligned), $arguments->[1] eq 'index-alignment' ? 10 : 0, 'indexes are aligned by their keys in that stage only');
 }
 
 # The studies, and the names of their metrics
@@ -137,9 +139,13 @@ $node->stop;
 
 my $tpcc = result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2');
 has_metrics($tpcc,
-	qw(tpmc.compact-types tpmc.all wal_bytes written_bytes size.database size.indexes size.order_line size.orders));
+	qw(tpmc.compact-types tpmc.index-alignment tpmc.all wal_bytes written_bytes),
+	qw(size.database size.indexes size.indexes.compact-types size.indexes.index-alignment size.order_line size.orders));
+cmp_ok(
+	$tpcc->{metrics}{'size.indexes.index-alignment'}, '<=',
+	$tpcc->{metrics}{'size.indexes.compact-types'}, 'no index grew by its alignment');
 ok($tpcc->{quick}, 'a smoke run says so');
-is_deeply([ map { $_->{stage} } @{ $tpcc->{samples} } ], [ 'stock', 'compact-types' ], 'both stages ran');
+is_deeply([ map { $_->{stage} } @{ $tpcc->{samples} } ], [ 'stock', 'compact-types', 'index-alignment' ], 'all stages ran');
 no_instances('tpcc');
 
 # Report

@@ -15,7 +15,7 @@ from bench.lib.server import Cluster, RunningServer, Server
 from bench.lib.session import quietly, session
 from bench.studies import text_sizes
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, Scale, create_extensions, load
-from bench.tpcc.sizes import PAGE, DatabaseSize, database_size, megabytes, percent
+from bench.tpcc.sizes import PAGE, DatabaseSize, database_size, megabytes, percent, stage_rows
 from bench.tpcc.stages import Stage, stages
 
 DATABASE = "bench_row_size"
@@ -80,13 +80,7 @@ def size_rows(baseline: DatabaseSize, others: list[DatabaseSize]) -> list[list[o
                 for other in others
             ]
         rows.append([name, f"{before.rows:,}", *cells])
-    for title, pick in (
-        ("heap of the nine tables", lambda size: size.heap),
-        ("their indexes", lambda size: size.indexes),
-        ("database", lambda size: size.database),
-    ):
-        cells = [f"{megabytes(pick(other))} ({percent(pick(other) / pick(baseline))})" for other in others]
-        rows.append([title, "", megabytes(pick(baseline)), *cells])
+    rows += [[title, "", *cells] for title, *cells in stage_rows(baseline, others)]
     return rows
 
 

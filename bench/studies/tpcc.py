@@ -16,7 +16,7 @@ from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave, paired_ratio, spread
 from bench.tpcc import check, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
-from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, total_rows
+from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
 from bench.tpcc.stages import Stage, stages
 
 DATABASE = "tpcc"
@@ -176,6 +176,8 @@ class Study:
         metrics["size.database"] = after.database / before.database
         metrics["size.heap"] = after.heap / before.heap
         metrics["size.indexes"] = after.indexes / before.indexes
+        for stage in self.stages[1:]:
+            metrics[f"size.indexes.{stage.name}"] = self.sizes[stage.name].indexes / before.indexes
         for name in ("order_line", "orders"):
             metrics[f"size.{name}"] = after.tables[name].bytes_per_row / before.tables[name].bytes_per_row
 
@@ -218,7 +220,10 @@ class Study:
                 f"tuple, {last.title}",
             ]
             result.table("Bytes a row on whole pages, freshly loaded", columns, row_size_rows(before, after), "rows")
-            result.table("Sizes", ["", first.title, last.title, "change"], total_rows(before, after), "totals")
+            others = [self.sizes[stage.name] for stage in self.stages[1:]]
+            result.table(
+                "Sizes", ["", *(stage.title for stage in self.stages)], stage_rows(before, others), "totals"
+            )
         for setting in settings(self.options):
             suffix = (
                 f" ({setting.name}: {setting.memory} MB, shared_buffers {setting.shared_buffers})"

@@ -5,14 +5,16 @@ import psycopg
 from rich.console import Console
 from rich.progress import Progress
 
+from bench.indexes import alignment
 from bench.lib.console import BenchError
 from bench.lib.paths import work
 from bench.lib.session import quietly, session
 from bench.studies.row_size import start
 from bench.tpcc import check, workload
-from bench.tpcc.load import LITE, load, render
+from bench.tpcc.load import LITE, TABLES, create_extensions, load, render
 from bench.tpcc.lookups import lookups
-from bench.tpcc.stages import stages
+from bench.tpcc.sizes import INDEXES
+from bench.tpcc.stages import Stage, stages
 
 DATABASE = "bench_tpcc_selftest"
 
@@ -53,6 +55,7 @@ def run(running: bool, seed: int, stage_name: str, variants: tuple[str, ...]) ->
             tap.ok(not found, "a loaded database meets all twelve conditions", str(found))
             for title, used, plan in lookups(connection):
                 tap.ok(used, f"the index is used: {title}", plan.replace("\n", "\n# "))
+            prove_alignment(tap, connection, stage)
             prove_all(tap, connection, "loaded")
             few = workload.Load(warehouses=2, scale=LITE, clients=4, warmup=0, seconds=2, seed=seed)
             sample = workload.run(server, DATABASE, few, work() / "selftest", 0, lambda seconds: None)
@@ -69,6 +72,17 @@ def run(running: bool, seed: int, stage_name: str, variants: tuple[str, ...]) ->
             found = check.violations(connection)
             tap.ok(not found, "every damage was rolled back", str(found))
     tap.done()
+
+
+def prove_alignment(tap: Tap, connection: psycopg.Connection, stage: Stage) -> None:
+    kind = stage.settings.get(alignment.SETTING)
+    if kind is None:
+        return
+    create_extensions(connection, ("pageinspect",))
+    for name, _, _, _ in connection.execute(INDEXES, [list(TABLES)]).fetchall():
+        wanted = alignment.wanted(connection, name, kind)
+        found = alignment.actual(connection, name)
+        tap.ok(found == wanted, f"{name} was built with item alignment {wanted}", f"it has {found}")
 
 
 def prove_all(tap: Tap, connection: psycopg.Connection, state: str) -> None:

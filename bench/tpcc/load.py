@@ -83,6 +83,22 @@ def create_extensions(connection: psycopg.Connection, names: tuple[str, ...]) ->
             ) from error
 
 
+def apply_settings(connection: psycopg.Connection, database: str, stage: Stage) -> None:
+    """An index is what the session that builds it wants it to be: give the stage's settings to the database."""
+    contexts = dict(
+        connection.execute("SELECT name, context FROM pg_settings WHERE name = ANY(%s)", [list(stage.settings)])
+    )
+    for name, value in stage.settings.items():
+        if name not in contexts:
+            raise BenchError(f'the server has no setting "{name}", which stage "{stage.name}" needs, run "make server"')
+        if contexts[name] in ("user", "superuser"):
+            connection.execute(
+                sql.SQL("ALTER DATABASE {} SET {} = {}").format(
+                    sql.Identifier(database), sql.Identifier(name), sql.Literal(value)
+                )
+            )
+
+
 def create_schema(connection: psycopg.Connection, stage: Stage, scale: Scale) -> None:
     create_extensions(connection, stage.extensions)
     tables = render("tables.sql")
@@ -150,6 +166,8 @@ class _Loader:
 def load(server: Server, database: str, stage: Stage, warehouses: int, scale: Scale, seed: int, bars: Progress) -> None:
     """Make the database, which must not be there yet, and fill it."""
     server.create_database(database)
+    with server.connect() as connection:
+        apply_settings(connection, database, stage)
     with server.connect(database) as connection:
         create_schema(connection, stage, scale)
     rows = bars.add_task(f"load {warehouses} warehouses, {stage.title}: rows", total=scale.rows(warehouses))

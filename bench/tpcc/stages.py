@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from bench.indexes import alignment
 from bench.lib.console import BenchError
 from bench.tpcc import schema
 
@@ -27,6 +28,7 @@ class Step:
     title: str
     # Directory below build/17 that holds the server; None keeps the one of the stage before.
     binary: str | None = None
+    # Of the server; what a session may set holds for the load as well.
     settings: Mapping[str, str] = field(default_factory=dict)
     extensions: tuple[str, ...] = ()
     tables: Rewrite = unchanged
@@ -59,6 +61,7 @@ STEPS = (
         tables=schema.compact_types,
         extensions=("compact_char2", *schema.SCALAR_EXTENSIONS),
     ),
+    Step("index-alignment", "index alignment", settings={alignment.SETTING: alignment.AUTO}),
 )
 
 FIXED_STRINGS = ("compact_char2", "compact_char9", "compact_char16", "compact_char24")
