@@ -10,9 +10,17 @@ T = TypeVar("T")
 
 
 def interleave(variants: Sequence[T], rounds: int) -> Iterator[tuple[int, T]]:
-    """A B, B A, A B, ...: a drift of the machine hits all variants alike."""
+    """A B, B A, A B, ...: a drift of the machine hits all variants alike.
+
+    Of three or more, A B C, B C A, C A B, C B A, B A C, A C B, ...: none follows
+    itself, with what it left in the caches, where others never do.
+    """
+    count = len(variants)
     for number in range(rounds):
-        for variant in variants if number % 2 == 0 else reversed(variants):
+        backward = number % 2 if count < 3 else number // count % 2
+        order = list(reversed(variants)) if backward else list(variants)
+        first = 0 if count < 3 else number % count
+        for variant in order[first:] + order[:first]:
             yield number, variant
 
 
