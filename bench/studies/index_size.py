@@ -94,6 +94,12 @@ class Study:
         shape = sizes.shape
         if shape.extension:
             create_extensions(connection, (shape.extension,))
+        # The private instances do not log what is created in the same transaction.
+        with connection.transaction(force_rollback=True):
+            self.build(connection, sizes, kinds)
+
+    def build(self, connection: psycopg.Connection, sizes: Sizes, kinds: tuple[str, ...]) -> None:
+        shape = sizes.shape
         connection.execute(shape.create_table("source"))
         connection.execute(shape.fill("source", self.rows, self.result.seed))
         for kind in kinds:
@@ -125,7 +131,6 @@ class Study:
                 )
                 sizes.bound = aligned / widest
             connection.execute("DROP INDEX built; DROP TABLE target")
-        connection.execute("DROP TABLE source")
 
     def show(self, measured: list[Sizes]) -> None:
         metrics = self.result.metrics

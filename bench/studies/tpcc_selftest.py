@@ -79,7 +79,7 @@ def prove_alignment(tap: Tap, connection: psycopg.Connection, stage: Stage) -> N
     if kind is None:
         return
     create_extensions(connection, ("pageinspect",))
-    for name, _, _, _ in connection.execute(INDEXES, [list(TABLES)]).fetchall():
+    for name, _, _ in connection.execute(INDEXES, [list(TABLES)]).fetchall():
         wanted = alignment.wanted(connection, name, kind)
         found = alignment.actual(connection, name)
         tap.ok(found == wanted, f"{name} was built with item alignment {wanted}", f"it has {found}")

@@ -9,11 +9,10 @@ from bench.tpcc.load import TABLES
 
 PAGE = 8192
 
-# Of the given tables: index, table, definition, entries.
+# Of the given tables: index, table, definition.
 INDEXES = (
-    "SELECT indexrelid::regclass::text, indrelid::regclass::text, pg_get_indexdef(indexrelid), reltuples::bigint"
-    " FROM pg_index JOIN pg_class AS c ON c.oid = indexrelid"
-    " WHERE indrelid = ANY(%s::text[]::regclass[]) ORDER BY 2, 1"
+    "SELECT indexrelid::regclass::text, indrelid::regclass::text, pg_get_indexdef(indexrelid)"
+    " FROM pg_index WHERE indrelid = ANY(%s::text[]::regclass[]) ORDER BY 2, 1"
 )
 
 
