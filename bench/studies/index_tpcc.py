@@ -103,8 +103,8 @@ def measure(result: Result, server: Server, warehouses: int, scale: Scale) -> No
         rows.append([title, "", *cells(*sums)])
     result.metrics["tpcc.total"] = result.metrics["tpcc.plain.dbt2"]
     result.table(
-        f"All indexes of TPC-C, {warehouses} warehouses, bytes: stock types and compact types at alignment max and auto;"
-        " the last ratio is that of compact types, auto, to stock types, max",
+        f"All indexes of TPC-C, {warehouses} warehouses, bytes: stock types and compact types at alignment max and"
+        " auto; the last ratio is that of compact types, auto, to stock types, max",
         [
             "index",
             "entries",
