@@ -44,16 +44,17 @@ sub stock_path
 	return $path;
 }
 
-# hand_over(NODE, NAME, PATH) - a new node NAME that runs the server installed in
-# PATH (undef: the one that is tested) on a copy of NODE's data directory
+# hand_over(NODE, NAME, PATH, [MOVE]) - a new node NAME that runs the server installed
+# in PATH (undef: the one that is tested) on a copy of NODE's data directory, or, to
+# MOVE, on that directory itself
 sub hand_over
 {
-	my ($node, $name, $path) = @_;
+	my ($node, $name, $path, $move) = @_;
 	my $new = PostgreSQL::Test::Cluster->new($name, install_path => $path);
 
 	mkdir dirname($new->data_dir);
 	system_or_bail('rm', '-rf', $new->data_dir);
-	system_or_bail('cp', '-a', $node->data_dir, $new->data_dir);
+	system_or_bail($move ? 'mv' : ('cp', '-a'), $node->data_dir, $new->data_dir);
 	unlink $new->data_dir . '/postmaster.pid';
 	# the port and the socket are the new node's
 	$new->append_conf('postgresql.conf', "port = @{[ $new->port ]}\nunix_socket_directories = '@{[ $new->host ]}'\n");
