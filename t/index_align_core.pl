@@ -4,10 +4,10 @@
 use strict;
 use warnings FATAL => 'all';
 
-use Cwd qw(getcwd);
-use File::Basename;
+use Cwd qw(abs_path);
 use File::Spec;
 use FindBin;
+use IPC::Run ();
 use lib $FindBin::RealBin;
 
 use PgDenseIndexAlign;
@@ -30,7 +30,7 @@ if ($bindir ne "$top/build/$major/dense/bin" && !$ENV{PGDENSE_CORE_TESTS})
 	exit;
 }
 ok($regress, 'core\'s tests are in the build tree') or BAIL_OUT('no tests');
-my $tree = File::Spec->rel2abs("$regress/../../..");
+my $tree = abs_path("$regress/../../..");
 
 my $node = PostgreSQL::Test::Cluster->new('core');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -44,23 +44,26 @@ default_index_item_alignment = auto
 CONF
 $node->start;
 
-# Runs pg_regress or its like; the tests that ran and the ones that failed
+# suite(NAME, FOLDER, PROGRAM, ARGUMENT...) - run pg_regress or its like in FOLDER; the
+# number of tests that ran
 sub suite
 {
-	my ($name, $program, @arguments) = @_;
+	my ($name, $folder, $program, @arguments) = @_;
 	my $out = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check) . "/index_align_$name";
+	my $output = '';
 
 	mkdir $out or die "could not create $out: $!";
-	run_log([ $program, "--outputdir=$out", "--bindir=$bindir", '--host=' . $node->host, '--port=' . $node->port, @arguments ]);
-	my $result = -e "$out/regression.out" ? slurp_file("$out/regression.out") : '';
-	my @ran = $result =~ /^(?:not )?ok +\d+ +[-+] (\S+)/mg;
-	my @failed = $result =~ /^not ok +\d+ +[-+] (\S+)/mg;
+	# regression.out is only there if a test failed.
+	IPC::Run::run([ $program, "--inputdir=$folder", "--outputdir=$out", "--bindir=$bindir", '--host=' . $node->host, '--port=' . $node->port, @arguments ],
+		'>', \$output, '2>&1', init => sub { chdir $folder or die "could not change to $folder: $!" });
+	my @ran = $output =~ /^(?:not )?ok +\d+ +[-+] (\S+)/mg;
+	my @failed = $output =~ /^not ok +\d+ +[-+] (\S+)/mg;
 	diag substr(slurp_file("$out/regression.diffs"), 0, 10000) if @failed && -e "$out/regression.diffs";
-	is("@failed", '', "$name: all tests pass");
+	is("@failed", '', "$name: all tests pass") or diag substr($output, -1000);
 	return scalar @ran;
 }
 
-cmp_ok(suite('core', "$regress/pg_regress", "--inputdir=$regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
+cmp_ok(suite('core', $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
 	'>', 200, 'core: the tests ran');
 
 # The indexes that the tests leave behind are aligned, of all tables but the
@@ -92,7 +95,7 @@ if ($ENV{PGDENSE_SOAK})
 	SKIP:
 	{
 		skip 'no isolation tests in the build tree', 2 if !-x "$isolation/pg_isolation_regress" || !-x "$isolation/isolationtester";
-		cmp_ok(suite('isolation', "$isolation/pg_isolation_regress", "--inputdir=$isolation", "--schedule=$isolation/isolation_schedule"), '>', 80, 'isolation: the tests ran');
+		cmp_ok(suite('isolation', $isolation, "$isolation/pg_isolation_regress", "--schedule=$isolation/isolation_schedule"), '>', 80, 'isolation: the tests ran');
 	}
 	for my $module ('amcheck', 'btree_gin', 'citext', 'cube', 'hstore', 'isn', 'ltree', 'pgstattuple', 'seg', 'pg_trgm', 'pg_visibility', 'postgres_fdw')
 	{
@@ -101,7 +104,7 @@ if ($ENV{PGDENSE_SOAK})
 		my @tests = map { split } $makefile =~ /^REGRESS *= *(.*)/m;
 
 		ok(scalar(@tests), "$module has tests") or next;
-		cmp_ok(suite($module, "$regress/pg_regress", "--inputdir=$dir", "--dbname=contrib_$module", @tests), '>=', scalar(@tests), "$module: the tests ran");
+		cmp_ok(suite($module, $dir, "$regress/pg_regress", "--dbname=contrib_$module", @tests), '>=', scalar(@tests), "$module: the tests ran");
 	}
 }
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'nothing crashed');

@@ -431,12 +431,11 @@ like($log, $panic, 'a stock standby stops at an aligned index');
 my ($stopped_at) = $log =~ /unknown op code 240\n.*CONTEXT:  WAL redo at (\S+) for Btree/;
 my ($dump, $dump_err) = run_command([ 'pg_waldump', '-p', $primary->data_dir . '/pg_wal', '-s', $start, '-e', $end ]);
 my ($first) = grep { /desc: ALIGNED/ } split /\n/, $dump;
-like($first, qr/rmgr: Btree .* desc: ALIGNED op: IMAGE, align: 4, rel: /, 'a record tells of a new aligned index');
+like($first, qr/rmgr: Btree .* desc: ALIGNED op: IMAGE, align: 4/, 'the image of a page of an aligned index is a record of its own kind');
 my ($first_at) = $first =~ /lsn: ([^,]+),/;
 is(join('/', map { hex } split m{/}, $stopped_at // ''), join('/', map { hex } split m{/}, $first_at // ''), 'the standby stops exactly there');
-my ($before_it, $after_it) = split /\Q$first\E/, $dump;
-like($before_it, qr/desc: FPI.*, blkref #0: rel @{[ $first =~ m{rel: (\S+)} ]} blk 0\b/, 'after the images of its pages');
-like($after_it, qr/rmgr: Transaction .* desc: COMMIT/, 'before they matter to anybody');
+my ($relation) = $first =~ m{blkref #0: rel (\S+)};
+unlike($dump =~ s/\Q$first\E.*//sr, qr/rel \Q$relation\E /, 'nothing of that index is before it');
 $standby->_update_pid(-1);
 
 # One that is made with aligned indexes there, which it must not read, nor replay.
