@@ -82,11 +82,10 @@ SELECT count(*) FROM (SELECT bt_index_parent_check(c.oid, true, true) FROM pg_cl
 WHERE relkind = 'i' AND relam = 403 AND relpersistence = 'p' AND indisvalid AND indisready) c
 SQL
 
-# The database is dumped, and restored where it gets the same.
+# What the patch's own test writes has its name.
 my $file = "$PostgreSQL::Test::Utils::tmp_check/index_align_core.sql";
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('regression'), '--no-sync', '-f', $file ], 'a dump of it all');
-my @named = grep { /item_alignment/ && !/index_item_alignment|\balign/i } split /\n/, slurp_file($file);
-is(scalar(grep { /^CREATE .*INDEX (?!.*align)/ } @named), 0, 'has nothing of an alignment that nobody wrote');
+is(join("\n", grep { /item_alignment/ && !/ialign/ } split /\n/, slurp_file($file)), '', 'has nothing of an alignment that nobody wrote');
 
 if ($ENV{PGDENSE_SOAK})
 {

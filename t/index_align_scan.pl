@@ -277,7 +277,7 @@ same('partitions', 'SELECT count(*), sum(id) FROM parts WHERE s BETWEEN 10 AND 2
 my $now = q{SELECT alignment('rewritten_pkey'), alignment('rewritten_s'), alignment('rewritten_m'), alignment('rewritten_a')};
 is(sql($now), '4|2|8|2', 'as built');
 for my $case ([ 'TRUNCATE rewritten' ], [ 'VACUUM FULL rewritten' ], [ 'CLUSTER rewritten USING rewritten_s' ], [ 'REINDEX TABLE rewritten' ], [ 'REINDEX TABLE CONCURRENTLY rewritten' ],
-	[ 'ALTER TABLE rewritten ADD COLUMN c' . int(rand(1e9)) . ' int DEFAULT random()' ], [ 'ALTER TABLE rewritten SET UNLOGGED' ])
+	[ 'ALTER TABLE rewritten ADD COLUMN c1 int DEFAULT random()' ], [ 'ALTER TABLE rewritten SET UNLOGGED' ])
 {
 	my ($statement) = @$case;
 
