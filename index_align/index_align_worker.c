@@ -260,7 +260,12 @@ ia_apply_settings(const char *settings)
 		const char *name = settings;
 		const char *value = name + strlen(name) + 1;
 
-		SetConfigOption(name, value, gucctx, PGC_S_SESSION);
+		/*
+		 * As if from the client's startup packet: the caller may have set
+		 * temp_tablespaces in another role, and a tablespace that this one may
+		 * not use is to be passed over, as in the caller's session.
+		 */
+		SetConfigOption(name, value, gucctx, PGC_S_CLIENT);
 		settings = value + strlen(value) + 1;
 	}
 	SetConfigOption("default_index_item_alignment", "max", gucctx, PGC_S_SESSION);
