@@ -364,9 +364,14 @@ ia_restore_temporary(List *indexes)
 							 GUC_ACTION_SAVE, true, 0, false);
 	foreach(cell, indexes)
 	{
+		IaIndex    *index = ia_describe(((IaIndex *) lfirst(cell))->indexid);
 		ListCell   *command;
 
-		foreach(command, ia_commands(lfirst(cell), false))
+		/* the commit may have dropped it, or what ran in between */
+		lfirst(cell) = index;
+		if (index == NULL)
+			continue;
+		foreach(command, ia_commands(index, false))
 		{
 			SPI_connect();
 			if (SPI_execute(lfirst(command), false, 0) < 0)
@@ -376,8 +381,13 @@ ia_restore_temporary(List *indexes)
 	}
 	AtEOXact_GUC(true, nestlevel);
 	foreach(cell, indexes)
-		ereport(NOTICE,
-				(errmsg("restored index \"%s\"", ((IaIndex *) lfirst(cell))->name)));
+	{
+		IaIndex    *index = lfirst(cell);
+
+		if (index != NULL)
+			ereport(NOTICE,
+					(errmsg("restored index \"%s\"", index->name)));
+	}
 }
 
 /* Commit what has been done, and go on without snapshot and locks. */
