@@ -169,6 +169,9 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 {
 	ErrorData	failure;
 	bool		failed = false;
+	MemoryContext message_context = AllocSetContextCreate(context,
+														  "index_align message",
+														  ALLOCSET_SMALL_SIZES);
 
 	for (;;)
 	{
@@ -183,15 +186,19 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 					 errmsg("background worker of %s ended unexpectedly", IA_PROCEDURE),
 					 errhint("More details may be available in the server log.")));
 
-		/* one index's messages are all that is kept */
-		MemoryContextSwitchTo(context);
+		/*
+		 * An index expression may warn about each row, so nothing is kept but
+		 * the index's name and its error.
+		 */
+		MemoryContextReset(message_context);
+		MemoryContextSwitchTo(message_context);
 		initStringInfo(&message);
 		appendBinaryStringInfo(&message, data, length);
 		type = pq_getmsgbyte(&message);
 		switch (type)
 		{
 			case IA_MSG_BEGIN:
-				worker->current = pstrdup(pq_getmsgrawstring(&message));
+				worker->current = MemoryContextStrdup(context, pq_getmsgrawstring(&message));
 				failed = false;
 				break;
 
@@ -203,7 +210,10 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 					pq_parse_errornotice(&message, &edata);
 					if (edata.elevel == ERROR && worker->current != NULL)
 					{
-						failure = edata;
+						/* again, in the memory that lasts */
+						message.cursor = 1;
+						MemoryContextSwitchTo(context);
+						pq_parse_errornotice(&message, &failure);
 						failed = true;
 						break;
 					}
@@ -222,14 +232,14 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 					ereport(NOTICE,
 							(errmsg("restored index \"%s\"", worker->current)));
 				worker->current = NULL;
-				MemoryContextReset(context);
+				MemoryContextResetOnly(context);
 				break;
 
 			case IA_MSG_FAILED:
 				if (failed)
 					ia_warn_of_failure(worker->current, &failure, pq_getmsgrawstring(&message));
 				worker->current = NULL;
-				MemoryContextReset(context);
+				MemoryContextResetOnly(context);
 				break;
 
 			case IA_MSG_END:
@@ -310,6 +320,11 @@ ia_run_worker(List *indexes, bool concurrently)
 	shm_toc_insert(toc, IA_KEY_QUEUE, mq);
 	shm_mq_set_receiver(mq, MyProc);
 
+	/* between the start of the worker and the cleanup nothing may fail */
+	context = AllocSetContextCreate(CurrentMemoryContext,
+									"index_align messages",
+									ALLOCSET_SMALL_SIZES);
+
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
 	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
 	worker.bgw_restart_time = BGW_NEVER_RESTART;
@@ -325,9 +340,6 @@ ia_run_worker(List *indexes, bool concurrently)
 				 errmsg("could not register background worker of %s", IA_PROCEDURE),
 				 errhint("You may need to increase \"max_worker_processes\", or run the commands of index_align.restore_stock_commands() instead.")));
 
-	context = AllocSetContextCreate(CurrentMemoryContext,
-									"index_align messages",
-									ALLOCSET_SMALL_SIZES);
 	PG_ENSURE_ERROR_CLEANUP(ia_end_worker, PointerGetDatum(&started));
 	{
 		started.queue = shm_mq_attach(mq, segment, started.handle);
