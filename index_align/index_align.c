@@ -78,10 +78,10 @@ ia_read_alignment(Relation rel)
 
 	/*
 	 * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY write an index past
-	 * shared buffers, and its metapage last.  To read that before would leave a
-	 * zero page in shared buffers, which fails the build and then every
-	 * insertion.  An index that is ready has its metapage.  One that is not live
-	 * has had it: a half-done drop is what made it not ready.
+	 * shared buffers, and its metapage last.  To read that before would leave
+	 * a zero page in shared buffers, which fails the build and then every
+	 * insertion.  An index that is ready has its metapage.  One that is not
+	 * live has had it: a half-done drop is what made it not ready.
 	 */
 	if (!rel->rd_index->indisready && rel->rd_index->indislive)
 		return 0;

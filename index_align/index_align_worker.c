@@ -262,8 +262,8 @@ ia_apply_settings(const char *settings)
 
 		/*
 		 * As if from the client's startup packet: the caller may have set
-		 * temp_tablespaces in another role, and a tablespace that this one may
-		 * not use is to be passed over, as in the caller's session.
+		 * temp_tablespaces in another role, and a tablespace that this one
+		 * may not use is to be passed over, as in the caller's session.
 		 */
 		SetConfigOption(name, value, gucctx, PGC_S_CLIENT);
 		settings = value + strlen(value) + 1;

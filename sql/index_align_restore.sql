@@ -116,20 +116,25 @@ WHERE now.indisclustered IS DISTINCT FROM u.indisclustered OR now.indisreplident
   OR now.indimmediate IS DISTINCT FROM u.indimmediate OR now.comment IS DISTINCT FROM u.comment
 ORDER BY u.relname, now.relname;
 
--- an index halfway through DROP INDEX CONCURRENTLY, and one that is not valid
+-- an index halfway through DROP INDEX CONCURRENTLY, one that is not valid, and
+-- one that is being built concurrently, whose pages nobody may read
 SET default_index_item_alignment = auto;
 CREATE TABLE half (a int, b int);
 CREATE INDEX half_dropped ON half (a);
 CREATE INDEX half_valid ON half (b);
+CREATE INDEX half_built ON half (a, b);
 SET default_index_item_alignment = max;
 SET allow_system_table_mods = on;
 UPDATE pg_index SET indisvalid = false, indisready = false, indislive = false WHERE indexrelid = 'half_dropped'::regclass;
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'half_valid'::regclass;
+UPDATE pg_index SET indisvalid = false, indisready = false WHERE indexrelid = 'half_built'::regclass;
 RESET allow_system_table_mods;
+SELECT index_align.item_alignment('half_built');
 SELECT index, is_valid FROM index_align.indexes ORDER BY index::text COLLATE "C";
 SELECT * FROM index_align.restore_stock_commands();
 CALL index_align.restore_stock();
-SELECT indexrelid::regclass AS index, indisvalid, indislive FROM pg_index WHERE indrelid = 'half'::regclass;
+SELECT indexrelid::regclass AS index, indisvalid, indislive FROM pg_index WHERE indrelid = 'half'::regclass ORDER BY 1;
+DROP INDEX half_built;
 
 -- the commands do the same
 SET client_min_messages = warning;
