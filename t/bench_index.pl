@@ -90,7 +90,7 @@ is_deeply(
 	},
 	'alignments by the key');
 my @keys = sort keys %align;
-is(scalar(@keys), 30, 'shapes of keys');
+is(scalar(@keys), 31, 'shapes of keys');
 is_deeply([ grep { $metrics->{$_} > 1 } @keys ], [], 'no index that is built at auto is larger');
 is_deeply([ grep { $align{$_} == 8 && ($metrics->{$_} != 1 || $metrics->{"$_.inserted"} != 1) } @keys ],
 	[], 'and none changes whose key needs all of the alignment');

@@ -79,6 +79,7 @@ SHAPES = (
         (Column("smallint", f"r % least({{rows}} / 12, {SHORT}) - 32768"),),
         unique=False,
     ),
+    Shape("int4.values", "int4, 100 values", (Column("integer", "r % 100"),), unique=False),
     Shape("int4x2", "(int4, int4)", (Column("integer", "n / 1000"), Column("integer", "n % 1000"))),
     Shape(
         "int4x3",
