@@ -64,7 +64,10 @@ FROM (
 		AND NOT EXISTS (SELECT FROM index_align.index_layout() l
 			WHERE l.indexrelid OPERATOR(pg_catalog.=) c.oid AND l.item_alignment OPERATOR(pg_catalog.<) 8)
 ) s
-WHERE s.ratio OPERATOR(pg_catalog.<) 1::pg_catalog.float8;
+WHERE s.ratio OPERATOR(pg_catalog.<) 1::pg_catalog.float8
+	-- an index of a few pages has none to spare
+	AND s.size OPERATOR(pg_catalog.>)
+		(5::pg_catalog.int8 OPERATOR(pg_catalog.*) pg_catalog.current_setting('block_size')::pg_catalog.int8);
 GRANT SELECT ON index_align.candidates TO public;
 
 COMMENT ON FUNCTION index_align.item_alignment(regclass) IS

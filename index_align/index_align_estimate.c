@@ -29,6 +29,7 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_statistic.h"
 #include "fmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -57,6 +58,33 @@ ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_att
 }
 
 /*
+ * The part of the entries of an index in which a column is null, as statistics
+ * have it.  A partial index may well leave out just those, so that the table's
+ * statistics say nothing about it.
+ */
+static double
+ia_column_nulls(Oid indexid, Form_pg_index index, AttrNumber attnum, bool partial)
+{
+	AttrNumber	heap_attnum = index->indkey.values[attnum - 1];
+	HeapTuple	tuple;
+	double		nulls = 0;
+
+	if (heap_attnum != 0 && partial)
+		return 0;
+	tuple = SearchSysCache3(STATRELATTINH,
+							ObjectIdGetDatum(heap_attnum != 0 ? index->indrelid : indexid),
+							Int16GetDatum(heap_attnum != 0 ? heap_attnum : attnum),
+							BoolGetDatum(false));
+	if (HeapTupleIsValid(tuple))
+	{
+		nulls = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+		ReleaseSysCache(tuple);
+	}
+
+	return nulls;
+}
+
+/*
  * index_align.estimated_ratio(index regclass, alignment int, pages bigint,
  * tuples float8) returns float8
  *
@@ -75,6 +103,12 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	Form_pg_index index;
 	double		width = sizeof(IndexTupleData);
 	bool		varying = false;
+	bool		partial;
+	double		column_width[INDEX_MAX_KEYS];
+	double		column_nulls[INDEX_MAX_KEYS];
+	char		column_align[INDEX_MAX_KEYS];	/* 0 if of varying length */
+	double		complete = 1;
+	int			natts;
 	double		now;
 	double		then;
 	double		used;
@@ -89,7 +123,9 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	if (!HeapTupleIsValid(indextuple))
 		PG_RETURN_NULL();
 	index = (Form_pg_index) GETSTRUCT(indextuple);
-	for (AttrNumber attnum = 1; attnum <= index->indnatts; attnum++)
+	partial = !heap_attisnull(indextuple, Anum_pg_index_indpred, NULL);
+	natts = index->indnatts;
+	for (AttrNumber attnum = 1; attnum <= natts; attnum++)
 	{
 		HeapTuple	atttuple = SearchSysCacheAttNum(indexid, attnum);
 		Form_pg_attribute att;
@@ -105,7 +141,11 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 			width = att_align_nominal((Size) width, att->attalign);
 		else
 			varying = true;
-		width += ia_column_width(indexid, index, attnum, att);
+		column_align[attnum - 1] = att->attlen > 0 ? att->attalign : 0;
+		column_width[attnum - 1] = ia_column_width(indexid, index, attnum, att);
+		column_nulls[attnum - 1] = ia_column_nulls(indexid, index, attnum, partial);
+		width += column_width[attnum - 1];
+		complete *= 1 - column_nulls[attnum - 1];
 		ReleaseSysCache(atttuple);
 	}
 	ReleaseSysCache(indextuple);
@@ -119,6 +159,46 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	{
 		now = MAXALIGN((Size) width);
 		then = TYPEALIGN(alignment, (Size) width);
+	}
+
+	/*
+	 * An entry with a null has a bitmap, after which the columns that are not
+	 * null begin at the next multiple of 8, whatever the alignment.  Take the
+	 * columns to be null independently of one another.
+	 */
+	if (complete < 1)
+	{
+		double		null_width = MAXALIGN(sizeof(IndexTupleData) + sizeof(IndexAttributeBitMapData));
+		double		present = 0;
+
+		varying = false;
+		for (int i = 0; i < natts; i++)
+		{
+			double		not_null = 1 - Min(column_nulls[i] / (1 - complete), 1);
+
+			if (not_null < 0.001)
+				continue;
+			if (not_null > 0.999 && column_align[i] != 0)
+				null_width = att_align_nominal((Size) null_width, column_align[i]);
+			else
+				varying = true;
+			null_width += not_null * column_width[i];
+			present = Max(present, not_null);
+		}
+
+		/* where nothing follows the bitmap, nothing is rounded up */
+		if (varying)
+		{
+			now = complete * now + (1 - complete) *
+				(null_width + present * (MAXIMUM_ALIGNOF - 1) / 2.0);
+			then = complete * then + (1 - complete) *
+				(null_width + present * (alignment - 1) / 2.0);
+		}
+		else
+		{
+			now = complete * now + (1 - complete) * MAXALIGN((Size) null_width);
+			then = complete * then + (1 - complete) * TYPEALIGN(alignment, (Size) null_width);
+		}
 	}
 	now += sizeof(ItemIdData);
 	then += sizeof(ItemIdData);

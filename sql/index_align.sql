@@ -123,8 +123,8 @@ CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (10) TO (20);
 SELECT reloptions FROM pg_class WHERE relname = 'parts_2_a_idx';
 
 -- the estimate is within 4 % of what a rebuild saves
-CREATE TABLE estimate (i2 int2, few int4, i4 int4, i8 int8, t text, u uuid);
-INSERT INTO estimate SELECT i % 5000, i / 10, i, i, repeat('x', 10 + i % 20) || i, md5(i::text)::uuid FROM generate_series(1, 30000) i;
+CREATE TABLE estimate (i2 int2, few int4, i4 int4, i8 int8, t text, u uuid, none int4, half int4);
+INSERT INTO estimate SELECT i % 5000, i / 10, i, i, repeat('x', 10 + i % 20) || i, md5(i::text)::uuid, NULL, nullif(i * (i % 2), 0) FROM generate_series(1, 30000) i;
 CREATE INDEX e_i2 ON estimate (i2);
 CREATE INDEX e_few ON estimate (few);
 CREATE UNIQUE INDEX e_i4 ON estimate (i4);
@@ -134,7 +134,15 @@ CREATE INDEX e_i8 ON estimate (i8);
 CREATE INDEX e_t ON estimate (t);
 CREATE INDEX e_u_i4 ON estimate (u, i4);
 CREATE INDEX e_expr ON estimate ((i4 % 30011));
+CREATE INDEX e_half ON estimate (half);
+CREATE INDEX e_i4_half ON estimate (i4, half);
+CREATE INDEX e_i4_none ON estimate (i4, none);
+CREATE INDEX e_i4_i4_none ON estimate (i4, few, none);
+CREATE INDEX e_none ON estimate (none);
+CREATE INDEX e_partial ON estimate (half) WHERE half IS NOT NULL;
+CREATE INDEX e_small ON estimate (i4) WHERE i4 < 500;
 VACUUM ANALYZE estimate;
+SELECT count(*) FROM index_align.candidates WHERE index = 'e_small'::regclass;
 CREATE TABLE estimated AS SELECT index::text AS index, size, estimated_saving FROM index_align.candidates
   WHERE table_name = 'estimate'::regclass;
 SET default_index_item_alignment = auto;
