@@ -439,6 +439,13 @@ ia_reset_item_alignment(PG_FUNCTION_ARGS)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
 
 	rel = relation_open(indexid, ShareUpdateExclusiveLock);
+	/* the OID may be another relation's by now, or the owner another one */
+	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX ||
+		rel->rd_rel->relam != BTREE_AM_OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a partitioned B-tree index",
+						RelationGetRelationName(rel))));
 	if (!object_ownercheck(RelationRelationId, indexid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
 	CheckTableNotInUse(rel, "ALTER INDEX");

@@ -143,26 +143,52 @@ ia_end_worker(int code, Datum arg)
 				 errhint("REINDEX CONCURRENTLY may have left an invalid index with the suffix \"_ccnew\" behind; drop it.")));
 }
 
+/* Tell that an index has been restored, or its drop completed. */
+static void
+ia_notice_of_success(const char *name, bool dropped)
+{
+	if (dropped)
+		ereport(NOTICE,
+				(errmsg("dropped index \"%s\", whose concurrent drop was not completed", name)));
+	else
+		ereport(NOTICE,
+				(errmsg("restored index \"%s\"", name)));
+}
+
+/* Give an error of the worker, with its own detail, as the detail of ours. */
+static int
+ia_foreign_detail(const ErrorData *edata)
+{
+	if (edata->detail != NULL)
+		return errdetail_internal("%s\n%s", edata->message, edata->detail);
+
+	return errdetail_internal("%s", edata->message);
+}
+
 /*
- * Tell that an index could not be restored, by the error that the worker met.
- * leftover is the name of an index that the failed command left behind, or "".
+ * Tell that an index could not be restored, with the error that the worker met
+ * as the detail.  leftover is the name of an index that the failed command left
+ * behind, or "".
  */
 static void
 ia_warn_of_failure(const char *name, const ErrorData *edata, const char *leftover)
 {
 	ereport(WARNING,
 			(errcode(edata->sqlerrcode),
-			 errmsg("could not restore index \"%s\": %s", name, edata->message),
-			 edata->detail ? errdetail_internal("%s", edata->detail) : 0,
-			 leftover[0] != '\0' ?
-			 errhint("Drop the invalid index \"%s\", which the failed command has left behind.", leftover) :
-			 edata->hint ? errhint("%s", edata->hint) : 0,
+			 errmsg("could not restore index \"%s\"", name),
+			 ia_foreign_detail(edata),
+			 leftover[0] == '\0' ?
+			 (edata->hint ? errhint("%s", edata->hint) : 0) :
+			 edata->hint ?
+			 errhint("%s\nDrop the invalid index \"%s\", which the failed command has left behind.",
+					 edata->hint, leftover) :
+			 errhint("Drop the invalid index \"%s\", which the failed command has left behind.", leftover),
 			 edata->context ? errcontext("%s", edata->context) : 0));
 }
 
 /*
  * Pass on what the worker sends until it says that it is done.  Errors out if it
- * ends before that, with its own error if there is one.
+ * ends before that, with its own error as the detail if there is one.
  */
 static void
 ia_follow_worker(IaWorker *worker, MemoryContext context)
@@ -217,20 +243,25 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 						failed = true;
 						break;
 					}
-					/* the end of the worker need not be ours */
-					edata.elevel = Min(edata.elevel, ERROR);
+
+					/*
+					 * The end of the worker is not ours.  Its error code may
+					 * say that a connection ends, which ours does not.
+					 */
+					if (edata.elevel >= ERROR)
+						ereport(ERROR,
+								(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+								 errmsg("background worker of %s ended", IA_PROCEDURE),
+								 ia_foreign_detail(&edata),
+								 edata.hint ? errhint("%s", edata.hint) : 0,
+								 edata.context ? errcontext("%s", edata.context) : 0));
 					ThrowErrorData(&edata);
 				}
 				break;
 
 			case IA_MSG_DONE:
-				if (strcmp(pq_getmsgrawstring(&message), "dropped") == 0)
-					ereport(NOTICE,
-							(errmsg("dropped index \"%s\", whose concurrent drop was not completed",
-									worker->current)));
-				else
-					ereport(NOTICE,
-							(errmsg("restored index \"%s\"", worker->current)));
+				ia_notice_of_success(worker->current,
+									 strcmp(pq_getmsgrawstring(&message), "dropped") == 0);
 				worker->current = NULL;
 				MemoryContextResetOnly(context);
 				break;
@@ -397,8 +428,7 @@ ia_restore_temporary(List *indexes)
 		IaIndex    *index = lfirst(cell);
 
 		if (index != NULL)
-			ereport(NOTICE,
-					(errmsg("restored index \"%s\"", index->name)));
+			ia_notice_of_success(index->name, !index->live);
 	}
 }
 

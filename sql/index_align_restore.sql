@@ -99,6 +99,9 @@ RESET ROLE;
 
 -- the rest of the database; what fails does not keep the others from being done
 CALL index_align.restore_stock();
+\set VERBOSITY default
+CALL index_align.restore_stock();
+\set VERBOSITY terse
 SELECT index FROM index_align.indexes;
 CALL index_align.restore_stock('failing', concurrently => false);
 SELECT c.relname, indisvalid FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'failing'::regclass ORDER BY 1;
