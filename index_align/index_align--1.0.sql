@@ -62,7 +62,7 @@ FROM (
 		AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)
 		AND a.auto_alignment OPERATOR(pg_catalog.<) 8
 		AND NOT EXISTS (SELECT FROM index_align.index_layout() l
-			WHERE l.indexrelid OPERATOR(pg_catalog.=) c.oid AND l.item_alignment OPERATOR(pg_catalog.<) 8)
+			WHERE l.indexrelid OPERATOR(pg_catalog.=) c.oid AND COALESCE(l.item_alignment, 0) OPERATOR(pg_catalog.<) 8)
 ) s
 WHERE s.ratio OPERATOR(pg_catalog.<) 1::pg_catalog.float8
 	-- an index of a few pages has none to spare

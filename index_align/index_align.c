@@ -29,6 +29,7 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/tupmacs.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
@@ -50,6 +51,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 #include "utils/syscache.h"
 
 #include "index_align.h"
@@ -94,6 +96,51 @@ ia_read_alignment(Relation rel)
 }
 
 /*
+ * The same of an index whose pages may be damaged: then the result is 0, and
+ * *damage the error message, in the current memory context.  One index must not
+ * keep the others from being listed and restored.  In a subtransaction, because
+ * an error leaves pins and locks of buffers behind.
+ */
+static int
+ia_try_read_alignment(Relation rel, char **damage)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile int alignment = 0;
+
+	*damage = NULL;
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		alignment = ia_read_alignment(rel);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *edata;
+
+		MemoryContextSwitchTo(context);
+		edata = CopyErrorData();
+
+		/* a cancel request, say, is not the index's fault */
+		if (edata->sqlerrcode != ERRCODE_INDEX_CORRUPTED &&
+			edata->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
+			edata->sqlerrcode != ERRCODE_IO_ERROR &&
+			edata->sqlerrcode != ERRCODE_UNDEFINED_FILE)
+			PG_RE_THROW();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		*damage = edata->message;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+
+	return alignment;
+}
+
+/*
  * The storage parameter item_alignment as it is written in a row of pg_class,
  * or NULL.
  */
@@ -132,7 +179,8 @@ ia_is_user_btree(Form_pg_class form)
 
 /*
  * Tell about an index, in the current memory context.  Returns NULL if it is as
- * a stock server's, no B-tree, one that the listing leaves out, or not there.
+ * a stock server's, no B-tree, one that the listing leaves out, or not there.  An
+ * index that cannot be read may be anything, so that is told about.
  */
 IaIndex *
 ia_describe(Oid indexid)
@@ -167,11 +215,11 @@ ia_describe(Oid indexid)
 		return NULL;
 	}
 	if (!index->partitioned)
-		index->alignment = ia_read_alignment(rel);
+		index->alignment = ia_try_read_alignment(rel, &index->damage);
 	/* the temporary schema of this session, by the name that all know it by */
 	schema = RelationUsesLocalBuffers(rel) ? pstrdup("pg_temp") :
 		get_namespace_name(RelationGetNamespace(rel));
-	if (schema == NULL || (!IaIsAligned(index) && index->parameter == NULL))
+	if (schema == NULL || (!IaNeedsBuild(index) && index->parameter == NULL))
 	{
 		relation_close(rel, AccessShareLock);
 		return NULL;
@@ -186,6 +234,18 @@ ia_describe(Oid indexid)
 	relation_close(rel, AccessShareLock);
 
 	return index;
+}
+
+/* Warn if the pages of an index could not be read. */
+void
+ia_warn_of_damage(const IaIndex *index)
+{
+	if (index->damage != NULL)
+		ereport(WARNING,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("could not read the item alignment of index \"%s\"", index->name),
+				 errdetail_internal("%s", index->damage),
+				 errhint("Please REINDEX it.")));
 }
 
 /*
@@ -371,7 +431,8 @@ ia_auto_alignment(PG_FUNCTION_ARGS)
  * index_align.index_layout() returns setof record
  *
  * OID, alignment and written storage parameter of each B-tree of the database
- * that is not as a stock server's.  Errors out only if a metapage is damaged.
+ * that is not as a stock server's.  The alignment is NULL for one that has no
+ * pages, and with a warning for one whose metapage is damaged.
  */
 Datum
 ia_index_layout(PG_FUNCTION_ARGS)
@@ -386,6 +447,7 @@ ia_index_layout(PG_FUNCTION_ARGS)
 		Datum		values[3];
 		bool		nulls[3] = {0};
 
+		ia_warn_of_damage(index);
 		values[0] = ObjectIdGetDatum(index->indexid);
 		values[1] = Int32GetDatum(index->alignment);
 		nulls[1] = index->alignment == 0;

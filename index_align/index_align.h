@@ -30,14 +30,16 @@ typedef struct IaIndex
 	bool		live;			/* false halfway through DROP CONCURRENTLY */
 	bool		exclusion;		/* of an exclusion constraint */
 	int			alignment;		/* in bytes, 0 if there are no pages */
+	char	   *damage;			/* why the pages could not be read, or NULL */
 	char	   *parameter;		/* item_alignment as written, or NULL */
 	char	   *name;			/* schema.name, for messages */
 	char	   *quoted;			/* the same for commands */
 } IaIndex;
 
 /* Does the index need a build, or only lose its storage parameter? */
-#define IaIsAligned(index) ((index)->alignment != 0 && \
-							(index)->alignment != MAXIMUM_ALIGNOF)
+#define IaNeedsBuild(index) ((index)->damage != NULL || \
+							 ((index)->alignment != 0 && \
+							  (index)->alignment != MAXIMUM_ALIGNOF))
 
 /* What the caller of the worker leaves in shared memory, and what for */
 #define IA_MAGIC		0x1a119a01
@@ -69,6 +71,7 @@ typedef struct IaJob
 /* index_align.c */
 extern IaIndex *ia_describe(Oid indexid);
 extern List *ia_collect(Oid scope);
+extern void ia_warn_of_damage(const IaIndex *index);
 
 /* index_align_restore.c */
 extern List *ia_commands(const IaIndex *index, bool concurrently);

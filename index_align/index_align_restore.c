@@ -98,7 +98,7 @@ ia_commands(const IaIndex *index, bool concurrently)
 		commands = lappend(commands,
 						   psprintf("ALTER INDEX %s RESET (item_alignment)",
 									index->quoted));
-	if (IaIsAligned(index))
+	if (IaNeedsBuild(index))
 		commands = lappend(commands,
 						   psprintf("REINDEX INDEX %s%s",
 									can_wait && !index->exclusion ? "CONCURRENTLY " : "",
@@ -115,7 +115,7 @@ ia_is_permitted(const IaIndex *index)
 		!object_ownercheck(RelationRelationId, index->indexid, GetUserId()))
 		return false;
 
-	return !IaIsAligned(index) || !index->live ||
+	return !IaNeedsBuild(index) || !index->live ||
 		pg_class_aclcheck(index->heapid, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK;
 }
 
@@ -487,6 +487,7 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 	{
 		IaIndex    *index = lfirst(cell);
 
+		ia_warn_of_damage(index);
 		if (!ia_is_permitted(index))
 			ereport(OidIsValid(scope) ? ERROR : WARNING,
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -538,8 +539,8 @@ ia_restore_stock(PG_FUNCTION_ARGS)
  * returns setof text
  *
  * What restore_stock() would do with the same arguments, as commands for psql's
- * \gexec, in order, beginning with the setting that they need.  No rows if there
- * is nothing to do.
+ * \gexec, in order, beginning with the setting that they need, and with the same
+ * warnings.  No rows if there is nothing to do.
  */
 Datum
 ia_restore_stock_commands(PG_FUNCTION_ARGS)
@@ -555,7 +556,10 @@ ia_restore_stock_commands(PG_FUNCTION_ARGS)
 				 errmsg("\"concurrently\" must not be null")));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	foreach(cell, ia_collect(PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0)))
+	{
+		ia_warn_of_damage(lfirst(cell));
 		commands = list_concat(commands, ia_commands(lfirst(cell), PG_GETARG_BOOL(1)));
+	}
 	if (commands != NIL)
 		commands = lcons("SET default_index_item_alignment = max", commands);
 	foreach(cell, commands)

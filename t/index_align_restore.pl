@@ -271,6 +271,68 @@ like($stderr, qr/WARNING:  22012: could not restore index "public.\xc3\xa4_i"\nD
 $node->safe_psql('postgres', "SET client_encoding = 'UTF8'; DROP TABLE \"\xc3\xa4 '\"");
 
 #
+# Metapages that cannot be read: each is told, and none keeps the others from being
+# listed and restored.
+#
+my %damage = (
+	header => sub { patch_file($_[0], 10, pack('S', 0x0300)) },
+	magic => sub { patch_file($_[0], 24, pack('L', 1)) },
+	alignment => sub { patch_file($_[0], 24 + 41, pack('C', 2)) },
+	missing => sub { unlink $_[0] or die "$_[0]: $!" },);
+my %reason = (
+	header => qr/invalid page in block 0 of relation/,
+	magic => qr/index "damaged_magic" is not a btree/,
+	alignment => qr/index "damaged_alignment" has an invalid item alignment in its metapage/,
+	missing => qr/could not open file/,);
+
+# patch_file(FILE, OFFSET, BYTES)
+sub patch_file
+{
+	my ($file, $offset, $bytes) = @_;
+
+	open my $handle, '+<:raw', $file or die "$file: $!";
+	seek $handle, $offset, 0 or die "$file: $!";
+	print $handle $bytes;
+	close $handle or die "$file: $!";
+	return;
+}
+
+$node->safe_psql('postgres', <<'SQL');
+SET default_index_item_alignment = auto;
+CREATE TABLE damaged AS SELECT a, a % 7 AS b FROM generate_series(1, 5000) a;
+CREATE INDEX damaged_a_sound ON damaged (b);
+CREATE INDEX damaged_header ON damaged (a);
+CREATE INDEX damaged_magic ON damaged (a) WITH (item_alignment = auto);
+CREATE INDEX damaged_alignment ON damaged (a);
+CREATE INDEX damaged_missing ON damaged (a);
+CREATE INDEX damaged_z_sound ON damaged (a, b);
+SQL
+my %file = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('damaged_$_')") } keys %damage;
+$node->stop;
+$damage{$_}->($file{$_}) for keys %damage;
+$node->start;
+($ret, $stdout, $stderr) = $node->psql('postgres', 'SELECT index, item_alignment FROM index_align.indexes ORDER BY index::text');
+is($stdout, "damaged_a_sound|4\ndamaged_alignment|\ndamaged_header|\ndamaged_magic|\ndamaged_missing|\ndamaged_z_sound|4",
+	'damaged indexes are listed among the others');
+for my $kind (sort keys %damage)
+{
+	like($stderr, qr/WARNING:  could not read the item alignment of index "public.damaged_$kind"\nDETAIL:  $reason{$kind}.*\nHINT:  Please REINDEX it./,
+		"$kind: with a warning");
+}
+($ret, $stdout, $stderr) = $node->psql('postgres', q{SELECT index_align.item_alignment('damaged_magic')});
+like($stderr, qr/ERROR:  index "damaged_magic" is not a btree/, 'the function for one index raises an error');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM index_align.candidates WHERE index::text ~ 'damaged'}), '0',
+	'candidates can be listed, too, without those that are to be rebuilt anyway');
+($ret, $stderr) = call('');
+is($ret, 0, 'all are restored') or diag $stderr;
+is(() = $stderr =~ /NOTICE:  restored index "public.damaged_/g, 6, 'with notices');
+is(() = $stderr =~ /WARNING:  could not read the item alignment/g, 4, 'and warnings') or diag $stderr;
+is($node->safe_psql('postgres', $aligned), '0', 'none is left');
+my ($count, $checked) = split /\|/, $node->safe_psql('postgres', $check);
+is($checked, $count, "all $count indexes are in order");
+$node->safe_psql('postgres', 'INSERT INTO damaged VALUES (1, 1); DROP TABLE damaged');
+
+#
 # Back to a stock server
 #
 $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET client_encoding; CREATE DATABASE second');
