@@ -22,6 +22,8 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
+
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/nbtree.h"
@@ -141,6 +143,23 @@ ia_try_read_alignment(Relation rel, char **damage)
 }
 
 /*
+ * Is this the name of what REINDEX CONCURRENTLY creates or replaces, and drops
+ * unless it fails?
+ */
+static bool
+ia_is_leftover_name(const char *name)
+{
+	size_t		length = strlen(name);
+
+	while (length > 0 && isdigit((unsigned char) name[length - 1]))
+		length--;
+
+	return length > strlen("_ccnew") &&
+		(strncmp(name + length - strlen("_ccnew"), "_ccnew", strlen("_ccnew")) == 0 ||
+		 strncmp(name + length - strlen("_ccold"), "_ccold", strlen("_ccold")) == 0);
+}
+
+/*
  * The storage parameter item_alignment as it is written in a row of pg_class,
  * or NULL.
  */
@@ -229,6 +248,8 @@ ia_describe(Oid indexid)
 	index->temp = RelationUsesLocalBuffers(rel);
 	index->live = rel->rd_index->indislive;
 	index->exclusion = rel->rd_index->indisexclusion;
+	index->leftover = !index->partitioned && !rel->rd_index->indisvalid &&
+		ia_is_leftover_name(RelationGetRelationName(rel));
 	index->name = psprintf("%s.%s", schema, RelationGetRelationName(rel));
 	index->quoted = quote_qualified_identifier(schema, RelationGetRelationName(rel));
 	relation_close(rel, AccessShareLock);

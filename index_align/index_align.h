@@ -29,6 +29,7 @@ typedef struct IaIndex
 	bool		temp;			/* of this session */
 	bool		live;			/* false halfway through DROP CONCURRENTLY */
 	bool		exclusion;		/* of an exclusion constraint */
+	bool		leftover;		/* of a REINDEX CONCURRENTLY that failed */
 	int			alignment;		/* in bytes, 0 if there are no pages */
 	char	   *damage;			/* why the pages could not be read, or NULL */
 	char	   *parameter;		/* item_alignment as written, or NULL */
@@ -75,6 +76,7 @@ extern void ia_warn_of_damage(const IaIndex *index);
 
 /* index_align_restore.c */
 extern List *ia_commands(const IaIndex *index, bool concurrently);
+extern bool ia_skip_leftover(const IaIndex *index);
 
 /* index_align_worker.c */
 extern PGDLLEXPORT void ia_worker_main(Datum main_arg);

@@ -107,6 +107,26 @@ ia_commands(const IaIndex *index, bool concurrently)
 	return commands;
 }
 
+/*
+ * Warn of an index that REINDEX CONCURRENTLY left behind when it failed, and
+ * return true, or return false for any other.  To rebuild it would make it valid,
+ * a duplicate that each write has to maintain.  To drop it is left to the user:
+ * a name proves nothing, and the REINDEX may still be at work.
+ */
+bool
+ia_skip_leftover(const IaIndex *index)
+{
+	if (!index->leftover || !index->live)
+		return false;
+	ereport(WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("skipping invalid index \"%s\"", index->name),
+			 errdetail("By its name, a REINDEX CONCURRENTLY that failed has left it behind, or one that has not ended needs it."),
+			 errhint("Use DROP INDEX if no REINDEX CONCURRENTLY is running on its table.")));
+
+	return true;
+}
+
 /* May the current user run those commands? */
 static bool
 ia_is_permitted(const IaIndex *index)
@@ -460,6 +480,7 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 	bool		concurrently;
 	List	   *shared = NIL;
 	List	   *temporary = NIL;
+	bool		skipped = false;
 	ListCell   *cell;
 	MemoryContext context;
 	MemoryContext oldcontext;
@@ -488,7 +509,9 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 		IaIndex    *index = lfirst(cell);
 
 		ia_warn_of_damage(index);
-		if (!ia_is_permitted(index))
+		if (ia_skip_leftover(index))
+			skipped = true;
+		else if (!ia_is_permitted(index))
 			ereport(OidIsValid(scope) ? ERROR : WARNING,
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 					 OidIsValid(scope) ?
@@ -525,7 +548,7 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 							   "%d indexes are still not as a stock server needs them",
 							   remaining, remaining),
 				 errhint("See the warnings above and the view index_align.indexes.")));
-	if (shared == NIL && temporary == NIL)
+	if (shared == NIL && temporary == NIL && !skipped)
 		ereport(NOTICE,
 				(errmsg("all indexes are as a stock server needs them")));
 
@@ -557,8 +580,11 @@ ia_restore_stock_commands(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	foreach(cell, ia_collect(PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0)))
 	{
-		ia_warn_of_damage(lfirst(cell));
-		commands = list_concat(commands, ia_commands(lfirst(cell), PG_GETARG_BOOL(1)));
+		IaIndex    *index = lfirst(cell);
+
+		ia_warn_of_damage(index);
+		if (!ia_skip_leftover(index))
+			commands = list_concat(commands, ia_commands(index, PG_GETARG_BOOL(1)));
 	}
 	if (commands != NIL)
 		commands = lcons("SET default_index_item_alignment = max", commands);

@@ -204,6 +204,9 @@ ia_restore_index(Oid indexid, bool concurrently)
 		StartTransactionCommand();
 		MemoryContextSwitchTo(context);
 		index = ia_describe(indexid);
+		/* a REINDEX of somebody else may have failed meanwhile */
+		if (index != NULL && ia_skip_leftover(index))
+			index = NULL;
 		if (index != NULL)
 		{
 			commands = ia_commands(index, concurrently);

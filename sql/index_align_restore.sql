@@ -139,6 +139,30 @@ CALL index_align.restore_stock();
 SELECT indexrelid::regclass AS index, indisvalid, indislive FROM pg_index WHERE indrelid = 'half'::regclass ORDER BY 1;
 DROP INDEX half_built;
 
+-- what REINDEX CONCURRENTLY leaves behind when it fails: not to be made valid,
+-- unlike an index that only has such a name
+CREATE TABLE left_behind (a int, b int);
+SET default_index_item_alignment = auto;
+CREATE INDEX left_a_ccnew ON left_behind (a);
+CREATE INDEX left_a_ccnew12 ON left_behind (a);
+CREATE INDEX left_b_ccold ON left_behind (b) WITH (item_alignment = auto);
+CREATE INDEX valid_ccnew ON left_behind (b);
+CREATE INDEX invalid_ccnews ON left_behind (b);
+CREATE INDEX _ccnew ON left_behind (b);
+SET default_index_item_alignment = max;
+SET allow_system_table_mods = on;
+UPDATE pg_index SET indisvalid = false WHERE indrelid = 'left_behind'::regclass AND indexrelid <> 'valid_ccnew'::regclass;
+RESET allow_system_table_mods;
+SELECT * FROM index_align.restore_stock_commands();
+CALL index_align.restore_stock('left_a_ccnew');
+\set VERBOSITY default
+CALL index_align.restore_stock();
+\set VERBOSITY terse
+SELECT indexrelid::regclass AS index, indisvalid, index_align.item_alignment(indexrelid) FROM pg_index
+WHERE indrelid = 'left_behind'::regclass ORDER BY indexrelid::regclass::text COLLATE "C";
+DROP INDEX left_a_ccnew, left_a_ccnew12, left_b_ccold;
+CALL index_align.restore_stock();
+
 -- the commands do the same
 SET client_min_messages = warning;
 SET default_index_item_alignment = auto;
