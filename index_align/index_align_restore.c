@@ -73,6 +73,12 @@ static const char *const ia_settings[] = {
 	"default_transaction_read_only",
 };
 
+/* The same, of what only a superuser may set */
+static const char *const ia_superuser_settings[] = {
+	"event_triggers",
+	"session_replication_role",
+};
+
 /*
  * The commands that restore an index, in order, as strings in the current memory
  * context.  Whoever runs them has set default_index_item_alignment to max.
@@ -303,6 +309,16 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 	}
 }
 
+/* Add a setting with its value. */
+static void
+ia_serialize_setting(StringInfo settings, const char *name)
+{
+	const char *value = GetConfigOption(name, false, false);
+
+	appendBinaryStringInfo(settings, name, strlen(name) + 1);
+	appendBinaryStringInfo(settings, value, strlen(value) + 1);
+}
+
 /* The settings for the worker, as name, value, name, value ... */
 static StringInfo
 ia_serialize_settings(void)
@@ -310,11 +326,11 @@ ia_serialize_settings(void)
 	StringInfo	settings = makeStringInfo();
 
 	for (int i = 0; i < (int) lengthof(ia_settings); i++)
+		ia_serialize_setting(settings, ia_settings[i]);
+	if (superuser())
 	{
-		const char *value = GetConfigOption(ia_settings[i], false, false);
-
-		appendBinaryStringInfo(settings, ia_settings[i], strlen(ia_settings[i]) + 1);
-		appendBinaryStringInfo(settings, value, strlen(value) + 1);
+		for (int i = 0; i < (int) lengthof(ia_superuser_settings); i++)
+			ia_serialize_setting(settings, ia_superuser_settings[i]);
 	}
 	/* an empty name ends them */
 	appendStringInfoChar(settings, '\0');

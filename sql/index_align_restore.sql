@@ -163,6 +163,38 @@ WHERE indrelid = 'left_behind'::regclass ORDER BY indexrelid::regclass::text COL
 DROP INDEX left_a_ccnew, left_a_ccnew12, left_b_ccold;
 CALL index_align.restore_stock();
 
+-- what a superuser has set holds for the worker, too
+CREATE FUNCTION on_reindex() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE WARNING '% as %, replication role %', tg_tag, current_user = session_user, current_setting('session_replication_role');
+END $$;
+CREATE EVENT TRIGGER regress_index_align_reindex ON ddl_command_start WHEN TAG IN ('REINDEX') EXECUTE FUNCTION on_reindex();
+ALTER EVENT TRIGGER regress_index_align_reindex ENABLE ALWAYS;
+CREATE ROLE regress_index_align_half;
+ALTER TABLE half OWNER TO regress_index_align_half;
+GRANT USAGE ON SCHEMA ia TO regress_index_align_half;
+SET client_min_messages = warning;
+SET default_index_item_alignment = auto;
+REINDEX INDEX half_valid;
+CALL index_align.restore_stock('half');
+REINDEX INDEX half_valid;
+SET session_replication_role = replica;
+CALL index_align.restore_stock('half');
+REINDEX INDEX half_valid;
+SET event_triggers = off;
+CALL index_align.restore_stock('half');
+REINDEX INDEX half_valid;
+-- they are not for others to have
+SET ROLE regress_index_align_half;
+CALL index_align.restore_stock('half');
+RESET ROLE;
+RESET event_triggers;
+RESET session_replication_role;
+RESET default_index_item_alignment;
+SELECT count(*) FROM index_align.indexes;
+DROP EVENT TRIGGER regress_index_align_reindex;
+SET client_min_messages = notice;
+
 -- the commands do the same
 SET client_min_messages = warning;
 SET default_index_item_alignment = auto;
@@ -175,4 +207,4 @@ SELECT count(*) FROM index_align.indexes;
 SHOW default_index_item_alignment;
 
 DROP SCHEMA ia CASCADE;
-DROP ROLE regress_index_align_owner, regress_index_align_maintainer, regress_index_align_other;
+DROP ROLE regress_index_align_owner, regress_index_align_maintainer, regress_index_align_other, regress_index_align_half;
