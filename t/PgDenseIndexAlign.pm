@@ -14,26 +14,11 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(needs_index_align stock_path hand_over path_of page_count read_page write_bytes page_flags
-  item_code run_sql fails wait_for_log_line);
+our @EXPORT = qw(stock_path hand_over path_of page_count read_page write_bytes page_flags item_code run_sql fails
+  wait_for_log_line);
 
 my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
 my ($major) = `pg_config --version` =~ /(\d+)/;
-
-# Ends the test on a server without the patch, which is right for stock servers
-# and wrong for the one that is built here with the patches of this tree.
-sub needs_index_align
-{
-	return if `postgres --describe-config` =~ /^default_index_item_alignment\t/m;
-
-	my ($bindir) = `pg_config --bindir` =~ /(.*)/;
-	my $ours = $bindir eq "$top/build/$major/dense/bin" && glob("$top/index_align/$major/*.patch");
-
-	ok(!$ours, 'a server without the patch');
-	note 'this server has no default_index_item_alignment, nothing else to test';
-	done_testing();
-	exit;
-}
 
 # The installation of a stock server of the same release.
 sub stock_path

@@ -9,30 +9,13 @@ use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
-use File::Spec;
-use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(need_index_align @shapes @opcodes @special create_shapes put work_sql work_through
+our @EXPORT = qw(@shapes @opcodes @special create_shapes put work_sql work_through
   page_alignments btree_records find_records print_census check_contents check_structure unexpected_log kill_all);
-
-my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
-
-# Without the patch there is nothing to test; the server that this checkout builds must have it.
-sub need_index_align
-{
-	return if `postgres --describe-config` =~ /^default_index_item_alignment\t/m;
-
-	my ($major) = `pg_config --version` =~ /(\d+)/;
-	my ($bindir) = `pg_config --bindir` =~ /(.*)/;
-	ok($bindir ne "$top/build/$major/dense/bin" || !glob("$top/index_align/$major/*.patch"), 'a server without the patch');
-	note 'this server has no default_index_item_alignment, nothing else to test';
-	done_testing();
-	exit;
-}
 
 # Each has a table of its name with the columns id, those given, and v, and the
 # indexes NAME_k on the key and NAME_v on v, all of one alignment.

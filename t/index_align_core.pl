@@ -11,11 +11,12 @@ use IPC::Run ();
 use lib $FindBin::RealBin;
 
 use PgDenseIndexAlign;
+use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_index_align();
+needs_patch('index_align', 'default_index_item_alignment');
 
 # The tests are not part of an installation; those of the server that is built
 # here are in its build tree.  PGDENSE_CORE_TESTS names another such folder.

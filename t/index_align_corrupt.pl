@@ -13,11 +13,12 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use PgDenseIndexAlign;
+use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_index_align();
+needs_patch('index_align', 'default_index_item_alignment');
 my $soak = $ENV{PGDENSE_SOAK};
 my $node = PostgreSQL::Test::Cluster->new('corrupt');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);

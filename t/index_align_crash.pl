@@ -13,12 +13,13 @@ use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
 use PgDenseNbtree;
+use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-need_index_align();
+needs_patch('index_align', 'default_index_item_alignment');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my $rounds = $ENV{PGDENSE_SOAK} ? 100 : 10;

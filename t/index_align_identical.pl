@@ -10,11 +10,12 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use PgDenseIndexAlign;
+use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_index_align();
+needs_patch('index_align', 'default_index_item_alignment');
 my $stock_path = stock_path();
 
 # One session, without anything in the background that would write or see rows

@@ -11,12 +11,13 @@ use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
 use PgDenseNbtree;
+use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-need_index_align();
+needs_patch('index_align', 'default_index_item_alignment');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || time()) % 1_000_000;
 note "PGDENSE_FUZZ_SEED=$seed";

@@ -5,21 +5,19 @@
 use strict;
 use warnings FATAL => 'all';
 
-use File::Spec;
 use FindBin;
 use IPC::Run ();
+use lib $FindBin::RealBin;
+
+use PgDenseIndexAlign;
+use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
-my ($major) = `pg_config --version` =~ /(\d+)/;
+needs_patch('index_align', 'default_index_item_alignment');
 
-plan skip_all => 'this server has no default_index_item_alignment'
-  if `postgres --describe-config` !~ /^default_index_item_alignment\t/m;
-
-my $stock_path = "$top/build/$major/stock";
-ok(-x "$stock_path/bin/postgres", 'a stock server to go back to') or BAIL_OUT("no $stock_path");
+my $stock_path = stock_path();
 
 my $timeout = $PostgreSQL::Test::Utils::timeout_default;
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -287,27 +285,15 @@ $node->safe_psql('postgres', "SET client_encoding = 'UTF8'; DROP TABLE \"\xc3\xa
 # listed and restored.
 #
 my %damage = (
-	header => sub { patch_file($_[0], 10, pack('S', 0x0300)) },
-	magic => sub { patch_file($_[0], 24, pack('L', 1)) },
-	alignment => sub { patch_file($_[0], 24 + 41, pack('C', 2)) },
+	header => sub { write_bytes($_[0], 10, pack('S', 0x0300)) },
+	magic => sub { write_bytes($_[0], 24, pack('L', 1)) },
+	alignment => sub { write_bytes($_[0], 24 + 41, pack('C', 2)) },
 	missing => sub { unlink $_[0] or die "$_[0]: $!" },);
 my %reason = (
 	header => qr/invalid page in block 0 of relation/,
 	magic => qr/index "damaged_magic" is not a btree/,
 	alignment => qr/index "damaged_alignment" has an invalid item alignment in its metapage/,
 	missing => qr/could not open file/,);
-
-# patch_file(FILE, OFFSET, BYTES)
-sub patch_file
-{
-	my ($file, $offset, $bytes) = @_;
-
-	open my $handle, '+<:raw', $file or die "$file: $!";
-	seek $handle, $offset, 0 or die "$file: $!";
-	print $handle $bytes;
-	close $handle or die "$file: $!";
-	return;
-}
 
 $node->safe_psql('postgres', <<'SQL');
 SET default_index_item_alignment = auto;

@@ -9,11 +9,12 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use PgDenseIndexAlign;
+use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_index_align();
+needs_patch('index_align', 'default_index_item_alignment');
 my $node = PostgreSQL::Test::Cluster->new('scan');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', <<'CONF');

@@ -11,12 +11,13 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use PgDenseIndexAlign;
+use PgDensePatch;
 use PgDenseInstallation;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-needs_index_align();
+needs_patch('index_align', 'default_index_item_alignment');
 my $stock_path = stock_path();
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 my $panic = qr/PANIC:  btree_redo: unknown op code 240$/m;

@@ -11,6 +11,8 @@ use File::Spec;
 use FindBin;
 use lib $FindBin::RealBin;
 
+use PgDenseIndexAlign;
+use PgDensePatch;
 use PgDenseUpgrade;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -20,15 +22,7 @@ my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 
-if (`postgres --describe-config` !~ /^default_index_item_alignment\t/m)
-{
-	my $ours = $bindir eq "$top/build/$major/dense/bin" && glob("$top/index_align/$major/*.patch");
-
-	ok(!$ours, 'a server without the patch');
-	note 'this server has no default_index_item_alignment, nothing else to test';
-	done_testing();
-	exit;
-}
+needs_patch('index_align', 'default_index_item_alignment');
 my %stock = map { $_ => "$top/build/$_/stock" } $major, $major + 1;
 ok(-x "$stock{$major}/bin/postgres", 'a stock server to upgrade to') or BAIL_OUT("no $stock{$major}");
 my $outer_dir = getcwd();
@@ -38,12 +32,9 @@ my $outer_dir = getcwd();
 sub alignment_code
 {
 	my ($node, $db, $index) = @_;
-	my $path = $node->safe_psql($db, qq{CHECKPOINT; SELECT pg_relation_filepath('$index')});
 
-	open my $file, '<:raw', $node->data_dir . "/$path" or die "could not open $path: $!";
-	read($file, my $header, 24) == 24 or die "could not read $path";
-	close $file;
-	return (unpack('S', substr($header, 10, 2)) & 0x0300) >> 8;
+	$node->safe_psql($db, 'CHECKPOINT');
+	return item_code(read_page(path_of($node, $index, $db), 0));
 }
 
 my %codes = (t_pkey => 1, t_s => 2, t_i => 1, t_b => 0, t_param => 1, t_max => 0, t_plain => 0, '"Odd name"' => 1, u_pkey => 1, p1_a_idx => 1);

@@ -8,23 +8,17 @@ use warnings FATAL => 'all';
 
 use File::Spec;
 use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
 my ($major) = `pg_config --version` =~ /(\d+)/;
-my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 
-if (`postgres --describe-config` !~ /^toast_min_saved_chunks\t/m)
-{
-	my $ours = $bindir eq "$top/build/$major/dense/bin" && glob("$top/toast_policy/$major/*.patch");
-
-	ok(!$ours, 'a server without the patch');
-	note 'this server has no toast_min_saved_chunks, nothing else to test';
-	done_testing();
-	exit;
-}
+needs_patch('toast_policy', 'toast_min_saved_chunks');
 my @methods = ('pglz', `pg_config --configure` =~ /--with-lz4/ ? 'lz4' : ());
 my $chunk = 1996;
 
