@@ -1,0 +1,69 @@
+-- What the view tells about the server that this runs on, whatever that server is
+-- set to: its columns, who may read it, that what it says fits the settings, that its counters
+-- count, and that the extension can be moved and dropped.
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
+WHERE attrelid = 'pg_stat_wal_direct'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT provolatile, proparallel, proretset, proisstrict FROM pg_proc WHERE oid = 'pg_stat_get_wal_direct()'::regprocedure;
+
+-- one row, and no null but where it means something
+SELECT count(*), count(mode) AS mode, count(write_unit) AS write_unit, count(cache_relief) AS cache_relief,
+  count(direct_writes) AS direct_writes, count(direct_bytes) AS direct_bytes,
+  count(buffered_writes) AS buffered_writes, count(buffered_bytes) AS buffered_bytes,
+  count(direct_inits) AS direct_inits, count(buffered_inits) AS buffered_inits,
+  count(relieved_segments) AS relieved_segments, count(stats_since) AS stats_since
+FROM pg_stat_wal_direct;
+
+-- it fits the settings
+SELECT CASE current_setting('wal_direct_io')
+  WHEN 'off' THEN mode = 'buffered' AND fallback_reason IS NULL AND direct_writes = 0 AND direct_inits = 0
+  ELSE (mode = 'direct') = (fallback_reason IS NULL) END AS mode,
+  mode IN ('direct', 'buffered') AS mode_known,
+  mode = 'buffered' OR filesystem IS NOT NULL AS filesystem,
+  write_unit IN (512, 1024, 2048, 4096, 8192) AS unit_known,
+  write_unit >= CASE current_setting('wal_write_unit') WHEN 'auto' THEN 4096 ELSE current_setting('wal_write_unit')::int END AS unit,
+  mode = 'buffered' OR coalesce(minimum_unit <= write_unit, true) AS minimum_unit,
+  cache_relief = CASE current_setting('wal_cache_relief')
+    WHEN 'auto' THEN current_setting('wal_direct_io') <> 'off' ELSE current_setting('wal_cache_relief')::bool END AS relief,
+  stats_since BETWEEN pg_postmaster_start_time() - interval '1 minute' AND now() AS since
+FROM pg_stat_wal_direct;
+
+-- what is written is counted, all of it and in this session's sight
+SET synchronous_commit = on;
+CREATE TABLE wd_rows (i int, t text);
+CREATE TEMP TABLE wd_before AS SELECT *, pg_current_wal_insert_lsn() AS lsn FROM pg_stat_wal_direct;
+INSERT INTO wd_rows SELECT i, repeat('x', 100) FROM generate_series(1, 5000) i;
+CREATE TEMP TABLE wd_flushed AS SELECT pg_current_wal_flush_lsn() AS lsn;
+SELECT a.direct_writes + a.buffered_writes > b.direct_writes + b.buffered_writes AS writes,
+  a.direct_bytes + a.buffered_bytes - b.direct_bytes - b.buffered_bytes >= f.lsn - b.lsn AS bytes,
+  f.lsn - b.lsn > 500000 AS enough,
+  a.direct_bytes % 512 = 0 AND a.buffered_bytes % 512 = 0 AS whole_units,
+  CASE a.mode WHEN 'direct' THEN a.direct_writes > b.direct_writes ELSE a.buffered_writes > b.buffered_writes END AS by_mode,
+  a.stats_since = b.stats_since AS since
+FROM pg_stat_wal_direct a, wd_before b, wd_flushed f;
+DROP TABLE wd_rows, wd_before, wd_flushed;
+
+-- everybody may look, as at pg_stat_wal, but not install
+CREATE ROLE regress_wd_user;
+SET ROLE regress_wd_user;
+SELECT count(*) FROM pg_stat_wal_direct;
+SELECT count(*) FROM pg_stat_get_wal_direct();
+DROP EXTENSION wal_directio;
+RESET ROLE;
+DROP ROLE regress_wd_user;
+SELECT name, superuser, trusted, relocatable FROM pg_available_extension_versions WHERE name = 'wal_directio';
+
+-- to another schema, and away
+CREATE SCHEMA wd;
+ALTER EXTENSION wal_directio SET SCHEMA wd;
+SELECT count(*) FROM wd.pg_stat_wal_direct;
+SELECT count(*) FROM pg_stat_wal_direct;
+DROP EXTENSION wal_directio;
+SELECT count(*) FROM pg_class WHERE relnamespace = 'wd'::regnamespace;
+CREATE EXTENSION wal_directio SCHEMA wd;
+SELECT count(*) FROM wd.pg_stat_wal_direct;
+DROP EXTENSION wal_directio;
+DROP SCHEMA wd;
+CREATE EXTENSION wal_directio;
