@@ -22,7 +22,7 @@ SELECT CASE current_setting('wal_direct_io')
   ELSE (mode = 'direct') = (fallback_reason IS NULL) END AS mode,
   mode IN ('direct', 'buffered') AS mode_known,
   mode = 'buffered' OR filesystem IS NOT NULL AS filesystem,
-  write_unit IN (512, 1024, 2048, 4096, 8192) AS unit_known,
+  write_unit BETWEEN 512 AND current_setting('wal_block_size')::int AS unit_known,
   write_unit >= CASE current_setting('wal_write_unit') WHEN 'auto' THEN 4096 ELSE current_setting('wal_write_unit')::int END AS unit,
   mode = 'buffered' OR coalesce(minimum_unit <= write_unit, true) AS minimum_unit,
   cache_relief = CASE current_setting('wal_cache_relief')
