@@ -83,21 +83,21 @@ for my $path ($stock_path, $next_path)
 	my $new = linked_cluster("stock$to", install_path => $path);
 	my $upgrade_bindir = $to == $major ? $bindir : "$path/bin";
 
-	command_checks_all(pg_upgrade_command($upgrade_bindir, $dense, $bindir, $new, "$path/bin", '--check'),
-		1, [qr/^Your installation references loadable libraries that are missing from the$/m], [qr/^$/], "stock $to: the extension is in the way");
-	system_or_bail('rm', '-rf', $new->data_dir . '/pg_upgrade_output.d');
-	$dense->start;
-	$dense->safe_psql('app', 'DROP EXTENSION wal_directio');
-	$dense->stop;
+	if ($to == $major)
+	{
+		command_checks_all(pg_upgrade_command($upgrade_bindir, $dense, $bindir, $new, "$path/bin", '--check'),
+			1, [qr/^Your installation references loadable libraries that are missing from the$/m], [qr/^$/], "stock $to: the extension is in the way");
+		system_or_bail('rm', '-rf', $new->data_dir . '/pg_upgrade_output.d');
+		$dense->start;
+		$dense->safe_psql('app', 'DROP EXTENSION wal_directio');
+		$dense->stop;
+	}
 	command_ok(pg_upgrade_command($upgrade_bindir, $dense, $bindir, $new, "$path/bin"), "pg_upgrade to stock $to");
 	$new->start;
 	is(contents($new), $before, "stock $to: same rows");
 	add_rows($new, 1000);
 	ok(-l $new->data_dir . '/pg_wal', "stock $to: pg_wal is a symbolic link");
 	$new->stop;
-	$dense->start;
-	$dense->safe_psql('app', 'CREATE EXTENSION wal_directio');
-	$dense->stop;
 }
 
 # By turns on one data directory.  Each server adds rows with a commit for each, which
@@ -107,7 +107,7 @@ my $script = "$tmp/load.sql";
 append_to_file($script, "INSERT INTO load (v) VALUES (repeat('x', (random() * 3000)::int))\n");
 my $node = linked_cluster('turn0', settings => $switches);
 my $acknowledged = 0;
-my $turns = 6;
+my $turns = 4;
 for my $turn (0 .. $turns)
 {
 	my $patched = $turn % 2 == 0;
