@@ -50,6 +50,9 @@ my @wrong = (
 	],
 	[ qr/unknown argument "16"/, 'tools/distribution-15', '16' ],
 	[ qr/unknown argument "--nonsense"/, 'tools/indent', '--nonsense' ],
+	[ qr/no command given/, 'tools/mounts' ],
+	[ qr/unknown argument "nonsense"/, 'tools/mounts', 'nonsense' ],
+	[ qr/unknown argument "now"/, 'tools/mounts', 'create', 'now' ],
 	[ qr/no command given/, 'tools/run-unprivileged' ],
 	[ qr/names of test files are needed/, 'tools/tap-count', '--nonsense' ],);
 

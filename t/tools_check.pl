@@ -10,7 +10,7 @@ use Test::More;
 
 my $dir = checkout();
 
-# [name, test script, passed, failed, skipped]
+# [name, test script, passed, failed, skipped, of these excused]
 foreach my $case (
 	[ 'passing', 'use Test::More tests => 2; ok 1; ok 1;', 2, 0, 0 ],
 	[ 'failing', 'use Test::More tests => 2; ok 1; ok 0;', 1, 1, 0 ],
@@ -20,6 +20,16 @@ foreach my $case (
 		1, 0, 2
 	],
 	[ 'skipping all', 'use Test::More skip_all => "why";', 0, 0, 1 ],
+	[
+		'skipping for want of a mount',
+		'use Test::More tests => 4; ok 1; SKIP: { skip "no mount xfs: why", 2; } SKIP: { skip "why, no mount", 1; }',
+		1, 0, 3, 2
+	],
+	[
+		'skipping all for want of a mount',
+		'use Test::More skip_all => "no mount xfs: why";',
+		0, 0, 1, 1
+	],
 	[ 'planned more', 'use Test::More tests => 2; ok 1;', 1, 1, 0 ],
 	[ 'dying at once', 'die "at once";', 0, 1, 0 ],
 	[
@@ -39,9 +49,11 @@ foreach my $case (
 	my ($code, $out, $err) = run_tool($dir, 'tools/tap-count', 't/a.pl');
 	like(
 		$out,
-		qr/^# passed $counts[0] failed $counts[1] skipped $counts[2]\n\z/m,
+		qr/^# passed $counts[0] failed $counts[1] skipped $counts[2] excused @{[ $counts[3] \/\/ 0 ]}\n\z/m,
 		"a test file $name");
 	is($code, $counts[1] ? 1 : 0, 'exit code');
+	like($out, qr/^# t\/a.pl skipped: no mount xfs: why$/m, 'the reason')
+	  if $counts[3];
 }
 
 # The counting functions, on the output of both generations of pg_regress.
