@@ -17,7 +17,8 @@
  *	WAL_SHIM_STATX=none			statx() of a WAL file, or of the directory pg_wal, tells no
  *								alignment for direct I/O, like a kernel before 6.1 or NFS
  *	WAL_SHIM_STATX=MEM/OFFSET	it tells this one; 0/0 is "no direct I/O here"
- *	WAL_SHIM_OPEN=FAULT			open() with O_DIRECT fails
+ *	WAL_SHIM_OPEN=FAULT			open() with O_DIRECT fails, after it has created the file if
+ *								it was to
  *	WAL_SHIM_WRITE=FAULT		pwrite() and pwritev() of a direct file fail, or write less
  *	WAL_SHIM_LOG=FILE			append a line to FILE for each open, write, sync, rename,
  *								unlink and POSIX_FADV_DONTNEED of a WAL file
@@ -515,7 +516,9 @@ write_vector(int fd, const struct iovec *iov, int iovcnt, off_t offset)
 	if (log_path)
 		zeros = count_zeros(iov, iovcnt);
 
-	if ((write_fault.below == 0 || length < write_fault.below) &&
+	/* What the kernel is sure to refuse after a short write is left to it. */
+	if ((write_fault.error != 0 || !d->direct || offset % 512 == 0) &&
+		(write_fault.below == 0 || length < write_fault.below) &&
 		(write_fault.unaligned == 0 || is_unaligned(iov, iovcnt, offset, write_fault.unaligned)) &&
 		hit(&write_fault, &shared->write_calls, d->kind, d->direct))
 	{
@@ -559,6 +562,13 @@ open_file(int dir, const char *path, int flags, mode_t mode)
 	initialize();
 	if (kind != FILE_OTHER && hit(&open_fault, &shared->open_calls, kind, direct))
 	{
+		/* Older kernels create the file before they refuse O_DIRECT. */
+		if (flags & O_CREAT)
+		{
+			fd = real_openat(dir, path, flags & ~O_DIRECT, mode);
+			if (fd >= 0)
+				real_close(fd);
+		}
 		errno = open_fault.error ? open_fault.error : EINVAL;
 		fd = -1;
 	}
