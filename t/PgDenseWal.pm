@@ -1,0 +1,612 @@
+# PgDenseWal.pm - what the tests of wal_directio_patch share
+#
+# Nodes with the parameters for how WAL is written, the bytes and the records of
+# their segments, the transactions that clients were told of, the end of all of a
+# server's processes at one moment, what the page cache holds, and a model of a disk
+# that says what may be on it after the machine has failed.
+package PgDenseWal;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+our @EXPORT = qw(wal_node set_parameters log_position effective_mode unexpected_log kill_all
+  lsn_number lsn_text segment_name segment_files read_wal write_wal wal_records record_end redo_of control_data
+  move_to message_size write_message crash_and_start resident_bytes acknowledged
+  build_library with_recorder recorded_events disk_of disk_apply disk_crash disk_contents put_contents check_writes);
+
+my $page = 8192;
+
+# wal_node(NAME, SEGMENT MB, PARAMETERS...) - a new node, not yet started, that does
+# nothing by itself as far as that can be had
+sub wal_node
+{
+	my ($name, $mb, @parameters) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(extra => [ "--wal-segsize=$mb", '--encoding=UTF8', '--locale=C' ]);
+	set_parameters($node, autovacuum => 'off', checkpoint_timeout => '1h', shared_buffers => '16MB', @parameters);
+	return $node;
+}
+
+# from the next start on
+sub set_parameters
+{
+	my ($node, @parameters) = @_;
+
+	while (my ($parameter, $value) = splice(@parameters, 0, 2))
+	{
+		$node->append_conf('postgresql.conf', "$parameter = '$value'");
+	}
+}
+
+sub log_position
+{
+	my ($node) = @_;
+
+	return -s $node->logfile // 0;
+}
+
+# effective_mode(NODE[, FROM]) - how the server says that it writes WAL, in what it
+# logged from a place in the log on: a hash with mode (direct or buffered, as asked for
+# in the last message), unit, and reason
+sub effective_mode
+{
+	my ($node, $from) = @_;
+	my %found = (mode => 'buffered', unit => undef, reason => undef);
+	my $log = substr(slurp_file($node->logfile), $from // 0);
+
+	for (split /\n/, $log)
+	{
+		if (/WAL is written with direct I\/O in units of (\d+) bytes/)
+		{
+			@found{qw(mode unit reason)} = ('direct', $1, undef);
+		}
+		elsif (/WAL is written through the page cache|direct I\/O for WAL is given up/)
+		{
+			@found{qw(mode unit)} = ('buffered', undef);
+			$found{reason} = '';
+		}
+		elsif (defined $found{reason} && $found{reason} eq '' && /DETAIL:\s+(.*)/)
+		{
+			$found{reason} = $1;
+		}
+	}
+	return \%found;
+}
+
+# what should never be in a log
+sub unexpected_log
+{
+	my ($node, $from) = @_;
+	my @lines = grep { /PANIC|TRAP:|inconsistent page found|invalid page|unexpected zero page|could not read block|terminated by signal|given up/ }
+	  split /\n/, substr(slurp_file($node->logfile), $from // 0);
+
+	return join "\n", @lines;
+}
+
+# Kill the postmaster and all its children, at one moment: it is stopped first, so
+# that it can neither start others nor clean up after those that die.
+sub kill_all
+{
+	my ($node) = @_;
+	my $postmaster = $node->{_pid};
+
+	kill 'STOP', $postmaster;
+	my @children = map { m{/proc/(\d+)/} } grep { (eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s } glob('/proc/[0-9]*/stat');
+	kill 'KILL', @children, $postmaster;
+	$node->{_pid} = undef;
+
+	# A server does not start while one of them is there, if only as a zombie.
+	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
+	for my $pid (@children, $postmaster)
+	{
+		while (-e "/proc/$pid")
+		{
+			die "process $pid does not end" if time() > $deadline;
+			usleep(10_000);
+		}
+	}
+	return scalar @children;
+}
+
+sub lsn_number
+{
+	my ($high, $low) = split /\//, $_[0];
+
+	return hex($high) * 2**32 + hex($low);
+}
+
+sub lsn_text
+{
+	return sprintf '%X/%X', $_[0] / 2**32, $_[0] % 2**32;
+}
+
+# segment_name(TIMELINE, LSN, SEGMENT BYTES) - the file that holds the byte at that place
+sub segment_name
+{
+	my ($timeline, $lsn, $size) = @_;
+	my $segno = int($lsn / $size);
+	my $per_id = 2**32 / $size;
+
+	return sprintf '%08X%08X%08X', $timeline, $segno / $per_id, $segno % $per_id;
+}
+
+# the names of the segments in a directory, in the order of their names
+sub segment_files
+{
+	my ($dir) = @_;
+
+	opendir my $handle, $dir or die "could not open directory $dir: $!";
+	return sort grep { /^[0-9A-F]{24}$/ } readdir $handle;
+}
+
+# read_wal(DIRECTORY, TIMELINE, LSN, LENGTH, SEGMENT BYTES)
+sub read_wal
+{
+	my ($dir, $timeline, $lsn, $length, $size) = @_;
+	my $data = '';
+
+	while ($length > 0)
+	{
+		my $offset = $lsn % $size;
+		my $n = $length < $size - $offset ? $length : $size - $offset;
+		my $name = segment_name($timeline, $lsn, $size);
+
+		open my $file, '<:raw', "$dir/$name" or die "could not open $dir/$name: $!";
+		sysseek $file, $offset, 0 or die $!;
+		sysread($file, my $part, $n) == $n or die "could not read $dir/$name";
+		$data .= $part;
+		$lsn += $n;
+		$length -= $n;
+	}
+	return $data;
+}
+
+# write_wal(DIRECTORY, TIMELINE, LSN, BYTES, SEGMENT BYTES) - what lies in one segment
+sub write_wal
+{
+	my ($dir, $timeline, $lsn, $data, $size) = @_;
+	my $name = segment_name($timeline, $lsn, $size);
+
+	open my $file, '+<:raw', "$dir/$name" or die "could not open $dir/$name: $!";
+	sysseek $file, $lsn % $size, 0 or die $!;
+	syswrite($file, $data) == length $data or die "could not write $dir/$name: $!";
+	close $file or die $!;
+}
+
+# wal_records(DIRECTORY, START, SEGMENT BYTES[, TIMELINE]) - the records from that place
+# on, up to what is none: a reference to an array of hashes with lsn, end, length,
+# xid and text, and the message with which it ends
+sub wal_records
+{
+	my ($dir, $start, $size, $timeline) = @_;
+	my @records;
+	my ($stdout, $stderr) = ('', '');
+
+	IPC::Run::run [ 'pg_waldump', '--path', $dir, '--timeline', $timeline // 1, '--start', lsn_text($start) ], '>', \$stdout, '2>', \$stderr;
+	while ($stdout =~ /^(rmgr: .* len \(rec\/tot\): +\d+\/ *(\d+), tx: +(\d+), lsn: (\S+), .*)$/mg)
+	{
+		push @records, { text => $1, length => $2, xid => $3, lsn => lsn_number($4), end => record_end(lsn_number($4), $2, $size) };
+	}
+	return (\@records, $stderr);
+}
+
+# where a record ends that begins there; a whole page's end is not yet the next one's start
+sub record_end
+{
+	my ($lsn, $length, $size) = @_;
+
+	while (1)
+	{
+		my $room = $page - $lsn % $page;
+		if ($length <= $room)
+		{
+			return ($lsn + $length + 7) & ~7;
+		}
+		$length -= $room;
+		$lsn += $room;
+		$lsn += $lsn % $size == 0 ? 40 : 24;
+	}
+}
+
+sub control_data
+{
+	my ($dir, $item) = @_;
+	my ($stdout, $stderr) = run_command([ 'pg_controldata', $dir ]);
+
+	return $stdout =~ /^\Q$item\E:\s+(.*)$/m ? $1 : die "no $item in what pg_controldata says: $stdout $stderr";
+}
+
+sub redo_of
+{
+	my ($dir) = @_;
+
+	return lsn_number(control_data($dir, "Latest checkpoint's REDO location"));
+}
+
+# The length of a logical message's record, with an empty prefix and that many bytes;
+# the header of long data has three bytes more.
+sub message_size
+{
+	my ($bytes) = @_;
+
+	return 24 + ($bytes + 25 > 255 ? 5 : 2) + 25 + $bytes;
+}
+
+# write_message(NODE, BYTES, FLUSH[, LETTER]) - returns where the record starts, as far as
+# nobody else writes
+sub write_message
+{
+	my ($node, $bytes, $flush, $letter) = @_;
+	$letter //= 'm';
+
+	return lsn_number(
+		$node->safe_psql('postgres',
+			"SELECT pg_current_wal_insert_lsn(); SELECT pg_logical_emit_message(false, '', repeat('$letter', $bytes), $flush);") =~ s/\n.*//sr);
+}
+
+# move_to(NODE, LSN, SEGMENT BYTES) - fill WAL with messages, each flushed, so that the next
+# record starts at LSN, which must be far enough from the start of a page
+sub move_to
+{
+	my ($node, $target, $size) = @_;
+
+	$node->safe_psql('postgres', <<"SQL");
+DO \$\$
+DECLARE
+	target int8 := $target;
+	here int8;
+	gap int8;
+BEGIN
+	LOOP
+		here := pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0');
+		-- headers of the pages between
+		gap := target - here - (target / $page - here / $page) * 24 - (target / $size - here / $size) * 16;
+		EXIT WHEN gap = 0;
+		IF gap < 0 OR gap % 8 <> 0 THEN
+			RAISE 'cannot move from % to %', here, target;
+		END IF;
+		-- 51 bytes without content, from 231 bytes of content on 54
+		PERFORM pg_logical_emit_message(false, '', repeat('f', (CASE WHEN gap > 4200 THEN 4000 WHEN gap > 600 THEN 400 WHEN gap > 280 THEN gap - 200 - 51
+		  ELSE gap - 51 END)::int), true);
+	END LOOP;
+END \$\$
+SQL
+}
+
+# Start a node after a crash that a test has made; returns the log's position before.
+sub crash_and_start
+{
+	my ($node) = @_;
+	my $from = log_position($node);
+
+	$node->start;
+	return $from;
+}
+
+# resident_bytes(FILE...) - what of these the page cache holds
+sub resident_bytes
+{
+	my (@files) = @_;
+	my $sum = 0;
+
+	return 0 if !@files;
+	my ($stdout, $stderr) = run_command([ 'fincore', '--bytes', '--noheadings', '--output', 'RES', @files ]);
+	$sum += $_ for split ' ', $stdout;
+	return $sum;
+}
+
+# acknowledged(PREFIX) - the transactions that "pgbench --log --log-prefix=PREFIX" was told of:
+# for each client an array of the times at which, in microseconds since 1970
+sub acknowledged
+{
+	my ($prefix) = @_;
+	my %acknowledged;
+
+	for my $file (glob("$prefix.*"))
+	{
+		/^(\d+) \d+ \d+ \d+ (\d+) (\d+)/ and push @{ $acknowledged{$1} }, $2 * 1_000_000 + $3 for split /\n/, slurp_file($file);
+	}
+	return \%acknowledged;
+}
+
+# build_library(SOURCE) - a library for LD_PRELOAD
+sub build_library
+{
+	my ($source) = @_;
+	my $library = PostgreSQL::Test::Utils::tempdir . '/' . ($source =~ s/\.c$/.so/r);
+	my ($cc) = `pg_config --cc` =~ /(.*)/;
+
+	system_or_bail(split(' ', $cc), '-Wall', '-Wextra', '-Werror', '-O2', '-shared', '-fPIC', '-o', $library, "$FindBin::RealBin/$source", '-ldl');
+	return $library;
+}
+
+# with_recorder(LIBRARY, FILE, DELAY, FUNCTION) - what the function starts records into the file
+# how WAL is written (see wal_directio_patch_record.c)
+sub with_recorder
+{
+	my ($library, $file, $delay, $function) = @_;
+	local $ENV{LD_PRELOAD} = $library;
+	local $ENV{PGDENSE_WAL_RECORD} = $file;
+	local $ENV{PGDENSE_WAL_DELAY} = $delay;
+
+	return $function->();
+}
+
+# the events of a record: a reference to an array of hashes
+sub recorded_events
+{
+	my ($file) = @_;
+	my @events;
+
+	open my $handle, '<:raw', $file or die "could not open $file: $!";
+	while (read $handle, my $header, 80)
+	{
+		my %event;
+		my $length;
+		last if length $header < 80;
+		(@event{qw(time offset length)}, $length, @event{qw(flags pid)}, my $type, $event{name}) = unpack 'q<Q<Q<L<L<L<L<Z40', $header;
+		$event{type} = chr $type;
+		$event{direct} = $event{flags} & 1;
+		$event{sync} = $event{flags} & 2;
+		$event{data} = '';
+		# the process was killed while it wrote
+		last if $length > 0 && (read($handle, $event{data}, $length) // 0) != $length;
+		$event{data} = "\0" x $event{length} if $event{flags} & 4;
+		push @events, \%event;
+	}
+	return \@events;
+}
+
+# A model of the disk, for the files of WAL: what is there for certain, and what was
+# written since the last sync, of which any sector may be there.
+#
+# disk_of(DIRECTORY) - all that is in a directory is there for certain
+sub disk_of
+{
+	my ($dir) = @_;
+	my %disk = (data => {}, pending => {}, version => {});
+
+	for my $name (segment_files($dir))
+	{
+		$disk{data}{$name} = slurp_raw("$dir/$name");
+	}
+	return \%disk;
+}
+
+sub slurp_raw
+{
+	my ($path) = @_;
+
+	open my $file, '<:raw', $path or die "could not open $path: $!";
+	local $/;
+	return scalar <$file>;
+}
+
+sub put_bytes
+{
+	my ($contents, $offset, $data) = @_;
+	my $missing = $offset + length($data) - length $$contents;
+
+	$$contents .= "\0" x $missing if $missing > 0;
+	substr($$contents, $offset, length $data) = $data;
+}
+
+# One more event; names are on disk at once.
+sub disk_apply
+{
+	my ($disk, $event) = @_;
+	my ($data, $pending) = @$disk{qw(data pending)};
+	my ($type, $name) = @$event{qw(type name)};
+
+	# Segments are written by one process at a time, so that a write with O_DSYNC is there
+	# when the next one begins.
+	if ($type eq 'W' && $name !~ /xlogtemp/)
+	{
+		for my $other (grep { !/xlogtemp/ } keys %$pending)
+		{
+			put_bytes(\$data->{$other}, $_->{offset}, $_->{data}) for grep { $_->{sync} } @{ $pending->{$other} };
+			@{ $pending->{$other} } = grep { !$_->{sync} } @{ $pending->{$other} };
+			delete $pending->{$other} if !@{ $pending->{$other} };
+		}
+	}
+
+	if ($type eq 'W')
+	{
+		$data->{$name} //= '';
+		push @{ $pending->{$name} }, $event;
+	}
+	elsif ($type eq 'S')
+	{
+		put_bytes(\$data->{$name}, $_->{offset}, $_->{data}) for @{ delete $pending->{$name} // [] };
+	}
+	elsif ($type eq 'R')
+	{
+		my $new = $event->{data};
+		$data->{$new} = delete $data->{$name} // '';
+		delete $pending->{$new};
+		$pending->{$new} = delete $pending->{$name} if $pending->{$name};
+	}
+	elsif ($type eq 'U')
+	{
+		delete $data->{$name};
+		delete $pending->{$name};
+	}
+}
+
+# disk_contents(DISK) - all as the server wrote it: a hash from name to contents
+sub disk_contents
+{
+	my ($disk) = @_;
+	my %contents = %{ $disk->{data} };
+
+	for my $name (keys %{ $disk->{pending} })
+	{
+		put_bytes(\$contents{$name}, $_->{offset}, $_->{data}) for @{ $disk->{pending}{$name} };
+	}
+	return \%contents;
+}
+
+# disk_crash(DISK, DIRECTORY, KEEP) - replace the segments in a directory by what may be
+# on disk now: of what is not there for certain, the sectors for which KEEP
+# (given the event, and the position in it) is true.  Returns how many are lost.
+sub disk_crash
+{
+	my ($disk, $dir, $keep) = @_;
+	my $lost = 0;
+	my %image;
+
+	for my $name (grep { !/xlogtemp/ } keys %{ $disk->{data} })
+	{
+		my $contents = $disk->{data}{$name};
+		for my $event (@{ $disk->{pending}{$name} // [] })
+		{
+			for (my $at = 0; $at < $event->{length}; $at += 512)
+			{
+				if ($keep->($event, $at))
+				{
+					put_bytes(\$contents, $event->{offset} + $at, substr($event->{data}, $at, 512));
+				}
+				else
+				{
+					$lost++;
+				}
+			}
+		}
+		$image{$name} = $contents;
+	}
+	put_contents(\%image, $dir);
+	return $lost;
+}
+
+# put_contents(CONTENTS, DIRECTORY) - replace the segments in a directory
+sub put_contents
+{
+	my ($contents, $dir) = @_;
+
+	unlink map { "$dir/$_" } segment_files($dir);
+	for my $name (grep { !/xlogtemp/ } keys %$contents)
+	{
+		open my $file, '>:raw', "$dir/$name" or die "could not open $dir/$name: $!";
+		print $file $contents->{$name};
+		close $file or die "could not write $dir/$name: $!";
+	}
+}
+
+# check_writes(EVENTS, CONTENTS, RECORDS, UNIT, SEGMENT BYTES, WHAT) - are all writes to segments,
+# from the start of a server on, as they have to be?  CONTENTS is what there is after the
+# last one, RECORDS what is read from it.
+#
+# - A write is a multiple of the unit, at a multiple of it, and what is neither a whole
+#   page nor the first one of its page ends with the unit in which the request ends.
+# - The first write of each page is all of it.
+# - It begins no later than where the one before it ended, and does not end earlier.
+# - It has what there is in the end, up to the end of a record (that of the request), and
+#   after that zeros only: nothing of records that are being inserted.
+# - When a file is synced, none before it is left unsynced.
+#
+# Returns the number of writes, of those of less than a page, and of bytes.
+sub check_writes
+{
+	my ($events, $contents, $records, $unit, $size, $what) = @_;
+	my @ends = map { $_->{end} } @$records;
+	my (%begun, %unsynced, @wrong, $written);
+	my ($writes, $small, $bytes, $changes) = (0, 0, 0, 0);
+	my $bad = sub {
+		my ($event, $text) = @_;
+		push @wrong, sprintf('%s offset %d length %d: %s', @$event{qw(name offset length)}, $text);
+	};
+
+	for my $event (@$events)
+	{
+		my ($type, $name) = @$event{qw(type name)};
+		next if $name !~ /^[0-9A-F]{8}([0-9A-F]{8})([0-9A-F]{8})$/;
+		my $start = hex($1) * 2**32 + hex($2) * $size;
+
+		if ($type eq 'S')
+		{
+			delete $unsynced{$name};
+			my @before = grep { substr($_, 8) lt substr($name, 8) } keys %unsynced;
+			$bad->($event, "synced before @before") if @before;
+		}
+		if ($type eq 'C')
+		{
+			$changes++;
+			next;
+		}
+		next if $type ne 'W';
+
+		my ($offset, $length, $data) = @$event{qw(offset length data)};
+		my $lsn = $start + $offset;
+		$unsynced{$name} = 1 if !$event->{sync};
+		$writes++;
+		$small++ if $length < $page;
+		$bytes += $length;
+
+		$bad->($event, 'not in units') if $offset % $unit || $length % $unit;
+		# has the last page been written before?
+		my $last = $offset + $length - 1;
+		my $partial = $begun{ "$name " . ($last - $last % $page) };
+		my $begin_partial = $begun{ "$name " . ($offset - $offset % $page) };
+		for (my $at = $offset - $offset % $page; $at < $offset + $length; $at += $page)
+		{
+			my $whole = $at >= $offset && $at + $page <= $offset + $length;
+			$bad->($event, 'first write of a page, but not all of it') if !$whole && !$begun{"$name $at"};
+			$begun{"$name $at"} = 1 if $whole;
+		}
+		$bad->($event, 'begins after the end of the one before, ' . lsn_text($written)) if defined $written && $lsn > $written;
+
+		# where does it begin to differ?
+		my $final = substr($contents->{$name} // '', $offset, $length);
+		$final .= "\0" x ($length - length $final);
+		my $end = $lsn + $length;
+		if ($data ne $final)
+		{
+			my $same = ($data ^ $final) =~ /^(\0*)/s ? length $1 : 0;
+
+			# the last end of a record up to there
+			my ($low, $high) = (0, scalar @ends);
+			while ($low < $high)
+			{
+				my $middle = int(($low + $high) / 2);
+				if ($ends[$middle] <= $lsn + $same) { $low = $middle + 1 }
+				else { $high = $middle }
+			}
+			$end = $low > 0 ? $ends[ $low - 1 ] : 0;
+			if ($end < $lsn)
+			{
+				$bad->($event, 'differs from what is there in the end, before the end of any record');
+				$end = $lsn;
+			}
+			elsif (substr($data, $end - $lsn) =~ /[^\0]/)
+			{
+				$bad->($event, 'not only zeros after ' . lsn_text($end));
+			}
+		}
+		elsif ($end > $ends[-1])
+		{
+			$end = $ends[-1] > $lsn ? $ends[-1] : $lsn;
+		}
+		if (defined $written)
+		{
+			my $from = $written - $written % ($begin_partial ? $unit : $page);
+			my $to = $partial ? ($end + $unit - 1) - ($end + $unit - 1) % $unit : $end + (-$end) % $page;
+			$bad->($event, 'begins before ' . lsn_text($from)) if $lsn < $from;
+			$bad->($event, 'ends after ' . lsn_text($to)) if $lsn + $length > $to;
+		}
+		$bad->($event, 'ends before ' . lsn_text($written) . ', where the one before it ended') if defined $written && $end < $written;
+		$written = $end;
+	}
+	diag join "\n", @wrong[ 0 .. (@wrong < 9 ? $#wrong : 9) ] if @wrong;
+	is(scalar @wrong, 0, "$what: $writes writes, $small of less than a page, are right");
+	return ($writes, $small, $bytes, $changes);
+}
+
+1;
