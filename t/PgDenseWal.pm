@@ -11,27 +11,55 @@ use warnings FATAL => 'all';
 
 use Exporter 'import';
 use FindBin;
+use POSIX ();
+use POSIX ':sys_wait_h';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(wal_node set_parameters log_position effective_mode unexpected_log kill_all
-  lsn_number lsn_text segment_name segment_files read_wal write_wal wal_records record_end redo_of control_data
+  lsn_number lsn_text segment_name segment_files segment_contents read_wal write_wal wal_records record_end redo_of control_data
   move_to message_size write_message crash_and_start resident_bytes acknowledged
   build_library with_recorder recorded_events disk_of disk_apply disk_crash disk_contents put_contents check_writes);
 
 my $page = 8192;
 
+# The processes of a server that is killed become children of this one, which can make
+# them go away at once; what starts and stops servers may take a second or two for it.
+# The number of the call prctl(PR_SET_CHILD_SUBREAPER) is known for these machines only.
+{
+	my $machine = (POSIX::uname())[4];
+	my %prctl = (x86_64 => 157, aarch64 => 167);
+
+	syscall($prctl{$machine}, 36, 1, 0, 0, 0) if $^O eq 'linux' && $prctl{$machine};
+}
+
 # wal_node(NAME, SEGMENT MB, PARAMETERS...) - a new node, not yet started, that does
-# nothing by itself as far as that can be had
+# nothing by itself as far as that can be had.  All nodes of a test with segments of
+# the same size are copies of one, and have its system identifier.
+my %templates;
+
 sub wal_node
 {
 	my ($name, $mb, @parameters) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
-	$node->init(extra => [ "--wal-segsize=$mb", '--encoding=UTF8', '--locale=C' ]);
-	set_parameters($node, autovacuum => 'off', checkpoint_timeout => '1h', shared_buffers => '16MB', @parameters);
+	if (!$templates{$mb})
+	{
+		$templates{$mb} = PostgreSQL::Test::Utils::tempdir . '/data';
+		system_or_bail('initdb', '-D', $templates{$mb}, '--auth=trust', '--no-sync', "--wal-segsize=$mb", '--encoding=UTF8', '--locale=C');
+	}
+	local $ENV{INITDB_TEMPLATE} = $templates{$mb};
+	$node->init;
+	set_parameters(
+		$node,
+		wal_level => 'replica',
+		max_wal_senders => 10,
+		log_statement => 'none',
+		autovacuum => 'off',
+		checkpoint_timeout => '1h',
+		shared_buffers => '16MB', @parameters);
 	return $node;
 }
 
@@ -110,7 +138,8 @@ sub kill_all
 		while (-e "/proc/$pid")
 		{
 			die "process $pid does not end" if time() > $deadline;
-			usleep(10_000);
+			waitpid($pid, WNOHANG);
+			usleep(2_000) if -e "/proc/$pid";
 		}
 	}
 	return scalar @children;
@@ -145,6 +174,14 @@ sub segment_files
 
 	opendir my $handle, $dir or die "could not open directory $dir: $!";
 	return sort grep { /^[0-9A-F]{24}$/ } readdir $handle;
+}
+
+# segment_contents(DIRECTORY) - all of them: a reference to a hash from name to contents
+sub segment_contents
+{
+	my ($dir) = @_;
+
+	return { map { $_ => slurp_file("$dir/$_") } segment_files($dir) };
 }
 
 # read_wal(DIRECTORY, TIMELINE, LSN, LENGTH, SEGMENT BYTES)
@@ -372,22 +409,8 @@ sub recorded_events
 sub disk_of
 {
 	my ($dir) = @_;
-	my %disk = (data => {}, pending => {}, version => {});
 
-	for my $name (segment_files($dir))
-	{
-		$disk{data}{$name} = slurp_raw("$dir/$name");
-	}
-	return \%disk;
-}
-
-sub slurp_raw
-{
-	my ($path) = @_;
-
-	open my $file, '<:raw', $path or die "could not open $path: $!";
-	local $/;
-	return scalar <$file>;
+	return { data => segment_contents($dir), pending => {} };
 }
 
 sub put_bytes
@@ -454,17 +477,19 @@ sub disk_contents
 	return \%contents;
 }
 
-# disk_crash(DISK, DIRECTORY, KEEP) - replace the segments in a directory by what may be
+# disk_crash(DISK, DIRECTORY, KEEP[, FIRST]) - replace the segments in a directory by what may be
 # on disk now: of what is not there for certain, the sectors for which KEEP
-# (given the event, and the position in it) is true.  Returns how many are lost.
+# (given the event, and the position in it) is true.  Leaves out the segments whose names are
+# before FIRST, if given.  Returns how many are lost.
 sub disk_crash
 {
-	my ($disk, $dir, $keep) = @_;
+	my ($disk, $dir, $keep, $first) = @_;
 	my $lost = 0;
 	my %image;
 
 	for my $name (grep { !/xlogtemp/ } keys %{ $disk->{data} })
 	{
+		next if defined $first && $name lt $first;
 		my $contents = $disk->{data}{$name};
 		for my $event (@{ $disk->{pending}{$name} // [] })
 		{

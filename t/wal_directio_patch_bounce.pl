@@ -59,7 +59,6 @@ for my $setting ([ 'off', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'try', 512 
 	is(scalar(grep { $_->{direct} != ($expected eq 'direct') } @segments), 0, "$what: all writes are $expected");
 
 	my ($records) = wal_records("$dir/pg_wal", $redo, $size);
-	my %contents = map { $_ => slurp_file("$dir/pg_wal/$_") } segment_files("$dir/pg_wal");
 	my $changes;
 	if ($expected eq 'buffered' && $unit eq '8192')
 	{
@@ -70,7 +69,7 @@ for my $setting ([ 'off', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'try', 512 
 	else
 	{
 		my $bytes = $unit eq 'auto' ? 4096 : $unit;
-		(undef, my $small, undef, $changes) = check_writes($events, \%contents, $records, $bytes, $size, $what);
+		(undef, my $small, undef, $changes) = check_writes($events, segment_contents("$dir/pg_wal"), $records, $bytes, $size, $what);
 		is($changes, 0, "$what: no change of memory that is written");
 		cmp_ok($small, '>', 100, "$what: writes of less than a page") if $bytes < 8192;
 	}

@@ -1,0 +1,402 @@
+# What recovery makes of WAL of which only some sectors reached the disk.
+#
+# A recorder keeps all that a server writes to its WAL, and when it syncs.  From that
+# are built images of what may be on disk when the machine fails at a random event:
+# all that was synced, and any of the sectors written since then over what they held
+# before, which is an older state of the page or what a recycled segment held.
+#
+# - Each write is checked (see check_writes() in PgDenseWal.pm).
+# - In many images the records up to where WAL ends are the ones that were written, and
+#   those of all transactions that clients were told of are there.
+# - A server recovers from some, replays just these, has all rows that it must
+#   have and no others, writes on, and fails again; that goes on for several crashes.
+#
+# And two cases byte by byte, for all ways to write: what a stale tail holds fits what
+# is written over its beginning after a crash, or after a promotion in a segment of
+# the old timeline that is used again.
+#
+# Six crashes with 25 images each, with PGDENSE_SOAK 60 with 100.  PGDENSE_FUZZ_SEED is the random
+# seed, which is printed.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use IPC::Run ();
+use lib $FindBin::RealBin;
+use PgDensePatch;
+use PgDenseWal;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+needs_patch('wal_directio_patch', 'wal_direct_io');
+
+my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
+my $crashes = $ENV{PGDENSE_SOAK} ? 60 : 6;
+my $images = $ENV{PGDENSE_SOAK} ? 100 : 25;
+my $size = 1024 * 1024;
+my $library = build_library('wal_directio_patch_record.c');
+note "PGDENSE_FUZZ_SEED=$seed";
+
+# how WAL is written; "off" with 8192 is as stock does it
+my @ways = ([ 'try', 512 ], [ 'try', 4096 ], [ 'try', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'off', 8192 ]);
+
+stale_tail(@$_) for @ways;
+promoted(@$_) for @ways;
+torn();
+done_testing();
+
+# The tail of WAL holds R1, R2 and R3.  The machine fails while it is written, and the
+# sector with R2 is lost, so that recovery ends after R1.  The server writes the
+# checkpoint that ends recovery, which is just as long as R2, and ends where a unit
+# does: R3, which is right behind it, refers to its place and is intact.  It inserts
+# a row and must not be replayed.
+sub stale_tail
+{
+	my ($direct, $unit) = @_;
+	my $what = "stale tail, wal_direct_io = $direct, wal_write_unit = $unit";
+	my $node = wal_node("stale_${direct}_$unit", 1, fsync => 'off', wal_level => 'minimal', max_wal_senders => 0, wal_direct_io => $direct, wal_write_unit => $unit);
+	my $wal = $node->data_dir . '/pg_wal';
+	# the record of a checkpoint
+	my $length = 120;
+
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);');
+	my $here = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
+	# the end of a unit that is not the end of its page, but for units of a page
+	my $boundary = $here - $here % 8192 + 2 * 8192 + ($unit == 8192 ? 512 : $unit);
+	move_to($node, $boundary - $length, $size);
+	my $before = read_wal($wal, 1, $boundary - 512, 512, $size);
+	$node->safe_psql('postgres', <<"SQL");
+SET synchronous_commit = off;
+SELECT pg_logical_emit_message(false, '', repeat('2', $length - 51));
+INSERT INTO t VALUES (3);
+SELECT pg_logical_emit_message(false, '', '', true);
+SQL
+	kill_all($node);
+
+	my $redo = redo_of($node->data_dir);
+	my ($all) = wal_records($wal, $redo, $size);
+	my ($r2, $r3) = grep { $_->{lsn} >= $boundary - $length } @$all;
+	is("$r2->{lsn} $r2->{end} $r3->{lsn} " . ($r3->{text} =~ /^rmgr: (\w+)/)[0], ($boundary - $length) . " $boundary $boundary Heap",
+		"$what: records are where they should be");
+	write_wal($wal, 1, $boundary - 512, $before, $size);
+	my ($r1) = wal_records($wal, $redo, $size);
+	is($r1->[-1]{end}, $boundary - $length, "$what: WAL ends before the torn record");
+
+	my $log = crash_and_start($node);
+	is(redo_end($node, $log), lsn_text($r1->[-1]{lsn}), "$what: recovery ends before it, too");
+	kill_all($node);
+	my ($written) = wal_records($wal, $redo, $size);
+	my ($checkpoint, @more) = grep { $_->{lsn} >= $boundary - $length } @$written;
+	is("$checkpoint->{lsn} $checkpoint->{end}", ($boundary - $length) . " $boundary", "$what: the checkpoint takes its place");
+	like($checkpoint->{text}, qr/CHECKPOINT_SHUTDOWN/, "$what: it is one");
+	is(join("\n", map { $_->{text} } @more), '', "$what: nothing is behind it");
+
+	$node->start;
+	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2', "$what: rows");
+	# what is written next, and its recovery
+	$node->safe_psql('postgres', 'INSERT INTO t SELECT generate_series(10, 1000)');
+	kill_all($node);
+	$node->start;
+	is($node->safe_psql('postgres', 'SELECT count(*), sum(v) FROM t'), '993|' . (3 + 991 * 505), "$what: rows written afterwards");
+	$node->stop;
+	is(unexpected_log($node), '', "$what: log");
+	$node->clean_node;
+}
+
+# The same with a segment of the old timeline that becomes, with its contents, the one
+# with the same number of the new timeline, by a promotion at an earlier place.
+sub promoted
+{
+	my ($direct, $unit) = @_;
+	my $what = "promotion, wal_direct_io = $direct, wal_write_unit = $unit";
+	my $node = wal_node("promoted_${direct}_$unit", 1, fsync => 'on', wal_direct_io => $direct, wal_write_unit => $unit);
+	my ($dir, $base) = ($node->data_dir, $node->basedir . '/base');
+	my $wal = "$dir/pg_wal";
+	my $length = 120;
+
+	local $ENV{LD_PRELOAD} = $library;
+	local $ENV{PGDENSE_WAL_RECORD} = $node->basedir . '/events';
+	local $ENV{PGDENSE_WAL_DELAY} = 0;
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE TABLE t (v int); INSERT INTO t VALUES (1); SELECT pg_switch_wal();');
+	$node->stop;
+	copy_directory($dir, $base);
+	$node->start;
+	$node->safe_psql('postgres', <<'SQL');
+INSERT INTO t VALUES (2);
+SELECT pg_create_restore_point('here');
+SELECT pg_switch_wal();
+SQL
+	my $start = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
+	my $boundary = $start - $start % 8192 + 5 * 8192 + ($unit == 8192 ? 512 : $unit);
+	move_to($node, $boundary - $length, $size);
+	$node->safe_psql('postgres', <<"SQL");
+SELECT pg_logical_emit_message(false, '', repeat('2', $length - 51), true);
+INSERT INTO t VALUES (3);
+SQL
+	kill_all($node);
+	my ($old) = wal_records($wal, redo_of($node->data_dir), $size);
+	is(scalar(grep { $_->{lsn} == $boundary && $_->{text} =~ /^rmgr: Heap/ } @$old), 1, "$what: records are where they should be");
+	my $stale = read_wal($wal, 1, $boundary, 64, $size);
+
+	# Recovery up to a place begins with files that are older than that.  There is just one
+	# segment after it, so that it is used again under its own number.
+	my $contents = segment_contents($wal);
+	copy_directory($base, $dir);
+	put_contents($contents, $wal);
+	unlink map { "$wal/$_" } grep { $_ gt segment_name(1, $boundary, $size) } segment_files($wal);
+	set_parameters($node, recovery_target_name => 'here', recovery_target_action => 'promote', restore_command => 'false');
+	append_to_file($node->data_dir . '/recovery.signal', '');
+	unlink $ENV{PGDENSE_WAL_RECORD};
+	$node->start;
+	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'no promotion';
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	is(eval { read_wal($wal, 2, $boundary, 64, $size) } // $@, $stale, "$what: the new timeline has the old contents in the same place");
+
+	move_to($node, $boundary - $length, $size);
+	$node->safe_psql('postgres', "SELECT pg_logical_emit_message(false, '', repeat('n', $length - 51), true)");
+	kill_all($node);
+	my ($new) = wal_records($wal, redo_of($base), $size, 2);
+	$contents = segment_contents($wal);
+	is(lsn_text($new->[-1]{end}), lsn_text($boundary), "$what: WAL ends where the new timeline was written to");
+
+	my $events = recorded_events($ENV{PGDENSE_WAL_RECORD});
+	my $log = crash_and_start($node);
+	is(redo_end($node, $log), lsn_text($new->[-1]{lsn}), "$what: recovery ends there, too");
+	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2', "$what: rows");
+	$node->stop;
+	is(unexpected_log($node), '', "$what: log");
+
+	# of the new timeline's first server
+	check_writes([ grep { $_->{name} =~ /^00000002/ } @$events ], $contents, $new, $unit, $size, $what)
+	  if "$direct $unit" ne 'off 8192';
+	$node->clean_node;
+}
+
+# where the last record that was replayed begins, or nothing
+sub redo_end
+{
+	my ($node, $from) = @_;
+
+	return substr(slurp_file($node->logfile), $from) =~ /redo done at (\S+)/ ? $1 : '';
+}
+
+sub copy_directory
+{
+	my ($from, $to) = @_;
+
+	system_or_bail('rm', '-rf', $to);
+	system_or_bail('cp', '-a', $from, $to);
+}
+
+sub torn
+{
+	my $node = wal_node('torn', 1, fsync => 'on', max_connections => 20, max_wal_size => '4MB', min_wal_size => '4MB');
+	my ($dir, $base) = ($node->data_dir, $node->basedir . '/base');
+	my $wal = "$dir/pg_wal";
+	my $scratch = $node->basedir . '/scratch';
+	my @clients = (0 .. 5);
+	my $synchronous = 4;
+	my (%last, %count);
+	srand($seed);
+	mkdir $scratch;
+
+	# what clients do: the last two of them do not wait for the disk
+	append_to_file($node->basedir . "/$_->[0].sql", <<"SQL") for [ 'sync', 0, 'on' ], [ 'async', $synchronous, 'off' ];
+\\set c :client_id + $_->[1]
+\\set bytes random(0, 1500)
+SET synchronous_commit = $_->[2];
+INSERT INTO ledger SELECT :c, coalesce(max(n), 0) + 1, repeat('x', :bytes) FROM ledger WHERE c = :c;
+SQL
+	# much WAL, of which nothing is flushed, and segments that are left half empty
+	append_to_file($node->basedir . '/bulk.sql', <<'SQL');
+SET synchronous_commit = off;
+INSERT INTO bulk SELECT i, repeat('b', i) FROM generate_series(1, 300) i;
+\sleep 50 ms
+TRUNCATE bulk;
+\sleep 250 ms
+SELECT pg_switch_wal();
+SQL
+
+	# segments with old contents for later
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE TABLE ledger (c int, n int, v text, PRIMARY KEY (c, n)); CREATE TABLE bulk (i int, v text);');
+	for (1 .. 8)
+	{
+		$node->safe_psql('postgres', "INSERT INTO bulk SELECT i, repeat('a', 100) FROM generate_series(1, 6000) i; TRUNCATE bulk; CHECKPOINT; SELECT pg_switch_wal();");
+	}
+	# from now on all WAL is kept, for images that are older than the last checkpoint
+	set_parameters($node, max_wal_size => '8GB', wal_keep_size => '8GB', wal_writer_delay => '20ms');
+	$node->stop;
+	$node->start;
+	kill_all($node);
+
+	my ($round, $start_k, $log, $expected_end, %must) = (0);
+	for my $crash (1 .. $crashes)
+	{
+		my ($direct, $unit) = @{ $ways[ int(rand(@ways)) ] };
+		my $method = rand() < 0.3 ? 'open_datasync' : 'fdatasync';
+		my $buffers = rand() < 0.5 ? '64kB' : '1MB';
+		my $what = "crash $crash (wal_direct_io = $direct, wal_write_unit = $unit, $method, $buffers)";
+		# the data directory is that of the crash, or that of the start
+		my $at_end = rand() < 0.5;
+		my $seconds = 0.2 + rand(0.6);
+		my $events_file = $node->basedir . '/events';
+
+		set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit, wal_sync_method => $method, wal_buffers => $buffers);
+		copy_directory($dir, $base);
+		my $disk = disk_of($wal);
+		my $oldest = redo_of($base);
+
+		# recover, and see what is there
+		$log = log_position($node);
+		with_recorder($library, $events_file, 0, sub { $node->start });
+		if (defined $expected_end)
+		{
+			is(redo_end($node, $log), $expected_end, "$what: recovery from the crash before ends where WAL does");
+		}
+		my %found = map { split /\|/ } split /\n/, $node->safe_psql('postgres', 'SELECT c, max(n) FROM ledger GROUP BY c');
+		is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT c FROM ledger GROUP BY c HAVING min(n) <> 1 OR count(*) <> max(n)) t'),
+			'0', "$what: no row is missing in between");
+		for my $client (grep { defined $must{$_} } @clients)
+		{
+			my ($least, $most) = @{ $must{$client} };
+			my $n = $found{$client} // 0;
+			ok($n >= $least && $n <= $most, "$what: client $client has $least to $most rows") or diag "it has $n";
+		}
+
+		# go on, and crash
+		my @errors = ('', '', '');
+		my $prefix = $node->basedir . '/ack';
+		my @pgbench = ('pgbench', '--no-vacuum', '--time=600', $node->connstr('postgres'));
+		my @running = (
+			IPC::Run::start([ @pgbench, "--client=$synchronous", '--log', "--log-prefix=$prefix.sync", '--file', $node->basedir . '/sync.sql' ],
+				'>', '/dev/null', '2>', \$errors[0]),
+			IPC::Run::start([ @pgbench, '--client=' . (@clients - $synchronous), '--log', "--log-prefix=$prefix.async", '--file', $node->basedir . '/async.sql' ],
+				'>', '/dev/null', '2>', \$errors[1]),
+			IPC::Run::start([ @pgbench, '--file', $node->basedir . '/bulk.sql' ], '>', '/dev/null', '2>', \$errors[2]));
+		usleep(1_000_000 * $seconds);
+		kill_all($node);
+		$_->finish for @running;
+		note $_ for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
+
+		my $events = recorded_events($events_file);
+		my $whole = { data => { %{ $disk->{data} } }, pending => {} };
+		disk_apply($whole, $_) for @$events;
+		my $contents = disk_contents($whole);
+		put_contents($contents, $scratch);
+		my ($records, $error) = wal_records($scratch, $oldest, $size);
+		note "$what: $error";
+		my @ends = map { $_->{end} } @$records;
+		check_writes($events, $contents, $records, $unit, $size, $what) if "$direct $unit" ne 'off 8192';
+
+		# images at random events, the last of which is the one to go on with
+		my %acknowledged = (%{ acknowledged("$prefix.sync") });
+		my $async = acknowledged("$prefix.async");
+		$acknowledged{ $_ + $synchronous } = $async->{$_} for keys %$async;
+		unlink glob("$prefix.*"), $events_file;
+		my @places = sort { $a <=> $b } map { int(rand(@$events)) } 1 .. $images;
+		push @places, $at_end ? $#$events : int(rand(@$events));
+		@places = sort { $a <=> $b } @places if !$at_end;
+		my ($k, $lost, @wrong) = (-1, 0);
+		for my $i (0 .. $#places)
+		{
+			while ($k < $places[$i])
+			{
+				disk_apply($disk, $events->[ ++$k ]);
+			}
+			my $probability = (0, 0.1, 0.5, 0.5, 0.9)[ int(rand(5)) ];
+			# begin to read some way before the end of what is there for certain; all of the last one is needed
+			my $durable = durable_end($disk, $events, $k, \@ends);
+			my $first = $i < $#places ? before(\@ends, $durable) - 200 : 0;
+			$first = 0 if $first < 0;
+			$lost += disk_crash($disk, $scratch, sub { rand() < $probability },
+				$i < $#places ? segment_name(1, $records->[$first]{lsn}, $size) : undef);
+			my ($image) = wal_records($scratch, $records->[$first]{lsn}, $size);
+			my $differs = first_difference($image, $records, $first);
+			push @wrong, "at event $k: $differs" if $differs;
+			push @wrong, "at event $k: WAL ends at " . lsn_text($image->[-1]{end}) . ', before ' . lsn_text($durable) if $image->[-1]{end} < $durable;
+			$count{torn}++ if $disk->{pending} && %{ $disk->{pending} };
+			$count{images}++;
+		}
+		is(join("\n", @wrong), '', "$what: images of WAL hold what was written, $lost sectors lost");
+
+		# go on with the last one
+		copy_directory($base, $dir) if !$at_end;
+		put_contents(segment_contents($scratch), $wal);
+		my ($image) = wal_records($wal, redo_of($dir), $size);
+		$expected_end = @$image > 1 ? lsn_text($image->[-1]{lsn}) : '';
+		%must = ();
+		for my $client (@clients)
+		{
+			my $had = $found{$client} // 0;
+			my $times = $acknowledged{$client} // [];
+			# the clocks of client and server differ by less than that
+			my $told = grep { $_ < $events->[$k]{time} - 5000 } @$times;
+			$count{acknowledged} += @$times;
+			$must{$client} = [ $client < $synchronous ? $had + $told : 0, $had + @$times + 1 ];
+			# an image from before the end of recovery has what was there before, too
+			$must{$client}[0] = $had if $must{$client}[0] < $had && $client < $synchronous;
+		}
+	}
+	note join ', ', map { "$count{$_} $_" } sort keys %count;
+	set_parameters($node, wal_sync_method => 'fdatasync');
+	$log = log_position($node);
+	$node->start;
+	is(redo_end($node, $log), $expected_end, 'recovery from the last crash');
+	$node->stop;
+	is(unexpected_log($node), '', 'log');
+}
+
+# the first record in which a list is not the beginning of another, from its record
+# FIRST on, or nothing
+sub first_difference
+{
+	my ($some, $all, $first) = @_;
+
+	for my $i (0 .. $#$some)
+	{
+		my $expected = $all->[ $i + $first ];
+		return "$some->[$i]{text} instead of " . ($expected ? $expected->{text} : 'nothing')
+		  if !$expected || $some->[$i]{text} ne $expected->{text};
+	}
+	return '';
+}
+
+# how many of the sorted numbers are not more than that
+sub before
+{
+	my ($numbers, $limit) = @_;
+	my ($low, $high) = (0, scalar @$numbers);
+
+	while ($low < $high)
+	{
+		my $middle = int(($low + $high) / 2);
+		if ($numbers->[$middle] <= $limit) { $low = $middle + 1 }
+		else { $high = $middle }
+	}
+	return $low;
+}
+
+# Up to where records must be there, as seen from all writes up to event K that are on
+# disk for certain; $ends has the places where records end.
+sub durable_end
+{
+	my ($disk, $events, $k, $ends) = @_;
+
+	for my $i (reverse 0 .. $k)
+	{
+		my $event = $events->[$i];
+		next if $event->{name} =~ /xlogtemp/ || $event->{type} ne 'W';
+		next if grep { $_ == $event } @{ $disk->{pending}{ $event->{name} } // [] };
+		# the last record that ends in what was written
+		my ($high, $low) = map { hex } $event->{name} =~ /^.{8}(.{8})(.{8})$/;
+		my $tail = $event->{data} =~ /(\0*)$/s ? length $1 : 0;
+		my $n = before($ends, $high * 2**32 + $low * $size + $event->{offset} + $event->{length} - $tail);
+		return $ends->[ $n - 1 ] if $n;
+	}
+	return 0;
+}
