@@ -12,8 +12,8 @@
  *							written and the write, for what changes the memory
  *							to have time for it
  *
- * Only files named like segments or xlogtemp.* count.  A write is recorded before
- * it is done, everything else afterwards.  Syncing is never really done, for any
+ * Only files named like segments or xlogtemp.* count.  Writing and renaming is recorded
+ * before it is done, everything else afterwards.  Syncing is never really done, for any
  * file: the server believes to have fsync on, and runs as if it were off.
  *
  * An event is a header, and its data if it has any.  All fields are in the byte order
@@ -220,20 +220,18 @@ pwritev64(int fd, const struct iovec *iov, int iovcnt, off_t offset)
 	return recorded_pwritev(fd, iov, iovcnt, offset);
 }
 
+/* Recorded before, so that nobody who finds the new name can be recorded first. */
 int
 rename(const char *from, const char *to)
 {
-	int			rc = real_rename(from, to);
-	int			save_errno = errno;
 	const char *name = record_fd < 0 ? NULL : wal_name(from);
 	const char *new_name = wal_name(to);
 
-	if (rc == 0 && name && new_name)
+	if (name && new_name)
 		record('R', name, 0, 0, 0, new_name, strlen(new_name));
-	else if (rc == 0 && name)
+	else if (name)
 		record('U', name, 0, 0, 0, NULL, 0);
-	errno = save_errno;
-	return rc;
+	return real_rename(from, to);
 }
 
 int

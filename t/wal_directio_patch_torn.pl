@@ -43,6 +43,7 @@ note "PGDENSE_FUZZ_SEED=$seed";
 my @ways = ([ 'try', 512 ], [ 'try', 4096 ], [ 'try', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'off', 8192 ]);
 
 stale_tail(@$_) for @ways;
+lost_continuation(@$_) for @ways;
 promoted(@$_) for @ways;
 torn();
 done_testing();
@@ -106,7 +107,51 @@ SQL
 	$node->clean_node;
 }
 
-# The same with a segment of the old timeline that becomes, with its contents, the one
+# A record goes on on the next pages, and what of it is there is lost.  After recovery
+# the server begins the next page with a record that says so, and leaves the page before
+# it as it is; what was on the rest of the lost pages is what a later record may meet.
+sub lost_continuation
+{
+	my ($direct, $unit) = @_;
+	my $what = "lost continuation, wal_direct_io = $direct, wal_write_unit = $unit";
+	my $node = wal_node("continuation_${direct}_$unit", 1, fsync => 'off', wal_level => 'minimal', max_wal_senders => 0, wal_direct_io => $direct,
+		wal_write_unit => $unit);
+	my $wal = $node->data_dir . '/pg_wal';
+
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);');
+	my $here = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
+	my $start = $here - $here % 8192 + 3 * 8192 - 2000;
+	move_to($node, $start, $size);
+	my $before = read_wal($wal, 1, $start + 2000, 8192, $size);
+	$node->safe_psql('postgres', <<"SQL");
+SET synchronous_commit = off;
+SELECT pg_logical_emit_message(false, '', repeat('2', 12000));
+INSERT INTO t VALUES (3);
+SELECT pg_logical_emit_message(false, '', '', true);
+SQL
+	kill_all($node);
+	my $redo = redo_of($node->data_dir);
+	write_wal($wal, 1, $start + 2000, $before, $size);
+	my ($r1) = wal_records($wal, $redo, $size);
+	is($r1->[-1]{end}, $start, "$what: WAL ends before the record");
+
+	my $log = crash_and_start($node);
+	is(redo_end($node, $log), lsn_text($r1->[-1]{lsn}), "$what: recovery ends before it, too");
+	$node->safe_psql('postgres', 'INSERT INTO t VALUES (4)');
+	kill_all($node);
+	my ($records, $error) = wal_records($wal, $redo, $size);
+	my ($next) = grep { $_->{lsn} >= $start } @$records;
+	like($next ? $next->{text} : $error, qr/OVERWRITE_CONTRECORD/, "$what: the next page begins with a note of it");
+	$log = crash_and_start($node);
+	is(redo_end($node, $log), lsn_text($records->[-1]{lsn}), "$what: recovery ends where WAL does");
+	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2 4', "$what: rows");
+	$node->stop;
+	is(unexpected_log($node), '', "$what: log");
+	$node->clean_node;
+}
+
+# A stale tail as above, in a segment of the old timeline that becomes, with its contents, the one
 # with the same number of the new timeline, by a promotion at an earlier place.
 sub promoted
 {
