@@ -10,6 +10,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
+use File::Copy;
+use File::Find;
 use FindBin;
 use POSIX ();
 use POSIX ':sys_wait_h';
@@ -20,7 +22,7 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(wal_node set_parameters log_position effective_mode unexpected_log kill_all
   lsn_number lsn_text segment_name segment_files segment_contents read_wal write_wal wal_records record_end redo_of control_data
-  move_to message_size write_message crash_and_start resident_bytes acknowledged
+  copy_data move_to message_size write_message crash_and_start resident_bytes acknowledged
   build_library with_recorder recorded_events disk_of disk_apply disk_crash disk_contents put_contents check_writes);
 
 my $page = 8192;
@@ -226,8 +228,11 @@ sub wal_records
 	my ($dir, $start, $size, $timeline) = @_;
 	my @records;
 	my ($stdout, $stderr) = ('', '');
+	my $first = segment_name($timeline // 1, $start, $size);
+	my ($last) = grep { substr($_, 0, 8) eq substr($first, 0, 8) } reverse segment_files($dir);
 
-	IPC::Run::run [ 'pg_waldump', '--path', $dir, '--timeline', $timeline // 1, '--start', lsn_text($start) ], '>', \$stdout, '2>', \$stderr;
+	# Without names of files it takes the size of segments from any, which may be one of zeros.
+	IPC::Run::run [ 'pg_waldump', '--path', $dir, '--start', lsn_text($start), $first, $last ], '>', \$stdout, '2>', \$stderr;
 	while ($stdout =~ /^(rmgr: .* len \(rec\/tot\): +\d+\/ *(\d+), tx: +(\d+), lsn: (\S+), .*)$/mg)
 	{
 		push @records, { text => $1, length => $2, xid => $3, lsn => lsn_number($4), end => record_end(lsn_number($4), $2, $size) };
@@ -266,6 +271,50 @@ sub redo_of
 	my ($dir) = @_;
 
 	return lsn_number(control_data($dir, "Latest checkpoint's REDO location"));
+}
+
+# copy_data(FROM, TO) - make a data directory a copy of another one, but for its segments; only
+# what differs is copied
+sub copy_data
+{
+	my ($from, $to) = @_;
+	my (%there, @copy);
+	my $list = sub {
+		my ($dir, $function) = @_;
+		return if !-d $dir;
+		find({ no_chdir => 1, wanted => sub {
+			return if $_ eq $dir;
+			my $path = substr($_, length($dir) + 1);
+			return if $path =~ m{(^|/)[0-9A-F]{24}$};
+			my @stat = Time::HiRes::lstat($_);
+			$function->($path, -d $_ ? 'directory' : "@stat[7, 9]");
+		} }, $dir);
+	};
+
+	mkdir $to;
+	chmod 0700, $to;
+	$list->($to, sub { $there{ $_[0] } = $_[1] });
+	$list->($from, sub { push @copy, $_[0] if ($there{ $_[0] } // '') ne $_[1]; delete $there{ $_[0] } });
+	# what is in a directory before that
+	for my $path (reverse sort keys %there)
+	{
+		$there{$path} eq 'directory' ? rmdir "$to/$path" : unlink "$to/$path";
+	}
+	for my $path (sort @copy)
+	{
+		if (-d "$from/$path")
+		{
+			mkdir "$to/$path";
+			chmod 0700, "$to/$path";
+		}
+		else
+		{
+			my @stat = Time::HiRes::stat("$from/$path");
+			copy("$from/$path", "$to/$path") or die "could not copy $from/$path: $!";
+			chmod 0600, "$to/$path";
+			Time::HiRes::utime($stat[8], $stat[9], "$to/$path");
+		}
+	}
 }
 
 # The length of a logical message's record, with an empty prefix and that many bytes;

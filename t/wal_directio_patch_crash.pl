@@ -83,7 +83,7 @@ for my $round (1 .. $rounds)
 	  if !@ways;
 	my ($direct, $unit) = @{ shift @ways };
 	my $seconds = 0.3 + rand(1.2);
-	my $again = rand() < 0.4 ? rand(0.2) : undef;
+	my $again = rand() < 0.5 ? rand(0.08) : undef;
 	my $buffers = ('32kB', '64kB', '256kB', '4MB')[ int(rand(4)) ];
 	my $method = rand() < 0.5 ? 'fdatasync' : 'open_datasync';
 	my $recycle = rand() < 0.7 ? 'on' : 'off';

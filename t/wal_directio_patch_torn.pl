@@ -42,9 +42,14 @@ note "PGDENSE_FUZZ_SEED=$seed";
 # how WAL is written; "off" with 8192 is as stock does it
 my @ways = ([ 'try', 512 ], [ 'try', 4096 ], [ 'try', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'off', 8192 ]);
 
-stale_tail(@$_) for @ways;
-lost_continuation(@$_) for @ways;
-promoted(@$_) for @ways;
+# a server that writes nothing by itself
+my $quiet = wal_node('quiet', 1, fsync => 'off', wal_keep_size => '1GB', wal_level => 'minimal', max_wal_senders => 0);
+stale_tail($quiet, @$_) for @ways;
+lost_continuation($quiet, @$_) for @ways;
+
+my $promoted = wal_node('promoted', 1, fsync => 'on', wal_keep_size => '1GB');
+promoted($promoted, $_ + 1, @{ $ways[$_] }) for 0 .. $#ways;
+
 torn();
 done_testing();
 
@@ -55,15 +60,16 @@ done_testing();
 # a row and must not be replayed.
 sub stale_tail
 {
-	my ($direct, $unit) = @_;
+	my ($node, $direct, $unit) = @_;
 	my $what = "stale tail, wal_direct_io = $direct, wal_write_unit = $unit";
-	my $node = wal_node("stale_${direct}_$unit", 1, fsync => 'off', wal_level => 'minimal', max_wal_senders => 0, wal_direct_io => $direct, wal_write_unit => $unit);
 	my $wal = $node->data_dir . '/pg_wal';
 	# the record of a checkpoint
 	my $length = 120;
 
+	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
+	my $begin = log_position($node);
 	$node->start;
-	$node->safe_psql('postgres', 'CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);');
+	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);');
 	my $here = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
 	# the end of a unit that is not the end of its page, but for units of a page
 	my $boundary = $here - $here % 8192 + 2 * 8192 + ($unit == 8192 ? 512 : $unit);
@@ -103,8 +109,7 @@ SQL
 	$node->start;
 	is($node->safe_psql('postgres', 'SELECT count(*), sum(v) FROM t'), '993|' . (3 + 991 * 505), "$what: rows written afterwards");
 	$node->stop;
-	is(unexpected_log($node), '', "$what: log");
-	$node->clean_node;
+	is(unexpected_log($node, $begin), '', "$what: log");
 }
 
 # A record goes on on the next pages, and what of it is there is lost.  After recovery
@@ -112,14 +117,14 @@ SQL
 # it as it is; what was on the rest of the lost pages is what a later record may meet.
 sub lost_continuation
 {
-	my ($direct, $unit) = @_;
+	my ($node, $direct, $unit) = @_;
 	my $what = "lost continuation, wal_direct_io = $direct, wal_write_unit = $unit";
-	my $node = wal_node("continuation_${direct}_$unit", 1, fsync => 'off', wal_level => 'minimal', max_wal_senders => 0, wal_direct_io => $direct,
-		wal_write_unit => $unit);
 	my $wal = $node->data_dir . '/pg_wal';
 
+	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
+	my $begin = log_position($node);
 	$node->start;
-	$node->safe_psql('postgres', 'CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);');
+	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);');
 	my $here = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
 	my $start = $here - $here % 8192 + 3 * 8192 - 2000;
 	move_to($node, $start, $size);
@@ -147,17 +152,15 @@ SQL
 	is(redo_end($node, $log), lsn_text($records->[-1]{lsn}), "$what: recovery ends where WAL does");
 	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2 4', "$what: rows");
 	$node->stop;
-	is(unexpected_log($node), '', "$what: log");
-	$node->clean_node;
+	is(unexpected_log($node, $begin), '', "$what: log");
 }
 
 # A stale tail as above, in a segment of the old timeline that becomes, with its contents, the one
 # with the same number of the new timeline, by a promotion at an earlier place.
 sub promoted
 {
-	my ($direct, $unit) = @_;
+	my ($node, $timeline, $direct, $unit) = @_;
 	my $what = "promotion, wal_direct_io = $direct, wal_write_unit = $unit";
-	my $node = wal_node("promoted_${direct}_$unit", 1, fsync => 'on', wal_direct_io => $direct, wal_write_unit => $unit);
 	my ($dir, $base) = ($node->data_dir, $node->basedir . '/base');
 	my $wal = "$dir/pg_wal";
 	my $length = 120;
@@ -165,14 +168,16 @@ sub promoted
 	local $ENV{LD_PRELOAD} = $library;
 	local $ENV{PGDENSE_WAL_RECORD} = $node->basedir . '/events';
 	local $ENV{PGDENSE_WAL_DELAY} = 0;
+	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
+	my $begin = log_position($node);
 	$node->start;
-	$node->safe_psql('postgres', 'CREATE TABLE t (v int); INSERT INTO t VALUES (1); SELECT pg_switch_wal();');
+	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); SELECT pg_switch_wal();');
 	$node->stop;
-	copy_directory($dir, $base);
+	copy_data($dir, $base);
 	$node->start;
-	$node->safe_psql('postgres', <<'SQL');
+	$node->safe_psql('postgres', <<"SQL");
 INSERT INTO t VALUES (2);
-SELECT pg_create_restore_point('here');
+SELECT pg_create_restore_point('here$timeline');
 SELECT pg_switch_wal();
 SQL
 	my $start = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
@@ -183,28 +188,28 @@ SELECT pg_logical_emit_message(false, '', repeat('2', $length - 51), true);
 INSERT INTO t VALUES (3);
 SQL
 	kill_all($node);
-	my ($old) = wal_records($wal, redo_of($node->data_dir), $size);
+	my ($old) = wal_records($wal, redo_of($dir), $size, $timeline);
 	is(scalar(grep { $_->{lsn} == $boundary && $_->{text} =~ /^rmgr: Heap/ } @$old), 1, "$what: records are where they should be");
-	my $stale = read_wal($wal, 1, $boundary, 64, $size);
+	my $stale = read_wal($wal, $timeline, $boundary, 64, $size);
 
 	# Recovery up to a place begins with files that are older than that.  There is just one
 	# segment after it, so that it is used again under its own number.
 	my $contents = segment_contents($wal);
-	copy_directory($base, $dir);
+	copy_data($base, $dir);
 	put_contents($contents, $wal);
-	unlink map { "$wal/$_" } grep { $_ gt segment_name(1, $boundary, $size) } segment_files($wal);
-	set_parameters($node, recovery_target_name => 'here', recovery_target_action => 'promote', restore_command => 'false');
+	unlink map { "$wal/$_" } grep { $_ gt segment_name($timeline, $boundary, $size) } segment_files($wal);
+	set_parameters($node, recovery_target_name => "here$timeline", recovery_target_action => 'promote', restore_command => 'false');
 	append_to_file($node->data_dir . '/recovery.signal', '');
 	unlink $ENV{PGDENSE_WAL_RECORD};
 	$node->start;
 	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'no promotion';
 	$node->safe_psql('postgres', 'CHECKPOINT');
-	is(eval { read_wal($wal, 2, $boundary, 64, $size) } // $@, $stale, "$what: the new timeline has the old contents in the same place");
+	is(eval { read_wal($wal, $timeline + 1, $boundary, 64, $size) } // $@, $stale, "$what: the new timeline has the old contents in the same place");
 
 	move_to($node, $boundary - $length, $size);
 	$node->safe_psql('postgres', "SELECT pg_logical_emit_message(false, '', repeat('n', $length - 51), true)");
 	kill_all($node);
-	my ($new) = wal_records($wal, redo_of($base), $size, 2);
+	my ($new) = wal_records($wal, redo_of($base), $size, $timeline + 1);
 	$contents = segment_contents($wal);
 	is(lsn_text($new->[-1]{end}), lsn_text($boundary), "$what: WAL ends where the new timeline was written to");
 
@@ -216,9 +221,9 @@ SQL
 	is(unexpected_log($node), '', "$what: log");
 
 	# of the new timeline's first server
-	check_writes([ grep { $_->{name} =~ /^00000002/ } @$events ], $contents, $new, $unit, $size, $what)
+	my $new_timeline = sprintf('%08X', $timeline + 1);
+	check_writes([ grep { $_->{name} =~ /^$new_timeline/ } @$events ], $contents, $new, $unit, $size, $what)
 	  if "$direct $unit" ne 'off 8192';
-	$node->clean_node;
 }
 
 # where the last record that was replayed begins, or nothing
@@ -229,17 +234,9 @@ sub redo_end
 	return substr(slurp_file($node->logfile), $from) =~ /redo done at (\S+)/ ? $1 : '';
 }
 
-sub copy_directory
-{
-	my ($from, $to) = @_;
-
-	system_or_bail('rm', '-rf', $to);
-	system_or_bail('cp', '-a', $from, $to);
-}
-
 sub torn
 {
-	my $node = wal_node('torn', 1, fsync => 'on', max_connections => 20, max_wal_size => '4MB', min_wal_size => '4MB');
+	my $node = wal_node('torn', 1, max_connections => 20, max_wal_size => '4MB', min_wal_size => '4MB');
 	my ($dir, $base) = ($node->data_dir, $node->basedir . '/base');
 	my $wal = "$dir/pg_wal";
 	my $scratch = $node->basedir . '/scratch';
@@ -267,6 +264,7 @@ SELECT pg_switch_wal();
 SQL
 
 	# segments with old contents for later
+	set_parameters($node, fsync => 'off');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE TABLE ledger (c int, n int, v text, PRIMARY KEY (c, n)); CREATE TABLE bulk (i int, v text);');
 	for (1 .. 8)
@@ -274,12 +272,13 @@ SQL
 		$node->safe_psql('postgres', "INSERT INTO bulk SELECT i, repeat('a', 100) FROM generate_series(1, 6000) i; TRUNCATE bulk; CHECKPOINT; SELECT pg_switch_wal();");
 	}
 	# from now on all WAL is kept, for images that are older than the last checkpoint
-	set_parameters($node, max_wal_size => '8GB', wal_keep_size => '8GB', wal_writer_delay => '20ms');
+	set_parameters($node, fsync => 'on', max_wal_size => '8GB', wal_keep_size => '8GB', wal_writer_delay => '20ms');
 	$node->stop;
 	$node->start;
 	kill_all($node);
 
-	my ($round, $start_k, $log, $expected_end, %must) = (0);
+	my ($log, $expected_end, %must);
+	my $start_end = 0;
 	for my $crash (1 .. $crashes)
 	{
 		my ($direct, $unit) = @{ $ways[ int(rand(@ways)) ] };
@@ -292,7 +291,7 @@ SQL
 		my $events_file = $node->basedir . '/events';
 
 		set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit, wal_sync_method => $method, wal_buffers => $buffers);
-		copy_directory($dir, $base);
+		copy_data($dir, $base);
 		my $disk = disk_of($wal);
 		my $oldest = redo_of($base);
 
@@ -355,7 +354,7 @@ SQL
 			}
 			my $probability = (0, 0.1, 0.5, 0.5, 0.9)[ int(rand(5)) ];
 			# begin to read some way before the end of what is there for certain; all of the last one is needed
-			my $durable = durable_end($disk, $events, $k, \@ends);
+			my $durable = durable_end($disk, $events, $k, \@ends, $start_end);
 			my $first = $i < $#places ? before(\@ends, $durable) - 200 : 0;
 			$first = 0 if $first < 0;
 			$lost += disk_crash($disk, $scratch, sub { rand() < $probability },
@@ -363,16 +362,18 @@ SQL
 			my ($image) = wal_records($scratch, $records->[$first]{lsn}, $size);
 			my $differs = first_difference($image, $records, $first);
 			push @wrong, "at event $k: $differs" if $differs;
-			push @wrong, "at event $k: WAL ends at " . lsn_text($image->[-1]{end}) . ', before ' . lsn_text($durable) if $image->[-1]{end} < $durable;
+			my $end = @$image ? $image->[-1]{end} : 0;
+			push @wrong, "at event $k: WAL ends at " . lsn_text($end) . ', before ' . lsn_text($durable) if $end < $durable;
 			$count{torn}++ if $disk->{pending} && %{ $disk->{pending} };
 			$count{images}++;
 		}
 		is(join("\n", @wrong), '', "$what: images of WAL hold what was written, $lost sectors lost");
 
 		# go on with the last one
-		copy_directory($base, $dir) if !$at_end;
+		copy_data($base, $dir) if !$at_end;
 		put_contents(segment_contents($scratch), $wal);
 		my ($image) = wal_records($wal, redo_of($dir), $size);
+		$start_end = $image->[-1]{end};
 		$expected_end = @$image > 1 ? lsn_text($image->[-1]{lsn}) : '';
 		%must = ();
 		for my $client (@clients)
@@ -427,10 +428,10 @@ sub before
 }
 
 # Up to where records must be there, as seen from all writes up to event K that are on
-# disk for certain; $ends has the places where records end.
+# disk for certain, or START if there are none; $ends has the places where records end.
 sub durable_end
 {
-	my ($disk, $events, $k, $ends) = @_;
+	my ($disk, $events, $k, $ends, $start) = @_;
 
 	for my $i (reverse 0 .. $k)
 	{
@@ -443,5 +444,5 @@ sub durable_end
 		my $n = before($ends, $high * 2**32 + $low * $size + $event->{offset} + $event->{length} - $tail);
 		return $ends->[ $n - 1 ] if $n;
 	}
-	return 0;
+	return $start;
 }
