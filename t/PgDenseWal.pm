@@ -639,15 +639,14 @@ sub check_writes
 		}
 		$bad->($event, 'begins after the end of the one before, ' . lsn_text($written)) if defined $written && $lsn > $written;
 
-		# where does it begin to differ?
+		# The end of the request is that of the last record that is there, as it is in the end; or
+		# that of the page.
 		my $final = substr($contents->{$name} // '', $offset, $length);
 		$final .= "\0" x ($length - length $final);
 		my $end = $lsn + $length;
-		if ($data ne $final)
+		if ($data ne $final || $end % $page)
 		{
 			my $same = ($data ^ $final) =~ /^(\0*)/s ? length $1 : 0;
-
-			# the last end of a record up to there
 			my ($low, $high) = (0, scalar @ends);
 			while ($low < $high)
 			{
@@ -658,7 +657,7 @@ sub check_writes
 			$end = $low > 0 ? $ends[ $low - 1 ] : 0;
 			if ($end < $lsn)
 			{
-				$bad->($event, 'differs from what is there in the end, before the end of any record');
+				$bad->($event, 'no record ends in what is there in the end');
 				$end = $lsn;
 			}
 			elsif (substr($data, $end - $lsn) =~ /[^\0]/)

@@ -11,6 +11,8 @@
  *	PGDENSE_WAL_DELAY		microseconds that pass between the copy of what is to be
  *							written and the write, for what changes the memory
  *							to have time for it
+ *	PGDENSE_WAL_REFUSE		file; while it exists, the next direct write to a segment
+ *							fails with EINVAL, is not recorded, and removes the file
  *
  * Only files named like segments or xlogtemp.* count.  Writing and renaming is recorded
  * before it is done, everything else afterwards.  Syncing is never really done, for any
@@ -49,6 +51,7 @@ typedef struct Event
 
 static int	record_fd = -1;
 static int	delay;
+static const char *refuse;
 
 static ssize_t (*real_pwrite) (int, const void *, size_t, off_t);
 static ssize_t (*real_pwritev) (int, const struct iovec *, int, off_t);
@@ -76,6 +79,9 @@ begin(void)
 		perror(path);
 		abort();
 	}
+	/* the server moves its environment */
+	if (getenv("PGDENSE_WAL_REFUSE"))
+		refuse = strdup(getenv("PGDENSE_WAL_REFUSE"));
 	delay = getenv("PGDENSE_WAL_DELAY") ? atoi(getenv("PGDENSE_WAL_DELAY")) : 0;
 }
 
@@ -152,13 +158,19 @@ recorded_pwritev(int fd, const struct iovec *iov, int iovcnt, off_t offset)
 	if (name == NULL)
 		return real_pwritev(fd, iov, iovcnt, offset);
 
+	status = fcntl(fd, F_GETFL);
+	if (refuse && (status & O_DIRECT) && name[0] != 'x' && real_unlink(refuse) == 0)
+	{
+		errno = EINVAL;
+		return -1;
+	}
+
 	for (int i = 0; i < iovcnt; i++)
 		length += iov[i].iov_len;
 	if (length == 0 || (copy = malloc(length)) == NULL)
 		abort();
 	for (int i = 0; i < iovcnt; done += iov[i++].iov_len)
 		memcpy(copy + done, iov[i].iov_base, iov[i].iov_len);
-	status = fcntl(fd, F_GETFL);
 	if (status & O_DIRECT)
 		flags |= FLAG_DIRECT;
 	if (status & O_DSYNC)

@@ -292,8 +292,10 @@ SQL
 
 		set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit, wal_sync_method => $method, wal_buffers => $buffers);
 		copy_data($dir, $base);
-		my $disk = disk_of($wal);
 		my $oldest = redo_of($base);
+		# what nobody needs any more
+		unlink map { "$wal/$_" } grep { $_ lt segment_name(1, $oldest, $size) } segment_files($wal);
+		my $disk = disk_of($wal);
 
 		# recover, and see what is there
 		$log = log_position($node);
