@@ -251,7 +251,8 @@ sub torn
 \\set c :client_id + $_->[1]
 \\set bytes random(0, 1500)
 SET synchronous_commit = $_->[2];
-INSERT INTO ledger SELECT :c, coalesce(max(n), 0) + 1, repeat('x', :bytes) FROM ledger WHERE c = :c;
+WITH message AS (SELECT pg_logical_emit_message(true, 'client ' || :c, '') AS lsn)
+INSERT INTO ledger SELECT :c, coalesce(max(n), 0) + 1, repeat('x', :bytes) FROM ledger WHERE c = :c AND (SELECT lsn FROM message) IS NOT NULL;
 SQL
 	# much WAL, of which nothing is flushed, and segments that are left half empty
 	append_to_file($node->basedir . '/bulk.sql', <<'SQL');
@@ -344,19 +345,39 @@ SQL
 		my $async = acknowledged("$prefix.async");
 		$acknowledged{ $_ + $synchronous } = $async->{$_} for keys %$async;
 		unlink glob("$prefix.*"), $events_file;
+		# where the transactions of each client end in WAL
+		my (%client, %commits, %told);
+		for my $record (grep { $_->{lsn} >= $start_end } @$records)
+		{
+			$client{ $record->{xid} } = $1 if $record->{text} =~ /prefix "client (\d+)"/;
+			push @{ $commits{ $client{ $record->{xid} } } }, $record->{end} if $record->{text} =~ /desc: COMMIT/ && defined $client{ $record->{xid} };
+		}
 		my @places = sort { $a <=> $b } map { int(rand(@$events)) } 1 .. $images;
 		push @places, $at_end ? $#$events : int(rand(@$events));
 		@places = sort { $a <=> $b } @places if !$at_end;
-		my ($k, $lost, @wrong) = (-1, 0);
+		my ($k, $lost, $durable, @wrong) = (-1, 0, $start_end);
 		for my $i (0 .. $#places)
 		{
 			while ($k < $places[$i])
 			{
 				disk_apply($disk, $events->[ ++$k ]);
+
+				# what clients were told of a millisecond ago, as their clocks can differ
+				my $needed = 0;
+				for my $client (grep { $_ < $synchronous } keys %acknowledged)
+				{
+					my $times = $acknowledged{$client};
+					$told{$client} //= 0;
+					$told{$client}++ while $told{$client} < @$times && $times->[ $told{$client} ] < $events->[$k]{time} - 1000;
+					my $end = $told{$client} ? $commits{$client}[ $told{$client} - 1 ] // die "no transaction $told{$client} of client $client" : 0;
+					$needed = $end if $needed < $end;
+				}
+				$durable = durable_end($disk, $events, $k, \@ends, $contents, $start_end);
+				push @wrong, "at event $k: a client was told of " . lsn_text($needed) . ', of what is sure to be there is ' . lsn_text($durable)
+				  if $durable < $needed;
 			}
 			my $probability = (0, 0.1, 0.5, 0.5, 0.9)[ int(rand(5)) ];
 			# begin to read some way before the end of what is there for certain; all of the last one is needed
-			my $durable = durable_end($disk, $events, $k, \@ends, $start_end);
 			my $first = $i < $#places ? before(\@ends, $durable) - 200 : 0;
 			$first = 0 if $first < 0;
 			$lost += disk_crash($disk, $scratch, sub { rand() < $probability },
@@ -369,7 +390,7 @@ SQL
 			$count{torn}++ if $disk->{pending} && %{ $disk->{pending} };
 			$count{images}++;
 		}
-		is(join("\n", @wrong), '', "$what: images of WAL hold what was written, $lost sectors lost");
+		is(join("\n", @wrong[ 0 .. (@wrong < 9 ? $#wrong : 9) ]), '', "$what: images of WAL hold what was written, $lost sectors lost");
 
 		# go on with the last one
 		copy_data($base, $dir) if !$at_end;
@@ -383,7 +404,7 @@ SQL
 			my $had = $found{$client} // 0;
 			my $times = $acknowledged{$client} // [];
 			# the clocks of client and server differ by less than that
-			my $told = grep { $_ < $events->[$k]{time} - 5000 } @$times;
+			my $told = grep { $_ < $events->[$k]{time} - 1000 } @$times;
 			$count{acknowledged} += @$times;
 			$must{$client} = [ $client < $synchronous ? $had + $told : 0, $had + @$times + 1 ];
 			# an image from before the end of recovery has what was there before, too
@@ -430,20 +451,25 @@ sub before
 }
 
 # Up to where records must be there, as seen from all writes up to event K that are on
-# disk for certain, or START if there are none; $ends has the places where records end.
+# disk for certain, or START if there are none; $ends has the places where records end, $contents what
+# there is in the end.
 sub durable_end
 {
-	my ($disk, $events, $k, $ends, $start) = @_;
+	my ($disk, $events, $k, $ends, $contents, $start) = @_;
 
 	for my $i (reverse 0 .. $k)
 	{
 		my $event = $events->[$i];
 		next if $event->{name} =~ /xlogtemp/ || $event->{type} ne 'W';
 		next if grep { $_ == $event } @{ $disk->{pending}{ $event->{name} } // [] };
-		# the last record that ends in what was written
-		my ($high, $low) = map { hex } $event->{name} =~ /^.{8}(.{8})(.{8})$/;
-		my $tail = $event->{data} =~ /(\0*)$/s ? length $1 : 0;
-		my $n = before($ends, $high * 2**32 + $low * $size + $event->{offset} + $event->{length} - $tail);
+		# the last record that ends in what is as it is in the end
+		if (!defined $event->{same})
+		{
+			my ($high, $low) = map { hex } $event->{name} =~ /^.{8}(.{8})(.{8})$/;
+			my $final = substr($contents->{ $event->{name} }, $event->{offset}, $event->{length});
+			$event->{same} = $high * 2**32 + $low * $size + $event->{offset} + length(($event->{data} ^ $final) =~ /^(\0*)/s ? $1 : '');
+		}
+		my $n = before($ends, $event->{same});
 		return $ends->[ $n - 1 ] if $n;
 	}
 	return $start;
