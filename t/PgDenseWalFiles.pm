@@ -1,0 +1,84 @@
+# PgDenseWalFiles.pm - what the tests of wal_directio_patch look at from outside of a
+# server: how its processes have segments open, and what of them is cached
+package PgDenseWalFiles;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use Fcntl qw(O_DIRECT);
+use PgDenseWal qw(resident_bytes);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+our @EXPORT = qw(can_write_directly evict open_wal writes_directly poll_for);
+
+# Does the file system of a directory take direct writes, past the page cache?
+sub can_write_directly
+{
+	my ($dir) = @_;
+	my $path = "$dir/can_write_directly.$$";
+	my ($out, $err) = run_command([ 'dd', 'if=/dev/zero', "of=$path", 'bs=8192', 'count=4', 'oflag=direct', 'status=none' ]);
+	my $can = -e $path && -s $path == 32768 && resident_bytes($path) == 0;
+
+	unlink $path;
+	return $can;
+}
+
+# evict(PATH...) - have the files out of the page cache
+sub evict
+{
+	for my $path (@_)
+	{
+		run_command([ 'dd', "of=$path", 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none' ]);
+	}
+	return;
+}
+
+# open_wal(PID) - for each segment that the process has open: [name, is direct]
+sub open_wal
+{
+	my ($pid) = @_;
+	my @open;
+
+	for my $link (glob("/proc/$pid/fd/*"))
+	{
+		my $path = readlink $link;
+		next if !defined $path || $path !~ m{/pg_wal/([0-9A-F]{24})$};
+		my $name = $1;
+		my $info = eval { slurp_file($link =~ s{/fd/}{/fdinfo/}r) } // next;
+		my ($flags) = $info =~ /^flags:\s+([0-7]+)/m;
+		push @open, [ $name, oct($flags) & O_DIRECT ? 1 : 0 ];
+	}
+	return @open;
+}
+
+# Does the server write its WAL with direct I/O?  The checkpointer has open what it
+# wrote the record of a checkpoint to.
+sub writes_directly
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	my @open = open_wal($node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'}));
+	die 'the checkpointer has no segment open' if !@open;
+	return $open[-1][1];
+}
+
+# poll_for(CONDITION, [SECONDS]) - wait until it holds; does it?
+sub poll_for
+{
+	my ($condition, $seconds) = @_;
+	my $deadline = time() + ($seconds // $PostgreSQL::Test::Utils::timeout_default);
+
+	while (!$condition->())
+	{
+		return 0 if time() > $deadline;
+		usleep(50_000);
+	}
+	return 1;
+}
+
+1;
