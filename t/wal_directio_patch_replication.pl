@@ -33,10 +33,10 @@ fsync = off
 wal_consistency_checking = all
 wal_log_hints = on
 wal_level = logical
-max_wal_size = 8MB
-min_wal_size = 4MB
+max_wal_size = 24MB
+min_wal_size = 20MB
 wal_buffers = 256kB
-wal_keep_size = 500MB
+wal_keep_size = 80MB
 shared_buffers = 16MB
 checkpoint_timeout = 1h
 hot_standby_feedback = on
@@ -60,13 +60,15 @@ sub switches
 	return;
 }
 
-# a standby, not yet started
+# a standby, not yet started, with a slot, so that segments can be recycled behind it
 sub standby
 {
 	my ($name, $from, $path, %switches) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name, install_path => $path);
 
+	$from->safe_psql('postgres', "SELECT pg_create_physical_replication_slot('$name', true)");
 	$node->init_from_backup($from, "for_$name", has_streaming => 1);
+	$node->append_conf('postgresql.conf', "primary_slot_name = '$name'\n");
 	switches($node, %switches);
 	return $node;
 }
@@ -140,6 +142,16 @@ sub clean_log
 	return;
 }
 
+# How many segments has the server recycled, by its log?
+sub recycled
+{
+	my ($node) = @_;
+	my $sum = 0;
+
+	$sum += $_ for slurp_file($node->logfile) =~ / (\d+) recycled/g;
+	return $sum;
+}
+
 sub is_direct
 {
 	my ($node, $what) = @_;
@@ -148,10 +160,14 @@ sub is_direct
 	return;
 }
 
-# compare_segments(DIRECTORY, NODE, END) - files of WAL in the directory have the bytes of NODE's, up to END
+# compare_segments(DIRECTORY, NODE, END, WHAT, [CASCADED]) - files of WAL in the directory
+# have the bytes of NODE's, up to END
+#
+# When a standby has replayed a switch to the next segment, it sends the whole segment
+# to standbys of its own, even if it has not received all of the zeros that follow.
 sub compare_segments
 {
-	my ($dir, $node, $end, $what) = @_;
+	my ($dir, $node, $end, $what, $cascaded) = @_;
 	my $pg_wal = $node->data_dir . '/pg_wal';
 	my ($compared, @different) = (0);
 
@@ -162,7 +178,15 @@ sub compare_segments
 		my $first = hex(substr $name, 16) * $segment_size + hex(substr $name, 8, 8) * 2**32;
 		my $length = $end - $first < $segment_size ? $end - $first : $segment_size;
 		next if $length <= 0;
-		push @different, $name if substr(slurp_file($path), 0, $length) ne substr(slurp_file("$pg_wal/$name"), 0, $length);
+		my $expected = substr(slurp_file("$pg_wal/$name"), 0, $length);
+		if ($cascaded)
+		{
+			$expected =~ s/\0+\z//;
+			$length = length $expected;
+		}
+		my $difference = substr(slurp_file($path), 0, $length) ^ $expected;
+		# where, and how much
+		push @different, "$name: " . ($difference =~ /[^\0]/ && $-[0]) . ' ' . ($difference =~ tr/\0//c) if $difference =~ tr/\0//c;
 		$compared++;
 	}
 	cmp_ok($compared, '>', 5, "$what: there are segments to compare");
@@ -173,7 +197,7 @@ sub compare_segments
 for my $round ([ 'a', $direct, 512, 'try', 4096 ], [ 'b', 'try', 4096, $direct, 512 ])
 {
 	my ($prefix, $mode, $unit, $other_mode, $other_unit) = @$round;
-	note "primary: $mode, $unit";
+	note "primary: wal_direct_io=$mode, wal_write_unit=$unit";
 	my $primary = PostgreSQL::Test::Cluster->new("${prefix}_primary");
 	$primary->init(allows_streaming => 'logical', has_archiving => 1, extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
 	$primary->append_conf('postgresql.conf', $conf . "include 'switches.conf'\n");
@@ -265,7 +289,7 @@ SQL
 	for my $node ($standby, $stock, $cascade)
 	{
 		$node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$end'");
-		compare_segments($node->data_dir . '/pg_wal', $primary, lsn_number($end), $node->name);
+		compare_segments($node->data_dir . '/pg_wal', $primary, lsn_number($end), $node->name, $node eq $cascade);
 	}
 	$receivewal->signal('INT');
 	$receivewal->finish;
@@ -290,6 +314,7 @@ SQL
 
 	# promotion, with a cascade that follows, and segments that are recycled from the old timeline
 	$standby->promote;
+	$standby->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('back', true)});
 	is_direct($standby, 'writes as its switches say after its promotion');
 	work($standby) for 1 .. 2;
 	same_data($standby, $cascade);
@@ -298,11 +323,15 @@ SQL
 	$standby->start;
 	same_data($standby, $cascade);
 	work($standby);
+	cmp_ok(recycled($standby), '>', 10, $standby->name . ': segments were recycled');
 	same_data($standby, $cascade);
 
 	# The old primary has gone another way.
 	work($primary);
 	same_data($primary, $stock);
+	# what holds them back here has been read
+	$primary->safe_psql('postgres', q{SELECT pg_drop_replication_slot('decode'); CHECKPOINT});
+	cmp_ok(recycled($primary), '>', 10, $primary->name . ': segments were recycled');
 	$primary->stop;
 	clean_log($primary);
 	$stock->promote;
@@ -315,7 +344,7 @@ SQL
 	command_ok([ 'pg_rewind', '--debug', '--source-server', $source, '--target-pgdata', $primary->data_dir, '--no-sync', '--config-file', $primary->data_dir . '/postgresql.conf' ],
 		'pg_rewind of the old primary');
 	copy_conf($primary, 'restore');
-	$primary->append_conf('postgresql.conf', "archive_mode = off\nprimary_conninfo = '@{[ $standby->connstr ]} application_name=@{[ $primary->name ]}'\n");
+	$primary->append_conf('postgresql.conf', "archive_mode = off\nprimary_conninfo = '@{[ $standby->connstr ]} application_name=@{[ $primary->name ]}'\nprimary_slot_name = back\n");
 	$primary->set_standby_mode;
 	$primary->start;
 	work($standby);
