@@ -234,6 +234,18 @@ $receivewal->signal('CONT');
 eval { $receivewal->finish };
 relieved($first, 'once it is gone');
 
+# the WAL summarizer
+reload(summarize_wal => 'on');
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'walsummarizer'});
+relieved(some_segments(), 'with the WAL summarizer');
+my $summarizer = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walsummarizer'});
+kill 'STOP', $summarizer;
+$first = some_segments();
+not_relieved($first, 'while the WAL summarizer stands still');
+kill 'CONT', $summarizer;
+relieved($first, 'once it goes on');
+reload(summarize_wal => 'off');
+
 # at run time
 reload(wal_cache_relief => 'off');
 $first = some_segments();
