@@ -4,7 +4,7 @@
 #
 # One data directory, made by stock, is copied for each server; the time of day
 # stands still.  A single-user server does the same things in the same order, so all
-# of pg_wal can be compared, and what was written where and when.
+# of pg_wal can be compared, and what was written and synced where and when.
 use strict;
 use warnings FATAL => 'all';
 
@@ -30,7 +30,7 @@ my $direct = 'wal_direct_io=' . ($can ? 'on' : 'try');
 
 # Nothing in the background that would write by the clock
 my $conf = <<'CONF';
-fsync = off
+fsync = on
 autovacuum = off
 wal_level = replica
 checkpoint_timeout = 1d
@@ -139,6 +139,7 @@ sub written
 }
 
 cmp_ok(scalar(grep { /^write/ } @{ $calls{stock} }), '>', 500, 'stock: there were writes to compare');
+cmp_ok(scalar(grep { /^sync/ } @{ $calls{stock} }), '>', 300, 'stock: and syncs');
 cmp_ok(scalar(keys %{ $wal{stock} }), '>', 4, 'stock: there are segments to compare');
 for my $name (sort grep { !/^stock/ } keys %servers)
 {
