@@ -1,5 +1,6 @@
 """What the project promises of its metrics."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,32 +9,49 @@ from bench.lib.result import Result
 
 @dataclass(frozen=True)
 class Bar:
-    """What the project promises of a metric: in what words, and the highest ratio."""
+    """What the project promises of a metric: in what words, and the highest and the lowest ratio."""
 
     metric: str
     title: str
-    most: float
+    most: float = math.inf
     # For bars that are met when the interval reaches them.
     within: bool = False
+    least: float = -math.inf
+    # Hoped for, not promised.
+    goal: bool = False
 
     def met(self, result: Result) -> bool:
-        value = result.metrics[self.metric]
+        low = high = result.metrics[self.metric]
         if self.within and self.metric in result.intervals:
-            value = float(result.intervals[self.metric]["low"])  # type: ignore[arg-type]
-        return value <= self.most
+            interval = result.intervals[self.metric]
+            low, high = float(interval["low"]), float(interval["high"])  # type: ignore[arg-type]
+        return low <= self.most and high >= self.least
+
+    def limits(self) -> str:
+        if self.least == -math.inf:
+            return f"{self.most:.3f}"
+        if self.most == math.inf:
+            return f"at least {self.least:.3f}"
+        return f"{self.least:.3f} to {self.most:.3f}"
+
+    def verdict(self, result: Result) -> str:
+        if self.met(result):
+            return "met"
+        return "missed (a goal)" if self.goal else "missed"
 
     def row(self, result: Result) -> list[object]:
         value = f"{result.metrics[self.metric]:.3f}"
         if self.metric in result.intervals:
             interval = result.intervals[self.metric]
             value += f" ({interval['low']:.3f} to {interval['high']:.3f})"
-        return [self.title, self.metric, value, f"{self.most:.3f}", "met" if self.met(result) else "missed"]
+        return [self.title, self.metric, value, self.limits(), self.verdict(result)]
 
 
 def show_bars(result: Result, bars: Sequence[Bar]) -> None:
+    upper = all(bar.least == -math.inf for bar in bars)
     result.table(
         "What the project promises",
-        ["", "ratio", "measured", "at most", ""],
+        ["", "ratio", "measured", "at most" if upper else "bar", ""],
         [bar.row(result) for bar in bars if bar.metric in result.metrics],
         "bars",
     )

@@ -90,6 +90,7 @@ class ControlGroup:
     io: Path
     device: str | None
     memory_mb: int
+    # 0 is no limit.
     read_iops: int
 
     def join_prefix(self) -> tuple[str, ...]:
@@ -107,7 +108,7 @@ class ControlGroup:
         else:
             (self.memory / "memory.max").write_text(memory)
             if self.device:
-                (self.io / "io.max").write_text(f"{self.device} riops={self.read_iops}")
+                (self.io / "io.max").write_text(f"{self.device} riops={self.read_iops or 'max'}")
 
     def lift(self) -> None:
         """Take the limits away again, for the checks after a run."""
@@ -146,7 +147,8 @@ class ControlGroup:
             _remove(directory)
 
     def describe(self) -> str:
-        throttle = f"{self.read_iops} reads a second from device {self.device}" if self.device else "no read throttle"
+        throttled = self.device and self.read_iops
+        throttle = f"{self.read_iops} reads a second from device {self.device}" if throttled else "no read throttle"
         return f"cgroup v{self.version}: {self.memory_mb} MB of memory, {throttle}"
 
 
@@ -188,10 +190,10 @@ def _candidates() -> list[tuple[int, Path, Path]]:
     return found
 
 
-def create(memory_mb: int, read_iops: int, data: Path) -> ControlGroup | None:
-    """A new group with both limits set, or None, having said why."""
+def create(memory_mb: int, read_iops: int, data: Path, otherwise: str = UNLIMITED) -> ControlGroup | None:
+    """A new group with both limits set, or None, having said why, and what is done then."""
     if os.geteuid() != 0:
-        note(f"no writable cgroup, as not started by root: {UNLIMITED}")
+        note(f"no writable cgroup, as not started by root: {otherwise}")
         return None
     device = block_device(data)
     for version, memory_parent, io_parent in _candidates():
@@ -209,5 +211,5 @@ def create(memory_mb: int, read_iops: int, data: Path) -> ControlGroup | None:
         if not device:
             note(f'"{data}" is not on a block device: running without an I/O limit')
         return group
-    note(f"no writable cgroup: {UNLIMITED}")
+    note(f"no writable cgroup: {otherwise}")
     return None

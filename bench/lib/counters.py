@@ -43,6 +43,28 @@ def backend_cpu(process: int) -> float | None:
     return nanoseconds / 1e9 if nanoseconds else None
 
 
+def written_by_processes(postmaster: int) -> dict[int, int] | None:
+    """Bytes that each child of the postmaster has sent on their way to a device; None where the kernel does not say.
+
+    A page counts when it gets dirty in the page cache, or is written past it.
+    """
+    written = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        fields = _stat(int(entry))
+        if not fields or int(fields[1]) != postmaster:
+            continue
+        try:
+            lines = Path(f"/proc/{entry}/io").read_text(encoding="ascii").splitlines()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return None
+        written[int(entry)] = int(next(line.split()[1] for line in lines if line.startswith("write_bytes:")))
+    return written
+
+
 def device_counters(device: str | None) -> dict[str, int]:
     """Of the whole disk, so other programs' I/O is in them."""
     if not device:

@@ -49,18 +49,22 @@ def read_log(files: Sequence[Path]) -> Log:
     return Log(table[:, 0].astype(int), table[:, 1], table[:, 2])
 
 
+def _program(server: Server) -> list[str]:
+    environment = server.environment
+    options = ["-h", environment["PGHOST"], "-p", environment["PGPORT"], "-U", environment["PGUSER"]]
+    return [str(server.bindir / "pgbench"), *options]
+
+
+def initialize(server: Server, database: str, scale: int, fillfactor: int) -> None:
+    """pgbench's own tables, filled by the server."""
+    options = ["-i", "-q", "-I", "dtGvp", "-s", str(scale), "-F", str(fillfactor)]
+    run([*_program(server), *options, database], server)
+
+
 def command(
     server: Server, database: str, scripts: Sequence[Script], variables: Mapping[str, object], options: Sequence[str]
 ) -> list[str]:
-    words = [str(server.bindir / "pgbench"), "--no-vacuum", "--protocol=prepared"]
-    words += [
-        "-h",
-        server.environment["PGHOST"],
-        "-p",
-        server.environment["PGPORT"],
-        "-U",
-        server.environment["PGUSER"],
-    ]
+    words = [*_program(server), "--no-vacuum", "--protocol=prepared"]
     for name, value in variables.items():
         words += ["-D", f"{name}={value}"]
     for script in scripts:

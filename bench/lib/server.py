@@ -4,7 +4,7 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -96,8 +96,19 @@ class Cluster(Server):
     def data(self) -> Path:
         return CLUSTERS / self.name / "data"
 
-    def start(self, settings: Mapping[str, str], prefix: tuple[str, ...] = ()) -> None:
+    def has_setting(self, name: str) -> bool:
+        """Whether the server knows it; asked of the program, which needs not run."""
+        done = subprocess.run(
+            [self.bindir / "postgres", "--describe-config"], capture_output=True, text=True, check=False
+        )
+        return any(line.startswith(f"{name}\t") for line in done.stdout.splitlines())
+
+    def start(
+        self, settings: Mapping[str, str], prefix: tuple[str, ...] = (), initdb_arguments: Sequence[str] = ()
+    ) -> None:
         command = ["cluster", "start", self.name, "--bin", str(self.bindir)]
+        for argument in initdb_arguments:
+            command += ["--initdb-arg", argument]
         for name, value in settings.items():
             command += ["--set", f"{name}={value}"]
         run_tool(command, prefix)

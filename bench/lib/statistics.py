@@ -51,3 +51,9 @@ def paired_ratio(values: Sequence[float], baseline: Sequence[float], seed: int) 
 def spread(values: Sequence[float]) -> tuple[float, float, float]:
     """Median, smallest, largest."""
     return float(numpy.median(values)), float(min(values)), float(max(values))
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Median, lower and upper quartile."""
+    low, middle, high = numpy.percentile(values, [25, 50, 75])
+    return float(middle), float(low), float(high)

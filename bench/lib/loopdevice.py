@@ -1,0 +1,105 @@
+"""A file system on a block device of its own, whose counters tell what is written to it and nothing else.
+
+The device is a loop device on a file.  Only what this module made is ever
+unmounted, detached or removed.
+"""
+
+import os
+import pwd
+import shutil
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.lib.cgroup import block_device
+
+# Nothing may be written in the background: no tables that mkfs has left, no times of access or change.
+FORMAT = ("-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard")
+OPTIONS = "noatime,lazytime"
+
+
+class NoDevice(Exception):
+    """The reason why there is none."""
+
+
+def _run(*words: str) -> str:
+    program = shutil.which(words[0], path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if not program:
+        raise NoDevice(f"{words[0]} was not found")
+    done = subprocess.run(
+        [program, *words[1:]],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env=os.environ | {"LC_ALL": "C"},
+        check=False,
+    )
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
+        raise NoDevice(reason if reason.startswith(words[0]) else f"{words[0]}: {reason}")
+    return done.stdout.strip()
+
+
+@dataclass
+class LoopDevice:
+    """A directory on it belongs to the account that the servers run as."""
+
+    image: Path
+    mount: Path
+    name: str = ""
+    # MAJOR:MINOR
+    number: str | None = None
+
+    @property
+    def directory(self) -> Path:
+        return self.mount / "own"
+
+    def make(self, megabytes: int) -> None:
+        self.image.parent.mkdir(parents=True, exist_ok=True)
+        self.mount.mkdir(exist_ok=True)
+        # The servers' account has to pass.
+        for part in (self.image.parent, self.mount):
+            part.chmod(0o755)
+        with open(self.image, "wb") as image:
+            os.posix_fallocate(image.fileno(), 0, megabytes << 20)
+        self.name = _run("losetup", "--find", "--show", str(self.image))
+        _run("mkfs.ext4", *FORMAT, self.name)
+        _run("mount", "-t", "ext4", "-o", OPTIONS, self.name, str(self.mount))
+        account = pwd.getpwnam(os.environ.get("PGDENSE_ACCOUNT", "nobody"))
+        self.directory.mkdir()
+        os.chown(self.directory, account.pw_uid, account.pw_gid)
+        self.number = block_device(self.mount)
+
+    def remove(self) -> None:
+        """Also what a run that was killed has left."""
+        if os.path.ismount(self.mount):
+            with suppress(NoDevice):
+                _run("umount", str(self.mount))
+        if self.image.exists():
+            with suppress(NoDevice):
+                for line in _run("losetup", "--associated", str(self.image)).splitlines():
+                    _run("losetup", "--detach", line.partition(":")[0])
+            self.image.unlink()
+        for directory in (self.mount, self.image.parent):
+            with suppress(OSError):
+                directory.rmdir()
+
+
+def create(home: Path, megabytes: int) -> LoopDevice:
+    """In a directory of its own, which need not be there.  Raises NoDevice."""
+    if os.geteuid() != 0:
+        raise NoDevice("not started by root")
+    device = LoopDevice(home / "image", home / "mount")
+    device.remove()
+    try:
+        device.make(megabytes)
+    except (NoDevice, OSError, KeyError) as error:
+        device.remove()
+        if isinstance(error, OSError):
+            raise NoDevice(f'could not make "{device.image}": {error.strerror}') from error
+        raise NoDevice(str(error)) from error
+    except BaseException:
+        device.remove()
+        raise
+    return device
