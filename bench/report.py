@@ -47,7 +47,7 @@ def _svg(figure) -> str:
 
 
 # Metrics with a unit are no ratios, and of what there are dozens of, the tables are enough.
-NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|\.inserted$|^mix\.(?!mean$)")
+NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|^mix\.(?!mean$)")
 
 
 def _ratios(result: dict[str, Any]) -> dict[str, float]:

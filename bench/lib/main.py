@@ -111,6 +111,47 @@ def index_size(rows: int | None, rounds: int | None, warehouses: int | None, qui
     )
 
 
+@cli.command("wal", short_help="Device bytes, page cache and time of WAL with direct I/O.")
+@common
+@click.option(
+    "--clients", type=click.IntRange(1, 50), multiple=True, metavar="NUMBER", help="Default: 1, 8 and 32; repeatable."
+)
+@click.option(
+    "--method",
+    "methods",
+    type=click.Choice(["fdatasync", "open_datasync"]),
+    multiple=True,
+    help="Of wal_sync_method, for times; default: both.",
+)
+@click.option("--pairs", type=click.IntRange(1), help="Rounds of each test of time; default: 9, or 1 with --quick.")
+@click.option("--seconds", type=click.FloatRange(0.5), help="Of a run; default: 5, or 1 with --quick.")
+@click.option("--scale", type=click.IntRange(1), help="Of pgbench; default: 5, or 1 with --quick.")
+@click.option(
+    "--memory",
+    type=click.IntRange(64),
+    metavar="MB",
+    help="Limit for the server and its page cache in the test of what stays there; default: 400, or 128 with --quick.",
+)
+@click.option("--exact", is_flag=True, help="Bytes on the device and in the page cache only; no times.")
+def wal(
+    target: Path | None, quick: bool, seed: int, clients: tuple[int, ...], methods: tuple[str, ...], **options
+) -> None:
+    """WAL with direct I/O and in smaller units: device bytes per commit, page cache, commits a second."""
+    from bench.studies import wal as study
+
+    for name, full, smoke in (("pairs", 9, 1), ("seconds", 5.0, 1.0), ("scale", 5, 1), ("memory", 400, 128)):
+        if options[name] is None:
+            options[name] = smoke if quick else full
+    chosen = study.Options(
+        quick=quick,
+        seed=seed,
+        clients=tuple(dict.fromkeys(clients)) or (1, 8, 32),
+        methods=tuple(dict.fromkeys(methods)) or ("fdatasync", "open_datasync"),
+        **options,
+    )
+    study.run(chosen, target)
+
+
 def toast(command: Callable) -> Callable:
     """The options of the three studies of large values."""
     for option in (

@@ -1,0 +1,128 @@
+"""One measured run of pgbench -N: commits, WAL, and bytes that go to the device."""
+
+import math
+import subprocess
+import time
+from dataclasses import dataclass
+
+import numpy
+import psycopg
+
+from bench.lib import counters, pgbench
+from bench.lib.cgroup import ControlGroup
+from bench.lib.console import BenchError
+from bench.lib.paths import work
+from bench.lib.server import Cluster
+from bench.wal.instance import DATABASE
+
+SCRIPT = ("-b", "simple-update")
+# By how much pgbench is to run longer than what is measured, whose end comes late on a busy machine.
+SLACK = 0.5
+ATTEMPTS = 5
+LSN = "SELECT pg_current_wal_insert_lsn() - '0/0'"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is counted beside commits and WAL: MAJOR:MINOR of a device, processes of the server, a control group."""
+
+    device: str | None = None
+    processes: bool = False
+    group: ControlGroup | None = None
+
+
+NOTHING = Counted()
+
+
+class TooLate(Exception):
+    """pgbench has ended before the measured time has."""
+
+
+def snapshot(
+    connection: psycopg.Connection, postmaster: int, counted: Counted
+) -> tuple[dict[str, float], dict[int, int] | None]:
+    (wal_bytes,) = connection.execute(LSN).fetchone()
+    taken: dict[str, float] = {"wal_bytes": float(wal_bytes)}
+    if counted.group:
+        taken |= {"group_" + name: float(value) for name, value in counted.group.counters().items()}
+    processes = counters.written_by_processes(postmaster) if counted.processes else None
+    # The last, as nearest to the moment that is noted.
+    taken |= counters.device_counters(counted.device)
+    return taken, processes
+
+
+def wal_writes(connection: psycopg.Connection) -> int:
+    """By all processes, also at their end, which pgbench does not wait for."""
+    while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[0]:
+        time.sleep(0.01)
+    (writes,) = connection.execute("SELECT wal_write FROM pg_stat_wal").fetchone()
+    return int(writes)
+
+
+def run(
+    cluster: Cluster, clients: int, warmup: float, seconds: float, seed: int, counted: Counted = NOTHING
+) -> dict[str, object]:
+    """One sample.  A run that was disturbed so much that pgbench had ended too early is repeated."""
+    for _ in range(ATTEMPTS):
+        try:
+            return _run(cluster, clients, warmup, seconds, seed, counted)
+        except TooLate:
+            continue
+    raise BenchError(f"pgbench has ended too early {ATTEMPTS} times: this machine has too much else to do")
+
+
+def _run(
+    cluster: Cluster, clients: int, warmup: float, seconds: float, seed: int, counted: Counted
+) -> dict[str, object]:
+    directory = work() / "wal"
+    directory.mkdir(exist_ok=True)
+    for old in directory.glob("transactions.*"):
+        old.unlink()
+    options = [*SCRIPT, "-c", str(clients), "-j", str(min(2, clients)), "-T", str(math.ceil(warmup + seconds + SLACK))]
+    options += ["--log", f"--log-prefix={directory / 'transactions'}", f"--random-seed={seed}"]
+    errors = directory / "pgbench.err"
+    with cluster.connect(DATABASE) as connection, open(errors, "w", encoding="utf-8") as err:
+        postmaster = cluster.postmaster()
+        writes = wal_writes(connection)
+        process = subprocess.Popen(
+            pgbench.command(cluster, DATABASE, [], {}, options),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=err,
+        )
+        try:
+            time.sleep(warmup)
+            before, processes = snapshot(connection, postmaster, counted)
+            begin = time.time()
+            time.sleep(seconds)
+            after, later = snapshot(connection, postmaster, counted)
+            end = time.time()
+            late = process.poll() is not None
+            process.wait()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+        if process.returncode != 0:
+            raise pgbench.failure(cluster, errors.read_text(encoding="utf-8", errors="replace"))
+        if late:
+            raise TooLate
+        writes = wal_writes(connection) - writes
+    whole = pgbench.read_log(sorted(directory.glob("transactions.*")))
+    log = whole.window(begin, end)
+    commits = len(log.ended)
+    if commits == 0:
+        raise BenchError(f"no transaction of {clients} clients finished in {end - begin:.0f} s")
+    sample: dict[str, object] = {
+        "clients": clients,
+        "seconds": end - begin,
+        "commits": commits,
+        "tps": commits / (end - begin),
+        "latency_ms": dict(zip(("p50", "p99"), map(float, numpy.percentile(log.latency * 1000, [50, 99])))),
+        # Backends report their writes late, but when they end at the latest: this is of the whole run.
+        "wal_writes_per_commit": writes / len(whole.ended),
+        **counters.difference(before, after),
+    }
+    if processes is not None and later is not None:
+        sample["process_write_bytes"] = sum(later[number] - processes.get(number, 0) for number in later)
+    return sample

@@ -1,0 +1,204 @@
+#
+# bench_wal.pl - the study of WAL past the page cache measures what it says
+#
+# Proves that device bytes per commit follow the unit, that the switches alone
+# change nothing of them, and that the page cache of pg_wal is seen: all of it
+# with buffered WAL, none with direct; that the results have the names that
+# others rely on; that a run without root says what it does instead; and that a
+# server without wal_directio_patch and a file system without direct I/O are
+# refused in one line, with nothing left behind.  Times are not judged here.
+#
+use strict;
+use warnings FATAL => 'all';
+
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use FindBin;
+use IPC::Run ();
+use JSON::PP ();
+use lib $FindBin::RealBin;
+use PgDensePatch;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
+my $work = PostgreSQL::Test::Utils::tempdir();
+my $stock = "$top/build/17/stock";
+
+$ENV{PGDENSE_BENCH_DIR} = "$work/bench";
+
+my $missing = `$top/bench/run --help 2>&1 >/dev/null`;
+plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
+needs_patch('wal_directio_patch', 'wal_direct_io');
+
+# Run bench/run of a checkout, and return its exit code, stdout and stderr.
+sub bench
+{
+	my ($checkout, @arguments) = @_;
+	my ($out, $err) = ('', '');
+
+	IPC::Run::run([ "$checkout/bench/run", @arguments ], '<', \undef, '>', \$out, '2>', \$err);
+	return ($? >> 8, $out, $err);
+}
+
+# A run that must fail: with one line that matches, and no instance left.
+sub fails_like
+{
+	my ($checkout, $arguments, $pattern, $title) = @_;
+	my ($code, $out, $err) = bench($checkout, @$arguments);
+
+	is($code, 1, "$title: exit code");
+	like($err, qr/\A\n?bench\/run: error: [^\n]*$pattern[^\n]*\n\z/, "$title: one line") or diag($out);
+	is_deeply([ map { s/.*\///r } glob("$checkout/build/cluster/bench-*") ], [], "$title: no instance is left");
+	return;
+}
+
+# A checkout of its own, in which another server takes the place of the patched one.
+sub checkout
+{
+	my ($dir, $server) = @_;
+
+	foreach my $command (
+		[ 'mkdir', '-p', "$dir/build/17" ],
+		[ 'cp', '-R', "$top/bench", "$top/tools", $dir ],
+		[ 'ln', '-s', $server, "$dir/build/17/dense" ])
+	{
+		system(@$command) == 0 or BAIL_OUT("failed: @$command");
+	}
+	return $dir;
+}
+
+my @small = ('--quick', '--seconds', '0.5', '--memory', '96');
+my ($code, $out, $err) =
+  bench($top, 'wal', @small, '--clients', '1', '--method', 'fdatasync', '--json', "$work/results/wal.json");
+SKIP:
+{
+	skip "no direct I/O here: $err", 1 if $code && $err =~ /WAL is not written with direct I\/O: The file system/;
+	is($code, 0, 'bench/run wal') or BAIL_OUT("$out\n$err");
+
+	my $result = JSON::PP::decode_json(slurp_file("$work/results/wal.json"));
+	my ($metrics, $samples) = @$result{qw(metrics samples)};
+	my @bases = -x "$stock/bin/postgres" ? ('off') : ();
+	my @buffered = $> == 0 ? qw(buffered_4096 buffered_512) : ();
+	my @units = (@bases, @buffered, qw(direct_8192 direct_4096 direct_512));
+	my @tps = ('tps.direct.fdatasync.1', @bases ? 'tps.off.fdatasync.1' : ());
+	my @names = (
+		(map { "bytes.$_.1" } @units),
+		(map { "bytes_images.$_.1" } @bases, qw(direct_4096 direct_512)),
+		(map { ("resident.$_", "resident.${_}_archived") } qw(off relieved direct)),
+		@tps);
+
+	is($result->{study}, 'wal', 'the result names its study');
+	ok($result->{quick}, 'a smoke run says so');
+	foreach my $name (qw(host kernel server settings seed date command), 'device bytes', 'settings of all')
+	{
+		ok(defined $result->{environment}{$name}, "the environment has $name");
+	}
+	is_deeply([ grep { !exists $metrics->{$_} } @names ], [], 'metrics');
+	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %$metrics ], [], 'metrics are numbers');
+	is_deeply([ grep { !exists $result->{intervals}{$_} } @tps ], [], 'times have an interval');
+
+	# Bytes: one commit a write, and what a page or a segment adds to it is little.
+	cmp_ok($metrics->{'bytes.direct_4096.1'}, '<=', 0.60, 'half the bytes in units of 4096');
+	cmp_ok($metrics->{'bytes.direct_512.1'}, '<=', 0.20, 'a fraction of them in units of 512');
+	cmp_ok($metrics->{"bytes.$_.1"}, '<=', 0.60, "the unit works through the page cache: $_") foreach @buffered;
+	foreach my $name (@bases, 'direct_8192')
+	{
+		cmp_ok(abs($metrics->{"bytes.$name.1"} - 1), '<', 0.1, "as many bytes as before: $name");
+	}
+	foreach my $sample (grep { $_->{test} eq 'bytes' && $_->{clients} == 1 && !$_->{full_page_writes} } @$samples)
+	{
+		my $unit = $sample->{variant} =~ /_(\d+)$/ ? $1 : 8192;
+		my ($column) = grep { exists $sample->{$_} } qw(device_write_bytes process_write_bytes);
+
+		# A page of the file system is the least that is written through the page cache.
+		$unit = 4096 if $unit < 4096 && $sample->{variant} =~ /^buffered/;
+		cmp_ok($sample->{$column} / $sample->{commits}, '>=', $unit * 0.9, "$sample->{variant}: a unit for each commit");
+	}
+
+	# Page cache
+	cmp_ok($metrics->{'resident.off'}, '>', 0.9, 'buffered WAL is in the page cache');
+	cmp_ok($metrics->{'resident.direct'}, '<=', 0.01, 'direct WAL is not');
+	cmp_ok($metrics->{'resident.direct_archived'}, '<=', 0.01, 'nor is it when it was archived');
+	cmp_ok($metrics->{'resident.relieved'}, '<', $metrics->{'resident.off'}, 'relief without direct I/O leaves less');
+	is_deeply([ grep { $_->{test} eq 'resident' && $_->{new_segments} < 1 } @$samples ], [], 'new segments are included');
+
+	# What this account cannot have is said, and is not in the result.
+	if ($> != 0)
+	{
+		like($out, qr/^no loop device for pg_wal \(not started by root\)/m, 'no loop device without root');
+		like($out, qr/^no writable cgroup, as not started by root: data residency/m, 'nor a cgroup');
+		ok(!exists $metrics->{'memory.data'}, 'whose metrics are left out');
+	}
+	else
+	{
+		like($result->{environment}{'device bytes'}, qr/loop device|\/dev\/loop|processes/, 'it is said what bytes are counted');
+	}
+
+	my ($bars) = grep { $_->{name} eq 'bars' } @{ $result->{tables} };
+	my %said = map { ($_->[1] => $_->[4]) } @{ $bars->{rows} };
+	is_deeply([ grep { ($said{$_} // '') ne 'met' } qw(bytes.direct_4096.1 bytes.direct_512.1 resident.direct) ], [], 'bars');
+	like($out, qr/What the project promises/, 'which are printed');
+
+	# Report
+	($code, $out, $err) =
+	  bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
+	is($code, 0, 'report') or diag($out, $err);
+	like(slurp_file("$work/report.html"), qr/<svg/, 'the page holds a chart');
+	my $markdown = slurp_file("$work/benchmarks.md");
+	like($markdown, qr/^## wal$/m, 'the tables have a section');
+	like($markdown, qr/^\| direct, 512 \| 1 \|/m, 'with their rows');
+}
+is_deeply([ map { s/.*\///r } glob("$top/build/cluster/bench-*") ], [], 'no instance is left');
+ok(!-e "$top/build/cluster/device", 'nor a device');
+
+# What a log says about direct I/O
+my $asked = <<'PYTHON';
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from bench.wal.variants import reason_of_fallback, written_unit
+print(reason_of_fallback(Path(sys.argv[2])), written_unit(Path(sys.argv[2])))
+PYTHON
+my $direct = "[1] LOG:  WAL is written with direct I/O in units of 4096 bytes\n[1] DETAIL:  The file system of \"pg_wal\" is ext4.\n";
+foreach my $case (
+	[ $direct, 'None 4096', 'direct' ],
+	[ "$direct\[2] LOG:  direct I/O for WAL is given up\n[2] DETAIL:  Why not.\n", 'Why not. 4096', 'given up' ],
+	[
+		"LOG:  WAL is written through the page cache, because direct I/O is not possible in \"pg_wal\"\nDETAIL:  No way.\n",
+		'No way. 0', 'refused'
+	],
+	[ "LOG:  database system is ready\n", 'the server does not say so 0', 'silent' ])
+{
+	my ($log, $expected, $title) = @$case;
+
+	append_to_file("$work/$title.log", $log);
+	IPC::Run::run([ '/usr/bin/python3', '-B', '-c', $asked, $top, "$work/$title.log" ], '>', \$out, '2>', \$err);
+	is($out, "$expected\n", "log of a server: $title") or diag($err);
+}
+
+# Servers and places that cannot do it
+SKIP:
+{
+	skip 'no build/17/stock to be refused', 6 unless -x "$stock/bin/postgres";
+	my $plain = checkout("$work/plain", $stock);
+	my $says = qr/the server has no setting "wal_direct_io"[^\n]*run "make server"/;
+
+	fails_like($plain, [ 'wal', '--quick' ], $says, 'a server without wal_directio_patch');
+	fails_like($plain, [ 'tpcc', '--quick', '--lite', '--stage', 'wal-direct' ], $says, 'and its stage of TPC-C');
+}
+SKIP:
+{
+	my ($kind, $free) = map { split } grep { !/Type/ } `df -m --output=fstype,avail /dev/shm 2>/dev/null`;
+	skip 'no tmpfs with room', 3 unless ($kind // '') eq 'tmpfs' && $free > 256 && -w '/dev/shm';
+	my $dir = File::Temp->newdir('pg_dense.XXXXXX', DIR => '/dev/shm');
+
+	chmod 0755, "$dir";
+	fails_like(checkout("$dir/top", dirname(dirname(`which postgres`))),
+		[ 'wal', '--quick' ], qr/as WAL is not written with direct I\/O: The file system tmpfs/, 'a tmpfs');
+}
+($code, $out, $err) = bench($top, 'wal', '--method', 'fsync');
+is($code, 2, 'a method that is not compared: exit code');
+like($err, qr/\Abench\/run: error: [^\n]*'fsync'[^\n]*\n\z/, 'one line');
+
+done_testing();
