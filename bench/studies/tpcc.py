@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy
 
 from bench.lib import cgroup
-from bench.lib.console import console, progress
+from bench.lib.console import BenchError, console, progress
 from bench.lib.paths import CLUSTERS, bindir, work
 from bench.lib.result import Result
 from bench.lib.server import Cluster
@@ -18,6 +18,7 @@ from bench.tpcc import check, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
 from bench.tpcc.stages import Stage, stages
+from bench.wal.variants import MODE, reason_of_fallback
 
 DATABASE = "tpcc"
 RUNNING = "bench-tpcc-run"
@@ -80,7 +81,17 @@ class Study:
         self.sizes: dict[str, DatabaseSize] = {}
         self.described = False
 
+    def require_settings(self) -> None:
+        for stage in self.stages:
+            server = Cluster(RUNNING, bindir(stage.binary))
+            for name in stage.measured:
+                if not server.has_setting(name):
+                    raise BenchError(
+                        f'the server has no setting "{name}", which stage "{stage.name}" needs, run "make server"'
+                    )
+
     def load_all(self) -> None:
+        self.require_settings()
         for stage in self.stages:
             cluster = Cluster(f"bench-tpcc-{stage.name}", bindir(stage.binary))
             cluster.remove()
@@ -105,13 +116,15 @@ class Study:
                 if group:
                     stack.callback(group.remove)
             stack.callback(quietly, cluster.remove)
-            configuration = {**BASE_SETTINGS, "shared_buffers": setting.shared_buffers, **stage.settings}
+            configuration = {**BASE_SETTINGS, "shared_buffers": setting.shared_buffers}
+            configuration |= {**stage.settings, **stage.measured}
             cluster.start(configuration, group.join_prefix() if group else ())
             if not self.described:
                 with cluster.connect(DATABASE) as connection:
                     self.result.describe_server(connection, limits=group.describe() if group else "none")
                 self.described = True
             sample = self.run_once(cluster, setting, number, stage, group)
+            sample["wal_fallback"] = wal_fallback(cluster, stage)
             if group:
                 sample["memory_peak"] = group.memory_peak()
                 group.lift()
@@ -288,6 +301,16 @@ class Study:
             if (sample["setting"], sample["stage"]) == ("", stage.name) and name in sample["latency_ms"]
         ]
         return " / ".join(f"{value:.1f}" for value in numpy.median(picked, axis=0)) if picked else "none"
+
+
+def wal_fallback(cluster: Cluster, stage: Stage) -> str | None:
+    """Why WAL is not written with direct I/O in a stage where it should be; None where all is as it should."""
+    if stage.measured.get(MODE, "off") == "off":
+        return None
+    reason = reason_of_fallback(Path(cluster.log))
+    if reason:
+        cgroup.note(f'WAL is not written with direct I/O in stage "{stage.name}": {reason}')
+    return reason
 
 
 def notpm(sample: dict) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from bench.indexes import alignment
 from bench.lib.console import BenchError
 from bench.tpcc import schema
+from bench.wal.variants import DIRECT_AUTO
 
 Rewrite = Callable[[str], str]
 
@@ -30,6 +31,9 @@ class Step:
     binary: str | None = None
     # Of the server; what a session may set holds for the load as well.
     settings: Mapping[str, str] = field(default_factory=dict)
+    # Of the server while it is measured: what changes nothing of what is loaded, and is nothing to ask of a server
+    # that only loads.
+    measured: Mapping[str, str] = field(default_factory=dict)
     extensions: tuple[str, ...] = ()
     tables: Rewrite = unchanged
     keys: Rewrite = unchanged
@@ -45,6 +49,7 @@ class Stage:
     title: str
     binary: str
     settings: Mapping[str, str]
+    measured: Mapping[str, str]
     extensions: tuple[str, ...]
     tables: tuple[Rewrite, ...]
     keys: tuple[Rewrite, ...]
@@ -55,6 +60,7 @@ class Stage:
 
 STEPS = (
     Step("stock", "stock types", binary="dense"),
+    Step("wal-direct", "WAL direct", measured=DIRECT_AUTO.settings),
     Step(
         "compact-types",
         "compact types",
@@ -119,7 +125,7 @@ def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[
     for name in names:
         if name not in known:
             raise BenchError(f'unknown stage "{name}", known: {", ".join(known)}')
-    stage = Stage("", "", "dense", {}, (), (), (), ())
+    stage = Stage("", "", "dense", {}, {}, (), (), (), ())
     for name in variants:
         variant = next((entry for entry in VARIANTS if entry.name == name), None)
         if variant is None:
@@ -144,6 +150,7 @@ def _add(stage: Stage, step: Step) -> Stage:
         step.title,
         step.binary or stage.binary,
         {**stage.settings, **step.settings},
+        {**stage.measured, **step.measured},
         (*stage.extensions, *step.extensions),
         (*stage.tables, step.tables),
         (*stage.keys, step.keys),
