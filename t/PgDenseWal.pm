@@ -22,7 +22,7 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(wal_node set_parameters log_position effective_mode unexpected_log kill_all
   lsn_number lsn_text segment_name segment_files segment_contents read_wal write_wal wal_records record_end redo_of control_data
-  copy_data move_to message_size write_message crash_and_start resident_bytes acknowledged
+  copy_data move_to crash_and_start resident_bytes acknowledged
   build_library with_recorder recorded_events disk_of disk_apply disk_crash disk_contents put_contents check_writes);
 
 my $page = 8192;
@@ -317,27 +317,6 @@ sub copy_data
 	}
 }
 
-# The length of a logical message's record, with an empty prefix and that many bytes;
-# the header of long data has three bytes more.
-sub message_size
-{
-	my ($bytes) = @_;
-
-	return 24 + ($bytes + 25 > 255 ? 5 : 2) + 25 + $bytes;
-}
-
-# write_message(NODE, BYTES, FLUSH[, LETTER]) - returns where the record starts, as far as
-# nobody else writes
-sub write_message
-{
-	my ($node, $bytes, $flush, $letter) = @_;
-	$letter //= 'm';
-
-	return lsn_number(
-		$node->safe_psql('postgres',
-			"SELECT pg_current_wal_insert_lsn(); SELECT pg_logical_emit_message(false, '', repeat('$letter', $bytes), $flush);") =~ s/\n.*//sr);
-}
-
 # move_to(NODE, LSN, SEGMENT BYTES) - fill WAL with messages, each flushed, so that the next
 # record starts at LSN, which must be far enough from the start of a page
 sub move_to
@@ -441,7 +420,6 @@ sub recorded_events
 		(@event{qw(time offset length)}, $length, @event{qw(flags pid)}, my $type, $event{name}) = unpack 'q<Q<Q<L<L<L<L<Z40', $header;
 		$event{type} = chr $type;
 		$event{direct} = $event{flags} & 1;
-		$event{sync} = $event{flags} & 2;
 		$event{data} = '';
 		# the process was killed while it wrote
 		last if $length > 0 && (read($handle, $event{data}, $length) // 0) != $length;
@@ -477,18 +455,6 @@ sub disk_apply
 	my ($disk, $event) = @_;
 	my ($data, $pending) = @$disk{qw(data pending)};
 	my ($type, $name) = @$event{qw(type name)};
-
-	# Segments are written by one process at a time, so that a write with O_DSYNC is there
-	# when the next one begins.
-	if ($type eq 'W' && $name !~ /xlogtemp/)
-	{
-		for my $other (grep { !/xlogtemp/ } keys %$pending)
-		{
-			put_bytes(\$data->{$other}, $_->{offset}, $_->{data}) for grep { $_->{sync} } @{ $pending->{$other} };
-			@{ $pending->{$other} } = grep { !$_->{sync} } @{ $pending->{$other} };
-			delete $pending->{$other} if !@{ $pending->{$other} };
-		}
-	}
 
 	if ($type eq 'W')
 	{
@@ -621,7 +587,7 @@ sub check_writes
 
 		my ($offset, $length, $data) = @$event{qw(offset length data)};
 		my $lsn = $start + $offset;
-		$unsynced{$name} = 1 if !$event->{sync};
+		$unsynced{$name} = 1;
 		$writes++;
 		$small++ if $length < $page;
 		$bytes += $length;

@@ -15,7 +15,8 @@
  *							fails with EINVAL, is not recorded, and removes the file
  *
  * Only files named like segments or xlogtemp.* count.  Writing and renaming is recorded
- * before it is done, everything else afterwards.  Syncing is never really done, for any
+ * before it is done, everything else afterwards; a write that syncs is followed by the
+ * event of a sync.  Syncing is never really done, for any
  * file: the server believes to have fsync on, and runs as if it were off.
  *
  * An event is a header, and its data if it has any.  All fields are in the byte order
@@ -183,6 +184,8 @@ recorded_pwritev(int fd, const struct iovec *iov, int iovcnt, off_t offset)
 		usleep(delay);
 	written = real_pwritev(fd, iov, iovcnt, offset);
 	save_errno = errno;
+	if ((flags & FLAG_SYNC) && written == (ssize_t) length)
+		record('S', name, 0, 0, 0, NULL, 0);
 
 	done = 0;
 	for (int i = 0; i < iovcnt; done += iov[i++].iov_len)

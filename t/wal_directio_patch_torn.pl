@@ -11,12 +11,12 @@
 # - A server recovers from some, replays just these, has all rows that it must
 #   have and no others, writes on, and fails again; that goes on for several crashes.
 #
-# And two cases byte by byte, for all ways to write: what a stale tail holds fits what
+# And three cases byte by byte, for all ways to write: what a stale tail holds fits what
 # is written over its beginning after a crash, or after a promotion in a segment of
-# the old timeline that is used again.
+# the old timeline that is used again; and a record whose continuation is lost.
 #
-# Six crashes with 25 images each, with PGDENSE_SOAK 60 with 100.  PGDENSE_FUZZ_SEED is the random
-# seed, which is printed.
+# Six crashes with 25 images each, with PGDENSE_SOAK 60 with 100.  PGDENSE_FUZZ_SEED is
+# the random seed, which is printed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -242,7 +242,7 @@ sub torn
 	my $scratch = $node->basedir . '/scratch';
 	my @clients = (0 .. 5);
 	my $synchronous = 4;
-	my (%last, %count);
+	my %count = map { $_ => 0 } qw(images torn acknowledged);
 	srand($seed);
 	mkdir $scratch;
 
