@@ -7,10 +7,9 @@ use warnings FATAL => 'all';
 use Cwd qw(abs_path);
 use File::Spec;
 use FindBin;
-use IPC::Run ();
 use lib $FindBin::RealBin;
 
-use PgDenseIndexAlign;
+use PgDenseCore;
 use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -18,20 +17,9 @@ use Test::More;
 
 needs_patch('index_align', 'default_index_item_alignment');
 
-# The tests are not part of an installation; those of the server that is built
-# here are in its build tree.  PGDENSE_CORE_TESTS names another such folder.
-my ($major) = `pg_config --version` =~ /(\d+)/;
-my ($bindir) = `pg_config --bindir` =~ /(.*)/;
-my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
-my ($regress) = grep { -x "$_/regress.so" } ($ENV{PGDENSE_CORE_TESTS} // "$top/build/$major/obj/dense/src/test/regress");
-if ($bindir ne "$top/build/$major/dense/bin" && !$ENV{PGDENSE_CORE_TESTS})
-{
-	ok(1, 'not the server that is built here: its tests are not at hand');
-	done_testing();
-	exit;
-}
-ok($regress, 'core\'s tests are in the build tree') or BAIL_OUT('no tests');
+my $regress = core_tests();
 my $tree = abs_path("$regress/../../..");
+my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 
 my $node = PostgreSQL::Test::Cluster->new('core');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -45,26 +33,7 @@ default_index_item_alignment = auto
 CONF
 $node->start;
 
-# suite(NAME, FOLDER, PROGRAM, ARGUMENT...) - run pg_regress or its like in FOLDER; the
-# number of tests that ran
-sub suite
-{
-	my ($name, $folder, $program, @arguments) = @_;
-	my $out = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check) . "/index_align_$name";
-	my $output = '';
-
-	mkdir $out or die "could not create $out: $!";
-	# regression.out is only there if a test failed.
-	IPC::Run::run([ $program, "--inputdir=$folder", "--outputdir=$out", "--bindir=$bindir", '--host=' . $node->host, '--port=' . $node->port, @arguments ],
-		'>', \$output, '2>&1', init => sub { chdir $folder or die "could not change to $folder: $!" });
-	my @ran = $output =~ /^(?:not )?ok +\d+ +[-+] (\S+)/mg;
-	my @failed = $output =~ /^not ok +\d+ +[-+] (\S+)/mg;
-	diag substr(slurp_file("$out/regression.diffs"), 0, 10000) if @failed && -e "$out/regression.diffs";
-	is("@failed", '', "$name: all tests pass") or diag substr($output, -1000);
-	return scalar @ran;
-}
-
-cmp_ok(suite('core', $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
+cmp_ok(core_suite($node, 'core', "$tmp/index_align_core", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
 	'>', 200, 'core: the tests ran');
 
 # The indexes that the tests leave behind are aligned, of all tables but the
@@ -95,7 +64,7 @@ if ($ENV{PGDENSE_SOAK})
 	SKIP:
 	{
 		skip 'no isolation tests in the build tree', 2 if !-x "$isolation/pg_isolation_regress" || !-x "$isolation/isolationtester";
-		cmp_ok(suite('isolation', $isolation, "$isolation/pg_isolation_regress", "--schedule=$isolation/isolation_schedule"), '>', 80, 'isolation: the tests ran');
+		cmp_ok(core_suite($node, 'isolation', "$tmp/index_align_isolation", $isolation, "$isolation/pg_isolation_regress", "--schedule=$isolation/isolation_schedule"), '>', 80, 'isolation: the tests ran');
 	}
 	for my $module ('amcheck', 'btree_gin', 'citext', 'cube', 'hstore', 'isn', 'ltree', 'pgstattuple', 'seg', 'pg_trgm', 'pg_visibility', 'postgres_fdw')
 	{
@@ -104,7 +73,7 @@ if ($ENV{PGDENSE_SOAK})
 		my @tests = map { split } $makefile =~ /^REGRESS *= *(.*)/m;
 
 		ok(scalar(@tests), "$module has tests") or next;
-		cmp_ok(suite($module, $dir, "$regress/pg_regress", "--dbname=contrib_$module", @tests), '>=', scalar(@tests), "$module: the tests ran");
+		cmp_ok(core_suite($node, $module, "$tmp/index_align_$module", $dir, "$regress/pg_regress", "--dbname=contrib_$module", @tests), '>=', scalar(@tests), "$module: the tests ran");
 	}
 }
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'nothing crashed');

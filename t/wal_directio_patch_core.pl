@@ -11,8 +11,10 @@ use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
 
+use PgDenseCore;
+use PgDenseCrash;
 use PgDensePatch;
-use PgDenseWal qw(kill_all set_parameters unexpected_log effective_mode);
+use PgDenseWal qw(set_parameters unexpected_log effective_mode);
 use PgDenseWalFiles;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -20,41 +22,10 @@ use Test::More;
 
 needs_patch('wal_directio_patch', 'wal_direct_io');
 
-# The tests are not part of an installation; those of the server that is built
-# here are in its build tree.  PGDENSE_CORE_TESTS names another such folder.
-my ($major) = `pg_config --version` =~ /(\d+)/;
-my ($bindir) = `pg_config --bindir` =~ /(.*)/;
-my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
-my ($regress) = grep { -x "$_/regress.so" } ($ENV{PGDENSE_CORE_TESTS} // "$top/build/$major/obj/dense/src/test/regress");
-if ($bindir ne "$top/build/$major/dense/bin" && !$ENV{PGDENSE_CORE_TESTS})
-{
-	ok(1, 'not the server that is built here: its tests are not at hand');
-	done_testing();
-	exit;
-}
-ok($regress, 'core\'s tests are in the build tree') or BAIL_OUT('no tests');
+my $regress = core_tests();
 my $tree = abs_path("$regress/../../..");
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 my $direct = can_write_directly($tmp) ? 'on' : 'try';
-
-# suite(NODE, NAME, FOLDER, PROGRAM, ARGUMENT...) - run pg_regress or its like in FOLDER; the
-# number of tests that ran
-sub suite
-{
-	my ($node, $name, $folder, $program, @arguments) = @_;
-	my $out = "$tmp/$name";
-	my $output = '';
-
-	mkdir $out or die "could not create $out: $!";
-	# regression.out is only there if a test failed.
-	IPC::Run::run([ $program, "--inputdir=$folder", "--outputdir=$out", "--bindir=$bindir", '--host=' . $node->host, '--port=' . $node->port, @arguments ],
-		'>', \$output, '2>&1', init => sub { chdir $folder or die "could not change to $folder: $!" });
-	my @ran = $output =~ /^(?:not )?ok +\d+ +[-+] (\S+)/mg;
-	my @failed = $output =~ /^not ok +\d+ +[-+] (\S+)/mg;
-	diag substr(slurp_file("$out/regression.diffs"), 0, 10000) if @failed && -e "$out/regression.diffs";
-	is("@failed", '', "$name: all tests pass") or diag substr($output, -1000);
-	return scalar @ran;
-}
 
 # [name, parameters]; small segments and small buffers in one of them
 my @rounds = ([ 'direct_512', 1, wal_direct_io => $direct, wal_write_unit => 512, fsync => 'off' ]);
@@ -74,7 +45,7 @@ for my $round (@rounds)
 		max_wal_size => '64MB', min_wal_size => 5 * $mb . 'MB', checkpoint_timeout => '30s', @parameters);
 	$node->start;
 	is(effective_mode($node)->{mode}, 'direct', "$name: it is direct") if $name =~ /direct/ && $direct eq 'on';
-	cmp_ok(suite($node, $name, $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
+	cmp_ok(core_suite($node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
 		'>', 200, "$name: the tests ran");
 	if ($ENV{PGDENSE_SOAK} && $name eq 'direct_512')
 	{
@@ -83,7 +54,7 @@ for my $round (@rounds)
 	  SKIP:
 		{
 			skip 'no isolation tests in the build tree', 2 if !-x "$isolation/pg_isolation_regress" || !-x "$isolation/isolationtester";
-			cmp_ok(suite($node, 'isolation', $isolation, "$isolation/pg_isolation_regress", "--schedule=$isolation/isolation_schedule"), '>', 80, 'isolation: the tests ran');
+			cmp_ok(core_suite($node, 'isolation', "$tmp/isolation", $isolation, "$isolation/pg_isolation_regress", "--schedule=$isolation/isolation_schedule"), '>', 80, 'isolation: the tests ran');
 		}
 	}
 
