@@ -12,10 +12,9 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(@shapes @opcodes @special create_shapes put work_sql work_through
-  page_alignments btree_records find_records print_census check_contents check_structure unexpected_log kill_all);
+  page_alignments btree_records find_records print_census check_contents check_structure unexpected_log);
 
 # Each has a table of its name with the columns id, those given, and v, and the
 # indexes NAME_k on the key and NAME_v on v, all of one alignment.
@@ -389,31 +388,6 @@ sub unexpected_log
 	  split /\n/, slurp_file($node->logfile);
 
 	return join "\n", @lines;
-}
-
-# Kill the postmaster and all its children, at one moment: it is stopped first, so
-# that it can neither start others nor clean up after those that die.
-sub kill_all
-{
-	my ($node) = @_;
-	my $postmaster = $node->{_pid};
-
-	kill 'STOP', $postmaster;
-	my @children = map { m{/proc/(\d+)/} } grep { (eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s } glob('/proc/[0-9]*/stat');
-	kill 'KILL', @children, $postmaster;
-	$node->{_pid} = undef;
-
-	# A server does not start while one of them is there, if only as a zombie.
-	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
-	for my $pid (@children, $postmaster)
-	{
-		while (-e "/proc/$pid")
-		{
-			die "process $pid does not end" if time() > $deadline;
-			usleep(10_000);
-		}
-	}
-	return scalar @children;
 }
 
 1;

@@ -14,13 +14,11 @@ use File::Copy;
 use File::Find;
 use FindBin;
 use POSIX ();
-use POSIX ':sys_wait_h';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(wal_node set_parameters log_position effective_mode unexpected_log kill_all
+our @EXPORT = qw(wal_node set_parameters log_position effective_mode unexpected_log
   lsn_number lsn_text segment_name segment_files segment_contents read_wal write_wal wal_records record_end redo_of control_data
   copy_data move_to crash_and_start resident_bytes acknowledged
   build_library with_recorder recorded_events disk_of disk_apply disk_crash disk_contents put_contents check_writes);
@@ -119,32 +117,6 @@ sub unexpected_log
 	  split /\n/, substr(slurp_file($node->logfile), $from // 0);
 
 	return join "\n", @lines;
-}
-
-# Kill the postmaster and all its children, at one moment: it is stopped first, so
-# that it can neither start others nor clean up after those that die.
-sub kill_all
-{
-	my ($node) = @_;
-	my $postmaster = $node->{_pid};
-
-	kill 'STOP', $postmaster;
-	my @children = map { m{/proc/(\d+)/} } grep { (eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s } glob('/proc/[0-9]*/stat');
-	kill 'KILL', @children, $postmaster;
-	$node->{_pid} = undef;
-
-	# A server does not start while one of them is there, if only as a zombie.
-	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
-	for my $pid (@children, $postmaster)
-	{
-		while (-e "/proc/$pid")
-		{
-			die "process $pid does not end" if time() > $deadline;
-			waitpid($pid, WNOHANG);
-			usleep(2_000) if -e "/proc/$pid";
-		}
-	}
-	return scalar @children;
 }
 
 sub lsn_number

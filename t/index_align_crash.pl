@@ -12,6 +12,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
+use PgDenseCrash;
 use PgDenseNbtree;
 use PgDensePatch;
 use PostgreSQL::Test::Cluster;
@@ -170,7 +171,7 @@ for my $round (1 .. $rounds)
 	# sometimes once more, in the middle of recovery
 	if (defined $again)
 	{
-		$in_recovery++ if crash_in_recovery($again);
+		$in_recovery++ if crash_in_recovery($node, $again);
 	}
 	$node->start;
 
@@ -219,25 +220,3 @@ cmp_ok($transactions, '>', $clients * $rounds, 'the clients got something done')
 $node->stop;
 is(unexpected_log($node), '', 'log');
 done_testing();
-
-# Start the server, and kill it that many seconds later, in recovery if it is still at it.
-sub crash_in_recovery
-{
-	my ($seconds) = @_;
-	my $pid_file = $node->data_dir . '/postmaster.pid';
-	my ($old) = slurp_file($pid_file) =~ /^(\d+)/;
-	my $pid = $old;
-
-	system_or_bail('pg_ctl', '-W', '-D', $node->data_dir, '-l', $node->logfile, 'start');
-	usleep(1_000_000 * $seconds);
-	for (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		($pid) = (eval { slurp_file($pid_file) } // '') =~ /^(\d+)\n.*\n/ ? $1 : $old;
-		last if $pid != $old;
-		usleep(10_000);
-	}
-	my $recovering = slurp_file($pid_file) !~ /^ready/m;
-	$node->{_pid} = $pid;
-	kill_all($node);
-	return $recovering;
-}

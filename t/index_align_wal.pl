@@ -11,6 +11,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
+use PgDenseCrash;
 use PgDenseNbtree;
 use PgDensePatch;
 use PostgreSQL::Test::Cluster;

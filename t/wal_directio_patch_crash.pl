@@ -13,6 +13,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
+use PgDenseCrash;
 use PgDensePatch;
 use PgDenseWal;
 use PostgreSQL::Test::Cluster;
@@ -122,7 +123,7 @@ for my $round (1 .. $rounds)
 	# a script that ended early for another reason than the end of the server
 	note $_ for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
 
-	if (defined $again && crash_in_recovery($again))
+	if (defined $again && crash_in_recovery($node, $again))
 	{
 		$count{recoveries_killed}++;
 	}
@@ -157,25 +158,3 @@ cmp_ok($count{acknowledged}, '>', $clients * $rounds, 'the clients got something
 $node->stop;
 is(unexpected_log($node), '', 'log');
 done_testing();
-
-# Start the server, and kill it that many seconds later, in recovery if it is still at it.
-sub crash_in_recovery
-{
-	my ($seconds) = @_;
-	my $pid_file = $node->data_dir . '/postmaster.pid';
-	my ($old) = slurp_file($pid_file) =~ /^(\d+)/;
-	my $pid = $old;
-
-	system_or_bail('pg_ctl', '-W', '-D', $node->data_dir, '-l', $node->logfile, 'start');
-	usleep(1_000_000 * $seconds);
-	for (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		($pid) = (eval { slurp_file($pid_file) } // '') =~ /^(\d+)\n.*\n/ ? $1 : $old;
-		last if $pid != $old;
-		usleep(10_000);
-	}
-	my $recovering = slurp_file($pid_file) !~ /^ready/m;
-	$node->{_pid} = $pid;
-	kill_all($node);
-	return $recovering;
-}

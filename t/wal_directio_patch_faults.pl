@@ -11,9 +11,10 @@ use Cwd qw(abs_path);
 use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
+use PgDenseCrash;
 use PgDenseMounts;
 use PgDensePatch;
-use PgDenseWal qw(kill_all);
+use PgDenseWal ();    # processes that are killed go away at once
 use PgDenseWalShim;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

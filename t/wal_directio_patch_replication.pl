@@ -12,9 +12,10 @@ use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
 
+use PgDenseCrash;
 use PgDenseIndexAlign qw(stock_path);
 use PgDensePatch;
-use PgDenseWal qw(segment_files kill_all lsn_number segment_name);
+use PgDenseWal qw(segment_files lsn_number segment_name);
 use PgDenseWalFiles;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

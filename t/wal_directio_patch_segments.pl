@@ -13,8 +13,9 @@ use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
 
+use PgDenseCrash;
 use PgDensePatch;
-use PgDenseWal qw(segment_files kill_all resident_bytes set_parameters unexpected_log effective_mode log_position);
+use PgDenseWal qw(segment_files resident_bytes set_parameters unexpected_log effective_mode log_position);
 use PgDenseWalFiles;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

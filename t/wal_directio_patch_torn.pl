@@ -23,6 +23,7 @@ use warnings FATAL => 'all';
 use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
+use PgDenseCrash;
 use PgDensePatch;
 use PgDenseWal;
 use PostgreSQL::Test::Cluster;

@@ -9,8 +9,8 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use IPC::Run;
+use PgDenseCrash;
 use PgDenseIndexAlign qw(stock_path hand_over);
-use PgDenseNbtree qw(kill_all);
 use PgDensePatch;
 use PgDenseUpgrade;
 use PostgreSQL::Test::Cluster;
