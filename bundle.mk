@@ -6,9 +6,24 @@
 # in the feature's own folder and in any other one:
 #
 #	make -C BUILDDIR -f .../FEATURE/Makefile PG_CONFIG=...
+#
+# A feature whose extension goes with its server patch also sets "patched", to
+# nothing if PG_CONFIG's server has not got the patch.  Then every target says
+# that the extension is left out, and succeeds.
+
+PG_CONFIG ?= pg_config
 
 feature_dir := $(patsubst %/,%,$(dir $(abspath $(firstword $(MAKEFILE_LIST)))))
 bundle_dir := $(abspath $(feature_dir)/..)
+
+ifeq ($(origin patched):$(patched),file:)
+
+all install uninstall clean installcheck:
+	@echo "$(notdir $(feature_dir)): skipped, `$(PG_CONFIG) --version` of \"$(PG_CONFIG)\" is a server without the patch"
+
+.PHONY: all install uninstall clean installcheck
+
+else
 
 DATA = $(notdir $(wildcard $(feature_dir)/$(EXTENSION)--*.sql))
 
@@ -24,8 +39,9 @@ EXTRA_CLEAN += results_regress results_isolation
 
 PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter $(WERROR)
 
-PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 $(OBJS): $(addprefix $(feature_dir)/,$(FEATURE_HEADERS))
+
+endif
