@@ -1,0 +1,39 @@
+/* bgvacuum_patch/bgvacuum--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION bgvacuum" to load this file. \quit
+
+CREATE FUNCTION pg_stat_get_bgvacuum(OUT rounds int8, OUT candidates int8,
+	OUT pages_pruned int8, OUT tuples_removed int8, OUT items_dead int8, OUT bytes_freed numeric,
+	OUT pages_published int8, OUT pages_reused int8, OUT pages_lost int8,
+	OUT skipped_unstamped int8, OUT skipped_clean int8, OUT skipped_recent int8,
+	OUT skipped_locked int8, OUT skipped_image int8, OUT skipped_multixact int8,
+	OUT stats_reset timestamptz)
+RETURNS record
+AS 'MODULE_PATHNAME', 'pg_stat_get_bgvacuum'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_stat_reset_bgvacuum()
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_stat_reset_bgvacuum'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+-- as with the functions that reset core's counters
+REVOKE EXECUTE ON FUNCTION pg_stat_reset_bgvacuum() FROM public;
+
+CREATE VIEW pg_stat_bgvacuum AS
+SELECT b.rounds, b.candidates,
+	b.pages_pruned, b.tuples_removed, b.items_dead, b.bytes_freed,
+	b.pages_published, b.pages_reused, b.pages_lost,
+	b.skipped_unstamped, b.skipped_clean, b.skipped_recent,
+	b.skipped_locked, b.skipped_image, b.skipped_multixact,
+	b.stats_reset
+FROM pg_stat_get_bgvacuum() b;
+-- pg_stat_bgwriter is everybody's, too
+GRANT SELECT ON pg_stat_bgvacuum TO public;
+
+COMMENT ON FUNCTION pg_stat_get_bgvacuum() IS
+	'what the view pg_stat_bgvacuum reads from shared memory';
+COMMENT ON FUNCTION pg_stat_reset_bgvacuum() IS
+	'set the counters of pg_stat_bgvacuum to zero';
+COMMENT ON VIEW pg_stat_bgvacuum IS
+	'what the background writer has pruned, and what became of the space';
