@@ -1,0 +1,65 @@
+-- The view on any server with the patch, whatever it is set to: its columns, who
+-- may read and who may reset it, and that the extension can be moved and dropped.
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
+WHERE attrelid = 'pg_stat_bgvacuum'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT proname, provolatile, proparallel, proretset, proisstrict FROM pg_proc
+WHERE oid IN ('pg_stat_get_bgvacuum()'::regprocedure, 'pg_stat_reset_bgvacuum()'::regprocedure) ORDER BY 1;
+
+-- one row without nulls, and nothing below zero
+SELECT count(*) AS rows, count(*) FILTER (WHERE (b.*) IS NOT NULL) AS without_null,
+  bool_and(least(rounds, candidates, pages_pruned, tuples_removed, items_dead, bytes_freed, pages_published, pages_reused,
+    pages_lost, skipped_unstamped, skipped_clean, skipped_recent, skipped_locked, skipped_image, skipped_multixact) >= 0) AS counts,
+  bool_and(stats_reset BETWEEN pg_postmaster_start_time() - interval '1 minute' AND now()) AS since
+FROM pg_stat_bgvacuum b;
+
+-- the function says the same as the view
+SELECT v.stats_reset = f.stats_reset AS same FROM pg_stat_bgvacuum v, pg_stat_get_bgvacuum() f;
+
+-- a reset shows in the time
+SELECT stats_reset AS before FROM pg_stat_bgvacuum \gset
+SELECT pg_stat_reset_bgvacuum();
+SELECT stats_reset > :'before' AND stats_reset <= clock_timestamp() AS later FROM pg_stat_bgvacuum;
+
+-- everybody may look, as at pg_stat_bgwriter, but not reset, and not drop
+CREATE ROLE regress_bv_user;
+SET ROLE regress_bv_user;
+SELECT count(*) FROM pg_stat_bgvacuum;
+SELECT count(*) FROM pg_stat_get_bgvacuum();
+SELECT pg_stat_reset_bgvacuum();
+DROP EXTENSION bgvacuum;
+-- unless the right is granted
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION pg_stat_reset_bgvacuum() TO regress_bv_user;
+SET ROLE regress_bv_user;
+SELECT pg_stat_reset_bgvacuum();
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION pg_stat_reset_bgvacuum() FROM regress_bv_user;
+DROP ROLE regress_bv_user;
+SELECT name, superuser, trusted, relocatable FROM pg_available_extension_versions WHERE name = 'bgvacuum';
+
+-- the settings: what they are, who may change them, and what they take
+SELECT name, vartype, context, unit, boot_val, min_val, max_val = current_setting('block_size') AS to_page, category LIKE 'Developer%' AS developer
+FROM pg_settings WHERE name ~ 'bgwriter_vacuum' ORDER BY name COLLATE "C";
+SELECT boot_val, min_val FROM pg_settings WHERE name = 'bgwriter_lru_maxpages';
+SET bgwriter_vacuum = on;
+ALTER SYSTEM SET bgwriter_vacuum = maybe;
+ALTER SYSTEM SET bgwriter_vacuum_min_free = -1;
+ALTER SYSTEM SET bgwriter_vacuum_min_free = '1MB';
+ALTER SYSTEM SET bgwriter_vacuum_max_pages = -2;
+ALTER SYSTEM SET bgwriter_lru_maxpages = -2;
+
+-- to another schema, and away
+CREATE SCHEMA bv;
+ALTER EXTENSION bgvacuum SET SCHEMA bv;
+SELECT count(*) FROM bv.pg_stat_bgvacuum;
+SELECT count(*) FROM pg_stat_bgvacuum;
+DROP EXTENSION bgvacuum;
+SELECT count(*) FROM pg_class WHERE relnamespace = 'bv'::regnamespace;
+CREATE EXTENSION bgvacuum SCHEMA bv;
+SELECT count(*) FROM bv.pg_stat_bgvacuum;
+DROP EXTENSION bgvacuum;
+DROP SCHEMA bv;
+CREATE EXTENSION bgvacuum;

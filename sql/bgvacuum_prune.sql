@@ -1,0 +1,124 @@
+-- What background vacuum does to tables, as their statistics and the view tell it:
+-- which dead rows go, which stay counted for autovacuum, which tables are left
+-- alone, and that the space is used again.  The server's settings are changed for
+-- that, and are restored at the end, those of ALTER SYSTEM too.
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+
+CREATE TEMP TABLE bv_settings AS
+SELECT s.name, s.wanted, f.setting AS was
+FROM (VALUES ('bgwriter_delay', '10ms'), ('bgwriter_lru_maxpages', '100'), ('bgwriter_vacuum', 'on'),
+  ('bgwriter_vacuum_max_pages', '-1'), ('bgwriter_vacuum_min_free', '0'), ('debug_bgwriter_vacuum', 'off')) s (name, wanted)
+LEFT JOIN pg_file_settings f ON f.name = s.name AND f.sourcefile LIKE '%/postgresql.auto.conf';
+
+-- Wait for a condition on statistics; false if it takes a minute.
+CREATE FUNCTION bv_wait(condition text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+  met bool;
+BEGIN
+  FOR i IN 1 .. 3000 LOOP
+    PERFORM pg_stat_clear_snapshot();
+    EXECUTE 'SELECT ' || condition INTO met;
+    EXIT WHEN met;
+    PERFORM pg_sleep(0.02);
+  END LOOP;
+  RETURN met;
+END $$;
+
+CREATE FUNCTION bv_dead(relation regclass) RETURNS int8 LANGUAGE sql
+RETURN pg_stat_get_dead_tuples(relation);
+
+-- Stamps are set, but nothing is looked at that is in use.  This session has to
+-- know it, too, and it looks at the configuration between two commands only.
+SELECT format('ALTER SYSTEM SET %I = %L', name, wanted) FROM bv_settings ORDER BY name \gexec
+SELECT pg_reload_conf();
+\o /dev/null
+SELECT 1 WHERE current_setting('bgwriter_vacuum') <> 'on' \watch interval=0.05 count=1200 min_rows=1
+\o
+SHOW bgwriter_vacuum;
+
+-- Tables that autovacuum stays away from, so that whoever prunes is the background writer:
+-- updates within the page; deleted rows; the same in tables that it must not touch.
+-- No page may be written in between, as only dirty ones are pruned; so no checkpoint is due soon.
+CHECKPOINT;
+CREATE TABLE bv_hot (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE TABLE bv_deleted (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
+CREATE UNLOGGED TABLE bv_unlogged (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE TABLE bv_catalog (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = off, user_catalog_table = on);
+CREATE TEMP TABLE bv_temp (i int, t text) WITH (fillfactor = 40);
+INSERT INTO bv_hot SELECT i, repeat('x', 100) FROM generate_series(1, 1000) i;
+INSERT INTO bv_deleted TABLE bv_hot;
+INSERT INTO bv_unlogged TABLE bv_hot;
+INSERT INTO bv_catalog TABLE bv_hot;
+INSERT INTO bv_temp TABLE bv_hot;
+UPDATE bv_hot SET t = repeat('y', 100);
+DELETE FROM bv_deleted WHERE i % 2 = 0;
+UPDATE bv_unlogged SET t = repeat('y', 100);
+UPDATE bv_catalog SET t = repeat('y', 100);
+UPDATE bv_temp SET t = repeat('y', 100);
+SELECT pg_stat_force_next_flush();
+SELECT bv_dead('bv_hot') AS hot, bv_dead('bv_deleted') AS deleted, bv_dead('bv_unlogged') AS unlogged,
+  bv_dead('bv_catalog') AS catalog, bv_dead('bv_temp') AS temp;
+SELECT pg_relation_size('bv_deleted') AS size_before \gset
+
+-- Now it looks at every page.
+SELECT pg_stat_reset_bgvacuum();
+ALTER SYSTEM SET debug_bgwriter_vacuum = on;
+SELECT pg_reload_conf();
+SELECT bv_wait($$ (SELECT tuples_removed >= 1500 AND items_dead >= 500 FROM pg_stat_bgvacuum) $$);
+-- the statistics follow; two more rounds for whatever it might do to the others
+SELECT bv_wait($$ bv_dead('bv_hot') = 0 $$);
+SELECT rounds FROM pg_stat_bgvacuum \gset
+SELECT bv_wait(format($$ (SELECT rounds >= %s + 2 FROM pg_stat_bgvacuum) $$, :rounds));
+
+-- What is gone is not counted any more, line pointers are: only vacuum removes them.
+SELECT bv_dead('bv_hot') AS hot, bv_dead('bv_deleted') AS deleted, bv_dead('bv_unlogged') AS unlogged,
+  bv_dead('bv_catalog') AS catalog, bv_dead('bv_temp') AS temp;
+SELECT pg_stat_get_live_tuples('bv_hot'::regclass) AS hot, pg_stat_get_live_tuples('bv_deleted'::regclass) AS deleted;
+SELECT pages_pruned > 0 AS pages, pages_pruned <= candidates AS candidates, tuples_removed > items_dead AS removed,
+  bytes_freed / tuples_removed BETWEEN 128 AND 144 AS bytes, pages_published > 0 AS published
+FROM pg_stat_bgvacuum;
+
+-- New rows go where the deleted ones were, and the table does not grow.
+INSERT INTO bv_deleted SELECT i, repeat('z', 100) FROM generate_series(2, 600, 2) i;
+SELECT pg_relation_size('bv_deleted') = :size_before AS same_size, pages_reused > 0 AS reused FROM pg_stat_bgvacuum;
+
+-- No row is lost, and none is back.
+SELECT count(*), sum(i), min(t) = repeat('y', 100) AND max(t) = repeat('y', 100) AS values FROM bv_hot;
+SELECT count(*), sum(i), count(*) FILTER (WHERE t = repeat('z', 100)) AS new FROM bv_deleted;
+SET enable_seqscan = off;
+SELECT count(*) FROM bv_deleted WHERE i BETWEEN 1 AND 1000;
+RESET enable_seqscan;
+
+-- A vacuum finds the line pointers, and after it nothing counts as dead.
+VACUUM bv_deleted;
+SELECT bv_dead('bv_deleted') AS deleted;
+
+-- Off again: this session sets no stamps, so nothing is pruned.
+ALTER SYSTEM SET bgwriter_vacuum = off;
+SELECT pg_reload_conf();
+\o /dev/null
+SELECT 1 WHERE current_setting('bgwriter_vacuum') <> 'off' \watch interval=0.05 count=1200 min_rows=1
+\o
+CREATE TABLE bv_off (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = off);
+INSERT INTO bv_off TABLE bv_hot;
+SELECT pg_stat_reset_bgvacuum();
+SELECT pages_pruned, tuples_removed, items_dead, bytes_freed FROM pg_stat_bgvacuum;
+UPDATE bv_off SET t = repeat('x', 100);
+SELECT pg_stat_force_next_flush();
+SELECT pg_sleep(0.2);
+SELECT bv_dead('bv_off') AS off, pages_pruned, tuples_removed FROM pg_stat_bgvacuum;
+
+DROP TABLE bv_hot, bv_deleted, bv_unlogged, bv_catalog, bv_temp, bv_off;
+DROP FUNCTION bv_wait(text), bv_dead(regclass);
+
+-- The settings as they were, which need not be the same everywhere.
+\set ECHO none
+SELECT CASE WHEN was IS NULL THEN format('ALTER SYSTEM RESET %I', name) ELSE format('ALTER SYSTEM SET %I = %L', name, was) END
+FROM bv_settings ORDER BY name \gexec
+\set ECHO all
+SELECT pg_reload_conf();
+SELECT count(*) AS not_restored
+FROM bv_settings s LEFT JOIN pg_file_settings f ON f.name = s.name AND f.sourcefile LIKE '%/postgresql.auto.conf'
+WHERE f.setting IS DISTINCT FROM s.was;
+DROP TABLE bv_settings;
