@@ -94,20 +94,23 @@ RESET enable_seqscan;
 VACUUM bv_deleted;
 SELECT bv_dead('bv_deleted') AS deleted;
 
--- Off again: this session sets no stamps, so nothing is pruned.
+-- What is left dead while it is off stays, also when it is on again.
 ALTER SYSTEM SET bgwriter_vacuum = off;
 SELECT pg_reload_conf();
 \o /dev/null
 SELECT 1 WHERE current_setting('bgwriter_vacuum') <> 'off' \watch interval=0.05 count=1200 min_rows=1
 \o
+SELECT pg_stat_reset_bgvacuum();
+SELECT pages_pruned, tuples_removed, items_dead, bytes_freed, pages_published, pages_reused FROM pg_stat_bgvacuum;
 CREATE TABLE bv_off (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = off);
 INSERT INTO bv_off TABLE bv_hot;
-SELECT pg_stat_reset_bgvacuum();
-SELECT pages_pruned, tuples_removed, items_dead, bytes_freed FROM pg_stat_bgvacuum;
 UPDATE bv_off SET t = repeat('x', 100);
 SELECT pg_stat_force_next_flush();
-SELECT pg_sleep(0.2);
-SELECT bv_dead('bv_off') AS off, pages_pruned, tuples_removed FROM pg_stat_bgvacuum;
+ALTER SYSTEM SET bgwriter_vacuum = on;
+SELECT pg_reload_conf();
+SELECT rounds FROM pg_stat_bgvacuum \gset
+SELECT bv_wait(format($$ (SELECT rounds >= %s + 2 FROM pg_stat_bgvacuum) $$, :rounds));
+SELECT bv_dead('bv_off') AS off;
 
 DROP TABLE bv_hot, bv_deleted, bv_unlogged, bv_catalog, bv_temp, bv_off;
 DROP FUNCTION bv_wait(text), bv_dead(regclass);
