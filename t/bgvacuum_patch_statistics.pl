@@ -1,0 +1,121 @@
+# What background vacuum tells others of its work: n_dead_tup loses what is gone without a
+# trace, and keeps what vacuum has to see to, so that autovacuum comes for the one and not for
+# the other; space is offered from bgwriter_vacuum_min_free on; the
+# counters begin anew with the server.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseBgvacuum;
+use PgDensePatch;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+
+# No table is larger than a small part of shared buffers, so that only
+# debug_bgwriter_vacuum, which is off at first, makes bgwriter look at its pages.
+my $node = bgvacuum_node('statistics', shared_buffers => '32MB', conf => <<'CONF');
+debug_bgwriter_vacuum = off
+max_logical_replication_workers = 0
+autovacuum_naptime = 1s
+autovacuum_vacuum_threshold = 50
+autovacuum_vacuum_scale_factor = 0.2
+autovacuum_vacuum_insert_threshold = -1
+CONF
+
+# A column of pg_stat_user_tables for each table, by name
+sub statistics
+{
+	my ($column) = @_;
+	my $rows = $node->safe_psql('postgres', "SELECT relname || ' ' || $column FROM pg_stat_user_tables ORDER BY relname");
+
+	return join ', ', split /\n/, $rows;
+}
+
+# Updates within the page and deletions, and the former in a table that it leaves alone
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE updated (i int PRIMARY KEY, t text) WITH (fillfactor = 40);
+CREATE UNLOGGED TABLE control (i int PRIMARY KEY, t text) WITH (fillfactor = 40);
+CREATE TABLE deleted (i int PRIMARY KEY, t text);
+INSERT INTO updated SELECT i, repeat('x', 100) FROM generate_series(1, 2000) i;
+INSERT INTO control TABLE updated;
+INSERT INTO deleted TABLE updated;
+SQL
+$node->safe_psql('postgres', <<'SQL');
+UPDATE updated SET t = repeat('y', 100);
+UPDATE control SET t = repeat('y', 100);
+DELETE FROM deleted WHERE i <= 800;
+SQL
+is(statistics('n_tup_hot_upd'), 'control 2000, deleted 0, updated 2000', 'the updates are HOT');
+is(statistics('n_dead_tup'), 'control 2000, deleted 800, updated 2000', 'sessions report what is dead');
+
+my $stats = bgvacuum_stats($node);
+set_parameters($node, debug_bgwriter_vacuum => 'on');
+ok(wait_for_stat($node, 'tuples_removed', 2800, $stats), 'it is pruned');
+is(statistics('n_dead_tup'), 'control 2000, deleted 800, updated 0', 'what is gone is not counted as dead, line pointers are');
+is(statistics('n_live_tup'), 'control 2000, deleted 1200, updated 2000', 'what lives is');
+is(line_pointers($node, 'deleted')->{dead}, 800, 'so many line pointers are dead');
+is(line_pointers($node, 'updated')->{dead}, 0, 'and none where only HOT chains were cut');
+
+# Autovacuum comes for what counts as dead.
+set_parameters($node, autovacuum => 'on');
+ok($node->poll_query_until(
+		'postgres',
+		"SELECT count(*) = 2 FROM pg_stat_user_tables WHERE relname IN ('control', 'deleted') AND autovacuum_count > 0"),
+	'autovacuum vacuums where something is left to be done');
+set_parameters($node, autovacuum => 'off');
+ok($node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'"), 'it ends');
+like(statistics('autovacuum_count'), qr/updated 0$/, 'and it does not come for what is gone already');
+is(statistics('n_dead_tup'), 'control 0, deleted 0, updated 0', 'nothing is counted as dead now');
+is(line_pointers($node, 'deleted')->{dead}, 0, 'and no line pointer is left');
+
+# Offered space: not below bgwriter_vacuum_min_free
+for my $case ([ '8kB', 0 ], [ '200B', 1 ])
+{
+	my ($min_free, $offered) = @$case;
+	my $table = "offered_$offered";
+
+	set_parameters($node, debug_bgwriter_vacuum => 'off', bgwriter_vacuum_min_free => $min_free);
+	$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE $table (i int, t text);
+INSERT INTO $table SELECT i, repeat('x', 100) FROM generate_series(1, 2000) i;
+SQL
+	$node->safe_psql('postgres', "DELETE FROM $table WHERE i % 2 = 0");
+	$stats = bgvacuum_stats($node);
+	set_parameters($node, debug_bgwriter_vacuum => 'on');
+	ok(wait_for_stat($node, 'items_dead', 1000, $stats), "bgwriter_vacuum_min_free = $min_free: pages are pruned");
+
+	my ($before, $after) = split /\n/, $node->safe_psql('postgres', <<"SQL");
+SELECT pg_relation_size('$table');
+INSERT INTO $table SELECT i, repeat('z', 100) FROM generate_series(1, 500) i;
+SELECT pg_relation_size('$table');
+SQL
+	my $now = bgvacuum_stats($node);
+	is($now->{pages_published} - $stats->{pages_published} > 0 ? 1 : 0, $offered, 'whether they are offered');
+	is($now->{pages_reused} - $stats->{pages_reused} > 0 ? 1 : 0, $offered, 'whether they are taken');
+	is($after - $before > 0 ? 0 : 1, $offered, 'whether new rows fit in there') or diag "$before to $after";
+	is($node->safe_psql('postgres', "SELECT count(*), sum(i) FROM $table"), '1500|1125250', 'the rows');
+}
+
+# A restart, a crash
+for my $mode ('fast', 'immediate')
+{
+	my $reset = $node->safe_psql('postgres', 'SELECT stats_reset FROM pg_stat_bgvacuum');
+
+	set_parameters($node, bgwriter_vacuum => 'off');
+	$node->stop($mode);
+	$node->start;
+	$stats = bgvacuum_stats($node);
+	is(join(' ', grep { $stats->{$_} != 0 } sort keys %$stats), '', "a stop ($mode) and a start: nothing is counted");
+	is($node->safe_psql('postgres', "SELECT stats_reset > '$reset' FROM pg_stat_bgvacuum"), 't', 'from then on');
+}
+
+check_heaps($node, 'in the end');
+check_indexes($node, 'in the end');
+check_log($node, 'in the end');
+$node->stop;
+done_testing();
