@@ -152,6 +152,36 @@ def wal(
     study.run(chosen, target)
 
 
+@cli.command("bgvacuum", short_help="Growth, reads, writes and decline with bgwriter's own vacuum.")
+@common
+@click.option(
+    "--workload",
+    "workloads",
+    type=click.Choice(["mixed", "uniform", "tpcc"]),
+    multiple=True,
+    help="Default: all; repeatable.",
+)
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME[:SERVER[:SETTING=VALUE,...]]",
+    help="What is compared, the first with all others; SERVER is a directory below build/17 or a path."
+    " Default: stock, off, on; repeatable.",
+)
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Of all servers; repeatable.")
+@click.option("--pairs", type=click.IntRange(1), help="Runs of each variant; default: 5, or 1 with --quick.")
+@click.option("--transactions", type=click.IntRange(1), help="Of a run; default: those of the workload.")
+@click.option("--rows", type=click.IntRange(100), help="Default: 1250000, or 20000 with --quick.")
+@click.option("--clients", type=click.IntRange(1, 50), default=4, show_default=True)
+@click.option("--shared-buffers", metavar="SIZE", help="Default: 32MB, or 1MB with --quick.")
+def bgvacuum(target: Path | None, **options) -> None:
+    """Background vacuum: growth of tables, reads, WAL, writes by whom, and decline over several autovacuum cycles."""
+    from bench.studies import bgvacuum as study
+
+    study.run(study.choose(**options), target)
+
+
 def toast(command: Callable) -> Callable:
     """The options of the three studies of large values."""
     for option in (

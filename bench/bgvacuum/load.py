@@ -1,0 +1,253 @@
+"""One measured run of a fixed number of transactions: growth, reads, writes, WAL, prunes, and time by slice."""
+
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import psycopg
+
+from bench.bgvacuum.workloads import Workload
+from bench.lib import counters, pgbench
+from bench.lib.paths import work
+from bench.lib.server import Cluster
+
+SLICES = 8
+BLOCK = 8192
+
+SIZES = """
+SELECT name, pg_relation_size(name::regclass), pg_indexes_size(name::regclass) FROM unnest(%s::text[]) AS name
+"""
+TABLES = """
+SELECT s.relname, s.n_tup_ins, s.n_tup_upd, s.n_tup_del, s.n_tup_hot_upd, s.n_tup_newpage_upd, s.n_dead_tup,
+       s.autovacuum_count, s.autoanalyze_count,
+       io.heap_blks_read, io.heap_blks_hit, coalesce(io.idx_blks_read, 0) AS idx_blks_read
+FROM pg_stat_user_tables AS s JOIN pg_statio_user_tables AS io USING (relid)
+WHERE s.relname = ANY(%s)
+"""
+IO = """
+SELECT replace(backend_type, ' ', '_') || '.' || context AS name,
+       coalesce(reads, 0) AS reads, coalesce(writes, 0) AS writes, coalesce(extends, 0) AS extends
+FROM pg_stat_io WHERE object = 'relation'
+"""
+WAL = "SELECT wal_records, wal_fpi, wal_bytes::float8 AS wal_bytes FROM pg_stat_wal"
+BGWRITER = "SELECT buffers_clean, maxwritten_clean FROM pg_stat_bgwriter"
+
+
+def _rows(connection: psycopg.Connection, query: str, *parameters: object) -> list[dict[str, Any]]:
+    cursor = connection.execute(query, parameters or None)
+    names = [column.name for column in cursor.description or ()]
+    return [dict(zip(names, row)) for row in cursor.fetchall()]
+
+
+def has_view(connection: psycopg.Connection) -> bool:
+    return connection.execute("SELECT to_regclass('pg_stat_bgvacuum') IS NOT NULL").fetchone()[0]
+
+
+def snapshot(connection: psycopg.Connection, workload: Workload, cluster: Cluster) -> dict[str, float]:
+    """Everything as one flat object, so that two of them can be subtracted."""
+    taken: dict[str, float] = {}
+    for row in _rows(connection, TABLES, list(workload.tables)):
+        name = row.pop("relname")
+        for column, value in row.items():
+            taken[f"{name}.{column}"] = value
+            taken[column] = taken.get(column, 0) + value
+    for row in _rows(connection, IO):
+        for column in ("reads", "writes", "extends"):
+            if row[column]:
+                taken[f"{row['name']}.{column}"] = row[column]
+    taken |= _rows(connection, WAL)[0]
+    taken |= _rows(connection, BGWRITER)[0]
+    if has_view(connection):
+        row = _rows(connection, "SELECT * FROM pg_stat_bgvacuum")[0]
+        taken |= {f"bgvacuum.{name}": float(value) for name, value in row.items() if name != "stats_reset"}
+    taken["cpu_seconds"] = counters.cpu_seconds(cluster.postmaster())
+    found = connection.execute("SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'").fetchone()
+    taken["bgwriter_cpu_seconds"] = (counters.backend_cpu(found[0]) if found else None) or 0.0
+    return taken
+
+
+@dataclass
+class Sizes:
+    """When the tables had how many bytes."""
+
+    moments: list[float]
+    heaps: list[dict[str, int]]
+    indexes: list[int]
+
+    def take(self, connection: psycopg.Connection, tables: tuple[str, ...]) -> None:
+        rows = connection.execute(SIZES, [list(tables)]).fetchall()
+        self.moments.append(time.time())
+        self.heaps.append({name: heap for name, heap, _ in rows})
+        self.indexes.append(sum(indexes for _, _, indexes in rows))
+
+    def at(self, moment: float) -> int:
+        place = min(range(len(self.moments)), key=lambda number: abs(self.moments[number] - moment))
+        return sum(self.heaps[place].values())
+
+
+def settle(connection: psycopg.Connection) -> None:
+    """What backends count, they report when they end at the latest, and bgwriter once a round."""
+    while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[0]:
+        time.sleep(0.02)
+    time.sleep(0.5)
+
+
+def slices(log: pgbench.Log) -> list[tuple[float, float]]:
+    """Of equal numbers of transactions: when each ended, and transactions a second in it."""
+    ended = numpy.sort(log.ended)
+    begin = float((log.ended - log.latency).min())
+    found = []
+    for part in numpy.array_split(ended, SLICES):
+        found.append((float(part[-1]), len(part) / (float(part[-1]) - begin)))
+        begin = float(part[-1])
+    return found
+
+
+def third(log: pgbench.Log, last: bool) -> float:
+    """Transactions a second in the first or the last third of the transactions."""
+    ended = numpy.sort(log.ended)
+    count = len(ended) // 3
+    if last:
+        return count / float(ended[-1] - ended[-1 - count])
+    return count / float(ended[count - 1] - (log.ended - log.latency).min())
+
+
+def run(cluster: Cluster, workload: Workload, clients: int, transactions: int, seed: int) -> dict[str, Any]:
+    directory = work() / "bgvacuum"
+    directory.mkdir(exist_ok=True)
+    for old in directory.glob("transactions.*"):
+        old.unlink()
+    each = max(1, transactions // clients)
+    options = ["-c", str(clients), "-j", str(min(2, clients)), "-t", str(each), "--max-tries=10"]
+    options += ["--log", f"--log-prefix={directory / 'transactions'}", f"--random-seed={seed}"]
+    scripts = workload.scripts(directory / "scripts")
+    errors = directory / "pgbench.err"
+    sizes = Sizes([], [], [])
+    with cluster.connect(workload.database) as connection, open(errors, "w", encoding="utf-8") as err:
+        sizes.take(connection, workload.tables)
+        before = snapshot(connection, workload, cluster)
+        process = subprocess.Popen(
+            pgbench.command(cluster, workload.database, scripts, workload.variables(seed), options),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=err,
+        )
+        try:
+            while process.poll() is None:
+                time.sleep(0.2)
+                sizes.take(connection, workload.tables)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+        if process.returncode != 0:
+            raise pgbench.failure(cluster, errors.read_text(encoding="utf-8", errors="replace"))
+        settle(connection)
+        after = snapshot(connection, workload, cluster)
+        sizes.take(connection, workload.tables)
+    log = pgbench.read_log(sorted(directory.glob("transactions.*")))
+    return summarize(log, sizes, before, after)
+
+
+def summarize(
+    log: pgbench.Log, sizes: Sizes, before: dict[str, float], after: dict[str, float]
+) -> dict[str, Any]:
+    parts = slices(log)
+    begin = float((log.ended - log.latency).min())
+    start = sum(sizes.heaps[0].values())
+    return {
+        "transactions": len(log.ended),
+        "seconds": parts[-1][0] - begin,
+        "tps": len(log.ended) / (parts[-1][0] - begin),
+        "tps_by_slice": [tps for _, tps in parts],
+        "last_third_to_first": third(log, True) / third(log, False),
+        "heap_before": sizes.heaps[0],
+        "heap_after": sizes.heaps[-1],
+        "growth_pages": (sum(sizes.heaps[-1].values()) - start) // BLOCK,
+        "growth_pages_by_slice": [(sizes.at(moment) - start) // BLOCK for moment, _ in parts],
+        "index_growth_pages": (sizes.indexes[-1] - sizes.indexes[0]) // BLOCK,
+        # What was not counted yet when it began is missing there.
+        "counters": {name: value - before.get(name, 0) for name, value in after.items()},
+    }
+
+
+def _sum(sample: dict[str, Any], what: str, backends: tuple[str, ...] = (), context: str = "") -> float:
+    total = 0
+    for name, value in sample["counters"].items():
+        parts = name.split(".")
+        if len(parts) == 3 and parts[2] == what:
+            total += value if (not backends or parts[0] in backends) and context in ("", parts[1]) else 0
+    return total
+
+
+# Who has to write a page itself, to get its buffer; a ring of vacuum is not the clock hand's.
+EVICTING = ("client_backend", "autovacuum_worker", "background_worker")
+
+
+def reads(sample: dict[str, Any]) -> float:
+    """Blocks of tables and indexes that the server got from the kernel, whoever asked."""
+    return _sum(sample, "reads")
+
+
+def client_reads(sample: dict[str, Any]) -> float:
+    return _sum(sample, "reads", ("client_backend",))
+
+
+def wal_bytes(sample: dict[str, Any]) -> float:
+    return sample["counters"]["wal_bytes"]
+
+
+def all_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes")
+
+
+def backend_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes", EVICTING, "normal")
+
+
+def bgwriter_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes", ("background_writer",))
+
+
+def checkpointer_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes", ("checkpointer",))
+
+
+def vacuum_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes", (), "vacuum")
+
+
+def bgwriter_share(sample: dict[str, Any]) -> float:
+    """Of what was written to free buffers at the clock hand."""
+    both = bgwriter_writes(sample) + backend_writes(sample)
+    return bgwriter_writes(sample) / both if both else 1.0
+
+
+def line(sample: dict[str, Any]) -> str:
+    """All that matters of a run, for a log."""
+    counted = sample["counters"]
+    written = (backend_writes, bgwriter_writes, checkpointer_writes, vacuum_writes)
+    parts = [
+        f"{sample['seconds']:.1f} s, {sample['tps']:,.0f} tps ("
+        + " ".join(f"{tps:,.0f}" for tps in sample["tps_by_slice"])
+        + f"; last third {sample['last_third_to_first']:.3f} of first)",
+        f"heap +{sample['growth_pages']:,} pages ("
+        + " ".join(f"{pages:,}" for pages in sample["growth_pages_by_slice"])
+        + f"), indexes +{sample['index_growth_pages']:,}",
+        f"reads {reads(sample):,.0f} (heap {counted['heap_blks_read']:,}, index {counted['idx_blks_read']:,}, "
+        f"clients {client_reads(sample):,.0f})",
+        f"WAL {wal_bytes(sample) / 1e6:,.1f} MB, {counted['wal_fpi']:,} images",
+        "writes: backends {:,.0f}, bgwriter {:,.0f}, checkpointer {:,.0f}, vacuum {:,.0f}".format(
+            *(count(sample) for count in written)
+        )
+        + f"; bgwriter's share of evictions {100 * bgwriter_share(sample):.1f} %",
+        f"updates {counted['n_tup_upd']:,}, HOT {counted['n_tup_hot_upd']:,}, new page {counted['n_tup_newpage_upd']:,}"
+        f"; dead now {counted['n_dead_tup']:,}; autovacuum x {counted['autovacuum_count']}",
+        f"CPU {counted['cpu_seconds']:.1f} s, bgwriter {counted['bgwriter_cpu_seconds']:.2f} s",
+    ]
+    extra = [f"{name[9:]} {value:,.0f}" for name, value in counted.items() if name.startswith("bgvacuum.")]
+    if extra:
+        parts.append("pg_stat_bgvacuum: " + ", ".join(extra))
+    return "\n    ".join(parts)

@@ -1,0 +1,78 @@
+"""Servers and settings that are compared: background vacuum on and off, and the release as it is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from bench.lib.console import BenchError
+from bench.lib.paths import bindir
+from bench.lib.server import Cluster
+
+SETTING = "bgwriter_vacuum"
+EXTENSION = "bgvacuum"
+
+
+@dataclass(frozen=True)
+class Variant:
+    name: str
+    title: str
+    # Directory below build/17 that holds the server, or a path.
+    server: str = "dense"
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def bindir(self) -> Path:
+        if "/" not in self.server:
+            return bindir(self.server)
+        path = Path(self.server).absolute()
+        return path if (path / "postgres").exists() else path / "bin"
+
+    def cluster(self, name: str) -> Cluster:
+        return Cluster(name, self.bindir)
+
+
+STOCK = Variant("stock", "stock", "stock")
+OFF = Variant("off", "patched, off", settings={SETTING: "off"})
+ON = Variant("on", "patched, on", settings={SETTING: "on"})
+DEFAULT = (STOCK, OFF, ON)
+
+
+def parse_settings(words: Sequence[str]) -> dict[str, str]:
+    settings = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise BenchError(f'invalid setting "{word}", NAME=VALUE is wanted')
+        settings[name] = value
+    return settings
+
+
+def parse(words: Sequence[str]) -> tuple[Variant, ...]:
+    """Of NAME[:SERVER[:NAME=VALUE,...]] each; the name of one of DEFAULT is that one, with what else is given."""
+    variants: list[Variant] = []
+    for word in words:
+        name, _, rest = word.partition(":")
+        server, _, settings = rest.partition(":")
+        if not name:
+            raise BenchError(f'invalid variant "{word}", NAME[:SERVER[:SETTING=VALUE,...]] is wanted')
+        if any(variant.name == name for variant in variants):
+            raise BenchError(f'variant "{name}" is given twice')
+        variant = next((known for known in DEFAULT if known.name == name), Variant(name, name))
+        if server:
+            variant = replace(variant, server=server)
+        if settings:
+            variant = replace(variant, settings={**variant.settings, **parse_settings(settings.split(","))})
+        variants.append(variant)
+    return tuple(variants)
+
+
+def require(variants: Sequence[Variant]) -> None:
+    """Before anything is loaded: that each server is there and knows all its settings."""
+    for variant in variants:
+        cluster = variant.cluster("bench-bgvacuum")
+        for name in variant.settings:
+            if not cluster.has_setting(name):
+                raise BenchError(
+                    f'the server has no setting "{name}", which variant "{variant.name}" needs: '
+                    'bgvacuum_patch is not in it, run "make server"'
+                )

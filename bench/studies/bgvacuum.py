@@ -1,0 +1,161 @@
+"""Background vacuum by bgwriter: growth, reads, writes, WAL and decline over several autovacuum cycles."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench.bgvacuum import load
+from bench.bgvacuum.variants import DEFAULT, EXTENSION, Variant, parse, parse_settings, require
+from bench.bgvacuum.workloads import LOAD_SETTINGS, Workload
+from bench.lib.bars import Bar, show_bars
+from bench.lib.console import console, note, progress
+from bench.lib.result import Result
+from bench.lib.server import Cluster
+from bench.lib.session import quietly, session
+from bench.lib.statistics import interleave, paired_ratio, spread
+
+RUNNING = "bench-bgvacuum-run"
+
+# All that is not said here is at its default, in particular bgwriter's own settings.
+SETTINGS = {
+    "synchronous_commit": "off",
+    "checkpoint_timeout": "30s",
+    "max_wal_size": "16GB",
+    "autovacuum_naptime": "1s",
+    "max_connections": "60",
+    "jit": "off",
+    # Found by the key, whatever the planner thinks of a table that grows.
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    quick: bool
+    seed: int
+    workloads: Sequence[Workload]
+    variants: Sequence[Variant]
+    pairs: int
+    clients: int
+    shared_buffers: str
+    settings: Mapping[str, str]
+
+
+def all_workloads(quick: bool, rows: int | None) -> tuple[Workload, ...]:
+    """With more dead rows than three times what autovacuum waits for."""
+    rows = rows or (20_000 if quick else 1_250_000)
+    return (
+        Workload("mixed", "insert, delete, update", rows, 9 * rows // 25, {"autovacuum_vacuum_scale_factor": "0.2"}),
+        Workload("uniform", "updates", rows, rows // 2, {"autovacuum_vacuum_scale_factor": "0.1"}),
+    )
+
+
+def choose(
+    quick: bool,
+    workloads: Sequence[str],
+    variants: Sequence[str],
+    settings: Sequence[str],
+    pairs: int | None,
+    transactions: int | None,
+    rows: int | None,
+    shared_buffers: str | None,
+    **options,
+) -> Options:
+    chosen = [workload for workload in all_workloads(quick, rows) if not workloads or workload.name in workloads]
+    if transactions:
+        chosen = [replace(workload, transactions=transactions) for workload in chosen]
+    return Options(
+        quick=quick,
+        workloads=chosen,
+        variants=parse(variants) or DEFAULT,
+        settings=parse_settings(settings),
+        pairs=pairs or (1 if quick else 5),
+        shared_buffers=shared_buffers or ("1MB" if quick else "32MB"),
+        **options,
+    )
+
+
+class Study:
+    def __init__(self, options: Options, stack: ExitStack, result: Result) -> None:
+        self.options = options
+        self.stack = stack
+        self.result = result
+        self.loaded: dict[str, Cluster] = {}
+
+    def load(self, workload: Workload) -> Cluster:
+        """One data directory for all variants: background vacuum changes no format."""
+        if workload.database not in self.loaded:
+            cluster = self.options.variants[0].cluster(f"bench-bgvacuum-{workload.database}")
+            quietly(cluster.remove)
+            self.stack.callback(quietly, cluster.remove)
+            cluster.start(LOAD_SETTINGS)
+            with progress() as bars:
+                workload.load(cluster, self.options.seed, bars)
+            cluster.stop()
+            self.loaded[workload.database] = cluster
+        return self.loaded[workload.database]
+
+    def measure(self, workload: Workload, number: int, variant: Variant) -> None:
+        options = self.options
+        self.load(workload).copy_to(RUNNING)
+        cluster = variant.cluster(RUNNING)
+        with ExitStack() as stack:
+            stack.callback(quietly, cluster.remove)
+            settings = {**SETTINGS, "shared_buffers": options.shared_buffers, **workload.settings}
+            cluster.start({**settings, **options.settings, **variant.settings})
+            with cluster.connect(workload.database) as connection:
+                if "server" not in self.result.environment:
+                    self.result.describe_server(connection)
+                statistics_of_bgvacuum(connection)
+            sample = load.run(cluster, workload, options.clients, workload.transactions, options.seed + number)
+            with cluster.connect(workload.database) as connection:
+                begin = time.monotonic()
+                workload.check(connection, sample["transactions"], f"{variant.title}, {workload.name}")
+                sample["check_seconds"] = time.monotonic() - begin
+        self.result.samples.append(
+            {"workload": workload.name, "variant": variant.name, "round": number, **sample}
+        )
+        console.print(f"{workload.name}, run {number + 1}, {variant.name}:\n    {load.line(sample)}", soft_wrap=True)
+
+    def values(self, workload: Workload, variant: Variant, pick: Callable[[dict[str, Any]], float]) -> list[float]:
+        """In the order of the rounds."""
+        return [
+            pick(sample)
+            for sample in sorted(self.result.samples, key=lambda sample: sample["round"])  # type: ignore[arg-type,return-value]
+            if (sample["workload"], sample["variant"]) == (workload.name, variant.name)
+        ]
+
+
+def statistics_of_bgvacuum(connection) -> None:
+    """The view, where the server has it."""
+    query = "SELECT 1 FROM pg_available_extensions WHERE name = %s"
+    if connection.execute(query, [EXTENSION]).fetchone():
+        connection.execute(f"CREATE EXTENSION IF NOT EXISTS {EXTENSION}")
+
+
+def run(options: Options, target: Path | None) -> None:
+    require(options.variants)
+    result = Result("bgvacuum", options.seed, options.quick)
+    result.describe(
+        workloads=", ".join(f"{workload.name} x {workload.transactions:,}" for workload in options.workloads),
+        variants=", ".join(variant.name for variant in options.variants),
+        pairs=options.pairs,
+        clients=options.clients,
+        shared_buffers=options.shared_buffers,
+    )
+    result.environment["settings of all"] = {**SETTINGS, **options.settings}
+    result.environment["settings of workloads"] = {workload.name: workload.settings for workload in options.workloads}
+    result.environment["settings of variants"] = {variant.name: variant.settings for variant in options.variants}
+    with session() as stack:
+        study = Study(options, stack, result)
+        running = options.variants[0].cluster(RUNNING)
+        quietly(running.remove)
+        stack.callback(quietly, running.remove)
+        for workload in options.workloads:
+            for number, variant in interleave(options.variants, options.pairs):
+                study.measure(workload, number, variant)
+    result.save(target)
