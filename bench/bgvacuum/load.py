@@ -94,19 +94,19 @@ def settle(connection: psycopg.Connection) -> None:
     time.sleep(0.5)
 
 
-def slices(log: pgbench.Log) -> list[tuple[float, float]]:
-    """Of equal numbers of transactions: when each ended, and transactions a second in it."""
+def slices(log: pgbench.Log, batch: int) -> list[tuple[float, float]]:
+    """Of equal numbers of calls: when each ended, and cycles a second in it."""
     ended = numpy.sort(log.ended)
     begin = float((log.ended - log.latency).min())
     found = []
     for part in numpy.array_split(ended, SLICES):
-        found.append((float(part[-1]), len(part) / (float(part[-1]) - begin)))
+        found.append((float(part[-1]), batch * len(part) / (float(part[-1]) - begin)))
         begin = float(part[-1])
     return found
 
 
 def third(log: pgbench.Log, last: bool) -> float:
-    """Transactions a second in the first or the last third of the transactions."""
+    """Calls a second in the first or the last third of the calls."""
     ended = numpy.sort(log.ended)
     count = len(ended) // 3
     if last:
@@ -114,14 +114,16 @@ def third(log: pgbench.Log, last: bool) -> float:
     return count / float(ended[count - 1] - (log.ended - log.latency).min())
 
 
-def run(cluster: Cluster, workload: Workload, clients: int, transactions: int, seed: int) -> dict[str, Any]:
+def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, seed: int) -> dict[str, Any]:
     directory = work() / "bgvacuum"
     directory.mkdir(exist_ok=True)
     for old in directory.glob("transactions.*"):
         old.unlink()
-    each = max(1, transactions // clients)
+    each = max(1, workload.cycles // workload.batch // clients)
     options = ["-c", str(clients), "-j", str(min(2, clients)), "-t", str(each), "--max-tries=10"]
     options += ["--log", f"--log-prefix={directory / 'transactions'}", f"--random-seed={seed}"]
+    if rate:
+        options.append(f"--rate={rate / workload.batch}")
     scripts = workload.scripts(directory / "scripts")
     errors = directory / "pgbench.err"
     sizes = Sizes([], [], [])
@@ -148,19 +150,19 @@ def run(cluster: Cluster, workload: Workload, clients: int, transactions: int, s
         after = snapshot(connection, workload, cluster)
         sizes.take(connection, workload.tables)
     log = pgbench.read_log(sorted(directory.glob("transactions.*")))
-    return summarize(log, sizes, before, after)
+    return summarize(log, workload.batch, sizes, before, after)
 
 
 def summarize(
-    log: pgbench.Log, sizes: Sizes, before: dict[str, float], after: dict[str, float]
+    log: pgbench.Log, batch: int, sizes: Sizes, before: dict[str, float], after: dict[str, float]
 ) -> dict[str, Any]:
-    parts = slices(log)
+    parts = slices(log, batch)
     begin = float((log.ended - log.latency).min())
     start = sum(sizes.heaps[0].values())
     return {
-        "transactions": len(log.ended),
+        "cycles": batch * len(log.ended),
         "seconds": parts[-1][0] - begin,
-        "tps": len(log.ended) / (parts[-1][0] - begin),
+        "tps": batch * len(log.ended) / (parts[-1][0] - begin),
         "tps_by_slice": [tps for _, tps in parts],
         "last_third_to_first": third(log, True) / third(log, False),
         "heap_before": sizes.heaps[0],

@@ -1,9 +1,9 @@
 """What is done to which tables.
 
 Rows of bench_rows have the numbers 2 and 3, 4 and 5, ...: of each pair one is
-there.  A cycle of "mixed" deletes a uniformly random row and inserts the other
-of its pair, so that the table has as many rows as ever, and no row is looked
-for that is not there.
+there.  A cycle of "mixed" deletes a uniformly random row, inserts the other of
+its pair, so that the table has as many rows as ever and none is looked for in
+vain, and updates a uniformly random row.  One of "uniform" updates.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from bench.lib import pgbench
 from bench.lib.console import BenchError
 from bench.lib.server import Server
 
-SCRIPTS = Path(__file__).parent / "pgbench"
+SQL = Path(__file__).parent / "sql"
 TABLE = "bench_rows"
 
 LOAD_SETTINGS = {
@@ -39,12 +39,15 @@ class Workload:
     name: str
     title: str
     rows: int
-    transactions: int
+    # Each of so many transactions as it has operations, all of which commit.
+    cycles: int
     # Of the server while it is measured.
     settings: Mapping[str, str]
     # The file-level copy of whose data all workloads of one kind start from.
     database: str = "bench"
     tables: tuple[str, ...] = (TABLE,)
+    # Cycles of one call: a round trip to the client takes longer than an operation.
+    batch: int = 20
 
     def load(self, server: Server, seed: int, bars: Progress) -> None:
         task = bars.add_task(f"load {self.rows:,} rows", total=1)
@@ -55,17 +58,18 @@ class Workload:
                 f"INSERT INTO {TABLE} SELECT 2 * k, 0, repeat('x', 73) FROM generate_series(1, {self.rows}) AS k"
             )
             connection.execute(f"ALTER TABLE {TABLE} ADD CONSTRAINT {TABLE}_pkey PRIMARY KEY (id)")
+            connection.execute((SQL / "procedures.sql").read_text(encoding="utf-8"))
             connection.execute("VACUUM (FREEZE, ANALYZE)")
             connection.execute("CHECKPOINT")
         bars.advance(task)
 
     def scripts(self, _directory: Path) -> list[pgbench.Script]:
-        return [pgbench.Script(self.name, SCRIPTS / f"{self.name}.sql", 1)]
+        return [pgbench.Script(self.name, SQL / f"{self.name}.sql", 1)]
 
     def variables(self, _seed: int) -> dict[str, object]:
-        return {"rows": self.rows}
+        return {"rows": self.rows, "cycles": self.batch}
 
-    def check(self, connection: psycopg.Connection, transactions: int, title: str) -> None:
+    def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
         """That no row is lost and none is there twice, by the table and by its key, and that no update is lost."""
         for what in ("seqscan", "indexscan"):
             connection.execute(f"SET enable_{what} = off")
@@ -76,5 +80,5 @@ class Workload:
             connection.execute("RESET ALL")
             if rows != self.rows:
                 raise BenchError(f"{title}: the table has {rows} rows, not {self.rows}")
-            if self.name == "uniform" and updates != transactions:
-                raise BenchError(f"{title}: {transactions - updates} of {transactions} updates are lost")
+            if self.name == "uniform" and updates != cycles:
+                raise BenchError(f"{title}: {cycles - updates} of {cycles} updates are lost")

@@ -25,6 +25,8 @@ SETTINGS = {
     "checkpoint_timeout": "30s",
     "max_wal_size": "16GB",
     "autovacuum_naptime": "1s",
+    # As much faster than usual as the load is: a vacuum is to take a small part of the time between two of them.
+    "autovacuum_vacuum_cost_delay": "0",
     "max_connections": "60",
     "jit": "off",
     # Found by the key, whatever the planner thinks of a table that grows.
@@ -43,14 +45,15 @@ class Options:
     clients: int
     shared_buffers: str
     settings: Mapping[str, str]
+    rate: float | None
 
 
 def all_workloads(quick: bool, rows: int | None) -> tuple[Workload, ...]:
     """With more dead rows than three times what autovacuum waits for."""
     rows = rows or (20_000 if quick else 1_250_000)
     return (
-        Workload("mixed", "insert, delete, update", rows, 9 * rows // 25, {"autovacuum_vacuum_scale_factor": "0.2"}),
-        Workload("uniform", "updates", rows, rows // 2, {"autovacuum_vacuum_scale_factor": "0.1"}),
+        Workload("mixed", "insert, delete, update", rows, 18 * rows // 25, {"autovacuum_vacuum_scale_factor": "0.2"}),
+        Workload("uniform", "updates", rows, rows, {"autovacuum_vacuum_scale_factor": "0.1"}),
     )
 
 
@@ -60,14 +63,14 @@ def choose(
     variants: Sequence[str],
     settings: Sequence[str],
     pairs: int | None,
-    transactions: int | None,
+    cycles: int | None,
+    batch: int,
     rows: int | None,
     shared_buffers: str | None,
     **options,
 ) -> Options:
     chosen = [workload for workload in all_workloads(quick, rows) if not workloads or workload.name in workloads]
-    if transactions:
-        chosen = [replace(workload, transactions=transactions) for workload in chosen]
+    chosen = [replace(workload, cycles=cycles or workload.cycles, batch=batch) for workload in chosen]
     return Options(
         quick=quick,
         workloads=chosen,
@@ -111,10 +114,10 @@ class Study:
                 if "server" not in self.result.environment:
                     self.result.describe_server(connection)
                 statistics_of_bgvacuum(connection)
-            sample = load.run(cluster, workload, options.clients, workload.transactions, options.seed + number)
+            sample = load.run(cluster, workload, options.clients, options.rate, options.seed + number)
             with cluster.connect(workload.database) as connection:
                 begin = time.monotonic()
-                workload.check(connection, sample["transactions"], f"{variant.title}, {workload.name}")
+                workload.check(connection, sample["cycles"], f"{variant.title}, {workload.name}")
                 sample["check_seconds"] = time.monotonic() - begin
         self.result.samples.append(
             {"workload": workload.name, "variant": variant.name, "round": number, **sample}
@@ -141,10 +144,11 @@ def run(options: Options, target: Path | None) -> None:
     require(options.variants)
     result = Result("bgvacuum", options.seed, options.quick)
     result.describe(
-        workloads=", ".join(f"{workload.name} x {workload.transactions:,}" for workload in options.workloads),
+        workloads=", ".join(f"{workload.name} x {workload.cycles:,}" for workload in options.workloads),
         variants=", ".join(variant.name for variant in options.variants),
         pairs=options.pairs,
         clients=options.clients,
+        rate=options.rate or "unlimited",
         shared_buffers=options.shared_buffers,
     )
     result.environment["settings of all"] = {**SETTINGS, **options.settings}

@@ -1,0 +1,1 @@
+CALL bench_mixed(:cycles, :rows);
