@@ -115,6 +115,7 @@ def third(log: pgbench.Log, last: bool) -> float:
 
 
 def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, seed: int) -> dict[str, Any]:
+    """One sample."""
     directory = work() / "bgvacuum"
     directory.mkdir(exist_ok=True)
     for old in directory.glob("transactions.*"):
@@ -149,12 +150,18 @@ def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, 
         settle(connection)
         after = snapshot(connection, workload, cluster)
         sizes.take(connection, workload.tables)
+        inserted = workload.inserted_bytes(connection)
     log = pgbench.read_log(sorted(directory.glob("transactions.*")))
-    return summarize(log, workload.batch, sizes, before, after)
+    return summarize(log, workload.batch, sizes, inserted, before, after)
 
 
 def summarize(
-    log: pgbench.Log, batch: int, sizes: Sizes, before: dict[str, float], after: dict[str, float]
+    log: pgbench.Log,
+    batch: int,
+    sizes: Sizes,
+    inserted: float,
+    before: dict[str, float],
+    after: dict[str, float],
 ) -> dict[str, Any]:
     parts = slices(log, batch)
     begin = float((log.ended - log.latency).min())
@@ -167,8 +174,13 @@ def summarize(
         "last_third_to_first": third(log, True) / third(log, False),
         "heap_before": sizes.heaps[0],
         "heap_after": sizes.heaps[-1],
-        "growth_pages": (sum(sizes.heaps[-1].values()) - start) // BLOCK,
-        "growth_pages_by_slice": [(sizes.at(moment) - start) // BLOCK for moment, _ in parts],
+        "inserted_pages": inserted / BLOCK,
+        # Of what is not inserted, which grows evenly over the run.
+        "growth_pages": (sum(sizes.heaps[-1].values()) - start - inserted) / BLOCK,
+        "growth_pages_by_slice": [
+            (sizes.at(moment) - start - inserted * (number + 1) / SLICES) / BLOCK
+            for number, (moment, _) in enumerate(parts)
+        ],
         "index_growth_pages": (sizes.indexes[-1] - sizes.indexes[0]) // BLOCK,
         # What was not counted yet when it began is missing there.
         "counters": {name: value - before.get(name, 0) for name, value in after.items()},
@@ -235,8 +247,8 @@ def line(sample: dict[str, Any]) -> str:
         f"{sample['seconds']:.1f} s, {sample['tps']:,.0f} tps ("
         + " ".join(f"{tps:,.0f}" for tps in sample["tps_by_slice"])
         + f"; last third {sample['last_third_to_first']:.3f} of first)",
-        f"heap +{sample['growth_pages']:,} pages ("
-        + " ".join(f"{pages:,}" for pages in sample["growth_pages_by_slice"])
+        f"heap {sample['growth_pages']:+,.0f} pages ("
+        + " ".join(f"{pages:,.0f}" for pages in sample["growth_pages_by_slice"])
         + f"), indexes +{sample['index_growth_pages']:,}",
         f"reads {reads(sample):,.0f} (heap {counted['heap_blks_read']:,}, index {counted['idx_blks_read']:,}, "
         f"clients {client_reads(sample):,.0f})",

@@ -6,79 +6,157 @@ its pair, so that the table has as many rows as ever and none is looked for in
 vain, and updates a uniformly random row.  One of "uniform" updates.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import psycopg
 from rich.progress import Progress
 
 from bench.lib import pgbench
-from bench.lib.console import BenchError
+from bench.lib.console import BenchError, progress
 from bench.lib.server import Server
+from bench.tpcc import check
+from bench.tpcc.load import FULL, LITE, TABLES, load
+from bench.tpcc.sizes import TableSize, table_sizes
+from bench.tpcc.stages import stages
+from bench.tpcc.workload import Load, script_variables, write_scripts
 
 SQL = Path(__file__).parent / "sql"
-TABLE = "bench_rows"
-
-LOAD_SETTINGS = {
-    "fsync": "off",
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "autovacuum": "off",
-    "shared_buffers": "256MB",
-    "maintenance_work_mem": "256MB",
-    "max_wal_size": "16GB",
-    "jit": "off",
-}
 
 
-@dataclass(frozen=True)
-class Workload:
-    """Updates, inserts and deletes of uniformly random rows of one table, found by its primary key."""
-
+@dataclass
+class Workload(ABC):
     name: str
     title: str
-    rows: int
-    # Each of so many transactions as it has operations, all of which commit.
+    # Of operations; a run ends when all of them are done.
     cycles: int
     # Of the server while it is measured.
     settings: Mapping[str, str]
-    # The file-level copy of whose data all workloads of one kind start from.
-    database: str = "bench"
-    tables: tuple[str, ...] = (TABLE,)
-    # Cycles of one call: a round trip to the client takes longer than an operation.
-    batch: int = 20
 
-    def load(self, server: Server, seed: int, bars: Progress) -> None:
-        task = bars.add_task(f"load {self.rows:,} rows", total=1)
+    # Workloads of one database start from copies of the same files.
+    database: ClassVar[str]
+    tables: ClassVar[tuple[str, ...]]
+    # Cycles of one call.
+    batch: int = 1
+
+    @abstractmethod
+    def load(self, server: Server, seed: int) -> None: ...
+
+    @abstractmethod
+    def scripts(self, directory: Path) -> list[pgbench.Script]: ...
+
+    @abstractmethod
+    def variables(self, seed: int) -> dict[str, object]: ...
+
+    @abstractmethod
+    def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
+        """Fail if rows are not what the run must have left."""
+
+    def inserted_bytes(self, _connection: psycopg.Connection) -> float:
+        """What the rows take by which the tables have become more, which no vacuum can save."""
+        return 0.0
+
+
+@dataclass
+class Rows(Workload):
+    """Uniformly random rows of one table, found by its primary key."""
+
+    rows: int = 0
+    database = "bench"
+    tables = ("bench_rows",)
+
+    def load(self, server: Server, seed: int) -> None:
         server.create_database(self.database)
-        with server.connect(self.database) as connection:
-            connection.execute(f"CREATE TABLE {TABLE} (id integer NOT NULL, counter integer NOT NULL, filler text NOT NULL)")
+        with progress() as bars, server.connect(self.database) as connection:
+            task = bars.add_task("load: rows", total=self.rows)
             connection.execute(
-                f"INSERT INTO {TABLE} SELECT 2 * k, 0, repeat('x', 73) FROM generate_series(1, {self.rows}) AS k"
+                "CREATE TABLE bench_rows (id integer NOT NULL, counter integer NOT NULL, filler text NOT NULL)"
             )
-            connection.execute(f"ALTER TABLE {TABLE} ADD CONSTRAINT {TABLE}_pkey PRIMARY KEY (id)")
+            connection.execute(
+                "INSERT INTO bench_rows SELECT 2 * k, 0, repeat('x', 73) FROM generate_series(1, %s) AS k", [self.rows]
+            )
+            connection.execute("ALTER TABLE bench_rows ADD PRIMARY KEY (id)")
             connection.execute((SQL / "procedures.sql").read_text(encoding="utf-8"))
             connection.execute("VACUUM (FREEZE, ANALYZE)")
             connection.execute("CHECKPOINT")
-        bars.advance(task)
+            bars.advance(task, self.rows)
 
-    def scripts(self, _directory: Path) -> list[pgbench.Script]:
+    def scripts(self, directory: Path) -> list[pgbench.Script]:
         return [pgbench.Script(self.name, SQL / f"{self.name}.sql", 1)]
 
-    def variables(self, _seed: int) -> dict[str, object]:
+    def variables(self, seed: int) -> dict[str, object]:
         return {"rows": self.rows, "cycles": self.batch}
 
     def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
         """That no row is lost and none is there twice, by the table and by its key, and that no update is lost."""
-        for what in ("seqscan", "indexscan"):
-            connection.execute(f"SET enable_{what} = off")
-            connection.execute("SET enable_bitmapscan = off")
+        for scan, other in (("enable_seqscan", "enable_indexscan"), ("enable_indexscan", "enable_seqscan")):
+            connection.execute(f"SET {scan} = on; SET {other} = off; SET enable_bitmapscan = off")
             rows, updates = connection.execute(
-                f"SELECT count(*), sum(counter) FROM {TABLE} WHERE id >= 0"
+                "SELECT count(*), sum(counter) FROM bench_rows WHERE id >= 0"
             ).fetchone()
-            connection.execute("RESET ALL")
             if rows != self.rows:
-                raise BenchError(f"{title}: the table has {rows} rows, not {self.rows}")
+                raise BenchError(f"{title}: the table has {rows} rows, not {self.rows} ({scan})")
             if self.name == "uniform" and updates != cycles:
-                raise BenchError(f"{title}: {cycles - updates} of {cycles} updates are lost")
+                raise BenchError(f"{title}: {updates} updates are there, not {cycles} ({scan})")
+
+
+@dataclass
+class Tpcc(Workload):
+    """The five transactions of TPC-C, with stock types."""
+
+    warehouses: int = 1
+    lite: bool = False
+    loaded: dict[str, TableSize] = field(default_factory=dict)
+    database = "tpcc"
+    tables = TABLES
+
+    def _load(self, seed: int) -> Load:
+        return Load(self.warehouses, LITE if self.lite else FULL, 0, 0, 0, seed)
+
+    def load(self, server: Server, seed: int) -> None:
+        (stage,) = stages(("stock",))
+        with progress() as bars:
+            load(server, self.database, stage, self.warehouses, self._load(seed).scale, seed, bars)
+        with server.connect(self.database) as connection:
+            self.loaded = table_sizes(connection, tuples=False)
+
+    def scripts(self, directory: Path) -> list[pgbench.Script]:
+        return write_scripts(directory, think=False)
+
+    def variables(self, seed: int) -> dict[str, object]:
+        return script_variables(self._load(seed))
+
+    def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
+        connection.execute("RESET ALL")
+        check.check(connection, title)
+
+    def inserted_bytes(self, connection: psycopg.Connection) -> float:
+        sizes = table_sizes(connection, tuples=False)
+        return sum((sizes[name].rows - before.rows) * before.bytes_per_row for name, before in self.loaded.items())
+
+
+def workloads(quick: bool, rows: int | None, warehouses: int | None, batch: int) -> tuple[Workload, ...]:
+    """Each with more dead rows than three times what autovacuum waits for."""
+    rows = rows or (20_000 if quick else 1_150_000)
+    return (
+        Rows(
+            "mixed",
+            "delete, insert and update of random rows",
+            rows * 18 // 25,
+            {"autovacuum_vacuum_scale_factor": "0.2"},
+            batch,
+            rows,
+        ),
+        Rows("uniform", "updates of random rows", rows, {"autovacuum_vacuum_scale_factor": "0.1"}, batch, rows),
+        Tpcc(
+            "tpcc",
+            "TPC-C",
+            2_000 if quick else 40_000,
+            {"autovacuum_vacuum_scale_factor": "0.05"},
+            warehouses=warehouses or (1 if quick else 2),
+            lite=quick,
+        ),
+    )

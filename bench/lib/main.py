@@ -174,7 +174,8 @@ def wal(
 @click.option("--cycles", type=click.IntRange(100), help="Of operations in a run; default: those of the workload.")
 @click.option("--batch", type=click.IntRange(1), default=20, show_default=True, help="Cycles of one call.")
 @click.option("--rate", type=click.FloatRange(1), help="Cycles a second at most.")
-@click.option("--rows", type=click.IntRange(100), help="Default: 1250000, or 20000 with --quick.")
+@click.option("--rows", type=click.IntRange(100), help="Default: 1150000, or 20000 with --quick.")
+@click.option("--warehouses", type=click.IntRange(1), help="Of TPC-C; default: 2, or a small one with --quick.")
 @click.option("--clients", type=click.IntRange(1, 50), default=4, show_default=True)
 @click.option("--shared-buffers", metavar="SIZE", help="Default: 32MB, or 1MB with --quick.")
 def bgvacuum(target: Path | None, **options) -> None:

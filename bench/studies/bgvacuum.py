@@ -9,13 +9,15 @@ from typing import Any
 
 from bench.bgvacuum import load
 from bench.bgvacuum.variants import DEFAULT, EXTENSION, Variant, parse, parse_settings, require
-from bench.bgvacuum.workloads import LOAD_SETTINGS, Workload
+from bench.bgvacuum.workloads import Workload
+from bench.bgvacuum.workloads import workloads as all_workloads
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import console, note, progress
 from bench.lib.result import Result
 from bench.lib.server import Cluster
 from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave, paired_ratio, spread
+from bench.tpcc.load import LOAD_SETTINGS
 
 RUNNING = "bench-bgvacuum-run"
 
@@ -48,15 +50,6 @@ class Options:
     rate: float | None
 
 
-def all_workloads(quick: bool, rows: int | None) -> tuple[Workload, ...]:
-    """With more dead rows than three times what autovacuum waits for."""
-    rows = rows or (20_000 if quick else 1_250_000)
-    return (
-        Workload("mixed", "insert, delete, update", rows, 18 * rows // 25, {"autovacuum_vacuum_scale_factor": "0.2"}),
-        Workload("uniform", "updates", rows, rows, {"autovacuum_vacuum_scale_factor": "0.1"}),
-    )
-
-
 def choose(
     quick: bool,
     workloads: Sequence[str],
@@ -66,11 +59,13 @@ def choose(
     cycles: int | None,
     batch: int,
     rows: int | None,
+    warehouses: int | None,
     shared_buffers: str | None,
     **options,
 ) -> Options:
-    chosen = [workload for workload in all_workloads(quick, rows) if not workloads or workload.name in workloads]
-    chosen = [replace(workload, cycles=cycles or workload.cycles, batch=batch) for workload in chosen]
+    chosen = [workload for workload in all_workloads(quick, rows, warehouses, batch) if not workloads or workload.name in workloads]
+    if cycles:
+        chosen = [replace(workload, cycles=cycles) for workload in chosen]
     return Options(
         quick=quick,
         workloads=chosen,
@@ -96,8 +91,7 @@ class Study:
             quietly(cluster.remove)
             self.stack.callback(quietly, cluster.remove)
             cluster.start(LOAD_SETTINGS)
-            with progress() as bars:
-                workload.load(cluster, self.options.seed, bars)
+            workload.load(cluster, self.options.seed)
             cluster.stop()
             self.loaded[workload.database] = cluster
         return self.loaded[workload.database]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from bench.bgvacuum.variants import ON as BACKGROUND_VACUUM
 from bench.indexes import alignment
 from bench.lib.console import BenchError
 from bench.tpcc import schema
@@ -68,6 +69,7 @@ STEPS = (
         extensions=("compact_char2", *schema.SCALAR_EXTENSIONS),
     ),
     Step("index-alignment", "index alignment", settings={alignment.SETTING: alignment.AUTO}),
+    Step("background-vacuum", "Background Vacuum", measured=BACKGROUND_VACUUM.settings),
 )
 
 FIXED_STRINGS = ("compact_char2", "compact_char9", "compact_char16", "compact_char24")

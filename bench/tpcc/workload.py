@@ -72,6 +72,18 @@ def write_scripts(directory: Path, think: bool) -> list[pgbench.Script]:
     return scripts
 
 
+def script_variables(load: Load) -> dict[str, object]:
+    return {
+        "warehouses": load.warehouses,
+        "items": load.scale.items,
+        "customers": load.scale.customers,
+        "names": load.scale.names,
+        "c_last": C_LAST_RUN,
+        "c_customer": load.seed % 1024,
+        "c_item": load.seed % 8192,
+    }
+
+
 def _wait(process: subprocess.Popen, until: float, tick: Callable[[float], None]) -> None:
     begin = time.time()
     while (left := until - time.time()) > 0 and process.poll() is None:
@@ -94,15 +106,6 @@ def run(
     scripts = write_scripts(directory / "scripts", load.think)
     for old in directory.glob("transactions.*"):
         old.unlink()
-    variables = {
-        "warehouses": load.warehouses,
-        "items": load.scale.items,
-        "customers": load.scale.customers,
-        "names": load.scale.names,
-        "c_last": C_LAST_RUN,
-        "c_customer": load.seed % 1024,
-        "c_item": load.seed % 8192,
-    }
     # pgbench runs a little longer than what is measured, so that the window never reaches past its end.
     duration = math.ceil(load.warmup + load.seconds) + 1
     options = [
@@ -124,7 +127,7 @@ def run(
         output = directory / "pgbench.out"
         with open(errors, "w", encoding="utf-8") as err, open(output, "w", encoding="utf-8") as out:
             process = subprocess.Popen(
-                pgbench.command(server, database, scripts, variables, options),
+                pgbench.command(server, database, scripts, script_variables(load), options),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
