@@ -174,6 +174,8 @@ def summarize(
         "last_third_to_first": third(log, True) / third(log, False),
         "heap_before": sizes.heaps[0],
         "heap_after": sizes.heaps[-1],
+        # Of the table that was updated most.
+        "autovacuums": _cycles(before, after),
         "inserted_pages": inserted / BLOCK,
         # Of what is not inserted, which grows evenly over the run.
         "growth_pages": (sum(sizes.heaps[-1].values()) - start - inserted) / BLOCK,
@@ -187,81 +189,7 @@ def summarize(
     }
 
 
-def _sum(sample: dict[str, Any], what: str, backends: tuple[str, ...] = (), context: str = "") -> float:
-    total = 0
-    for name, value in sample["counters"].items():
-        parts = name.split(".")
-        if len(parts) == 3 and parts[2] == what:
-            total += value if (not backends or parts[0] in backends) and context in ("", parts[1]) else 0
-    return total
-
-
-# Who has to write a page itself, to get its buffer; a ring of vacuum is not the clock hand's.
-EVICTING = ("client_backend", "autovacuum_worker", "background_worker")
-
-
-def reads(sample: dict[str, Any]) -> float:
-    """Blocks of tables and indexes that the server got from the kernel, whoever asked."""
-    return _sum(sample, "reads")
-
-
-def client_reads(sample: dict[str, Any]) -> float:
-    return _sum(sample, "reads", ("client_backend",))
-
-
-def wal_bytes(sample: dict[str, Any]) -> float:
-    return sample["counters"]["wal_bytes"]
-
-
-def all_writes(sample: dict[str, Any]) -> float:
-    return _sum(sample, "writes")
-
-
-def backend_writes(sample: dict[str, Any]) -> float:
-    return _sum(sample, "writes", EVICTING, "normal")
-
-
-def bgwriter_writes(sample: dict[str, Any]) -> float:
-    return _sum(sample, "writes", ("background_writer",))
-
-
-def checkpointer_writes(sample: dict[str, Any]) -> float:
-    return _sum(sample, "writes", ("checkpointer",))
-
-
-def vacuum_writes(sample: dict[str, Any]) -> float:
-    return _sum(sample, "writes", (), "vacuum")
-
-
-def bgwriter_share(sample: dict[str, Any]) -> float:
-    """Of what was written to free buffers at the clock hand."""
-    both = bgwriter_writes(sample) + backend_writes(sample)
-    return bgwriter_writes(sample) / both if both else 1.0
-
-
-def line(sample: dict[str, Any]) -> str:
-    """All that matters of a run, for a log."""
-    counted = sample["counters"]
-    written = (backend_writes, bgwriter_writes, checkpointer_writes, vacuum_writes)
-    parts = [
-        f"{sample['seconds']:.1f} s, {sample['tps']:,.0f} tps ("
-        + " ".join(f"{tps:,.0f}" for tps in sample["tps_by_slice"])
-        + f"; last third {sample['last_third_to_first']:.3f} of first)",
-        f"heap {sample['growth_pages']:+,.0f} pages ("
-        + " ".join(f"{pages:,.0f}" for pages in sample["growth_pages_by_slice"])
-        + f"), indexes +{sample['index_growth_pages']:,}",
-        f"reads {reads(sample):,.0f} (heap {counted['heap_blks_read']:,}, index {counted['idx_blks_read']:,}, "
-        f"clients {client_reads(sample):,.0f})",
-        f"WAL {wal_bytes(sample) / 1e6:,.1f} MB, {counted['wal_fpi']:,} images",
-        "writes: backends {:,.0f}, bgwriter {:,.0f}, checkpointer {:,.0f}, vacuum {:,.0f}".format(
-            *(count(sample) for count in written)
-        )
-        + f"; bgwriter's share of evictions {100 * bgwriter_share(sample):.1f} %",
-        f"updates {counted['n_tup_upd']:,}, HOT {counted['n_tup_hot_upd']:,}, new page {counted['n_tup_newpage_upd']:,}"
-        f"; dead now {counted['n_dead_tup']:,}; autovacuum x {counted['autovacuum_count']}",
-        f"CPU {counted['cpu_seconds']:.1f} s, bgwriter {counted['bgwriter_cpu_seconds']:.2f} s",
-    ]
-    extra = [f"{name[9:]} {value:,.0f}" for name, value in counted.items() if name.startswith("bgvacuum.")]
-    if extra:
-        parts.append("pg_stat_bgvacuum: " + ", ".join(extra))
-    return "\n    ".join(parts)
+def _cycles(before: dict[str, float], after: dict[str, float]) -> int:
+    updates = {name: value for name, value in after.items() if name.endswith(".n_tup_upd")}
+    name = max(updates, key=lambda name: updates[name]).replace("n_tup_upd", "autovacuum_count")
+    return int(after[name] - before[name])

@@ -1,0 +1,160 @@
+"""Figures of a sample, and what is promised of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bench.lib.bars import Bar
+
+Pick = Callable[[dict[str, Any]], float]
+
+
+def _sum(sample: dict[str, Any], what: str, backends: tuple[str, ...] = (), context: str = "") -> float:
+    total = 0
+    for name, value in sample["counters"].items():
+        parts = name.split(".")
+        if len(parts) == 3 and parts[2] == what:
+            total += value if (not backends or parts[0] in backends) and context in ("", parts[1]) else 0
+    return total
+
+
+# Who has to write a page itself, to get its buffer; a ring of vacuum is not the clock hand's.
+EVICTING = ("client_backend", "autovacuum_worker", "background_worker")
+
+
+def reads(sample: dict[str, Any]) -> float:
+    """Blocks of tables and indexes that the server got from the kernel, whoever asked."""
+    return _sum(sample, "reads")
+
+
+def client_reads(sample: dict[str, Any]) -> float:
+    return _sum(sample, "reads", ("client_backend",))
+
+
+def wal_bytes(sample: dict[str, Any]) -> float:
+    return sample["counters"]["wal_bytes"]
+
+
+def all_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes")
+
+
+def backend_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes", EVICTING, "normal")
+
+
+def bgwriter_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes", ("background_writer",))
+
+
+def checkpointer_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes", ("checkpointer",))
+
+
+def vacuum_writes(sample: dict[str, Any]) -> float:
+    return _sum(sample, "writes", (), "vacuum")
+
+
+def bgwriter_share(sample: dict[str, Any]) -> float:
+    """Of what was written to free buffers at the clock hand."""
+    both = bgwriter_writes(sample) + backend_writes(sample)
+    return bgwriter_writes(sample) / both if both else 1.0
+
+
+def backend_share(sample: dict[str, Any]) -> float:
+    return backend_writes(sample) / all_writes(sample) if all_writes(sample) else 0.0
+
+
+def decline(sample: dict[str, Any]) -> float:
+    return 1 - sample["last_third_to_first"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """With the name of the metric that is the ratio to the first variant, if there is one."""
+
+    title: str
+    pick: Pick
+    digits: int = 0
+    metric: str = ""
+    # A metric that is of one variant alone.
+    alone: bool = False
+
+
+def counted(name: str) -> Pick:
+    return lambda sample: sample["counters"].get(name, 0)
+
+
+FIGURES = (
+    Figure("growth of the heap, pages", lambda sample: sample["growth_pages"], metric="growth"),
+    Figure("growth of the indexes, pages", lambda sample: sample["index_growth_pages"], metric="index_growth"),
+    Figure("autovacuum cycles of the table updated most", lambda sample: sample["autovacuums"]),
+    Figure("blocks read", reads, metric="reads"),
+    Figure("of them by clients", client_reads, metric="client_reads"),
+    Figure("of the heap", counted("heap_blks_read")),
+    Figure("of indexes", counted("idx_blks_read")),
+    Figure("WAL, MB", lambda sample: wal_bytes(sample) / 1e6, 1, metric="wal"),
+    Figure("full-page images", counted("wal_fpi")),
+    Figure("blocks written by backends", backend_writes, metric="backend_writes"),
+    Figure("by bgwriter", bgwriter_writes),
+    Figure("by checkpointer", checkpointer_writes),
+    Figure("by vacuum, in its ring", vacuum_writes),
+    Figure("by all", all_writes, metric="writes"),
+    Figure("share of backends in all writes", backend_share, 3),
+    Figure("share of bgwriter in what the clock hand needs written", bgwriter_share, 3, "bgwriter_share", alone=True),
+    Figure("updates that are HOT, share", lambda sample: _share(sample, "n_tup_hot_upd"), 3),
+    Figure("updates to another page, share", lambda sample: _share(sample, "n_tup_newpage_upd"), 3),
+    Figure("operations a second", lambda sample: sample["tps"], metric="tps"),
+    Figure("last third of the run to its first", lambda sample: sample["last_third_to_first"], 3),
+    Figure("CPU of the server, s", counted("cpu_seconds"), 1, metric="cpu"),
+    Figure("of it of bgwriter, s", counted("bgwriter_cpu_seconds"), 2),
+)
+
+
+def _share(sample: dict[str, Any], what: str) -> float:
+    updates = sample["counters"]["n_tup_upd"]
+    return sample["counters"][what] / updates if updates else 0.0
+
+
+BARS = (
+    Bar("mixed.growth", "mixed: growth of the heap against stock", 0.50),
+    Bar("mixed.reads", "mixed: blocks read", 1.05),
+    Bar("mixed.wal", "mixed: WAL", 1.05),
+    Bar("mixed.backend_writes", "mixed: blocks written by backends", 1.10),
+    Bar("uniform.growth", "uniform updates: growth of the heap against stock", 0.70),
+    Bar("tps", "tps, pairs of all workloads: on against stock", least=0.98),
+    Bar("tps", "the same, stretch goal", least=1.05, goal=True),
+    Bar("decline", "decline of tps over the run against that of stock", 0.667, goal=True),
+    Bar("tps.off", "tps: off against stock", 1.02, least=0.98),
+    Bar("mixed.bgwriter_share", "mixed: share of bgwriter in what the clock hand needs written", least=0.80),
+    Bar("uniform.bgwriter_share", "uniform updates: the same", least=0.80),
+    Bar("tpcc.bgwriter_share", "TPC-C: the same", least=0.80),
+)
+
+
+def line(sample: dict[str, Any]) -> str:
+    """All that matters of a run, for a log."""
+    counters = sample["counters"]
+    written = (backend_writes, bgwriter_writes, checkpointer_writes, vacuum_writes)
+    parts = [
+        f"{sample['seconds']:.1f} s, {sample['tps']:,.0f} tps ("
+        + " ".join(f"{tps:,.0f}" for tps in sample["tps_by_slice"])
+        + f"; last third {sample['last_third_to_first']:.3f} of first)",
+        f"heap {sample['growth_pages']:+,.0f} pages ("
+        + " ".join(f"{pages:,.0f}" for pages in sample["growth_pages_by_slice"])
+        + f"), indexes +{sample['index_growth_pages']:,}",
+        f"reads {reads(sample):,.0f} (heap {counters['heap_blks_read']:,}, index {counters['idx_blks_read']:,}, "
+        f"clients {client_reads(sample):,.0f})",
+        f"WAL {wal_bytes(sample) / 1e6:,.1f} MB, {counters['wal_fpi']:,} images",
+        "writes: backends {:,.0f}, bgwriter {:,.0f}, checkpointer {:,.0f}, vacuum {:,.0f}".format(
+            *(count(sample) for count in written)
+        )
+        + f"; bgwriter's share of evictions {100 * bgwriter_share(sample):.1f} %",
+        f"updates {counters['n_tup_upd']:,}, HOT {counters['n_tup_hot_upd']:,}, new page {counters['n_tup_newpage_upd']:,}"
+        f"; dead now {counters['n_dead_tup']:,}; autovacuum x {sample['autovacuums']}",
+        f"CPU {counters['cpu_seconds']:.1f} s, bgwriter {counters['bgwriter_cpu_seconds']:.2f} s",
+    ]
+    extra = [f"{name[9:]} {value:,.0f}" for name, value in counters.items() if name.startswith("bgvacuum.")]
+    if extra:
+        parts.append("pg_stat_bgvacuum: " + ", ".join(extra))
+    return "\n    ".join(parts)
