@@ -152,9 +152,7 @@ class Study:
         rows = []
         for figure in figures.FIGURES:
             values = [self.values(workload, variant, figure.pick) for variant in variants]
-            cells = [
-                "{:,.{n}f} ({:,.{n}f} to {:,.{n}f})".format(*spread(each), n=figure.digits) for each in values
-            ]
+            cells = [middle_and_range(each, figure.digits) for each in values]
             ratios = []
             for variant, each in zip(variants[1:], values[1:]):
                 name = self.metric(workload, figure.metric, variant)
@@ -239,6 +237,11 @@ class Study:
                     on += self.values(workload, variant, figures.decline)
         if on and float(numpy.median(first)) > LEAST_DECLINE:
             self.result.metrics["decline"] = float(numpy.median(on) / numpy.median(first))
+
+
+def middle_and_range(values: Sequence[float], digits: int) -> str:
+    middle, low, high = (f"{value:,.{digits}f}" for value in spread(values))
+    return middle if len(values) == 1 else f"{middle} ({low} to {high})"
 
 
 def statistics_of_bgvacuum(connection) -> None:
