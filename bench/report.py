@@ -47,7 +47,7 @@ def _svg(figure) -> str:
 
 
 # Metrics with a unit are no ratios, and of what there are dozens of, the tables are enough.
-NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|^mix\.(?!mean$)")
+NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)")
 
 
 def _ratios(result: dict[str, Any]) -> dict[str, float]:
@@ -167,10 +167,37 @@ def toast_charts(result: dict[str, Any]) -> list[str]:
     return [toast_chart(samples, title) for title, samples in groups.items()]
 
 
+def slices_chart(result: dict[str, Any]) -> str:
+    """Growth and speed over the run: a panel for each workload, a line for each variant, medians of the runs."""
+    import matplotlib.pyplot as plt
+
+    samples = result["samples"]
+    workloads = list(dict.fromkeys(sample["workload"] for sample in samples))
+    figure, grid = plt.subplots(2, len(workloads), figsize=(3.2 * len(workloads), 5), squeeze=False)
+    for axes, workload in zip(grid.T, workloads):
+        variants = dict.fromkeys(sample["variant"] for sample in samples if sample["workload"] == workload)
+        for panel, name in zip(axes, ("growth_pages_by_slice", "tps_by_slice")):
+            for variant in variants:
+                runs = [sample[name] for sample in samples if (sample["workload"], sample["variant"]) == (workload, variant)]
+                medians = [statistics.median(values) for values in zip(*runs)]
+                panel.plot(range(1, len(medians) + 1), medians, "o-", markersize=3, label=variant)
+            panel.set_ylim(bottom=0)
+            panel.spines[["top", "right"]].set_visible(False)
+        axes[0].set_title(workload, fontsize=9)
+        axes[0].legend(fontsize=7)
+        axes[1].set_xlabel("eighth of the run")
+    grid[0][0].set_ylabel("growth, pages")
+    grid[1][0].set_ylabel("operations a second")
+    figure.tight_layout()
+    return _svg(figure)
+
+
 def charts(result: dict[str, Any]) -> list[str]:
     drawn = [ratio_chart(result)] if _ratios(result) else []
     if result["study"] == "tpcc":
         drawn.append(throughput_chart(result))
+    if result["study"] == "bgvacuum":
+        drawn.append(slices_chart(result))
     if result["study"].startswith("toast-"):
         drawn += toast_charts(result)
     return drawn

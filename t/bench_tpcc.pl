@@ -139,13 +139,16 @@ $node->stop;
 
 my $tpcc = result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2');
 has_metrics($tpcc,
-	qw(tpmc.wal-direct tpmc.compact-types tpmc.index-alignment tpmc.all wal_bytes written_bytes),
+	qw(tpmc.wal-direct tpmc.compact-types tpmc.index-alignment tpmc.background-vacuum tpmc.all wal_bytes written_bytes),
 	qw(size.database size.indexes size.indexes.compact-types size.indexes.index-alignment size.order_line size.orders));
 cmp_ok(
 	$tpcc->{metrics}{'size.indexes.index-alignment'}, '<=',
 	$tpcc->{metrics}{'size.indexes.compact-types'}, 'no index grew by its alignment');
 ok($tpcc->{quick}, 'a smoke run says so');
-is_deeply([ map { $_->{stage} } @{ $tpcc->{samples} } ], [ 'stock', 'wal-direct', 'compact-types', 'index-alignment' ], 'all stages ran');
+is_deeply(
+	[ map { $_->{stage} } @{ $tpcc->{samples} } ],
+	[ 'stock', 'wal-direct', 'compact-types', 'index-alignment', 'background-vacuum' ],
+	'all stages ran');
 no_instances('tpcc');
 
 # Report

@@ -11,62 +11,19 @@
 use strict;
 use warnings FATAL => 'all';
 
-use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use FindBin;
 use IPC::Run ();
-use JSON::PP ();
 use lib $FindBin::RealBin;
+use PgDenseBench;
 use PgDensePatch;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
-my $work = PostgreSQL::Test::Utils::tempdir();
 my $stock = "$top/build/17/stock";
 
-$ENV{PGDENSE_BENCH_DIR} = "$work/bench";
-
-my $missing = `$top/bench/run --help 2>&1 >/dev/null`;
-plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
+needs_python();
 needs_patch('wal_directio_patch', 'wal_direct_io');
-
-# Run bench/run of a checkout, and return its exit code, stdout and stderr.
-sub bench
-{
-	my ($checkout, @arguments) = @_;
-	my ($out, $err) = ('', '');
-
-	IPC::Run::run([ "$checkout/bench/run", @arguments ], '<', \undef, '>', \$out, '2>', \$err);
-	return ($? >> 8, $out, $err);
-}
-
-# A run that must fail: with one line that matches, and no instance left.
-sub fails_like
-{
-	my ($checkout, $arguments, $pattern, $title) = @_;
-	my ($code, $out, $err) = bench($checkout, @$arguments);
-
-	is($code, 1, "$title: exit code");
-	like($err, qr/\A\n?bench\/run: error: [^\n]*$pattern[^\n]*\n\z/, "$title: one line") or diag($out);
-	is_deeply([ map { s/.*\///r } glob("$checkout/build/cluster/bench-*") ], [], "$title: no instance is left");
-	return;
-}
-
-# A checkout of its own, in which another server takes the place of the patched one.
-sub checkout
-{
-	my ($dir, $server) = @_;
-
-	foreach my $command (
-		[ 'mkdir', '-p', "$dir/build/17" ],
-		[ 'cp', '-R', "$top/bench", "$top/tools", $dir ],
-		[ 'ln', '-s', $server, "$dir/build/17/dense" ])
-	{
-		system(@$command) == 0 or BAIL_OUT("failed: @$command");
-	}
-	return $dir;
-}
 
 my @small = ('--quick', '--seconds', '0.5', '--memory', '96');
 my ($code, $out, $err) =
@@ -76,7 +33,7 @@ SKIP:
 	skip "no direct I/O here: $err", 1 if $code && $err =~ /WAL is not written with direct I\/O: The file system/;
 	is($code, 0, 'bench/run wal') or BAIL_OUT("$out\n$err");
 
-	my $result = JSON::PP::decode_json(slurp_file("$work/results/wal.json"));
+	my $result = read_result("$work/results/wal.json");
 	my ($metrics, $samples) = @$result{qw(metrics samples)};
 	my @bases = -x "$stock/bin/postgres" ? ('off') : ();
 	my @buffered = $> == 0 ? qw(buffered_4096 buffered_512) : ();
@@ -88,15 +45,7 @@ SKIP:
 		(map { ("resident.$_", "resident.${_}_archived") } qw(off relieved direct)),
 		@tps);
 
-	is($result->{study}, 'wal', 'the result names its study');
-	ok($result->{quick}, 'a smoke run says so');
-	foreach my $name (qw(host kernel server settings seed date command), 'device bytes', 'settings of all')
-	{
-		ok(defined $result->{environment}{$name}, "the environment has $name");
-	}
-	is_deeply([ grep { !exists $metrics->{$_} } @names ], [], 'metrics');
-	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %$metrics ], [], 'metrics are numbers');
-	is_deeply([ grep { !exists $result->{intervals}{$_} } @tps ], [], 'times have an interval');
+	is_sound($result, 'wal', \@names, \@tps, 'device bytes', 'settings of all');
 
 	# Bytes: one commit a write, and what a page or a segment adds to it is little.
 	cmp_ok($metrics->{'bytes.direct_4096.1'}, '<=', 0.60, 'half the bytes in units of 4096');
@@ -135,8 +84,7 @@ SKIP:
 		like($result->{environment}{'device bytes'}, qr/loop device|\/dev\/loop|processes/, 'it is said what bytes are counted');
 	}
 
-	my ($bars) = grep { $_->{name} eq 'bars' } @{ $result->{tables} };
-	my %said = map { ($_->[1] => $_->[4]) } @{ $bars->{rows} };
+	my %said = bars_said($result);
 	is_deeply([ grep { ($said{$_} // '') ne 'met' } qw(bytes.direct_4096.1 bytes.direct_512.1 resident.direct) ], [], 'bars');
 	like($out, qr/What the project promises/, 'which are printed');
 
@@ -149,7 +97,7 @@ SKIP:
 	like($markdown, qr/^## wal$/m, 'the tables have a section');
 	like($markdown, qr/^\| direct, 512 \| 1 \|/m, 'with their rows');
 }
-is_deeply([ map { s/.*\///r } glob("$top/build/cluster/bench-*") ], [], 'no instance is left');
+no_instances($top, 'wal');
 ok(!-e "$top/build/cluster/device", 'nor a device');
 
 # What a log says about direct I/O
@@ -197,8 +145,6 @@ SKIP:
 	fails_like(checkout("$dir/top", dirname(dirname(`which postgres`))),
 		[ 'wal', '--quick' ], qr/as WAL is not written with direct I\/O: The file system tmpfs/, 'a tmpfs');
 }
-($code, $out, $err) = bench($top, 'wal', '--method', 'fsync');
-is($code, 2, 'a method that is not compared: exit code');
-like($err, qr/\Abench\/run: error: [^\n]*'fsync'[^\n]*\n\z/, 'one line');
+fails_like($top, [ 'wal', '--method', 'fsync' ], qr/'fsync'/, 'a method that is not compared', 2);
 
 done_testing();

@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from bench.lib.console import BenchError
-from bench.lib.paths import CLUSTERS, TOOLS
+from bench.lib.console import BenchError, note
+from bench.lib.paths import CLUSTERS, TOOLS, bindir
 
 
 def run_tool(command: list[str], prefix: tuple[str, ...] = ()) -> str:
@@ -33,6 +33,14 @@ def run_tool(command: list[str], prefix: tuple[str, ...] = ()) -> str:
             f"tools/{command[0]} {command[1]} failed: {lines[-1].removeprefix('tools/' + command[0] + ': error: ')}"
         )
     return done.stdout
+
+
+def has_stock() -> bool:
+    """Whether there is a server of the release as it is; if not, that is said."""
+    if (bindir("stock") / "postgres").exists():
+        return True
+    note('nothing is compared with the release as it is, for want of one: run "tools/server 17 stock"')
+    return False
 
 
 def connect(environment: Mapping[str, str], database: str) -> psycopg.Connection:

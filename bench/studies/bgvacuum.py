@@ -16,7 +16,7 @@ from bench.bgvacuum.workloads import workloads as all_workloads
 from bench.lib.bars import show_bars
 from bench.lib.console import console
 from bench.lib.result import Result
-from bench.lib.server import Cluster
+from bench.lib.server import Cluster, has_stock
 from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave, paired_ratio, spread
 from bench.tpcc.load import LOAD_SETTINGS
@@ -54,10 +54,10 @@ class Options:
     rate: float | None
 
     def variants_of(self, workload: Workload) -> Sequence[Variant]:
-        """Of the usual ones, "off" is compared where a run is short."""
-        if self.variants is not DEFAULT or workload.name == "uniform":
-            return self.variants
-        return (STOCK, ON)
+        """Of the usual ones, "off" is compared with the release where a run is short."""
+        if self.variants is DEFAULT and workload.name != "uniform":
+            return (STOCK, ON)
+        return self.variants
 
     def pairs_of(self, workload: Workload) -> int:
         """TPC-C has a study of its own."""
@@ -83,7 +83,7 @@ def choose(
     return Options(
         quick=quick,
         workloads=chosen,
-        variants=parse(variants) or DEFAULT,
+        variants=parse(variants) or (DEFAULT if has_stock() else DEFAULT[1:]),
         settings=parse_settings(settings),
         pairs=pairs or (1 if quick else 5),
         shared_buffers=shared_buffers or ("1MB" if quick else "32MB"),

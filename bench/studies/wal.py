@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.lib.bars import show_bars
-from bench.lib.console import BenchError, note, progress
-from bench.lib.paths import bindir
+from bench.lib.console import BenchError, progress
 from bench.lib.result import Result
-from bench.lib.server import Cluster
+from bench.lib.server import Cluster, has_stock
 from bench.lib.session import session
 from bench.wal import device_bytes, residency, speed
 from bench.wal.instance import SETTINGS, Instance
@@ -36,13 +35,6 @@ class Options:
     @property
     def warmup(self) -> float:
         return 0.4 if self.quick else 0.5
-
-
-def has_stock() -> bool:
-    if (bindir(STOCK.binary) / "postgres").exists():
-        return True
-    note('nothing is compared with the release as it is, for want of one: run "tools/server 17 stock"')
-    return False
 
 
 def require(cluster: Cluster) -> None:

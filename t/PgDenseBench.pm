@@ -1,0 +1,118 @@
+# PgDenseBench.pm - what the tests of bench/run share
+#
+# A run of a study, of this checkout or of one in which another server takes the
+# place of the patched one; a run that must fail, in one line and with nothing left
+# behind; and what every result has to hold.
+package PgDenseBench;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Cwd qw(abs_path);
+use Exporter 'import';
+use File::Basename qw(dirname);
+use IPC::Run ();
+use JSON::PP ();
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw($top $work needs_python bench fails_like checkout read_result is_sound bars_said no_instances);
+
+our $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
+our $work;
+
+# When PostgreSQL::Test::Utils has made the directory for it, which it does as late.
+INIT
+{
+	$work = PostgreSQL::Test::Utils::tempdir();
+	$ENV{PGDENSE_BENCH_DIR} = "$work/bench";
+}
+
+# Skip all where a Python module of bench/run is missing.
+sub needs_python
+{
+	my $missing = `$top/bench/run --help 2>&1 >/dev/null`;
+
+	plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
+	return;
+}
+
+# Run bench/run of a checkout, and return its exit code, stdout and stderr.
+sub bench
+{
+	my ($checkout, @arguments) = @_;
+	my ($out, $err) = ('', '');
+
+	IPC::Run::run([ "$checkout/bench/run", @arguments ], '<', \undef, '>', \$out, '2>', \$err);
+	return ($? >> 8, $out, $err);
+}
+
+sub no_instances
+{
+	my ($checkout, $title) = @_;
+
+	is_deeply([ map { s/.*\///r } glob("$checkout/build/cluster/bench-*") ], [], "$title: no instance is left");
+	return;
+}
+
+# A run that must fail: with one line that matches, and no instance left.
+sub fails_like
+{
+	my ($checkout, $arguments, $pattern, $title, $expected) = @_;
+	my ($code, $out, $err) = bench($checkout, @$arguments);
+
+	is($code, $expected // 1, "$title: exit code");
+	like($err, qr/\A\n?bench\/run: error: [^\n]*$pattern[^\n]*\n\z/, "$title: one line") or diag($out);
+	no_instances($checkout, $title);
+	return;
+}
+
+# A checkout of its own, in which another server takes the place of the patched one.
+sub checkout
+{
+	my ($dir, $server) = @_;
+
+	foreach my $command (
+		[ 'mkdir', '-p', "$dir/build/17" ],
+		[ 'cp', '-R', "$top/bench", "$top/tools", $dir ],
+		[ 'ln', '-s', $server, "$dir/build/17/dense" ])
+	{
+		system(@$command) == 0 or BAIL_OUT("failed: @$command");
+	}
+	return $dir;
+}
+
+sub read_result
+{
+	my ($file) = @_;
+
+	return JSON::PP::decode_json(slurp_file($file));
+}
+
+# The result of a smoke run has what each must have, metrics of these names, and an interval for some of them.
+sub is_sound
+{
+	my ($result, $study, $metrics, $timed, @environment) = @_;
+
+	is($result->{study}, $study, 'the result names its study');
+	ok($result->{quick}, 'a smoke run says so');
+	foreach my $name (qw(host kernel server settings seed date command), @environment)
+	{
+		ok(defined $result->{environment}{$name}, "the environment has $name");
+	}
+	is_deeply([ grep { !exists $result->{metrics}{$_} } @$metrics ], [], 'metrics');
+	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %{ $result->{metrics} } ], [], 'metrics are numbers');
+	is_deeply([ grep { !exists $result->{intervals}{$_} } @$timed ], [], 'times have an interval');
+	return;
+}
+
+# What is said of the bar of each metric.
+sub bars_said
+{
+	my ($result) = @_;
+	my ($bars) = grep { $_->{name} eq 'bars' } @{ $result->{tables} };
+
+	return map { ($_->[1] => $_->[4]) } @{ $bars->{rows} };
+}
+
+1;

@@ -1,0 +1,181 @@
+#
+# bench_bgvacuum.pl - the study of background vacuum measures what it says
+#
+# Proves that all variants do the same operations, that growth, reads, writes and
+# WAL are those of the server's own statistics, that bgwriter prunes where it is
+# switched on and nowhere else, and that a row or an update that is lost ends the
+# study; that the results have the names that others rely on; and that a server
+# without bgvacuum_patch and wrong arguments are refused in one line, with nothing
+# left behind.  Times are not judged here.
+#
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use IPC::Run ();
+use lib $FindBin::RealBin;
+use PgDenseBench;
+use PgDensePatch;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $stock = "$top/build/17/stock";
+my $has_stock = -x "$stock/bin/postgres";
+
+needs_python();
+needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+
+# What a piece of Python prints that has the study's modules, without the line's end.
+sub python
+{
+	my ($code, @arguments) = @_;
+	my ($out, $err) = ('', '');
+
+	IPC::Run::run([ '/usr/bin/python3', '-B', '-c', "import sys\nsys.path.insert(0, sys.argv[1])\n$code", $top, @arguments ],
+		'>', \$out, '2>', \$err);
+	diag($err) if $err;
+	return $out =~ s/\s+\z//r;
+}
+
+my ($code, $out, $err) = bench($top, 'bgvacuum', '--quick', '--json', "$work/results/bgvacuum.json");
+is($code, 0, 'bench/run bgvacuum') or BAIL_OUT("$out\n$err");
+no_instances($top, 'bgvacuum');
+
+my $result = read_result("$work/results/bgvacuum.json");
+my ($metrics, $samples) = @$result{qw(metrics samples)};
+my @workloads = qw(mixed uniform tpcc);
+my @compared = qw(reads wal backend_writes writes tps cpu);
+is_sound(
+	$result, 'bgvacuum',
+	[
+		'tps', 'mixed.growth', 'uniform.growth', $has_stock ? 'tps.off' : (),
+		map { my $workload = $_; map { "$workload.$_" } @compared, 'bgwriter_share' } @workloads
+	],
+	[ 'tps', 'mixed.tps', 'mixed.reads' ],
+	'settings of all',
+	'settings of variants');
+
+my ($base, @off) = $has_stock ? qw(stock off) : qw(off);
+is_deeply(
+	[ map { "$_->{workload} $_->{variant}" } @$samples ],
+	[ "mixed $base", 'mixed on', (map { "uniform $_" } $base, @off, 'on'), "tpcc $base", 'tpcc on' ],
+	'every workload ran with its variants');
+
+foreach my $sample (@$samples)
+{
+	my $counters = $sample->{counters};
+	my $title = "$sample->{workload}, $sample->{variant}";
+	my $sum = 0;
+
+	$sum += $sample->{heap_after}{$_} - $sample->{heap_before}{$_} foreach keys %{ $sample->{heap_before} };
+	cmp_ok(abs($sample->{growth_pages} + $sample->{inserted_pages} - $sum / 8192), '<', 0.01, "$title: growth is that of the files");
+	is(scalar(@{ $sample->{$_} }), 8, "$title: $_") foreach qw(growth_pages_by_slice tps_by_slice);
+	cmp_ok(abs($sample->{growth_pages_by_slice}[7] - $sample->{growth_pages}), '<=', 16, "$title: the last slice has all of it");
+
+	# Blocks by relation and blocks by process are two counts of one thing; catalogs are in the latter only.
+	my $reads = 0;
+	$reads += $counters->{$_} foreach grep { /\.reads$/ } keys %$counters;
+	cmp_ok($reads, '>=', 0.9 * ($counters->{heap_blks_read} + $counters->{idx_blks_read}), "$title: reads of all processes");
+	cmp_ok($counters->{wal_bytes}, '>', 0, "$title: WAL");
+	cmp_ok($sample->{autovacuums}, '>=', 0, "$title: cycles of autovacuum are counted");
+	next if $sample->{workload} eq 'tpcc';
+
+	# The same work for all of them, but for the few rows that two clients replace at once.
+	my %wanted = $sample->{workload} eq 'mixed' ? map { ($_ => 1) } qw(n_tup_del n_tup_ins n_tup_upd) : (n_tup_upd => 1);
+	foreach my $name (sort keys %wanted)
+	{
+		cmp_ok(abs($counters->{$name} - $sample->{cycles}), '<=', 20, "$title: $name");
+	}
+}
+foreach my $sample (grep { exists $_->{counters}{'bgvacuum.rounds'} } @$samples)
+{
+	my ($rounds, $pruned) = @{ $sample->{counters} }{qw(bgvacuum.rounds bgvacuum.pages_pruned)};
+	my $title = "$sample->{workload}, $sample->{variant}";
+
+	if ($sample->{variant} eq 'on')
+	{
+		cmp_ok($pruned, '>', 0, "$title: bgwriter prunes");
+	}
+	else
+	{
+		is("$rounds $pruned", '0 0', "$title: bgwriter does not prune");
+	}
+}
+SKIP:
+{
+	skip 'the extension bgvacuum is not installed', 1 if !-e `pg_config --sharedir` =~ s/\s+\z//r . '/extension/bgvacuum.control';
+	my @known = grep { exists $_->{counters}{'bgvacuum.rounds'} } @$samples;
+	is(scalar(@known), scalar(grep { $_->{variant} ne 'stock' } @$samples), 'pg_stat_bgvacuum of all patched servers');
+}
+my %said = bars_said($result);
+is_deeply([ grep { !exists $said{$_} } qw(mixed.growth mixed.reads mixed.wal mixed.backend_writes uniform.growth tps) ], [], 'bars');
+
+# Report
+($code, $out, $err) =
+  bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
+is($code, 0, 'report') or diag($out, $err);
+my @charts = slurp_file("$work/report.html") =~ /<svg/g;
+is(scalar(@charts), 2, 'the page holds its charts');
+my $markdown = slurp_file("$work/benchmarks.md");
+like($markdown, qr/^## bgvacuum$/m, 'the tables have a section');
+like($markdown, qr/^\| growth of the heap, pages \|/m, 'with their rows');
+
+# Slices and thirds are of equal numbers of calls, whenever those are.
+is( python(<<'PYTHON'), "[8.0, 8.0, 8.0, 8.0, 16.0, 16.0, 16.0, 16.0] 2.0", 'slices of a log');
+import numpy
+from bench.bgvacuum import load
+from bench.lib.pgbench import Log
+ended = numpy.concatenate([1 + numpy.arange(1, 49) / 4, 13 + numpy.arange(1, 49) / 8])
+log = Log(numpy.zeros(96, int), ended, numpy.concatenate([[0.25], numpy.zeros(95)]))
+print([round(tps, 6) for _, tps in load.slices(log, 2)], round(load.third(log, True) / load.third(log, False), 6))
+PYTHON
+
+# Rows and updates that are lost are noticed.
+my $node = PostgreSQL::Test::Cluster->new('rows');
+$node->init;
+$node->start;
+$node->safe_psql('postgres',
+	q{CREATE TABLE bench_rows AS SELECT 2 * k AS id, 1 AS counter FROM generate_series(1, 1000) AS k;
+	  ALTER TABLE bench_rows ADD PRIMARY KEY (id)});
+my $check = <<'PYTHON';
+import psycopg
+from bench.bgvacuum.workloads import Rows
+from bench.lib.console import BenchError
+with psycopg.connect(host=sys.argv[2], port=sys.argv[3], dbname="postgres", user=sys.argv[4], autocommit=True) as connection:
+    try:
+        Rows(sys.argv[5], "", 1000, {}, rows=1000).check(connection, 1000, "test")
+        print("sound")
+    except BenchError as error:
+        print(error.format_message())
+PYTHON
+my @server = ($node->host, $node->port, (getpwuid($>))[0]);
+is(python($check, @server, $_), 'sound', "all rows and updates are there: $_") foreach qw(mixed uniform);
+$node->safe_psql('postgres', 'UPDATE bench_rows SET counter = 0 WHERE id = 500');
+is(python($check, @server, 'uniform'), 'test: 999 updates are there, not 1000 (enable_seqscan)', 'an update is lost');
+is(python($check, @server, 'mixed'), 'sound', 'which are not counted where rows are deleted');
+$node->safe_psql('postgres', 'DELETE FROM bench_rows WHERE id = 600');
+is(python($check, @server, 'mixed'), 'test: the table has 999 rows, not 1000 (enable_seqscan)', 'a row is lost');
+$node->stop;
+
+# Bad input
+SKIP:
+{
+	skip 'no build/17/stock to be refused', 6 if !$has_stock;
+	my $plain = checkout("$work/plain", $stock);
+
+	fails_like($plain, [ 'bgvacuum', '--quick' ],
+		qr/the server has no setting "bgwriter_vacuum"[^\n]*run "make server"/, 'a server without bgvacuum_patch');
+	# Which has the settings of the stages before it as well.
+	fails_like($plain, [ 'tpcc', '--quick', '--lite', '--stage', 'background-vacuum' ],
+		qr/which stage "background-vacuum" needs, run "make server"/, 'and its stage of TPC-C');
+}
+fails_like($top, [ 'bgvacuum', '--workload', 'nosuch' ], qr/'nosuch'/, 'unknown workload', 2);
+fails_like($top, [ 'bgvacuum', '--variant', 'on', '--variant', 'on' ], qr/variant "on" is given twice/, 'a variant twice');
+fails_like($top, [ 'bgvacuum', '--variant', ':stock' ], qr/invalid variant ":stock"/, 'a variant without a name');
+fails_like($top, [ 'bgvacuum', '--variant', 'a:/nowhere' ], qr/there is no server in "\/nowhere\/bin"/, 'a server that is not there');
+fails_like($top, [ 'bgvacuum', '--variant', 'a::bgwriter_vacuum' ], qr/invalid setting "bgwriter_vacuum"/, 'a setting without a value');
+fails_like($top, [ 'bgvacuum', '--variant', 'a::nosuch=1' ], qr/the server has no setting "nosuch"/, 'an unknown setting');
+fails_like($top, [ 'bgvacuum', '--set', '=1' ], qr/invalid setting "=1"/, 'a setting without a name');
+
+done_testing();
