@@ -178,7 +178,8 @@ def slices_chart(result: dict[str, Any]) -> str:
         variants = dict.fromkeys(sample["variant"] for sample in samples if sample["workload"] == workload)
         for panel, name in zip(axes, ("growth_pages_by_slice", "tps_by_slice")):
             for variant in variants:
-                runs = [sample[name] for sample in samples if (sample["workload"], sample["variant"]) == (workload, variant)]
+                own = (workload, variant)
+                runs = [sample[name] for sample in samples if (sample["workload"], sample["variant"]) == own]
                 medians = [statistics.median(values) for values in zip(*runs)]
                 panel.plot(range(1, len(medians) + 1), medians, "o-", markersize=3, label=variant)
             panel.set_ylim(bottom=0)

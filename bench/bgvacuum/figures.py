@@ -150,8 +150,9 @@ def line(sample: dict[str, Any]) -> str:
             *(count(sample) for count in written)
         )
         + f"; bgwriter's share of evictions {100 * bgwriter_share(sample):.1f} %",
-        f"updates {counters['n_tup_upd']:,}, HOT {counters['n_tup_hot_upd']:,}, new page {counters['n_tup_newpage_upd']:,}"
-        f"; dead now {counters['n_dead_tup']:,}; autovacuum x {sample['autovacuums']}",
+        f"updates {counters['n_tup_upd']:,}, HOT {counters['n_tup_hot_upd']:,}, "
+        f"new page {counters['n_tup_newpage_upd']:,}; dead now {counters['n_dead_tup']:,}; "
+        f"autovacuum x {sample['autovacuums']}",
         f"CPU {counters['cpu_seconds']:.1f} s, bgwriter {counters['bgwriter_cpu_seconds']:.2f} s",
     ]
     extra = [f"{name[9:]} {value:,.0f}" for name, value in counters.items() if name.startswith("bgvacuum.")]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import psycopg
-from rich.progress import Progress
 
 from bench.lib import pgbench
 from bench.lib.console import BenchError, progress
@@ -55,7 +54,7 @@ class Workload(ABC):
     def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
         """Fail if rows are not what the run must have left."""
 
-    def inserted_bytes(self, _connection: psycopg.Connection) -> float:
+    def inserted_bytes(self, connection: psycopg.Connection) -> float:
         """What the rows take by which the tables have become more, which no vacuum can save."""
         return 0.0
 
@@ -94,9 +93,8 @@ class Rows(Workload):
         """That no row is lost and none is there twice, by the table and by its key, and that no update is lost."""
         for scan, other in (("enable_seqscan", "enable_indexscan"), ("enable_indexscan", "enable_seqscan")):
             connection.execute(f"SET {scan} = on; SET {other} = off; SET enable_bitmapscan = off")
-            rows, updates = connection.execute(
-                "SELECT count(*), sum(counter) FROM bench_rows WHERE id >= 0"
-            ).fetchone()
+            counting = "SELECT count(*), sum(counter) FROM bench_rows WHERE id >= 0"
+            rows, updates = connection.execute(counting).fetchone()
             if rows != self.rows:
                 raise BenchError(f"{title}: the table has {rows} rows, not {self.rows} ({scan})")
             if self.name == "uniform" and updates != cycles:
@@ -150,12 +148,14 @@ def workloads(quick: bool, rows: int | None, warehouses: int | None, batch: int)
             batch,
             rows,
         ),
-        Rows("uniform", "updates of random rows", rows, {"autovacuum_vacuum_scale_factor": "0.1"}, batch, rows),
+        Rows(
+            "uniform", "updates of random rows", rows * 4 // 5, {"autovacuum_vacuum_scale_factor": "0.02"}, batch, rows
+        ),
         Tpcc(
             "tpcc",
             "TPC-C",
             2_000 if quick else 40_000,
-            {"autovacuum_vacuum_scale_factor": "0.05"},
+            {"autovacuum_vacuum_scale_factor": "0.04"},
             warehouses=warehouses or (1 if quick else 2),
             lite=quick,
         ),

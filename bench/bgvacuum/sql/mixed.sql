@@ -1,1 +1,2 @@
-CALL bench_mixed(:cycles, :rows);
+\set seed random(1, 2000000000)
+CALL bench_mixed(:cycles, :rows, :seed);

@@ -1,11 +1,13 @@
 -- Operations on bench_rows, each in a transaction of its own and without a
 -- round trip to the client, which takes longer than the operation.
-CREATE PROCEDURE bench_mixed(cycles integer, rows integer)
+CREATE PROCEDURE bench_mixed(cycles integer, rows integer, seed integer)
 LANGUAGE plpgsql AS $$
 DECLARE
     k integer;
     gone integer;
 BEGIN
+    -- The same rows in every run that is given the same seeds.
+    PERFORM setseed(seed / 2000000000.0);
     FOR i IN 1 .. cycles LOOP
         k := 2 * (1 + floor(random() * rows)::integer);
         DELETE FROM bench_rows WHERE id IN (k, k + 1) RETURNING id INTO gone;
@@ -22,11 +24,13 @@ BEGIN
 END
 $$;
 
-CREATE PROCEDURE bench_uniform(cycles integer, rows integer)
+CREATE PROCEDURE bench_uniform(cycles integer, rows integer, seed integer)
 LANGUAGE plpgsql AS $$
 DECLARE
     k integer;
 BEGIN
+    -- The same rows in every run that is given the same seeds.
+    PERFORM setseed(seed / 2000000000.0);
     FOR i IN 1 .. cycles LOOP
         k := 2 * (1 + floor(random() * rows)::integer);
         UPDATE bench_rows SET counter = counter + 1 WHERE id = k;
