@@ -78,6 +78,7 @@ foreach my $sample (@$samples)
 	$reads += $counters->{$_} foreach grep { /\.reads$/ } keys %$counters;
 	cmp_ok($reads, '>=', 0.9 * ($counters->{heap_blks_read} + $counters->{idx_blks_read}), "$title: reads of all processes");
 	cmp_ok($counters->{wal_bytes}, '>', 0, "$title: WAL");
+	is($counters->{checkpoints}, 3, "$title: checkpoints come with the work that is done");
 	cmp_ok($sample->{autovacuums}, '>=', 0, "$title: cycles of autovacuum are counted");
 	next if $sample->{workload} eq 'tpcc';
 

@@ -14,6 +14,8 @@ from bench.lib.paths import work
 from bench.lib.server import Cluster
 
 SLICES = 8
+# In a run, beside the one before it.
+CHECKPOINTS = 3
 BLOCK = 8192
 
 SIZES = """
@@ -33,6 +35,7 @@ FROM pg_stat_io WHERE object = 'relation'
 """
 WAL = "SELECT wal_records, wal_fpi, wal_bytes::float8 AS wal_bytes FROM pg_stat_wal"
 BGWRITER = "SELECT buffers_clean, maxwritten_clean FROM pg_stat_bgwriter"
+CHECKPOINTER = "SELECT num_timed + num_requested AS checkpoints FROM pg_stat_checkpointer"
 
 
 def _rows(connection: psycopg.Connection, query: str, *parameters: object) -> list[dict[str, Any]]:
@@ -59,6 +62,7 @@ def snapshot(connection: psycopg.Connection, workload: Workload, cluster: Cluste
                 taken[f"{row['name']}.{column}"] = row[column]
     taken |= _rows(connection, WAL)[0]
     taken |= _rows(connection, BGWRITER)[0]
+    taken |= _rows(connection, CHECKPOINTER)[0]
     if has_view(connection):
         row = _rows(connection, "SELECT * FROM pg_stat_bgvacuum")[0]
         taken |= {f"bgvacuum.{name}": float(value) for name, value in row.items() if name != "stats_reset"}
@@ -125,14 +129,15 @@ def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, 
     options += ["--log", f"--log-prefix={directory / 'transactions'}", f"--random-seed={seed}"]
     if rate:
         options.append(f"--rate={rate / workload.batch}")
-    scripts = workload.scripts(directory / "scripts")
+    scripts = workload.write_scripts(directory / "scripts")
+    variables = {**workload.variables(seed), "call": 0, "checkpoint_every": each // (CHECKPOINTS + 1) + 1}
     errors = directory / "pgbench.err"
     sizes = Sizes([], [], [])
     with cluster.connect(workload.database) as connection, open(errors, "w", encoding="utf-8") as err:
         sizes.take(connection, workload.tables)
         before = snapshot(connection, workload, cluster)
         process = subprocess.Popen(
-            pgbench.command(cluster, workload.database, scripts, workload.variables(seed), options),
+            pgbench.command(cluster, workload.database, scripts, variables, options),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=err,

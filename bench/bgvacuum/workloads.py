@@ -8,7 +8,7 @@ vain, and updates a uniformly random row.  One of "uniform" updates.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -49,6 +49,17 @@ class Workload(ABC):
 
     @abstractmethod
     def variables(self, seed: int) -> dict[str, object]: ...
+
+    def write_scripts(self, directory: Path) -> list[pgbench.Script]:
+        """With checkpoints, of one of the clients."""
+        directory.mkdir(parents=True, exist_ok=True)
+        checkpoint = (SQL / "checkpoint.sql").read_text(encoding="utf-8")
+        written = []
+        for script in self.scripts(directory):
+            path = directory / f"{script.name}.sql"
+            path.write_text(checkpoint + script.path.read_text(encoding="utf-8"), encoding="utf-8")
+            written.append(replace(script, path=path))
+        return written
 
     @abstractmethod
     def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
@@ -149,7 +160,7 @@ def workloads(quick: bool, rows: int | None, warehouses: int | None, batch: int)
             rows,
         ),
         Rows(
-            "uniform", "updates of random rows", rows * 4 // 5, {"autovacuum_vacuum_scale_factor": "0.02"}, batch, rows
+            "uniform", "updates of random rows", rows, {"autovacuum_vacuum_scale_factor": "0.03"}, batch, rows
         ),
         Tpcc(
             "tpcc",

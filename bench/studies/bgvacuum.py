@@ -26,7 +26,8 @@ RUNNING = "bench-bgvacuum-run"
 # All that is not said here is at its default, in particular bgwriter's own settings.
 SETTINGS = {
     "synchronous_commit": "off",
-    "checkpoint_timeout": "30s",
+    # Checkpoints are where the load has them.
+    "checkpoint_timeout": "1h",
     "max_wal_size": "16GB",
     "autovacuum_naptime": "1s",
     # As much faster than usual as the load is: a vacuum is to take a small part of the time between two of them.
