@@ -12,13 +12,15 @@ use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
+use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(bgvacuum_conf bgvacuum_node bgvacuum_stats wait_for_stat wait_for_prunes wait_for_rounds
-  line_pointers wait_for_tuples check_heaps check_indexes check_rows bad_log_lines check_log set_parameters);
+  hold_horizon line_pointers wait_for_tuples check_heaps check_indexes check_rows bad_log_lines check_log set_parameters
+  ledger_tables ledger_load ledger_finish check_ledger);
 
 # bgvacuum_conf([SHARED_BUFFERS]) - settings with which bgwriter prunes every page that
 # it safely can, within some ten milliseconds
@@ -70,8 +72,7 @@ sub bgvacuum_node
 	return $node;
 }
 
-# set_parameters(NODE, NAME => VALUE...) - set and reload; returns when bgwriter has seen it,
-# as far as that shows: it has gone through two rounds, or its process is idle
+# set_parameters(NODE, NAME => VALUE...) - set and reload, and give all processes time to see it
 sub set_parameters
 {
 	my ($node, %parameters) = @_;
@@ -107,7 +108,7 @@ sub wait_for_stat
 		return 1 if $now->{$name} - $from->{$name} >= $more;
 		usleep(20_000);
 	}
-	diag "no $more more $name than $from->{$name} in time: " . join ', ', map { "$_ " . bgvacuum_stats($node)->{$_} } $name;
+	diag "no $more more $name than $from->{$name} in time: " . bgvacuum_stats($node)->{$name};
 	return 0;
 }
 
@@ -126,6 +127,17 @@ sub wait_for_rounds
 	my ($node, $more, $from) = @_;
 
 	return wait_for_stat($node, 'rounds', $more // 3, $from);
+}
+
+# hold_horizon(NODE[, DATABASE]) - a session with a snapshot, for which all that is dead from now
+# on is kept until it ends
+sub hold_horizon
+{
+	my ($node, $database) = @_;
+	my $session = $node->background_psql($database // 'postgres');
+
+	$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_catalog.pg_current_snapshot()');
+	return $session;
 }
 
 # line_pointers(NODE, RELATION[, DATABASE]) - how many there are of each kind, as a hash:
@@ -148,7 +160,7 @@ SQL
 }
 
 # wait_for_tuples(NODE, RELATION, NUMBER[, DATABASE]) - wait until only so many tuples are on
-# the relation's pages, dead or alive; are they, in time?
+# the relation's pages, dead or alive; are they, in time, and not fewer?
 sub wait_for_tuples
 {
 	my ($node, $relation, $number, $database) = @_;
@@ -158,10 +170,12 @@ sub wait_for_tuples
 	while (time() < $deadline)
 	{
 		$found = line_pointers($node, $relation, $database)->{normal};
-		return 1 if $found <= $number;
+		return 1 if $found == $number;
+		last if $found < $number;
 		usleep(50_000);
 	}
-	diag "$relation still has $found tuples, not $number; " . join ', ', map { defined $_ ? $_ : '' } %{ bgvacuum_stats($node) };
+	my $stats = bgvacuum_stats($node);
+	diag "$relation has $found tuples, not $number: " . join ', ', map { "$_ $stats->{$_}" } sort keys %$stats;
 	return 0;
 }
 
@@ -171,9 +185,8 @@ sub check_heaps
 	my ($node, $name, $database) = @_;
 	my ($code, $out, $err) = $node->psql($database // 'postgres', <<'SQL');
 SELECT c.oid::pg_catalog.regclass, v.*
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am a ON a.oid = c.relam,
-  verify_heapam(c.oid, check_toast => true) v
-WHERE a.amhandler = 'heap_tableam_handler'::pg_catalog.regproc AND c.relkind IN ('r', 'm', 't') AND c.relpersistence <> 't'
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am a ON a.oid = c.relam, verify_heapam(c.oid, check_toast => true) v
+WHERE a.amname = 'heap' AND c.relkind IN ('r', 'm', 't') AND c.relpersistence <> 't'
   AND (c.relpersistence = 'p' OR NOT pg_catalog.pg_is_in_recovery())
 SQL
 	return is("$code $err$out", '0 ', "$name: verify_heapam is content");
@@ -217,7 +230,7 @@ sub bad_log_lines
 	my ($node, $offset) = @_;
 
 	return grep {
-		/PANIC|TRAP:|invalid page|inconsistent page found|could not (?:read|write|open|access|find)|unexpected zero page|terminated by signal|terminated by exception|LOG: .*(?:exited with|crash)|WARNING|invalid (?:memory|record|magic)|incorrect/
+		/PANIC|TRAP:|invalid page|inconsistent page found|could not (?:read|write|open|access|find)|unexpected zero page|terminated by signal|terminated by exception|LOG: .*(?:exited with|crash)|WARNING|invalid memory alloc|incorrect/
 		  && !/terminating connection due to|there is (?:no|already a|already no) transaction/
 	} split /\n/, substr(slurp_file($node->logfile), $offset // 0);
 }
@@ -227,6 +240,138 @@ sub check_log
 	my ($node, $name, $offset) = @_;
 
 	return is(join("\n", bad_log_lines($node, $offset)), '', "$name: nothing bad in the log");
+}
+
+## A load in which every row is accounted for
+
+# ledger_tables(NODE) - what it works on: parents that are updated, also while
+# children refer to them; children that come and go; and, in tables that only grow, each
+# committed change of a parent, and the coming and going of each child
+sub ledger_tables
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE parent (id int PRIMARY KEY, v int NOT NULL, n int NOT NULL, pad text);
+INSERT INTO parent SELECT i, 0, 0, repeat('p', i % 50) FROM generate_series(1, 300) i;
+CREATE TABLE child (id bigserial PRIMARY KEY, parent int NOT NULL REFERENCES parent, pad text);
+CREATE INDEX child_parent ON child (parent);
+CREATE TABLE journal (parent int NOT NULL, d int NOT NULL);
+CREATE TABLE come (child bigint NOT NULL);
+CREATE TABLE gone (child bigint NOT NULL);
+SQL
+	return;
+}
+
+my @ledger = (
+	[ 5, <<'SQL' ],
+BEGIN;
+INSERT INTO journal VALUES (:p, :d);
+UPDATE parent SET v = v + :d, n = n + 1 WHERE id = :p;
+END;
+SQL
+	[ 5, <<'SQL' ],
+WITH c AS (INSERT INTO child (parent, pad) SELECT :p, repeat('c', :d) FROM generate_series(1, 3) RETURNING id)
+INSERT INTO come SELECT id FROM c;
+SQL
+	[ 4, <<'SQL' ],
+WITH c AS (DELETE FROM child WHERE id IN (SELECT id FROM child WHERE parent = :p ORDER BY id LIMIT 4 FOR UPDATE SKIP LOCKED) RETURNING id)
+INSERT INTO gone SELECT id FROM c;
+SQL
+	[ 2, <<'SQL' ],
+UPDATE child SET pad = repeat('d', :d) WHERE id = (SELECT id FROM child WHERE parent = :p ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED);
+SQL
+	# what is taken back, in part and at all
+	[ 2, <<'SQL' ],
+BEGIN;
+INSERT INTO journal VALUES (:p, :d);
+UPDATE parent SET v = v + :d, n = n + 1 WHERE id = :p;
+SAVEPOINT s;
+DELETE FROM child WHERE id IN (SELECT id FROM child WHERE parent = :p ORDER BY id LIMIT 4 FOR UPDATE SKIP LOCKED);
+INSERT INTO child (parent, pad) VALUES (:p, 'savepoint');
+ROLLBACK TO s;
+INSERT INTO journal VALUES (:p, 1);
+UPDATE parent SET v = v + 1, n = n + 1 WHERE id = :p;
+END;
+SQL
+	[ 2, <<'SQL' ],
+BEGIN;
+INSERT INTO child (parent, pad) VALUES (:p, 'rollback');
+UPDATE parent SET v = v + :d, n = n + 1 WHERE id = :p;
+DELETE FROM child WHERE id IN (SELECT id FROM child WHERE parent = :p ORDER BY id LIMIT 4 FOR UPDATE SKIP LOCKED);
+ROLLBACK;
+SQL
+	[ 2, <<'SQL' ],
+BEGIN;
+SELECT count(*) FROM (SELECT FROM parent WHERE id BETWEEN :p AND :p + 5 ORDER BY id FOR KEY SHARE) x;
+\sleep 5 ms
+END;
+SQL
+	# Two reads of one snapshot are the same, whatever is pruned in between.
+	[ 1, <<'SQL' ],
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT sum(v) AS v, sum(n) AS n FROM parent \gset one_
+\sleep 30 ms
+SELECT 1 / (sum(v) = :one_v AND sum(n) = :one_n)::int, 1 / ((SELECT sum(d) FROM journal) = :one_v)::int FROM parent;
+END;
+SQL
+);
+
+# ledger_load(NODE, SECONDS[, CLIENTS]) - start the load, to be given to ledger_finish()
+sub ledger_load
+{
+	my ($node, $seconds, $clients) = @_;
+	my $folder = PostgreSQL::Test::Utils::tempdir();
+	my %load = (out => '');
+	my @scripts;
+
+	for my $i (0 .. $#ledger)
+	{
+		append_to_file("$folder/$i.sql", "\\set p random_exponential(1, 295, 3)\n\\set d random(1, 60)\n$ledger[$i][1]");
+		push @scripts, "--file=$folder/$i.sql\@$ledger[$i][0]";
+	}
+	# a first row, for the sums
+	$node->safe_psql('postgres', 'INSERT INTO journal VALUES (1, 1); UPDATE parent SET v = v + 1, n = n + 1 WHERE id = 1');
+	$load{run} = IPC::Run::start(
+		[ 'pgbench', '--no-vacuum', '--host=' . $node->host, '--port=' . $node->port, "--time=$seconds", '--client=' . ($clients // 6), @scripts, 'postgres' ],
+		'<', \undef, '>', \$load{out}, '2>&1');
+	return \%load;
+}
+
+# ledger_finish(LOAD, NAME) - wait for it; the number of its transactions
+sub ledger_finish
+{
+	my ($load, $name) = @_;
+	my $ok = $load->{run}->finish;
+	my ($number) = $load->{out} =~ /number of transactions actually processed: (\d+)/;
+
+	ok($ok && $load->{out} !~ /ERROR|FATAL/, "$name: no transaction fails") or diag substr($load->{out}, 0, 3000);
+	note "$name: " . ($number // 'no') . ' transactions';
+	return $number // 0;
+}
+
+# check_ledger(NODE, NAME) - is everything there, once, and nothing that is gone?
+sub check_ledger
+{
+	my ($node, $name) = @_;
+
+	for my $off ('enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off', 'enable_seqscan = off')
+	{
+		is($node->safe_psql('postgres', <<"SQL"), "300|0|0|0|0|0", "$name: every row is accounted for, SET $off");
+SET $off;
+SELECT
+	(SELECT count(*) FROM parent),
+	(SELECT count(*) FROM parent p LEFT JOIN (SELECT parent, sum(d) AS v, count(*) AS n FROM journal GROUP BY 1) j ON j.parent = p.id
+		WHERE (p.v, p.n) IS DISTINCT FROM (coalesce(j.v, 0), coalesce(j.n, 0))) AS wrong_parents,
+	(SELECT count(*) FROM (SELECT child FROM come EXCEPT ALL SELECT child FROM gone EXCEPT ALL SELECT id FROM child) x) AS lost,
+	(SELECT count(*) FROM (SELECT id FROM child EXCEPT ALL (SELECT child FROM come EXCEPT ALL SELECT child FROM gone)) x) AS resurrected,
+	(SELECT count(*) FROM (SELECT child FROM gone EXCEPT ALL SELECT child FROM come) x) AS gone_twice,
+	(SELECT count(*) FROM child c LEFT JOIN parent p ON p.id = c.parent WHERE p.id IS NULL) AS orphans
+SQL
+	}
+	check_heaps($node, $name);
+	check_indexes($node, $name);
+	return;
 }
 
 1;
