@@ -1,0 +1,420 @@
+# What bgwriter must not take for dead: rows of transactions in progress, wherever they are in
+# the ProcArray, with subtransactions that are only in pg_subtrans, and prepared; and
+# rows that some snapshot, cursor, slot, or session of another database may still see.
+#
+# A page is pruned only if there is something on it that is dead to everyone.  So each test has
+# dead rows on the page from before, which a snapshot keeps until all else is in place; and
+# the page is made dirty again after that, by the transaction itself.
+#
+# The pages stay less than 90 % full, so that no other process prunes them.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseBgvacuum;
+use PgDensePatch;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+
+# Nothing may be connected but the sessions of the test: no launcher of logical replication.
+my $node = bgvacuum_node(
+	'visibility',
+	shared_buffers => '4MB',
+	init => [ allows_streaming => 'logical' ],
+	conf => "max_connections = 50\nmax_logical_replication_workers = 0\nwal_receiver_status_interval = 1s\n");
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+
+# rows_of(TABLE[, SETTING]) - what everyone sees, as ID:V of each row
+sub rows_of
+{
+	my ($table, $setting) = @_;
+
+	return $node->safe_psql('postgres', ($setting // '') . "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM $table");
+}
+
+# rows(FROM, TO, [ID...], ID => V...) - the rows FROM to TO with v = '-', but for those
+# deleted and those with another value
+sub rows
+{
+	my ($from, $to, $deleted, %other) = @_;
+	my %v = (map({ $_ => '-' } $from .. $to), %other);
+
+	delete @v{@$deleted};
+	return join ' ', map { "$_:$v{$_}" } sort { $a <=> $b } keys %v;
+}
+
+# with_dead(TABLE...) - tables with the rows 1 to 20, and 10 rows more that are dead
+# to everyone but the session that is returned
+sub with_dead
+{
+	my @tables = @_;
+
+	$node->safe_psql('postgres', join '',
+		map { "CREATE TABLE $_ (id int PRIMARY KEY, v text); INSERT INTO $_ SELECT i, '-' FROM generate_series(1, 30) i;\n" } @tables);
+	my $holder = hold_horizon($node);
+	$node->safe_psql('postgres', join '', map { "DELETE FROM $_ WHERE id > 20;\n" } @tables);
+	return $holder;
+}
+
+# numbers(SESSION...) - where their entries are among those of all processes
+sub numbers
+{
+	my %pids = map { $_->query_safe('SELECT pg_backend_pid()') => 1 } @_;
+	my @ids = split /\n/, $node->safe_psql('postgres',
+		q{SELECT pg_stat_get_backend_pid(id) FROM pg_stat_get_backend_idset() id WHERE pg_stat_get_backend_pid(id) <> pg_backend_pid() ORDER BY id});
+
+	return grep { $pids{ $ids[$_] } } 0 .. $#ids;
+}
+
+## transactions in progress at every place of the ProcArray
+
+{
+	my @tables = map { "crowd$_" } 0 .. 15;
+	my $holder = with_dead(@tables);
+	my @sessions = map { $node->background_psql('postgres') } @tables;
+
+	for my $i (0 .. $#tables)
+	{
+		my $t = $tables[$i];
+		$sessions[$i]->query_safe(
+			"BEGIN; INSERT INTO $t SELECT i, 'new' FROM generate_series(41, 45) i; DELETE FROM $t WHERE id IN (1, 2);"
+			  . " UPDATE $t SET v = 'changed' WHERE id IN (3, 4); SELECT count(*) FROM (SELECT FROM $t WHERE id = 5 FOR UPDATE) x");
+	}
+	my @numbers = numbers(@sessions);
+	note "places of the sessions: @numbers";
+
+	# Only if something is completed after an insert, it looks aborted to who does not see it
+	# in progress.
+	my $stats = bgvacuum_stats($node);
+	$node->safe_psql('postgres', 'SELECT pg_current_xact_id()');
+	$holder->quit;
+	usleep(100_000);
+	for my $id (46 .. 48)
+	{
+		$sessions[$_]->query_safe("INSERT INTO $tables[$_] VALUES ($id, 'new')") for 0 .. $#tables;
+		usleep(50_000);
+	}
+	is(scalar(grep { !wait_for_tuples($node, $_, 30) } @tables), 0, 'what was dead before is pruned beside what is in progress');
+	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'and it is bgwriter that did that');
+
+	is(join("\n", map { rows_of($_) } @tables), join("\n", (rows(1, 20, [])) x @tables), 'nobody else sees what is in progress');
+	for my $what ('UPDATE %s SET v = v WHERE id = 3', 'DELETE FROM %s WHERE id = 1', 'SELECT FROM %s WHERE id = 5 FOR UPDATE')
+	{
+		my @free;
+		for my $t (@tables)
+		{
+			my ($code, undef, $err) = $node->psql('postgres', "SET lock_timeout = '10ms'; " . sprintf($what, $t));
+			push @free, "$t $err" if !$code || $err !~ /lock timeout/;
+		}
+		is("@free", '', 'locked rows are locked: ' . sprintf($what, 'TABLE'));
+	}
+	$sessions[$_]->query_safe($_ % 4 == 3 ? 'ROLLBACK' : 'COMMIT') for 0 .. $#tables;
+	my @expected = map { $_ % 4 == 3 ? rows(1, 20, []) : rows(1, 20, [ 1, 2 ], 3 => 'changed', 4 => 'changed', map { $_ => 'new' } 41 .. 48) } 0 .. $#tables;
+	is(join("\n", map { rows_of($_) } @tables), join("\n", @expected), 'all commits and all rollbacks are what they were');
+
+	# once more, now that others have begun first
+	$_->quit for @sessions;
+	wait_for_rounds($node);
+	is(join("\n", map { rows_of($_, 'SET enable_seqscan = off;') } @tables), join("\n", @expected), 'by the index too');
+}
+
+## subtransactions, few and more than a process keeps in shared memory
+
+for my $case ([ 'few', 20 ], [ 'many', 120 ])
+{
+	my ($t, $count) = @$case;
+	my $holder = with_dead($t, "${t}_aborted", "${t}_prepared");
+	# Every third is rolled back, every fifth updates a row as well and every seventh deletes one.
+	my $work = <<'SQL';
+BEGIN;
+DO $do$
+BEGIN
+	FOR i IN 1 .. %2$d LOOP
+		BEGIN
+			INSERT INTO %1$s VALUES (100 + i, 'sub');
+			IF i %% 5 = 0 AND i <= 50 THEN
+				UPDATE %1$s SET v = 'changed' WHERE id = i / 5;
+			END IF;
+			IF i %% 7 = 0 AND i <= 70 THEN
+				DELETE FROM %1$s WHERE id = 10 + i / 7;
+			END IF;
+			IF i %% 3 = 0 THEN
+				RAISE EXCEPTION 'roll back';
+			END IF;
+		EXCEPTION WHEN raise_exception THEN
+			NULL;
+		END;
+	END LOOP;
+END
+$do$;
+SQL
+	my @sessions = map { $node->background_psql('postgres') } 0 .. 2;
+	my @tables = ($t, "${t}_aborted", "${t}_prepared");
+	$sessions[$_]->query_safe(sprintf($work, $tables[$_], $count)) for 0 .. 2;
+	$sessions[2]->query_safe("INSERT INTO $tables[2] VALUES (500, 'last'); PREPARE TRANSACTION '$t'");
+	$node->safe_psql('postgres', 'SELECT pg_current_xact_id()');
+	$holder->quit;
+
+	my @done = grep { $_ % 3 != 0 } 1 .. $count;
+	my %new = map({ 100 + $_ => 'sub' } @done);
+	$new{ $_ / 5 } = 'changed' for grep { $_ % 5 == 0 && $_ <= 50 } @done;
+	my @deleted = map { 10 + $_ / 7 } grep { $_ % 7 == 0 && $_ <= 70 } @done;
+	my $expected = rows(1, 20, \@deleted, %new, 500 => 'last');
+	# all rows, and the new versions of those that were updated
+	my $tuples = 20 + 1 + keys(%new);
+
+	$sessions[$_]->query_safe("INSERT INTO $tables[$_] VALUES (500, 'last')") for 0 .. 1;
+	$node->safe_psql('postgres', "INSERT INTO $tables[2] VALUES (501, 'last')");
+	is(scalar(grep { !wait_for_tuples($node, $tables[$_], $tuples + ($_ == 2)) } 0 .. 2), 0, "$t subtransactions: what was dead is pruned");
+	is(rows_of($tables[0]), rows(1, 20, []), "$t subtransactions: nothing to see before the commit");
+	$sessions[0]->query_safe('COMMIT');
+	$sessions[1]->query_safe('ROLLBACK');
+	is(rows_of($tables[0]), $expected, "$t subtransactions committed");
+	is(rows_of($tables[1]), rows(1, 20, []), "$t subtransactions rolled back");
+
+	$node->restart;
+	$node->safe_psql('postgres', "INSERT INTO $tables[2] VALUES (502, 'last')");
+	wait_for_rounds($node);
+	is(rows_of($tables[2]), rows(1, 20, [], 501 => 'last', 502 => 'last'), "$t subtransactions prepared: not seen before the commit, after a restart");
+	$node->safe_psql('postgres', "COMMIT PREPARED '$t'");
+	is(rows_of($tables[2]), "$expected 501:last 502:last", "$t subtransactions prepared and committed");
+	$_->quit for @sessions;
+}
+
+## prepared transactions, with nobody else in the ProcArray
+
+{
+	my @tables = map { "prepared$_" } 0 .. 3;
+	my $holder = with_dead(@tables);
+
+	for my $t (@tables)
+	{
+		$node->safe_psql('postgres', <<"SQL");
+BEGIN;
+INSERT INTO $t VALUES (41, 'new'), (42, 'new');
+DELETE FROM $t WHERE id IN (1, 2);
+UPDATE $t SET v = 'changed' WHERE id IN (3, 4);
+SELECT FROM $t WHERE id = 5 FOR UPDATE;
+PREPARE TRANSACTION '$t';
+SQL
+	}
+	# What makes the pages dirty has to be gone by the next round.
+	set_parameters($node, bgwriter_delay => '400ms');
+	my $stats = bgvacuum_stats($node);
+	$node->safe_psql('postgres', 'SELECT pg_current_xact_id()');
+	$holder->quit;
+	usleep(700_000);
+	for my $i (1 .. 3)
+	{
+		$node->safe_psql('postgres', join '', map { "INSERT INTO $_ VALUES (50 + $i, 'new');\n" } @tables);
+		usleep(700_000);
+	}
+	set_parameters($node, bgwriter_delay => '10ms');
+	# 20 rows that were there, 2 inserted and 2 updated, and 3 since
+	is(scalar(grep { !wait_for_tuples($node, $_, 27) } @tables), 0, 'what was dead is pruned beside what is prepared');
+	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'by bgwriter');
+
+	my %others = map { $_ => 'new' } 51 .. 53;
+	for my $restart ('', ' after a restart', ' after a crash')
+	{
+		if ($restart)
+		{
+			$node->stop($restart =~ /crash/ ? 'immediate' : 'fast');
+			$node->start;
+			$node->safe_psql('postgres', join '', map { "INSERT INTO $_ VALUES (60, 'x'); DELETE FROM $_ WHERE id = 60;\n" } @tables);
+			wait_for_rounds($node, 5);
+		}
+		is(join("\n", map { rows_of($_) } @tables), join("\n", (rows(1, 20, [], %others)) x @tables), "what is prepared is not seen$restart");
+		for my $t (@tables)
+		{
+			my ($code, undef, $err) = $node->psql('postgres', "SET lock_timeout = '10ms'; UPDATE $t SET v = v WHERE id = 5");
+			like($err, qr/lock timeout/, "what $t has locked is locked$restart");
+		}
+	}
+	# One of them was the first of the ProcArray: all commit but one.
+	$node->safe_psql('postgres', join '', map { ($_ eq 'prepared1' ? 'ROLLBACK' : 'COMMIT') . " PREPARED '$_';\n" } @tables);
+	wait_for_rounds($node);
+	my @expected = (rows(1, 20, [ 1, 2 ], %others, 3 => 'changed', 4 => 'changed', 41 => 'new', 42 => 'new')) x @tables;
+	$expected[1] = rows(1, 20, [], %others);
+	is(join("\n", map { rows_of($_) } @tables), join("\n", @expected), 'prepared transactions that are committed and rolled back');
+}
+
+## whoever may still see the rows keeps them
+
+my $number = 0;
+
+# churn(TABLE) - update all rows several times and delete half of them
+sub churn
+{
+	my ($t) = @_;
+
+	$node->safe_psql('postgres', "UPDATE $t SET v = 'x$_'") for 1 .. 3;
+	$node->safe_psql('postgres', "DELETE FROM $t WHERE id % 2 = 0");
+	wait_for_rounds($node, 4);
+	$node->safe_psql('postgres', "INSERT INTO $t VALUES (100, 'late')");
+	wait_for_rounds($node, 4);
+	return;
+}
+
+# kept(NAME, OPEN, READ, CLOSE) - all versions stay between what OPEN and CLOSE do with the table,
+# and the rows that READ returns are those from before; afterwards the versions go
+sub kept
+{
+	my ($name, $open, $read, $close) = @_;
+	my $t = 'kept' . ++$number;
+
+	$node->safe_psql('postgres', "CREATE TABLE $t (id int PRIMARY KEY, v text); INSERT INTO $t SELECT i, '-' FROM generate_series(1, 30) i");
+	my $it = $open->($t);
+	churn($t);
+	is(line_pointers($node, $t)->{normal}, 121, "$name keeps all versions");
+	is($read->($it, $t), rows(1, 30, []), "$name: the rows are there") if $read;
+	$close->($it, $t);
+	$node->safe_psql('postgres', "INSERT INTO $t VALUES (101, 'late')");
+	ok(wait_for_tuples($node, $t, 17), "$name: what it kept is pruned afterwards");
+	is(rows_of($t), join(' ', (map { "$_:x3" } grep { $_ % 2 } 1 .. 30), '100:late', '101:late'), "$name: what is left");
+	return;
+}
+
+my $all = "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM %s";
+my $quit = sub { $_[0]->quit };
+
+for my $level ('REPEATABLE READ', 'SERIALIZABLE')
+{
+	kept(
+		"a transaction that is $level",
+		sub {
+			my $session = $node->background_psql('postgres');
+			$session->query_safe("BEGIN ISOLATION LEVEL $level; " . sprintf($all, $_[0]));
+			return $session;
+		},
+		sub {
+			my ($session, $t) = @_;
+			my $by_index = $session->query_safe('SET enable_seqscan = off; SET enable_bitmapscan = off; ' . sprintf($all, $t));
+			my $by_heap = $session->query_safe('SET enable_seqscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off; ' . sprintf($all, $t));
+			return $by_index eq $by_heap ? $by_heap : "by index $by_index, by heap $by_heap";
+		},
+		$quit);
+}
+
+for my $level ('REPEATABLE READ', 'READ COMMITTED')
+{
+	kept(
+		"a cursor of a transaction that is $level",
+		sub {
+			my ($t) = @_;
+			my $session = $node->background_psql('postgres');
+			$session->query_safe("BEGIN ISOLATION LEVEL $level; DECLARE c SCROLL CURSOR FOR SELECT id || ':' || v FROM $t ORDER BY id;");
+			return $session;
+		},
+		# forwards, and once more backwards
+		sub {
+			my ($session) = @_;
+			my @forward = split /\n/, $session->query_safe('FETCH ALL FROM c');
+			my @backward = split /\n/, $session->query_safe('FETCH BACKWARD ALL FROM c');
+			return "@forward" eq join(' ', reverse @backward) ? "@forward" : "@forward, then @backward";
+		},
+		$quit);
+}
+
+kept(
+	'a snapshot that is exported',
+	sub {
+		my $session = $node->background_psql('postgres');
+		return [ $session, $session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()') ];
+	},
+	sub {
+		my ($it, $t) = @_;
+		return $node->safe_psql('postgres', "BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$it->[1]'; " . sprintf($all, $t));
+	},
+	sub { $_[0][0]->quit });
+
+# It has no snapshot and does not see the old rows: it is its xid that comes before theirs.
+kept(
+	'a session idle in transaction',
+	sub {
+		my $session = $node->background_psql('postgres');
+		$session->query_safe("BEGIN; SELECT pg_current_xact_id()");
+		return $session;
+	},
+	undef, $quit);
+
+kept(
+	'a prepared transaction',
+	sub {
+		my ($t) = @_;
+		$node->safe_psql('postgres', "BEGIN; CREATE TABLE prepared_with_$t (); PREPARE TRANSACTION '$t'");
+	},
+	undef,
+	sub { $node->safe_psql('postgres', "COMMIT PREPARED '$_[1]'") });
+
+# bgwriter has no database: it heeds the snapshots of all.
+kept(
+	'a snapshot of another database',
+	sub { hold_horizon($node, 'other') },
+	undef, $quit);
+
+# Wait until the slot has the xmin of what the standby reads now.
+sub wait_for_feedback
+{
+	my $now = $node->safe_psql('postgres', 'SELECT clock_timestamp()');
+
+	$node->poll_query_until('postgres', <<"SQL") or die 'no feedback';
+SELECT xmin IS NOT NULL AND reply_time > '$now'::timestamptz + '1100 ms'
+FROM pg_replication_slots, pg_stat_replication WHERE slot_name = 'reader'
+SQL
+	return;
+}
+
+# A standby tells what it reads, and the slot remembers that when the standby is gone.
+{
+	my $standby = PostgreSQL::Test::Cluster->new('reader');
+
+	$node->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('reader', true)});
+	$node->backup('for_reader');
+	$standby->init_from_backup($node, 'for_reader', has_streaming => 1);
+	$standby->append_conf('postgresql.conf', "primary_slot_name = 'reader'\nhot_standby_feedback = on\nmax_standby_streaming_delay = 0\n");
+	$standby->start;
+	kept(
+		'a standby that reads',
+		sub {
+			my ($t) = @_;
+			$node->wait_for_catchup($standby);
+			my $session = $standby->background_psql('postgres');
+			$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; ' . sprintf($all, $t));
+			wait_for_feedback();
+			return $session;
+		},
+		sub {
+			my ($session, $t) = @_;
+			$node->wait_for_catchup($standby);
+			return $session->query_safe(sprintf($all, $t));
+		},
+		sub { $_[0]->quit; wait_for_feedback(); });
+	kept(
+		'the slot of a standby that is gone',
+		sub {
+			my ($t) = @_;
+			$node->wait_for_catchup($standby);
+			my $session = $standby->background_psql('postgres');
+			$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; ' . sprintf($all, $t));
+			wait_for_feedback();
+			$standby->stop('immediate');
+			eval { $session->quit };
+			return;
+		},
+		undef,
+		sub { $node->safe_psql('postgres', q{SELECT pg_drop_replication_slot('reader')}) });
+}
+
+check_heaps($node, 'at the end');
+check_indexes($node, 'at the end');
+check_log($node, 'at the end');
+$node->stop;
+
+done_testing();
