@@ -1,0 +1,111 @@
+# bgwriter cannot ask who is in a multixact, so a page with one is left to others: nothing
+# is lost of what is locked by several, or updated while others have it locked.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseBgvacuum;
+use PgDensePatch;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+
+my $node = bgvacuum_node('multixact', shared_buffers => '4MB', conf => "max_logical_replication_workers = 0\n");
+my $all = "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM %s";
+my $number = 0;
+
+# try_case(NAME, MULTI, STATEMENTS, END, RESULT) - sessions that each begin with a statement on row 1 of
+# a page, which has dead rows as well, and END in order.  Is the page left alone if so many multixacts
+# are on it, or else pruned; and is row 1 locked, and at the end v what it should be?
+sub try_case
+{
+	my ($name, $multi, $statements, $end, $result) = @_;
+	my $t = 't' . ++$number;
+
+	$node->safe_psql('postgres', "CREATE TABLE $t (id int PRIMARY KEY, v text); INSERT INTO $t SELECT i, '-' FROM generate_series(1, 30) i");
+	my $holder = hold_horizon($node);
+	$node->safe_psql('postgres', "DELETE FROM $t WHERE id > 20");
+	my @sessions = map { $node->background_psql('postgres') } @$statements;
+	$sessions[$_]->query_safe('BEGIN; ' . sprintf($statements->[$_], $t)) for 0 .. $#sessions;
+	my $versions = line_pointers($node, $t)->{normal};
+	my $infomask = $node->safe_psql('postgres',
+		"SELECT count(*) FROM heap_page_items(get_raw_page('$t', 0)) WHERE t_infomask & 4096 <> 0 AND t_infomask & 2048 = 0");
+	is($infomask, $multi, "$name: multixacts on the page");
+	$holder->quit;
+
+	my $stats = bgvacuum_stats($node);
+	$node->safe_psql('postgres', "INSERT INTO $t VALUES (41, 'late')");
+	if ($multi)
+	{
+		ok(wait_for_stat($node, 'skipped_multixact', 1, $stats), "$name: the page is skipped");
+		wait_for_rounds($node, 5);
+		is(line_pointers($node, $t)->{normal}, $versions + 1, "$name: nothing is pruned");
+	}
+	else
+	{
+		ok(wait_for_tuples($node, $t, $versions - 10 + 1), "$name: the page is pruned");
+	}
+	for my $strength ('FOR UPDATE', 'FOR NO KEY UPDATE')
+	{
+		my ($code, undef, $err) = $node->psql('postgres', "SELECT FROM $t WHERE id = 1 $strength NOWAIT");
+		next if $strength eq 'FOR NO KEY UPDATE' && !grep { /UPDATE|FOR SHARE/ } @$statements;
+		like($err, qr/could not obtain lock/, "$name: the row is locked, so not $strength");
+	}
+	$sessions[$_]->query_safe($end->[$_]) for 0 .. $#sessions;
+	is($node->safe_psql('postgres', sprintf $all, $t), join(' ', "1:$result", (map { "$_:-" } 2 .. 20), '41:late'), "$name: the rows");
+
+	# It is a multixact still, of transactions that have ended.
+	$node->safe_psql('postgres', "UPDATE $t SET v = 'later' WHERE id = 41");
+	wait_for_rounds($node, 5);
+	is($node->safe_psql('postgres', 'SET enable_seqscan = off; ' . sprintf $all, $t),
+		join(' ', "1:$result", (map { "$_:-" } 2 .. 20), '41:later'), "$name: the rows by the index, some time after");
+	$_->quit for @sessions;
+
+	# VACUUM takes it away, and then bgwriter may go on here.
+	$node->safe_psql('postgres', "VACUUM (FREEZE) $t");
+	is(line_pointers($node, $t)->{normal}, 21, "$name: VACUUM leaves what is alive");
+	$node->safe_psql('postgres', "DELETE FROM $t WHERE id BETWEEN 11 AND 20");
+	ok(wait_for_tuples($node, $t, 11), "$name: afterwards the page is pruned");
+	is($node->safe_psql('postgres', sprintf $all, $t), join(' ', "1:$result", (map { "$_:-" } 2 .. 10), '41:later'), "$name: the rows at the end");
+	return;
+}
+
+my ($share, $key_share) = map { "SELECT count(*) FROM (SELECT FROM %s WHERE id = 1 $_) x" } 'FOR SHARE', 'FOR KEY SHARE';
+my $update = "UPDATE %s SET v = 'changed' WHERE id = 1";
+
+try_case('one FOR SHARE', 0, [$share], ['COMMIT'], '-');
+try_case('two FOR SHARE', 1, [ $share, $share ], [ 'COMMIT', 'COMMIT' ], '-');
+try_case('two FOR SHARE, one rolled back', 1, [ $share, $share ], [ 'ROLLBACK', 'COMMIT' ], '-');
+try_case('two FOR KEY SHARE', 1, [ $key_share, $key_share ], [ 'COMMIT', 'ROLLBACK' ], '-');
+# The old version has who has locked it, and who has updated it; the new one who has locked it, if
+# that is more than one.
+try_case('an update of what one has locked', 1, [ $key_share, $update ], [ 'COMMIT', 'COMMIT' ], 'changed');
+try_case('an update of what one has locked, rolled back', 1, [ $key_share, $update ], [ 'COMMIT', 'ROLLBACK' ], '-');
+try_case('an update of what two have locked', 2, [ $key_share, $key_share, $update ], [ 'COMMIT', 'ROLLBACK', 'COMMIT' ], 'changed');
+try_case('an update of what two have locked, rolled back', 2, [ $key_share, $key_share, $update ], [ 'COMMIT', 'COMMIT', 'ROLLBACK' ], '-');
+try_case(
+	'an update in a subtransaction that is rolled back, and another',
+	2, [ $key_share, "SAVEPOINT s; UPDATE %1\$s SET v = 'not' WHERE id = 1; ROLLBACK TO s; UPDATE %1\$s SET v = 'changed' WHERE id = 1" ],
+	[ 'COMMIT', 'COMMIT' ], 'changed');
+
+## foreign keys: parents are updated while children refer to them
+
+ledger_tables($node);
+my $stats = bgvacuum_stats($node);
+my $load = ledger_load($node, 8, 8);
+cmp_ok(ledger_finish($load, 'foreign keys'), '>', 500, 'a load with foreign keys');
+my $after = bgvacuum_stats($node);
+note join ', ', map { "$_ " . ($after->{$_} - $stats->{$_}) } sort keys %$after;
+cmp_ok($after->{pages_pruned} - $stats->{pages_pruned}, '>', 100, 'foreign keys: pages were pruned');
+cmp_ok($after->{skipped_multixact} - $stats->{skipped_multixact}, '>', 0, 'foreign keys: pages with multixacts were skipped');
+check_ledger($node, 'foreign keys');
+$node->restart;
+check_ledger($node, 'foreign keys, after a restart');
+check_log($node, 'at the end');
+$node->stop;
+
+done_testing();
