@@ -49,18 +49,20 @@ my @tables = (
 $node->safe_psql('postgres', 'CREATE ACCESS METHOD wrapper TYPE TABLE HANDLER heap_tableam_handler; CREATE SCHEMA elsewhere');
 $node->safe_psql('postgres', $_->[2]) for @tables;
 $node->safe_psql('postgres', 'CREATE TABLE base AS SELECT i AS id, 0 AS v FROM generate_series(1, 30) i; ALTER TABLE base ADD PRIMARY KEY (id);'
-	  . ' CREATE MATERIALIZED VIEW view AS SELECT * FROM base; CREATE UNIQUE INDEX ON view (id); CREATE ROLE configured');
+	  . ' CREATE MATERIALIZED VIEW view AS SELECT * FROM base; CREATE UNIQUE INDEX ON view (id);'
+	  . ' CREATE MATERIALIZED VIEW catalog_view AS SELECT * FROM base; CREATE UNIQUE INDEX ON catalog_view (id); CREATE ROLE configured');
 
 my $holder = hold_horizon($node);
 my $temporary = $node->background_psql('postgres');
 my $temporary_state = q{SELECT count(*) FROM heap_page_items(get_raw_page('temporary', 0)) WHERE lp_flags = 1};
 $temporary->query_safe("CREATE TEMP TABLE temporary AS $rows; DELETE FROM temporary WHERE id > 20;");
 $node->safe_psql('postgres', "DELETE FROM $_->[0] WHERE id > 20") for @tables;
-$node->safe_psql('postgres', 'UPDATE base SET v = 1 WHERE id <= 20; REFRESH MATERIALIZED VIEW CONCURRENTLY view');
+$node->safe_psql('postgres', 'UPDATE base SET v = 1 WHERE id <= 20; REFRESH MATERIALIZED VIEW CONCURRENTLY view;'
+	  . ' REFRESH MATERIALIZED VIEW CONCURRENTLY catalog_view; ALTER MATERIALIZED VIEW catalog_view SET (user_catalog_table = true)');
 $node->safe_psql('postgres', "ALTER ROLE configured SET work_mem = '${_}MB'") for 1 .. 20;
 $node->safe_psql('postgres', 'UPDATE information_schema.sql_sizing SET supported_value = 1 WHERE sizing_id = 34');
 $node->safe_psql('postgres', $_->[3]) for grep { defined $_->[3] } @tables;
-my %before = map { $_ => line_pointers($node, $_)->{normal} } map({ $_->[0] } @tables), 'view', 'pg_db_role_setting', 'information_schema.sql_sizing';
+my %before = map { $_ => line_pointers($node, $_)->{normal} } map({ $_->[0] } @tables), 'view', 'catalog_view', 'pg_db_role_setting', 'information_schema.sql_sizing';
 is(join(' ', map { $before{ $_->[0] } } @tables), join(' ', (30) x @tables), 'a snapshot keeps the rows of all tables');
 cmp_ok($before{view}, '>=', 50, 'and of a materialized view');
 $holder->quit;
@@ -68,7 +70,7 @@ $holder->quit;
 for my $i (1 .. 3)
 {
 	$node->safe_psql('postgres', "INSERT INTO $_->[0] VALUES (40 + $i, 'late')") for @tables;
-	$node->safe_psql('postgres', "INSERT INTO base VALUES (40 + $i, 0); REFRESH MATERIALIZED VIEW CONCURRENTLY view");
+	$node->safe_psql('postgres', "INSERT INTO base VALUES (40 + $i, 0); REFRESH MATERIALIZED VIEW CONCURRENTLY view; REFRESH MATERIALIZED VIEW CONCURRENTLY catalog_view");
 	$node->safe_psql('postgres', "ALTER ROLE configured SET work_mem = '10${i}MB'");
 	$node->safe_psql('postgres', "UPDATE information_schema.sql_sizing SET supported_value = $i + 1 WHERE sizing_id = 34");
 	$temporary->query_safe("INSERT INTO temporary VALUES (40 + $i, 'late')");
@@ -81,6 +83,7 @@ for my $table (@tables)
 	ok($pruned ? wait_for_tuples($node, $name, 23) : line_pointers($node, $name)->{normal} == 33, $pruned ? "$name is pruned" : "$name is left alone");
 }
 ok(wait_for_tuples($node, 'view', 33), 'a materialized view is pruned');
+is(line_pointers($node, 'catalog_view')->{normal}, $before{catalog_view} + 3, 'a materialized view that has become a catalog is left alone');
 is($temporary->query_safe($temporary_state), 33, 'a temporary table is left alone');
 is(line_pointers($node, 'pg_db_role_setting')->{normal}, $before{pg_db_role_setting} + 3, 'a shared catalog is left alone');
 is(line_pointers($node, 'information_schema.sql_sizing')->{normal}, $before{'information_schema.sql_sizing'} + 3, 'what initdb has created is left alone');
