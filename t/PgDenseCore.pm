@@ -4,14 +4,17 @@ package PgDenseCore;
 use strict;
 use warnings FATAL => 'all';
 
+use Cwd qw(abs_path);
 use Exporter 'import';
 use File::Spec;
 use FindBin;
 use IPC::Run ();
+use lib $FindBin::RealBin;
+use PgDenseCrash;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(core_tests core_suite);
+our @EXPORT = qw(core_tests core_suite core_isolation core_crash core_tap);
 
 # core_tests() - the folder of core's regression tests.  They are not part of an
 # installation; those of the server that is built here are in its build tree.
@@ -34,6 +37,23 @@ sub core_tests
 	return $regress;
 }
 
+# With it, rows may come in another order than expected, as they do when space is used anew.
+our $any_order = 0;
+# What they are made by this before, results and what is expected.
+our $normalize = sub { return $_[0] };
+# TAP tests that are left out, by the names of their files
+our @leave_out;
+
+# in_any_order(OUTPUT FOLDER, FOLDER, TEST) - are the test's results one of those expected, but for
+# the order of lines?
+sub in_any_order
+{
+	my ($out, $folder, $test) = @_;
+	my ($found, @expected) = map { join "\n", sort split /\n/, $normalize->(slurp_file($_)) } "$out/results/$test.out", glob("$folder/expected/${test}{,_[0-9]}.out");
+
+	return scalar grep { $_ eq $found } @expected;
+}
+
 # core_suite(NODE, NAME, OUTPUT FOLDER, FOLDER, PROGRAM, ARGUMENT...) - run pg_regress or
 # its like in FOLDER; the number of tests that ran
 sub core_suite
@@ -48,9 +68,97 @@ sub core_suite
 		'>', \$output, '2>&1', init => sub { chdir $folder or die "could not change to $folder: $!" });
 	my @ran = $output =~ /^(?:not )?ok +\d+ +[-+] (\S+)/mg;
 	my @failed = $output =~ /^not ok +\d+ +[-+] (\S+)/mg;
+	if ($any_order)
+	{
+		my @moved = grep { in_any_order($out, $folder, $_) } @failed;
+		note "$name: in another order: @moved" if @moved;
+		@failed = grep { !in_any_order($out, $folder, $_) } @failed;
+	}
 	diag substr(slurp_file("$out/regression.diffs"), 0, 10000) if @failed && -e "$out/regression.diffs";
 	is("@failed", '', "$name: all tests pass") or diag substr($output, -1000);
 	return scalar @ran;
+}
+
+# core_isolation(NODE, OUTPUT FOLDER, REGRESS FOLDER) - its isolation tests, if they are built
+sub core_isolation
+{
+	my ($node, $out, $regress) = @_;
+	my $isolation = abs_path("$regress/../isolation");
+
+  SKIP:
+	{
+		skip 'no isolation tests in the build tree', 2 if !-x "$isolation/pg_isolation_regress" || !-x "$isolation/isolationtester";
+		cmp_ok(core_suite($node, 'isolation', $out, $isolation, "$isolation/pg_isolation_regress", "--schedule=$isolation/isolation_schedule"), '>', 80, 'isolation: the tests ran');
+	}
+}
+
+# core_crash(NODE, NAME, FOLDER) - kill the server after core_suite(), and see that all of
+# database regression is there again
+sub core_crash
+{
+	my ($node, $name, $tmp) = @_;
+	my @dump = ('pg_dump', '-d', $node->connstr('regression'), '--no-sync', '-f');
+
+	$node->command_ok([ @dump, "$tmp/$name.before" ], "$name: a dump");
+	# The last of it is redone.
+	$node->safe_psql('regression', 'CREATE TABLE last_rows AS SELECT generate_series(1, 1000) i');
+	kill_all($node);
+	$node->start;
+	is($node->safe_psql('regression', 'SELECT count(*) FROM last_rows; DROP TABLE last_rows'), '1000', "$name: recovery");
+	$node->command_ok([ @dump, "$tmp/$name.after" ], "$name: a dump after it");
+	# Of unlogged tables and of the values of sequences that were cached nothing is expected.
+	my ($before, $after) = map { my $dump = slurp_file($_); $dump =~ s/^\\(?:un)?restrict .*//mg; $dump =~ s/^SELECT pg_catalog.setval.*//mg; $dump } "$tmp/$name.before", "$tmp/$name.after";
+	my @unlogged = $before =~ /^CREATE UNLOGGED TABLE (\S+)/mg;
+	for my $dump ($before, $after)
+	{
+		$dump =~ s/^COPY \Q$_\E \(.*?^\\\.$//smg for @unlogged;
+	}
+	ok($before eq $after, "$name: all is as it was");
+}
+
+# core_tap(REGRESS FOLDER, FOLDER, SETTINGS, SUITE...) - core's TAP tests, in copies of their
+# folders below FOLDER, with these settings for all servers; a suite is a folder of the build
+# tree, like src/test/recovery
+sub core_tap
+{
+	my ($regress, $tmp, $settings, @suites) = @_;
+	my $tree = abs_path("$regress/../../..");
+	my $conf = "$tmp/switches.conf";
+	my $copy = "$tmp/tree";
+
+	append_to_file($conf, $settings);
+	mkdir $copy;
+	system_or_bail('cp', '-a', $regress, "$copy/regress");
+	for my $suite (@suites)
+	{
+		my $name = $suite =~ s{.*/}{}r;
+		my $dir = "$copy/$name";
+		my $output = '';
+
+		if (!-d "$tree/$suite/t")
+		{
+			fail("$name has tests");
+			next;
+		}
+		system_or_bail('cp', '-a', "$tree/$suite", $dir);
+		unlink map { "$dir/t/$_" } @leave_out;
+		local %ENV = (
+			%ENV,
+			TEMP_CONFIG => $conf,
+			PG_REGRESS => "$regress/pg_regress",
+			REGRESS_SHLIB => "$regress/regress.so",
+			PERL5LIB => "$dir/t:$ENV{PERL5LIB}",
+			TESTDIR => $dir,
+			TESTDATADIR => "$dir/tmp_check",
+			TESTLOGDIR => "$dir/tmp_check/log",
+			enable_injection_points => 'no',
+			share_contrib_dir => `pg_config --sharedir` =~ s/\n//r . '/contrib');
+		IPC::Run::run([ 'prove', '--timer', '--ext=.pl', 't/' ], '>', \$output, '2>&1', init => sub { chdir $dir or die "could not change to $dir: $!" });
+		like($output, qr/^Result: PASS$/m, "$name: core's TAP tests pass") or diag substr($output, -5000);
+		like($output, qr/^Files=[1-9]\d*, Tests=[1-9]\d*/m, "$name: the tests ran");
+		note "$name: $1" if $output =~ /^(Files=.*)/m;
+		system_or_bail('rm', '-rf', $dir);
+	}
 }
 
 1;

@@ -1,4 +1,4 @@
-# PgDenseCrash.pm - end a server as a crash does
+# PgDenseCrash.pm - end a server as a crash does, or wait until it does
 package PgDenseCrash;
 
 use strict;
@@ -9,22 +9,36 @@ use POSIX ':sys_wait_h';
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(kill_all crash_in_recovery);
+our @EXPORT = qw(kill_all crash_in_recovery wait_for_end);
 
 # Kill the postmaster and all its children, at one moment: it is stopped first, so
-# that it can neither start others nor clean up after those that die.
+# that it can neither start others nor clean up after those that die.  A process that is
+# killed while it writes a page can leave half of it; with whole_writes => 1 they are
+# stopped first, and finish what they write.
 sub kill_all
 {
-	my ($node) = @_;
+	my ($node, %options) = @_;
 	my $postmaster = $node->{_pid};
 
 	kill 'STOP', $postmaster;
 	my @children = map { m{/proc/(\d+)/} } grep { (eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s } glob('/proc/[0-9]*/stat');
+	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
+	if ($options{whole_writes})
+	{
+		kill 'STOP', @children;
+		for my $pid (@children)
+		{
+			while ((eval { slurp_file("/proc/$pid/stat") } // 'gone') =~ /^\d+ \(.*\) [RSD] /)
+			{
+				die "process $pid does not stop" if time() > $deadline;
+				usleep(1_000);
+			}
+		}
+	}
 	kill 'KILL', @children, $postmaster;
 	$node->{_pid} = undef;
 
 	# A server does not start while one of them is there, if only as a zombie.
-	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
 	for my $pid (@children, $postmaster)
 	{
 		while (-e "/proc/$pid")
@@ -37,11 +51,11 @@ sub kill_all
 	return scalar @children;
 }
 
-# crash_in_recovery(NODE, SECONDS) - start the server, and kill it that many seconds later, in
-# recovery if it is still at it; was it?
+# crash_in_recovery(NODE, SECONDS[, OPTION => VALUE]) - start the server, and kill it, as
+# kill_all() does, that many seconds later, in recovery if it is still at it; was it?
 sub crash_in_recovery
 {
-	my ($node, $seconds) = @_;
+	my ($node, $seconds, %options) = @_;
 	my $pid_file = $node->data_dir . '/postmaster.pid';
 	my ($old) = slurp_file($pid_file) =~ /^(\d+)/;
 	my $pid = $old;
@@ -56,8 +70,21 @@ sub crash_in_recovery
 	}
 	my $recovering = slurp_file($pid_file) !~ /^ready/m;
 	$node->{_pid} = $pid;
-	kill_all($node);
+	kill_all($node, %options);
 	return $recovering;
+}
+
+# wait_for_end(NODE) - wait for a server that ends on its own account
+sub wait_for_end
+{
+	my ($node) = @_;
+
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		last if !-e $node->data_dir . '/postmaster.pid';
+		usleep(100_000);
+	}
+	$node->_update_pid(0);
 }
 
 1;

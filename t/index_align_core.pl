@@ -59,13 +59,7 @@ is(join("\n", grep { /item_alignment/ && !/ialign/ } split /\n/, slurp_file($fil
 
 if ($ENV{PGDENSE_SOAK})
 {
-	my $isolation = "$tree/src/test/isolation";
-
-	SKIP:
-	{
-		skip 'no isolation tests in the build tree', 2 if !-x "$isolation/pg_isolation_regress" || !-x "$isolation/isolationtester";
-		cmp_ok(core_suite($node, 'isolation', "$tmp/index_align_isolation", $isolation, "$isolation/pg_isolation_regress", "--schedule=$isolation/isolation_schedule"), '>', 80, 'isolation: the tests ran');
-	}
+	core_isolation($node, "$tmp/index_align_isolation", $regress);
 	for my $module ('amcheck', 'btree_gin', 'citext', 'cube', 'hstore', 'isn', 'ltree', 'pgstattuple', 'seg', 'pg_trgm', 'pg_visibility', 'postgres_fdw')
 	{
 		my $dir = "$tree/contrib/$module";

@@ -491,19 +491,6 @@ sub start_and_write
 	return "$outcome, " . death($log);
 }
 
-# Wait for a server that ends on its own account.
-sub wait_for_end
-{
-	my ($node) = @_;
-
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		last if !-e $node->data_dir . '/postmaster.pid';
-		usleep(100_000);
-	}
-	$node->_update_pid(0);
-}
-
 # A directory that cannot be written: like without direct I/O, but for "on", which says why.
 sub check_readonly
 {

@@ -1,0 +1,107 @@
+# kill -9 of the postmaster and all its children at random moments, while clients change
+# rows and bgwriter prunes their pages: in each round at least 2,000 pages (10,000 with
+# PGDENSE_SOAK) before the server is killed.
+#
+# After each crash, of which some are in recovery, the tables hold what the acknowledged
+# transactions have left, and nothing of others; recovery has compared all pages with what
+# WAL says of them, unless there are no page images; heaps, indexes and checksums are in order.  Six rounds,
+# with PGDENSE_SOAK 50.  PGDENSE_FUZZ_SEED is the random seed, which is printed.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PgDenseBgvacuum;
+use PgDenseCrash;
+use PgDenseLedger;
+use PgDensePatch;
+use PgDenseWal qw(unexpected_log);    # with it, processes that are killed go away at once
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+
+my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
+my ($rounds, $pages) = $ENV{PGDENSE_SOAK} ? (50, 10_000) : (6, 2_000);
+my %count = map { $_ => 0 } qw(killed in_recovery pages_pruned tuples_removed pages_reused);
+note "PGDENSE_FUZZ_SEED=$seed";
+srand($seed);
+
+my $node = bgvacuum_node('crash', autovacuum => 1, conf => <<'CONF');
+max_connections = 30
+autovacuum_naptime = 1s
+max_wal_size = 1GB
+CONF
+my $ledger = PgDenseLedger->new($node);
+my $checksums = 0;
+
+for my $round (1 .. $rounds)
+{
+	# half of the rounds each: data checksums, page images, the forced mode
+	my $want_checksums = $round % 4 >= 2;
+	my $images = $round % 2 ? 'on' : 'off';
+	my $forced = $round % 3 ? 'on' : 'off';
+	# If bgwriter is not forced, it does what evictions ask for.
+	my $buffers = $forced eq 'on' ? ('4MB', '16MB', '64MB')[ int(rand(3)) ] : ('1MB', '2MB', '4MB')[ int(rand(3)) ];
+	my $min_free = (0, 0, 200, 2000)[ int(rand(4)) ];
+	# Without page images, recovery finds no contents for pages of a table that is dropped later,
+	# and the comparison takes that for damage, in stock as well.
+	my $compare = $images eq 'on' ? 'all' : '';
+	my $again = rand() < 0.5 ? rand(0.1) : undef;
+	my $longer = rand(0.5);
+	my $what = "round $round (checksums " . ($want_checksums ? 'on' : 'off') . ", full_page_writes $images, forced $forced, $buffers)";
+
+	if ($want_checksums != $checksums)
+	{
+		$node->stop;
+		command_ok([ 'pg_checksums', '--no-sync', $want_checksums ? '--enable' : '--disable', '-D', $node->data_dir ], "$what: switched");
+		$checksums = $want_checksums;
+	}
+	else
+	{
+		$node->stop(rand() < 0.5 ? 'fast' : 'immediate');
+	}
+	$node->append_conf('postgresql.conf', <<"CONF");
+full_page_writes = $images
+wal_consistency_checking = '$compare'
+debug_bgwriter_vacuum = $forced
+shared_buffers = $buffers
+bgwriter_vacuum_min_free = $min_free
+CONF
+	$node->start;
+
+	my $from = bgvacuum_stats($node);
+	my $begin = time();
+	$ledger->start;
+	local $PostgreSQL::Test::Utils::timeout_default = 5 * $PostgreSQL::Test::Utils::timeout_default;
+	wait_for_prunes($node, $pages, $from);
+	usleep(1_000_000 * $longer);
+	my $now = bgvacuum_stats($node);
+	my $seconds = time() - $begin;
+	# Without page images, a page that was written in part is a lost one.
+	my @way = (whole_writes => $images eq 'off');
+	$count{killed} += kill_all($node, @way);
+	$ledger->finish;
+
+	my $pruned = $now->{pages_pruned} - $from->{pages_pruned};
+	cmp_ok($pruned, '>=', $pages, sprintf('%s: bgwriter pruned %d pages in %.1f s', $what, $pruned, $seconds));
+	$count{$_} += $now->{$_} - $from->{$_} for qw(pages_pruned tuples_removed pages_reused);
+
+	$count{in_recovery}++ if defined $again && crash_in_recovery($node, $again, @way);
+	$node->start(fail_ok => 1) or die "seed $seed: $what: recovery failed";
+	$ledger->check($what) or die "seed $seed: nothing can be said of later rounds";
+
+	if ($checksums)
+	{
+		$node->stop;
+		command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$what: checksums of all pages");
+		$node->start;
+	}
+}
+note join ', ', (map { "$count{$_} $_" } sort keys %count), "$ledger->{transactions} transactions";
+cmp_ok($count{in_recovery}, '>', 0, 'some crashes were in recovery') if $ENV{PGDENSE_SOAK};
+cmp_ok($count{pages_reused}, '>', 0, 'freed space was used anew');
+$node->stop;
+is(unexpected_log($node), '', 'log');
+done_testing();
