@@ -1,0 +1,370 @@
+# A primary whose bgwriter prunes all that it can, and its standbys: one on a stock server, one
+# behind that, and one whose queries hold rows back, or are cancelled; logical slots on
+# both sides; and servers that take over from each other, by promotion and by pg_rewind, on
+# each other's data directories.  No bgwriter prunes in recovery, each does after a promotion.
+#
+# Everything is replayed with images of all pages to compare with.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use IPC::Run ();
+use lib $FindBin::RealBin;
+
+use PgDenseBgvacuum;
+use PgDenseIndexAlign qw(stock_path hand_over);
+use PgDensePatch;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+
+my $stock_path = stock_path();
+my $tmp = $PostgreSQL::Test::Utils::tmp_check;
+my $transactions = $ENV{PGDENSE_SOAK} ? 20000 : 300;
+
+my $conf = <<'CONF';
+max_connections = 100
+max_wal_senders = 20
+max_replication_slots = 20
+wal_level = logical
+wal_log_hints = on
+wal_consistency_checking = all
+wal_compression = on
+wal_keep_size = 100GB
+wal_receiver_status_interval = 1s
+wal_retrieve_retry_interval = 200ms
+hot_standby_feedback = off
+log_replication_commands = off
+CONF
+
+my $primary = bgvacuum_node('primary', shared_buffers => '4MB', conf => $conf, init => [ allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ] ]);
+
+# Transfers from one row of "a" to another, so that the sum is always 0, and rows that come, change and go.
+# The pages of "held" have so much free space that sessions never prune them.
+$primary->safe_psql('postgres', <<'SQL');
+CREATE TABLE a (i int PRIMARY KEY, n int NOT NULL, v text DEFAULT repeat('a', 50)) WITH (fillfactor = 60);
+INSERT INTO a SELECT i, 0 FROM generate_series(1, 2000) i;
+CREATE TABLE t (id serial PRIMARY KEY, k int, v text);
+CREATE INDEX ON t (k);
+CREATE TABLE held (i int, n int, v text DEFAULT repeat('h', 50)) WITH (fillfactor = 40);
+CREATE TABLE catalog (i int, n int, v text DEFAULT repeat('c', 50)) WITH (fillfactor = 40, user_catalog_table = true);
+CREATE FUNCTION by_index(OUT s int8, OUT c int8, OUT m text) LANGUAGE sql STABLE SET enable_seqscan = off AS $$
+	SELECT sum(n), count(*), md5(string_agg(i || ' ' || n, ',' ORDER BY i)) FROM a WHERE i > 0
+$$;
+CREATE FUNCTION by_heap(OUT s int8, OUT c int8, OUT m text) LANGUAGE sql STABLE SET enable_indexscan = off SET enable_bitmapscan = off AS $$
+	SELECT sum(n), count(*), md5(string_agg(i || ' ' || n, ',' ORDER BY i)) FROM a
+$$;
+CREATE FUNCTION read_a() RETURNS int LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	first record;
+	again record;
+BEGIN
+	SELECT * INTO first FROM by_index();
+	PERFORM pg_sleep(0.02);
+	SELECT * INTO again FROM by_heap();
+	IF first IS DISTINCT FROM again OR first.s <> 0 OR first.c <> 2000 THEN
+		RAISE EXCEPTION 'wrong rows: % %', first, again;
+	END IF;
+	RETURN 0;
+END
+$$;
+SQL
+my $writer = "$tmp/writer.sql";
+append_to_file($writer, <<'SQL');
+\set i random(1, 1000)
+\set j random(1001, 2000)
+\set k random(1, 300)
+BEGIN;
+UPDATE a SET n = n + :k WHERE i = :i;
+UPDATE a SET n = n - :k WHERE i = :j;
+COMMIT;
+INSERT INTO t (k, v) SELECT :k, repeat('t', :k) FROM generate_series(1, 3);
+UPDATE t SET k = :k + 1 WHERE k = :k AND id % 2 = 0;
+DELETE FROM t WHERE k = :k + 1 OR k = :k - 1;
+SQL
+my $reader = "$tmp/reader.sql";
+# one statement, as a session that is idle in a transaction would be terminated by a conflict
+append_to_file($reader, "SELECT read_a();\n");
+
+# Only a server that has the parameters can start with them
+sub without_parameters
+{
+	my ($node) = @_;
+	my $file = $node->data_dir . '/postgresql.conf';
+	my $text = slurp_file($file);
+
+	$text =~ s/^(?:bgwriter_vacuum|debug_bgwriter_vacuum|bgwriter_lru_maxpages) .*\n//mg;
+	unlink $file;
+	append_to_file($file, $text);
+	return;
+}
+
+# A standby with a slot, not yet started
+sub standby
+{
+	my ($name, $from, $path) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name, $path ? (install_path => $path) : ());
+
+	$from->safe_psql('postgres', "SELECT pg_create_physical_replication_slot('$name', true)");
+	$from->backup("for_$name");
+	$node->init_from_backup($from, "for_$name", has_streaming => 1);
+	without_parameters($node) if $path;
+	$node->append_conf('postgresql.conf', "primary_slot_name = '$name'\n");
+	return $node;
+}
+
+# work(NODE[, \@READERS]) - clients write, and bgwriter prunes; queries on the standbys READERS
+# have right results
+sub work
+{
+	my ($node, $readers) = @_;
+	my $before = $node->{bgvacuum} ? bgvacuum_stats($node) : undef;
+	my $write = IPC::Run::start([ 'pgbench', '-n', '-c', 3, '-t', $transactions, '--max-tries', 1000, '-f', $writer, '-d', $node->connstr('postgres') ], '>', '/dev/null', '2>', \my $err);
+	my %read;
+
+	# Readers are cancelled now and then, and begin again; a wrong result ends them.
+	for my $standby (@{ $readers // [] })
+	{
+		my $errors = '';
+		$read{ $standby->name } = { errors => \$errors, session => IPC::Run::start([ 'pgbench', '-n', '-c', 2, '-t', 30, '--max-tries', 100000, '-f', $reader, '-d', $standby->connstr('postgres') ], '>', '/dev/null', '2>', \$errors) };
+	}
+	ok($write->finish, $node->name . ': clients worked') or diag $err;
+	for my $name (sort keys %read)
+	{
+		ok($read{$name}{session}->finish, "$name: queries have right results beside it") or diag ${ $read{$name}{errors} };
+	}
+	if ($before)
+	{
+		my $pruned = bgvacuum_stats($node)->{pages_pruned} - $before->{pages_pruned};
+		cmp_ok($pruned, '>', $transactions / 5, $node->name . ": bgwriter has pruned ($pruned)");
+	}
+	return;
+}
+
+sub digest
+{
+	my ($node) = @_;
+
+	return join ' ', map { $node->safe_psql('postgres', "SELECT '$_', count(*), md5(string_agg(x::text, ',' ORDER BY x::text)) FROM $_ x") } qw(a t held catalog);
+}
+
+# give_up(NODE) - a server is gone, no test makes sense any more
+sub give_up
+{
+	my ($node) = @_;
+
+	check_log($node, $node->name);
+	$node->{_pid} = undef if !-e $node->data_dir . '/postmaster.pid';
+	done_testing();
+	exit 1;
+}
+
+sub catch_up
+{
+	my ($from, @nodes) = @_;
+	my $lsn = $from->lsn('insert');
+
+	$from->safe_psql('postgres', 'SELECT pg_log_standby_snapshot()');
+	for my $node (@nodes)
+	{
+		ok(eval { $node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") }, $node->name . ' follows ' . $from->name) or give_up($node);
+	}
+	return;
+}
+
+sub same_data
+{
+	my ($from, @nodes) = @_;
+	my $expected = digest($from);
+
+	catch_up($from, @nodes);
+	is(digest($_), $expected, $_->name . ' has the data of ' . $from->name) for @nodes;
+	is(bgvacuum_stats($_)->{pages_pruned}, 0, $_->name . ' does not prune in recovery') for grep { $_->{bgvacuum} } @nodes;
+	return;
+}
+
+# the log since it was last looked at; standbys that lose their primary say so
+sub clean_log
+{
+	my ($node) = @_;
+	my @lines = grep { !/could not (?:connect to the primary|receive data from WAL stream|send end-of-streaming)|background worker "logical replication launcher" .* exited with exit code 1|invalid record length at .* got 0$/ } bad_log_lines($node, $node->{seen});
+
+	is(join("\n", @lines), '', $node->name . ': nothing bad in the log');
+	$node->{seen} = -s $node->logfile;
+	return;
+}
+
+my $stock = standby('stock', $primary, $stock_path);
+$stock->start;
+my $cascade = standby('cascade', $stock);
+$cascade->start;
+my $near = standby('near', $primary);
+$near->append_conf('postgresql.conf', "max_standby_streaming_delay = 100ms\n");
+$near->start;
+$_->{bgvacuum} = 1 for $primary, $cascade, $near;
+is($near->safe_psql('postgres', 'SHOW bgwriter_vacuum'), 'on', 'it is on on the standby');
+
+# Plain work, with readers on all standbys
+work($primary, [ $stock, $cascade, $near ]);
+same_data($primary, $stock, $cascade, $near);
+
+# A query on a standby that still sees rows which the primary has removed is cancelled, not
+# answered wrongly.
+my $fill = 'TRUNCATE held; INSERT INTO held SELECT i, 0 FROM generate_series(1, 1000) i';
+$primary->safe_psql('postgres', $fill);
+catch_up($primary, $near);
+{
+	my $conflicts = 'SELECT confl_snapshot FROM pg_stat_database_conflicts WHERE datname = current_database()';
+	my $before = $near->safe_psql('postgres', $conflicts);
+	my $session = $near->background_psql('postgres', on_error_stop => 0);
+
+	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'), 1000, 'a snapshot on the standby');
+	$primary->safe_psql('postgres', 'DELETE FROM held WHERE i % 2 = 0');
+	ok(wait_for_tuples($primary, 'held', 500), 'rows that it sees are pruned on the primary');
+	ok($near->poll_query_until('postgres', "SELECT ($conflicts) > $before"), 'the conflict is counted');
+	catch_up($primary, $near);
+	my $found = eval { $session->query('SELECT count(*) FROM held') } // '';
+	is($found, '', 'and the query has no result');
+	eval { $session->quit };
+}
+
+# With feedback they are held back, and as long as the slot remembers what the standby said; also
+# by a stock standby with one behind it
+for my $standby ($near, $stock)
+{
+	my $name = $standby->name;
+
+	$primary->safe_psql('postgres', $fill);
+	$standby->append_conf('postgresql.conf', 'hot_standby_feedback = on');
+	$standby->reload;
+	catch_up($primary, $standby);
+	my $session = $standby->background_psql('postgres', on_error_stop => 0);
+	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'), 1000, "$name: a snapshot, with feedback");
+	ok($primary->poll_query_until('postgres', "SELECT xmin IS NOT NULL AND pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) >= 0 FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot has its xmin");
+	$primary->safe_psql('postgres', 'DELETE FROM held WHERE i % 2 = 0');
+	my $recent = bgvacuum_stats($primary);
+	ok(wait_for_rounds($primary, 20), "$name: bgwriter goes its rounds");
+	is(line_pointers($primary, 'held')->{normal}, 1000, "$name: rows that it sees stay");
+	cmp_ok(bgvacuum_stats($primary)->{skipped_recent}, '>', $recent->{skipped_recent} - 1, "$name: bgwriter has seen that they are not dead to everyone");
+	catch_up($primary, $standby);
+	is($session->query_safe('SELECT count(*) FROM held'), 1000, "$name: and are there in its snapshot");
+	$standby->stop('immediate');
+	eval { $session->quit };
+	$primary->safe_psql('postgres', 'UPDATE held SET n = 1 WHERE i % 50 = 1');
+	ok(wait_for_rounds($primary, 20), "$name: bgwriter goes its rounds without the standby");
+	is(line_pointers($primary, 'held')->{normal}, 1020, "$name: and keeps what the slot holds back");
+	$standby->append_conf('postgresql.conf', 'hot_standby_feedback = off');
+	$standby->start;
+	ok($primary->poll_query_until('postgres', "SELECT xmin IS NULL FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot holds nothing back any more");
+	$primary->safe_psql('postgres', 'UPDATE held SET n = 2 WHERE i % 50 = 3');
+	ok(wait_for_tuples($primary, 'held', 500), "$name: and they are pruned");
+}
+same_data($primary, $stock, $cascade, $near);
+
+# Logical slots on the primary and on both kinds of standbys decode the same.  A table that is a catalog to
+# logical decoding is left alone, and prunes of the others do not invalidate slots on standbys, even without feedback.
+{
+	my @nodes = ($primary, $stock, $near);
+
+	$primary->safe_psql('postgres', q{SELECT pg_create_logical_replication_slot('decode_primary', 'test_decoding')});
+	for my $node ($stock, $near)
+	{
+		my $name = $node->name;
+		my $create = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', "SELECT pg_create_logical_replication_slot('decode_$name', 'test_decoding')" ], '<', \undef, '>', '/dev/null', '2>', \my $err);
+		# it waits for a list of transactions that run
+		$primary->poll_query_until('postgres', 'SELECT pg_log_standby_snapshot() IS NOT NULL') && usleep(300_000) for 1 .. 5;
+		ok($create->finish, "$name: a logical slot") or diag $err;
+	}
+	$primary->safe_psql('postgres', 'INSERT INTO catalog SELECT i, 0 FROM generate_series(1, 1000) i; UPDATE catalog SET n = 1; DELETE FROM catalog WHERE i % 2 = 0');
+	# the slots keep catalogs, and nothing else
+	work($primary);
+	$primary->safe_psql('postgres', 'UPDATE held SET n = 3; DELETE FROM held WHERE i % 5 = 0');
+	ok(wait_for_rounds($primary, 10), 'bgwriter goes its rounds');
+	is(line_pointers($primary, 'catalog')->{normal}, 2000, 'a table that is a catalog to logical decoding is left alone');
+	catch_up($primary, $stock, $near);
+	# From here on nothing is written, so that all of them stop at the same change
+	my %changes;
+	for my $node (@nodes)
+	{
+		my $name = $node->name;
+		$changes{$name} = $node->safe_psql('postgres', qq{SELECT count(*) || ' ' || md5(string_agg(data, ',')) FROM (SELECT data FROM pg_logical_slot_get_changes('decode_$name', NULL, NULL, 'include-xids', '0') WHERE data LIKE 'table %a:%' OR data LIKE 'table public.catalog:%' OR data LIKE 'table public.held:%' OR data LIKE 'table public.t:%') d});
+	}
+	is($changes{$_}, $changes{primary}, "$_: decodes what the primary decodes") for 'stock', 'near';
+	like($changes{primary}, qr/^[1-9]\d{3}/, 'and that is much');
+	is($_->safe_psql('postgres', q{SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical' AND (conflicting OR invalidation_reason IS NOT NULL)}), 0, $_->name . ': slots are valid') for $stock, $near;
+	$_->safe_psql('postgres', "SELECT pg_drop_replication_slot('decode_@{[ $_->name ]}')") for @nodes;
+	work($primary);
+	check_heaps($primary, 'primary');
+	clean_log($_) for @nodes, $cascade;
+}
+
+# The standby that is near takes over from here on its own.
+{
+	catch_up($primary, $near);
+	$near->promote;
+	work($near);
+	check_heaps($near, 'near');
+	check_indexes($near, 'near');
+	clean_log($near);
+	$near->stop;
+}
+
+# The stock server takes over, while the old primary goes another way, and comes back as a standby.
+{
+	same_data($primary, $stock, $cascade);
+	$stock->promote;
+	work($primary);
+	work($stock);
+	same_data($stock, $cascade);
+	$primary->stop;
+	clean_log($primary);
+	my $conf_file = $primary->data_dir . '/postgresql.conf';
+	my $text = slurp_file($conf_file);
+	$stock->safe_psql('postgres', q{CHECKPOINT; SELECT pg_create_physical_replication_slot('back', true)});
+	command_ok([ 'pg_rewind', '--source-server', $stock->connstr('postgres'), '--target-pgdata', $primary->data_dir, '--no-sync', '--config-file', $conf_file ], 'pg_rewind of the old primary');
+	# it has taken the source's settings
+	unlink $conf_file;
+	append_to_file($conf_file, $text);
+	$primary->append_conf('postgresql.conf', "primary_conninfo = '@{[ $stock->connstr ]} application_name=primary'\nprimary_slot_name = back\n");
+	$primary->set_standby_mode;
+	$primary->start;
+	work($stock);
+	same_data($stock, $primary, $cascade);
+	check_heaps($stock, 'stock');
+}
+
+# And is the primary once more, with the stock server's data directory under a patched server as its standby, and
+# its own under a stock one at the end.
+{
+	$stock->stop;
+	clean_log($stock);
+	$primary->promote;
+	work($primary);
+	my $follower = hand_over($stock, 'follower', undef);
+	$follower->append_conf('postgresql.conf', "primary_conninfo = '@{[ $primary->connstr ]} application_name=follower'\nprimary_slot_name = ''\n" . "bgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_lru_maxpages = -1\n");
+	$follower->set_standby_mode;
+	$follower->{bgvacuum} = 1;
+	$follower->start;
+	work($primary, [$follower]);
+	same_data($primary, $follower);
+	check_heaps($primary, 'primary');
+	check_indexes($primary, 'primary');
+	$primary->stop;
+	clean_log($_) for $primary, $follower;
+	my $expected = digest($follower);
+	my $under_stock = hand_over($primary, 'under_stock', $stock_path);
+	without_parameters($under_stock);
+	$under_stock->start;
+	is(digest($under_stock), $expected, 'a stock server has the same data in the directory of the patched one');
+	work($under_stock);
+	check_heaps($under_stock, 'under_stock');
+	clean_log($under_stock);
+	$follower->promote;
+	work($follower);
+	clean_log($follower);
+}
+
+done_testing();
