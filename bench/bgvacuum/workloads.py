@@ -3,7 +3,10 @@
 Rows of bench_rows have the numbers 2 and 3, 4 and 5, ...: of each pair one is
 there.  A cycle of "mixed" deletes a uniformly random row, inserts the other of
 its pair, so that the table has as many rows as ever and none is looked for in
-vain, and updates a uniformly random row.  One of "uniform" updates.
+vain, and updates a uniformly random row.  One of "uniform" updates.  "indexed"
+does the same as "uniform" where what changes is indexed, so that no update is
+HOT.  "groups" updates ten rows at once that are neighbours at first, as are the
+lines of an order: they leave room that one of these rows would not have filled.
 """
 
 from abc import ABC, abstractmethod
@@ -75,6 +78,8 @@ class Rows(Workload):
     """Uniformly random rows of one table, found by its primary key."""
 
     rows: int = 0
+    # Of one cycle, or None if rows are deleted, and their counts with them.
+    updates: int | None = None
     database = "bench"
     tables = ("bench_rows",)
 
@@ -108,8 +113,24 @@ class Rows(Workload):
             rows, updates = connection.execute(counting).fetchone()
             if rows != self.rows:
                 raise BenchError(f"{title}: the table has {rows} rows, not {self.rows} ({scan})")
-            if self.name == "uniform" and updates != cycles:
-                raise BenchError(f"{title}: {updates} updates are there, not {cycles} ({scan})")
+            if self.updates and updates != self.updates * cycles:
+                raise BenchError(f"{title}: {updates} updates are there, not {self.updates * cycles} ({scan})")
+
+
+@dataclass
+class IndexedRows(Rows):
+    """With an index on what is updated."""
+
+    database = "bench_indexed"
+
+    def load(self, server: Server, seed: int) -> None:
+        super().load(server, seed)
+        with server.connect(self.database) as connection:
+            connection.execute("CREATE INDEX ON bench_rows (counter)")
+            connection.execute("CHECKPOINT")
+
+    def scripts(self, directory: Path) -> list[pgbench.Script]:
+        return [pgbench.Script(self.name, SQL / "uniform.sql", 1)]
 
 
 @dataclass
@@ -160,7 +181,25 @@ def workloads(quick: bool, rows: int | None, warehouses: int | None, batch: int)
             rows,
         ),
         Rows(
-            "uniform", "updates of random rows", rows, {"autovacuum_vacuum_scale_factor": "0.03"}, batch, rows
+            "uniform", "updates of random rows", rows, {"autovacuum_vacuum_scale_factor": "0.03"}, batch, rows, 1
+        ),
+        IndexedRows(
+            "indexed",
+            "updates of an indexed column of random rows",
+            rows * 9 // 25,
+            {"autovacuum_vacuum_scale_factor": "0.1"},
+            batch,
+            rows,
+            1,
+        ),
+        Rows(
+            "groups",
+            "updates of ten neighbouring rows at once",
+            rows * 9 // 250,
+            {"autovacuum_vacuum_scale_factor": "0.1"},
+            batch,
+            rows,
+            10,
         ),
         Tpcc(
             "tpcc",

@@ -157,7 +157,7 @@ def wal(
 @click.option(
     "--workload",
     "workloads",
-    type=click.Choice(["mixed", "uniform", "tpcc"]),
+    type=click.Choice(["mixed", "uniform", "indexed", "groups", "tpcc"]),
     multiple=True,
     help="Default: all; repeatable.",
 )

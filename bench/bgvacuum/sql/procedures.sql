@@ -38,3 +38,18 @@ BEGIN
     END LOOP;
 END
 $$;
+
+CREATE PROCEDURE bench_groups(cycles integer, rows integer, seed integer)
+LANGUAGE plpgsql AS $$
+DECLARE
+    k integer;
+BEGIN
+    -- The same rows in every run that is given the same seeds.
+    PERFORM setseed(seed / 2000000000.0);
+    FOR i IN 1 .. cycles LOOP
+        k := 2 * (1 + floor(random() * (rows - 9))::integer);
+        UPDATE bench_rows SET counter = counter + 1 WHERE id BETWEEN k AND k + 18;
+        COMMIT;
+    END LOOP;
+END
+$$;
