@@ -380,16 +380,19 @@ SQL
 	$standby->init_from_backup($node, 'for_reader', has_streaming => 1);
 	$standby->append_conf('postgresql.conf', "primary_slot_name = 'reader'\nhot_standby_feedback = on\nmax_standby_streaming_delay = 0\n");
 	$standby->start;
+
+	# a session of the standby that has a snapshot, of which the primary knows
+	my $read = sub {
+		my ($t) = @_;
+		$node->wait_for_catchup($standby);
+		my $session = $standby->background_psql('postgres');
+		$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; ' . sprintf($all, $t));
+		wait_for_feedback();
+		return $session;
+	};
 	kept(
 		'a standby that reads',
-		sub {
-			my ($t) = @_;
-			$node->wait_for_catchup($standby);
-			my $session = $standby->background_psql('postgres');
-			$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; ' . sprintf($all, $t));
-			wait_for_feedback();
-			return $session;
-		},
+		$read,
 		sub {
 			my ($session, $t) = @_;
 			$node->wait_for_catchup($standby);
@@ -399,11 +402,7 @@ SQL
 	kept(
 		'the slot of a standby that is gone',
 		sub {
-			my ($t) = @_;
-			$node->wait_for_catchup($standby);
-			my $session = $standby->background_psql('postgres');
-			$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; ' . sprintf($all, $t));
-			wait_for_feedback();
+			my $session = $read->(@_);
 			$standby->stop('immediate');
 			eval { $session->quit };
 			return;
