@@ -69,7 +69,8 @@ CONF
 }
 
 core_tap($regress, $tmp, "bgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n",
-	'src/test/recovery', 'src/test/subscription', 'src/bin/pg_amcheck', 'src/bin/pg_rewind', 'src/bin/pg_basebackup', 'src/bin/scripts')
+	'src/test/recovery', 'src/test/subscription', 'src/bin/pg_amcheck', 'src/bin/pg_rewind', 'src/bin/pg_basebackup', 'src/bin/pg_combinebackup',
+	'src/bin/scripts', 'contrib/amcheck', 'contrib/pg_visibility')
   if $ENV{PGDENSE_SOAK};
 
 done_testing();

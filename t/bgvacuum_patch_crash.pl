@@ -74,7 +74,9 @@ CONF
 	my $from = bgvacuum_stats($node);
 	my $begin = time();
 	$ledger->start;
-	local $PostgreSQL::Test::Utils::timeout_default = 5 * $PostgreSQL::Test::Utils::timeout_default;
+	# What counts are the pages: with few evictions and many page images they take their time,
+	# and the more on a busy machine.
+	local $PostgreSQL::Test::Utils::timeout_default = 20 * $PostgreSQL::Test::Utils::timeout_default;
 	wait_for_prunes($node, $pages, $from);
 	usleep(1_000_000 * $longer);
 	my $now = bgvacuum_stats($node);

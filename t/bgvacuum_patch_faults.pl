@@ -24,8 +24,8 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my $seconds = $ENV{PGDENSE_SOAK} ? 120 : 6;
-# what clients are told of writes that fail
-my $write_errors = qr/could not (?:write|extend)|No space left|write error might be permanent/;
+# what clients are told of writes that fail; pgbench executes also what it could not prepare
+my $write_errors = qr/could not (?:write|extend)|No space left|write error might be permanent|prepared statement "\w+" does not exist/;
 note "PGDENSE_FUZZ_SEED=$seed";
 srand($seed);
 

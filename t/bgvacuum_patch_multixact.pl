@@ -1,5 +1,6 @@
 # bgwriter cannot ask who is in a multixact, so a page with one is left to others: nothing
-# is lost of what is locked by several, or updated while others have it locked.
+# is lost of what is locked by several, or updated while others have it locked.  Nor does it
+# judge of rows that a VACUUM FULL of before 9.0 has moved.
 use strict;
 use warnings FATAL => 'all';
 
@@ -91,6 +92,36 @@ try_case(
 	'an update in a subtransaction that is rolled back, and another',
 	2, [ $key_share, "SAVEPOINT s; UPDATE %1\$s SET v = 'not' WHERE id = 1; ROLLBACK TO s; UPDATE %1\$s SET v = 'changed' WHERE id = 1" ],
 	[ 'COMMIT', 'COMMIT' ], 'changed');
+
+## rows moved by an old VACUUM FULL
+
+{
+	my $what = 'a row that was moved';
+
+	$node->safe_psql('postgres', "CREATE TABLE moved (id int PRIMARY KEY, v text); INSERT INTO moved SELECT i, '-' FROM generate_series(1, 30) i");
+	my ($place, $xmin, $file) = split /\|/, $node->safe_psql('postgres',
+		"SELECT lp_off, t_xmin, pg_relation_filepath('moved') FROM heap_page_items(get_raw_page('moved', 0)) WHERE lp = 1");
+	$node->stop;
+	# HEAP_MOVED_IN, by a transaction that is known to have committed
+	open my $page, '+<:raw', $node->data_dir . "/$file" or die "could not open $file: $!";
+	seek $page, $place + 20, 0 and read $page, my $infomask, 2 or die "could not read $file: $!";
+	seek $page, $place + 8, 0 and print $page pack('L', $xmin) or die "could not write $file: $!";
+	seek $page, $place + 20, 0 and print $page pack('S', unpack('S', $infomask) | 0x8000) or die "could not write $file: $!";
+	close $page or die "could not write $file: $!";
+	$node->start;
+
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM heap_page_items(get_raw_page('moved', 0)) WHERE t_infomask & 32768 <> 0}), 1, "$what is on the page");
+	my $expected = join ' ', map { "$_:-" } 1 .. 20;
+	my $stats = bgvacuum_stats($node);
+	$node->safe_psql('postgres', 'DELETE FROM moved WHERE id > 20');
+	ok(wait_for_stat($node, 'skipped_multixact', 1, $stats), "$what: the page is skipped");
+	wait_for_rounds($node, 5);
+	is(line_pointers($node, 'moved')->{normal}, 30, "$what: nothing is pruned");
+	is($node->safe_psql('postgres', sprintf $all, 'moved'), $expected, "$what: the rows");
+	$node->safe_psql('postgres', 'VACUUM (FREEZE) moved');
+	is(line_pointers($node, 'moved')->{normal}, 20, "$what: VACUUM prunes");
+	is($node->safe_psql('postgres', sprintf $all, 'moved'), $expected, "$what: the rows afterwards");
+}
 
 ## foreign keys: parents are updated while children refer to them
 

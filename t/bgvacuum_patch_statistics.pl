@@ -1,7 +1,8 @@
 # What background vacuum tells others of its work: n_dead_tup loses what is gone without a
 # trace, and keeps what vacuum has to see to, so that autovacuum comes for the one and not for
 # the other; space is offered from bgwriter_vacuum_min_free on; the
-# counters begin anew with the server.
+# counters begin anew with the server; and the kernel is told to write out at once what bgwriter
+# writes, or not, as it is for those whose writes these are.
 use strict;
 use warnings FATAL => 'all';
 
@@ -13,6 +14,7 @@ use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time);
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
@@ -116,6 +118,52 @@ for my $mode ('fast', 'immediate')
 
 check_heaps($node, 'in the end');
 check_indexes($node, 'in the end');
+check_log($node, 'in the end');
+$node->stop;
+
+# Without a limit of pages bgwriter writes what backends would, and backend_flush_after
+# applies; with one, bgwriter_flush_after
+$node = bgvacuum_node('writeback', conf => "debug_bgwriter_vacuum = off\n");
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE large (id int PRIMARY KEY, n int NOT NULL, pad text);
+INSERT INTO large SELECT i, 0, repeat('l', 200) FROM generate_series(1, 30000) i;
+SQL
+for my $case (
+	[ 'on', -1, -1, '0', '8kB', 0 ],
+	[ 'on', 1000, -1, '0', '8kB', 1 ],
+	[ 'on', -1, 100, '8kB', '0', 1 ],
+	[ 'on', 1000, -1, '8kB', '0', 0 ],
+	[ 'on', 0, 1000, '0', '8kB', 1 ],
+	[ 'off', 1000, -1, '0', '8kB', 0 ],
+	[ 'off', -1, -1, '8kB', '0', 1 ],
+	[ 'off', -1, 1000, '0', '8kB', 1 ])
+{
+	my ($vacuum, $vacuum_pages, $pages, $backend, $bgwriter, $expected) = @$case;
+	my $io = q{SELECT writes, writebacks FROM pg_stat_io WHERE backend_type = 'background writer' AND object = 'relation' AND context = 'normal'};
+
+	set_parameters(
+		$node,
+		bgwriter_vacuum => $vacuum,
+		bgwriter_vacuum_max_pages => $vacuum_pages,
+		bgwriter_lru_maxpages => $pages,
+		backend_flush_after => $backend,
+		bgwriter_flush_after => $bgwriter);
+	my ($writes, $writebacks) = split /\|/, $node->safe_psql('postgres', $io);
+	my ($written, $told) = (0, 0);
+	my $until = time() + $PostgreSQL::Test::Utils::timeout_default;
+
+	for (my $turn = 0; $written < 200 && time() < $until; $turn++)
+	{
+		$node->safe_psql('postgres', "UPDATE large SET n = n + 1 WHERE id % 7 = $turn % 7");
+		($written, $told) = split /\|/, $node->safe_psql('postgres', $io);
+		$written -= $writes;
+		$told -= $writebacks;
+	}
+	my $what = "bgwriter_vacuum = $vacuum, $vacuum_pages and $pages pages at most, backend_flush_after = $backend, bgwriter_flush_after = $bgwriter";
+	cmp_ok($written, '>=', 200, "$what: bgwriter writes");
+	is($told > 0 ? 1 : 0, $expected, "$what: whether the kernel is told to") or diag "$told of $written";
+}
+check_heaps($node, 'in the end');
 check_log($node, 'in the end');
 $node->stop;
 done_testing();

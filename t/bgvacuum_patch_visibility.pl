@@ -1,6 +1,7 @@
 # What bgwriter must not take for dead: rows of transactions in progress, wherever they are in
 # the ProcArray, with subtransactions that are only in pg_subtrans, and prepared; and
 # rows that some snapshot, cursor, slot, or session of another database may still see.
+# Nor may it move the rows of a page at which some session looks, or change one that is not dirty.
 #
 # A page is pruned only if there is something on it that is dead to everyone.  So each test has
 # dead rows on the page from before, which a snapshot keeps until all else is in place; and
@@ -243,6 +244,82 @@ SQL
 	my @expected = (rows(1, 20, [ 1, 2 ], %others, 3 => 'changed', 4 => 'changed', 41 => 'new', 42 => 'new')) x @tables;
 	$expected[1] = rows(1, 20, [], %others);
 	is(join("\n", map { rows_of($_) } @tables), join("\n", @expected), 'prepared transactions that are committed and rolled back');
+}
+
+## a page with a pin stays as it is
+
+# pinned(NAME, OPEN, READ) - between what OPEN and READ do in a session with the first page of the
+# table, what is dead on the page stays; READ returns the rows
+sub pinned
+{
+	my ($name, $open, $read) = @_;
+	my $t = 'pinned_by_' . $name =~ s/\W/_/gr;
+
+	# Rows are filled in from the end of the page: without those that are dead, the others
+	# would move there.
+	$node->safe_psql('postgres', "CREATE TABLE $t (id int PRIMARY KEY, v text); INSERT INTO $t SELECT i, i || repeat('-', 40) FROM generate_series(1, 40) i");
+	my $holder = hold_horizon($node);
+	$node->safe_psql('postgres', "DELETE FROM $t WHERE id <= 20");
+	my $session = $node->background_psql('postgres');
+	$open->($session, $t);
+	$holder->quit;
+
+	# Nobody needs the dead rows any more, and the page is dirty and not the session's own doing.
+	my $stats = bgvacuum_stats($node);
+	for my $id (41 .. 43)
+	{
+		$node->safe_psql('postgres', "INSERT INTO $t VALUES ($id, 'late')");
+		ok(wait_for_rounds($node), "$name: rounds go by");
+	}
+	cmp_ok(bgvacuum_stats($node)->{skipped_locked} - $stats->{skipped_locked}, '>', 0, "$name: bgwriter leaves the page to it");
+	is(line_pointers($node, $t)->{normal}, 43, "$name: nothing is gone");
+	is($read->($session, $t), join("\n", map { "$_|$_" . '-' x 40 } 21 .. 40), "$name: the session has the rows as they were");
+	$session->quit;
+	$node->safe_psql('postgres', "INSERT INTO $t VALUES (44, 'late')");
+	ok(wait_for_tuples($node, $t, 24), "$name: what is dead is pruned afterwards");
+	return;
+}
+
+pinned(
+	'a cursor',
+	sub {
+		my ($session, $t) = @_;
+		is($session->query_safe("BEGIN; DECLARE c CURSOR FOR SELECT id, v FROM $t; FETCH 2 FROM c"), join("\n", map { "$_|$_" . '-' x 40 } 21, 22), 'the first rows of a cursor');
+	},
+	sub { join "\n", (map { "$_|$_" . '-' x 40 } 21, 22), $_[0]->query_safe('FETCH ALL FROM c') });
+
+# Here what waits has a pointer to a value on the page.
+pinned(
+	'a row that is being read',
+	sub {
+		my ($session, $t) = @_;
+		$node->{in_the_way} = $node->background_psql('postgres');
+		$node->{in_the_way}->query_safe('SELECT pg_advisory_lock(1)');
+		# without an index, so that the first row of the heap is that on which it waits
+		$session->query_until(qr/begin/, "SET enable_indexscan = off;\n\\echo begin\nSELECT id || left(pg_advisory_lock_shared(1)::text, 0), v FROM $t;\n");
+		$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}) or die 'no session waits';
+	},
+	sub {
+		$node->{in_the_way}->quit;
+		return $_[0]->query_safe('');
+	});
+
+## a page that is not dirty stays as it is
+
+# Who has written a table's dirty pages and copies its file then would miss the change.
+{
+	my $holder = with_dead('clean');
+	my $written = "SELECT isdirty FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('clean') AND relforknumber = 0 AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+	$node->safe_psql('postgres', 'CREATE EXTENSION pg_buffercache; CHECKPOINT');
+	is($node->safe_psql('postgres', $written), 'f', 'a page is written');
+	my $stats = bgvacuum_stats($node);
+	$holder->quit;
+	ok(wait_for_stat($node, 'skipped_clean', 10, $stats), 'bgwriter leaves it alone when its dead rows could go');
+	is($node->safe_psql('postgres', $written), 'f', 'it is as clean as it was');
+	is(line_pointers($node, 'clean')->{normal}, 30, 'it is as it was');
+	$node->safe_psql('postgres', "INSERT INTO clean VALUES (41, 'late')");
+	ok(wait_for_tuples($node, 'clean', 21), 'they go when it is dirty again');
 }
 
 ## whoever may still see the rows keeps them
