@@ -16,7 +16,7 @@ use JSON::PP ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw($top $work needs_python bench fails_like checkout read_result is_sound bars_said no_instances);
+our @EXPORT = qw($top $work needs_python bench python fails_like checkout read_result is_sound bars_said no_instances);
 
 our $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
 our $work;
@@ -45,6 +45,18 @@ sub bench
 
 	IPC::Run::run([ "$checkout/bench/run", @arguments ], '<', \undef, '>', \$out, '2>', \$err);
 	return ($? >> 8, $out, $err);
+}
+
+# What a piece of Python prints that has the modules of bench/run, without the line's end.
+sub python
+{
+	my ($code, @arguments) = @_;
+	my ($out, $err) = ('', '');
+
+	IPC::Run::run([ '/usr/bin/python3', '-B', '-c', "import sys\nsys.path.insert(0, sys.argv[1])\n$code", $top, @arguments ],
+		'>', \$out, '2>', \$err);
+	diag($err) if $err;
+	return $out =~ s/\s+\z//r;
 }
 
 sub no_instances

@@ -12,7 +12,6 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use IPC::Run ();
 use lib $FindBin::RealBin;
 use PgDenseBench;
 use PgDensePatch;
@@ -25,18 +24,6 @@ my $has_stock = -x "$stock/bin/postgres";
 
 needs_python();
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
-
-# What a piece of Python prints that has the study's modules, without the line's end.
-sub python
-{
-	my ($code, @arguments) = @_;
-	my ($out, $err) = ('', '');
-
-	IPC::Run::run([ '/usr/bin/python3', '-B', '-c', "import sys\nsys.path.insert(0, sys.argv[1])\n$code", $top, @arguments ],
-		'>', \$out, '2>', \$err);
-	diag($err) if $err;
-	return $out =~ s/\s+\z//r;
-}
 
 my ($code, $out, $err) = bench($top, 'bgvacuum', '--quick', '--json', "$work/results/bgvacuum.json");
 is($code, 0, 'bench/run bgvacuum') or BAIL_OUT("$out\n$err");

@@ -1,6 +1,5 @@
 """One measured run of a fixed number of transactions: growth, reads, writes, WAL, prunes, and time by slice."""
 
-import subprocess
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -93,8 +92,7 @@ class Sizes:
 
 def settle(connection: psycopg.Connection) -> None:
     """What backends count, they report when they end at the latest, and bgwriter once a round."""
-    while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[0]:
-        time.sleep(0.02)
+    pgbench.wait_for_sessions(connection)
     time.sleep(0.5)
 
 
@@ -121,43 +119,26 @@ def third(log: pgbench.Log, last: bool) -> float:
 def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, seed: int) -> dict[str, Any]:
     """One sample."""
     directory = work() / "bgvacuum"
-    directory.mkdir(exist_ok=True)
-    for old in directory.glob("transactions.*"):
-        old.unlink()
     each = max(1, workload.cycles // workload.batch // clients)
     options = ["-c", str(clients), "-j", str(min(2, clients)), "-t", str(each), "--max-tries=10"]
-    options += ["--log", f"--log-prefix={directory / 'transactions'}", f"--random-seed={seed}"]
+    options.append(f"--random-seed={seed}")
     if rate:
         options.append(f"--rate={rate / workload.batch}")
     scripts = workload.write_scripts(directory / "scripts")
     variables = {**workload.variables(seed), "call": 0, "checkpoint_every": each // (CHECKPOINTS + 1) + 1}
-    errors = directory / "pgbench.err"
     sizes = Sizes([], [], [])
-    with cluster.connect(workload.database) as connection, open(errors, "w", encoding="utf-8") as err:
+    with cluster.connect(workload.database) as connection:
         sizes.take(connection, workload.tables)
         before = snapshot(connection, workload, cluster)
-        process = subprocess.Popen(
-            pgbench.command(cluster, workload.database, scripts, variables, options),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=err,
-        )
-        try:
-            while process.poll() is None:
+        with pgbench.Background(cluster, workload.database, scripts, variables, options, directory) as load:
+            while not load.has_ended():
                 time.sleep(0.2)
                 sizes.take(connection, workload.tables)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
-        if process.returncode != 0:
-            raise pgbench.failure(cluster, errors.read_text(encoding="utf-8", errors="replace"))
         settle(connection)
         after = snapshot(connection, workload, cluster)
         sizes.take(connection, workload.tables)
         inserted = workload.inserted_bytes(connection)
-    log = pgbench.read_log(sorted(directory.glob("transactions.*")))
-    return summarize(log, workload.batch, sizes, inserted, before, after)
+    return summarize(load.log(), workload.batch, sizes, inserted, before, after)
 
 
 def summarize(

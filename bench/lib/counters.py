@@ -1,6 +1,7 @@
 """What a server did between two moments: CPU time, blocks, WAL, and the device underneath."""
 
 import os
+import time
 from pathlib import Path
 
 import psycopg
@@ -41,6 +42,13 @@ def backend_cpu(process: int) -> float | None:
     except OSError:
         return None
     return nanoseconds / 1e9 if nanoseconds else None
+
+
+def wait_for_sleep(process: int) -> None:
+    """For a second at most: of a process that runs, the kernel has not yet counted the last milliseconds."""
+    until = time.monotonic() + 1
+    while _stat(process)[:1] == ["R"] and time.monotonic() < until:
+        time.sleep(0.0001)
 
 
 def written_by_processes(postmaster: int) -> dict[int, int] | None:

@@ -1,11 +1,13 @@
 """Run pgbench, and read its transaction logs."""
 
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
+import psycopg
 
 from bench.lib.console import BenchError
 from bench.lib.server import Server
@@ -77,6 +79,76 @@ def failure(server: Server, output: str) -> BenchError:
     lines = [line for line in output.splitlines() if "error:" in line or "ERROR:" in line or "FATAL:" in line]
     reason = (lines or output.strip().splitlines() or ["no message"])[0].removeprefix("pgbench: error: ")
     return BenchError(f"pgbench failed: {reason} (server log: {server.log})")
+
+
+class Background:
+    """pgbench beside what the caller does, as a context, with a log of its transactions in the directory.
+
+    At the end it is waited for, or ended where the caller has failed; that it has failed itself is an error then.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        database: str,
+        scripts: Sequence[Script],
+        variables: Mapping[str, object],
+        options: Sequence[str],
+        directory: Path,
+    ) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.server = server
+        self.directory = directory
+        for old in self._logs():
+            old.unlink()
+        options = [*options, "--log", f"--log-prefix={directory / 'transactions'}"]
+        with open(self._errors, "wb") as err, open(self._output, "wb") as out:
+            self.process = subprocess.Popen(
+                command(server, database, scripts, variables, options), stdin=subprocess.DEVNULL, stdout=out, stderr=err
+            )
+
+    @property
+    def _errors(self) -> Path:
+        return self.directory / "pgbench.err"
+
+    @property
+    def _output(self) -> Path:
+        return self.directory / "pgbench.out"
+
+    def _logs(self) -> list[Path]:
+        return sorted(self.directory.glob("transactions.*"))
+
+    def __enter__(self) -> "Background":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self.process.wait()
+        finally:
+            if not self.has_ended():
+                self.process.terminate()
+                self.process.wait()
+        if kind is None and self.process.returncode != 0:
+            raise self.failure()
+
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def failure(self) -> BenchError:
+        return failure(self.server, self._errors.read_text(encoding="utf-8", errors="replace"))
+
+    def output(self) -> str:
+        return self._output.read_text(encoding="utf-8", errors="replace")
+
+    def log(self) -> Log:
+        return read_log(self._logs())
+
+
+def wait_for_sessions(connection: psycopg.Connection) -> None:
+    """Until all of pgbench's have ended, which pgbench does not wait for."""
+    while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[0]:
+        time.sleep(0.01)
 
 
 def run(words: Sequence[str], server: Server) -> str:

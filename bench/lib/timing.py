@@ -1,16 +1,21 @@
 """Backend time of the same work on several types, which take turns."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
 
 from bench.lib import counters, pgbench
+from bench.lib.console import note
 from bench.lib.result import Result
 from bench.lib.server import Server
 from bench.lib.statistics import Ratio, interleave, paired_ratio, spread
+
+
+# In place of a ratio
+NO_TIME = "not measured"
 
 
 class Clock:
@@ -22,7 +27,11 @@ class Clock:
         self.kind = "CPU" if counters.backend_cpu(self.process) is not None else "elapsed"
 
     def now(self) -> float:
-        return counters.backend_cpu(self.process) or 0.0 if self.kind == "CPU" else time.perf_counter()
+        if self.kind != "CPU":
+            return time.perf_counter()
+        # Who has sent an answer may still run.
+        counters.wait_for_sleep(self.process)
+        return counters.backend_cpu(self.process) or 0.0
 
     def measure(self, action: Callable[..., object], *arguments: object) -> float:
         begin = self.now()
@@ -72,14 +81,21 @@ class Comparison:
         server: Server,
         script: Callable[[str], Path],
         count: int,
-        variables: dict[str, int],
+        variables: Mapping[str, int],
+        database: Callable[[str], str] | None = None,
+        before: Callable[[str], object] | None = None,
     ) -> None:
-        """By pgbench in prepared mode.  The time is what the postmaster has waited for when the backend is gone."""
+        """By pgbench in prepared mode.  The time is what the postmaster has waited for when the backend is gone.
+
+        Each kind may have a database of its own, instead of that of the connection.
+        """
         postmaster = server.postmaster()
         for number, kind in interleave(self.kinds, self.rounds):
+            if before:
+                before(kind)
             words = pgbench.command(
                 server,
-                connection.info.dbname,
+                database(kind) if database else connection.info.dbname,
                 [pgbench.Script("lookup", script(kind), 1)],
                 variables,
                 ["-c", "1", "-t", str(count), f"--random-seed={self.result.seed + number}"],
@@ -97,35 +113,44 @@ class Comparison:
                 self.record(test, kind, elapsed / count, "elapsed")
             self.advance()
 
-    def ratio(self, test: Test, other: str) -> Ratio:
-        times = self.times[test.name]
-        return paired_ratio(times[self.kinds[0]], times[other], self.result.seed)
+    def ratio(self, test: Test, other: str) -> Ratio | None:
+        """None if something took no time, as far as the clock can tell."""
+        times, others = self.times[test.name][self.kinds[0]], self.times[test.name][other]
+        return paired_ratio(times, others, self.result.seed) if min(*times, *others) > 0 else None
 
     def rows(self) -> list[list[object]]:
         """Title, median of each kind, ratio to each other kind, and whether the bar is met; also makes the metrics."""
         rows = []
         for test in self.tests.values():
             ratios = [self.ratio(test, kind) for kind in self.kinds[1:]]
-            self.result.ratio(self.prefix + test.name, ratios[0])
-            for kind, ratio in zip(self.kinds[2:], ratios[1:]):
-                self.result.ratio(f"{self.prefix}{test.name}.{kind}", ratio)
+            name = self.prefix + test.name
+            for metric, ratio in zip((name, *(f"{name}.{kind}" for kind in self.kinds[2:])), ratios):
+                if ratio:
+                    self.result.ratio(metric, ratio)
+                else:
+                    note(f'"{metric}" is left out: a time of zero was measured, more rows are needed')
             scale, unit = (1e6, "µs") if test.microseconds else (1e3, "ms")
-            bar = "" if test.bar is None else f"{test.bar:.3f} " + ("met" if ratios[0].median <= test.bar else "missed")
+            bar = "" if test.bar is None else f"{test.bar:.3f} {verdict(ratios[0], test.bar)}"
             rows.append(
                 [
                     f"{test.title} ({unit})",
                     *(f"{spread(self.times[test.name][kind])[0] * scale:.1f}" for kind in self.kinds),
-                    *ratios,
+                    *(ratio or NO_TIME for ratio in ratios),
                     bar,
                 ]
             )
         return rows
 
 
+def verdict(ratio: Ratio | None, bar: float) -> str:
+    if not ratio:
+        return NO_TIME
+    return "met" if ratio.median <= bar else "missed"
+
+
 def _settle(connection: psycopg.Connection, postmaster: int) -> None:
     """Wait until pgbench's backend has gone and has been waited for."""
-    while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[0]:
-        time.sleep(0.01)
+    pgbench.wait_for_sessions(connection)
     before = -1.0
     while (now := counters.cpu_seconds(postmaster)) != before:
         before = now

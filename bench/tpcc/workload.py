@@ -1,7 +1,6 @@
 """One measured run of the five transactions by pgbench."""
 
 import math
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -84,9 +83,9 @@ def script_variables(load: Load) -> dict[str, object]:
     }
 
 
-def _wait(process: subprocess.Popen, until: float, tick: Callable[[float], None]) -> None:
+def _wait(clients: pgbench.Background, until: float, tick: Callable[[float], None]) -> None:
     begin = time.time()
-    while (left := until - time.time()) > 0 and process.poll() is None:
+    while (left := until - time.time()) > 0 and not clients.has_ended():
         time.sleep(min(0.25, left))
         tick(time.time() - begin)
         begin = time.time()
@@ -104,8 +103,6 @@ def run(
 ) -> dict[str, object]:
     """Warm up, measure, and return one sample.  tick is called with the seconds that passed."""
     scripts = write_scripts(directory / "scripts", load.think)
-    for old in directory.glob("transactions.*"):
-        old.unlink()
     # pgbench runs a little longer than what is measured, so that the window never reaches past its end.
     duration = math.ceil(load.warmup + load.seconds) + 1
     options = [
@@ -116,44 +113,27 @@ def run(
         "-T",
         str(duration),
         "--max-tries=10",
-        "--log",
-        f"--log-prefix={directory / 'transactions'}",
         f"--random-seed={load.seed + number}",
     ]
     with server.connect(database) as connection:
         postmaster = server.postmaster()
         size_before = heap_bytes(connection)
-        errors = directory / "pgbench.err"
-        output = directory / "pgbench.out"
-        with open(errors, "w", encoding="utf-8") as err, open(output, "w", encoding="utf-8") as out:
-            process = subprocess.Popen(
-                pgbench.command(server, database, scripts, script_variables(load), options),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-            )
-            try:
-                _wait(process, time.time() + load.warmup, tick)
-                begin = time.time()
-                before = counters.snapshot(connection, postmaster, device, group) if process.poll() is None else {}
-                _wait(process, begin + load.seconds, tick)
-                end = time.time()
-                after = counters.snapshot(connection, postmaster, device, group) if process.poll() is None else {}
-                process.wait()
-            finally:
-                if process.poll() is None:
-                    process.terminate()
-                    process.wait()
-        if process.returncode != 0 or not after:
-            raise pgbench.failure(server, errors.read_text(encoding="utf-8", errors="replace"))
+        with pgbench.Background(server, database, scripts, script_variables(load), options, directory) as clients:
+            _wait(clients, time.time() + load.warmup, tick)
+            begin = time.time()
+            before = counters.snapshot(connection, postmaster, device, group) if not clients.has_ended() else {}
+            _wait(clients, begin + load.seconds, tick)
+            end = time.time()
+            after = counters.snapshot(connection, postmaster, device, group) if not clients.has_ended() else {}
+        if not after:
+            raise clients.failure()
         size_after = heap_bytes(connection)
-    log = pgbench.read_log(sorted(directory.glob("transactions.*")))
-    sample = summarize(log.window(begin, end), begin, end, load)
+    sample = summarize(clients.log().window(begin, end), begin, end, load)
     sample["warmup_and_measured_growth"] = {table: size_after[table] - size_before[table] for table in size_before}
     sample["growth_by_update"] = sum(size_after[table] - size_before[table] for table in UPDATED)
     sample["counters"] = counters.difference(before, after)
     sample["per_new_order"] = {name: value / sample["new_orders"] for name, value in sample["counters"].items()}
-    sample["failed"] = _failed(output.read_text(encoding="utf-8"))
+    sample["failed"] = _failed(clients.output())
     return sample
 
 

@@ -1,7 +1,6 @@
 """One measured run of pgbench -N: commits, WAL, and bytes that go to the device."""
 
 import math
-import subprocess
 import time
 from dataclasses import dataclass
 
@@ -52,9 +51,8 @@ def snapshot(
 
 
 def wal_writes(connection: psycopg.Connection) -> int:
-    """By all processes, also at their end, which pgbench does not wait for."""
-    while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[0]:
-        time.sleep(0.01)
+    """By all processes, also at their end."""
+    pgbench.wait_for_sessions(connection)
     (writes,) = connection.execute("SELECT wal_write FROM pg_stat_wal").fetchone()
     return int(writes)
 
@@ -74,41 +72,23 @@ def run(
 def _run(
     cluster: Cluster, clients: int, warmup: float, seconds: float, seed: int, counted: Counted
 ) -> dict[str, object]:
-    directory = work() / "wal"
-    directory.mkdir(exist_ok=True)
-    for old in directory.glob("transactions.*"):
-        old.unlink()
     options = [*SCRIPT, "-c", str(clients), "-j", str(min(2, clients)), "-T", str(math.ceil(warmup + seconds + SLACK))]
-    options += ["--log", f"--log-prefix={directory / 'transactions'}", f"--random-seed={seed}"]
-    errors = directory / "pgbench.err"
-    with cluster.connect(DATABASE) as connection, open(errors, "w", encoding="utf-8") as err:
+    options.append(f"--random-seed={seed}")
+    with cluster.connect(DATABASE) as connection:
         postmaster = cluster.postmaster()
         writes = wal_writes(connection)
-        process = subprocess.Popen(
-            pgbench.command(cluster, DATABASE, [], {}, options),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=err,
-        )
-        try:
+        with pgbench.Background(cluster, DATABASE, [], {}, options, work() / "wal") as load:
             time.sleep(warmup)
             before, processes = snapshot(connection, postmaster, counted)
             begin = time.time()
             time.sleep(seconds)
             after, later = snapshot(connection, postmaster, counted)
             end = time.time()
-            late = process.poll() is not None
-            process.wait()
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
-        if process.returncode != 0:
-            raise pgbench.failure(cluster, errors.read_text(encoding="utf-8", errors="replace"))
+            late = load.has_ended()
         if late:
             raise TooLate
         writes = wal_writes(connection) - writes
-    whole = pgbench.read_log(sorted(directory.glob("transactions.*")))
+    whole = load.log()
     log = whole.window(begin, end)
     commits = len(log.ended)
     if commits == 0:

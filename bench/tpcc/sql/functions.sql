@@ -105,7 +105,8 @@ BEGIN
 END
 $$;
 
--- Payment, clause 2.5.  customer_no 0 means: by last name.
+-- Payment, clause 2.5.  customer_no 0 means: by last name.  C_DATA is retrieved
+-- only if the credit is bad (2.5.2.2).
 CREATE FUNCTION tpcc_payment(warehouse_no integer, district_no integer, customer_warehouse integer,
     customer_district integer, customer_no integer, name_no integer, amount integer)
 RETURNS numeric
@@ -116,19 +117,18 @@ DECLARE
     found_id customer.c_id%TYPE;
     credit customer.c_credit%TYPE;
     balance customer.c_balance%TYPE;
-    old_data customer.c_data%TYPE;
 BEGIN
     UPDATE warehouse SET w_ytd = w_ytd + amount WHERE w_id = warehouse_no RETURNING w_name INTO STRICT warehouse_name;
     UPDATE district SET d_ytd = d_ytd + amount WHERE d_w_id = warehouse_no AND d_id = district_no
     RETURNING d_name INTO STRICT district_name;
     found_id := tpcc_find_customer(customer_warehouse, customer_district, customer_no, name_no);
-    SELECT c_credit, c_data INTO STRICT credit, old_data
+    SELECT c_credit INTO STRICT credit
     FROM customer WHERE c_w_id = customer_warehouse AND c_d_id = customer_district AND c_id = found_id FOR UPDATE;
     IF credit = 'BC' THEN
         UPDATE customer
         SET c_balance = c_balance - amount, c_ytd_payment = c_ytd_payment + amount, c_payment_cnt = c_payment_cnt + 1,
             c_data = left(format('%s %s %s %s %s %s|%s', found_id, customer_district, customer_warehouse,
-                                 district_no, warehouse_no, amount, old_data), 500)
+                                 district_no, warehouse_no, amount, c_data), 500)
         WHERE c_w_id = customer_warehouse AND c_d_id = customer_district AND c_id = found_id
         RETURNING c_balance INTO STRICT balance;
     ELSE
