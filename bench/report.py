@@ -47,7 +47,7 @@ def _svg(figure) -> str:
 
 
 # Metrics with a unit are no ratios, and of what there are dozens of, the tables are enough.
-NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)")
+NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.")
 
 
 def _ratios(result: dict[str, Any]) -> dict[str, float]:
@@ -193,12 +193,43 @@ def slices_chart(result: dict[str, Any]) -> str:
     return _svg(figure)
 
 
+def statements_chart(result: dict[str, Any]) -> list[str]:
+    """Time of each statement: a panel for each table, a bar for each variant, medians of the runs."""
+    import matplotlib.pyplot as plt
+
+    times: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for sample in result["samples"]:
+        if "seconds" in sample:
+            table, _, statement = sample["test"].partition(".")
+            variants = times.setdefault(table, {}).setdefault(sample["type"], {})
+            variants.setdefault(statement, []).append(sample["seconds"] * 1e6)
+    if not times:
+        return []
+    figure, grid = plt.subplots(len(times), 1, figsize=(9, 2.8 * len(times)), squeeze=False)
+    for axes, (table, variants) in zip(grid.T[0], times.items()):
+        statements = list(next(iter(variants.values())))
+        width = 0.8 / len(variants)
+        for number, (variant, measured) in enumerate(variants.items()):
+            places = [place + number * width for place in range(len(statements))]
+            heights = [statistics.median(measured[name]) if name in measured else 0 for name in statements]
+            axes.bar(places, heights, width, label=variant)
+        axes.set_xticks([place + 0.4 - width / 2 for place in range(len(statements))], statements)
+        axes.set_title(table, fontsize=9)
+        axes.set_ylabel("µs")
+        axes.spines[["top", "right"]].set_visible(False)
+    grid[0][0].legend(fontsize=6, ncols=4)
+    figure.tight_layout()
+    return [_svg(figure)]
+
+
 def charts(result: dict[str, Any]) -> list[str]:
     drawn = [ratio_chart(result)] if _ratios(result) else []
     if result["study"] == "tpcc":
         drawn.append(throughput_chart(result))
     if result["study"] == "bgvacuum":
         drawn.append(slices_chart(result))
+    if result["study"] == "vertical-partition":
+        drawn += statements_chart(result)
     if result["study"].startswith("toast-"):
         drawn += toast_charts(result)
     return drawn

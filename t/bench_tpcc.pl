@@ -11,8 +11,11 @@ use warnings FATAL => 'all';
 
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
+use FindBin;
 use IPC::Run ();
 use JSON::PP ();
+use lib $FindBin::RealBin;
+use PgDenseBench qw(python);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -93,7 +96,8 @@ delete local $ENV{PGUSER};
 
 # The twelve conditions
 foreach my $arguments (
-	[ '--stage', 'index-alignment' ],
+	[ '--stage', 'vertical-partition' ],
+	[ '--stage', 'split' ],
 	[ '--stage', 'compact-types', '--variant', 'sentinel', '--variant', 'wide-customers' ],
 	[ '--stage', 'compact-text' ],
 	[ '--stage', 'stock', '--variant', 'sentinel', '--variant', 'numeric-money', '--variant', 'dbt2-key' ])
@@ -105,8 +109,9 @@ foreach my $arguments (
 	is_deeply([ sort { $a <=> $b } @red ], [ map { ($_, $_) } 1 .. 12 ], 'each condition went red, before and after load');
 	like($out, qr/^ok \d+ - the index is used: pk_order_line by integer, integer, integer, integer$/m, 'lookups were explained');
 	unlike($out, qr/^not ok/m, 'and nothing else went wrong');
+	# Those of the nine tables, and the cold part of customer has a key as well.
 	my @aligned = $out =~ /^ok \d+ - (\w+) was built with item alignment [24]$/mg;
-	is(scalar(@aligned), $arguments->[1] eq 'index-alignment' ? 10 : 0, 'indexes are aligned by their keys in that stage only');
+	is(scalar(@aligned), $arguments->[1] eq 'vertical-partition' ? 11 : 0, 'indexes are aligned by their keys from their stage on');
 }
 
 # The studies, and the names of their metrics
@@ -134,12 +139,64 @@ has_metrics(
 	(map { ("compact_text.$_.description") } qw(encode_ns encode_ns_byte decode_ns decode_gbs)),
 	(map { ("$_.filter", "$_.sort", "$_.heap") } qw(uint1 int1 uint2 seconds4 decimal4_2 decimal8_2)),
 	qw(uint2.sum uint2.lookup seconds4.max decimal4_2.sum decimal4_2.index));
+# The clock: what a process does between its answer and its sleep counts.
+is(python(<<'PYTHON'), '0', 'CPU time is complete when it is read');
+import os
+import socket
+import time
+from types import SimpleNamespace
+from bench.lib.timing import Clock
+
+here, there = socket.socketpair()
+worker = os.fork()
+if worker == 0:
+    here.close()
+    while there.recv(1):
+        there.send(b"x")
+        until = time.process_time() + 0.05
+        while time.process_time() < until:
+            pass
+    os._exit(0)
+there.close()
+clock = Clock(SimpleNamespace(info=SimpleNamespace(backend_pid=worker)))
+times = []
+for _ in range(5):
+    time.sleep(0.2)
+    times.append(clock.measure(lambda: (here.send(b"x"), here.recv(1))))
+here.close()
+os.waitpid(worker, 0)
+print(sum(taken < 0.045 for taken in times) if clock.kind == "CPU" else 0)
+PYTHON
+
+# ... and if something takes none, what would be its ratio is left out.
+is(python(<<'PYTHON'), <<'LINES' =~ s/\n\z//r, 'a time of zero is no metric');
+from bench.lib.result import Result
+from bench.lib.timing import Comparison, Test
+
+result = Result("test", 1)
+comparison = Comparison(result, None, ("a", "b", "c"), 1, None, "part.")
+for name, times in {"none": (0, 0, 1), "base": (1, 0, 1), "other": (2, 1, 0), "all": (3, 1, 2)}.items():
+    for kind, seconds in zip("abc", times):
+        comparison.record(Test(name, name, 1.05), kind, seconds, "CPU")
+rows = comparison.rows()
+print([[str(cell) for cell in row[4:]] for row in rows])
+print(sorted(result.metrics.items()), sorted(result.intervals))
+PYTHON
+"part.none" is left out: a time of zero was measured, more rows are needed
+"part.none.c" is left out: a time of zero was measured, more rows are needed
+"part.base" is left out: a time of zero was measured, more rows are needed
+"part.other.c" is left out: a time of zero was measured, more rows are needed
+[['not measured', 'not measured', '1.050 not measured'], ['not measured', '1.000 (1.000 to 1.000)', '1.050 not measured'], ['2.000 (2.000 to 2.000)', 'not measured', '1.050 missed'], ['3.000 (3.000 to 3.000)', '1.500 (1.500 to 1.500)', '1.050 missed']]
+[('part.all', 3.0), ('part.all.c', 1.5), ('part.base.c', 1.0), ('part.other', 2.0)] ['part.all', 'part.all.c', 'part.base.c', 'part.other']
+LINES
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases are gone');
 $node->stop;
 
-my $tpcc = result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2');
+my @stages = qw(stock split wal-direct compact-types index-alignment vertical-partition background-vacuum);
+my $tpcc = result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', $_) } @stages);
 has_metrics($tpcc,
-	qw(tpmc.wal-direct tpmc.compact-types tpmc.index-alignment tpmc.background-vacuum tpmc.all wal_bytes written_bytes),
+	qw(tpmc.wal-direct tpmc.compact-types tpmc.index-alignment tpmc.vertical-partition tpmc.background-vacuum tpmc.all),
+	qw(tpmc.split.stock tpmc.split.compact wal_bytes written_bytes),
 	qw(size.database size.indexes size.indexes.compact-types size.indexes.index-alignment size.order_line size.orders));
 cmp_ok(
 	$tpcc->{metrics}{'size.indexes.index-alignment'}, '<=',
@@ -147,7 +204,7 @@ cmp_ok(
 ok($tpcc->{quick}, 'a smoke run says so');
 is_deeply(
 	[ map { $_->{stage} } @{ $tpcc->{samples} } ],
-	[ 'stock', 'wal-direct', 'compact-types', 'index-alignment', 'background-vacuum' ],
+	\@stages,
 	'all stages ran');
 no_instances('tpcc');
 

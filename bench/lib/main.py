@@ -185,6 +185,26 @@ def bgvacuum(target: Path | None, **options) -> None:
     study.run(study.choose(**options), target)
 
 
+@cli.command("vertical-partition", short_help="Reads and updates by key of tables split in hot and cold columns.")
+@common
+@click.option("--rounds", type=click.IntRange(1), help="Runs of each statement; default: 9, or 1 with --quick.")
+@click.option("--calls", type=click.IntRange(10), help="Statements of a run; default: 20000, or 200 with --quick.")
+@click.option(
+    "--updates",
+    type=click.IntRange(10),
+    help="Whose bytes and pages are counted; default: 3000, or 100 with --quick.",
+)
+@click.option("--exact", is_flag=True, help="Bytes, pages and buffers only, which the machine does not matter for.")
+def vertical_partition(target: Path | None, quick: bool, **options) -> None:
+    """Hot and cold columns apart: time and buffers of point reads and updates, and what an update writes."""
+    from bench.studies import vertical_partition as study
+
+    for name, full, smoke in (("rounds", 9, 1), ("calls", 20_000, 200), ("updates", 3_000, 100)):
+        if options[name] is None:
+            options[name] = smoke if quick else full
+    study.run(study.Options(quick=quick, **options), target)
+
+
 def toast(command: Callable) -> Callable:
     """The options of the three studies of large values."""
     for option in (

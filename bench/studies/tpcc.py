@@ -22,6 +22,11 @@ from bench.wal.variants import MODE, reason_of_fallback
 
 DATABASE = "tpcc"
 RUNNING = "bench-tpcc-run"
+# What the split does to throughput by itself: the stage, and the one that it is compared with.
+SPLITS = {
+    "tpmc.split.stock": ("split", "stock"),
+    "tpmc.split.compact": ("vertical-partition", "index-alignment"),
+}
 SWEEP_MEMORY = (250, 400, 550, 700)
 BASE_SETTINGS = {
     "checkpoint_timeout": "60s",
@@ -176,9 +181,9 @@ class Study:
             pick(sample) for sample in self.result.samples if (sample["setting"], sample["stage"]) == (setting, stage)
         ]
 
-    def ratio(self, name: str, setting: str, stage: str, pick, least: float = 0.0) -> None:
-        """A metric: the stage against the first one; left out where the baseline is not above the least."""
-        base = self.values(setting, self.stages[0].name, pick)
+    def ratio(self, name: str, setting: str, stage: str, pick, least: float = 0.0, baseline: str = "") -> None:
+        """A metric: the stage against the first one or a named one; left out where that is not above the least."""
+        base = self.values(setting, baseline or self.stages[0].name, pick)
         if not base or min(base) <= least:
             return
         self.result.ratio(name, paired_ratio(self.values(setting, stage, pick), base, self.options.seed))
@@ -197,6 +202,10 @@ class Study:
     def speed_metrics(self) -> None:
         for stage in self.stages[1:]:
             self.ratio(f"tpmc.{stage.name}", "", stage.name, notpm)
+        names = {stage.name for stage in self.stages}
+        for name, (after, before) in SPLITS.items():
+            if {after, before} <= names:
+                self.ratio(name, "", after, notpm, baseline=before)
         last = self.stages[-1].name
         self.ratio("tpmc.all", "", last, notpm)
         self.ratio("reads.all", "", last, reads, least=0.01)

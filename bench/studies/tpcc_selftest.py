@@ -15,6 +15,7 @@ from bench.tpcc.load import LITE, TABLES, create_extensions, load, render
 from bench.tpcc.lookups import lookups
 from bench.tpcc.sizes import INDEXES
 from bench.tpcc.stages import Stage, stages
+from bench.vertical.partition import stored
 
 DATABASE = "bench_tpcc_selftest"
 
@@ -79,7 +80,8 @@ def prove_alignment(tap: Tap, connection: psycopg.Connection, stage: Stage) -> N
     if kind is None:
         return
     create_extensions(connection, ("pageinspect",))
-    for name, _, _ in connection.execute(INDEXES, [list(TABLES)]).fetchall():
+    parts = sum(stored(connection, TABLES).values(), [])
+    for name, _, _ in connection.execute(INDEXES, [parts]).fetchall():
         wanted = alignment.wanted(connection, name, kind)
         found = alignment.actual(connection, name)
         tap.ok(found == wanted, f"{name} was built with item alignment {wanted}", f"it has {found}")

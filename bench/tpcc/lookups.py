@@ -7,6 +7,7 @@ import psycopg
 from psycopg import sql
 
 from bench.tpcc.load import TABLES
+from bench.vertical.partition import stored
 
 # What a client sends for a column, by the category of the column's type.
 PARAMETERS = {"N": ("integer", "bigint"), "S": ("text", "varchar")}
@@ -32,16 +33,16 @@ FURTHER = (
 )
 
 
-def _indexes(connection: psycopg.Connection) -> list[tuple[str, list[str], list[str]]]:
-    """Index, its columns, and the categories of their types."""
+def _indexes(connection: psycopg.Connection, tables: list[str]) -> list[tuple[str, str, list[str], list[str]]]:
+    """Index, table, the index's columns, and the categories of their types."""
     return connection.execute(
-        "SELECT indexrelid::regclass::text, array_agg(attname::text ORDER BY attnum),"
+        "SELECT indexrelid::regclass::text, indrelid::regclass::text, array_agg(attname::text ORDER BY attnum),"
         " array_agg((SELECT typcategory::text FROM pg_type WHERE oid ="
         "            (SELECT atttypid FROM pg_attribute WHERE attrelid = indrelid AND attname = keys.attname))"
         "           ORDER BY attnum)"
         " FROM pg_index JOIN pg_attribute AS keys ON keys.attrelid = indexrelid"
         " WHERE indrelid = ANY(%s::regclass[]) GROUP BY indexrelid, indrelid ORDER BY 1",
-        [list(TABLES)],
+        [tables],
     ).fetchall()
 
 
@@ -71,10 +72,11 @@ def lookups(connection: psycopg.Connection) -> Iterator[tuple[str, bool, str]]:
             "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off;"
             "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
         )
-        for index, columns, categories in _indexes(connection):
-            (table,) = connection.execute(
-                "SELECT indrelid::regclass::text FROM pg_index WHERE indexrelid = %s::regclass", [index]
-            ).fetchone()
+        parts = stored(connection, TABLES)
+        # The transactions know the hot part of a split table by the name of the whole.
+        called = {tables[0]: name for name, tables in parts.items()}
+        for index, part, columns, categories in _indexes(connection, sum(parts.values(), [])):
+            table = called.get(part, part)
             wanted = " AND ".join(f"{column} = ${number}" for number, column in enumerate(columns, 1))
             statement = sql.SQL("SELECT FROM {} WHERE ").format(sql.Identifier(table)).as_string(connection) + wanted
             for number, string in enumerate(PARAMETERS["S"] if "S" in categories else PARAMETERS["N"]):

@@ -6,6 +6,7 @@ import psycopg
 from psycopg import sql
 
 from bench.tpcc.load import TABLES
+from bench.vertical.partition import stored
 
 PAGE = 8192
 
@@ -31,26 +32,31 @@ class TableSize:
 
 
 def table_sizes(connection: psycopg.Connection, tuples: bool = True) -> dict[str, TableSize]:
+    """Of a table that is split, both parts together: each of them has as many rows."""
     sizes = {}
-    for name in sorted(TABLES):
-        # A row as one value has the header and the layout of its tuple on the page.
-        average = "avg(pg_column_size(t.*))" if tuples else "0"
-        rows, width, heap, indexes = connection.execute(
-            sql.SQL(
-                "SELECT count(*), {average}, pg_relation_size({name}), pg_indexes_size({name}) FROM {table} AS t"
-            ).format(average=sql.SQL(average), name=sql.Literal(name), table=sql.Identifier(name))
-        ).fetchone()
-        sizes[name] = TableSize(rows, heap, indexes, float(width))
+    # A row as one value has the header and the layout of its tuple on the page.
+    average = "avg(pg_column_size(t.*))" if tuples else "0"
+    for name, parts in sorted(stored(connection, TABLES).items()):
+        measured = [
+            connection.execute(
+                sql.SQL(
+                    "SELECT count(*), {average}, pg_relation_size({name}), pg_indexes_size({name}) FROM {table} AS t"
+                ).format(average=sql.SQL(average), name=sql.Literal(part), table=sql.Identifier(part))
+            ).fetchone()
+            for part in parts
+        ]
+        rows, widths, heaps, indexes = zip(*measured)
+        sizes[name] = TableSize(rows[0], sum(heaps), sum(indexes), float(sum(widths)))
     return sizes
 
 
 def heap_bytes(connection: psycopg.Connection) -> dict[str, int]:
     """Quick enough to run between the phases of a measurement."""
-    return dict(
-        connection.execute(
-            "SELECT name, pg_relation_size(name::regclass) FROM unnest(%s::text[]) AS name", [list(TABLES)]
-        ).fetchall()
-    )
+    size = "SELECT sum(pg_relation_size(name::regclass))::bigint FROM unnest(%s::text[]) AS name"
+    return {
+        name: connection.execute(size, [parts]).fetchone()[0]
+        for name, parts in stored(connection, TABLES).items()
+    }
 
 
 @dataclass(frozen=True)

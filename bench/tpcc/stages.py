@@ -13,6 +13,7 @@ from bench.bgvacuum.variants import ON as BACKGROUND_VACUUM
 from bench.indexes import alignment
 from bench.lib.console import BenchError
 from bench.tpcc import schema
+from bench.vertical import partition
 from bench.wal.variants import DIRECT_AUTO
 
 Rewrite = Callable[[str], str]
@@ -59,6 +60,14 @@ class Stage:
     undelivered: str = "NULL"
 
 
+VERTICAL_PARTITION = Step(
+    "vertical-partition",
+    "vertical partition",
+    measured=partition.PRELOADED,
+    extensions=(partition.EXTENSION,),
+    after_load=partition.split(partition.USUAL),
+)
+
 STEPS = (
     Step("stock", "stock types", binary="dense"),
     Step("wal-direct", "WAL direct", measured=DIRECT_AUTO.settings),
@@ -69,12 +78,13 @@ STEPS = (
         extensions=("compact_char2", *schema.SCALAR_EXTENSIONS),
     ),
     Step("index-alignment", "index alignment", settings={alignment.SETTING: alignment.AUTO}),
+    VERTICAL_PARTITION,
     Step("background-vacuum", "Background Vacuum", measured=BACKGROUND_VACUUM.settings),
 )
 
 FIXED_STRINGS = ("compact_char2", "compact_char9", "compact_char16", "compact_char24")
 
-# What the step "compact-types" is made of, each on the stock tables; only run when named.
+# Only run when named, each on the stock tables: what the step "compact-types" is made of, and the split alone.
 PARTS = (
     Step("compact-strings", "char(n) as compact_charN", tables=schema.compact_strings, extensions=FIXED_STRINGS),
     Step(
@@ -84,6 +94,7 @@ PARTS = (
         extensions=(*FIXED_STRINGS, *schema.SCALAR_EXTENSIONS),
     ),
     Step("compact-text", "all strings as compact_text", tables=schema.compact_text, extensions=("compact_types",)),
+    replace(VERTICAL_PARTITION, name="split", title="stock types, split"),
 )
 
 
@@ -122,7 +133,7 @@ VARIANTS = (
 
 
 def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[Stage]:
-    """The named stages, in the order of STEPS and PARTS, or else all STEPS, with the named variants applied."""
+    """The named stages, PARTS right after the stock types, or else all STEPS, with the named variants applied."""
     known = [step.name for step in (*STEPS, *PARTS)]
     for name in names:
         if name not in known:
@@ -139,11 +150,20 @@ def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[
     chosen = []
     for step in STEPS:
         stage = _add(stage, step)
-        if step is STEPS[0]:
-            parts = [_add(stage, part) for part in PARTS]
         if not names or step.name in names:
             chosen.append(stage)
-    return chosen + [part for part in parts if part.name in names]
+        if step is STEPS[0]:
+            chosen += [_add(stage, part) for part in PARTS if part.name in names]
+    return chosen
+
+
+def split_stage(method: str | None) -> Stage:
+    """Stock types, and the tables that can be split all by one method, or by none."""
+    (stage,) = stages((STEPS[0].name,))
+    if method is None:
+        return stage
+    statements = partition.split(dict.fromkeys(partition.COLD, method))
+    return _add(stage, replace(VERTICAL_PARTITION, title=f"split by {method}", after_load=statements))
 
 
 def _add(stage: Stage, step: Step) -> Stage:

@@ -1,0 +1,119 @@
+--
+-- Row pointers: what makes them wrong, and relink()
+--
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+\set database :DBNAME
+CREATE DATABASE regress_vertical_partition_relink TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
+\c regress_vertical_partition_relink
+SET client_min_messages = warning;
+CREATE EXTENSION vertical_partition;
+CREATE SCHEMA s;
+SET search_path = s;
+CREATE TABLE t (k text, id int, a int, b text, PRIMARY KEY (id, k));
+INSERT INTO t SELECT 'k', i, i, 'b' || i FROM generate_series(1, 1000) i;
+SELECT vertical_partition.split('t', '{b}', 'row_pointer');
+CREATE VIEW wrong AS
+SELECT count(*) FROM t_hot h LEFT JOIN t_cold c ON c.ctid = h.cold_tid AND c.id = h.id AND c.k = h.k WHERE c.id IS NULL;
+CREATE VIEW state AS SELECT pointers_valid, wrong.count AS wrong FROM vertical_partition.parts, wrong;
+
+-- updates of cold rows move them, and their pointers
+UPDATE t SET b = b || 'x' WHERE id % 10 = 0;
+DELETE FROM t WHERE id % 7 = 0;
+SELECT * FROM state;
+SELECT vertical_partition.relink('t');
+
+-- what gives all rows other places
+ALTER TABLE t_cold SET UNLOGGED;
+SELECT * FROM state;
+SELECT a FROM t WHERE id = 1;
+SELECT b FROM t WHERE id = 1;
+SELECT b FROM t WHERE id = 999;
+SELECT count(b) FROM t;
+UPDATE t SET b = 'no' WHERE id = 999;
+SELECT vertical_partition.relink('t') > 0;
+SELECT * FROM state;
+SELECT count(b), count(*) FROM t;
+SELECT vertical_partition.relink('t');
+UPDATE t SET b = 'yes' WHERE id = 999;
+SELECT b FROM t WHERE id = 999;
+
+-- the guard is there again
+UPDATE t_hot SET cold_tid = '(0,1)';
+SELECT * FROM state;
+
+-- what a restore lacks
+DELETE FROM vertical_partition.row_pointers;
+SELECT * FROM state;
+SELECT b FROM t WHERE id = 1;
+SELECT vertical_partition.merge('t');
+SELECT vertical_partition.relink('t');
+SELECT b FROM t WHERE id = 1;
+
+-- pointers that are wrong one by one are found out by the key
+ALTER TABLE t_hot DISABLE TRIGGER USER;
+UPDATE t_hot SET cold_tid = (SELECT cold_tid FROM t_hot WHERE id = 2) WHERE id = 1;
+SELECT b FROM t WHERE id = 1;
+SELECT vertical_partition.relink('t');
+SELECT b FROM t WHERE id = 1;
+
+-- without the cold row there is nothing to point to, and what nothing points to is told
+ALTER TABLE t_cold DISABLE TRIGGER USER;
+DELETE FROM t_cold WHERE id = 1;
+SELECT vertical_partition.relink('t');
+INSERT INTO t_cold VALUES (1, 'k', 'again'), (0, 'k', 'orphan');
+SELECT vertical_partition.relink('t');
+SELECT b FROM t WHERE id = 1;
+DELETE FROM t_cold WHERE id = 0;
+ALTER TABLE t_cold ENABLE TRIGGER USER;
+ALTER TABLE t_hot ENABLE TRIGGER USER;
+
+-- a failure leaves all as it was
+BEGIN;
+DELETE FROM vertical_partition.row_pointers;
+ALTER TABLE t_hot ADD CONSTRAINT late CHECK (a > 0) NOT VALID;
+ALTER TABLE t_hot DISABLE TRIGGER USER;
+UPDATE t_hot SET cold_tid = '(0,0)';
+SAVEPOINT x;
+SELECT vertical_partition.relink('t') > 0;
+SELECT b FROM t WHERE id = 1;
+ROLLBACK TO x;
+SELECT b FROM t WHERE id = 1;
+ROLLBACK;
+SELECT b FROM t WHERE id = 1;
+
+-- transactions, and tables in use
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT vertical_partition.relink('t');
+ROLLBACK;
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM t;
+FETCH c;
+SELECT vertical_partition.relink('t');
+ROLLBACK;
+
+-- an empty table
+DELETE FROM t;
+ALTER TABLE t_cold SET LOGGED;
+SELECT vertical_partition.relink('t');
+SELECT * FROM state;
+DROP VIEW state, wrong;
+SELECT vertical_partition.merge('t');
+TABLE vertical_partition.row_pointers;
+
+-- other methods have none
+SELECT vertical_partition.split('t', '{b}');
+SELECT vertical_partition.relink('t');
+
+-- the row of a part that is gone goes with the next one
+SELECT vertical_partition.merge('t');
+SELECT vertical_partition.split('t', '{b}', 'row_pointer');
+DROP VIEW t;
+DROP TABLE t_hot, t_cold;
+SELECT count(*) FROM vertical_partition.row_pointers;
+CREATE TABLE t (id int PRIMARY KEY, a int, b text);
+SELECT vertical_partition.split('t', '{b}', 'row_pointer');
+SELECT cold::regclass FROM vertical_partition.row_pointers;
+
+\c :database
+DROP DATABASE regress_vertical_partition_relink;

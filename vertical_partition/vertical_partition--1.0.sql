@@ -1,0 +1,1556 @@
+/* vertical_partition--1.0.sql */
+
+\echo Use "CREATE EXTENSION vertical_partition" to load this file. \quit
+
+CREATE SCHEMA vertical_partition;
+GRANT USAGE ON SCHEMA vertical_partition TO PUBLIC;
+
+--
+-- What the server calls: layout.c, link.c, write.c
+--
+
+CREATE FUNCTION vertical_partition.layout(view regclass, OUT hot regclass, OUT cold regclass, OUT method text,
+    OUT key_columns name[], OUT cold_columns name[], OUT link_column name, OUT cold_key_columns name[])
+RETURNS record LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_layout_row';
+
+CREATE FUNCTION vertical_partition.linked_support(internal)
+RETURNS internal LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_linked_support';
+
+CREATE FUNCTION vertical_partition.linked(method text, hot oid, cold_key anyelement)
+RETURNS boolean LANGUAGE C STABLE PARALLEL SAFE SUPPORT vertical_partition.linked_support
+AS 'MODULE_PATHNAME', 'vp_linked';
+
+CREATE FUNCTION vertical_partition.write_row()
+RETURNS trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_write_row';
+
+CREATE FUNCTION vertical_partition.guard_part()
+RETURNS trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_guard_part';
+
+CREATE FUNCTION vertical_partition.delete_cold()
+RETURNS trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_delete_cold';
+
+--
+-- The file of the cold part that the pointers of a row_pointer split were made
+-- for.  A restored database has none, and needs relink().
+--
+
+CREATE TABLE vertical_partition.row_pointers (
+    cold oid PRIMARY KEY,
+    filenode oid NOT NULL);
+GRANT SELECT, INSERT, UPDATE, DELETE ON vertical_partition.row_pointers TO PUBLIC;
+
+-- Written by the part's owner, in split() and the like; anybody may read it, or
+-- remove what belonged to a part that is no more.  A wrong row makes no read
+-- wrong, since the link compares keys as well.
+ALTER TABLE vertical_partition.row_pointers ENABLE ROW LEVEL SECURITY;
+CREATE POLICY row_pointers_read ON vertical_partition.row_pointers FOR SELECT USING (true);
+CREATE POLICY row_pointers_write ON vertical_partition.row_pointers
+USING (coalesce((
+    SELECT pg_catalog.pg_has_role(c.relowner, 'USAGE') FROM pg_catalog.pg_class c
+    WHERE c.oid OPERATOR(pg_catalog.=) cold), true));
+
+--
+-- What split() and merge() share: statements that make again what a table has
+--
+
+-- The name of a relation, qualified and quoted.
+CREATE FUNCTION vertical_partition.qualified_name(relation oid)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('%I.%I', n.nspname, c.relname)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
+$$;
+
+-- A name with a suffix, shortened to what a name can have as PostgreSQL does.
+CREATE FUNCTION vertical_partition.suffixed_name(name name, suffix text)
+RETURNS name LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    base text := suffixed_name.name;
+BEGIN
+    WHILE octet_length(base) + octet_length(suffix) > current_setting('max_identifier_length')::integer LOOP
+        base := left(base, -1);
+    END LOOP;
+    RETURN base || suffix;
+END
+$$;
+
+-- A statement is head, the name of the table that has the columns, and tail; for a
+-- foreign key of the table to itself also the name of the table that has the
+-- referenced columns, and reference_tail.  With no head, tail is the statement.
+CREATE TYPE vertical_partition.definition AS (
+    step integer,                   -- statements of a lower step come first
+    object text,                    -- for messages
+    columns smallint[],             -- those it uses; 0 is the whole row, a negative one a system column
+    is_primary boolean,
+    action text,                    -- of a foreign key: DELETE if it deletes rows, SET if it changes columns
+    tablespace name,
+    head text,
+    tail text,
+    reference smallint[],
+    reference_tail text);
+
+-- Splits the definition of a foreign key where the referenced table's name ends.
+CREATE FUNCTION vertical_partition.foreign_key(constraint_oid oid, OUT head text, OUT tail text)
+RETURNS record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT x.head, CASE WHEN starts_with(d.def, x.head || x.referenced || '(')
+        THEN substr(d.def, length(x.head || x.referenced) + 1) END
+    FROM (SELECT 'FOREIGN KEY (' || (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY k.ord)
+                FROM unnest(c.conkey) WITH ORDINALITY k (attnum, ord)
+                    JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum)
+            || ') REFERENCES ' AS head, vertical_partition.qualified_name(c.confrelid) AS referenced
+        FROM pg_constraint c WHERE c.oid = constraint_oid) x,
+        pg_get_constraintdef(constraint_oid) d (def)
+$$;
+
+-- Storage parameters as in WITH (...).
+CREATE FUNCTION vertical_partition.options_list(options text[], namespace text DEFAULT '')
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(format('%s%I=%L', namespace, split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')
+    FROM unnest(options) o
+$$;
+
+-- The indexes, constraints and extended statistics of a table, with their
+-- properties.  References to one of the family are to be the new table's.
+CREATE FUNCTION vertical_partition.definitions(relation oid, family oid[])
+RETURNS SETOF vertical_partition.definition LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH
+    indexes AS (
+        SELECT i.indexrelid, c.relname, i.indisprimary, i.indisreplident, i.indisclustered, c.reloptions, t.spcname,
+            vertical_partition.qualified_name(i.indexrelid) AS name,
+            pg_describe_object('pg_class'::regclass, i.indexrelid, 0) AS object,
+            'CREATE ' || CASE WHEN i.indisunique THEN 'UNIQUE ' ELSE '' END || 'INDEX ' || quote_ident(c.relname) || ' ON ' AS head,
+            pg_get_indexdef(i.indexrelid) AS def,
+            n.oid AS constraint_oid, n.contype, n.condeferrable, n.condeferred,
+            ARRAY(SELECT k FROM unnest(i.indkey::int2[]) k WHERE k <> 0
+                UNION SELECT d.refobjsubid::int2 FROM pg_depend d
+                    WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+                        AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation AND d.refobjsubid <> 0
+                UNION SELECT 0::int2 WHERE i.indexprs::text LIKE '%:varattno 0 %' OR i.indpred::text LIKE '%:varattno 0 %') AS columns
+        FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+            LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
+            LEFT JOIN pg_constraint n ON n.conindid = i.indexrelid AND n.conrelid = relation AND n.contype IN ('p', 'u', 'x')
+        WHERE i.indrelid = relation),
+    constraints AS (
+        SELECT c.*, pg_describe_object('pg_constraint'::regclass, c.oid, 0) AS object, f.head, f.tail
+        FROM pg_constraint c LEFT JOIN LATERAL vertical_partition.foreign_key(c.oid) f ON c.contype = 'f'
+        WHERE c.conrelid = relation AND c.contype <> 't'),
+    extended AS (
+        SELECT s.oid, s.stxname, format('%I.%I', n.nspname, s.stxname) AS name, s.stxowner,
+            (to_jsonb(s) ->> 'stxstattarget')::integer AS target,
+            pg_describe_object('pg_statistic_ext'::regclass, s.oid, 0) AS object,
+            pg_get_statisticsobjdef(s.oid) AS def,
+            ARRAY(SELECT k FROM unnest(s.stxkeys::int2[]) k
+                UNION SELECT d.refobjsubid::int2 FROM pg_depend d
+                    WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid
+                        AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation AND d.refobjsubid <> 0
+                UNION SELECT 0::int2 WHERE s.stxexprs::text LIKE '%:varattno 0 %') AS columns
+        FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace
+        WHERE s.stxrelid = relation)
+
+    SELECT 10, object, columns, indisprimary, NULL::text, spcname, head,
+        CASE WHEN starts_with(def, head || vertical_partition.qualified_name(relation) || ' USING ')
+            THEN substr(def, length(head || vertical_partition.qualified_name(relation)) + 1) END,
+        NULL::smallint[], NULL::text
+    FROM indexes WHERE contype IS DISTINCT FROM 'x'
+    UNION ALL
+    SELECT 20, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ',
+        format(' ADD CONSTRAINT %1$I %2$s USING INDEX %1$I%3$s%4$s', relname,
+            CASE contype WHEN 'p' THEN 'PRIMARY KEY' ELSE 'UNIQUE' END,
+            CASE WHEN condeferrable THEN ' DEFERRABLE' END, CASE WHEN condeferred THEN ' INITIALLY DEFERRED' END),
+        NULL, NULL
+    FROM indexes WHERE contype IN ('p', 'u')
+    UNION ALL
+    SELECT 20, object, columns, false, NULL, spcname, 'ALTER TABLE ',
+        format(' ADD CONSTRAINT %I %s', relname, pg_get_constraintdef(constraint_oid)), NULL, NULL
+    FROM indexes WHERE contype = 'x'
+    UNION ALL
+    SELECT 21, object, columns, false, NULL, NULL, NULL,
+        format('ALTER INDEX %s SET (%s)', name, vertical_partition.options_list(reloptions)), NULL, NULL
+    FROM indexes WHERE contype = 'x' AND reloptions IS NOT NULL
+    UNION ALL
+    SELECT 22, x.object, x.columns, x.indisprimary, NULL, NULL, NULL,
+        format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s', x.name, a.attnum, a.attstattarget), NULL, NULL
+    FROM indexes x JOIN pg_attribute a ON a.attrelid = x.indexrelid AND a.attstattarget >= 0
+    UNION ALL
+    SELECT 23, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' CLUSTER ON %I', relname), NULL, NULL
+    FROM indexes WHERE indisclustered
+    UNION ALL
+    SELECT 24, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' REPLICA IDENTITY USING INDEX %I', relname), NULL, NULL
+    FROM indexes WHERE indisreplident
+    UNION ALL
+    SELECT 25, object, columns, indisprimary, NULL, NULL, NULL, format('COMMENT ON INDEX %s IS %L', name, obj_description(indexrelid, 'pg_class')),
+        NULL, NULL
+    FROM indexes WHERE obj_description(indexrelid, 'pg_class') IS NOT NULL
+    UNION ALL
+    SELECT 30, object, conkey, false, NULL, NULL, 'ALTER TABLE ', format(' ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), NULL, NULL
+    FROM constraints WHERE contype = 'c' OR contype = 'n' AND NOT convalidated
+    UNION ALL
+    SELECT 40, object, conkey, false,
+        nullif(concat(CASE WHEN confdeltype = 'c' THEN 'DELETE' END,
+            CASE WHEN confdeltype NOT IN ('a', 'r', 'c') OR confupdtype NOT IN ('a', 'r') THEN 'SET' END), ''),
+        NULL, 'ALTER TABLE ',
+        format(' ADD CONSTRAINT %I %s', conname,
+            CASE WHEN confrelid = ANY (family) THEN head ELSE head || vertical_partition.qualified_name(confrelid) || tail END),
+        CASE WHEN confrelid = ANY (family) THEN confkey END, CASE WHEN confrelid = ANY (family) THEN tail END
+    FROM constraints WHERE contype = 'f' AND conparentid = 0
+    UNION ALL
+    SELECT 50, object, conkey, contype = 'p', NULL, NULL, format('COMMENT ON CONSTRAINT %I ON ', conname),
+        format(' IS %L', obj_description(oid, 'pg_constraint')), NULL, NULL
+    FROM constraints WHERE obj_description(oid, 'pg_constraint') IS NOT NULL
+    UNION ALL
+    SELECT 60, object, columns, false, NULL, NULL,
+        CASE WHEN right(def, length(vertical_partition.qualified_name(relation)) + 6) = ' FROM ' || vertical_partition.qualified_name(relation)
+            THEN left(def, - length(vertical_partition.qualified_name(relation))) END, '', NULL, NULL
+    FROM extended
+    UNION ALL
+    SELECT 61, object, columns, false, NULL, NULL, NULL, format('ALTER STATISTICS %s SET STATISTICS %s', name, target), NULL, NULL
+    FROM extended WHERE target >= 0
+    UNION ALL
+    SELECT 62, object, columns, false, NULL, NULL, NULL, format('COMMENT ON STATISTICS %s IS %L', name, obj_description(oid, 'pg_statistic_ext')),
+        NULL, NULL
+    FROM extended WHERE obj_description(oid, 'pg_statistic_ext') IS NOT NULL
+    UNION ALL
+    SELECT 63, object, columns, false, NULL, NULL, NULL, format('ALTER STATISTICS %s OWNER TO %I', name, pg_get_userbyid(stxowner)), NULL, NULL
+    FROM extended
+$$;
+
+-- A name for the time until the one that had it is gone.
+CREATE FUNCTION vertical_partition.temporary_name(object oid)
+RETURNS name LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ('vertical_partition_' || object)::name
+$$;
+
+-- The clause of an identity column with a sequence like another one, whose name is
+-- a temporary one.
+CREATE FUNCTION vertical_partition.identity_clause(sequence oid)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format(' GENERATED BY DEFAULT AS IDENTITY (SEQUENCE NAME %I.%I START %s INCREMENT %s MINVALUE %s MAXVALUE %s CACHE %s%s)',
+        n.nspname, vertical_partition.temporary_name(sequence), q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache,
+        CASE WHEN q.seqcycle THEN ' CYCLE' END)
+    FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE q.seqrelid = sequence
+$$;
+
+-- The columns of a table.
+CREATE FUNCTION vertical_partition.columns(relation oid, OUT attnum smallint, OUT name name,
+    OUT type text,                  -- with its collation
+    OUT clause text,                -- of CREATE TABLE
+    OUT generated text,
+    OUT uses smallint[],            -- columns that it is generated from
+    OUT default_value text,
+    OUT settings text,              -- actions of ALTER TABLE
+    OUT comment text,
+    OUT identity "char",
+    OUT sequence oid)               -- of an identity column
+RETURNS SETOF record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT a.attnum, a.attname, x.type, format('%I %s%s%s%s', a.attname, x.type, x.generated, x.identity, x.not_null), x.generated,
+        ARRAY(SELECT DISTINCT p.refobjsubid::int2 FROM pg_depend p
+            WHERE a.attgenerated <> '' AND p.refclassid = 'pg_class'::regclass AND p.refobjid = relation
+                AND p.refobjsubid NOT IN (0, a.attnum)
+                AND (p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
+                    OR p.classid = 'pg_class'::regclass AND p.objid = relation AND p.objsubid = a.attnum)),
+        CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END,
+        nullif(concat_ws(', ',
+            CASE WHEN a.attstattarget >= 0 THEN format('ALTER %I SET STATISTICS %s', a.attname, a.attstattarget) END,
+            CASE WHEN a.attstorage <> t.typstorage AND a.attgenerated IN ('', 's') THEN format('ALTER %I SET STORAGE %s', a.attname,
+                CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END) END,
+            CASE a.attcompression WHEN 'p' THEN format('ALTER %I SET COMPRESSION pglz', a.attname)
+                WHEN 'l' THEN format('ALTER %I SET COMPRESSION lz4', a.attname) END,
+            (SELECT format('ALTER %I SET (%s)', a.attname, vertical_partition.options_list(array_agg(o)))
+                FROM unnest(a.attoptions) o WHERE split_part(o, '=', 1) IN ('n_distinct', 'n_distinct_inherited') HAVING count(*) > 0)), ''),
+        col_description(relation, a.attnum), a.attidentity, s.sequence
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+        LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+        LEFT JOIN LATERAL (
+            SELECT p.objid FROM pg_depend p JOIN pg_sequence q ON q.seqrelid = p.objid
+            WHERE p.classid = 'pg_class'::regclass AND p.refclassid = 'pg_class'::regclass
+                AND p.refobjid = relation AND p.refobjsubid = a.attnum AND p.deptype = 'i' AND a.attidentity <> '') s (sequence) ON true
+        CROSS JOIN LATERAL (SELECT
+            format_type(a.atttypid, a.atttypmod)
+                || CASE WHEN a.attcollation <> t.typcollation THEN ' COLLATE ' || a.attcollation::regcollation ELSE '' END,
+            CASE WHEN a.attgenerated <> '' THEN format(' GENERATED ALWAYS AS (%s) %s', pg_get_expr(d.adbin, d.adrelid),
+                CASE a.attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END) END,
+            vertical_partition.identity_clause(s.sequence),
+            coalesce((SELECT CASE WHEN c.convalidated THEN
+                    format(' CONSTRAINT %I NOT NULL%s', c.conname, CASE WHEN c.connoinherit THEN ' NO INHERIT' END) ELSE '' END
+                FROM pg_constraint c WHERE c.conrelid = relation AND c.contype = 'n' AND c.conkey = ARRAY[a.attnum]),
+                CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END)) x (type, generated, identity, not_null)
+    WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped
+$$;
+
+-- The foreign keys of other tables that refer to a table.
+CREATE FUNCTION vertical_partition.foreign_keys_to(relation oid, family oid[], OUT constraint_oid oid, OUT owner oid, OUT referencing text,
+    OUT name name, OUT columns smallint[], OUT head text, OUT tail text, OUT comment text)
+RETURNS SETOF record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT c.oid, r.relowner, vertical_partition.qualified_name(c.conrelid), c.conname, c.confkey, f.head, f.tail, obj_description(c.oid, 'pg_constraint')
+    FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid, vertical_partition.foreign_key(c.oid) f
+    WHERE c.contype = 'f' AND c.confrelid = relation AND c.conrelid <> ALL (family) AND c.conparentid = 0
+$$;
+
+-- What depends on a table, or its rows' type, that cannot be made again on others.
+CREATE FUNCTION vertical_partition.dependents(relation oid, family oid[])
+RETURNS SETOF text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT DISTINCT pg_describe_object(d.classid, d.objid, d.objsubid)
+    FROM pg_depend d
+    WHERE d.refclassid = 'pg_class'::regclass
+        AND (d.refobjid = relation OR d.refobjid IN (SELECT sequence FROM vertical_partition.columns(relation)))
+        AND NOT CASE d.classid
+            WHEN 'pg_constraint'::regclass THEN EXISTS (SELECT FROM pg_constraint c
+                WHERE c.oid = d.objid AND (c.conrelid = relation OR c.confrelid = relation))
+            WHEN 'pg_class'::regclass THEN d.objid = relation
+                OR (SELECT c.relkind FROM pg_class c WHERE c.oid = d.objid) IN ('i', 't', 'S') AND d.deptype <> 'n'
+            WHEN 'pg_attrdef'::regclass THEN EXISTS (SELECT FROM pg_attrdef a WHERE a.oid = d.objid AND a.adrelid = ANY (family))
+            WHEN 'pg_trigger'::regclass THEN EXISTS (SELECT FROM pg_trigger t WHERE t.oid = d.objid AND (t.tgrelid = relation OR t.tgisinternal))
+            WHEN 'pg_type'::regclass THEN EXISTS (SELECT FROM pg_type t WHERE t.oid = d.objid AND t.typrelid = relation)
+            WHEN 'pg_statistic_ext'::regclass THEN true
+            WHEN 'pg_publication_rel'::regclass THEN true
+            WHEN 'pg_rewrite'::regclass THEN EXISTS (SELECT FROM pg_rewrite r
+                WHERE r.oid = d.objid AND r.ev_class = ANY (family) AND r.rulename = '_RETURN')
+            ELSE false END
+    UNION
+    SELECT pg_describe_object(d.classid, d.objid, d.objsubid)
+    FROM pg_class c JOIN pg_type t ON t.oid = c.reltype
+        JOIN pg_depend d ON d.refclassid = 'pg_type'::regclass AND d.refobjid IN (t.oid, t.typarray)
+    WHERE c.oid = relation AND NOT (d.classid = 'pg_type'::regclass AND d.objid = t.typarray)
+    UNION
+    SELECT pg_describe_object(t.tableoid, t.oid, 0)
+    FROM pg_trigger t
+    WHERE t.tgrelid = relation AND NOT t.tgisinternal AND (t.tgtype & 1 = 1 OR t.tgtype & 32 <> 0
+            OR t.tgoldtable IS NOT NULL OR t.tgnewtable IS NOT NULL OR t.tgenabled <> 'O')
+        AND (t.tgname NOT IN ('vertical_partition_write', 'vertical_partition_guard', 'vertical_partition_delete') OR cardinality(family) = 1)
+    UNION
+    SELECT pg_describe_object(d.classid, d.objid, 0) || ', which depends on an extension'
+    FROM pg_depend d
+    WHERE d.deptype = 'x'
+        AND (d.classid = 'pg_class'::regclass AND d.objid IN (SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = relation)
+            OR d.classid = 'pg_trigger'::regclass AND d.objid IN (SELECT t.oid FROM pg_trigger t WHERE t.tgrelid = relation))
+    UNION
+    SELECT pg_describe_object(i.tableoid, i.indexrelid, 0) || ', which is invalid' FROM pg_index i WHERE i.indrelid = relation AND NOT i.indisvalid
+    UNION
+    -- their equality is not that of a unique index
+    SELECT pg_describe_object(c.tableoid, c.oid, 0) || ', of periods' FROM pg_constraint c
+    WHERE c.conrelid = relation AND (to_jsonb(c) ->> 'conperiod')::boolean
+    UNION
+    -- a view's trigger has no say in what RETURNING shows of it
+    SELECT format('column %s, a virtual generated column', a.attname) FROM pg_attribute a
+    WHERE a.attrelid = relation AND a.attgenerated NOT IN ('', 's')
+    UNION
+    SELECT 'security label ' || s.label FROM pg_seclabel s WHERE s.classoid = 'pg_class'::regclass AND s.objoid = relation
+    UNION
+    SELECT 'subscription of the table' FROM pg_subscription_rel s WHERE s.srrelid = relation
+    UNION
+    SELECT 'row security' FROM pg_class c WHERE c.oid = relation AND (c.relrowsecurity OR c.relforcerowsecurity)
+    UNION
+    SELECT format('privilege %s, granted by %s', x.privilege_type, pg_get_userbyid(x.grantor))
+    FROM pg_class c, LATERAL (
+        SELECT (aclexplode(c.relacl)).*
+        UNION ALL
+        SELECT (aclexplode(a.attacl)).* FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0) x
+    WHERE c.oid = relation AND x.grantor <> c.relowner
+$$;
+
+-- The privileges of a relation, as statements; the first ones revoke the default ones.
+CREATE FUNCTION vertical_partition.grants(relation oid)
+RETURNS SETOF text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('REVOKE ALL ON %s %s FROM %I', k.kind, k.name, pg_get_userbyid(c.relowner))
+    FROM pg_class c, LATERAL (SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, vertical_partition.qualified_name(c.oid)) k (kind, name)
+    WHERE c.oid = relation AND c.relacl IS NOT NULL
+    UNION ALL
+    SELECT format('GRANT %s%s ON %s %s TO %s%s', x.privilege_type, x.columns, k.kind, k.name,
+        CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END,
+        CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)
+    FROM pg_class c, LATERAL (SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, vertical_partition.qualified_name(c.oid)) k (kind, name),
+        LATERAL (
+            SELECT '' AS columns, (aclexplode(c.relacl)).*
+            UNION ALL
+            SELECT format(' (%I)', a.attname), (aclexplode(a.attacl)).* FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0) x
+    WHERE c.oid = relation
+$$;
+
+-- Makes a new relation its owner's alone, whatever the default privileges are.
+CREATE FUNCTION vertical_partition.own(relation regclass, owner oid DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    name text := vertical_partition.qualified_name(relation);
+    kind text;
+    now oid;
+    grantee text;
+BEGIN
+    SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END, relowner INTO kind, now
+    FROM pg_class WHERE oid = relation;
+    owner := coalesce(owner, now);
+    IF now <> owner THEN
+        EXECUTE format('ALTER %s %s OWNER TO %I', kind, name, pg_get_userbyid(owner));
+    END IF;
+    FOR grantee IN SELECT DISTINCT CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END
+        FROM pg_class c, aclexplode(c.relacl) x WHERE c.oid = relation AND x.grantee <> owner LOOP
+        EXECUTE format('REVOKE ALL ON %s %s FROM %s', CASE kind WHEN 'SEQUENCE' THEN kind ELSE 'TABLE' END, name, grantee);
+    END LOOP;
+END
+$$;
+
+-- What CREATE TABLE says after the columns, for a table like another.
+CREATE FUNCTION vertical_partition.table_clauses(relation oid)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format(' USING %I', m.amname) || coalesce(' WITH (' || nullif(concat_ws(', ',
+            vertical_partition.options_list(c.reloptions), vertical_partition.options_list(o.reloptions, 'toast.')), '') || ')', '')
+        || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '')
+    FROM pg_class c JOIN pg_am m ON m.oid = c.relam
+        LEFT JOIN pg_class o ON o.oid = c.reltoastrelid
+        LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
+    WHERE c.oid = relation
+$$;
+
+-- Copies rows, and says so.  Without statistics of what has just been filled, the
+-- planner may not see that a nested loop would take for ever.
+CREATE FUNCTION vertical_partition.copy_rows(target text, columns text, query text, label text)
+RETURNS bigint LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET enable_nestloop = off
+SET jit = off
+AS $$
+DECLARE
+    n bigint;
+BEGIN
+    EXECUTE format('INSERT INTO %s (%s) %s', target, columns, query);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RAISE NOTICE 'copied % rows to %, % bytes', n, label, pg_table_size(target::regclass);
+    RETURN n;
+END
+$$;
+
+-- Locks a relation against writers, after a look whether the caller may do that.
+CREATE FUNCTION vertical_partition.lock_relation(relation regclass, caller text)
+RETURNS pg_catalog.pg_class LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    before pg_class;
+    after pg_class;
+    name text;
+BEGIN
+    IF relation IS NULL THEN
+        RAISE EXCEPTION '%() needs a relation', caller USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    SELECT * INTO before FROM pg_class WHERE oid = relation;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'relation with OID % does not exist', relation::oid USING ERRCODE = 'undefined_table';
+    END IF;
+    IF NOT pg_has_role(before.relowner, 'USAGE') THEN
+        RAISE EXCEPTION 'must be owner of relation %', before.relname USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    IF current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'cannot execute %() in a read-only transaction', caller USING ERRCODE = 'read_only_sql_transaction';
+    END IF;
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'cannot execute %() in a % transaction', caller, upper(current_setting('transaction_isolation'))
+        USING ERRCODE = 'feature_not_supported',
+            DETAIL = 'Rows committed after its snapshot was taken would be lost.', HINT = 'Use READ COMMITTED.';
+    END IF;
+    name := vertical_partition.qualified_name(relation);
+    IF before.relkind IN ('r', 'p', 'v') THEN
+        EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', name);
+    END IF;
+    SELECT * INTO after FROM pg_class WHERE oid = relation;
+    IF NOT FOUND OR vertical_partition.qualified_name(relation) <> name OR NOT pg_has_role(after.relowner, 'USAGE') THEN
+        RAISE EXCEPTION 'relation % was changed by another session', name USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    RETURN after;
+END
+$$;
+
+-- Says for which file of its cold part the pointers of a split view are right.
+CREATE FUNCTION vertical_partition.set_row_pointers(cold regclass)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET row_security = on
+AS $$
+BEGIN
+    DELETE FROM vertical_partition.row_pointers p
+    WHERE p.cold = set_row_pointers.cold OR NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = p.cold);
+    IF pg_relation_filenode(set_row_pointers.cold) IS NOT NULL THEN
+        INSERT INTO vertical_partition.row_pointers VALUES (set_row_pointers.cold, pg_relation_filenode(set_row_pointers.cold));
+    END IF;
+END
+$$;
+
+-- Makes the objects of a table again, on the tables that have their columns.  The
+-- names that indexes and statistics have are free by then.
+CREATE FUNCTION vertical_partition.define(definitions vertical_partition.definition[],
+    first_table text, first_columns smallint[], second_table text)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET default_tablespace = ''
+AS $$
+DECLARE
+    d vertical_partition.definition;
+BEGIN
+    FOR d IN SELECT * FROM unnest(definitions) ORDER BY step, object LOOP
+        PERFORM set_config('default_tablespace', coalesce(d.tablespace, ''), true);
+        EXECUTE CASE WHEN d.head IS NULL THEN d.tail
+            ELSE d.head || CASE WHEN d.columns <@ first_columns THEN first_table ELSE second_table END || d.tail END
+            || CASE WHEN d.reference IS NULL THEN ''
+                ELSE CASE WHEN d.reference <@ first_columns THEN first_table ELSE second_table END || d.reference_tail END;
+        IF d.step = 10 THEN
+            RAISE NOTICE 'built %', d.object;
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Gives the indexes and statistics of a table, which is to go, other names.
+CREATE FUNCTION vertical_partition.free_names(relation oid)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    r record;
+BEGIN
+    FOR r IN SELECT indexrelid AS object FROM pg_index WHERE indrelid = relation LOOP
+        EXECUTE format('ALTER INDEX %s RENAME TO %I', vertical_partition.qualified_name(r.object),
+            vertical_partition.temporary_name(r.object));
+    END LOOP;
+    FOR r IN SELECT s.oid AS object, n.nspname, s.stxname
+        FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace
+        WHERE s.stxrelid = relation LOOP
+        EXECUTE format('ALTER STATISTICS %I.%I RENAME TO %I', r.nspname, r.stxname, vertical_partition.temporary_name(r.object));
+    END LOOP;
+END
+$$;
+
+-- The equality of two tables' keys, by the operators of the primary key's index.
+CREATE FUNCTION vertical_partition.key_equality(relation oid, first_alias text, second_alias text, second_names name[] DEFAULT NULL)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(format('%s.%I OPERATOR(%I.%s) %s.%I', first_alias, a.attname, n.nspname, o.oprname,
+        second_alias, coalesce(second_names[k.ord], a.attname)), ' AND ' ORDER BY k.ord)
+    FROM pg_index i
+        CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) WITH ORDINALITY k (attnum, opclass, ord)
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+        JOIN pg_opclass c ON c.oid = k.opclass
+        JOIN pg_amop p ON p.amopfamily = c.opcfamily AND p.amopstrategy = 3
+            AND p.amoplefttype = c.opcintype AND p.amoprighttype = c.opcintype
+        JOIN pg_operator o ON o.oid = p.amopopr
+        JOIN pg_namespace n ON n.oid = o.oprnamespace
+    WHERE i.indrelid = relation AND i.indisprimary AND k.ord <= i.indnkeyatts
+$$;
+
+-- Takes sequences of columns along: serial ones change their owner, those of
+-- identity columns have been made again, as temporary_name() says, and get what
+-- the old ones were at.  Returns what is to be done when these are gone.
+CREATE FUNCTION vertical_partition.move_sequences(relation oid, first_table text, first_columns smallint[], second_table text,
+    columns name[] DEFAULT NULL)
+RETURNS SETOF text LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    r record;
+    last_value bigint;
+    is_called boolean;
+    temporary text;
+BEGIN
+    FOR r IN SELECT d.objid AS sequence, a.attnum, a.attname, d.deptype, n.nspname, c.relname, q.seqincrement,
+            vertical_partition.qualified_name(d.objid) AS name, obj_description(d.objid, 'pg_class') AS comment
+        FROM pg_depend d JOIN pg_sequence q ON q.seqrelid = d.objid
+            JOIN pg_class c ON c.oid = d.objid JOIN pg_namespace n ON n.oid = c.relnamespace
+            JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+        WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
+            AND d.deptype IN ('a', 'i') AND a.attname = ANY (columns) IS NOT FALSE LOOP
+        IF r.deptype = 'a' THEN
+            EXECUTE format('ALTER SEQUENCE %s OWNED BY %s.%I', r.name,
+                CASE WHEN r.attnum = ANY (first_columns) THEN first_table ELSE second_table END, r.attname);
+        ELSE
+            -- locks it against nextval()
+            EXECUTE format('ALTER SEQUENCE %s INCREMENT %s', r.name, r.seqincrement);
+            EXECUTE format('SELECT last_value, is_called FROM %s', r.name) INTO last_value, is_called;
+            temporary := format('%I.%I', r.nspname, vertical_partition.temporary_name(r.sequence));
+            PERFORM setval(temporary::regclass, last_value, is_called);
+            PERFORM vertical_partition.own(temporary::regclass);
+            RETURN NEXT format('ALTER SEQUENCE %s RENAME TO %I', temporary, r.relname);
+            IF r.comment IS NOT NULL THEN
+                RETURN NEXT format('COMMENT ON SEQUENCE %s IS %L', r.name, r.comment);
+            END IF;
+            RETURN QUERY SELECT vertical_partition.grants(r.sequence);
+
+            -- to be nextval() of a view's default, while an identity column asks for nothing
+            RETURN QUERY SELECT DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', r.name,
+                CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
+            FROM (SELECT (aclexplode(c.relacl)).* FROM pg_class c WHERE c.oid = relation
+                UNION ALL
+                SELECT (aclexplode(a.attacl)).* FROM pg_attribute a WHERE a.attrelid = relation) x
+            WHERE x.privilege_type = 'INSERT' AND columns IS NULL;
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- What a relation has that views have as well, as statements: what its columns are
+-- when nothing is given, triggers of statements, comments and privileges.
+CREATE FUNCTION vertical_partition.surface(relation oid, target_kind text)
+RETURNS SETOF text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('COMMENT ON %s %s IS %L', target_kind, vertical_partition.qualified_name(relation), obj_description(relation, 'pg_class'))
+    WHERE obj_description(relation, 'pg_class') IS NOT NULL
+    UNION ALL
+    SELECT format('COMMENT ON COLUMN %s.%I IS %L', vertical_partition.qualified_name(relation), name, comment)
+    FROM vertical_partition.columns(relation) WHERE comment IS NOT NULL
+    UNION ALL
+    SELECT s FROM pg_trigger t, LATERAL (VALUES
+        (pg_get_triggerdef(t.oid)),
+        ((SELECT format('COMMENT ON TRIGGER %I ON %s IS %L', t.tgname, vertical_partition.qualified_name(relation), c)
+            FROM obj_description(t.oid, 'pg_trigger') c WHERE c IS NOT NULL))) v (s)
+    WHERE t.tgrelid = relation AND NOT t.tgisinternal AND t.tgname <> 'vertical_partition_write' AND s IS NOT NULL
+    UNION ALL
+    SELECT * FROM vertical_partition.grants(relation)
+$$;
+
+-- Refuses what cannot be carried, all at once.
+CREATE FUNCTION vertical_partition.refuse(caller text, relation text, problems text[])
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF cardinality(problems) > 0 THEN
+        RAISE EXCEPTION 'cannot % %', caller, relation
+        USING ERRCODE = 'feature_not_supported',
+            DETAIL = 'These cannot be carried over:' || (SELECT string_agg(E'\n' || p, '' ORDER BY p COLLATE "C") FROM unnest(problems) p),
+            HINT = 'Drop or change them before.';
+    END IF;
+END
+$$;
+
+-- Tells how the library gets loaded by all sessions, unless it is.
+CREATE FUNCTION vertical_partition.tell_preload()
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- only some roles see the settings
+    IF (SELECT string_agg(setting, ',') FROM pg_settings
+        WHERE name IN ('session_preload_libraries', 'shared_preload_libraries')) NOT LIKE '%vertical\_partition%' THEN
+        RAISE NOTICE 'the first statement of a session on a split table is planned without vertical_partition'
+        USING HINT = format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition'';', current_database());
+    END IF;
+END
+$$;
+
+-- Runs statements.
+CREATE FUNCTION vertical_partition.run(statements text[])
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s text;
+BEGIN
+    FOREACH s IN ARRAY coalesce(statements, '{}') LOOP
+        EXECUTE s;
+    END LOOP;
+END
+$$;
+
+-- Looks whether a table is in use in this session, by an open cursor say, which
+-- DROP TABLE would say much later: any ALTER TABLE does.
+CREATE FUNCTION vertical_partition.check_not_in_use(relation oid)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    r record;
+BEGIN
+    SELECT a.attname, coalesce(a.attstattarget, -1) AS target INTO r
+    FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum LIMIT 1;
+    EXECUTE format('ALTER TABLE %s ALTER %I SET STATISTICS %s', vertical_partition.qualified_name(relation), r.attname, r.target);
+END
+$$;
+
+-- Locks the parts of a locked view against writers.  Returns its layout().
+CREATE FUNCTION vertical_partition.lock_parts(view regclass)
+RETURNS record LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    layout record;
+BEGIN
+    layout := vertical_partition.layout(view);
+    IF layout.hot IS NULL THEN
+        RAISE EXCEPTION '% is not a split table', view USING ERRCODE = 'wrong_object_type';
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE oid IN (layout.hot, layout.cold) AND NOT pg_has_role(relowner, 'USAGE')) THEN
+        RAISE EXCEPTION 'must be owner of the parts of %', view USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    -- a superuser may own all of them; the view's owner must
+    IF EXISTS (SELECT FROM pg_class p, pg_class v WHERE v.oid = view AND p.oid IN (layout.hot, layout.cold) AND p.relowner <> v.relowner) THEN
+        RAISE EXCEPTION 'split table % and its parts have different owners', view USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    EXECUTE format('LOCK TABLE ONLY %s, ONLY %s IN SHARE ROW EXCLUSIVE MODE',
+        vertical_partition.qualified_name(layout.hot), vertical_partition.qualified_name(layout.cold));
+    RETURN layout;
+END
+$$;
+
+-- Gives the columns of the parts the names that the view's have.
+CREATE FUNCTION vertical_partition.rename_columns(view regclass)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    layout record := vertical_partition.layout(view);
+    first text[];
+    last text[];
+BEGIN
+    -- twice, since two of them can have changed their names with each other
+    SELECT array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition.qualified_name(x.part), x.old, 'vertical_partition_' || x.n)),
+        array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition.qualified_name(x.part), 'vertical_partition_' || x.n, x.new))
+    INTO first, last
+    FROM (
+        SELECT l.part, p.attname AS old, v.attname AS new, l.attnum::integer AS n
+        FROM vertical_partition.layout_columns(view) l
+            JOIN pg_attribute v ON v.attrelid = view AND v.attnum = l.attnum
+            JOIN pg_attribute p ON p.attrelid = l.part AND p.attnum = l.part_attnum
+        UNION ALL
+        SELECT layout.cold, k.cold_name, v.attname, - l.attnum::integer
+        FROM unnest(layout.key_columns, layout.cold_key_columns) k (hot_name, cold_name)
+            JOIN pg_attribute p ON p.attrelid = layout.hot AND p.attname = k.hot_name
+            JOIN vertical_partition.layout_columns(view) l ON l.part = layout.hot AND l.part_attnum = p.attnum
+            JOIN pg_attribute v ON v.attrelid = view AND v.attnum = l.attnum) x
+    WHERE x.old <> x.new;
+    PERFORM vertical_partition.run(first), vertical_partition.run(last);
+END
+$$;
+
+-- Adds a foreign key that is to replace another one of the table.  Returns the
+-- statements that do it; the partitions' ones have names of their own.
+CREATE FUNCTION vertical_partition.replace_foreign_key(constraint_oid oid, referencing text, name name, definition text, comment text)
+RETURNS text[] LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    temporary name := vertical_partition.temporary_name(constraint_oid);
+BEGIN
+    EXECUTE format('ALTER TABLE %s ADD CONSTRAINT %I %s', referencing, temporary, definition);
+    RETURN ARRAY[format('ALTER TABLE %s DROP CONSTRAINT %I', referencing, name)]
+        || ARRAY(
+            WITH RECURSIVE tree AS (
+                SELECT c.oid, c.conrelid, c.conname, c.oid <> constraint_oid AS is_new
+                FROM pg_constraint c JOIN pg_constraint o ON o.conrelid = c.conrelid
+                WHERE o.oid = constraint_oid AND (c.oid = constraint_oid OR c.conname = temporary)
+                UNION ALL
+                SELECT c.oid, c.conrelid, c.conname, t.is_new FROM pg_constraint c JOIN tree t ON c.conparentid = t.oid)
+            SELECT format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', vertical_partition.qualified_name(n.conrelid), n.conname, o.conname)
+            FROM tree n JOIN tree o ON o.conrelid = n.conrelid WHERE n.is_new AND NOT o.is_new)
+        || CASE WHEN comment IS NOT NULL THEN ARRAY[format('COMMENT ON CONSTRAINT %I ON %s IS %L', name, referencing, comment)] END;
+END
+$$;
+
+--
+-- split()
+--
+
+CREATE FUNCTION vertical_partition.split("table" regclass, cold_columns name[], method text DEFAULT 'shared_key')
+RETURNS regclass LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET default_tablespace = ''
+SET quote_all_identifiers = off
+SET standard_conforming_strings = on
+SET transform_null_equals = off
+SET extra_float_digits = 3
+SET datestyle = 'ISO'
+SET intervalstyle = 'postgres'
+SET jit = off
+AS $$
+DECLARE
+    rel constant oid := "table";
+    class pg_class;
+    schema name;
+    view_name text;                 -- at first of the table
+    hot_name text;
+    cold_name text;
+    hidden name;                    -- the column of the hot part that leads to the cold part
+    key_columns smallint[];
+    cold smallint[];
+    hot smallint[];
+    copied smallint[];              -- the key columns that the cold part has too
+    definitions vertical_partition.definition[];
+    problems text[];
+    surface text[];                 -- statements for the view
+    link text;
+    marker text;
+    kind text;
+    guarded text;
+    cascades boolean;               -- does a foreign key delete rows of the hot part?
+    references_swap text[];
+    number constant text := '((t.ctid::text::point)[0]::bigint * 65536 + (t.ctid::text::point)[1]::bigint)';
+    r record;
+BEGIN
+    IF method IS NULL OR method NOT IN ('shared_key', 'surrogate_key', 'row_pointer') THEN
+        RAISE EXCEPTION 'unknown method "%"', method USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Methods are shared_key, surrogate_key and row_pointer.';
+    END IF;
+    class := vertical_partition.lock_relation("table", 'split');
+    view_name := vertical_partition.qualified_name(rel);
+    schema := (SELECT n.nspname FROM pg_namespace n WHERE n.oid = class.relnamespace);
+
+    -- what is never split
+    kind := CASE
+        WHEN class.relkind = 'v' AND (SELECT l.hot FROM vertical_partition.layout(rel) l) IS NOT NULL THEN 'split already'
+        WHEN class.relkind IN ('v', 'm') THEN 'a view'
+        WHEN class.relkind = 'p' THEN 'a partitioned table'
+        WHEN class.relkind = 'f' THEN 'a foreign table'
+        WHEN class.relkind <> 'r' THEN 'not a table'
+        WHEN class.relpersistence = 't' THEN 'a temporary table'
+        WHEN rel < 16384 OR schema IN ('pg_catalog', 'information_schema', 'pg_toast') THEN 'a system table'
+        WHEN EXISTS (SELECT FROM pg_inherits WHERE inhrelid = rel) THEN 'a partition or a child of other tables'
+        WHEN EXISTS (SELECT FROM pg_inherits WHERE inhparent = rel) THEN 'a parent of other tables'
+        WHEN class.reloftype <> 0 THEN 'a table of a composite type'
+        WHEN EXISTS (SELECT FROM pg_depend
+            WHERE classid = 'pg_class'::regclass AND objid = rel AND deptype = 'e') THEN 'a member of an extension'
+        WHEN EXISTS (SELECT FROM pg_trigger WHERE tgrelid = rel AND tgname = 'vertical_partition_guard')
+            THEN 'a part of a split table'
+        END;
+    IF kind IS NOT NULL THEN
+        RAISE EXCEPTION 'cannot split %', view_name USING ERRCODE = 'wrong_object_type', DETAIL = format('It is %s.', kind);
+    END IF;
+    SELECT i.indimmediate, ARRAY(SELECT k.attnum FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, ord)
+            WHERE k.ord <= i.indnkeyatts ORDER BY k.ord) AS columns
+    INTO r FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary;
+    IF r.indimmediate IS NOT TRUE THEN
+        RAISE EXCEPTION 'cannot split %', view_name USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = CASE WHEN r.indimmediate IS NULL THEN 'It has no primary key.' ELSE 'Its primary key is deferrable.' END;
+    END IF;
+    key_columns := r.columns;
+
+    -- the columns
+    IF coalesce(cardinality(cold_columns), 0) = 0 OR EXISTS (SELECT FROM unnest(cold_columns) c WHERE c IS NULL) THEN
+        RAISE EXCEPTION 'cold columns must be given' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    cold := '{}';
+    FOR r IN SELECT c.name, a.attnum FROM unnest(cold_columns) WITH ORDINALITY c (name, ord)
+            LEFT JOIN vertical_partition.columns(rel) a ON a.name = c.name ORDER BY c.ord LOOP
+        IF r.attnum IS NULL THEN
+            RAISE EXCEPTION 'column "%" of relation % does not exist', r.name, view_name USING ERRCODE = 'undefined_column';
+        ELSIF r.attnum = ANY (cold) THEN
+            RAISE EXCEPTION 'column "%" is given twice', r.name USING ERRCODE = 'duplicate_column';
+        ELSIF r.attnum = ANY (key_columns) THEN
+            RAISE EXCEPTION 'column "%" belongs to the primary key, which is hot', r.name USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+        cold := cold || r.attnum;
+    END LOOP;
+    hot := ARRAY(SELECT a.attnum FROM vertical_partition.columns(rel) a WHERE a.attnum <> ALL (cold) ORDER BY a.attnum);
+    IF hot <@ key_columns THEN
+        RAISE EXCEPTION 'all columns but the primary key are cold' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    copied := CASE method WHEN 'surrogate_key' THEN '{}' ELSE key_columns END;
+
+    -- the names
+    hot_name := vertical_partition.suffixed_name(class.relname, '_hot');
+    cold_name := vertical_partition.suffixed_name(class.relname, '_cold');
+    FOR r IN SELECT x.name FROM unnest(ARRAY[hot_name, cold_name]) x (name)
+        WHERE EXISTS (SELECT FROM pg_class c WHERE c.relname = x.name AND c.relnamespace = class.relnamespace)
+            OR EXISTS (SELECT FROM pg_type t WHERE t.typname = x.name AND t.typnamespace = class.relnamespace) LOOP
+        RAISE EXCEPTION 'cannot split %', view_name USING ERRCODE = 'duplicate_table',
+            DETAIL = format('Name clash: a part would be called "%s", which exists in schema "%s".', r.name, schema);
+    END LOOP;
+    hot_name := format('%I.%I', schema, hot_name);
+    cold_name := format('%I.%I', schema, cold_name);
+    IF method <> 'shared_key' THEN
+        SELECT h.name INTO hidden
+        FROM generate_series(0, 1600) n,
+            concat(CASE method WHEN 'surrogate_key' THEN 'cold_id' ELSE 'cold_tid' END, nullif(n, 0)) h (name)
+        WHERE h.name NOT IN (SELECT a.name FROM vertical_partition.columns(rel) a)
+        ORDER BY n LIMIT 1;
+    END IF;
+
+    -- everything else must be known here, and have a place
+    definitions := ARRAY(SELECT d FROM vertical_partition.definitions(rel, ARRAY[rel]) d);
+    problems := ARRAY(
+        SELECT d.object || ', of hot and cold columns together' FROM unnest(definitions) d
+        WHERE NOT (d.columns <@ hot OR d.columns <@ (copied || cold) AND NOT d.is_primary)
+            OR NOT (d.reference <@ hot OR d.reference <@ (copied || cold))
+        UNION
+        SELECT d.object || ', whose definition is not understood' FROM unnest(definitions) d
+        WHERE d.tail IS NULL OR d.head IS NULL AND d.step IN (10, 60)
+        UNION
+        SELECT d.object || ', whose actions concern one part alone' FROM unnest(definitions) d
+        WHERE d.action IS NOT NULL AND NOT d.columns <@ hot OR d.action LIKE '%SET%' AND d.columns && copied
+        UNION
+        SELECT format('constraint %s on table %s, %s', f.name, f.referencing,
+            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' ELSE 'a table of another owner' END)
+        FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE')
+        UNION
+        SELECT format('column %s, generated from hot and cold columns together', a.name) FROM vertical_partition.columns(rel) a
+        WHERE a.generated IS NOT NULL AND NOT a.uses <@ CASE WHEN a.attnum = ANY (cold) THEN copied || cold ELSE hot END
+        UNION
+        SELECT format('column %s, a generated column of the primary key', a.name) FROM vertical_partition.columns(rel) a
+        WHERE a.generated IS NOT NULL AND a.attnum = ANY (key_columns)
+        UNION
+        SELECT format('column %s, GENERATED ALWAYS AS IDENTITY (BY DEFAULT can be carried over)', a.name)
+        FROM vertical_partition.columns(rel) a WHERE a.identity = 'a'
+        UNION
+        SELECT format('publication %s, %s', p.pubname, CASE WHEN l.prqual IS NOT NULL OR l.prattrs IS NOT NULL
+            THEN 'which has a column list or a row filter' ELSE 'which has another owner' END)
+        FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid
+        WHERE l.prrelid = rel AND (l.prqual IS NOT NULL OR l.prattrs IS NOT NULL OR NOT pg_has_role(p.pubowner, 'USAGE'))
+        UNION
+        SELECT format('publication %s (row pointers mean nothing to a subscriber, use shared_key)', p.pubname)
+        FROM pg_publication p
+        WHERE method = 'row_pointer' AND class.relpersistence = 'p' AND (p.puballtables
+            OR EXISTS (SELECT FROM pg_publication_rel l WHERE l.prpubid = p.oid AND l.prrelid = rel)
+            OR EXISTS (SELECT FROM pg_publication_namespace l WHERE l.pnpubid = p.oid AND l.pnnspid = class.relnamespace))
+        UNION
+        SELECT * FROM vertical_partition.dependents(rel, ARRAY[rel]));
+    PERFORM vertical_partition.refuse('split', view_name, problems);
+    PERFORM vertical_partition.check_not_in_use(rel);
+    surface := ARRAY(SELECT * FROM vertical_partition.surface(rel, 'VIEW'));
+
+    -- the parts
+    PERFORM vertical_partition.free_names(rel);
+    EXECUTE (SELECT format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, hot_name,
+            string_agg(a.clause, ', ' ORDER BY a.attnum),
+            CASE method WHEN 'surrogate_key' THEN format(', %I bigint NOT NULL', hidden)
+                WHEN 'row_pointer' THEN format(', %I tid NOT NULL', hidden) END, vertical_partition.table_clauses(rel))
+        FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (hot));
+    EXECUTE (SELECT format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, cold_name,
+            CASE method WHEN 'surrogate_key' THEN format('%I bigint GENERATED BY DEFAULT AS IDENTITY, ', hidden) END,
+            string_agg(CASE WHEN a.attnum = ANY (cold) THEN a.clause
+                ELSE format('%I %s NOT NULL', a.name, a.type) END, ', ' ORDER BY array_position(copied, a.attnum), a.attnum),
+            vertical_partition.table_clauses(rel))
+        FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (copied || cold));
+    PERFORM vertical_partition.own(hot_name::regclass, class.relowner), vertical_partition.own(cold_name::regclass, class.relowner);
+    IF method = 'surrogate_key' THEN
+        PERFORM vertical_partition.own(pg_get_serial_sequence(cold_name, hidden)::regclass, class.relowner);
+    END IF;
+    PERFORM vertical_partition.run(ARRAY(
+        SELECT format('ALTER TABLE %s %s', CASE WHEN a.attnum = ANY (cold) THEN cold_name ELSE hot_name END, a.settings)
+        FROM vertical_partition.columns(rel) a WHERE a.settings IS NOT NULL
+        UNION ALL
+        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', part, CASE class.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
+        FROM unnest(ARRAY[hot_name, cold_name]) part WHERE class.relreplident IN ('f', 'n')));
+
+    -- the rows; those of the surrogate_key get the number of their place in the table
+    PERFORM vertical_partition.copy_rows(cold_name,
+            concat_ws(', ', CASE method WHEN 'surrogate_key' THEN quote_ident(hidden) END, c.names),
+            format('SELECT %s FROM ONLY %s t', concat_ws(', ', CASE method WHEN 'surrogate_key' THEN number END, c.names), view_name), cold_name)
+        FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum) FROM vertical_partition.columns(rel) a
+            WHERE a.attnum = ANY (copied || cold) AND a.generated IS NULL) c (names);
+    PERFORM vertical_partition.copy_rows(hot_name, concat_ws(', ', c.names, quote_ident(hidden)),
+            format('SELECT %s FROM ONLY %s t%s', concat_ws(', ', c.sources,
+                    CASE method WHEN 'surrogate_key' THEN number WHEN 'row_pointer' THEN 'c.ctid' END), view_name,
+                CASE method WHEN 'row_pointer' THEN
+                    format(' JOIN %s c ON %s', cold_name, vertical_partition.key_equality(rel, 't', 'c')) END), hot_name)
+        FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum), string_agg(format('t.%I', a.name), ', ' ORDER BY a.attnum)
+            FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (hot) AND a.generated IS NULL) c (names, sources);
+    IF method = 'surrogate_key' THEN
+        EXECUTE format('SELECT setval(%L, max(%I)) FROM %s', pg_get_serial_sequence(cold_name, hidden), hidden, cold_name);
+    END IF;
+
+    -- indexes, constraints and what refers to them
+    PERFORM vertical_partition.define(definitions, hot_name, hot, cold_name);
+    IF method <> 'row_pointer' THEN
+        EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (%s)', cold_name, coalesce(quote_ident(CASE method WHEN 'surrogate_key' THEN hidden END),
+            (SELECT string_agg(format('%I', a.name), ', ' ORDER BY array_position(key_columns, a.attnum))
+            FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (key_columns))));
+    END IF;
+    FOR r IN SELECT f.*, CASE WHEN f.columns <@ hot THEN hot_name ELSE cold_name END AS part
+        FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f LOOP
+        references_swap := references_swap
+            || vertical_partition.replace_foreign_key(r.constraint_oid, r.referencing, r.name, r.head || r.part || r.tail, r.comment);
+    END LOOP;
+    PERFORM vertical_partition.run(ARRAY(
+        SELECT format('ALTER PUBLICATION %I ADD TABLE %s, %s', p.pubname, hot_name, cold_name)
+        FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid WHERE l.prrelid = rel));
+    PERFORM vertical_partition.run(ARRAY[format('ANALYZE %s, %s', hot_name, cold_name)]);
+
+    -- the view, with what is the table's until it goes
+    SELECT string_agg(format('%1$s.%2$I AS %2$I', CASE WHEN a.attnum = ANY (cold) THEN 'c' ELSE 'h' END, a.name), ', ' ORDER BY a.attnum) AS columns,
+        array_agg(format('ALTER VIEW %s ALTER %I SET DEFAULT %s', view_name, a.name,
+                CASE WHEN a.sequence IS NULL THEN a.default_value
+                    ELSE format('nextval(%L)', vertical_partition.qualified_name(a.sequence)) END) ORDER BY a.attnum)
+            FILTER (WHERE a.default_value IS NOT NULL OR a.sequence IS NOT NULL) AS defaults,
+        string_agg(format('%I', a.name), ', ' ORDER BY a.attnum) FILTER (WHERE a.attnum = ANY (copied)) AS copied,
+        format('c.%I', max(a.name) FILTER (WHERE a.attnum = key_columns[1])) AS marker
+    INTO r FROM vertical_partition.columns(rel) a;
+    link := CASE method WHEN 'surrogate_key' THEN format('c.%1$I OPERATOR(pg_catalog.=) h.%1$I', hidden)
+        WHEN 'row_pointer' THEN format('c.ctid OPERATOR(pg_catalog.=) h.%I AND ', hidden) || vertical_partition.key_equality(rel, 'h', 'c')
+        ELSE vertical_partition.key_equality(rel, 'h', 'c') END;
+    marker := CASE method WHEN 'surrogate_key' THEN format('c.%I', hidden) ELSE r.marker END;
+    guarded := concat_ws(', ', r.copied, quote_ident(hidden));
+
+    EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', view_name);
+    surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(rel, hot_name, hot, cold_name)) || surface;
+    PERFORM vertical_partition.run(references_swap);
+    EXECUTE format('DROP TABLE %s', view_name);
+    EXECUTE format('CREATE VIEW %s AS SELECT %s FROM %s h LEFT JOIN %s c ON %s WHERE vertical_partition.linked(%L, h.tableoid, %s)',
+        view_name, r.columns, hot_name, cold_name, link, method, marker);
+    PERFORM vertical_partition.own(view_name::regclass, class.relowner);
+    cascades := EXISTS (SELECT FROM unnest(definitions) d WHERE d.action LIKE '%DELETE%');
+    PERFORM vertical_partition.run(ARRAY[
+        format('CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s '
+            'FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row()', view_name),
+        format('CREATE TRIGGER vertical_partition_guard BEFORE INSERT%s OR TRUNCATE%s ON %s '
+            'FOR EACH STATEMENT EXECUTE FUNCTION vertical_partition.guard_part()', CASE WHEN NOT cascades THEN ' OR DELETE' END,
+            ' OR UPDATE OF ' || nullif(guarded, ''), hot_name),
+        format('CREATE TRIGGER vertical_partition_guard BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %s '
+            'FOR EACH STATEMENT EXECUTE FUNCTION vertical_partition.guard_part()', cold_name)] || CASE WHEN cascades THEN ARRAY[
+            format('CREATE TRIGGER vertical_partition_delete AFTER DELETE ON %s '
+                'FOR EACH ROW EXECUTE FUNCTION vertical_partition.delete_cold()', hot_name)] END || surface || r.defaults);
+    IF method = 'row_pointer' THEN
+        PERFORM vertical_partition.set_row_pointers(cold_name::regclass);
+    END IF;
+    PERFORM vertical_partition.tell_preload();
+    RETURN view_name::regclass;
+END
+$$;
+
+COMMENT ON FUNCTION vertical_partition.split(regclass, name[], text) IS
+    'move columns of a table to a part of its own, behind a view with the table''s name';
+
+--
+-- merge()
+--
+
+CREATE FUNCTION vertical_partition.merge(view regclass)
+RETURNS regclass LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET default_tablespace = ''
+SET quote_all_identifiers = off
+SET standard_conforming_strings = on
+SET transform_null_equals = off
+SET extra_float_digits = 3
+SET datestyle = 'ISO'
+SET intervalstyle = 'postgres'
+SET jit = off
+SET row_security = on
+AS $$
+DECLARE
+    class pg_class;
+    layout record;
+    view_name text;                      -- of the view, later the table
+    new_name text;                  -- of the table until then
+    hot_name text;
+    cold_name text;
+    family oid[];
+    persistence "char";
+    identity "char";
+    definitions vertical_partition.definition[];
+    surface text[];
+    references_swap text[];
+    copied bigint;
+    n bigint;
+    r record;
+BEGIN
+    class := vertical_partition.lock_relation(view, 'merge');
+    layout := vertical_partition.lock_parts(view);
+    view_name := vertical_partition.qualified_name(view);
+    hot_name := vertical_partition.qualified_name(layout.hot);
+    cold_name := vertical_partition.qualified_name(layout.cold);
+    family := ARRAY[view, layout.hot, layout.cold];
+    new_name := format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = class.relnamespace), vertical_partition.temporary_name(view));
+
+    IF EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (family) AND c.relnamespace <> class.relnamespace) THEN
+        RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = format('The view and its parts, %s and %s, are in different schemas.', hot_name, cold_name),
+            HINT = 'Use ALTER TABLE ... SET SCHEMA.';
+    END IF;
+
+    -- The view's columns can have got other names since, which become the table's:
+    -- under these all definitions are right there.
+    PERFORM vertical_partition.rename_columns(view);
+
+    PERFORM vertical_partition.refuse('merge', view_name, ARRAY(
+        SELECT * FROM vertical_partition.dependents(view, family)
+        UNION
+        SELECT * FROM vertical_partition.dependents(layout.hot, family)
+        UNION
+        SELECT * FROM vertical_partition.dependents(layout.cold, family)
+        UNION
+        SELECT d.object || ', of a column that the view has not got'
+        FROM unnest(ARRAY[layout.hot, layout.cold]) part (relation), vertical_partition.definitions(part.relation, family) d,
+            vertical_partition.columns(part.relation) c
+        WHERE c.attnum = ANY (d.columns) AND NOT (d.is_primary AND part.relation = layout.cold)
+            AND c.name NOT IN (SELECT v.name FROM vertical_partition.columns(view) v)
+        UNION
+        SELECT format('constraint %s on table %s, %s', f.name, f.referencing,
+            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' ELSE 'a table of another owner' END)
+        FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f
+        WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE')
+        UNION
+        SELECT format('publication %s, %s', p.pubname, CASE
+            WHEN bool_or(l.prqual IS NOT NULL OR l.prattrs IS NOT NULL) THEN 'which has a column list or a row filter'
+            WHEN count(*) < 2 THEN 'which has one part only'
+            ELSE 'which has another owner' END)
+        FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid
+        WHERE l.prrelid IN (layout.hot, layout.cold)
+        GROUP BY p.oid, p.pubname
+        HAVING bool_or(l.prqual IS NOT NULL OR l.prattrs IS NOT NULL) OR count(*) < 2 OR NOT pg_has_role(p.pubowner, 'USAGE')));
+    PERFORM vertical_partition.check_not_in_use(layout.hot), vertical_partition.check_not_in_use(layout.cold);
+
+    definitions := ARRAY(SELECT d FROM vertical_partition.definitions(layout.hot, family) d)
+        || ARRAY(SELECT d FROM vertical_partition.definitions(layout.cold, family) d WHERE NOT d.is_primary);
+    surface := ARRAY(SELECT * FROM vertical_partition.surface(view, 'TABLE'));
+    SELECT c.relpersistence, c.relreplident INTO persistence, identity FROM pg_class c WHERE c.oid = layout.hot;
+
+    -- the table, whose columns are those of the parts that the view shows
+    PERFORM vertical_partition.free_names(layout.hot), vertical_partition.free_names(layout.cold);
+    SELECT string_agg(p.clause, ', ' ORDER BY v.attnum) AS clauses,
+        string_agg(format('%I', v.name), ', ' ORDER BY v.attnum) FILTER (WHERE p.generated IS NULL) AS names,
+        string_agg('ALTER ' || format('%I SET DEFAULT ', v.name) || v.default_value, ', ' ORDER BY v.attnum)
+            FILTER (WHERE p.generated IS NULL AND p.sequence IS NULL) AS defaults,
+        string_agg(p.settings, ', ') AS settings
+    INTO r
+    FROM vertical_partition.columns(view) v
+        JOIN LATERAL vertical_partition.columns(CASE WHEN v.name = ANY (layout.cold_columns) THEN layout.cold ELSE layout.hot END) p
+            ON p.name = v.name;
+    EXECUTE format('CREATE %sTABLE %s (%s)%s', CASE persistence WHEN 'u' THEN 'UNLOGGED ' END, new_name, r.clauses,
+        vertical_partition.table_clauses(layout.hot));
+    PERFORM vertical_partition.own(new_name::regclass, class.relowner);
+    PERFORM vertical_partition.run(ARRAY(
+        SELECT format('ALTER TABLE %s %s', new_name, a) FROM unnest(ARRAY[r.settings, r.defaults]) a WHERE a IS NOT NULL
+        UNION ALL
+        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', new_name, CASE identity WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
+        WHERE identity IN ('f', 'n')));
+
+    copied := vertical_partition.copy_rows(new_name, r.names, format('SELECT %s FROM %s', r.names, view_name), view_name);
+    EXECUTE format('SELECT count(*) FROM ONLY %s', cold_name) INTO n;
+    IF copied <> n THEN
+        RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'data_corrupted',
+            DETAIL = format('The cold part has %s rows, where the view has %s.', n, copied);
+    END IF;
+
+    -- indexes, constraints and what refers to them
+    PERFORM vertical_partition.define(definitions, new_name, '{}', new_name);
+    FOR r IN SELECT f.* FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f LOOP
+        references_swap := references_swap
+            || vertical_partition.replace_foreign_key(r.constraint_oid, r.referencing, r.name, r.head || new_name || r.tail, r.comment);
+    END LOOP;
+    PERFORM vertical_partition.run(ARRAY(
+        SELECT DISTINCT format('ALTER PUBLICATION %I ADD TABLE %s', p.pubname, new_name)
+        FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid WHERE l.prrelid IN (layout.hot, layout.cold)));
+    PERFORM vertical_partition.run(ARRAY['ANALYZE ' || new_name]);
+
+    EXECUTE format('LOCK TABLE %s, %s, %s IN ACCESS EXCLUSIVE MODE', view_name, hot_name, cold_name);
+    surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.hot, new_name, '{}', new_name,
+            ARRAY(SELECT v.name FROM vertical_partition.columns(view) v)))
+        || ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.cold, new_name, '{}', new_name, layout.cold_columns)) || surface;
+    PERFORM vertical_partition.run(references_swap);
+    DELETE FROM vertical_partition.row_pointers p WHERE p.cold = layout.cold;
+    PERFORM vertical_partition.run(ARRAY[
+        format('DROP VIEW %s', view_name),
+        format('DROP TABLE %s, %s', hot_name, cold_name),
+        format('ALTER TABLE %s RENAME TO %I', new_name, class.relname)] || surface);
+    RETURN view_name::regclass;
+END
+$$;
+
+COMMENT ON FUNCTION vertical_partition.merge(regclass) IS 'make a split table one again';
+
+--
+-- relink()
+--
+
+CREATE FUNCTION vertical_partition.relink(view regclass)
+RETURNS bigint LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET enable_nestloop = off
+SET jit = off
+AS $$
+DECLARE
+    layout record;
+    hot_name text;
+    cold_name text;
+    link text;
+    missing bigint;
+    surplus bigint;
+    changed bigint;
+BEGIN
+    PERFORM vertical_partition.lock_relation(view, 'relink');
+    layout := vertical_partition.lock_parts(view);
+    IF layout.method <> 'row_pointer' THEN
+        RAISE EXCEPTION 'split table % has no row pointers', view USING ERRCODE = 'wrong_object_type',
+            DETAIL = format('Its method is %s.', layout.method);
+    END IF;
+    hot_name := vertical_partition.qualified_name(layout.hot);
+    cold_name := vertical_partition.qualified_name(layout.cold);
+    link := vertical_partition.key_equality(layout.hot, 'h', 'c', layout.cold_key_columns);
+    PERFORM vertical_partition.check_not_in_use(layout.hot);
+
+    EXECUTE format('SELECT count(*) FROM ONLY %s h WHERE NOT EXISTS (SELECT FROM ONLY %s c WHERE %s)', hot_name, cold_name, link) INTO missing;
+    IF missing > 0 THEN
+        RAISE EXCEPTION 'cannot relink %', view USING ERRCODE = 'data_corrupted',
+            DETAIL = format('%s rows of %s have no row in %s.', missing, layout.hot, layout.cold);
+    END IF;
+    EXECUTE format('SELECT count(*) FROM ONLY %s c WHERE NOT EXISTS (SELECT FROM ONLY %s h WHERE %s)', cold_name, hot_name, link) INTO surplus;
+    IF surplus > 0 THEN
+        RAISE WARNING '% rows of % belong to no row of %', surplus, layout.cold, layout.hot;
+    END IF;
+
+    EXECUTE format('ALTER TABLE %s DISABLE TRIGGER vertical_partition_guard', hot_name);
+    EXECUTE format('UPDATE ONLY %1$s h SET %2$I = c.ctid FROM ONLY %3$s c WHERE %4$s AND h.%2$I OPERATOR(pg_catalog.<>) c.ctid',
+        hot_name, layout.link_column, cold_name, link);
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    EXECUTE format('ALTER TABLE %s ENABLE TRIGGER vertical_partition_guard', hot_name);
+    PERFORM vertical_partition.set_row_pointers(layout.cold);
+    RETURN changed;
+END
+$$;
+
+COMMENT ON FUNCTION vertical_partition.relink(regclass) IS
+    'make the row pointers of a split table right again, after a restore or what else moved the rows; returns how many were wrong';
+
+--
+-- What is split
+--
+
+CREATE VIEW vertical_partition.parts AS
+SELECT v.oid::pg_catalog.regclass AS view, l.hot, l.cold, l.method,
+    CASE l.method WHEN 'surrogate_key' THEN k.names ELSE l.key_columns END AS key_columns, l.cold_columns,
+    pg_catalog.pg_total_relation_size(l.hot) AS hot_bytes, pg_catalog.pg_total_relation_size(l.cold) AS cold_bytes,
+    CASE l.method WHEN 'row_pointer' THEN EXISTS (
+        SELECT FROM vertical_partition.row_pointers p
+        WHERE p.cold OPERATOR(pg_catalog.=) l.cold AND p.filenode OPERATOR(pg_catalog.=) pg_catalog.pg_relation_filenode(l.cold)) END AS pointers_valid
+FROM pg_catalog.pg_class v, LATERAL vertical_partition.layout(v.oid) l, LATERAL (
+    SELECT ARRAY(
+        SELECT a.attname FROM pg_catalog.pg_index i,
+            LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY k (attnum, ord), pg_catalog.pg_attribute a
+        WHERE i.indrelid OPERATOR(pg_catalog.=) l.hot AND i.indisprimary AND k.ord OPERATOR(pg_catalog.<=) i.indnkeyatts
+            AND a.attrelid OPERATOR(pg_catalog.=) i.indrelid AND a.attnum OPERATOR(pg_catalog.=) k.attnum
+        ORDER BY k.ord)) k (names)
+WHERE v.relkind OPERATOR(pg_catalog.=) 'v' AND l.hot IS NOT NULL;
+GRANT SELECT ON vertical_partition.parts TO PUBLIC;
+
+COMMENT ON VIEW vertical_partition.parts IS 'the split tables of this database';
+
+--
+-- advise() and what it counts: advise.c, track.c
+--
+
+CREATE FUNCTION vertical_partition.counted_shapes(OUT relid oid, OUT is_read boolean, OUT columns int2[], OUT rows float8)
+RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'vp_counted_shapes';
+
+CREATE FUNCTION vertical_partition.reset_column_updates()
+RETURNS void LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'vp_reset_column_updates';
+REVOKE ALL ON FUNCTION vertical_partition.reset_column_updates() FROM PUBLIC;
+COMMENT ON FUNCTION vertical_partition.reset_column_updates() IS
+'forget what was counted in the database';
+
+CREATE FUNCTION vertical_partition.layout_columns(view oid, OUT attnum int2, OUT part oid, OUT part_attnum int2)
+RETURNS SETOF record LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_layout_columns';
+
+CREATE FUNCTION vertical_partition.best_split(relation oid, attnums int2[], lengths int4[], alignments int4[],
+    widths float8[], null_fracs float8[], keys boolean[], movable boolean[], row_pointer boolean, cold_now int2[],
+    OUT cold int2[], OUT method text, OUT row_bytes float8, OUT hot_bytes float8, OUT cold_bytes float8,
+    OUT updates float8, OUT reads float8, OUT written_now float8, OUT written_split float8,
+    OUT cost_now float8, OUT cost_unsplit float8, OUT cost float8, OUT hot_bytes_now float8, OUT cold_bytes_now float8)
+RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'vp_best_split';
+
+-- The columns of the tables of which anything was counted, while
+-- vertical_partition.track_updates was on: rows of the table that were updated, and
+-- of these the ones with the column set; rows of which the column was read.
+CREATE VIEW vertical_partition.column_updates AS
+WITH shapes AS MATERIALIZED (
+    SELECT s.relid, s.is_read, s.columns, s.rows FROM vertical_partition.counted_shapes() s),
+tables AS (
+    SELECT s.relid, pg_catalog.sum(s.rows) FILTER (WHERE NOT s.is_read) AS updates
+    FROM shapes s GROUP BY s.relid),
+counts AS (
+    SELECT s.relid, c.attnum, pg_catalog.sum(s.rows) FILTER (WHERE NOT s.is_read) AS rows_set,
+        pg_catalog.sum(s.rows) FILTER (WHERE s.is_read) AS rows_read
+    FROM shapes s CROSS JOIN LATERAL pg_catalog.unnest(s.columns) c (attnum) GROUP BY s.relid, c.attnum)
+SELECT t.relid::pg_catalog.regclass AS relid, a.attnum, a.attname AS "column",
+    pg_catalog.round(coalesce(t.updates, 0)) AS updates,
+    pg_catalog.round(coalesce(c.rows_set, 0)) AS rows_set,
+    pg_catalog.round(coalesce(c.rows_read, 0)) AS rows_read
+FROM tables t
+    JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) t.relid
+        AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+    LEFT JOIN counts c ON c.relid OPERATOR(pg_catalog.=) t.relid AND c.attnum OPERATOR(pg_catalog.=) a.attnum;
+GRANT SELECT ON vertical_partition.column_updates TO PUBLIC;
+COMMENT ON VIEW vertical_partition.column_updates IS
+'rows that were updated and read, by column, while vertical_partition.track_updates was on';
+
+-- Why split() would refuse a table whatever its columns are, or NULL.
+CREATE FUNCTION vertical_partition.unsplittable(rel oid)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE
+        WHEN c.oid < 16384 OR n.nspname IN ('information_schema', 'vertical_partition') THEN 'it is a system table'
+        WHEN c.relkind = 'v' THEN 'it is a view'
+        WHEN c.relkind = 'p' THEN 'it is partitioned'
+        WHEN c.relkind = 'f' THEN 'it is a foreign table'
+        WHEN c.relkind <> 'r' THEN 'it is not a table'
+        WHEN c.relpersistence = 't' THEN 'it is temporary'
+        WHEN EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = rel AND t.tgname = 'vertical_partition_guard')
+            THEN 'it is a part of a split table'
+        WHEN EXISTS (SELECT FROM pg_inherits i WHERE rel IN (i.inhrelid, i.inhparent)) THEN 'it takes part in inheritance'
+        WHEN c.reloftype <> 0 THEN 'it is of a composite type'
+        WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = rel AND d.deptype = 'e')
+            THEN 'it is a member of an extension'
+        WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary) THEN 'it has no primary key'
+        WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary AND i.indimmediate)
+            THEN 'its primary key is deferrable'
+        WHEN EXISTS (SELECT FROM pg_class k WHERE k.relnamespace = c.relnamespace
+                AND k.relname IN (vertical_partition.suffixed_name(c.relname, '_hot'), vertical_partition.suffixed_name(c.relname, '_cold')))
+            THEN 'the name of a part is taken'
+        ELSE (
+            SELECT 'it has what cannot be carried over: ' || string_agg(x.problem, ', ' ORDER BY x.problem COLLATE "C")
+            FROM (
+                SELECT p.problem FROM vertical_partition.dependents(rel, ARRAY[rel]) p (problem)
+                UNION
+                SELECT format('column %s, GENERATED ALWAYS AS IDENTITY', a.attname) FROM pg_attribute a
+                WHERE a.attrelid = rel AND a.attidentity = 'a'
+                UNION
+                SELECT format('column %s, a generated column of the primary key', a.attname)
+                FROM pg_attribute a JOIN pg_index i ON i.indrelid = rel AND i.indisprimary AND a.attnum = ANY (i.indkey)
+                WHERE a.attrelid = rel AND a.attgenerated <> ''
+                UNION
+                SELECT format('constraint %s on table %s', f.name, f.referencing)
+                FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f
+                WHERE f.tail IS NULL OR NOT pg_has_role(c.relowner, f.owner, 'USAGE')
+                UNION
+                SELECT format('publication %s', p.pubname)
+                FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid
+                WHERE l.prrelid = rel AND (l.prqual IS NOT NULL OR l.prattrs IS NOT NULL
+                    OR NOT pg_has_role(c.relowner, p.pubowner, 'USAGE'))
+            ) x)
+        END
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = rel
+$$;
+
+-- Columns of a table that must be hot: of the key, and all that anything but a
+-- view, their own default or a check of their own depends on.
+CREATE FUNCTION vertical_partition.pinned_columns(rel oid)
+RETURNS int2[] LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce(array_agg(DISTINCT a.attnum), '{}')
+    FROM pg_attribute a
+    WHERE a.attrelid = rel AND a.attnum > 0 AND (
+        a.attgenerated <> '' OR a.attidentity <> ''
+        OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND a.attnum = ANY (i.indkey))
+        OR EXISTS (
+            SELECT FROM pg_depend d
+            WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = rel AND d.refobjsubid = a.attnum
+                AND d.classid <> 'pg_rewrite'::regclass
+                AND NOT EXISTS (SELECT FROM pg_attrdef f WHERE d.classid = 'pg_attrdef'::regclass
+                    AND f.oid = d.objid AND f.adnum = a.attnum)
+                AND NOT EXISTS (SELECT FROM pg_constraint c WHERE d.classid = 'pg_constraint'::regclass
+                    AND c.oid = d.objid AND (c.contype = 'n' OR c.contype = 'c' AND cardinality(c.conkey) = 1))))
+$$;
+
+-- Where splitting a table pays: one row for each, or for the table or split view
+-- that is given one row that says why not.
+CREATE FUNCTION vertical_partition.advise("table" regclass DEFAULT NULL, min_bytes bigint DEFAULT 8388608, min_updates bigint DEFAULT 1000)
+RETURNS TABLE (relation regclass, hot_columns name[], cold_columns name[], method text, row_bytes float8, hot_bytes float8,
+    cold_bytes float8, updates float8, written_now float8, written_split float8, hot_share float8, reason text, call text)
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    wanted constant oid := "table";
+    r record;
+    c record;
+    s record;
+    lay record;
+    is_split boolean;
+    all_columns name[];
+    cold_now int2[];
+    keeps boolean;
+    moving boolean;
+BEGIN
+    IF wanted IS NOT NULL THEN
+        IF NOT EXISTS (SELECT FROM pg_class k WHERE k.oid = wanted) THEN
+            RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', wanted);
+        ELSIF NOT (has_table_privilege(wanted, 'SELECT') OR has_any_column_privilege(wanted, 'SELECT')) THEN
+            RAISE insufficient_privilege USING MESSAGE = format('permission denied for table %s', "table");
+        END IF;
+    END IF;
+
+    FOR r IN
+        SELECT k.oid AS relid, k.relkind, format('%I.%I', n.nspname, k.relname) AS name
+        FROM pg_class k JOIN pg_namespace n ON n.oid = k.relnamespace
+        WHERE CASE WHEN wanted IS NOT NULL THEN k.oid = wanted
+            ELSE k.oid >= 16384 AND (k.relkind = 'r' OR k.relkind = 'v'
+                    AND EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = k.oid AND t.tgname = 'vertical_partition_write'))
+                AND has_any_column_privilege(k.oid, 'SELECT')
+            END
+        ORDER BY n.nspname, k.relname
+    LOOP
+        relation := r.relid;
+        hot_columns := NULL;
+        cold_columns := NULL;
+        method := NULL;
+        row_bytes := NULL;
+        hot_bytes := NULL;
+        cold_bytes := NULL;
+        updates := NULL;
+        written_now := NULL;
+        written_split := NULL;
+        hot_share := NULL;
+        call := NULL;
+
+        SELECT * INTO lay FROM vertical_partition.layout(r.relid);
+        is_split := lay.hot IS NOT NULL;
+        reason := CASE WHEN is_split THEN NULL ELSE vertical_partition.unsplittable(r.relid) END;
+        IF reason IS NULL AND wanted IS NULL AND (
+            CASE WHEN is_split THEN pg_relation_size(lay.hot) + pg_relation_size(lay.cold)
+                ELSE pg_relation_size(r.relid) END < min_bytes
+            OR coalesce(CASE WHEN is_split THEN pg_stat_get_tuples_updated(lay.hot) + pg_stat_get_tuples_updated(lay.cold)
+                ELSE pg_stat_get_tuples_updated(r.relid) END, 0) < min_updates
+            AND coalesce((SELECT sum(h.rows) FROM vertical_partition.counted_shapes() h
+                    WHERE NOT h.is_read AND h.relid IN (r.relid, lay.hot, lay.cold)), 0) < min_updates) THEN
+            CONTINUE;
+        END IF;
+        IF reason IS NOT NULL THEN
+            IF wanted IS NOT NULL THEN
+                RETURN NEXT;
+            END IF;
+            CONTINUE;
+        END IF;
+
+        -- What statistics know of the columns.  A char(n) column whose width is
+        -- always the same is as good as one of fixed length.
+        SELECT array_agg(x.attnum ORDER BY x.attnum) AS attnums, array_agg(x.attname ORDER BY x.attnum) AS names,
+            array_agg(x.length ORDER BY x.attnum) AS lengths, array_agg(x.alignment ORDER BY x.attnum) AS alignments,
+            array_agg(x.width ORDER BY x.attnum) AS widths, array_agg(x.null_frac ORDER BY x.attnum) AS null_fracs,
+            array_agg(x.is_key ORDER BY x.attnum) AS keys, array_agg(x.movable ORDER BY x.attnum) AS movable,
+            coalesce(array_agg(x.attnum ORDER BY x.attnum) FILTER (WHERE x.part = lay.cold), '{}') AS cold,
+            bool_and(x.visible) AS visible, bool_or(x.known) AS known, bool_or(x.movable) AS any_movable
+        INTO c
+        FROM (
+            SELECT p.attnum, v.attname, p.part,
+                CASE WHEN a.attlen >= 0 THEN a.attlen::integer WHEN a.atttypid = 'bpchar'::regtype AND st.avg_width = a.atttypmod - 3 THEN st.avg_width
+                    ELSE -1 END AS length,
+                CASE WHEN a.attlen < 0 AND a.atttypid = 'bpchar'::regtype AND st.avg_width = a.atttypmod - 3 AND st.avg_width <= 127 THEN 1
+                    ELSE CASE a.attalign WHEN 'c' THEN 1 WHEN 's' THEN 2 WHEN 'i' THEN 4 ELSE 8 END END AS alignment,
+                coalesce(st.avg_width, CASE WHEN a.attlen > 0 THEN a.attlen::integer ELSE 32 END)::float8 AS width,
+                coalesce(st.null_frac, 0)::float8 AS null_frac,
+                coalesce(p.part_attnum = ANY (ix.indkey), false) AS is_key,
+                NOT p.part_attnum = ANY (pin.attnums) AS movable,
+                has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS visible,
+                st.attname IS NOT NULL AS known
+            FROM (
+                    SELECT l.attnum, l.part, l.part_attnum FROM vertical_partition.layout_columns(r.relid) l
+                    UNION ALL
+                    SELECT b.attnum, b.attrelid, b.attnum FROM pg_attribute b
+                    WHERE b.attrelid = r.relid AND b.attnum > 0 AND NOT b.attisdropped AND NOT is_split) p
+                JOIN pg_attribute v ON v.attrelid = r.relid AND v.attnum = p.attnum
+                JOIN pg_attribute a ON a.attrelid = p.part AND a.attnum = p.part_attnum
+                JOIN pg_class k ON k.oid = p.part
+                JOIN pg_namespace n ON n.oid = k.relnamespace
+                JOIN (
+                    SELECT q.part, vertical_partition.pinned_columns(q.part) AS attnums
+                    FROM unnest(CASE WHEN is_split THEN ARRAY[lay.hot::oid, lay.cold::oid] ELSE ARRAY[r.relid] END) q (part)) pin ON pin.part = p.part
+                LEFT JOIN pg_index ix ON ix.indrelid = p.part AND ix.indisprimary
+                    AND p.part = CASE WHEN is_split THEN lay.hot::oid ELSE r.relid END
+                LEFT JOIN pg_stats st ON st.schemaname = n.nspname AND st.tablename = k.relname AND st.attname = a.attname
+                    AND NOT st.inherited) x;
+        IF c.visible IS NOT TRUE THEN
+            reason := CASE WHEN is_split THEN 'you may not read its parts' ELSE 'you may not read all of its columns' END;
+        ELSIF c.known IS NOT TRUE THEN
+            reason := 'it has no statistics, see ANALYZE';
+        ELSIF NOT c.any_movable AND NOT is_split THEN
+            reason := 'all columns are used by the key, indexes, constraints and the like';
+        END IF;
+        IF reason IS NOT NULL THEN
+            IF wanted IS NOT NULL THEN
+                RETURN NEXT;
+            END IF;
+            CONTINUE;
+        END IF;
+
+        cold_now := c.cold;
+        SELECT * INTO s FROM vertical_partition.best_split(r.relid, c.attnums, c.lengths, c.alignments, c.widths, c.null_fracs,
+            c.keys, c.movable,
+            NOT EXISTS (
+                SELECT FROM pg_publication_tables t JOIN pg_namespace n ON n.nspname = t.schemaname
+                    JOIN pg_class k ON k.relnamespace = n.oid AND k.relname = t.tablename
+                WHERE k.oid IN (r.relid, lay.hot, lay.cold)), cold_now);
+        updates := round(s.updates);
+        row_bytes := s.row_bytes;
+        written_now := s.written_now;
+        IF cardinality(s.cold) = 0 OR s.cost > 0.8 * s.cost_unsplit OR s.hot_bytes > 0.75 * s.row_bytes THEN
+            s.cold := '{}';
+            s.cost := s.cost_unsplit;
+        END IF;
+        keeps := cardinality(s.cold) = 0;
+        IF is_split THEN
+            -- a pointer has to follow each update of a cold row
+            moving := lay.method = 'row_pointer' AND coalesce((SELECT sum(h.rows) FROM vertical_partition.counted_shapes() h
+                WHERE NOT h.is_read AND h.relid = lay.cold), 0) > 0.05 * s.updates;
+            keeps := s.updates = 0 OR s.cost > 0.8 * s.cost_now AND NOT moving;
+        END IF;
+
+        IF keeps AND is_split THEN
+            s.cold := cold_now;
+            s.hot_bytes := s.hot_bytes_now;
+            s.cold_bytes := s.cold_bytes_now;
+            s.method := lay.method;
+            s.written_split := s.written_now;
+            reason := CASE WHEN s.updates = 0 THEN 'no updates were counted, see vertical_partition.track_updates'
+                ELSE 'the split is right' END;
+        ELSIF is_split AND cardinality(s.cold) = 0 THEN
+            reason := 'the table should not be split';
+            call := format('SELECT vertical_partition.merge(%L)', r.name);
+        ELSIF is_split THEN
+            reason := CASE WHEN moving THEN 'cold columns are updated' ELSE 'other columns should be cold' END;
+        ELSIF keeps THEN
+            reason := 'no split would be much better';
+        ELSIF s.updates = 0 THEN
+            reason := 'no updates were counted, see vertical_partition.track_updates; this is a guess that numbers are updated and the rest is not';
+        ELSE
+            reason := format('%s rows were updated and %s read', round(s.updates), round(s.reads));
+        END IF;
+
+        IF NOT keeps OR is_split THEN
+            IF call IS NULL THEN
+                SELECT array_agg(x.name ORDER BY x.ord) FILTER (WHERE NOT x.attnum = ANY (s.cold)),
+                    array_agg(x.name ORDER BY x.ord) FILTER (WHERE x.attnum = ANY (s.cold))
+                INTO hot_columns, cold_columns
+                FROM unnest(c.names, c.attnums) WITH ORDINALITY x (name, attnum, ord);
+                method := s.method;
+                hot_bytes := s.hot_bytes;
+                cold_bytes := s.cold_bytes;
+                written_split := s.written_split;
+                hot_share := s.hot_bytes / s.row_bytes;
+            END IF;
+            IF NOT keeps AND call IS NULL THEN
+                call := format('SELECT vertical_partition.split(%s, %L, %L)',
+                    CASE WHEN is_split THEN format('vertical_partition.merge(%L)', r.name) ELSE quote_literal(r.name) END,
+                    cold_columns, method);
+            END IF;
+        ELSIF wanted IS NULL THEN
+            CONTINUE;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION vertical_partition.advise(regclass, bigint, bigint) IS
+'tables that should be split, and how';

@@ -1,0 +1,48 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition.c
+ *	  Module header and settings of the vertical_partition library.
+ *
+ * The library is loaded when a statement that uses a split view is planned, by
+ * the support function of linked(), or when a row is written through one.  With
+ * session_preload_libraries the first such statement is rewritten as well.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/guc.h"
+
+#include "vertical_partition.h"
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+bool		vp_enable_rewrite = true;
+
+/* Called when a backend, or the postmaster, loads the library. */
+void
+_PG_init(void)
+{
+	DefineCustomBoolVariable("vertical_partition.enable_rewrite",
+							 "Runs statements that use hot columns only on the hot part alone.",
+							 NULL,
+							 &vp_enable_rewrite,
+							 true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	vp_layout_init();
+	vp_rewrite_init();
+	vp_write_init();
+	vp_utility_init();
+	vp_track_init();
+
+	MarkGUCPrefixReserved("vertical_partition");
+}

@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition.h
+ *	  What the files of the vertical_partition library share.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VERTICAL_PARTITION_H
+#define VERTICAL_PARTITION_H
+
+#include "fmgr.h"
+#include "nodes/parsenodes.h"
+
+/* GUC variables */
+extern bool vp_enable_rewrite;
+
+/* vertical_partition_link.c */
+extern bool vp_row_pointers_valid(Oid cold);
+extern List *vp_pointed_tables(void);
+
+/* vertical_partition_rewrite.c */
+extern bool vp_planner_hooked;
+
+/* vertical_partition_utility.c */
+extern bool vp_is_truncating(Oid part);
+
+/* vertical_partition_write.c */
+extern PGDLLEXPORT Datum vp_write_row(PG_FUNCTION_ARGS);
+
+/* What each file does when the library is loaded */
+extern void vp_layout_init(void);
+extern void vp_rewrite_init(void);
+extern void vp_track_init(void);
+extern void vp_utility_init(void);
+extern void vp_write_init(void);
+
+#endif							/* VERTICAL_PARTITION_H */

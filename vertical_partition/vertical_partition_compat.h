@@ -1,0 +1,234 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_compat.h
+ *	  What differs between the supported PostgreSQL major versions.
+ *
+ * No other file of the extension looks at PG_VERSION_NUM.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_compat.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VERTICAL_PARTITION_COMPAT_H
+#define VERTICAL_PARTITION_COMPAT_H
+
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "commands/tablecmds.h"
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "nodes/parsenodes.h"
+#include "parser/parse_relation.h"
+#include "utils/acl.h"
+#include "utils/relcache.h"
+
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#endif
+
+/* What an update tells about the indexes that need a new entry */
+#if PG_VERSION_NUM >= 160000
+typedef TU_UpdateIndexes CompatUpdateIndexes;
+#define COMPAT_UPDATES_INDEXES(update)	((update) != TU_None)
+#define COMPAT_ONLY_SUMMARIZING(update)	((update) == TU_Summarizing)
+#else
+typedef bool CompatUpdateIndexes;
+#define COMPAT_UPDATES_INDEXES(update)	(update)
+#define COMPAT_ONLY_SUMMARIZING(update)	false
+#endif
+
+/* Since 17, views with triggers can be the target of MERGE. */
+#if PG_VERSION_NUM >= 170000
+#define COMPAT_MERGE_VIEW
+#endif
+
+/* pg_class_ownercheck() */
+static inline bool
+compat_owns_relation(Oid relid, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_ownercheck(RelationRelationId, relid, roleid);
+#else
+	return pg_class_ownercheck(relid, roleid);
+#endif
+}
+
+/* RelationGetPrimaryKeyIndex() */
+static inline Oid
+compat_primary_key_index(Relation rel)
+{
+#if PG_VERSION_NUM >= 180000
+	return RelationGetPrimaryKeyIndex(rel, false);
+#else
+	return RelationGetPrimaryKeyIndex(rel);
+#endif
+}
+
+/* ExecInsertIndexTuples() */
+static inline List *
+compat_insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate, bool update,
+						   bool *spec_conflict, List *arbiters, bool only_summarizing)
+{
+#if PG_VERSION_NUM >= 160000
+	return ExecInsertIndexTuples(info, slot, estate, update, spec_conflict != NULL, spec_conflict,
+								 arbiters, only_summarizing);
+#else
+	return ExecInsertIndexTuples(info, slot, estate, update, spec_conflict != NULL, spec_conflict,
+								 arbiters);
+#endif
+}
+
+/* ExecCheckIndexConstraints() of a row that is not stored yet */
+static inline bool
+compat_check_index_constraints(ResultRelInfo *info, TupleTableSlot *slot, EState *estate,
+							   ItemPointer conflict, List *arbiters)
+{
+#if PG_VERSION_NUM >= 180000
+	ItemPointerData none;
+
+	ItemPointerSetInvalid(&none);
+	return ExecCheckIndexConstraints(info, slot, estate, conflict, &none, arbiters);
+#else
+	return ExecCheckIndexConstraints(info, slot, estate, conflict, arbiters);
+#endif
+}
+
+/*
+ * Gives an EState a range table: of tables, by their OIDs, and the columns of
+ * each that are updated.
+ */
+static inline void
+compat_init_range_table(EState *estate, int n, const Oid *relids, Bitmapset *const *updated)
+{
+	List	   *rtable = NIL;
+#if PG_VERSION_NUM >= 160000
+	List	   *perminfos = NIL;
+#endif
+
+	for (int i = 0; i < n; i++)
+	{
+		RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+		rte->rtekind = RTE_RELATION;
+		rte->relid = relids[i];
+		rte->relkind = RELKIND_RELATION;
+		rte->rellockmode = RowExclusiveLock;
+#if PG_VERSION_NUM >= 160000
+		addRTEPermissionInfo(&perminfos, rte)->updatedCols = updated[i];
+#else
+		rte->updatedCols = updated[i];
+#endif
+		rtable = lappend(rtable, rte);
+	}
+#if PG_VERSION_NUM >= 180000
+	ExecInitRangeTable(estate, rtable, perminfos, bms_add_range(NULL, 1, n));
+#elif PG_VERSION_NUM >= 160000
+	ExecInitRangeTable(estate, rtable, perminfos);
+#else
+	ExecInitRangeTable(estate, rtable);
+#endif
+}
+
+/* The columns that the statement sets, as its permissions have them */
+static inline Bitmapset *
+compat_updated_columns(Query *query, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	return getRTEPermissionInfo(query->rteperminfos, rte)->updatedCols;
+#else
+	return rte->updatedCols;
+#endif
+}
+
+/*
+ * Make a table of a view's query the target of an UPDATE of the view.  Who owns
+ * the view must have the same permission on the table as its user on the view.
+ */
+static inline void
+compat_set_update_permissions(Query *query, RangeTblEntry *view, Query *definition,
+							  RangeTblEntry *table, Bitmapset *updated)
+{
+#if PG_VERSION_NUM >= 160000
+	RTEPermissionInfo *old = getRTEPermissionInfo(definition->rteperminfos, table);
+	RTEPermissionInfo *perminfo;
+
+	table->perminfoindex = 0;
+	perminfo = addRTEPermissionInfo(&query->rteperminfos, table);
+	perminfo->requiredPerms = getRTEPermissionInfo(query->rteperminfos, view)->requiredPerms;
+	perminfo->checkAsUser = old->checkAsUser;
+	perminfo->selectedCols = old->selectedCols;
+	perminfo->updatedCols = updated;
+#else
+	(void) query;
+	(void) definition;
+	table->requiredPerms = view->requiredPerms;
+	table->updatedCols = updated;
+#endif
+}
+
+/*
+ * A named piece of shared memory that needs no preloading, or NULL where the
+ * release has none.
+ */
+static inline void *
+compat_shared_segment(const char *name, size_t size, void (*init) (void *))
+{
+#if PG_VERSION_NUM >= 170000
+	bool		found;
+
+	return GetNamedDSMSegment(name, size, init, &found);
+#else
+	return NULL;
+#endif
+}
+
+/*
+ * The columns of a relation that a statement reads, as permissions have them,
+ * and whether the statement names the relation itself, and not a view on it.
+ * Returns false, and no columns, for a child of what the statement names.
+ */
+static inline bool
+compat_selected_columns(RangeTblEntry *rte, struct EState *estate,
+						Bitmapset **selected, bool *direct)
+{
+	*selected = NULL;
+#if PG_VERSION_NUM >= 160000
+	if (rte->perminfoindex != 0)
+	{
+		RTEPermissionInfo *perminfo = getRTEPermissionInfo(estate->es_rteperminfos, rte);
+
+		*selected = perminfo->selectedCols;
+		*direct = !OidIsValid(perminfo->checkAsUser);
+		return true;
+	}
+#else
+	if (rte->requiredPerms != 0)
+	{
+		*selected = rte->selectedCols;
+		*direct = !OidIsValid(rte->checkAsUser);
+		return true;
+	}
+#endif
+	*direct = false;
+	return false;
+}
+
+/* TRUNCATE of open relations, for which permissions have been checked */
+static inline void
+compat_truncate(List *rels, List *relids, List *logged, DropBehavior behavior, bool restart_seqs)
+{
+#if PG_VERSION_NUM >= 160000
+	ExecuteTruncateGuts(rels, relids, logged, behavior, restart_seqs, false);
+#else
+	ExecuteTruncateGuts(rels, relids, logged, behavior, restart_seqs);
+#endif
+}
+
+#endif							/* VERTICAL_PARTITION_COMPAT_H */

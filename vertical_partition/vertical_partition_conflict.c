@@ -1,0 +1,246 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_conflict.c
+ *	  Inserts with ON CONFLICT through a split view.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_conflict.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "executor/nodeModifyTable.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "vertical_partition.h"
+#include "vertical_partition_compat.h"
+#include "vertical_partition_layout.h"
+#include "vertical_partition_write.h"
+
+/*
+ * In a transaction with one snapshot, a conflict with a row that it does not
+ * show is a serialization failure, unless the row is of this transaction.
+ */
+static void
+vp_check_visible(VpRow *row, VpPart *part, ItemPointer tid)
+{
+	TupleTableSlot *slot = part->current;
+
+	if (!IsolationUsesXactSnapshot())
+		return;
+	if (!table_tuple_fetch_row_version(part->rel, tid, SnapshotAny, slot))
+		elog(ERROR, "failed to fetch conflicting tuple for ON CONFLICT");
+	if (!table_tuple_satisfies_snapshot(part->rel, slot, row->snapshot))
+	{
+		bool		isnull;
+		Datum		xmin = slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull);
+
+		if (!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin)))
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("could not serialize access due to concurrent update")));
+	}
+	ExecClearTuple(slot);
+}
+
+/*
+ * Updates the row that the new one is in conflict with, as DO UPDATE says.
+ * Returns false if it has been changed meanwhile, and all is to be tried again.
+ */
+static bool
+vp_update_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
+{
+	ModifyTableState *node = row->node;
+	OnConflictSetState *conflict = node->resultRelInfo->ri_onConflict;
+	ExprContext *econtext = node->ps.ps_ExprContext;
+	TupleTableSlot *existing = conflict->oc_Existing;
+	TupleTableSlot *excluded;
+	TupleTableSlot *new;
+	TM_FailureData tmfd;
+	Bitmapset  *keys;
+	LockTupleMode mode;
+	int			natts = row->layout.natts;
+
+	/* which columns will be changed is known only later */
+	keys = RelationGetIndexAttrBitmap(row->hot.rel, INDEX_ATTR_BITMAP_KEY);
+	mode = bms_overlap(keys, ExecGetUpdatedCols(row->hot.info, row->estate)) ?
+		LockTupleExclusive : LockTupleNoKeyExclusive;
+	bms_free(keys);
+
+	switch (table_tuple_lock(row->hot.rel, tid, row->snapshot, row->hot.current, row->cid, mode,
+							 LockWaitBlock, 0, &tmfd))
+	{
+		case TM_Ok:
+			break;
+		case TM_Invisible:
+			ereport(ERROR,
+					(errcode(ERRCODE_CARDINALITY_VIOLATION),
+					 errmsg("%s command cannot affect row a second time", "ON CONFLICT DO UPDATE"),
+					 errhint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")));
+			break;
+		case TM_Updated:
+		case TM_Deleted:
+			if (IsolationUsesXactSnapshot())
+				ereport(ERROR,
+						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						 errmsg("could not serialize access due to concurrent update")));
+			ExecClearTuple(row->hot.current);
+			return false;
+		default:
+			elog(ERROR, "unexpected table_tuple_lock status");
+	}
+	vp_check_visible(row, &row->hot, tid);
+	if (TTS_EMPTY(row->hot.current) &&
+		!table_tuple_fetch_row_version(row->hot.rel, tid, SnapshotAny, row->hot.current))
+		elog(ERROR, "failed to fetch conflicting tuple for ON CONFLICT");
+	vp_find_cold(row);
+
+	/* the row that is there, and the one that is not to be inserted */
+	ExecClearTuple(existing);
+	vp_view_row(row, row->hot.current, row->cold.current, existing->tts_values, existing->tts_isnull);
+	ExecStoreVirtualTuple(existing);
+	excluded = MakeSingleTupleTableSlot(row->desc, &TTSOpsVirtual);
+	memcpy(excluded->tts_values, row->new_values, natts * sizeof(Datum));
+	memcpy(excluded->tts_isnull, row->new_nulls, natts * sizeof(bool));
+	ExecStoreVirtualTuple(excluded);
+
+	econtext->ecxt_scantuple = existing;
+	econtext->ecxt_innertuple = excluded;
+	econtext->ecxt_outertuple = NULL;
+	*result = NULL;
+	if (ExecQual(conflict->oc_WhereClause, econtext))
+	{
+		new = ExecProject(conflict->oc_ProjInfo);
+		slot_getallattrs(new);
+		memcpy(row->old_values, existing->tts_values, natts * sizeof(Datum));
+		memcpy(row->old_nulls, existing->tts_isnull, natts * sizeof(bool));
+		memcpy(row->new_values, new->tts_values, natts * sizeof(Datum));
+		memcpy(row->new_nulls, new->tts_isnull, natts * sizeof(bool));
+		row->rechecked = true;
+		vp_compare(row);
+		row->updating = true;
+		vp_write_update(row);
+		*result = vp_result(row);
+	}
+
+	/* they refer to what goes with this row */
+	econtext->ecxt_scantuple = econtext->ecxt_innertuple = NULL;
+	ExecClearTuple(existing);
+	ExecDropSingleTupleTableSlot(excluded);
+	return true;
+}
+
+/* Puts the cold row's TID into the hot part's new row. */
+static void
+vp_set_pointer(VpRow *row)
+{
+	TupleTableSlot *slot = row->hot.slot;
+	int			natts = slot->tts_tupleDescriptor->natts;
+	Datum	   *values = palloc0(natts * sizeof(Datum));
+	bool	   *nulls = palloc0(natts * sizeof(bool));
+	bool	   *replace = palloc0(natts * sizeof(bool));
+
+	values[row->layout.hot_link - 1] = PointerGetDatum(&row->cold.slot->tts_tid);
+	replace[row->layout.hot_link - 1] = true;
+	ExecForceStoreHeapTuple(heap_modify_tuple(ExecCopySlotHeapTuple(slot), slot->tts_tupleDescriptor,
+											  values, nulls, replace),
+							slot, true);
+	slot->tts_tableOid = RelationGetRelid(row->hot.rel);
+}
+
+/*
+ * Inserts both parts of the row, unless there is a conflict by then.  Both
+ * are inserted speculatively, and taken back together.  Returns whether the row
+ * was inserted.
+ */
+static bool
+vp_insert_speculatively(VpRow *row, List *arbiters)
+{
+	uint32		token = SpeculativeInsertionLockAcquire(GetCurrentTransactionId());
+	bool		conflict = false;
+	List	   *hot_recheck,
+			   *cold_recheck = NIL;
+
+	row->cold.slot->tts_tableOid = RelationGetRelid(row->cold.rel);
+	table_tuple_insert_speculative(row->cold.rel, row->cold.slot, row->cid, 0, NULL, token);
+	if (row->layout.method == VP_ROW_POINTER)
+		vp_set_pointer(row);
+	table_tuple_insert_speculative(row->hot.rel, row->hot.slot, row->cid, 0, NULL, token);
+	hot_recheck = compat_insert_index_tuples(row->hot.info, row->hot.slot, row->estate, false,
+											 &conflict, arbiters, false);
+
+	/*
+	 * With the hot row there, nobody else can have the cold one's key.  Its
+	 * other unique columns count if any conflict does.
+	 */
+	if (!conflict && row->cold.info->ri_NumIndices > 0)
+		cold_recheck = compat_insert_index_tuples(row->cold.info, row->cold.slot, row->estate, false,
+												  arbiters == NIL ? &conflict : NULL, NIL, false);
+	table_tuple_complete_speculative(row->hot.rel, row->hot.slot, token, !conflict);
+	table_tuple_complete_speculative(row->cold.rel, row->cold.slot, token, !conflict);
+	SpeculativeInsertionLockRelease(GetCurrentTransactionId());
+	if (conflict)
+		return false;
+	ExecARInsertTriggers(row->estate, row->hot.info, row->hot.slot, hot_recheck, NULL);
+	ExecARInsertTriggers(row->estate, row->cold.info, row->cold.slot, cold_recheck, NULL);
+	return true;
+}
+
+/*
+ * Inserts the row, or does what ON CONFLICT says if there is one like it.
+ * Returns the row as written, or NULL if none was.
+ */
+HeapTuple
+vp_insert_or_update(VpRow *row)
+{
+	ModifyTable *plan = (ModifyTable *) row->node->ps.plan;
+	List	   *arbiters = row->node->resultRelInfo->ri_onConflictArbiterIndexes;
+	HeapTuple	result;
+
+	vp_open_parts(row, true);
+	vp_fill_insert(row);
+	if (row->layout.method == VP_ROW_POINTER)
+	{
+		/* NOT NULL is checked before the cold row has a place */
+		static ItemPointerData nowhere = {{0, 0}, 1};
+
+		row->hot.slot->tts_values[row->layout.hot_link - 1] = PointerGetDatum(&nowhere);
+		row->hot.slot->tts_isnull[row->layout.hot_link - 1] = false;
+	}
+	vp_prepare_part(row, &row->hot, CMD_INSERT);
+	vp_prepare_part(row, &row->cold, CMD_INSERT);
+	for (;;)
+	{
+		ItemPointerData tid;
+
+		CHECK_FOR_INTERRUPTS();
+		if (compat_check_index_constraints(row->hot.info, row->hot.slot, row->estate, &tid, arbiters))
+		{
+			if (arbiters == NIL && row->cold.info->ri_NumIndices > 0 &&
+				!compat_check_index_constraints(row->cold.info, row->cold.slot, row->estate, &tid, NIL))
+			{
+				vp_check_visible(row, &row->cold, &tid);
+				return NULL;
+			}
+			if (vp_insert_speculatively(row, arbiters))
+				return vp_result(row);
+		}
+		else if (plan->onConflictAction == ONCONFLICT_NOTHING)
+		{
+			vp_check_visible(row, &row->hot, &tid);
+			return NULL;
+		}
+		else if (vp_update_conflicting(row, &tid, &result))
+			return result;
+	}
+}

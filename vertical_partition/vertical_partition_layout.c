@@ -1,0 +1,416 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_layout.c
+ *	  Finds out where the columns of a split view live.
+ *
+ * Nothing is stored about a split table but the definition of its view.  Names
+ * of tables and columns may change, and a dump needs no more than what it has
+ * of any view.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_layout.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/sysattr.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_func.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "vertical_partition.h"
+#include "vertical_partition_compat.h"
+#include "vertical_partition_layout.h"
+
+PG_FUNCTION_INFO_V1(vp_layout_row);
+
+typedef struct VpCacheEntry
+{
+	Oid			view;			/* hash key */
+	bool		valid;
+	bool		split;			/* is it a split view at all? */
+	VpLayout	layout;
+	MemoryContext context;		/* of the layout's arrays */
+} VpCacheEntry;
+
+static const char *const vp_method_names[] = {
+	"shared_key", "surrogate_key", "row_pointer"
+};
+
+static HTAB *vp_cache = NULL;
+static Oid	vp_linked = InvalidOid;
+
+/* Returns the method's name as SQL has it. */
+const char *
+vp_method_name(VpMethod method)
+{
+	return vp_method_names[method];
+}
+
+/*
+ * Returns the OID of linked(), by which a split view is known, or InvalidOid.
+ * A function of that name which is not this library's does not count.
+ */
+Oid
+vp_linked_oid(void)
+{
+	if (!OidIsValid(vp_linked))
+	{
+		Oid			argtypes[] = {TEXTOID, OIDOID, ANYELEMENTOID};
+		Oid			funcid;
+		HeapTuple	tuple;
+
+		funcid = LookupFuncName(list_make2(makeString("vertical_partition"), makeString("linked")),
+								lengthof(argtypes), argtypes, true);
+		if (!OidIsValid(funcid))
+			return InvalidOid;
+		tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
+		if (!HeapTupleIsValid(tuple))
+			return InvalidOid;
+		if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
+		{
+			bool		isnull;
+			Datum		source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+
+			if (!isnull && strcmp(TextDatumGetCString(source), "vp_linked") == 0)
+				vp_linked = funcid;
+		}
+		ReleaseSysCache(tuple);
+	}
+	return vp_linked;
+}
+
+/* Returns the Var below relabeling, or NULL if it is anything else. */
+static Var *
+vp_strip_var(Node *node)
+{
+	while (node && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	if (node == NULL || !IsA(node, Var) || ((Var *) node)->varlevelsup != 0)
+		return NULL;
+	return (Var *) node;
+}
+
+/*
+ * Reads a view's query tree.  Returns false if it is not that of a split view,
+ * else fills in all of *layout but view and owner; the arrays are in
+ * CurrentMemoryContext.
+ */
+bool
+vp_query_layout(Query *query, VpLayout *layout)
+{
+	Oid			linked = vp_linked_oid();
+	FuncExpr   *marker;
+	JoinExpr   *join;
+	Const	   *method;
+	List	   *clauses;
+	ListCell   *lc;
+	char	   *name;
+	RangeTblEntry *hot,
+			   *cold;
+
+	memset(layout, 0, sizeof(*layout));
+	if (!OidIsValid(linked) || query->commandType != CMD_SELECT ||
+		query->jointree == NULL || list_length(query->jointree->fromlist) != 1)
+		return false;
+
+	marker = (FuncExpr *) query->jointree->quals;
+	join = (JoinExpr *) linitial(query->jointree->fromlist);
+	if (marker == NULL || !IsA(marker, FuncExpr) || marker->funcid != linked ||
+		!IsA(join, JoinExpr) || join->jointype != JOIN_LEFT ||
+		!IsA(join->larg, RangeTblRef) || !IsA(join->rarg, RangeTblRef))
+		return false;
+
+	layout->hot_rti = ((RangeTblRef *) join->larg)->rtindex;
+	layout->cold_rti = ((RangeTblRef *) join->rarg)->rtindex;
+	hot = rt_fetch(layout->hot_rti, query->rtable);
+	cold = rt_fetch(layout->cold_rti, query->rtable);
+	if (hot->rtekind != RTE_RELATION || cold->rtekind != RTE_RELATION)
+		return false;
+	layout->hot = hot->relid;
+	layout->cold = cold->relid;
+
+	method = (Const *) linitial(marker->args);
+	if (!IsA(method, Const) || method->constisnull)
+		return false;
+	name = TextDatumGetCString(method->constvalue);
+	for (layout->method = VP_SHARED_KEY; strcmp(name, vp_method_names[layout->method]) != 0; layout->method++)
+	{
+		if (layout->method == VP_ROW_POINTER)
+			return false;
+	}
+
+	/* the columns */
+	layout->columns = palloc(Max(list_length(query->targetList), 1) * sizeof(VpColumn));
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = (TargetEntry *) lfirst(lc);
+		Var		   *var = (Var *) tle->expr;
+
+		if (tle->resjunk)
+			continue;
+		if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0 ||
+			(var->varno != layout->hot_rti && var->varno != layout->cold_rti))
+			return false;
+		layout->columns[layout->natts].cold = (var->varno == layout->cold_rti);
+		layout->columns[layout->natts++].attnum = var->varattno;
+	}
+
+	/* the link */
+	clauses = make_ands_implicit((Expr *) join->quals);
+	layout->hot_keys = palloc(Max(list_length(clauses), 1) * sizeof(AttrNumber));
+	layout->cold_keys = palloc(Max(list_length(clauses), 1) * sizeof(AttrNumber));
+	layout->key_operators = palloc(Max(list_length(clauses), 1) * sizeof(Oid));
+	layout->key_collations = palloc(Max(list_length(clauses), 1) * sizeof(Oid));
+	foreach(lc, clauses)
+	{
+		OpExpr	   *op = (OpExpr *) lfirst(lc);
+		Var		   *left,
+				   *right,
+				   *hot_var,
+				   *cold_var;
+
+		if (!IsA(op, OpExpr) || list_length(op->args) != 2)
+			return false;
+		left = vp_strip_var(linitial(op->args));
+		right = vp_strip_var(lsecond(op->args));
+		if (left == NULL || right == NULL)
+			return false;
+		hot_var = left->varno == layout->hot_rti ? left : right;
+		cold_var = left->varno == layout->hot_rti ? right : left;
+		if (hot_var->varno != layout->hot_rti || cold_var->varno != layout->cold_rti)
+			return false;
+
+		/*
+		 * Anybody can make a view of this shape.  We copy values from one
+		 * side to the other, and look up one with the other: so they must
+		 * have one type, whatever the operator would take.
+		 */
+		if (hot_var->varattno <= 0 || hot_var->vartype != cold_var->vartype)
+			return false;
+
+		if (layout->method == VP_SURROGATE_KEY ||
+			(layout->method == VP_ROW_POINTER && cold_var->varattno == SelfItemPointerAttributeNumber))
+		{
+			if (layout->hot_link != 0 ||
+				hot_var->vartype != (layout->method == VP_SURROGATE_KEY ? INT8OID : TIDOID) ||
+				(layout->method == VP_SURROGATE_KEY && cold_var->varattno <= 0))
+				return false;
+			layout->hot_link = hot_var->varattno;
+			layout->cold_link = cold_var->varattno;
+		}
+		else
+		{
+			if (cold_var->varattno <= 0 || layout->nkeys >= INDEX_MAX_KEYS)
+				return false;
+			layout->hot_keys[layout->nkeys] = hot_var->varattno;
+			layout->cold_keys[layout->nkeys] = cold_var->varattno;
+			layout->key_operators[layout->nkeys] = op->opno;
+			layout->key_collations[layout->nkeys++] = op->inputcollid;
+		}
+	}
+	return (layout->method == VP_SURROGATE_KEY || layout->nkeys > 0) &&
+		(layout->method == VP_SHARED_KEY || layout->hot_link != 0);
+}
+
+/*
+ * Returns where the columns of a view live, or NULL if it is not a split view
+ * or no view at all.  The caller holds a lock on it.  What is returned is good
+ * until invalidation messages are accepted.
+ */
+const VpLayout *
+vp_layout(Oid view)
+{
+	VpCacheEntry *entry;
+	bool		found;
+
+	if (vp_cache == NULL)
+	{
+		HASHCTL		ctl;
+
+		ctl.keysize = sizeof(Oid);
+		ctl.entrysize = sizeof(VpCacheEntry);
+		vp_cache = hash_create("vertical_partition layouts", 16, &ctl, HASH_ELEM | HASH_BLOBS);
+	}
+
+	entry = (VpCacheEntry *) hash_search(vp_cache, &view, HASH_ENTER, &found);
+	if (!found)
+	{
+		entry->valid = false;
+		entry->context = NULL;
+	}
+	if (!entry->valid)
+	{
+		Relation	rel;
+		VpLayout	layout;
+		bool		split = false;
+		MemoryContext context;
+
+		context = AllocSetContextCreate(CurrentMemoryContext, "vertical_partition layout",
+										ALLOCSET_SMALL_SIZES);
+		rel = relation_open(view, NoLock);
+		if (rel->rd_rel->relkind == RELKIND_VIEW && rel->rd_rules != NULL && rel->rd_rules->numLocks > 0)
+		{
+			MemoryContext old = MemoryContextSwitchTo(context);
+
+			split = vp_query_layout(get_view_query(rel), &layout);
+			layout.view = view;
+			layout.owner = rel->rd_rel->relowner;
+			MemoryContextSwitchTo(old);
+		}
+		relation_close(rel, NoLock);
+
+		/* messages may have been accepted, and the entry be gone */
+		entry = (VpCacheEntry *) hash_search(vp_cache, &view, HASH_ENTER, &found);
+		if (found && entry->context)
+			MemoryContextDelete(entry->context);
+		MemoryContextSetParent(context, CacheMemoryContext);
+		entry->context = context;
+		entry->split = split;
+		if (split)
+			entry->layout = layout;
+		entry->valid = true;
+	}
+	return entry->split ? &entry->layout : NULL;
+}
+
+/* Copies the arrays of a layout, which an invalidation may take away. */
+void
+vp_copy_layout(VpLayout *to, const VpLayout *from)
+{
+	*to = *from;
+	to->columns = palloc(from->natts * sizeof(VpColumn));
+	memcpy(to->columns, from->columns, from->natts * sizeof(VpColumn));
+	if (from->nkeys > 0)
+	{
+		to->hot_keys = palloc(from->nkeys * sizeof(AttrNumber));
+		to->cold_keys = palloc(from->nkeys * sizeof(AttrNumber));
+		to->key_operators = palloc(from->nkeys * sizeof(Oid));
+		to->key_collations = palloc(from->nkeys * sizeof(Oid));
+		memcpy(to->hot_keys, from->hot_keys, from->nkeys * sizeof(AttrNumber));
+		memcpy(to->cold_keys, from->cold_keys, from->nkeys * sizeof(AttrNumber));
+		memcpy(to->key_operators, from->key_operators, from->nkeys * sizeof(Oid));
+		memcpy(to->key_collations, from->key_collations, from->nkeys * sizeof(Oid));
+	}
+}
+
+/* Relation cache callback: forgets the layout of a view, or all of them. */
+static void
+vp_relcache_callback(Datum arg, Oid relid)
+{
+	VpCacheEntry *entry;
+
+	if (vp_cache == NULL)
+		return;
+	if (OidIsValid(relid))
+	{
+		entry = (VpCacheEntry *) hash_search(vp_cache, &relid, HASH_FIND, NULL);
+		if (entry)
+			entry->valid = false;
+	}
+	else
+	{
+		HASH_SEQ_STATUS status;
+
+		hash_seq_init(&status, vp_cache);
+		while ((entry = (VpCacheEntry *) hash_seq_search(&status)) != NULL)
+			entry->valid = false;
+	}
+}
+
+/* System cache callback: a function has changed, linked() maybe. */
+static void
+vp_function_callback(Datum arg, int cacheid, uint32 hashvalue)
+{
+	vp_linked = InvalidOid;
+	vp_relcache_callback(arg, InvalidOid);
+}
+
+/* Called when the library is loaded. */
+void
+vp_layout_init(void)
+{
+	CacheRegisterRelcacheCallback(vp_relcache_callback, (Datum) 0);
+	CacheRegisterSyscacheCallback(PROCOID, vp_function_callback, (Datum) 0);
+}
+
+/* Returns the names of the relation's columns, as a name[] datum. */
+static Datum
+vp_column_names(Oid relid, const AttrNumber *attnums, int n)
+{
+	Datum	   *names = palloc(Max(n, 1) * sizeof(Datum));
+
+	for (int i = 0; i < n; i++)
+		names[i] = DirectFunctionCall1(namein, CStringGetDatum(get_attname(relid, attnums[i], false)));
+	return PointerGetDatum(construct_array(names, n, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR));
+}
+
+/*
+ * vertical_partition.layout(view regclass) -- how a split table is laid out
+ *
+ * Takes a relation.  Returns the parts, the method, the key columns of the
+ * link, the view's columns that are in the cold part, the hidden column of the
+ * hot part and the cold part's copies of the key columns, all NULL if the
+ * relation is not a split view.
+ */
+Datum
+vp_layout_row(PG_FUNCTION_ARGS)
+{
+	Oid			view = PG_GETARG_OID(0);
+	Datum		values[7] = {0};
+	bool		nulls[7] = {true, true, true, true, true, true, true};
+	TupleDesc	tupdesc;
+	const VpLayout *layout;
+	Relation	rel;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	rel = try_relation_open(view, AccessShareLock);
+	layout = rel ? vp_layout(view) : NULL;
+	if (layout)
+	{
+		AttrNumber *cold = palloc(Max(layout->natts, 1) * sizeof(AttrNumber));
+		int			ncold = 0;
+
+		for (int i = 0; i < layout->natts; i++)
+		{
+			if (layout->columns[i].cold)
+				cold[ncold++] = i + 1;
+		}
+		memset(nulls, 0, sizeof(nulls));
+		values[0] = ObjectIdGetDatum(layout->hot);
+		values[1] = ObjectIdGetDatum(layout->cold);
+		values[2] = CStringGetTextDatum(vp_method_name(layout->method));
+		values[3] = vp_column_names(layout->hot, layout->hot_keys, layout->nkeys);
+		values[4] = vp_column_names(view, cold, ncold);
+		nulls[5] = (layout->hot_link == 0);
+		if (!nulls[5])
+			values[5] = DirectFunctionCall1(namein, CStringGetDatum(get_attname(layout->hot, layout->hot_link, false)));
+		values[6] = vp_column_names(layout->cold, layout->cold_keys, layout->nkeys);
+	}
+	if (rel)
+		relation_close(rel, AccessShareLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+}

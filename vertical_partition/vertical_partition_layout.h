@@ -1,0 +1,69 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_layout.h
+ *	  Where the columns of a split view live.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_layout.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VERTICAL_PARTITION_LAYOUT_H
+#define VERTICAL_PARTITION_LAYOUT_H
+
+#include "access/attnum.h"
+#include "nodes/parsenodes.h"
+
+/* How the hot part leads to the cold part */
+typedef enum VpMethod
+{
+	VP_SHARED_KEY,				/* both have the primary key */
+	VP_SURROGATE_KEY,			/* the hot part has the cold part's own key */
+	VP_ROW_POINTER				/* the hot part has the cold row's TID */
+} VpMethod;
+
+/* Where a column of the view lives */
+typedef struct VpColumn
+{
+	bool		cold;
+	AttrNumber	attnum;			/* in that part */
+} VpColumn;
+
+/* A split view, as its definition says */
+typedef struct VpLayout
+{
+	Oid			view;
+	Oid			owner;			/* of the view */
+	VpMethod	method;
+	Oid			hot;
+	Oid			cold;
+	int			hot_rti;		/* in the view's range table */
+	int			cold_rti;
+	int			natts;			/* of the view */
+	VpColumn   *columns;		/* one for each of them */
+
+	/* The equality of keys in the link; none with VP_SURROGATE_KEY */
+	int			nkeys;
+	AttrNumber *hot_keys;
+	AttrNumber *cold_keys;
+	Oid		   *key_operators;
+	Oid		   *key_collations;
+
+	/*
+	 * What is not the key's: with VP_SURROGATE_KEY columns of the parts, with
+	 * VP_ROW_POINTER a column of the hot part and the TID of the cold one;
+	 * else zero.
+	 */
+	AttrNumber	hot_link;
+	AttrNumber	cold_link;
+} VpLayout;
+
+extern const VpLayout *vp_layout(Oid view);
+extern void vp_copy_layout(VpLayout *to, const VpLayout *from);
+extern bool vp_query_layout(Query *query, VpLayout *layout);
+extern Oid	vp_linked_oid(void);
+extern const char *vp_method_name(VpMethod method);
+
+#endif							/* VERTICAL_PARTITION_LAYOUT_H */

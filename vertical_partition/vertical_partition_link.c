@@ -1,0 +1,365 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_link.c
+ *	  Checks that each hot row has its cold row, where that can matter.
+ *
+ * The view of a split table is a left join, so that the planner can leave out
+ * the cold part if no column of it is used.  A hot row without a cold row would
+ * then come with NULLs that nobody has stored; that cannot be but by damage, or
+ * by pointers that a VACUUM FULL or a restore has made invalid.  So the view
+ * calls linked() in its WHERE, which knows such a row by its cold key being
+ * NULL.  This use of a cold column would keep the join in the plan, so the
+ * support function takes the call away from queries that use no other.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_link.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "vertical_partition.h"
+#include "vertical_partition_compat.h"
+#include "vertical_partition_layout.h"
+
+PG_FUNCTION_INFO_V1(vp_linked);
+PG_FUNCTION_INFO_V1(vp_linked_support);
+
+/* The columns of vertical_partition.row_pointers */
+#define Anum_row_pointers_cold		1
+#define Anum_row_pointers_filenode	2
+
+/* What vp_uses_cold() looks for, and in which query */
+typedef struct ColdUse
+{
+	Query	   *query;
+	int			rti;			/* of the cold part in its range table */
+	Oid			linked;
+	int			sublevels_up;
+	bool		joined;			/* has the join of the view been seen? */
+} ColdUse;
+
+/* What both ways to find invalid pointers say */
+static const char *const vp_relink_hint =
+"Rebuild the pointers with vertical_partition.relink(), as after VACUUM FULL, CLUSTER or a restore of the cold part.";
+
+/*
+ * Returns the OIDs of the cold parts that are pointed to, if one is given of no
+ * other than that.  The pointers to a part are good if it still has the file
+ * that it had when they were made.
+ */
+static List *
+read_row_pointers(Oid cold)
+{
+	Oid			namespaceid = get_namespace_oid("vertical_partition", true);
+	Oid			relid = InvalidOid;
+	List	   *result = NIL;
+	Relation	rel;
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+
+	if (OidIsValid(namespaceid))
+		relid = get_relname_relid("row_pointers", namespaceid);
+	if (!OidIsValid(relid))
+		return NIL;
+
+	/* the table has one row for each split of this kind: no need of an index */
+	rel = table_open(relid, AccessShareLock);
+	ScanKeyInit(&key, Anum_row_pointers_cold, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(cold));
+	scan = systable_beginscan(rel, InvalidOid, false, NULL, OidIsValid(cold) ? 1 : 0, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		bool		isnull;
+		Oid			part = DatumGetObjectId(heap_getattr(tuple, Anum_row_pointers_cold,
+														 RelationGetDescr(rel), &isnull));
+		Oid			filenode = DatumGetObjectId(heap_getattr(tuple, Anum_row_pointers_filenode,
+															 RelationGetDescr(rel), &isnull));
+		HeapTuple	class = SearchSysCache1(RELOID, ObjectIdGetDatum(part));
+
+		if (!HeapTupleIsValid(class))
+			continue;			/* it was dropped */
+		if (!isnull && ((Form_pg_class) GETSTRUCT(class))->relfilenode == filenode)
+			result = lappend_oid(result, part);
+		ReleaseSysCache(class);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/* Are there pointers to rows of this cold part, and are they good? */
+bool
+vp_row_pointers_valid(Oid cold)
+{
+	return OidIsValid(cold) && read_row_pointers(cold) != NIL;
+}
+
+/* Returns the OIDs of all cold parts of which that is so. */
+List *
+vp_pointed_tables(void)
+{
+	return read_row_pointers(InvalidOid);
+}
+
+/*
+ * vertical_partition.linked(method text, hot oid, cold_key anyelement) returns boolean
+ *
+ * Takes the method of a split, its hot part, and what the join has found in the
+ * cold part for a hot row.  Returns true.  Errors out if that is nothing.
+ */
+Datum
+vp_linked(PG_FUNCTION_ARGS)
+{
+	char	   *hot = NULL;
+	bool		pointer;
+
+	if (!PG_ARGISNULL(2))
+		PG_RETURN_BOOL(true);
+
+	if (!PG_ARGISNULL(1))
+		hot = get_rel_name(PG_GETARG_OID(1));
+	pointer = !PG_ARGISNULL(0) &&
+		strcmp(text_to_cstring(PG_GETARG_TEXT_PP(0)), vp_method_name(VP_ROW_POINTER)) == 0;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("row of table \"%s\" has no cold row", hot ? hot : "?"),
+			 pointer ? errhint("%s", vp_relink_hint) :
+			 errdetail("The parts of the split table were changed other than through its view.")));
+}
+
+static bool cold_use_walker(Node *node, ColdUse *use);
+
+/* Does the expression have a Var that belongs to the query itself? */
+static bool
+is_cold_var(Node *node, ColdUse *use)
+{
+	while (node && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node && IsA(node, Var) &&
+		((Var *) node)->varno == use->rti &&
+		((Var *) node)->varlevelsup == (Index) use->sublevels_up;
+}
+
+/* The columns of the query's own joins are what they stand for */
+static bool
+join_alias_uses_cold(RangeTblEntry *rte, AttrNumber attnum, ColdUse *use)
+{
+	int			sublevels_up = use->sublevels_up;
+	bool		result;
+
+	use->sublevels_up = 0;
+	if (attnum > 0 && attnum <= list_length(rte->joinaliasvars))
+		result = cold_use_walker(list_nth(rte->joinaliasvars, attnum - 1), use);
+	else
+		result = cold_use_walker((Node *) rte->joinaliasvars, use);
+	use->sublevels_up = sublevels_up;
+
+	return result;
+}
+
+static bool
+cold_use_walker(Node *node, ColdUse *use)
+{
+	if (node == NULL)
+		return false;
+
+	if (IsA(node, Var))
+	{
+		Var		   *var = (Var *) node;
+		RangeTblEntry *rte;
+
+		if (var->varlevelsup != (Index) use->sublevels_up)
+			return false;
+		if ((int) var->varno == use->rti)
+			return true;
+		if ((int) var->varno < 1 || (int) var->varno > list_length(use->query->rtable))
+			return false;
+		rte = rt_fetch(var->varno, use->query->rtable);
+		return rte->rtekind == RTE_JOIN && join_alias_uses_cold(rte, var->varattno, use);
+	}
+	if (IsA(node, CurrentOfExpr))
+		return use->sublevels_up == 0 && (int) ((CurrentOfExpr *) node)->cvarno == use->rti;
+	if (IsA(node, FuncExpr))
+	{
+		FuncExpr   *call = (FuncExpr *) node;
+
+		if (call->funcid == use->linked && list_length(call->args) == 3 &&
+			is_cold_var(lthird(call->args), use))
+			return false;
+	}
+	else if (IsA(node, JoinExpr) && use->sublevels_up == 0)
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		if (join->jointype == JOIN_LEFT && IsA(join->rarg, RangeTblRef) &&
+			((RangeTblRef *) join->rarg)->rtindex == use->rti)
+		{
+			/* its condition is no use, what it joins with may be one */
+			use->joined = true;
+			return cold_use_walker(join->larg, use);
+		}
+	}
+	else if (IsA(node, Query))
+	{
+		bool		result;
+
+		use->sublevels_up++;
+		result = query_tree_walker((Query *) node, cold_use_walker, use, 0);
+		use->sublevels_up--;
+		return result;
+	}
+	return expression_tree_walker(node, cold_use_walker, use);
+}
+
+/*
+ * Simplifies a call of linked().
+ *
+ * Where the cold part is locked by FOR UPDATE, the check becomes one that makes
+ * the planner take an inner join: a row of the nullable side of an outer join
+ * cannot be locked.  Then a hot row without a cold row would be left out, and
+ * nobody know; so pointers that may be wrong are refused.
+ *
+ * Returns NULL, which keeps the call, wherever it is not sure.
+ */
+static Node *
+vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
+{
+	Query	   *query;
+	Node	   *key;
+	ColdUse		use;
+	ListCell   *lc;
+
+	if (root == NULL || root->parse == NULL || list_length(call->args) != 3)
+		return NULL;
+	query = root->parse;
+
+	/*
+	 * PostgreSQL loses the conditions of a security barrier view over a view
+	 * that it merges into the statement, if that is the statement's target.
+	 * The statement would change rows that are to be hidden from it.
+	 */
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = (RangeTblEntry *) lfirst(lc);
+
+		if (rte->rtekind == RTE_SUBQUERY && rte->subquery == NULL && rte->securityQuals != NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot change rows of a split table through a security barrier view"),
+					 errdetail("The conditions of the security barrier view would not be applied.")));
+	}
+
+	/*
+	 * If the library is being loaded by this very statement, it is planned
+	 * without the hook.  That plan must not be kept for the whole session.
+	 */
+	if (!vp_planner_hooked)
+		root->glob->transientPlan = true;
+
+	key = lthird(call->args);
+	while (key && IsA(key, RelabelType))
+		key = (Node *) ((RelabelType *) key)->arg;
+	if (key == NULL || !IsA(key, Var) || ((Var *) key)->varlevelsup != 0)
+		return NULL;
+
+	memset(&use, 0, sizeof(use));
+	use.query = query;
+	use.rti = ((Var *) key)->varno;
+	use.linked = call->funcid;
+	if (use.rti < 1 || use.rti > list_length(query->rtable) ||
+		rt_fetch(use.rti, query->rtable)->rtekind != RTE_RELATION)
+		return NULL;
+
+	foreach(lc, query->rowMarks)
+	{
+		Const	   *method = (Const *) linitial(call->args);
+		NullTest   *test;
+
+		if (((RowMarkClause *) lfirst(lc))->rti != (Index) use.rti)
+			continue;
+		if (IsA(method, Const) && !method->constisnull &&
+			strcmp(TextDatumGetCString(method->constvalue), vp_method_name(VP_ROW_POINTER)) == 0)
+		{
+			Oid			cold = rt_fetch(use.rti, query->rtable)->relid;
+
+			if (!vp_row_pointers_valid(cold))
+				ereport(ERROR,
+						(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						 errmsg("pointers to rows of table \"%s\" are not valid", get_rel_name(cold)),
+						 errhint("%s", vp_relink_hint)));
+		}
+		test = makeNode(NullTest);
+		test->arg = (Expr *) copyObject(lthird(call->args));
+		test->nulltesttype = IS_NOT_NULL;
+		/* of a row, too, it is not its columns that matter */
+		test->argisrow = false;
+		test->location = -1;
+		return (Node *) test;
+	}
+
+	if (query_tree_walker(query, cold_use_walker, &use, QTW_IGNORE_JOINALIASES) ||
+		cold_use_walker((Node *) root->append_rel_list, &use) || !use.joined)
+		return NULL;
+	return makeBoolConst(true, false);
+}
+
+/*
+ * vertical_partition.linked_support(internal) returns internal
+ *
+ * Planner support of linked().  To load this library when a query over a split
+ * view is planned is a purpose of its own: the hooks do the rest.
+ */
+Datum
+vp_linked_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+	Node	   *result = NULL;
+
+	if (IsA(request, SupportRequestSimplify))
+	{
+		SupportRequestSimplify *simplify = (SupportRequestSimplify *) request;
+
+		result = vp_simplify_linked(simplify->root, simplify->fcall);
+	}
+	else if (IsA(request, SupportRequestSelectivity))
+	{
+		((SupportRequestSelectivity *) request)->selectivity = 1.0;
+		result = request;
+	}
+	else if (IsA(request, SupportRequestCost))
+	{
+		SupportRequestCost *cost = (SupportRequestCost *) request;
+
+		/* little more than a test for NULL */
+		cost->startup = 0;
+		cost->per_tuple = 0.1 * cpu_operator_cost;
+		result = request;
+	}
+
+	PG_RETURN_POINTER(result);
+}

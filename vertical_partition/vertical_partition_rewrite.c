@@ -1,0 +1,712 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_rewrite.c
+ *	  Runs statements that use hot columns only on the hot part alone.
+ *
+ * A planner hook looks at the rewritten query, in which split views have been
+ * replaced by their definitions:
+ *
+ * - Where no cold column of a split view is used, its join is taken away.  The
+ *   planner could do so by itself with a unique index on the cold part's side of
+ *   the link, which a row pointer has not; and not if the rows are to be locked.
+ *
+ * - An UPDATE that reads and sets hot columns only becomes an UPDATE of the hot
+ *   part, as that of an automatically updatable view would.
+ *
+ * - The columns of ON CONFLICT are looked up among the indexes of the hot part,
+ *   because the view has none.  The planner is not shown them, and its plan gets
+ *   the indexes afterwards.
+ *
+ * The hook changes the Query it is given.  So does the planner itself, whose
+ * callers know.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_rewrite.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/sysattr.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "parser/parsetree.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "vertical_partition.h"
+#include "vertical_partition_compat.h"
+#include "vertical_partition_layout.h"
+
+/* Which columns a query uses of the relations in its range table */
+typedef struct ColumnUse
+{
+	Query	   *query;
+	int			sublevels_up;
+	Bitmapset **columns;		/* by range table index; 0 is the whole row */
+} ColumnUse;
+
+/* Replaces what a statement has of a split view by columns of the hot part */
+typedef struct HotColumns
+{
+	const VpLayout *layout;
+	int			target;			/* the view as the target of the statement */
+	int			source;			/* what is in the statement's FROM; maybe 0 */
+	int			sublevels_up;
+	AttrNumber	cold;			/* a column that is not in the hot part */
+	bool		failed;
+} HotColumns;
+
+/* The indexes that an INSERT ... ON CONFLICT on a split view infers */
+typedef struct Arbiter
+{
+	Oid			view;
+	List	   *indexes;
+} Arbiter;
+
+/* Has the hook been called since the library was loaded? */
+bool		vp_planner_hooked = false;
+
+static planner_hook_type vp_next_planner_hook = NULL;
+
+static Query *vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs);
+
+/*
+ * Is this the definition of a split view?  Spares all other queries the work of
+ * finding out.
+ */
+static bool
+vp_is_split(Query *query, VpLayout *layout)
+{
+	return query->jointree && query->jointree->quals && IsA(query->jointree->quals, FuncExpr) &&
+		list_length(((FuncExpr *) query->jointree->quals)->args) == 3 &&
+		vp_query_layout(query, layout);
+}
+
+/* Is there a split view anywhere in the tree? */
+static bool
+contains_split_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		VpLayout	layout;
+
+		if (vp_is_split((Query *) node, &layout))
+			return true;
+		return query_tree_walker((Query *) node, contains_split_walker, context,
+								 QTW_IGNORE_JOINALIASES);
+	}
+	return expression_tree_walker(node, contains_split_walker, context);
+}
+
+/*-------------------------------------------------------------------------
+ * Which columns are used
+ *-------------------------------------------------------------------------
+ */
+
+static bool
+column_use_walker(Node *node, ColumnUse *use)
+{
+	if (node == NULL)
+		return false;
+
+	if (IsA(node, Var))
+	{
+		Var		   *var = (Var *) node;
+		RangeTblEntry *rte;
+
+		if (var->varlevelsup != (Index) use->sublevels_up ||
+			(int) var->varno < 1 || (int) var->varno > list_length(use->query->rtable))
+			return false;
+		rte = rt_fetch(var->varno, use->query->rtable);
+		if (rte->rtekind == RTE_JOIN)
+		{
+			/* a column of the query's own join is what it stands for */
+			int			sublevels_up = use->sublevels_up;
+			bool		known = var->varattno > 0 && var->varattno <= list_length(rte->joinaliasvars);
+
+			use->sublevels_up = 0;
+			column_use_walker(known ? list_nth(rte->joinaliasvars, var->varattno - 1) :
+							  (Node *) rte->joinaliasvars, use);
+			use->sublevels_up = sublevels_up;
+		}
+		else
+			use->columns[var->varno] = bms_add_member(use->columns[var->varno], Max(var->varattno, 0));
+		return false;
+	}
+	if (IsA(node, CurrentOfExpr))
+	{
+		if (use->sublevels_up == 0)
+			use->columns[((CurrentOfExpr *) node)->cvarno] =
+				bms_add_member(use->columns[((CurrentOfExpr *) node)->cvarno], 0);
+		return false;
+	}
+	if (IsA(node, Query))
+	{
+		use->sublevels_up++;
+		query_tree_walker((Query *) node, column_use_walker, use, 0);
+		use->sublevels_up--;
+		return false;
+	}
+	return expression_tree_walker(node, column_use_walker, use);
+}
+
+/*
+ * Returns which columns the query uses of its relations, an array of sets.
+ * Unless all of its own outputs are used, plain columns among the others do not
+ * count; expressions do, since they may be evaluated nevertheless.
+ */
+static Bitmapset **
+used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
+{
+	ColumnUse	use;
+	List	   *targetlist = query->targetList;
+
+	use.query = query;
+	use.sublevels_up = 0;
+	use.columns = palloc0((list_length(query->rtable) + 1) * sizeof(Bitmapset *));
+
+	if (!all_outputs && query->commandType == CMD_SELECT && query->setOperations == NULL)
+	{
+		ListCell   *lc;
+
+		query->targetList = NIL;
+		foreach(lc, targetlist)
+		{
+			TargetEntry *tle = (TargetEntry *) lfirst(lc);
+
+			if (tle->resjunk || tle->ressortgroupref != 0 || !IsA(tle->expr, Var) ||
+				bms_is_member(tle->resno, outputs))
+				query->targetList = lappend(query->targetList, tle);
+		}
+	}
+	query_tree_walker(query, column_use_walker, &use, QTW_IGNORE_JOINALIASES);
+	query->targetList = targetlist;
+
+	return use.columns;
+}
+
+/*-------------------------------------------------------------------------
+ * Reading without the cold part
+ *-------------------------------------------------------------------------
+ */
+
+/*
+ * Makes the definition of a split view one of the hot part alone, with NULL for
+ * the cold columns.  The cold part stays in the range table, where permissions
+ * are checked and the plan's dependencies are found.
+ */
+static void
+drop_cold_part(Query *query, VpLayout *layout)
+{
+	JoinExpr   *join = (JoinExpr *) linitial(query->jointree->fromlist);
+	List	   *rowmarks = NIL;
+	ListCell   *lc;
+
+	/* an outer join in the range table must be in the join tree, too */
+	if (join->rtindex != list_length(query->rtable) ||
+		rt_fetch(layout->cold_rti, query->rtable)->securityQuals != NIL)
+		return;
+	query->rtable = list_truncate(query->rtable, join->rtindex - 1);
+	query->jointree->fromlist = list_make1(join->larg);
+	query->jointree->quals = NULL;
+
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = (TargetEntry *) lfirst(lc);
+		Var		   *var = (Var *) tle->expr;
+
+		if (IsA(var, Var) && (int) var->varno == layout->cold_rti)
+			tle->expr = (Expr *) makeNullConst(var->vartype, var->vartypmod, var->varcollid);
+	}
+
+	foreach(lc, query->rowMarks)
+	{
+		if (((RowMarkClause *) lfirst(lc))->rti != (Index) layout->cold_rti)
+			rowmarks = lappend(rowmarks, lfirst(lc));
+	}
+	query->rowMarks = rowmarks;
+}
+
+/* Are any of these columns, or is the whole row, in need of the cold part? */
+static bool
+needs_cold_part(const VpLayout *layout, Bitmapset *columns)
+{
+	int			attnum = -1;
+
+	while ((attnum = bms_next_member(columns, attnum)) >= 0)
+	{
+		if (attnum == 0 || attnum > layout->natts || layout->columns[attnum - 1].cold)
+			return true;
+	}
+	return false;
+}
+
+/*-------------------------------------------------------------------------
+ * UPDATE of the hot part
+ *-------------------------------------------------------------------------
+ */
+
+/* Finds what the statement uses of the view that the hot part has not. */
+static bool
+hot_columns_walker(Node *node, HotColumns *hot)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		Var		   *var = (Var *) node;
+
+		if (var->varlevelsup != (Index) hot->sublevels_up ||
+			((int) var->varno != hot->target && (int) var->varno != hot->source))
+			return false;
+		if (var->varattno > 0 && var->varattno <= hot->layout->natts &&
+			!hot->layout->columns[var->varattno - 1].cold)
+			return false;
+		hot->cold = var->varattno;
+		return true;
+	}
+	if (IsA(node, CurrentOfExpr))
+		return true;
+	if (IsA(node, Query))
+	{
+		bool		result;
+
+		hot->sublevels_up++;
+		result = query_tree_walker((Query *) node, hot_columns_walker, hot, 0);
+		hot->sublevels_up--;
+		return result;
+	}
+	return expression_tree_walker(node, hot_columns_walker, hot);
+}
+
+/* Replaces the view's columns; all of them are in the hot part. */
+static Node *
+hot_columns_mutator(Node *node, HotColumns *hot)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *var = (Var *) copyObject(node);
+
+		if (var->varlevelsup == (Index) hot->sublevels_up &&
+			((int) var->varno == hot->target || (int) var->varno == hot->source))
+		{
+			var->varno = hot->source;
+			var->varattno = hot->layout->columns[var->varattno - 1].attnum;
+			var->varnosyn = var->varno;
+			var->varattnosyn = var->varattno;
+		}
+		return (Node *) var;
+	}
+	if (IsA(node, Query))
+	{
+		Query	   *result;
+
+		hot->sublevels_up++;
+		result = query_tree_mutator((Query *) node, hot_columns_mutator, hot, 0);
+		hot->sublevels_up--;
+		return (Node *) result;
+	}
+	return expression_tree_mutator(node, hot_columns_mutator, hot);
+}
+
+/* Would the view's triggers do no more than write the row? */
+static bool
+has_only_own_trigger(Oid view)
+{
+	Relation	rel = relation_open(view, NoLock);
+	TriggerDesc *triggers = rel->trigdesc;
+	bool		result = false;
+
+	if (triggers && triggers->numtriggers == 1 &&
+		triggers->triggers[0].tgenabled != TRIGGER_DISABLED)
+	{
+		FmgrInfo	function;
+
+		fmgr_info(triggers->triggers[0].tgfoid, &function);
+		result = function.fn_addr == vp_write_row;
+	}
+	relation_close(rel, NoLock);
+
+	return result;
+}
+
+/*
+ * Is the column one that only the view's trigger can set: in the link, in the
+ * cold part, or one that the rewriter would have looked at in the hot part?
+ */
+static bool
+needs_trigger(const VpLayout *layout, Relation hot, AttrNumber attnum)
+{
+	Form_pg_attribute attribute;
+
+	if (attnum < 1 || attnum > layout->natts || layout->columns[attnum - 1].cold)
+		return true;
+	attnum = layout->columns[attnum - 1].attnum;
+	if (attnum == layout->hot_link)
+		return true;
+	for (int i = 0; i < layout->nkeys; i++)
+	{
+		if (attnum == layout->hot_keys[i])
+			return true;
+	}
+	attribute = TupleDescAttr(RelationGetDescr(hot), attnum - 1);
+	return attribute->attgenerated != '\0' || attribute->attidentity == ATTRIBUTE_IDENTITY_ALWAYS;
+}
+
+/*
+ * Returns the UPDATE of a split view as one of its hot part, or the statement
+ * itself if it must go through the view's trigger.
+ */
+static Query *
+rewrite_update(Query *query)
+{
+	RangeTblEntry *target = rt_fetch(query->resultRelation, query->rtable);
+	TargetEntry *wholerow = NULL;
+	RangeTblEntry *source,
+			   *hot_rte;
+	VpLayout	layout;
+	const VpLayout *view_layout;
+	HotColumns	hot;
+	Bitmapset  *updated = NULL;
+	List	   *targetlist = NIL;
+	Relation	rel;
+	ListCell   *lc;
+	int			attnum = -1;
+	bool		possible;
+
+	if (target->rtekind != RTE_RELATION || target->relkind != RELKIND_VIEW ||
+		query->withCheckOptions != NIL)
+		return query;
+
+	/* the rewriter has added the old row of the view, for the trigger */
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = (TargetEntry *) lfirst(lc);
+
+		if (tle->resjunk && tle->resname && strcmp(tle->resname, "wholerow") == 0 &&
+			IsA(tle->expr, Var) && ((Var *) tle->expr)->varattno == 0)
+			wholerow = tle;
+	}
+	if (wholerow == NULL)
+		return query;
+	source = rt_fetch(((Var *) wholerow->expr)->varno, query->rtable);
+	if (source->rtekind != RTE_SUBQUERY || source->security_barrier ||
+		source->securityQuals != NIL || !vp_is_split(source->subquery, &layout) ||
+		source->subquery->rowMarks != NIL)
+		return query;
+	hot_rte = rt_fetch(layout.hot_rti, source->subquery->rtable);
+	view_layout = vp_layout(target->relid);
+	if (view_layout == NULL || view_layout->hot != layout.hot ||
+		hot_rte->relkind != RELKIND_RELATION || hot_rte->securityQuals != NIL ||
+		hot_rte->tablesample != NULL || !has_only_own_trigger(target->relid))
+		return query;
+
+	/* what it sets */
+	rel = relation_open(layout.hot, NoLock);
+	possible = !rel->rd_rel->relrowsecurity && rel->rd_rules == NULL;
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = (TargetEntry *) lfirst(lc);
+
+		if (tle == wholerow)
+			continue;
+		targetlist = lappend(targetlist, tle);
+		if (!tle->resjunk && needs_trigger(&layout, rel, tle->resno))
+			possible = false;
+	}
+	relation_close(rel, NoLock);
+	if (!possible)
+		return query;
+
+	/* what it reads */
+	memset(&hot, 0, sizeof(hot));
+	hot.layout = &layout;
+	hot.target = query->resultRelation;
+	hot.source = ((Var *) wholerow->expr)->varno;
+	query->targetList = targetlist;
+	if (query_tree_walker(query, hot_columns_walker, &hot, 0))
+	{
+		query->targetList = lappend(targetlist, wholerow);
+		return query;
+	}
+
+	LockRelationOid(layout.hot, RowExclusiveLock);
+	query = query_tree_mutator(query, hot_columns_mutator, &hot, 0);
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = (TargetEntry *) lfirst(lc);
+
+		if (!tle->resjunk)
+			tle->resno = layout.columns[tle->resno - 1].attnum;
+	}
+
+	/*
+	 * The user's permissions are checked on the view, which stays in the
+	 * range table, the owner's on the hot part.
+	 */
+	target = rt_fetch(hot.target, query->rtable);
+	while ((attnum = bms_next_member(compat_updated_columns(query, target), attnum)) >= 0)
+	{
+		AttrNumber	column = attnum + FirstLowInvalidHeapAttributeNumber;
+
+		if (column > 0)
+			updated = bms_add_member(updated, layout.columns[column - 1].attnum -
+									 FirstLowInvalidHeapAttributeNumber);
+	}
+	hot_rte = copyObject(hot_rte);
+	hot_rte->rellockmode = RowExclusiveLock;
+	compat_set_update_permissions(query, target, source->subquery, hot_rte, updated);
+	lfirst(list_nth_cell(query->rtable, hot.source - 1)) = hot_rte;
+	query->resultRelation = hot.source;
+
+	return query;
+}
+
+/*-------------------------------------------------------------------------
+ * All of a query
+ *-------------------------------------------------------------------------
+ */
+
+/* Rewrites the subqueries in expressions. */
+static bool
+sublink_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink))
+	{
+		SubLink    *sublink = (SubLink *) node;
+
+		if (IsA(sublink->subselect, Query))
+			sublink->subselect = (Node *)
+				vp_rewrite_query((Query *) sublink->subselect, NULL,
+								 sublink->subLinkType != EXISTS_SUBLINK);
+		return sublink_walker(sublink->testexpr, context);
+	}
+	return expression_tree_walker(node, sublink_walker, context);
+}
+
+/*
+ * Rewrites a query and all that is in it.  The outputs that are used of it are
+ * known, or are all of them.  Returns the query to go on with.
+ */
+static Query *
+vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs)
+{
+	Bitmapset **used = NULL;
+	ListCell   *lc;
+	int			rti = 0;
+
+	check_stack_depth();
+
+	if (query->commandType == CMD_UPDATE)
+		query = rewrite_update(query);
+
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = (RangeTblEntry *) lfirst(lc);
+		VpLayout	layout;
+
+		rti++;
+		if (rte->rtekind != RTE_SUBQUERY || rte->subquery == NULL)
+			continue;
+		if (used == NULL)
+			used = used_columns(query, outputs, all_outputs);
+		if (!vp_is_split(rte->subquery, &layout))
+		{
+			/* the branches of UNION and the like are not referred to by Vars */
+			rte->subquery = vp_rewrite_query(rte->subquery, used[rti],
+											 query->setOperations != NULL ||
+											 bms_is_member(0, used[rti]));
+		}
+		else if (query->setOperations == NULL && !needs_cold_part(&layout, used[rti]))
+			drop_cold_part(rte->subquery, &layout);
+	}
+
+	foreach(lc, query->cteList)
+	{
+		CommonTableExpr *cte = (CommonTableExpr *) lfirst(lc);
+
+		if (IsA(cte->ctequery, Query))
+			cte->ctequery = (Node *) vp_rewrite_query((Query *) cte->ctequery, NULL, true);
+	}
+
+	if (query->hasSubLinks)
+		query_tree_walker(query, sublink_walker, NULL,
+						  QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+
+	return query;
+}
+
+/*-------------------------------------------------------------------------
+ * ON CONFLICT
+ *-------------------------------------------------------------------------
+ */
+
+/*
+ * Takes the conflict target off an INSERT into a split view.  Appends what it
+ * stands for to *arbiters.
+ */
+static void
+infer_hot_arbiters(Query *query, List **arbiters)
+{
+	OnConflictExpr *onconflict = query->onConflict;
+	RangeTblEntry *target,
+			   *rte;
+	const VpLayout *cached;
+	VpLayout	layout;
+	HotColumns	hot;
+	PlannerInfo *root;
+	Arbiter    *arbiter;
+	Relation	rel;
+
+	if (query->commandType != CMD_INSERT || onconflict == NULL)
+		return;
+	target = rt_fetch(query->resultRelation, query->rtable);
+	if (target->rtekind != RTE_RELATION || target->relkind != RELKIND_VIEW ||
+		(cached = vp_layout(target->relid)) == NULL)
+		return;
+
+	arbiter = palloc0(sizeof(Arbiter));
+	arbiter->view = target->relid;
+	*arbiters = lappend(*arbiters, arbiter);
+	if (onconflict->arbiterElems == NIL)
+		return;					/* any conflict will do */
+
+	/* the cached layout is not safe from what opening a relation can bring */
+	vp_copy_layout(&layout, cached);
+
+	memset(&hot, 0, sizeof(hot));
+	hot.layout = &layout;
+	hot.target = query->resultRelation;
+	if (hot_columns_walker((Node *) onconflict->arbiterElems, &hot) ||
+		hot_columns_walker(onconflict->arbiterWhere, &hot))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("columns of the cold part cannot be in the conflict target of ON CONFLICT"),
+				 hot.cold > 0 ?
+				 errdetail("Column \"%s\" of \"%s\" is in the cold part.",
+						   get_attname(layout.view, hot.cold, false), get_rel_name(layout.view)) : 0));
+
+	/*
+	 * An index of the hot part is needed for as long as the plan: so the part
+	 * is locked with it, and the plan forgotten when the part changes.
+	 */
+	rel = relation_open(layout.hot, RowExclusiveLock);
+	rte = makeNode(RangeTblEntry);
+	rte->rtekind = RTE_RELATION;
+	rte->relid = layout.hot;
+	rte->relkind = rel->rd_rel->relkind;
+	rte->rellockmode = RowExclusiveLock;
+	rte->eref = makeAlias(RelationGetRelationName(rel), NIL);
+	query->rtable = lappend(query->rtable, rte);
+
+	/* what the planner would do with a plain table */
+	hot.source = 1;
+	root = makeNode(PlannerInfo);
+	root->parse = makeNode(Query);
+	root->parse->commandType = CMD_INSERT;
+	root->parse->rtable = list_make1(rte);
+	root->parse->resultRelation = 1;
+	root->parse->onConflict = makeNode(OnConflictExpr);
+	root->parse->onConflict->action = onconflict->action;
+	root->parse->onConflict->arbiterElems = (List *)
+		eval_const_expressions(NULL, hot_columns_mutator((Node *) onconflict->arbiterElems, &hot));
+	if (onconflict->arbiterWhere)
+		root->parse->onConflict->arbiterWhere = (Node *)
+			make_ands_implicit(canonicalize_qual((Expr *)
+												 eval_const_expressions(NULL, hot_columns_mutator(onconflict->arbiterWhere, &hot)),
+												 false));
+	arbiter->indexes = infer_arbiter_indexes(root);
+	relation_close(rel, NoLock);
+
+	query->onConflict = onconflict = copyObject(onconflict);
+	onconflict->arbiterElems = NIL;
+	onconflict->arbiterWhere = NULL;
+}
+
+/*
+ * Gives the inferred indexes to the node that inserts, if it is the next one
+ * that wants some.  Returns the rest.
+ */
+static List *
+set_arbiters(PlannedStmt *stmt, Plan *plan, List *arbiters)
+{
+	ModifyTable *node = (ModifyTable *) plan;
+
+	if (plan && IsA(plan, ModifyTable) && node->onConflictAction != ONCONFLICT_NONE && arbiters != NIL)
+	{
+		Arbiter    *arbiter = (Arbiter *) linitial(arbiters);
+
+		if (rt_fetch(node->nominalRelation, stmt->rtable)->relid == arbiter->view)
+		{
+			node->arbiterIndexes = arbiter->indexes;
+			arbiters = list_delete_first(arbiters);
+		}
+	}
+	return arbiters;
+}
+
+/* The hook itself */
+static PlannedStmt *
+vp_planner(Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params)
+{
+	List	   *arbiters = NIL;
+	PlannedStmt *stmt;
+	ListCell   *lc;
+
+	vp_planner_hooked = true;
+	if (vp_enable_rewrite && contains_split_walker((Node *) parse, NULL))
+		parse = vp_rewrite_query(parse, NULL, true);
+
+	/* only the statement itself and those in its WITH can insert */
+	foreach(lc, parse->cteList)
+		infer_hot_arbiters(castNode(Query, ((CommonTableExpr *) lfirst(lc))->ctequery), &arbiters);
+	infer_hot_arbiters(parse, &arbiters);
+
+	if (vp_next_planner_hook)
+		stmt = vp_next_planner_hook(parse, query_string, cursor_options, bound_params);
+	else
+		stmt = standard_planner(parse, query_string, cursor_options, bound_params);
+
+	if (arbiters != NIL)
+	{
+		/* those in WITH are planned first, in their order */
+		foreach(lc, stmt->subplans)
+			arbiters = set_arbiters(stmt, (Plan *) lfirst(lc), arbiters);
+		arbiters = set_arbiters(stmt, stmt->planTree, arbiters);
+		if (arbiters != NIL)
+			elog(ERROR, "could not find the node that inserts into view %u",
+				 ((Arbiter *) linitial(arbiters))->view);
+	}
+	return stmt;
+}
+
+/* Called when the library is loaded. */
+void
+vp_rewrite_init(void)
+{
+	vp_next_planner_hook = planner_hook;
+	planner_hook = vp_planner;
+}

@@ -1,0 +1,707 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_utility.c
+ *	  Utility commands on split views and their parts.
+ *
+ * What a table can be the object of, but a view not, goes to the parts of a
+ * split view: TRUNCATE, VACUUM, ANALYZE and REINDEX.  COPY ... TO becomes one of
+ * a query.  LOCK TABLE needs no help, it locks what is behind a view by itself.
+ *
+ * VACUUM FULL and CLUSTER move the rows of a table.  They are kept from cold
+ * parts to whose rows there are pointers.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_utility.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/dependency.h"
+#include "catalog/heap.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_rewrite.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "commands/tablecmds.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+#include "storage/lmgr.h"
+#include "tcop/utility.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "vertical_partition.h"
+#include "vertical_partition_compat.h"
+#include "vertical_partition_layout.h"
+
+static ProcessUtility_hook_type vp_next_utility_hook = NULL;
+
+/* The parts that TRUNCATE of their view is working on */
+static List *vp_truncated_parts = NIL;
+
+/* Is it the view of this table that is being truncated?  For guard_part(). */
+bool
+vp_is_truncating(Oid part)
+{
+	return list_member_oid(vp_truncated_parts, part);
+}
+
+/*
+ * If the name is that of a split view, locks the view and returns a copy of its
+ * layout.  Else returns NULL; that there is no such relation is for the
+ * command to say.
+ */
+static VpLayout *
+split_view(RangeVar *name)
+{
+	const VpLayout *cached;
+	VpLayout   *layout;
+	Oid			relid;
+
+	if (name == NULL)
+		return NULL;
+	relid = RangeVarGetRelid(name, NoLock, true);
+	if (!OidIsValid(relid) || get_rel_relkind(relid) != RELKIND_VIEW)
+		return NULL;
+	LockRelationOid(relid, AccessShareLock);
+	if (get_rel_relkind(relid) != RELKIND_VIEW || (cached = vp_layout(relid)) == NULL)
+	{
+		UnlockRelationOid(relid, AccessShareLock);
+		return NULL;
+	}
+
+	layout = palloc(sizeof(VpLayout));
+	*layout = *cached;
+	layout->columns = palloc(Max(layout->natts, 1) * sizeof(VpColumn));
+	memcpy(layout->columns, cached->columns, layout->natts * sizeof(VpColumn));
+	return layout;
+}
+
+/* The name of a part, instead of that of its view */
+static RangeVar *
+part_name(Oid part, const RangeVar *view)
+{
+	RangeVar   *name = makeRangeVar(get_namespace_name(get_rel_namespace(part)),
+									get_rel_name(part), view->location);
+
+	name->inh = view->inh;
+	return name;
+}
+
+/* Who owns the relation?  InvalidOid if it is gone. */
+static Oid
+relation_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/*
+ * Returns the split view that the table is a part of, or InvalidOid.  It has the
+ * part's owner, anybody else's only looks like it.
+ */
+static Oid
+view_of_part(Oid part)
+{
+	Relation	depends = table_open(DependRelationId, AccessShareLock);
+	SysScanDesc scan;
+	ScanKeyData keys[2];
+	HeapTuple	tuple;
+	List	   *rules = NIL;
+	ListCell   *lc;
+	Oid			result = InvalidOid;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(part));
+	scan = systable_beginscan(depends, DependReferenceIndexId, true, NULL, 2, keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend depend = (Form_pg_depend) GETSTRUCT(tuple);
+
+		if (depend->classid == RewriteRelationId)
+			rules = list_append_unique_oid(rules, depend->objid);
+	}
+	systable_endscan(scan);
+	table_close(depends, AccessShareLock);
+
+	foreach(lc, rules)
+	{
+		Relation	rewrite = table_open(RewriteRelationId, AccessShareLock);
+		Oid			view = InvalidOid;
+
+		ScanKeyInit(&keys[0], Anum_pg_rewrite_oid, BTEqualStrategyNumber, F_OIDEQ,
+					ObjectIdGetDatum(lfirst_oid(lc)));
+		scan = systable_beginscan(rewrite, RewriteOidIndexId, true, NULL, 1, keys);
+		tuple = systable_getnext(scan);
+		if (HeapTupleIsValid(tuple))
+			view = ((Form_pg_rewrite) GETSTRUCT(tuple))->ev_class;
+		systable_endscan(scan);
+		table_close(rewrite, AccessShareLock);
+
+		if (OidIsValid(view) && get_rel_relkind(view) == RELKIND_VIEW)
+		{
+			const VpLayout *layout;
+
+			LockRelationOid(view, AccessShareLock);
+			if (get_rel_relkind(view) == RELKIND_VIEW &&
+				relation_owner(view) == relation_owner(part) &&
+				(layout = vp_layout(view)) != NULL &&
+				(layout->hot == part || layout->cold == part))
+				result = view;
+			UnlockRelationOid(view, AccessShareLock);
+		}
+		if (OidIsValid(result))
+			break;
+	}
+	return result;
+}
+
+/*-------------------------------------------------------------------------
+ * TRUNCATE
+ *-------------------------------------------------------------------------
+ */
+
+/* May the user, or the owner of the view that it is a part of, truncate the relation? */
+static void
+check_truncate_permission(Oid relid, Oid user)
+{
+	AclResult	result = pg_class_aclcheck(relid, user, ACL_TRUNCATE);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relid)), get_rel_name(relid));
+}
+
+/*
+ * Who must be allowed to do with the parts what the user does with the view?
+ * Anybody can make a view of any tables that looks like a split one.
+ */
+static Oid
+user_of_parts(Oid view)
+{
+	Relation	rel = relation_open(view, NoLock);
+	Oid			user = RelationHasSecurityInvoker(rel) ? GetUserId() : rel->rd_rel->relowner;
+
+	relation_close(rel, NoLock);
+
+	return user;
+}
+
+/* Locks a table that is to be truncated, and adds it to the lists. */
+static void
+add_truncated(Oid relid, List **rels, List **relids, List **logged)
+{
+	Relation	rel;
+
+	if (list_member_oid(*relids, relid))
+		return;
+	rel = table_open(relid, AccessExclusiveLock);
+	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot truncate relation \"%s\" together with a split table", RelationGetRelationName(rel))));
+	if (!allowSystemTableMods && IsSystemRelation(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied: \"%s\" is a system catalog", RelationGetRelationName(rel))));
+	if (RELATION_IS_OTHER_TEMP(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot truncate temporary tables of other sessions")));
+	InvokeObjectTruncateHook(relid);
+	CheckTableNotInUse(rel, "TRUNCATE");
+
+	*rels = lappend(*rels, rel);
+	*relids = lappend_oid(*relids, relid);
+	if (RelationIsLogicallyLogged(rel))
+		*logged = lappend_oid(*logged, relid);
+}
+
+/* Says that the pointers to an empty cold part are right, as its owner. */
+static void
+set_row_pointers(Oid view, Oid cold)
+{
+	Oid			argtypes[] = {REGCLASSOID};
+	Oid			function;
+	Oid			save_userid;
+	int			save_context;
+
+	function = LookupFuncName(list_make2(makeString("vertical_partition"), makeString("set_row_pointers")),
+							  lengthof(argtypes), argtypes, false);
+	GetUserIdAndSecContext(&save_userid, &save_context);
+	SetUserIdAndSecContext(relation_owner(cold),
+						   save_context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	OidFunctionCall1(function, ObjectIdGetDatum(cold));
+	PopActiveSnapshot();
+	SetUserIdAndSecContext(save_userid, save_context);
+}
+
+/* Truncates the relations, some of which are parts with guards. */
+static void
+truncate_unguarded(List *rels, List *relids, List *logged, List *parts, TruncateStmt *stmt)
+{
+	List	   *saved = vp_truncated_parts;
+
+	PG_TRY();
+	{
+		vp_truncated_parts = list_concat_copy(saved, parts);
+		compat_truncate(rels, relids, logged, stmt->behavior, stmt->restart_seqs);
+	}
+	PG_FINALLY();
+	{
+		vp_truncated_parts = saved;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * TRUNCATE of tables among which there is a split one; or returns false.
+ *
+ * Permission to truncate the view is what the user needs; the view's owner, to
+ * truncate the parts.  The server's own command would ask the user for that, so it
+ * is done without, by what is below it.
+ */
+static bool
+truncate_split(TruncateStmt *stmt)
+{
+	List	   *views = NIL;
+	List	   *rels = NIL;
+	List	   *relids = NIL;
+	List	   *logged = NIL;
+	List	   *parts = NIL;
+	List	   *closure = NIL;
+	ListCell   *lc;
+
+	/* split tables that are named, and those that CASCADE would come to */
+	foreach(lc, stmt->relations)
+	{
+		RangeVar   *name = (RangeVar *) lfirst(lc);
+		VpLayout   *layout = split_view(name);
+
+		if (layout)
+		{
+			views = list_append_unique_oid(views, layout->view);
+			closure = list_append_unique_oid(list_append_unique_oid(closure, layout->hot), layout->cold);
+		}
+		else if (stmt->behavior == DROP_CASCADE)
+		{
+			Oid			relid = RangeVarGetRelid(name, NoLock, true);
+
+			if (OidIsValid(relid))
+				closure = list_append_unique_oid(closure, relid);
+		}
+	}
+	if (stmt->behavior == DROP_CASCADE)
+	{
+		List	   *found;
+
+		while ((found = heap_truncate_find_FKs(closure)) != NIL)
+		{
+			closure = list_concat_unique_oid(closure, found);
+			foreach(lc, found)
+			{
+				Oid			view = view_of_part(lfirst_oid(lc));
+				const VpLayout *layout;
+
+				if (!OidIsValid(view) || list_member_oid(views, view))
+					continue;
+				LockRelationOid(view, AccessShareLock);
+				layout = vp_layout(view);
+				if (layout == NULL)
+					continue;
+				views = lappend_oid(views, view);
+				closure = list_append_unique_oid(list_append_unique_oid(closure, layout->hot), layout->cold);
+				ereport(NOTICE,
+						(errmsg("truncate cascades to table \"%s\"", get_rel_name(view))));
+			}
+		}
+	}
+	if (views == NIL)
+		return false;
+
+	PreventCommandIfReadOnly("TRUNCATE TABLE");
+	PreventCommandIfParallelMode("TRUNCATE TABLE");
+	PreventCommandDuringRecovery("TRUNCATE TABLE");
+
+	foreach(lc, stmt->relations)
+	{
+		RangeVar   *name = (RangeVar *) lfirst(lc);
+		Oid			relid = RangeVarGetRelid(name, NoLock, false);
+		ListCell   *child;
+
+		if (list_member_oid(views, relid))
+			continue;
+		check_truncate_permission(relid, GetUserId());
+		add_truncated(relid, &rels, &relids, &logged);
+		if (!name->inh)
+		{
+			if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
+				ereport(ERROR,
+						(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						 errmsg("cannot truncate only a partitioned table")));
+			continue;
+		}
+		foreach(child, find_all_inheritors(relid, AccessExclusiveLock, NULL))
+		{
+			/* temporary ones of other sessions are left alone, as ever */
+			if (!isOtherTempNamespace(get_rel_namespace(lfirst_oid(child))))
+				add_truncated(lfirst_oid(child), &rels, &relids, &logged);
+		}
+	}
+	foreach(lc, views)
+	{
+		const VpLayout *layout;
+		Oid			hot,
+					cold,
+					user;
+
+		check_truncate_permission(lfirst_oid(lc), GetUserId());
+		user = user_of_parts(lfirst_oid(lc));
+		layout = vp_layout(lfirst_oid(lc));
+		if (layout == NULL)
+			elog(ERROR, "view %u is not a split one any more", lfirst_oid(lc));
+		hot = layout->hot;
+		cold = layout->cold;
+		check_truncate_permission(hot, user);
+		check_truncate_permission(cold, user);
+		add_truncated(hot, &rels, &relids, &logged);
+		add_truncated(cold, &rels, &relids, &logged);
+		parts = lappend_oid(lappend_oid(parts, hot), cold);
+	}
+
+	truncate_unguarded(rels, relids, logged, parts, stmt);
+	foreach(lc, rels)
+		table_close((Relation) lfirst(lc), NoLock);
+
+	foreach(lc, views)
+	{
+		const VpLayout *layout = vp_layout(lfirst_oid(lc));
+
+		if (layout && layout->method == VP_ROW_POINTER)
+			set_row_pointers(layout->view, layout->cold);
+	}
+	return true;
+}
+
+/*-------------------------------------------------------------------------
+ * VACUUM, ANALYZE, CLUSTER and REINDEX
+ *-------------------------------------------------------------------------
+ */
+
+/* Errors out if pointers to the table's rows would become invalid. */
+static void
+check_no_pointers(Oid relid, const char *command)
+{
+	if (!vp_row_pointers_valid(relid))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("cannot execute %s on table \"%s\"", command, get_rel_name(relid)),
+			 errdetail("It is the cold part of a split table, whose hot part has pointers to its rows."),
+			 errhint("Delete its row of vertical_partition.row_pointers first, and call vertical_partition.relink() afterwards.")));
+}
+
+/* The columns of the list that are in that part, by the names that they have there */
+static List *
+part_columns(const VpLayout *layout, List *names, bool cold)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		AttrNumber	attnum = get_attnum(layout->view, strVal(lfirst(lc)));
+
+		if (attnum < 1 || attnum > layout->natts)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" does not exist",
+							strVal(lfirst(lc)), get_rel_name(layout->view))));
+		if (layout->columns[attnum - 1].cold == cold)
+			result = lappend(result, makeString(get_attname(cold ? layout->cold : layout->hot,
+															layout->columns[attnum - 1].attnum, false)));
+	}
+	return result;
+}
+
+/*
+ * Every table of the database but those to whose rows there are pointers; NIL
+ * if there are none of those.
+ */
+static List *
+tables_without_pointers(void)
+{
+	List	   *result = NIL;
+	List	   *left_out = vp_pointed_tables();
+	Relation	rel;
+	TableScanDesc scan;
+	HeapTuple	tuple;
+
+	if (left_out == NIL)
+		return NIL;
+	rel = table_open(RelationRelationId, AccessShareLock);
+	scan = table_beginscan_catalog(rel, 0, NULL);
+	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		if (form->relkind != RELKIND_RELATION && form->relkind != RELKIND_MATVIEW &&
+			form->relkind != RELKIND_PARTITIONED_TABLE)
+			continue;
+		if (list_member_oid(left_out, form->oid))
+			ereport(WARNING,
+					(errmsg("skipping VACUUM FULL of \"%s\" --- there are pointers to its rows",
+							NameStr(form->relname))));
+		else
+			result = lappend(result, makeVacuumRelation(NULL, form->oid, NIL));
+	}
+	table_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * Puts the parts in the place of split views, and keeps VACUUM FULL from moving
+ * rows that are pointed to.
+ */
+static void
+redirect_vacuum(VacuumStmt *stmt)
+{
+	List	   *rels = NIL;
+	bool		full = false;
+	ListCell   *lc;
+
+	foreach(lc, stmt->options)
+	{
+		DefElem    *option = (DefElem *) lfirst(lc);
+
+		if (strcmp(option->defname, "full") == 0)
+			full = stmt->is_vacuumcmd && defGetBoolean(option);
+	}
+
+	foreach(lc, stmt->rels)
+	{
+		VacuumRelation *rel = (VacuumRelation *) lfirst(lc);
+		VpLayout   *layout = OidIsValid(rel->oid) ? NULL : split_view(rel->relation);
+
+		if (layout == NULL)
+		{
+			rels = lappend(rels, rel);
+			if (full && rel->relation)
+				check_no_pointers(RangeVarGetRelid(rel->relation, NoLock, true), "VACUUM FULL");
+			continue;
+		}
+		if (full)
+			check_no_pointers(layout->cold, "VACUUM FULL");
+		for (int cold = 0; cold < 2; cold++)
+		{
+			List	   *columns = part_columns(layout, rel->va_cols, cold);
+
+			if (rel->va_cols == NIL || columns != NIL)
+				rels = lappend(rels, makeVacuumRelation(part_name(cold ? layout->cold : layout->hot, rel->relation),
+														InvalidOid, columns));
+		}
+		UnlockRelationOid(layout->view, AccessShareLock);
+	}
+	if (full && stmt->rels == NIL)
+		rels = tables_without_pointers();
+	stmt->rels = rels;
+}
+
+/* Keeps CLUSTER from moving rows that are pointed to. */
+static void
+check_cluster(ClusterStmt *stmt)
+{
+	ListCell   *lc;
+
+	if (stmt->relation)
+	{
+		check_no_pointers(RangeVarGetRelid(stmt->relation, NoLock, true), "CLUSTER");
+		return;
+	}
+	foreach(lc, vp_pointed_tables())
+	{
+		/* without a table name, what has been clustered is clustered again */
+		Oid			relid = lfirst_oid(lc);
+		Relation	rel = try_table_open(relid, AccessShareLock);
+		ListCell   *index;
+
+		if (rel == NULL)
+			continue;
+		foreach(index, RelationGetIndexList(rel))
+		{
+			if (get_index_isclustered(lfirst_oid(index)))
+				check_no_pointers(relid, "CLUSTER");
+		}
+		table_close(rel, AccessShareLock);
+	}
+}
+
+/*-------------------------------------------------------------------------
+ * The hook
+ *-------------------------------------------------------------------------
+ */
+
+static void
+next_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
+			 ProcessUtilityContext context, ParamListInfo params,
+			 QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
+{
+	if (vp_next_utility_hook)
+		vp_next_utility_hook(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
+	else
+		standard_ProcessUtility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
+}
+
+/* The query that COPY ... TO of a view is short for */
+static Node *
+copy_query(CopyStmt *stmt)
+{
+	SelectStmt *select = makeNode(SelectStmt);
+	List	   *names = stmt->attlist;
+	ListCell   *lc;
+
+	select->fromClause = list_make1(stmt->relation);
+	if (names == NIL)
+		names = list_make1(makeNode(A_Star));
+	foreach(lc, names)
+	{
+		ColumnRef  *column = makeNode(ColumnRef);
+		ResTarget  *target = makeNode(ResTarget);
+
+		column->fields = list_make1(lfirst(lc));
+		column->location = -1;
+		target->val = (Node *) column;
+		target->location = -1;
+		select->targetList = lappend(select->targetList, target);
+	}
+	return (Node *) select;
+}
+
+static void
+vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
+		   ProcessUtilityContext context, ParamListInfo params,
+		   QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
+{
+	Node	   *stmt = pstmt->utilityStmt;
+	VpLayout   *layout;
+
+	switch (nodeTag(stmt))
+	{
+		case T_TruncateStmt:
+			if (!OidIsValid(vp_linked_oid()) || !truncate_split((TruncateStmt *) stmt))
+				break;
+			return;
+
+		case T_VacuumStmt:
+			if (!OidIsValid(vp_linked_oid()))
+				break;
+			if (read_only_tree)
+				pstmt = copyObject(pstmt);
+			read_only_tree = false;
+			redirect_vacuum((VacuumStmt *) pstmt->utilityStmt);
+			break;
+
+		case T_ClusterStmt:
+			if (OidIsValid(vp_linked_oid()))
+				check_cluster((ClusterStmt *) stmt);
+			break;
+
+		case T_CopyStmt:
+			{
+				CopyStmt   *copy = (CopyStmt *) stmt;
+
+				if (copy->is_from || copy->relation == NULL || !OidIsValid(vp_linked_oid()) ||
+					split_view(copy->relation) == NULL)
+					break;
+				pstmt = copyObject(pstmt);
+				read_only_tree = false;
+				copy = (CopyStmt *) pstmt->utilityStmt;
+				copy->query = copy_query(copy);
+				copy->relation = NULL;
+				copy->attlist = NIL;
+				break;
+			}
+
+		case T_ReindexStmt:
+			{
+				ReindexStmt *reindex = (ReindexStmt *) stmt;
+				RangeVar   *view = reindex->relation;
+				RangeVar   *cold;
+				MemoryContext context_before = CurrentMemoryContext;
+				bool		pushed = false;
+
+				if (reindex->kind != REINDEX_OBJECT_TABLE || !OidIsValid(vp_linked_oid()) ||
+					(layout = split_view(view)) == NULL)
+					break;
+				pstmt = copyObject(pstmt);
+				reindex = (ReindexStmt *) pstmt->utilityStmt;
+				cold = part_name(layout->cold, view);
+				reindex->relation = part_name(layout->hot, view);
+				UnlockRelationOid(layout->view, AccessShareLock);
+				next_utility(pstmt, query_string, false, context, params, query_env, dest, qc);
+
+				/* CONCURRENTLY has ended a transaction, and begun another one */
+				MemoryContextSwitchTo(context_before);
+				if (!ActiveSnapshotSet())
+				{
+					PushActiveSnapshot(GetTransactionSnapshot());
+					pushed = true;
+				}
+				reindex->relation = cold;
+				next_utility(pstmt, query_string, false, context, params, query_env, dest, qc);
+				if (pushed && ActiveSnapshotSet())
+					PopActiveSnapshot();
+				return;
+			}
+
+		default:
+			break;
+	}
+
+	next_utility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
+}
+
+/* Called when the library is loaded. */
+void
+vp_utility_init(void)
+{
+	vp_next_utility_hook = ProcessUtility_hook;
+	ProcessUtility_hook = vp_utility;
+}

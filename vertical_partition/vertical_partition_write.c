@@ -1,0 +1,365 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_write.c
+ *	  Writes rows through a split view.
+ *
+ * write_row() is the INSTEAD OF trigger of split views.  Rows are written by
+ * the executor's own functions, so that constraints, indexes, foreign keys and
+ * triggers of the parts are those of any table.
+ *
+ * A view's trigger gets rows as the statement's snapshot shows them, and a
+ * concurrent update would be lost.  Therefore we go on from there as UPDATE and
+ * DELETE of a table do: lock the row, and where it has a newer version, have
+ * the statement's plan evaluated for that one (EvalPlanQual).  The row's lock is
+ * the hot part's.  A cold row is never changed without a new version of the hot
+ * row, so that the hot row's version tells that of the whole.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_write.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "commands/trigger.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "lib/ilist.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "vertical_partition.h"
+#include "vertical_partition_compat.h"
+#include "vertical_partition_layout.h"
+#include "vertical_partition_write.h"
+
+PG_FUNCTION_INFO_V1(vp_write_row);
+
+/* A statement that is being executed and writes to some view by triggers */
+typedef struct VpQuery
+{
+	dlist_node	node;
+	EState	   *estate;
+	PlanState  *planstate;
+	MemoryContextCallback callback;
+} VpQuery;
+
+static dlist_head vp_queries = DLIST_STATIC_INIT(vp_queries);
+static ExecutorStart_hook_type prev_ExecutorStart = NULL;
+
+/* Memory context callback: the statement is over, or has failed. */
+static void
+vp_query_end(void *arg)
+{
+	dlist_delete(&((VpQuery *) arg)->node);
+}
+
+/* Does a ModifyTable node write to a view? */
+static bool
+vp_writes_view(PlanState *planstate)
+{
+	return planstate && IsA(planstate, ModifyTableState) &&
+		((ModifyTableState *) planstate)->resultRelInfo->ri_RelationDesc->rd_rel->relkind == RELKIND_VIEW;
+}
+
+/* Raises an error if the node writes to a split view. */
+static void
+vp_check_role(PlanState *planstate)
+{
+	Relation	rel;
+
+	if (!vp_writes_view(planstate))
+		return;
+	rel = ((ModifyTableState *) planstate)->resultRelInfo->ri_RelationDesc;
+	if (vp_layout(RelationGetRelid(rel)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot write to view \"%s\" of a split table while \"session_replication_role\" is \"replica\"",
+						RelationGetRelationName(rel))));
+}
+
+/*
+ * ExecutorStart hook: remembers the statement, so that write_row() can find
+ * the plan node that it is called by.
+ */
+static void
+vp_ExecutorStart(QueryDesc *query, int eflags)
+{
+	bool		wanted;
+	ListCell   *lc;
+
+	if (prev_ExecutorStart)
+		prev_ExecutorStart(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+
+	wanted = vp_writes_view(query->planstate);
+	foreach(lc, query->estate->es_auxmodifytables)
+		wanted = wanted || vp_writes_view((PlanState *) lfirst(lc));
+	if (wanted && !(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+	{
+		VpQuery    *entry;
+
+		/* the view's triggers would not fire, and nothing be done */
+		if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA)
+		{
+			vp_check_role(query->planstate);
+			foreach(lc, query->estate->es_auxmodifytables)
+				vp_check_role((PlanState *) lfirst(lc));
+		}
+
+		entry = MemoryContextAlloc(query->estate->es_query_cxt, sizeof(VpQuery));
+
+		entry->estate = query->estate;
+		entry->planstate = query->planstate;
+		entry->callback.func = vp_query_end;
+		entry->callback.arg = entry;
+		dlist_push_head(&vp_queries, &entry->node);
+		MemoryContextRegisterResetCallback(query->estate->es_query_cxt, &entry->callback);
+	}
+}
+
+/* Called when the library is loaded. */
+void
+vp_write_init(void)
+{
+	prev_ExecutorStart = ExecutorStart_hook;
+	ExecutorStart_hook = vp_ExecutorStart;
+}
+
+/* Does the trigger belong to this plan node? */
+static bool
+vp_is_caller(PlanState *planstate, const Trigger *trigger)
+{
+	TriggerDesc *desc;
+
+	if (!vp_writes_view(planstate))
+		return false;
+	desc = ((ModifyTableState *) planstate)->resultRelInfo->ri_TrigDesc;
+
+	/* each node has a copy of its own */
+	return desc && trigger >= desc->triggers && trigger < desc->triggers + desc->numtriggers;
+}
+
+/* Returns the plan node that the trigger was called by, or NULL. */
+static ModifyTableState *
+vp_find_caller(const Trigger *trigger)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &vp_queries)
+	{
+		VpQuery    *query = dlist_container(VpQuery, node, iter.cur);
+		ListCell   *lc;
+
+		if (vp_is_caller(query->planstate, trigger))
+			return (ModifyTableState *) query->planstate;
+		foreach(lc, query->estate->es_auxmodifytables)
+		{
+			if (vp_is_caller((PlanState *) lfirst(lc), trigger))
+				return (ModifyTableState *) lfirst(lc);
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Inserts the row.  The hot part comes last if it has to know where the cold
+ * row is.
+ */
+static HeapTuple
+vp_insert(VpRow *row)
+{
+	ModifyTable *plan = row->node ? (ModifyTable *) row->node->ps.plan : NULL;
+
+	if (plan && plan->operation == CMD_INSERT && plan->onConflictAction != ONCONFLICT_NONE)
+		return vp_insert_or_update(row);
+
+	vp_open_parts(row, false);
+	vp_fill_insert(row);
+	if (row->layout.method != VP_SHARED_KEY)
+		ExecSimpleRelationInsert(row->cold.info, row->estate, row->cold.slot);
+	if (row->layout.method == VP_ROW_POINTER)
+	{
+		row->hot.slot->tts_values[row->layout.hot_link - 1] = PointerGetDatum(&row->cold.slot->tts_tid);
+		row->hot.slot->tts_isnull[row->layout.hot_link - 1] = false;
+	}
+	ExecSimpleRelationInsert(row->hot.info, row->estate, row->hot.slot);
+	if (row->layout.method == VP_SHARED_KEY)
+		ExecSimpleRelationInsert(row->cold.info, row->estate, row->cold.slot);
+	return vp_result(row);
+}
+
+/*
+ * Updates the row.  If nothing else than hot columns changes, the update itself
+ * locks the row.
+ */
+static HeapTuple
+vp_update(VpRow *row)
+{
+	TM_FailureData tmfd;
+	ItemPointerData tid;
+	TM_Result	result;
+
+	vp_open_parts(row, false);
+	vp_fetch_old(row);
+	vp_compare(row);
+	tid = row->hot.current->tts_tid;
+
+	if (!row->cold_changed)
+	{
+		vp_check_generated(row);
+		vp_fill_update(row, &row->hot);
+		ExecStoreVirtualTuple(row->hot.slot);
+		result = vp_update_part(row, &row->hot, &tmfd);
+		if (result == TM_Ok)
+			return vp_result(row);
+		if (result == TM_SelfModified)
+		{
+			(void) vp_self_modified(row, &tmfd);
+			return NULL;
+		}
+		if (result != TM_Updated && result != TM_Deleted)
+			vp_unexpected(&row->hot, result);
+	}
+
+	switch (vp_lock_row(row, &tid))
+	{
+		case VP_GONE:
+			return NULL;
+		case VP_NEWER:
+			if (!vp_recheck(row))
+				return NULL;
+			vp_compare(row);
+
+			/* a key may be changed that was not before */
+			if (vp_lock_row(row, &tid) != VP_LOCKED)
+				elog(ERROR, "row of table \"%s\" is not locked", RelationGetRelationName(row->hot.rel));
+			break;
+		case VP_LOCKED:
+			break;
+	}
+	vp_write_update(row);
+	return vp_result(row);
+}
+
+/* Deletes the row. */
+static HeapTuple
+vp_delete(VpRow *row)
+{
+	TM_FailureData tmfd;
+	ItemPointerData tid;
+	TM_Result	result;
+
+	vp_open_parts(row, false);
+	vp_fetch_old(row);
+	tid = row->hot.current->tts_tid;
+	result = vp_delete_part(row, &row->hot, &tmfd);
+	if (result == TM_SelfModified)
+	{
+		(void) vp_self_modified(row, &tmfd);
+		return NULL;
+	}
+	if (result == TM_Updated || result == TM_Deleted)
+	{
+		switch (vp_lock_row(row, &tid))
+		{
+			case VP_GONE:
+				return NULL;
+			case VP_NEWER:
+				if (!vp_recheck(row))
+					return NULL;
+				break;
+			case VP_LOCKED:
+				break;
+		}
+		result = vp_delete_part(row, &row->hot, &tmfd);
+	}
+	if (result != TM_Ok)
+		vp_unexpected(&row->hot, result);
+	result = vp_delete_part(row, &row->cold, &tmfd);
+	if (result != TM_Ok)
+		vp_unexpected(&row->cold, result);
+	return row->trigdata->tg_trigtuple;
+}
+
+/*
+ * vertical_partition.write_row() -- INSTEAD OF row trigger of a split view
+ *
+ * Writes the row to the parts.  Returns the row as written, or NULL if there was
+ * none to write any more.  Raises the errors that the statement would raise with a table.
+ */
+Datum
+vp_write_row(PG_FUNCTION_ARGS)
+{
+	VpRow		row;
+	HeapTuple	result;
+	const VpLayout *layout;
+	TriggerData *trigdata = (TriggerData *) fcinfo->context;
+	int			natts;
+
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" was not called by trigger manager", "write_row")));
+	if (!TRIGGER_FIRED_INSTEAD(trigdata->tg_event) || !TRIGGER_FIRED_FOR_ROW(trigdata->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" must be fired INSTEAD OF, for each row", "write_row")));
+	layout = vp_layout(RelationGetRelid(trigdata->tg_relation));
+	if (layout == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("view \"%s\" is not that of a split table",
+						RelationGetRelationName(trigdata->tg_relation)),
+				 errhint("Restore the definition that vertical_partition.split() made.")));
+
+	memset(&row, 0, sizeof(row));
+	vp_copy_layout(&row.layout, layout);
+	row.trigdata = trigdata;
+	row.desc = RelationGetDescr(trigdata->tg_relation);
+	row.node = vp_find_caller(trigdata->tg_trigger);
+	if (row.node)
+	{
+		row.snapshot = row.node->ps.state->es_snapshot;
+		row.cid = row.node->ps.state->es_output_cid;
+	}
+	else
+	{
+		row.snapshot = GetActiveSnapshot();
+		row.cid = GetCurrentCommandId(true);
+		if (!TRIGGER_FIRED_BY_INSERT(trigdata->tg_event))
+			elog(ERROR, "statement that changes view \"%s\" is not known", RelationGetRelationName(trigdata->tg_relation));
+	}
+
+	natts = row.desc->natts;
+	if (natts != row.layout.natts)
+		elog(ERROR, "view \"%s\" has another number of columns than its definition", RelationGetRelationName(trigdata->tg_relation));
+	row.old_values = palloc(natts * sizeof(Datum));
+	row.old_nulls = palloc(natts * sizeof(bool));
+	row.new_values = palloc(natts * sizeof(Datum));
+	row.new_nulls = palloc(natts * sizeof(bool));
+	row.changed = palloc0(natts * sizeof(bool));
+	if (TRIGGER_FIRED_BY_INSERT(trigdata->tg_event))
+		heap_deform_tuple(trigdata->tg_trigtuple, row.desc, row.new_values, row.new_nulls);
+	else
+		heap_deform_tuple(trigdata->tg_trigtuple, row.desc, row.old_values, row.old_nulls);
+	if (TRIGGER_FIRED_BY_UPDATE(trigdata->tg_event))
+		heap_deform_tuple(trigdata->tg_newtuple, row.desc, row.new_values, row.new_nulls);
+
+	if (TRIGGER_FIRED_BY_INSERT(trigdata->tg_event))
+		result = vp_insert(&row);
+	else if (TRIGGER_FIRED_BY_UPDATE(trigdata->tg_event))
+		result = vp_update(&row);
+	else
+		result = vp_delete(&row);
+
+	vp_close_row(&row);
+	return PointerGetDatum(result);
+}

@@ -1,0 +1,89 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_write.h
+ *	  A row on its way through a split view.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_write.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VERTICAL_PARTITION_WRITE_H
+#define VERTICAL_PARTITION_WRITE_H
+
+#include "commands/trigger.h"
+#include "nodes/execnodes.h"
+#include "vertical_partition_layout.h"
+
+/* One part, open to be written */
+typedef struct VpPart
+{
+	Relation	rel;
+	ResultRelInfo *info;
+	TupleTableSlot *current;	/* the row's version that is to be replaced */
+	TupleTableSlot *slot;		/* its new version */
+} VpPart;
+
+/* What is known about the row that a trigger was called for */
+typedef struct VpRow
+{
+	TriggerData *trigdata;
+	VpLayout	layout;
+	TupleDesc	desc;			/* of the view */
+	ModifyTableState *node;		/* NULL if not known: COPY */
+	EState	   *estate;			/* this row's own */
+	Snapshot	snapshot;		/* of the statement */
+	CommandId	cid;
+
+	/* the view's columns, before and after */
+	Datum	   *old_values;
+	bool	   *old_nulls;
+	Datum	   *new_values;
+	bool	   *new_nulls;
+	bool	   *changed;
+	bool		cold_changed;	/* is a cold row to be written? */
+	bool		updating;		/* has an insertion become an update? */
+	bool		rechecked;		/* are they not those of the trigger's call? */
+
+	VpPart		hot;
+	VpPart		cold;
+} VpRow;
+
+/* What became of an attempt to lock the hot row */
+typedef enum VpLock
+{
+	VP_LOCKED,					/* it is as the statement saw it */
+	VP_NEWER,					/* there is a newer version, now locked */
+	VP_GONE						/* nothing is to be done */
+} VpLock;
+
+/* vertical_partition_part.c */
+extern void vp_open_parts(VpRow *row, bool speculative);
+extern void vp_close_row(VpRow *row);
+extern void vp_check_generated(VpRow *row);
+extern void vp_fill_insert(VpRow *row);
+extern void vp_view_row(VpRow *row, TupleTableSlot *hot, TupleTableSlot *cold, Datum *values, bool *nulls);
+extern void vp_compare(VpRow *row);
+extern void vp_cold_missing(VpRow *row);
+extern bool vp_look_for_cold(VpRow *row);
+extern void vp_find_cold(VpRow *row);
+extern void vp_prepare_part(VpRow *row, VpPart *part, CmdType operation);
+extern TM_Result vp_update_part(VpRow *row, VpPart *part, TM_FailureData *tmfd);
+extern void vp_fill_update(VpRow *row, VpPart *part);
+extern void vp_unexpected(VpPart *part, TM_Result result);
+extern void vp_write_update(VpRow *row);
+extern TM_Result vp_delete_part(VpRow *row, VpPart *part, TM_FailureData *tmfd);
+extern HeapTuple vp_result(VpRow *row);
+
+/* vertical_partition_recheck.c */
+extern VpLock vp_self_modified(VpRow *row, TM_FailureData *tmfd);
+extern VpLock vp_lock_row(VpRow *row, ItemPointer tid);
+extern void vp_fetch_old(VpRow *row);
+extern bool vp_recheck(VpRow *row);
+
+/* vertical_partition_conflict.c */
+extern HeapTuple vp_insert_or_update(VpRow *row);
+
+#endif							/* VERTICAL_PARTITION_WRITE_H */
