@@ -20,13 +20,10 @@ sub kill_all
 	my ($node, %options) = @_;
 	my $postmaster = $node->{_pid};
 
-	kill 'STOP', $postmaster;
-	my @children = map { m{/proc/(\d+)/} } grep { (eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s } glob('/proc/[0-9]*/stat');
 	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
-	if ($options{whole_writes})
-	{
-		kill 'STOP', @children;
-		for my $pid (@children)
+	my $stop = sub {
+		kill 'STOP', @_;
+		for my $pid (@_)
 		{
 			while ((eval { slurp_file("/proc/$pid/stat") } // 'gone') =~ /^\d+ \(.*\) [RSD] /)
 			{
@@ -34,7 +31,12 @@ sub kill_all
 				usleep(1_000);
 			}
 		}
-	}
+	};
+
+	# Not before it has stopped are all of its children there.
+	$stop->($postmaster);
+	my @children = map { m{/proc/(\d+)/} } grep { (eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s } glob('/proc/[0-9]*/stat');
+	$stop->(@children) if $options{whole_writes};
 	kill 'KILL', @children, $postmaster;
 	$node->{_pid} = undef;
 

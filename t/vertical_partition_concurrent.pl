@@ -188,7 +188,7 @@ for my $crash (1 .. $crashes)
 	usleep(2_500_000 + rand(1_500_000));
 	kill_all($node);
 	$_->{handle}->finish for @$writers;
-	$_->{handle}->signal('INT') for @$others;
+	$_->{handle}->signal('TERM') for @$others;
 	$_->{handle}->finish for @$others;
 	$node->start;
 	my $acknowledged = acknowledged(@$writers);
