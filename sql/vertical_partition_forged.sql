@@ -32,6 +32,9 @@ SET session_replication_role = replica;
 INSERT INTO named VALUES ('k3', 'a3', 'c3');
 UPDATE named SET c = 'lost';
 DELETE FROM named;
+COPY named FROM stdin;
+k3	a3	c3
+\.
 RESET session_replication_role;
 SELECT count(*) FROM named;
 

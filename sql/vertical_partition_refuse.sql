@@ -143,6 +143,8 @@ SELECT count(*) FROM vertical_partition.row_pointers;
 DELETE FROM vertical_partition.row_pointers;
 UPDATE vertical_partition.row_pointers SET filenode = 1;
 INSERT INTO vertical_partition.row_pointers SELECT 's.t_hot'::regclass, 1;
+-- those of a table that may come
+INSERT INTO vertical_partition.row_pointers VALUES (4294967295, 4294967295);
 SELECT vertical_partition.set_row_pointers('s.t_cold');
 SELECT vertical_partition.relink('t');
 SELECT vertical_partition.merge('t');

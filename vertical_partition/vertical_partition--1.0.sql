@@ -40,14 +40,18 @@ CREATE TABLE vertical_partition.row_pointers (
 GRANT SELECT, INSERT, UPDATE, DELETE ON vertical_partition.row_pointers TO PUBLIC;
 
 -- Written by the part's owner, in split() and the like; anybody may read it, or
--- remove what belonged to a part that is no more.  A wrong row makes no read
+-- remove what belonged to a part that is no more, but add nothing for one that
+-- is yet to come, by a restore, say.  A wrong row makes no read
 -- wrong, since the link compares keys as well.
 ALTER TABLE vertical_partition.row_pointers ENABLE ROW LEVEL SECURITY;
 CREATE POLICY row_pointers_read ON vertical_partition.row_pointers FOR SELECT USING (true);
 CREATE POLICY row_pointers_write ON vertical_partition.row_pointers
 USING (coalesce((
     SELECT pg_catalog.pg_has_role(c.relowner, 'USAGE') FROM pg_catalog.pg_class c
-    WHERE c.oid OPERATOR(pg_catalog.=) cold), true));
+    WHERE c.oid OPERATOR(pg_catalog.=) cold), true))
+WITH CHECK (coalesce((
+    SELECT pg_catalog.pg_has_role(c.relowner, 'USAGE') FROM pg_catalog.pg_class c
+    WHERE c.oid OPERATOR(pg_catalog.=) cold), false));
 
 --
 -- What split() and merge() share: statements that make again what a table has

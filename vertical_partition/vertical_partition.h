@@ -31,6 +31,7 @@ extern bool vp_is_truncating(Oid part);
 
 /* vertical_partition_write.c */
 extern PGDLLEXPORT Datum vp_write_row(PG_FUNCTION_ARGS);
+extern void vp_check_replica_role(Oid view);
 
 /* What each file does when the library is loaded */
 extern void vp_layout_init(void);

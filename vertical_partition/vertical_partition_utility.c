@@ -647,9 +647,14 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 			{
 				CopyStmt   *copy = (CopyStmt *) stmt;
 
-				if (copy->is_from || copy->relation == NULL || !OidIsValid(vp_linked_oid()) ||
-					split_view(copy->relation) == NULL)
+				if (copy->relation == NULL || !OidIsValid(vp_linked_oid()) ||
+					(layout = split_view(copy->relation)) == NULL)
 					break;
+				if (copy->is_from)
+				{
+					vp_check_replica_role(layout->view);
+					break;
+				}
 				pstmt = copyObject(pstmt);
 				read_only_tree = false;
 				copy = (CopyStmt *) pstmt->utilityStmt;

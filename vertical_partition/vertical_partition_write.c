@@ -30,6 +30,7 @@
 #include "fmgr.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -68,20 +69,26 @@ vp_writes_view(PlanState *planstate)
 		((ModifyTableState *) planstate)->resultRelInfo->ri_RelationDesc->rd_rel->relkind == RELKIND_VIEW;
 }
 
-/* Raises an error if the node writes to a split view. */
-static void
-vp_check_role(PlanState *planstate)
+/*
+ * Raises an error if the view's triggers do not fire in this session, so that nothing
+ * would be written.
+ */
+void
+vp_check_replica_role(Oid view)
 {
-	Relation	rel;
-
-	if (!vp_writes_view(planstate))
-		return;
-	rel = ((ModifyTableState *) planstate)->resultRelInfo->ri_RelationDesc;
-	if (vp_layout(RelationGetRelid(rel)))
+	if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA && vp_layout(view))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot write to view \"%s\" of a split table while \"session_replication_role\" is \"replica\"",
-						RelationGetRelationName(rel))));
+						get_rel_name(view))));
+}
+
+/* Does so if the node writes to a view. */
+static void
+vp_check_node(PlanState *planstate)
+{
+	if (vp_writes_view(planstate))
+		vp_check_replica_role(RelationGetRelid(((ModifyTableState *) planstate)->resultRelInfo->ri_RelationDesc));
 }
 
 /*
@@ -106,13 +113,9 @@ vp_ExecutorStart(QueryDesc *query, int eflags)
 	{
 		VpQuery    *entry;
 
-		/* the view's triggers would not fire, and nothing be done */
-		if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA)
-		{
-			vp_check_role(query->planstate);
-			foreach(lc, query->estate->es_auxmodifytables)
-				vp_check_role((PlanState *) lfirst(lc));
-		}
+		vp_check_node(query->planstate);
+		foreach(lc, query->estate->es_auxmodifytables)
+			vp_check_node((PlanState *) lfirst(lc));
 
 		entry = MemoryContextAlloc(query->estate->es_query_cxt, sizeof(VpQuery));
 
@@ -197,6 +200,19 @@ vp_insert(VpRow *row)
 }
 
 /*
+ * Locks the row.  Returns false if it is gone, or if its newer version is none for
+ * the statement.
+ */
+static bool
+vp_lock_latest(VpRow *row, ItemPointer tid, bool *newer)
+{
+	VpLock		lock = vp_lock_row(row, tid);
+
+	*newer = lock == VP_NEWER;
+	return lock == VP_LOCKED || (*newer && vp_recheck(row));
+}
+
+/*
  * Updates the row.  If nothing else than hot columns changes, the update itself
  * locks the row.
  */
@@ -206,6 +222,7 @@ vp_update(VpRow *row)
 	TM_FailureData tmfd;
 	ItemPointerData tid;
 	TM_Result	result;
+	bool		newer;
 
 	vp_open_parts(row, false);
 	vp_fetch_old(row);
@@ -229,21 +246,15 @@ vp_update(VpRow *row)
 			vp_unexpected(&row->hot, result);
 	}
 
-	switch (vp_lock_row(row, &tid))
+	if (!vp_lock_latest(row, &tid, &newer))
+		return NULL;
+	if (newer)
 	{
-		case VP_GONE:
-			return NULL;
-		case VP_NEWER:
-			if (!vp_recheck(row))
-				return NULL;
-			vp_compare(row);
+		vp_compare(row);
 
-			/* a key may be changed that was not before */
-			if (vp_lock_row(row, &tid) != VP_LOCKED)
-				elog(ERROR, "row of table \"%s\" is not locked", RelationGetRelationName(row->hot.rel));
-			break;
-		case VP_LOCKED:
-			break;
+		/* a key may be changed that was not before */
+		if (vp_lock_row(row, &tid) != VP_LOCKED)
+			elog(ERROR, "row of table \"%s\" is not locked", RelationGetRelationName(row->hot.rel));
 	}
 	vp_write_update(row);
 	return vp_result(row);
@@ -256,6 +267,7 @@ vp_delete(VpRow *row)
 	TM_FailureData tmfd;
 	ItemPointerData tid;
 	TM_Result	result;
+	bool		newer;
 
 	vp_open_parts(row, false);
 	vp_fetch_old(row);
@@ -268,17 +280,8 @@ vp_delete(VpRow *row)
 	}
 	if (result == TM_Updated || result == TM_Deleted)
 	{
-		switch (vp_lock_row(row, &tid))
-		{
-			case VP_GONE:
-				return NULL;
-			case VP_NEWER:
-				if (!vp_recheck(row))
-					return NULL;
-				break;
-			case VP_LOCKED:
-				break;
-		}
+		if (!vp_lock_latest(row, &tid, &newer))
+			return NULL;
 		result = vp_delete_part(row, &row->hot, &tmfd);
 	}
 	if (result != TM_Ok)
