@@ -17,6 +17,7 @@ USUAL = {"customer": "shared_key", "stock": "row_pointer"}
 # Loads the library before the first statement, which is then planned by it already.
 PRELOADED = {"session_preload_libraries": EXTENSION}
 REWRITE = f"{EXTENSION}.enable_rewrite"
+TRACK = f"{EXTENSION}.track_updates"
 
 # A table is what stands behind its own name; a view, what its definition reads.
 STORED = """

@@ -13,7 +13,7 @@ from bench.lib.timing import Clock, Comparison, Test
 from bench.tpcc.load import Scale
 from bench.vertical.partition import METHODS, stored
 from bench.vertical.statements import NAMES, STATEMENTS, Statement, grid, script_variables
-from bench.vertical.variants import ALL, HOT, OFF, ON, PLAIN, SPLIT, WHOLE, Variant
+from bench.vertical.variants import ALL, HOT, OFF, ON, PLAIN, SPLIT, TIMED, TRACKED, Variant
 
 BY_NAME = {variant.name: variant for variant in ALL}
 MOST = {"read.hot": 1.05, "update.hot": 1.10}
@@ -24,7 +24,7 @@ TITLES = {
 
 
 def variants_of(statement: Statement) -> Sequence[Variant]:
-    return ALL if statement.hot_only else WHOLE
+    return ALL if statement.hot_only else TIMED
 
 
 def bars() -> list[Bar]:
@@ -109,6 +109,7 @@ class Speed:
             "plain",
         )
         self.show_hot()
+        self.show_tracked()
 
     def median(self, statement: Statement, variant: Variant) -> str:
         if variant not in variants_of(statement):
@@ -136,4 +137,17 @@ class Speed:
             ["", "rewrite on", "rewrite off"],
             rows,
             "hot",
+        )
+
+    def show_tracked(self) -> None:
+        rows = []
+        for kind in ("read", "update"):
+            ratio = self.ratio([it for it in STATEMENTS if it.updates == (kind == "update")], [TRACKED], [PLAIN])
+            self.result.ratio(f"tracked.{kind}", ratio)
+            rows.append([f"all {kind}s", ratio])
+        self.result.table(
+            "Time with the columns counted that statements use (vertical_partition.track_updates) to that without, plain tables",
+            ["", "ratio"],
+            rows,
+            "tracked",
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from psycopg import sql
 
 from bench.lib.server import Server
-from bench.vertical.partition import METHODS, PRELOADED, REWRITE, hot
+from bench.vertical.partition import METHODS, PRELOADED, REWRITE, TRACK, hot
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Variant:
 
 
 PLAIN = Variant("plain", "plain table")
+# What advise() is told by costs time.
+TRACKED = Variant("plain.tracked", "plain table, columns counted", settings={**PRELOADED, TRACK: "on"})
 # As it is without any setting but the one that is switched off here.
 OFF = {method: Variant(f"{method}.off", f"{method}, rewrite off", method, {REWRITE: "off"}) for method in METHODS}
 ON = {method: Variant(f"{method}.on", f"{method}, rewrite on", method, PRELOADED) for method in METHODS}
@@ -56,4 +58,6 @@ HOT = {method: Variant(f"{method}.hot", f"{method}, hot part itself", method, ho
 
 SPLIT = tuple(variant for method in METHODS for variant in (OFF[method], ON[method]))
 WHOLE = (PLAIN, *SPLIT)
-ALL = (*WHOLE, *HOT.values())
+# Those that every statement is timed on
+TIMED = (*WHOLE, TRACKED)
+ALL = (*TIMED, *HOT.values())
