@@ -192,10 +192,10 @@ LINES
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases are gone');
 $node->stop;
 
-my @stages = qw(stock split wal-direct compact-types index-alignment vertical-partition background-vacuum);
+my @stages = qw(stock off split wal-direct compact-types index-alignment vertical-partition background-vacuum);
 my $tpcc = result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', $_) } @stages);
 has_metrics($tpcc,
-	qw(tpmc.wal-direct tpmc.compact-types tpmc.index-alignment tpmc.vertical-partition tpmc.background-vacuum tpmc.all),
+	qw(tpmc.off tpmc.wal-direct tpmc.compact-types tpmc.index-alignment tpmc.vertical-partition tpmc.background-vacuum tpmc.all),
 	qw(tpmc.split.stock tpmc.split.compact wal_bytes written_bytes),
 	qw(size.database size.indexes size.indexes.compact-types size.indexes.index-alignment size.order_line size.orders));
 cmp_ok(
@@ -248,6 +248,50 @@ sub disturbed
 	unlink @log;
 	return;
 }
+
+# One that is interrupted in its second run goes on there, if it is the same study.
+my @two = ('tpcc', '--quick', '--lite', '--stage', 'stock', '--stage', 'off', '--warmup', '0', '--clients', '2', '--json', "$work/tpcc.json");
+my $unfinished = "$ENV{PGDENSE_BENCH_DIR}/tpcc/unfinished.json";
+
+# What such a study says, and its samples
+sub resumed
+{
+	my ($title, @options) = @_;
+	my ($code, $out, $err) = bench(@two, @options);
+
+	is($code, 0, $title) or diag("$out\n$err");
+	ok(!-e $unfinished, "$title: nothing is left to go on with");
+	my $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
+	is_deeply([ map { $_->{stage} } @{ $result->{samples} } ], [ 'stock', 'off' ], "$title: both runs are there");
+	# lines are broken anywhere
+	return ($out =~ s/\s+/ /gr, @{ $result->{samples} });
+}
+
+my ($output, $errors) = ('', '');
+my $run = IPC::Run::start([ $bench, @two, '--seconds', '3' ], '<', \undef, '>', \$output, '2>', \$errors);
+my $until = time() + 120;
+sleep 0.02 until -e $unfinished || time() > $until;
+$run->signal('TERM');
+$run->finish;
+is($run->result(0) // 0, 130, 'a study is interrupted after its first run') or diag("$output\n$errors");
+my $kept = slurp_file($unfinished);
+my ($first) = @{ JSON::PP::decode_json($kept)->{samples} };
+my ($said, @samples) = resumed('the same once more', '--seconds', '3');
+like($said, qr/1 runs of an interrupted study are there, and not repeated/, 'it goes on');
+is($samples[0]{new_orders}, $first->{new_orders}, 'the first run is the one that was kept');
+foreach my $other (
+	[ 'another study', qr/differs in seconds, all runs are made anew/, $kept, '--seconds', '2' ],
+	[ 'a broken file', qr/cannot be read, all runs are made anew/, '{"key"', '--seconds', '2' ])
+{
+	my ($title, $pattern, $content, @options) = @$other;
+
+	append_to_file($unfinished, $content);
+	($said, @samples) = resumed($title, @options);
+	like($said, $pattern, "$title: says so");
+}
+append_to_file($unfinished, $kept);
+($said, @samples) = resumed('--fresh', '--seconds', '3', '--fresh');
+unlike($said, qr/interrupted/, '--fresh asks for no other');
 
 unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");
 disturbed('server dies', 1, qr/pgbench failed: /, sub { system($cluster, 'stop', 'bench-tpcc-run', '--immediate') });

@@ -287,6 +287,7 @@ def toast_codecs(**options) -> None:
     help="Change the schema of all stages: dbt2-key, sentinel, numeric-money, wide-customers; repeatable.",
 )
 @click.option("--think", is_flag=True, help="Keying and think times of the TPC-C specification.")
+@click.option("--fresh", is_flag=True, help="Repeat the runs of an interrupted study as well.")
 def tpcc(target: Path | None, quick: bool, **options) -> None:
     """Throughput, latency, I/O and size of DBT-2-style TPC-C, stage by stage."""
     from bench.studies import tpcc as study

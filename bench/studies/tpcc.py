@@ -2,7 +2,7 @@
 
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy
@@ -16,6 +16,7 @@ from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave, paired_ratio, spread
 from bench.tpcc import check, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
+from bench.tpcc.resume import Unfinished
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
 from bench.tpcc.stages import Stage, stages
 from bench.wal.variants import MODE, reason_of_fallback
@@ -24,7 +25,7 @@ DATABASE = "tpcc"
 RUNNING = "bench-tpcc-run"
 # What the split does to throughput by itself: the stage, and the one that it is compared with.
 SPLITS = {
-    "tpmc.split.stock": ("split", "stock"),
+    "tpmc.split.stock": ("split", "off"),
     "tpmc.split.compact": ("vertical-partition", "index-alignment"),
 }
 SWEEP_MEMORY = (250, 400, 550, 700)
@@ -56,6 +57,7 @@ class Options:
     stage_names: tuple[str, ...]
     variants: tuple[str, ...]
     think: bool
+    fresh: bool
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,31 @@ class Study:
         self.loaded: dict[str, Cluster] = {}
         self.sizes: dict[str, DatabaseSize] = {}
         self.described = False
+        key = asdict(options) | {"revision": result.environment["revision"]}
+        del key["fresh"]
+        self.unfinished = Unfinished(work() / "tpcc" / "unfinished.json", key)
+
+    def resume(self) -> None:
+        """Takes over the runs of the same study that was interrupted."""
+        if self.options.fresh:
+            self.unfinished.remove()
+        samples, environment = self.unfinished.read()
+        if samples:
+            self.result.samples += samples
+            self.result.environment |= environment | {"resumed": f"after {len(samples)} runs, begun {environment['date']}"}
+            self.described = True
+
+    def stages_under(self, setting: Setting) -> list[Stage]:
+        """All, but in the sweep the first and the last only."""
+        return self.stages if not setting.name or len(self.stages) == 1 else [self.stages[0], self.stages[-1]]
+
+    def measure_all(self) -> None:
+        done = {(sample["setting"], sample["round"], sample["stage"]) for sample in self.result.samples}
+        for setting in settings(self.options):
+            for number, stage in interleave(self.stages_under(setting), self.options.pairs):
+                if (setting.name, number, stage.name) not in done:
+                    self.measure(setting, number, stage)
+                    self.unfinished.write(self.result.samples, self.result.environment)
 
     def require_settings(self) -> None:
         for stage in self.stages:
@@ -254,8 +281,8 @@ class Study:
             )
             result.table(
                 "Throughput and I/O: median (smallest to largest)" + suffix,
-                ["", *(stage.title for stage in self.stages)],
-                self.speed_rows(setting.name),
+                ["", *(stage.title for stage in self.stages_under(setting))],
+                self.speed_rows(setting),
                 f"speed{setting.name}",
             )
         if not self.options.think:
@@ -280,7 +307,7 @@ class Study:
                 "ratios",
             )
 
-    def speed_rows(self, setting: str) -> list[list[object]]:
+    def speed_rows(self, setting: Setting) -> list[list[object]]:
         lines = (
             ("New-Orders a minute", notpm, 0),
             ("device reads per New-Order", reads, 2),
@@ -297,8 +324,8 @@ class Study:
         rows = []
         for title, pick, digits in lines:
             cells = []
-            for stage in self.stages:
-                middle, low, high = spread(self.values(setting, stage.name, pick))
+            for stage in self.stages_under(setting):
+                middle, low, high = spread(self.values(setting.name, stage.name, pick))
                 cells.append(f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})")
             rows.append([title, *cells])
         return rows
@@ -375,12 +402,12 @@ def run(options: Options, target: Path | None) -> None:
         study = Study(options, stack, result)
         stack.callback(quietly, lambda: Cluster(RUNNING, bindir("dense")).remove())
         quietly(Cluster(RUNNING, bindir("dense")).remove)
+        study.resume()
         study.load_all()
-        for setting in settings(options):
-            for number, stage in interleave(study.stages, options.pairs):
-                study.measure(setting, number, stage)
+        study.measure_all()
         if len(study.stages) > 1:
             study.size_metrics()
             study.speed_metrics()
         study.show()
     result.save(target)
+    study.unfinished.remove()

@@ -68,8 +68,12 @@ VERTICAL_PARTITION = Step(
     after_load=partition.split(partition.USUAL),
 )
 
+STOCK_TYPES = Step("off", "patched server, all off", binary="dense")
+
 STEPS = (
-    Step("stock", "stock types", binary="dense"),
+    Step("stock", "stock types", binary="stock"),
+    # What the patches cost where none of them is used
+    STOCK_TYPES,
     Step("wal-direct", "WAL direct", measured=DIRECT_AUTO.settings),
     Step(
         "compact-types",
@@ -84,7 +88,7 @@ STEPS = (
 
 FIXED_STRINGS = ("compact_char2", "compact_char9", "compact_char16", "compact_char24")
 
-# Only run when named, each on the stock tables: what the step "compact-types" is made of, and the split alone.
+# Only run when named, each on the stock tables and the patched server: what the step "compact-types" is made of, and the split alone.
 PARTS = (
     Step("compact-strings", "char(n) as compact_charN", tables=schema.compact_strings, extensions=FIXED_STRINGS),
     Step(
@@ -94,7 +98,7 @@ PARTS = (
         extensions=(*FIXED_STRINGS, *schema.SCALAR_EXTENSIONS),
     ),
     Step("compact-text", "all strings as compact_text", tables=schema.compact_text, extensions=("compact_types",)),
-    replace(VERTICAL_PARTITION, name="split", title="stock types, split"),
+    replace(VERTICAL_PARTITION, name="split", title="split alone"),
 )
 
 
@@ -133,7 +137,7 @@ VARIANTS = (
 
 
 def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[Stage]:
-    """The named stages, PARTS right after the stock types, or else all STEPS, with the named variants applied."""
+    """The named stages, PARTS right after those without them, or else all STEPS, with the named variants applied."""
     known = [step.name for step in (*STEPS, *PARTS)]
     for name in names:
         if name not in known:
@@ -152,14 +156,14 @@ def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[
         stage = _add(stage, step)
         if not names or step.name in names:
             chosen.append(stage)
-        if step is STEPS[0]:
+        if step is STOCK_TYPES:
             chosen += [_add(stage, part) for part in PARTS if part.name in names]
     return chosen
 
 
 def split_stage(method: str | None) -> Stage:
     """Stock types, and the tables that can be split all by one method, or by none."""
-    (stage,) = stages((STEPS[0].name,))
+    (stage,) = stages((STOCK_TYPES.name,))
     if method is None:
         return stage
     statements = partition.split(dict.fromkeys(partition.COLD, method))

@@ -1,0 +1,54 @@
+"""Runs of a study that was interrupted, which need not be repeated."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.lib.console import BenchError, note
+
+# Of the environment, what is only known when a server runs, and when it all began
+KEPT = ("date", "server", "settings", "limits")
+
+
+class Unfinished:
+    """A file with the samples so far; the key tells runs that belong together from others."""
+
+    def __init__(self, path: Path, key: Mapping[str, object]) -> None:
+        self.path = path
+        self.key = json.loads(json.dumps(key))
+
+    def read(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Samples and environment; nothing if there is no such file, or one of other runs, which is said."""
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+            key, samples = content["key"], content["samples"]
+            environment = {name: content["environment"][name] for name in KEPT}
+        except FileNotFoundError:
+            return [], {}
+        except (OSError, ValueError, KeyError, TypeError):
+            note(f'what an interrupted study left in "{self.path}" cannot be read, all runs are made anew')
+            return [], {}
+        others = [name for name in self.key if key.get(name) != self.key[name]]
+        if others:
+            note(f"an interrupted study differs in {', '.join(others)}, all runs are made anew")
+            return [], {}
+        note(f"{len(samples)} runs of an interrupted study are there, and not repeated (see --fresh)")
+        return samples, environment
+
+    def write(self, samples: Sequence[Mapping[str, Any]], environment: Mapping[str, Any]) -> None:
+        content = {
+            "key": self.key,
+            "environment": {name: environment.get(name) for name in KEPT},
+            "samples": samples,
+        }
+        new = self.path.with_suffix(".new")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(json.dumps(content, default=str), encoding="utf-8")
+            new.replace(self.path)
+        except OSError as error:
+            raise BenchError(f'could not write "{self.path}": {error.strerror}') from error
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
