@@ -36,7 +36,7 @@ is_sound(
 	$result,
 	'vertical-partition',
 	[
-		qw(read.hot update.hot tracked.read tracked.update bytes_per_update.customer bytes_per_update.stock),
+		qw(read.hot update.hot simple.read.hot tracked.read tracked.update bytes_per_update.customer bytes_per_update.stock),
 		(map { ("read.hot.$_", "update.hot.$_", "bytes_per_update.$_", "pages_per_update.$_", "wal_per_update.$_", "size.$_") } @each),
 		(map { "bytes_per_update.$_.off" } @each),
 		map { my $of = $_; map { ("plain.$of.$_") } @split } map { my $table = $_; map { "$table.$_" } @statements } @tables
@@ -104,6 +104,7 @@ is_deeply([ sort keys %timed ],
 	[
 		sort map {
 			my $table = $_;
+			(map { ($table . ".read.hot.simple $_.on", $table . ".read.hot.simple $_.hot") } @methods),
 			map { my $of = "$table.$_"; map { "$of $_" } 'plain', 'plain.tracked', @split, $of =~ /hot$/ ? map { "$_.hot" } @methods : () } @statements
 		} @tables
 	],

@@ -84,8 +84,9 @@ class Comparison:
         variables: Mapping[str, int],
         database: Callable[[str], str] | None = None,
         before: Callable[[str], object] | None = None,
+        protocol: str = "prepared",
     ) -> None:
-        """By pgbench in prepared mode.  The time is what the postmaster has waited for when the backend is gone.
+        """By pgbench.  The time is what the postmaster has waited for when the backend is gone.
 
         Each kind may have a database of its own, instead of that of the connection.
         """
@@ -98,7 +99,7 @@ class Comparison:
                 database(kind) if database else connection.info.dbname,
                 [pgbench.Script("lookup", script(kind), 1)],
                 variables,
-                ["-c", "1", "-t", str(count), f"--random-seed={self.result.seed + number}"],
+                ["-c", "1", "-t", str(count), f"--protocol={protocol}", f"--random-seed={self.result.seed + number}"],
             )
             _settle(connection, postmaster)
             begin = counters.cpu_seconds(postmaster)
