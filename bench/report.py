@@ -47,7 +47,7 @@ def _svg(figure) -> str:
 
 
 # Metrics with a unit are no ratios, and of what there are dozens of, the tables are enough.
-NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.")
+NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.|^threshold")
 
 
 def _ratios(result: dict[str, Any]) -> dict[str, float]:
@@ -222,6 +222,34 @@ def statements_chart(result: dict[str, Any]) -> list[str]:
     return [_svg(figure)]
 
 
+def fillfactor_chart(result: dict[str, Any]) -> str:
+    """HOT over the run, and what the updates leave of the order of a clustered table."""
+    import matplotlib.pyplot as plt
+
+    figure, (hot, order) = plt.subplots(2, 1, figsize=(8, 6.4))
+    runs = [sample for sample in result["samples"] if sample["test"] == "hot"]
+    styles = {"each": "o-", "snapshot": "s--", "together": "x:"}
+    for sample in runs:
+        if sample["length"] == runs[0]["length"]:
+            shares = sample["hot_by_slice"]
+            color = GREY if sample["fillfactor"] == 100 else BLUE
+            label = f"fillfactor {sample['fillfactor']}, {sample['title']}"
+            hot.plot(range(1, len(shares) + 1), shares, styles[sample["mode"]], color=color, markersize=4, label=label)
+    hot.set_xlabel("eighth of the run")
+    hot.set_ylabel("share of HOT")
+    for sample in result["samples"]:
+        if sample["test"] == "correlation":
+            label = f"fillfactor {sample['fillfactor']}"
+            order.plot(sample["updates"], sample["correlation"], "o-", markersize=3, alpha=0.7, label=label)
+    order.set_xlabel("updates")
+    order.set_ylabel("correlation of the key")
+    for axes in (hot, order):
+        axes.legend(fontsize=7)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    return _svg(figure)
+
+
 def charts(result: dict[str, Any]) -> list[str]:
     drawn = [ratio_chart(result)] if _ratios(result) else []
     if result["study"] == "tpcc":
@@ -230,6 +258,8 @@ def charts(result: dict[str, Any]) -> list[str]:
         drawn.append(slices_chart(result))
     if result["study"] == "vertical-partition":
         drawn += statements_chart(result)
+    if result["study"] == "fillfactor":
+        drawn.append(fillfactor_chart(result))
     if result["study"].startswith("toast-"):
         drawn += toast_charts(result)
     return drawn

@@ -205,6 +205,22 @@ def vertical_partition(target: Path | None, quick: bool, **options) -> None:
     study.run(study.Options(quick=quick, **options), target)
 
 
+@cli.command("fillfactor", short_help="HOT updates, their cost, and clustering, by fillfactor.")
+@common
+@click.option("--rows", type=click.IntRange(100, 3_000_000), help="Of the table; default: 10000, or 1000 with --quick.")
+@click.option("--updates", type=click.IntRange(10), help="Of a run; default: 2000, or 200 with --quick.")
+@click.option("--rounds", type=click.IntRange(1), help="Runs that are timed; default: 21, or 1 with --quick.")
+@click.option("--exact", is_flag=True, help="Counts, bytes and pages only, which the machine does not matter for.")
+def fillfactor(target: Path | None, quick: bool, **options) -> None:
+    """Fillfactor 100 and less: share of HOT updates and why, time, WAL, pages, and correlation of a clustered key."""
+    from bench.studies import fillfactor as study
+
+    for name, full, smoke in (("rows", 10_000, 1_000), ("updates", 2_000, 200), ("rounds", 21, 1)):
+        if options[name] is None:
+            options[name] = smoke if quick else full
+    study.run(study.Options(quick=quick, **options), target)
+
+
 def toast(command: Callable) -> Callable:
     """The options of the three studies of large values."""
     for option in (

@@ -1,0 +1,149 @@
+#
+# bench_fillfactor.pl - the study of fillfactor measures what it says
+#
+# Proves that the rules of free space and pruning foretell every update, by which
+# the share of HOT is explained; that without pruning there is next to none on full
+# pages, in one transaction as beside an old snapshot; that the threshold is where it
+# is computed, and the order of a clustered table suffers above it only; that an
+# update that is lost or counted otherwise ends the study; and that the results have
+# the names that others rely on, and wrong arguments are refused in one line, with
+# nothing left behind.  Times are not judged here.
+#
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PgDenseBench;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+needs_python();
+
+my @run = ('fillfactor', '--quick', '--updates', '300');
+my ($code, $out, $err) = bench($top, @run, '--json', "$work/results/fillfactor.json");
+is($code, 0, 'bench/run fillfactor') or BAIL_OUT("$out\n$err");
+no_instances($top, 'fillfactor');
+
+my $result = read_result("$work/results/fillfactor.json");
+my ($metrics, $samples) = @$result{qw(metrics samples)};
+my @fillfactors = (100, 90, 89, 88);
+my @modes = qw(each snapshot together);
+is_sound(
+	$result,
+	'fillfactor',
+	[
+		(map { my $fillfactor = $_; map { "hot.$fillfactor$_" } '', '.snapshot', '.together' } 100, 80),
+		qw(time.80 wal.80 index_growth.100 index_growth.80 threshold threshold.computed pages.88 pages.88.updated),
+		map { "correlation.$_" } @fillfactors
+	],
+	['time.80'],
+	'settings of all');
+
+# HOT
+my @hot = grep { $_->{test} eq 'hot' } @$samples;
+my %of_mode = map { ("$_->{fillfactor} $_->{mode}" => $_) } reverse @hot;
+is_deeply([ sort keys %of_mode ], [ sort map { my $mode = $_; map { "$_ $mode" } 100, 80 } @modes ], 'every fillfactor was updated in every way');
+foreach my $sample (@hot)
+{
+	my $title = "$sample->{length} bytes, fillfactor $sample->{fillfactor}, $sample->{mode}";
+	my ($stayed, $moved) = (0, 0);
+
+	$stayed += $sample->{fates}{$_} foreach grep { /\.hot$/ } keys %{ $sample->{fates} };
+	$moved += $sample->{fates}{$_} foreach grep { /\.moved$/ } keys %{ $sample->{fates} };
+	is($sample->{as_computed}, 300, "$title: every update is what the rules foretell");
+	is("$stayed $moved", sprintf('%d %d', $sample->{hot}, 300 - $sample->{hot}), "$title: every update has its fate");
+	is($sample->{after}{pages} > $sample->{before}{pages}, $sample->{hot} < 300, "$title: the table grows if rows move");
+}
+my $full = $of_mode{'100 each'};
+cmp_ok($full->{hot}, '>', 60, 'full pages: some updates are HOT');
+is($full->{fates}{'untouched.hot'} + $full->{fates}{'stayed.hot'}, 0, 'but none on a page that no row has left');
+is($of_mode{"100 $_"}{fates}{'left.hot'}, 0, "$_: nothing is pruned") foreach qw(snapshot together);
+is_deeply($of_mode{'100 snapshot'}{fates}, $of_mode{'100 together'}{fates}, 'an old snapshot is like one transaction');
+is($metrics->{'hot.80'}, 1, 'with room on every page all are HOT');
+cmp_ok($metrics->{'hot.80.together'}, '<', 1, 'while there is pruning');
+is($metrics->{'hot.100'}, $full->{hot} / 300, 'metric of the share');
+ok(!exists $of_mode{'80 each'}{wal}{Btree}, 'HOT updates write no WAL of indexes');
+cmp_ok($full->{wal}{Btree}, '>', 300, 'the others do');
+cmp_ok($metrics->{'wal.80'}, '<', 0.5, 'and so more WAL');
+is($metrics->{'index_growth.80'}, 1, 'HOT updates leave the indexes as they are');
+
+# Threshold
+my %threshold = map { ($_->{length} => $_->{fillfactor}) } grep { $_->{test} eq 'threshold' && $_->{stays} } @$samples;
+my %full_page = map { ($_->{length} => $_->{free}) } grep { $_->{test} eq 'threshold' && $_->{fillfactor} == 100 } @$samples;
+is(scalar(keys %threshold), 5, 'every length has a threshold');
+foreach my $length (sort { $a <=> $b } keys %threshold)
+{
+	my $free = $full_page{$length};
+
+	is($free, 8168 % ($length + 4), "$length bytes: free on a full page");
+	cmp_ok(int(8192 * (100 - $threshold{$length}) / 100), '>', $free, "$length bytes: more is kept free at the threshold");
+	cmp_ok(int(8192 * (99 - $threshold{$length}) / 100), '<=', $free, "$length bytes: and not above it");
+}
+is("$metrics->{threshold} $metrics->{'threshold.computed'}", '88 88', 'the published threshold');
+
+# Order
+my %order = map { ($_->{fillfactor} => $_) } grep { $_->{test} eq 'correlation' } @$samples;
+is_deeply([ sort { $b <=> $a } keys %order ], \@fillfactors, 'order of every fillfactor');
+foreach my $fillfactor (@fillfactors)
+{
+	my $correlation = $order{$fillfactor}{correlation};
+
+	is("$correlation->[0] $order{$fillfactor}{updates}[-1]", '1 300', "fillfactor $fillfactor: sorted at first, and updated");
+	cmp_ok($correlation->[-1], $fillfactor == 88 ? '>' : '<', 0.99, "fillfactor $fillfactor: order after updates");
+}
+is($order{88}{pages}[-1], $order{88}{pages}[0], 'at the threshold the table does not grow');
+cmp_ok($metrics->{'pages.88'}, '>', 1, 'but is larger when it is loaded');
+
+# The same again
+($code, $out, $err) = bench($top, @run, '--exact', '--json', "$work/again.json");
+is($code, 0, 'once more, without times') or diag($out, $err);
+my $again = read_result("$work/again.json");
+is_deeply($again->{samples}, [ grep { !exists $_->{seconds} } @$samples ], 'a seed gives the same counts, bytes and pages');
+
+# Report
+($code, $out, $err) =
+  bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
+is($code, 0, 'report') or diag($out, $err);
+my @charts = slurp_file("$work/report.html") =~ /<svg/g;
+is(scalar(@charts), 2, 'the page holds its charts');
+my $markdown = slurp_file("$work/benchmarks.md");
+like($markdown, qr/^## fillfactor$/m, 'the tables have a section');
+like($markdown, qr/^\| fillfactor 100, a transaction each \|/m, 'with their rows');
+
+# What ends the study
+my $node = PostgreSQL::Test::Cluster->new('rows');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\n");
+$node->start;
+my $check = <<'PYTHON';
+import psycopg
+from bench.fillfactor import table
+from bench.lib.console import BenchError
+host, port, user, statement, *wanted = sys.argv[2:]
+with psycopg.connect(host=host, port=port, dbname="postgres", user=user, autocommit=True) as connection:
+    table.create(connection, 100, 1096, 100)
+    connection.execute("DROP PROCEDURE IF EXISTS bench_update; " + table.PROCEDURE)
+    before = table.counts(connection)
+    pages = table.update(connection, [1, 1, 99])
+    connection.execute(statement)
+    counted = [now - then for now, then in zip(table.counts(connection), before)]
+    try:
+        table.require_counts(connection, "test", counted, [int(count) for count in wanted])
+        print("sound", *pages)
+    except BenchError as error:
+        print(error.format_message())
+PYTHON
+my @server = ($node->host, $node->port, (getpwuid($>))[0]);
+is(python($check, @server, 'SELECT', 3, 2, 1), 'sound 14 14 14', 'counts of updates: one leaves its page');
+is(python($check, @server, 'SELECT', 3, 3, 0), 'test: the server counted [3, 2, 1] updates, HOT ones and moved rows, not [3, 3, 0]', 'other counts');
+is(python($check, @server, 'UPDATE bench_fill SET counter = 0 WHERE id = 99', 4, 3, 1), 'test: 2 updates are in the table, not 4', 'an update is lost');
+$node->stop;
+
+# Bad input
+fails_like($top, [ 'fillfactor', '--rows', '10' ], qr/--rows/, 'too few rows', 2);
+fails_like($top, [ 'fillfactor', '--updates', '1' ], qr/--updates/, 'too few updates', 2);
+fails_like($top, [ 'fillfactor', '--rounds', '0' ], qr/--rounds/, 'no rounds', 2);
+
+done_testing();
