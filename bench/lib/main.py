@@ -221,6 +221,21 @@ def fillfactor(target: Path | None, quick: bool, **options) -> None:
     study.run(study.Options(quick=quick, **options), target)
 
 
+@cli.command("fk-restore", short_help="pg_restore with a foreign key before the rows, and after them.")
+@common
+# In a smaller table the rows that are referenced are found by reading all of it.
+@click.option("--rows", type=click.IntRange(5_000), help="That reference others; default: 1000000, or 5000 with --quick.")
+@click.option("--rounds", type=click.IntRange(1), help="Restores of each kind; default: 7, or 1 with --quick.")
+def fk_restore(target: Path | None, quick: bool, **options) -> None:
+    """pg_restore with a foreign key before the rows, immediate and deferred, and after them: where the time goes."""
+    from bench.studies import fk_restore as study
+
+    for name, full, smoke in (("rows", 1_000_000, 5_000), ("rounds", 7, 1)):
+        if options[name] is None:
+            options[name] = smoke if quick else full
+    study.run(study.Options(quick=quick, **options), target)
+
+
 def toast(command: Callable) -> Callable:
     """The options of the three studies of large values."""
     for option in (

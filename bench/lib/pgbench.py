@@ -145,9 +145,10 @@ class Background:
         return read_log(self._logs())
 
 
-def wait_for_sessions(connection: psycopg.Connection) -> None:
-    """Until all of pgbench's have ended, which pgbench does not wait for."""
-    while connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").fetchone()[0]:
+def wait_for_sessions(connection: psycopg.Connection, program: str = "pgbench") -> None:
+    """Until all of a program's have ended, which the program does not wait for."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+    while connection.execute(query, [program]).fetchone()[0]:
         time.sleep(0.01)
 
 
