@@ -26,7 +26,8 @@ CREATE TABLE {TABLE} (
     filler text NOT NULL
 ) WITH (fillfactor = {{fillfactor}});
 INSERT INTO {TABLE}
-SELECT n, {", ".join(f"(hashint8extended(n, {key}) >> 33)::integer" for key in KEYS)}, 0, repeat('x', {{length}} - {FIXED})
+SELECT n, {", ".join(f"(hashint8extended(n, {key}) >> 33)::integer" for key in KEYS)}, 0,
+    repeat('x', {{length}} - {FIXED})
 FROM generate_series(1, {{rows}}) AS n;
 """
 CREATE_INDEXES = f"ALTER TABLE {TABLE} ADD PRIMARY KEY (id);" + "".join(

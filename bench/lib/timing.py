@@ -101,12 +101,12 @@ class Comparison:
                 variables,
                 ["-c", "1", "-t", str(count), f"--protocol={protocol}", f"--random-seed={self.result.seed + number}"],
             )
-            _settle(connection, postmaster)
+            settle(connection, postmaster)
             begin = counters.cpu_seconds(postmaster)
             started = time.perf_counter()
             pgbench.run(words, server)
             elapsed = time.perf_counter() - started
-            _settle(connection, postmaster)
+            settle(connection, postmaster)
             spent = counters.cpu_seconds(postmaster) - begin
             if postmaster and spent > 0:
                 self.record(test, kind, spent / count, "CPU")
@@ -149,9 +149,9 @@ def verdict(ratio: Ratio | None, bar: float) -> str:
     return "met" if ratio.median <= bar else "missed"
 
 
-def _settle(connection: psycopg.Connection, postmaster: int) -> None:
-    """Wait until pgbench's backend has gone and has been waited for."""
-    pgbench.wait_for_sessions(connection)
+def settle(connection: psycopg.Connection, postmaster: int, program: str = "pgbench") -> None:
+    """Wait until the program's backends have gone and have been waited for."""
+    pgbench.wait_for_sessions(connection, program)
     before = -1.0
     while (now := counters.cpu_seconds(postmaster)) != before:
         before = now

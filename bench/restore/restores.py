@@ -8,9 +8,19 @@ from typing import Any
 
 import psycopg
 
-from bench.lib import counters, pgbench
+from bench.lib import counters
 from bench.lib.server import Server
-from bench.restore.tables import ADD_KEY, DEFERRED, REFERENCING, add_reference, looked_at, one, program, require_restored
+from bench.lib.timing import settle
+from bench.restore.tables import (
+    ADD_KEY,
+    DEFERRED,
+    REFERENCING,
+    add_reference,
+    looked_at,
+    one,
+    program,
+    require_restored,
+)
 
 DATABASE = "bench_fk_restored"
 
@@ -64,11 +74,12 @@ def measure(
     server.create_database(DATABASE)
     connection.execute("CHECKPOINT")
     postmaster = server.postmaster()
+    settle(connection, postmaster, "pg_restore")
     cpu, begin = counters.cpu_seconds(postmaster), one(connection, "SELECT pg_current_wal_insert_lsn()")
     started = time.perf_counter()
     restore(server, variant, *files)
     elapsed = time.perf_counter() - started
-    pgbench.wait_for_sessions(connection, "pg_restore")
+    settle(connection, postmaster, "pg_restore")
     sample = {
         "seconds": elapsed,
         "cpu_seconds": counters.cpu_seconds(postmaster) - cpu,

@@ -16,7 +16,7 @@ from bench.lib.paths import bindir
 from bench.lib.result import Result
 from bench.lib.server import Cluster
 from bench.lib.session import quietly, session
-from bench.lib.statistics import paired_ratio, spread
+from bench.lib.statistics import spread
 from bench.lib.timing import Clock, Comparison, Test
 from bench.tpcc.load import create_extensions
 
@@ -275,7 +275,7 @@ class Study:
         wal = [sum(sample["wal"].values()) for sample in (full, spare)]
         self.result.metrics["wal.80"] = wal[1] / wal[0]
         rows.append(["WAL bytes", *(f"{size / updates:.1f}" for size in wal), f"{wal[1] / wal[0]:.3f}"])
-        titles = {"Heap": "of the rows", "Btree": "of the indexes", "Heap2": "of pruning and the visibility map"}
+        titles = {"Heap": "of the rows", "Btree": "of the indexes", "Heap2": "of pruning"}
         for name, title in titles.items():
             rows.append([title, *(f"{sample['wal'].get(name, 0) / updates:.1f}" for sample in (full, spare)), ""])
         for name, title in (("index_pages", "pages of the indexes"), ("pages", "pages of the table")):
@@ -316,8 +316,9 @@ class Study:
                 ]
             )
         self.result.table(
-            "The highest fillfactor that leaves room for a new version of a row on its page, by the length of the tuple"
-            " (it takes 4 bytes more, for its line pointer): the first that keeps more bytes free than a full page has left",
+            "The highest fillfactor that leaves room for a new version of a row on its page, by the length of the"
+            " tuple (it takes 4 bytes more, for its line pointer): the first that keeps more bytes free than a full"
+            " page has left",
             [
                 "tuple",
                 "rows of a page at 100",

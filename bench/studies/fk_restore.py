@@ -111,9 +111,9 @@ class Study:
         both = (self.values("restore", name, "seconds") for name in ("deferred", "immediate"))
         self.ratio("deferred.to_immediate", *both)
         self.result.table(
-            f"pg_restore of {self.options.rows:,} rows with {TEXT} bytes of text: medians (smallest to largest) in seconds,"
-            " as they pass and on the server's CPUs; ratios to no foreign key with their interval; lookups in the key of"
-            " the referenced table; WAL",
+            f"pg_restore of {self.options.rows:,} rows with {TEXT} bytes of text: medians (smallest to largest) in"
+            " seconds, as they pass and on the server's CPUs; ratios to no foreign key with their interval; lookups in"
+            " the key of the referenced table; WAL",
             ["", "elapsed", "ratio", "CPU", "ratio", "lookups", "WAL, MB"],
             rows,
             "restores",
@@ -162,7 +162,8 @@ class Study:
         immediate = explained["immediate"]
         self.result.metrics["trigger_share"] = immediate["trigger_ms"] / immediate["statement_ms"]
         self.result.table(
-            "Where the time goes: the same rows by INSERT from a table in one transaction; medians (smallest to largest)",
+            "Where the time goes: the same rows by INSERT from a table in one transaction; medians (smallest to"
+            " largest)",
             columns,
             rows,
             "inside",
