@@ -351,7 +351,7 @@ def demo(keep: bool, seed: int) -> None:
     study.run(keep, seed)
 
 
-@cli.command("report", short_help="An HTML page and doc/benchmarks.md.")
+@cli.command("report", short_help="An HTML page, doc/benchmarks.md and the figures of README.md.")
 @click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
@@ -362,13 +362,24 @@ def demo(keep: bool, seed: int) -> None:
     "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Default: build/bench/report.html."
 )
 @click.option(
-    "--markdown", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Default: doc/benchmarks.md."
+    "--markdown",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Default: doc/benchmarks.md, or none with --results.",
 )
-def report(results: Path | None, html: Path | None, markdown: Path | None) -> None:
-    """One HTML page and the tables of doc/benchmarks.md, from the results of the studies."""
+@click.option(
+    "--readme",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Whose table of figures is replaced; default: README.md, or none with --results.",
+)
+def report(results: Path | None, html: Path | None, markdown: Path | None, readme: Path | None) -> None:
+    """One HTML page, the tables of doc/benchmarks.md and the figures in README.md, from the results of the studies."""
     from bench import report as writer
 
-    writer.run(results, html, markdown)
+    # What writes results.
+    studies = [name for name, command in cli.commands.items() if any(option.name == "target" for option in command.params)]
+    writer.run(studies, results, html, markdown, readme)
 
 
 def fail(message: str, code: int = 1) -> None:

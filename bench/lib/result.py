@@ -17,6 +17,9 @@ from bench.lib.console import BenchError, console
 from bench.lib.paths import TOP, work
 from bench.lib.statistics import Ratio
 
+# Of the JSON files; what reads them refuses another one.
+FORMAT = 1
+
 DESCRIBED = (
     "shared_buffers",
     "checkpoint_timeout",
@@ -128,6 +131,7 @@ class Result:
         """Raw samples are never lost: without --json they go below build/bench."""
         path = target or work() / "results" / f"{self.study}.json"
         content = {
+            "format": FORMAT,
             "study": self.study,
             "quick": self.quick,
             "environment": self.environment,

@@ -1,0 +1,316 @@
+"""The charts of the report, as SVG that takes its colours and its width from the page."""
+
+import html
+import io
+import itertools
+import os
+import re
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.lib.paths import work
+from bench.studies.tpcc import notpm, reads
+
+OWN, OTHER, MISSED = "#336791", "#888888", "#b3261e"
+# The page has a light and a dark set of colours; matplotlib's own ones are what others draw with.
+COLOURS = {
+    "#000000": "currentColor",
+    "#ffffff": "var(--page)",
+    OWN: "var(--own)",
+    OTHER: "var(--other)",
+    MISSED: "var(--missed)",
+    "#1f77b4": "var(--series-1)",
+    "#ff7f0e": "var(--series-2)",
+    "#2ca02c": "var(--series-3)",
+    "#d62728": "var(--series-4)",
+    "#9467bd": "var(--series-5)",
+    "#8c564b": "var(--series-6)",
+}
+MARKERS = "os^Dv*"
+
+# A panel is as wide as a telephone shows at the size of its text, which is then 12 pixels high.
+WIDTH, TEXT, MARGIN = 350, 12, 12
+
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Panels that the page puts side by side where there is room; a folded one has to be opened."""
+
+    title: str
+    panels: Sequence[Panel]
+    folded: bool = False
+
+
+def prepare_matplotlib() -> None:
+    os.environ.setdefault("MPLCONFIGDIR", str(work() / "matplotlib"))
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams.update(
+        {
+            "svg.fonttype": "none",
+            "font.size": TEXT,
+            "axes.titlesize": TEXT,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "legend.frameon": False,
+            "legend.fontsize": TEXT,
+        }
+    )
+
+
+def _figure(height: float, left: float = MARGIN, bottom: float = 22, top: float = 6):
+    """An empty panel of so many units, and its axes."""
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(WIDTH / 72, height / 72))
+    inside = (left / WIDTH, bottom / height, (WIDTH - left - 2 * MARGIN) / WIDTH, (height - bottom - top) / height)
+    return figure, figure.add_axes(inside)
+
+
+def panel(figure, title: str) -> Panel:
+    """What a page can hold any number of: no colour, id, size or style sheet of its own."""
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    text = io.StringIO()
+    # The same results give the same page, on which no two panels have the same ids.
+    with matplotlib.rc_context({"svg.hashsalt": str(next(_numbers))}):
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(text, format="svg", metadata=nothing, transparent=True)
+    plt.close(figure)
+    svg = text.getvalue()[text.getvalue().index("<svg") :].strip()
+    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(<g) id="[^"]*"', r"\1", svg)
+    svg = re.sub(r'^<svg[^>]*? viewBox="([^"]*)"[^>]*>', rf'<svg viewBox="\1" role="img" aria-label="{html.escape(title)}">', svg)
+    svg = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", svg)
+    svg = re.sub(r"#[0-9a-f]{6}\b(?=[;\"])", lambda found: COLOURS.get(found[0], found[0]), svg)
+    return Panel(title, re.sub(r"\s*\n\s*", "\n", svg.replace("xlink:href", "href")))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _rows(names: Sequence[str], labels: Sequence[str]):
+    """A panel with two lines for each name: the name with a label at the right, and room for what is drawn below."""
+    figure, axes = _figure(28 + 36 * len(names))
+    for row, (name, label) in enumerate(zip(names, labels)):
+        for place, align, text in ((0, "left", _cut(name, 48 - len(label))), (1, "right", label)):
+            axes.text(place, row - 0.2, text, ha=align, va="center", transform=axes.get_yaxis_transform())
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    return figure, axes
+
+
+# Metrics with a unit are no ratios, and of what there are dozens of, the tables are enough.
+NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What is promised of a metric, as numbers, and whether that is kept."""
+
+    values: tuple[float, ...]
+    met: bool
+
+
+def _ratios(result: Mapping[str, Any], names: Iterable[str], limits: Mapping[str, Limit], title: str, folded: bool) -> list[Chart]:
+    """Every ratio as a bar with its interval, a line at 1 and a mark at what is promised."""
+    values = {name: result["metrics"][name] for name in names}
+    if not values:
+        return []
+    figure, axes = _rows(list(values), [f"{value:.3f}" for value in values.values()])
+    for row, (name, value) in enumerate(values.items()):
+        limit = limits.get(name)
+        good = limit.met if limit else value < 1
+        axes.barh(row + 0.2, value, color=OWN if good else MISSED if limit else OTHER, height=0.3)
+        if name in result["intervals"]:
+            interval = result["intervals"][name]
+            axes.plot([interval["low"], interval["high"]], [row + 0.2] * 2, color="black", linewidth=1.5)
+        for place in limit.values if limit else ():
+            axes.plot([place, place], [row + 0.02, row + 0.38], color="black", linewidth=3)
+    axes.axvline(1, color="black", linewidth=0.8, linestyle=":")
+    axes.set_xlim(left=min(0, *values.values()), right=max(1.1, axes.get_xlim()[1]))
+    return [Chart(title, [panel(figure, f"{result['study']}: {title}")], folded)]
+
+
+def ratio_charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list[Chart]:
+    drawn = [name for name in result["metrics"] if not NOT_DRAWN.search(name)]
+    promised = [name for name in drawn if name in limits]
+    others = [name for name in drawn if name not in limits]
+    marks = "ratios that something is promised of (1 is stock, or what the name says); thick marks are what is promised, lines are intervals"
+    rest = f"{'other ' if promised else ''}ratios, {len(others)} of them"
+    return _ratios(result, promised, limits, marks, False) + _ratios(result, others, limits, rest, len(others) > 12)
+
+
+def _bars(title: str, names: Sequence[str], values: Mapping[str, float], own: Callable[[str], bool], missing: str) -> Panel:
+    """A bar for each name, with its value; what is missing where it has none."""
+    figure, axes = _figure(28 + 18 * len(names), left=7.4 * max(map(len, names)) + MARGIN)
+    numbers = [values.get(name, 0) for name in names]
+    axes.barh(range(len(names)), numbers, color=[OWN if own(name) else OTHER for name in names], height=0.7)
+    for place, name in enumerate(names):
+        axes.text(values.get(name, 0), place, f" {values[name]:.3g}" if name in values else f" {missing}", va="center")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(0, max(*numbers, 0) * 1.3 or 1)
+    axes.locator_params(axis="x", nbins=4)
+    return panel(figure, title)
+
+
+def _dots(title: str, groups: Mapping[str, Sequence[float]], digits: int) -> Panel:
+    """Every run as a dot, a line from the smallest to the largest, the median as a number."""
+    medians = {name: statistics.median(values) for name, values in groups.items()}
+    figure, axes = _rows(list(groups), [f"{value:,.{digits}f}" for value in medians.values()])
+    for row, (name, values) in enumerate(groups.items()):
+        axes.plot([min(values), max(values)], [row + 0.2] * 2, color="black", linewidth=1.5)
+        axes.plot(values, [row + 0.2] * len(values), "o", color=OWN, alpha=0.8)
+    axes.set_xlim(0, max(map(max, groups.values())) * 1.05 or 1)
+    return panel(figure, title)
+
+
+def _lines(title: str, series: Mapping[str, Mapping[float, Sequence[float]]], below: str) -> Panel:
+    """A line of medians for each name, over the range of its runs."""
+    figure, axes = _figure(240 + 16 * len(series), left=52, bottom=44, top=16 * len(series) + MARGIN)
+    for number, (name, points) in enumerate(series.items()):
+        places = sorted(points)
+        medians = [statistics.median(points[place]) for place in places]
+        (line,) = axes.plot(places, medians, MARKERS[number % len(MARKERS)] + "-", markersize=5, label=name)
+        low, high = [min(points[place]) for place in places], [max(points[place]) for place in places]
+        axes.fill_between(places, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+    axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+    axes.set_xlabel(below)
+    figure.legend(loc="upper left", ncols=1, borderpad=0, labelspacing=0.2)
+    axes.yaxis.set_major_formatter(lambda value, _place: f"{value / 1000:g}k" if abs(value) >= 10_000 else f"{value:g}")
+    return panel(figure, title)
+
+
+BY_STAGE = (
+    ("New-Orders a minute", notpm, 0),
+    ("device reads per New-Order", reads, 2),
+    ("WAL, kB per New-Order", lambda sample: sample["per_new_order"]["wal_bytes"] / 1000, 1),
+    ("decline: last third of the run to its first", lambda sample: sample["last_third_to_first"] or 0.0, 2),
+)
+
+
+def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
+    """Stage by stage, once for each setting of memory, and what was run with several as lines."""
+    by_setting: dict[str, dict[str, list[dict]]] = {}
+    sweep: dict[str, dict[float, list[float]]] = {}
+    for sample in result["samples"]:
+        if sample["setting"] == f"memory{sample['memory']}":
+            sweep.setdefault(sample["stage"], {}).setdefault(sample["memory"], []).append(notpm(sample))
+        else:
+            by_setting.setdefault(sample["setting"], {}).setdefault(sample["stage"], []).append(sample)
+    charts = []
+    for stages in by_setting.values():
+        some = next(iter(stages.values()))[0]
+        memory = f"{some['memory']} MB, shared_buffers {some['shared_buffers']}"
+        panels = [
+            _dots(f"{title} ({memory})", {stage: [pick(sample) for sample in samples] for stage, samples in stages.items()}, digits)
+            for title, pick, digits in BY_STAGE
+        ]
+        charts.append(Chart(f"stage by stage, {memory}: each run, the smallest to the largest, and the median", panels))
+    if sweep:
+        lines = _lines("New-Orders a minute by memory, MB", sweep, "MB for the server and its page cache")
+        charts.append(Chart("memory: medians, over the range of the runs; two thirds of it are shared_buffers", [lines]))
+    return charts
+
+
+def _toast_numbers(samples: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, float]]]:
+    """By panel, what is drawn and variant: the share of the bytes that is stored, microseconds of a value."""
+    numbers: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for sample in samples:
+        if sample["test"] == "size":
+            what, value = "stored / raw bytes", (sample["heap"] + sample["toast"]) / sample["raw"]
+        elif "seconds" in sample:
+            what = "INSERT, µs" if sample["test"] == "insert" else "read, µs"
+            value = sample["seconds"] * 1e6 / sample["rows"] / sample["passes"]
+        else:
+            continue
+        numbers.setdefault(sample["panel"], {}).setdefault(what, {}).setdefault(sample["type"], []).append(value)
+    return {
+        name: {
+            what: {variant: statistics.median(values) for variant, values in drawn[what].items()}
+            for what in ("stored / raw bytes", "INSERT, µs", "read, µs")
+            if what in drawn
+        }
+        for name, drawn in numbers.items()
+    }
+
+
+def toast_charts(result: Mapping[str, Any]) -> list[Chart]:
+    """For each kind or size of values a bar for each way to store them; none where it is an error."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for sample in result["samples"]:
+        if "panel" in sample:
+            groups.setdefault(sample["group"], []).append(sample)
+    charts = []
+    for group, samples in groups.items():
+        variants = list(dict.fromkeys(sample["type"] for sample in samples))
+        panels = [
+            _bars(
+                f"{group + ', ' if group else ''}{name}: {what}",
+                variants,
+                values,
+                lambda variant: variant.startswith(("policy", "own", "core")),
+                "error",
+            )
+            for name, drawn in _toast_numbers(samples).items()
+            for what, values in drawn.items()
+        ]
+        charts.append(Chart(f"{group + ' values' if group else 'size'}, INSERT and read by the way to store them, medians", panels))
+    return charts
+
+
+def slices_charts(result: Mapping[str, Any]) -> list[Chart]:
+    """Growth and speed over the run: a line for each variant."""
+    samples = result["samples"]
+    panels = []
+    for workload in dict.fromkeys(sample["workload"] for sample in samples):
+        for title, name in (("growth, pages", "growth_pages_by_slice"), ("operations a second", "tps_by_slice")):
+            series: dict[str, dict[float, list[float]]] = {}
+            for sample in samples:
+                if sample["workload"] == workload:
+                    for number, value in enumerate(sample[name], start=1):
+                        series.setdefault(sample["variant"], {}).setdefault(number, []).append(value)
+            panels.append(_lines(f"{workload}: {title}", series, "eighth of the run"))
+    return [Chart("over the run: medians, over the range of the runs", panels)] if panels else []
+
+
+def statements_charts(result: Mapping[str, Any]) -> list[Chart]:
+    """Time of each statement: a bar for each variant, medians of the runs."""
+    times: dict[str, dict[str, list[float]]] = {}
+    for sample in result["samples"]:
+        if "seconds" in sample:
+            times.setdefault(sample["test"], {}).setdefault(sample["type"], []).append(sample["seconds"] * 1e6)
+    panels = []
+    for statement, variants in times.items():
+        medians = {name: statistics.median(values) for name, values in variants.items()}
+        panels.append(_bars(f"{statement}, µs", list(medians), medians, lambda name: name.endswith(".on"), "none"))
+    return [Chart("time of a statement by table, statement and variant, medians", panels)] if panels else []
+
+
+def charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list[Chart]:
+    drawn = ratio_charts(result, limits)
+    if result["study"] == "tpcc":
+        drawn = tpcc_charts(result) + drawn
+    if result["study"] == "bgvacuum":
+        drawn += slices_charts(result)
+    if result["study"] == "vertical-partition":
+        drawn += statements_charts(result)
+    if result["study"].startswith("toast-"):
+        drawn += toast_charts(result)
+    return drawn

@@ -1,0 +1,266 @@
+#
+# bench_report.pl - the report shows what the results say, on any screen
+#
+# Proves that what is in the repository is what its results give; that a result which
+# cannot be shown is named and left out, a smoke run is marked, and only where there is
+# nothing to show is that an error; that figures, bars and dates are those of the
+# results; and, in headless Chromium, that the page fits a telephone and a desktop, in
+# light and dark colours, with legible charts and without a single request.
+#
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+use File::Copy qw(copy);
+use IPC::Run ();
+use JSON::PP ();
+use PgDenseBench;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+needs_python();
+
+my $results = "$work/results";
+my $json = JSON::PP->new->canonical->utf8;
+mkdir $results;
+
+# What every result has, with what is given in its place.
+sub result
+{
+	my ($study, %given) = @_;
+
+	return {
+		format => 1,
+		study => $study,
+		quick => JSON::PP::false,
+		environment => {
+			date => '2024-02-29T23:59:31-05:00', command => "bench/run $study --json 'some where/$study.json' --seed 7",
+			revision => 'abc1234', host => 'here', kernel => '6.1', cpu => '3 x Test', memory => '64 MB', seed => 7,
+			server => 'PostgreSQL 17.1 on x86_64', settings => { jit => 'off' }
+		},
+		metrics => {},
+		intervals => {},
+		tables => [],
+		samples => [],
+		%given
+	};
+}
+
+# Write a file of results: text as it is.
+sub put
+{
+	my ($name, $content) = @_;
+
+	open(my $file, '>:raw', "$results/$name") or die "$name: $!";
+	print $file ref $content ? $json->encode($content) : $content;
+	close $file;
+	return;
+}
+
+sub bars
+{
+	my ($limit, @rows) = @_;
+
+	return { name => 'bars', title => 'What the project promises', columns => [ '', 'ratio', 'measured', $limit, '' ], rows => \@rows };
+}
+
+# A run of TPC-C of two stages, with a sweep of memory.
+sub tpcc_samples
+{
+	my @samples;
+	my @settings = ([ '', 400, '270MB' ], [ 'sb128', 400, '128MB' ], map { [ "memory$_", $_, int($_ * 2 / 3) . 'MB' ] } 250, 400, 550, 700);
+
+	foreach my $setting (@settings)
+	{
+		foreach my $run (0 .. 2)
+		{
+			foreach my $stage (qw(stock background-vacuum))
+			{
+				my $speed = ($stage eq 'stock' ? 1000 : 1500) + $setting->[1] + 10 * $run;
+				push @samples,
+				  {
+					setting => $setting->[0], memory => $setting->[1], shared_buffers => $setting->[2], stage => $stage, round => $run,
+					notpm => $speed, last_third_to_first => $run ? 0.9 : undef,
+					per_new_order => { group_reads => 10 / $speed, block_reads => 1, wal_bytes => 9000 }
+				  };
+			}
+		}
+	}
+	return \@samples;
+}
+
+my %tpcc = (
+	metrics => { 'tpmc.all' => 1.5, 'reads.all' => 0.66664, 'size.database' => 0.8 },
+	intervals => { 'tpmc.all' => { low => 1.25, high => 1.75, pairs => 3, interval => 'range' } },
+	tables => [
+		bars('bar', [ 'throughput <b>&amp; "all" | of it', 'tpmc.all', '1.500 (1.250 to 1.750)', 'at least 1.400', 'met' ],
+			[ 'the same, stretch goal', 'tpmc.all', '1.500 (1.250 to 1.750)', 'at least 2.000', 'missed (a goal)' ]),
+		{ name => 'wide', title => 'Wide', columns => [ '', map { "column $_" } 1 .. 40 ], rows => [ [ 'a|b', ('1,234,567') x 40 ] ] }
+	],
+	samples => tpcc_samples());
+put('tpcc.json', result('tpcc', %tpcc));
+put('tpcc-again.json', result('tpcc', %tpcc, metrics => { 'tpmc.all' => 9 }, intervals => {}, tables => []));
+put('row-size.json', result('row-size', metrics => { 'heap.all' => 0.9 },
+		tables => [ { name => 'bars', title => 'What the project promises', columns => [ 'ratio', 'measured', 'at most', '' ], rows => [ [ 'heap.all', '0.900', '0.850', 'missed' ] ] } ]));
+put('wal.json', result('wal', quick => JSON::PP::true, metrics => { 'bytes.direct_4096.1' => 0.1 },
+		tables => [ bars('at most', [ 'smoke', 'bytes.direct_4096.1', '0.100', '0.600', 'met' ]) ]));
+# Of before there was a number of the format.
+my $before = result('types-speed', metrics => { filter_late => 0.5, slower => 1.2 },
+	tables => [ { name => 'times', title => 'Times', columns => [ '', 'to char(24)', 'bar' ], rows => [ [ 'filter (ms)', '0.500', '0.625 met' ], [ 'slower (ms)', '1.200', '1.050 missed' ] ] } ]);
+delete $before->{format};
+put('types-speed.json', $before);
+
+my %left_out = (
+	'broken.json' => [ '{"study"', 'is not a result of bench/run: ' ],
+	'list.json' => [ '[]', 'is not a result of bench/run: it names no study' ],
+	'bytes.json' => [ "\xff\xfe\x00", 'is not a result of bench/run: ' ],
+	'deep.json' => [ '[' x 200_000, 'is not a result of bench/run: ' ],
+	'other.json' => [ result('tpcc', %tpcc, format => 99), 'has format 99, which is not that of this version \(1\)' ],
+	'short.json' => [ do { my $short = result('tpcc'); delete $short->{intervals}; $short }, 'is incomplete: it has no "intervals"' ],
+	'host.json' => [ result('tpcc', environment => { date => '2024-01-01T00:00:00+00:00' }), 'is incomplete: "environment" is not what' ],
+	'date.json' => [ do { my $bad = result('tpcc'); $bad->{environment}{date} = 'today'; $bad }, 'is incomplete: .*today' ],
+	'nan.json' => [ $json->encode(result('tpcc', metrics => { 'tpmc.all' => 77 })) =~ s/:77/:NaN/r, 'is incomplete: "metrics" is not what' ],
+	'ragged.json' => [ result('tpcc', tables => [ { name => 'x', title => 'x', columns => [ 'a', 'b' ], rows => [ ['1'] ] } ]), 'is incomplete: "tables" is not what' ],
+	'drawn.json' => [ result('tpcc', %tpcc, samples => [ { stage => 'stock', notpm => 1 } ]), 'is incomplete: its samples cannot be drawn: KeyError .setting.' ],
+);
+put($_, $left_out{$_}[0]) foreach keys %left_out;
+mkdir "$results/directory.json";
+$left_out{'directory.json'} = [ undef, 'could not be read: Is a directory' ];
+
+# What is left out, and what is shown
+my $readme = "$work/README.md";
+my $around = "before\n<!-- Between these marks is what bench/run report writes. -->\nold\n<!-- End of what bench/run report writes. -->\nafter\n";
+append_to_file($readme, $around);
+my @files = ('--html', "$work/report.html", '--markdown', "$work/benchmarks.md", '--readme', $readme);
+my ($code, $out, $err) = bench($top, 'report', '--results', $results, @files);
+is($code, 0, 'a report of results of which some are no good') or BAIL_OUT("$out\n$err");
+is($err, '', 'is no error');
+my $html = slurp_file("$work/report.html");
+my $markdown = slurp_file("$work/benchmarks.md");
+foreach my $name (sort keys %left_out)
+{
+	my $reason = $left_out{$name}[1];
+
+	like($out, qr/^left out: "\Q$name\E" $reason/m, "$name: one line");
+	like($html, qr/Left out: <code>\Q$name\E<\/code> [^\n]*\.<\/p>/, "$name: on the page");
+	like($markdown, qr/^\*\*Left out:\*\* `\Q$name\E` $reason/m, "$name: in the tables");
+}
+my $missing = join(', ', qw(index-size toast-strategies toast-chunks toast-codecs bgvacuum vertical-partition));
+my ($named) = $out =~ /^no results of: (.*)$/m;
+is_deeply([ grep { my $study = $_; !grep { $_ eq $study } split(/, /, $named) } split(/, /, $missing) ], [], 'studies without results are named');
+unlike($named, qr/tpcc|demo|report|row-size|wal/, 'and nothing else');
+like($html, qr/No results of: [^\n]*\bbgvacuum\b/, 'on the page too');
+like($out, qr/^"wal" is of a smoke run, which proves nothing$/m, 'so is a smoke run');
+
+my ($wal) = $html =~ /<section>\n<h2 id="wal">(.*?)<\/section>/s;
+like($wal, qr/<p class="note">A smoke run, which proves nothing/, 'which is marked');
+my ($headlines) = $html =~ /<h2 id="headlines">(.*?)<h2/s;
+unlike($headlines, qr/direct in units/, 'and is no headline');
+like($headlines, qr/New-Orders a minute[^\n]*<td>1\.500 \(1\.250 to 1\.750\)<\/td><td>at least 1\.400<\/td><td class="met">met<\/td><td><a href="#tpcc">tpcc<\/a>, 2024-03-01/, 'a headline has interval, bar, verdict and date');
+unlike($headlines, qr/9\.000/, 'of the run that has the name of the study');
+like($headlines, qr/device reads[^\n]*<td>0\.667<\/td><td><\/td><td class="">no promise/, 'one of which nothing is promised says so');
+my ($promises) = $html =~ /<h2 id="promises">(.*?)<section>/s;
+like($promises, qr/>tpcc<\/a><\/td><td>1<\/td><td>0<\/td><td>1<\/td>/, 'promises are counted');
+like($promises, qr/>types-speed<\/a><\/td><td>1<\/td><td>1<\/td><td>0<\/td>/, 'those in tables of times too');
+like($promises, qr/>wal<\/a><\/td><td colspan="3">a smoke run/, 'those of smoke runs are not');
+my ($missed) = $promises =~ /<h3>Missed<\/h3>(.*?)<details>/s;
+is(scalar(() = $missed =~ /<tr><td>/g), 3, 'what is missed comes first');
+like($missed, qr/throughput &lt;b&gt;&amp;amp; &#34;all&#34; \| of it; stretch goal/, 'in full, and as text');
+unlike($promises, qr/smoke<\/td>/, 'and nothing of a smoke run');
+
+my ($tpcc) = $html =~ /<section>\n<h2 id="tpcc">(.*?)<\/section>/s;
+like($tpcc, qr/<code>bench\/run tpcc --json &#39;some where\/tpcc\.json&#39; --seed 7<\/code>/, 'the command');
+like($tpcc, qr/2024-03-01 04:59 UTC, revision abc1234, seed 7/, 'date in UTC, revision, seed');
+like($tpcc, qr/3 x Test, 64 MB, kernel 6\.1, PostgreSQL 17\.1</, 'machine and server');
+like($tpcc, qr/aria-label="\Q$_\E"/, "a panel: $_")
+  foreach map({ ("New-Orders a minute ($_)", "device reads per New-Order ($_)", "WAL, kB per New-Order ($_)", "decline: last third of the run to its first ($_)") } '400 MB, shared_buffers 270MB', '400 MB, shared_buffers 128MB'), 'New-Orders a minute by memory, MB';
+like($tpcc, qr/>1,410<\/text>.*>1,910<\/text>/s, 'medians of the stages');
+like($html, qr/<h2 id="tpcc-again">tpcc \(tpcc-again\)<\/h2>/, 'another run of a study has a section of its own');
+is(scalar(() = $html =~ /<li><a href="#/g), 7, 'all sections are in the contents');
+unlike($html, qr/(?:src|href)="(?!#)|url\((?!#)|<script|\@import/, 'the page needs nothing else');
+unlike(join('', $html =~ /<svg.*?<\/svg>/gs), qr/#[0-9a-f]{6}\b/, 'charts have no colours but those of the page');
+my %ids;
+$ids{$_}++ foreach $html =~ / id="([^"]*)"/g;
+is_deeply([ grep { $ids{$_} > 1 } sort keys %ids ], [], 'no id is there twice');
+like($markdown, qr/^\| a\\\|b \| 1,234,567 \|/m, 'a bar in a cell does not end it');
+like($markdown, qr/^`bench\/run tpcc .*` at revision abc1234, 2024-03-01 04:59 UTC, seed 7:\n3 x Test, 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'how they were made');
+
+# README.md
+my $figures = slurp_file($readme);
+like($figures, qr/\Abefore\n<!-- Between[^\n]*\n\n\| figure \|.*<!-- End[^\n]*\nafter\n\z/s, 'the figures replace what is between the marks');
+like($figures, qr/^\| TPC-C under a memory limit: New-Orders a minute[^|]* \| 1\.500 \(1\.250 to 1\.750\) \| at least 1\.400 \| met \| `bench\/run tpcc --seed 7`, 2024-03-01 \|$/m, 'with command and date');
+like($figures, qr/^\| TPC-C: bytes of all heaps[^|]* \| 0\.900 \| at most 0\.850 \| missed \|/m, 'also what is missed');
+like($figures, qr/^Machine: 3 x Test, 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'and the machine');
+bench($top, 'report', '--results', $results, @files);
+is(slurp_file($readme), $figures, 'again it is the same');
+is(slurp_file("$work/report.html"), $html, 'as is the page');
+
+foreach my $case ([ 'no marks', "text\n", 'has no marks' ], [ 'one mark', ($around =~ s/<!-- End.*//sr), 'has no marks' ])
+{
+	my ($title, $text, $reason) = @$case;
+	my $file = "$work/other.md";
+
+	unlink $file, "$work/other.html";
+	append_to_file($file, $text);
+	fails_like($top, [ 'report', '--results', $results, '--html', "$work/other.html", '--readme', $file ], qr/"\Q$file\E" $reason/, "README with $title");
+	is(slurp_file($file), $text, 'is left alone');
+	ok(!-e "$work/other.html", 'and nothing is written');
+}
+
+# Nothing that can be shown
+mkdir "$work/bad";
+copy("$results/$_", "$work/bad/$_") foreach qw(broken.json other.json);
+fails_like($top, [ 'report', '--results', "$work/bad", @files ], qr/"[^"]*broken\.json" is not a result.*"[^"]*other\.json" has format 99/, 'no result is good');
+mkdir "$work/none";
+fails_like($top, [ 'report', '--results', "$work/none", @files ], qr/there are no results/, 'no results');
+
+# What is in the repository
+my $committed = "$work/committed.md";
+copy("$top/README.md", $committed);
+($code, $out, $err) = bench($top, 'report', '--html', "$work/committed.html", '--markdown', "$work/committed_benchmarks.md", '--readme', $committed);
+is($code, 0, 'report of bench/results') or diag($out, $err);
+unlike($out, qr/left out|smoke/, 'all of it is sound');
+ok(slurp_file("$work/committed_benchmarks.md") eq slurp_file("$top/doc/benchmarks.md"), 'doc/benchmarks.md is of these results') or diag('run bench/run report');
+ok(slurp_file($committed) eq slurp_file("$top/README.md"), 'and so are the figures in README.md') or diag('run bench/run report');
+
+# In a browser
+my ($chromium) = grep { -x } map { ("$_/chromium", "$_/chromium-browser") } split(/:/, $ENV{PATH}), '/usr/bin';
+ok($chromium, 'Chromium is there (tools/deps test installs it)');
+foreach my $page ($chromium ? qw(report committed) : ())
+{
+	my $shots = "$work/shots-$page";
+
+	mkdir $shots;
+	IPC::Run::run([ '/usr/bin/python3', '-B', "$FindBin::RealBin/python/report_page.py", $chromium, "$work/$page.html", $shots ], '<', \undef, '>', \$out, '2>', \$err);
+	is($? >> 8, 0, "$page: the browser shows it") or do { diag($err); next };
+	my $seen = JSON::PP::decode_json($out);
+	is_deeply([ grep { $_ ne $seen->{page} } @{ $seen->{requests} } ], [], "$page: nothing else is requested");
+	is_deeply($seen->{complaints}, [], "$page: the browser has nothing to complain about");
+	foreach my $view (qw(telephone-light telephone-dark desktop-light desktop-dark))
+	{
+		my $saw = $seen->{views}{$view};
+		my $title = "$page, $view";
+
+		is($saw->{inner}, $view =~ /^telephone/ ? 390 : 1280, "$title: width of the screen");
+		cmp_ok($saw->{width}, '<=', $saw->{inner}, "$title: no need to scroll sideways");
+		cmp_ok($saw->{widest}, '<=', $saw->{inner}, "$title: nor is a chart cut off");
+		cmp_ok($saw->{svgs}, '>=', 10, "$title: charts");
+		is($saw->{unnamed}, 0, "$title: all of them have a name");
+		is_deeply($saw->{cut}, [], "$title: no text sticks out of its chart");
+		cmp_ok($saw->{text}, '>=', 12, "$title: text is legible");
+		cmp_ok($saw->{svg_text}, '>=', 11.5, "$title: that of charts too");
+		cmp_ok($saw->{contrast}, '>=', 4.5, "$title: and stands out: $saw->{faint}");
+		foreach my $shot (qw(top chart))
+		{
+			my $image = $saw->{shots}{$shot};
+
+			is_deeply($image->{size}, [ $view =~ /^telephone/ ? (390, 844) : (1280, 900) ], "$title: size of the screenshot, $shot");
+			cmp_ok($image->{colours}, '>', 20, "$title: it is not blank");
+			cmp_ok($image->{background}, $view =~ /dark/ ? '<' : '>', $view =~ /dark/ ? 60 : 195, "$title: background");
+			cmp_ok($image->{mean}, $view =~ /dark/ ? '<' : '>', $view =~ /dark/ ? 100 : 155, "$title: brightness of all");
+		}
+	}
+}
+
+done_testing();
