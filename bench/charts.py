@@ -31,7 +31,7 @@ COLOURS = {
 MARKERS = "os^Dv*"
 
 # A panel is as wide as a telephone shows at the size of its text, which is then 12 pixels high.
-WIDTH, TEXT, MARGIN = 350, 12, 12
+WIDTH, TEXT, MARGIN = 350, 12, 16
 
 
 _numbers = itertools.count()
@@ -116,7 +116,9 @@ def _rows(names: Sequence[str], labels: Sequence[str]):
 
 
 # Metrics with a unit are no ratios, and of what there are dozens of, the tables are enough.
-NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.")
+NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.|^threshold")
+
+MORE_IS_BETTER = re.compile(r"\btp(mc|s)\b")
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def _ratios(result: Mapping[str, Any], names: Iterable[str], limits: Mapping[str
     figure, axes = _rows(list(values), [f"{value:.3f}" for value in values.values()])
     for row, (name, value) in enumerate(values.items()):
         limit = limits.get(name)
-        good = limit.met if limit else value < 1
+        good = limit.met if limit else (value > 1) == bool(MORE_IS_BETTER.search(name))
         axes.barh(row + 0.2, value, color=OWN if good else MISSED if limit else OTHER, height=0.3)
         if name in result["intervals"]:
             interval = result["intervals"][name]
@@ -303,6 +305,26 @@ def statements_charts(result: Mapping[str, Any]) -> list[Chart]:
     return [Chart("time of a statement by table, statement and variant, medians", panels)] if panels else []
 
 
+def fillfactor_charts(result: Mapping[str, Any]) -> list[Chart]:
+    """HOT over the run, and what the updates leave of the order of a clustered table."""
+    hot: dict[str, dict[float, list[float]]] = {}
+    order: dict[str, dict[float, list[float]]] = {}
+    runs = [sample for sample in result["samples"] if sample["test"] == "hot"]
+    for sample in runs:
+        if sample["length"] == runs[0]["length"]:
+            points = hot.setdefault(_cut(f"fillfactor {sample['fillfactor']}, {sample['title']}", 44), {})
+            for number, share in enumerate(sample["hot_by_slice"], start=1):
+                points.setdefault(number, []).append(share)
+    for sample in result["samples"]:
+        if sample["test"] == "correlation":
+            points = order.setdefault(f"fillfactor {sample['fillfactor']}", {})
+            for updates, correlation in zip(sample["updates"], sample["correlation"]):
+                points.setdefault(updates, []).append(correlation)
+    drawn = (("share of updates that are HOT", hot, "eighth of the run"), ("correlation of the key", order, "updates"))
+    panels = [_lines(title, series, below) for title, series, below in drawn if series]
+    return [Chart("HOT over the run, and the order of a clustered table", panels)] if panels else []
+
+
 def charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list[Chart]:
     drawn = ratio_charts(result, limits)
     if result["study"] == "tpcc":
@@ -311,6 +333,8 @@ def charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list[Chart
         drawn += slices_charts(result)
     if result["study"] == "vertical-partition":
         drawn += statements_charts(result)
+    if result["study"] == "fillfactor":
+        drawn += fillfactor_charts(result)
     if result["study"].startswith("toast-"):
         drawn += toast_charts(result)
     return drawn

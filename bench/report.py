@@ -63,11 +63,12 @@ class Results:
         return [result for result in self.shown if not result["quick"]]
 
     def headlines(self) -> list[Headline]:
+        # A study may have been run in several ways; the file that has its name is of the usual one.
+        usual = {result["title"]: result for result in self.proven()}
         found = []
         for study, metric, claim in HEADLINES:
-            # A study may have been run in several ways; the one that has its name is the usual one.
-            results = [result for result in self.proven() if result["title"] == study and metric in result["metrics"]]
-            for result in results:
+            result = usual.get(study)
+            if result and metric in result["metrics"]:
                 promise = saved.promise_of(result, metric)
                 limit, verdict = (promise.limit, promise.verdict) if promise else ("", "")
                 found.append(Headline(claim, saved.measured(result, metric), limit, verdict, result))
