@@ -224,6 +224,17 @@ unlike($out, qr/left out|smoke/, 'all of it is sound');
 ok(slurp_file("$work/committed_benchmarks.md") eq slurp_file("$top/doc/benchmarks.md"), 'doc/benchmarks.md is of these results') or diag('run bench/run report');
 ok(slurp_file($committed) eq slurp_file("$top/README.md"), 'and so are the figures in README.md') or diag('run bench/run report');
 
+is(python(<<'PYTHON'), '', 'every figure that counts is in the results of its study');
+import json
+from bench.lib.paths import BENCH
+from bench.report import HEADLINES
+
+for study, metric, _ in HEADLINES:
+    path = BENCH / "results" / f"{study}.json"
+    if path.exists() and metric not in json.loads(path.read_text())["metrics"]:
+        print(study, metric)
+PYTHON
+
 # In a browser
 my ($chromium) = grep { -x } map { ("$_/chromium", "$_/chromium-browser") } split(/:/, $ENV{PATH}), '/usr/bin';
 ok($chromium, 'Chromium is there (tools/deps test installs it)');
