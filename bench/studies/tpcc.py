@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy
 
 from bench.lib import cgroup
+from bench.lib.bars import Bar, show_bars
 from bench.lib.console import BenchError, console, progress
 from bench.lib.paths import CLUSTERS, bindir, work
 from bench.lib.result import Result
@@ -18,7 +19,7 @@ from bench.tpcc import check, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
 from bench.tpcc.resume import Unfinished
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
-from bench.tpcc.stages import Stage, stages
+from bench.tpcc.stages import STEPS, Stage, stages
 from bench.wal.variants import MODE, reason_of_fallback
 
 DATABASE = "tpcc"
@@ -28,6 +29,24 @@ SPLITS = {
     "tpmc.split.stock": ("split", "off"),
     "tpmc.split.compact": ("vertical-partition", "index-alignment"),
 }
+SPLIT_BARS = (
+    Bar("tpmc.split.stock", "throughput of the split by itself, stock types", least=1.14),
+    Bar("tpmc.split.compact", "throughput of the split by itself, compact types and aligned indexes", least=1.37),
+)
+# Of the last stage to the first, if they are those of the whole stack
+WHOLE_BARS = (
+    Bar("tpmc.all", "throughput", least=1.8),
+    Bar("tpmc.all", "throughput, goal", least=2.33, goal=True),
+    Bar("tpmc.sb128", "throughput at shared_buffers 128MB", least=1.45),
+    Bar("memory.equal", "memory for stock's throughput at 700 MB, to those", 0.6, goal=True),
+    Bar("reads.all", "device reads per New-Order", 0.55),
+    Bar("wal_bytes", "WAL per New-Order", 0.35),
+    Bar("written_bytes", "device bytes written per New-Order", 0.40),
+    Bar("size.database", "size of the database", 0.88),
+    Bar("size.indexes", "size of the indexes", 0.78),
+    Bar("size.order_line", "bytes a row of order_line", 0.80),
+    Bar("size.orders", "bytes a row of orders", 0.70),
+)
 SWEEP_MEMORY = (250, 400, 550, 700)
 BASE_SETTINGS = {
     "checkpoint_timeout": "60s",
@@ -306,6 +325,11 @@ class Study:
                 rows,
                 "ratios",
             )
+
+        whole = (first.name, last.name) == (STEPS[0].name, STEPS[-1].name)
+        bars = [bar for bar in (WHOLE_BARS if whole else ()) + SPLIT_BARS if bar.metric in result.metrics]
+        if bars:
+            show_bars(result, bars)
 
     def speed_rows(self, setting: Setting) -> list[list[object]]:
         lines = (
