@@ -73,10 +73,16 @@ def prepare_matplotlib() -> None:
 def _figure(height: float, left: float = MARGIN, bottom: float = 22, top: float = 6):
     """An empty panel of so many units, and its axes."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
 
     figure = plt.figure(figsize=(WIDTH / 72, height / 72))
     inside = (left / WIDTH, bottom / height, (WIDTH - left - 2 * MARGIN) / WIDTH, (height - bottom - top) / height)
-    return figure, figure.add_axes(inside)
+    axes = figure.add_axes(inside)
+    # Short ones, which do not stick out at the left.
+    for axis, places in ((axes.xaxis, 6), (axes.yaxis, 7)):
+        axis.set_major_locator(MaxNLocator(places, steps=(1, 2, 5, 10)))
+        axis.set_major_formatter(lambda value, _place: f"{value / 1000:g}k" if abs(value) >= 10_000 else f"{value:g}")
+    return figure, axes
 
 
 def panel(figure, title: str) -> Panel:
@@ -195,7 +201,6 @@ def _lines(title: str, series: Mapping[str, Mapping[float, Sequence[float]]], be
     axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
     axes.set_xlabel(below)
     figure.legend(loc="upper left", ncols=1, borderpad=0, labelspacing=0.2)
-    axes.yaxis.set_major_formatter(lambda value, _place: f"{value / 1000:g}k" if abs(value) >= 10_000 else f"{value:g}")
     return panel(figure, title)
 
 
