@@ -107,7 +107,7 @@ is_deeply($again->{samples}, [ grep { !exists $_->{seconds} } @$samples ], 'a se
   bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
 is($code, 0, 'report') or diag($out, $err);
 my @charts = slurp_file("$work/report.html") =~ /<svg/g;
-is(scalar(@charts), 2, 'the page holds its charts');
+is(scalar(@charts), 3, 'the page holds its charts');
 my $markdown = slurp_file("$work/benchmarks.md");
 like($markdown, qr/^## fillfactor$/m, 'the tables have a section');
 like($markdown, qr/^\| fillfactor 100, a transaction each \|/m, 'with their rows');
