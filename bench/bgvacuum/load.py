@@ -1,6 +1,7 @@
 """One measured run of a fixed number of transactions: growth, reads, writes, WAL, prunes, and time by slice."""
 
 import time
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +87,8 @@ class Sizes:
         self.indexes.append(sum(indexes for _, _, indexes in rows))
 
     def at(self, moment: float) -> int:
-        place = min(range(len(self.moments)), key=lambda number: abs(self.moments[number] - moment))
+        """The first that were taken then or later: what was written until then is in them."""
+        place = min(bisect_left(self.moments, moment), len(self.moments) - 1)
         return sum(self.heaps[place].values())
 
 
