@@ -30,6 +30,8 @@ SETTINGS = {
     "shared_buffers": "256MB",
     # What prunes is the updates themselves.
     "autovacuum": "off",
+    # A launcher looks for subscriptions now and then, and its snapshot holds pruning back in every database.
+    "max_logical_replication_workers": "0",
     "bgwriter_lru_maxpages": "0",
     "checkpoint_timeout": "1h",
     "max_wal_size": "16GB",
