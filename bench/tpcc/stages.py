@@ -99,6 +99,15 @@ PARTS = (
     ),
     Step("compact-text", "all strings as compact_text", tables=schema.compact_text, extensions=("compact_types",)),
     replace(VERTICAL_PARTITION, name="split", title="split alone"),
+    *(
+        replace(
+            VERTICAL_PARTITION,
+            name=f"split-{table}",
+            title=f"split of {table} alone",
+            after_load=partition.split({table: method}),
+        )
+        for table, method in partition.USUAL.items()
+    ),
 )
 
 
