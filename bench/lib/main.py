@@ -59,6 +59,13 @@ def cli() -> None:
     """Measure what each piece of pg_dense does, or show what was measured."""
 
 
+def fill_in(options: dict[str, Any], quick: bool, **defaults: tuple[Any, Any]) -> None:
+    """What is not given: that of a full run, and of a smoke run."""
+    for name, (full, smoke) in defaults.items():
+        if options[name] is None:
+            options[name] = smoke if quick else full
+
+
 @cli.command("row-size", short_help="Bytes a row, stock types against compact types.")
 @common
 @running
@@ -139,9 +146,7 @@ def wal(
     """WAL with direct I/O and in smaller units: device bytes per commit, page cache, commits a second."""
     from bench.studies import wal as study
 
-    for name, full, smoke in (("pairs", 9, 1), ("seconds", 5.0, 1.0), ("scale", 5, 1), ("memory", 400, 128)):
-        if options[name] is None:
-            options[name] = smoke if quick else full
+    fill_in(options, quick, pairs=(9, 1), seconds=(5.0, 1.0), scale=(5, 1), memory=(400, 128))
     chosen = study.Options(
         quick=quick,
         seed=seed,
@@ -199,9 +204,7 @@ def vertical_partition(target: Path | None, quick: bool, **options) -> None:
     """Hot and cold columns apart: time and buffers of point reads and updates, and what an update writes."""
     from bench.studies import vertical_partition as study
 
-    for name, full, smoke in (("rounds", 9, 1), ("calls", 20_000, 200), ("updates", 3_000, 100)):
-        if options[name] is None:
-            options[name] = smoke if quick else full
+    fill_in(options, quick, rounds=(9, 1), calls=(20_000, 200), updates=(3_000, 100))
     study.run(study.Options(quick=quick, **options), target)
 
 
@@ -215,9 +218,7 @@ def fillfactor(target: Path | None, quick: bool, **options) -> None:
     """Fillfactor 100 and less: share of HOT updates and why, time, WAL, pages, and correlation of a clustered key."""
     from bench.studies import fillfactor as study
 
-    for name, full, smoke in (("rows", 10_000, 1_000), ("updates", 2_000, 200), ("rounds", 21, 1)):
-        if options[name] is None:
-            options[name] = smoke if quick else full
+    fill_in(options, quick, rows=(10_000, 1_000), updates=(2_000, 200), rounds=(21, 1))
     study.run(study.Options(quick=quick, **options), target)
 
 
@@ -230,9 +231,7 @@ def fk_restore(target: Path | None, quick: bool, **options) -> None:
     """pg_restore with a foreign key before the rows, immediate and deferred, and after them: where the time goes."""
     from bench.studies import fk_restore as study
 
-    for name, full, smoke in (("rows", 1_000_000, 5_000), ("rounds", 7, 1)):
-        if options[name] is None:
-            options[name] = smoke if quick else full
+    fill_in(options, quick, rows=(1_000_000, 5_000), rounds=(7, 1))
     study.run(study.Options(quick=quick, **options), target)
 
 
@@ -251,11 +250,8 @@ def toast(command: Callable) -> Callable:
 
 
 def toast_arguments(options: dict[str, Any]) -> dict[str, Any]:
-    quick = options["quick"]
-    return options | {
-        "rows": options["rows"] or (200 if quick else 4000),
-        "rounds": options["rounds"] or (3 if quick else 11),
-    }
+    fill_in(options, options["quick"], rows=(4000, 200), rounds=(11, 3))
+    return options
 
 
 @cli.command("toast-strategies", short_help="Storage strategies, the policy and each codec.")
@@ -323,9 +319,7 @@ def tpcc(target: Path | None, quick: bool, **options) -> None:
     """Throughput, latency, I/O and size of DBT-2-style TPC-C, stage by stage."""
     from bench.studies import tpcc as study
 
-    for name, full, smoke in (("warehouses", 10, 2), ("pairs", 3, 1), ("warmup", 120.0, 5.0), ("seconds", 180.0, 20.0)):
-        if options[name] is None:
-            options[name] = smoke if quick else full
+    fill_in(options, quick, warehouses=(10, 2), pairs=(3, 1), warmup=(120.0, 5.0), seconds=(180.0, 20.0))
     study.run(study.Options(quick=quick, **options), target)
 
 
