@@ -13,6 +13,7 @@ from bench.lib import counters, pgbench
 from bench.lib.cgroup import ControlGroup
 from bench.lib.console import BenchError
 from bench.lib.server import Server
+from bench.tpcc import table_reads
 from bench.tpcc.load import C_LAST_RUN, Scale
 from bench.tpcc.sizes import heap_bytes
 
@@ -118,21 +119,28 @@ def run(
     with server.connect(database) as connection:
         postmaster = server.postmaster()
         size_before = heap_bytes(connection)
+
+        def counted(clients: pgbench.Background) -> tuple[dict[str, float], table_reads.Reads] | None:
+            if clients.has_ended():
+                return None
+            return counters.snapshot(connection, postmaster, device, group), table_reads.snapshot(connection)
+
         with pgbench.Background(server, database, scripts, script_variables(load), options, directory) as clients:
             _wait(clients, time.time() + load.warmup, tick)
             begin = time.time()
-            before = counters.snapshot(connection, postmaster, device, group) if not clients.has_ended() else {}
+            before = counted(clients)
             _wait(clients, begin + load.seconds, tick)
             end = time.time()
-            after = counters.snapshot(connection, postmaster, device, group) if not clients.has_ended() else {}
-        if not after:
+            after = counted(clients)
+        if before is None or after is None:
             raise clients.failure()
         size_after = heap_bytes(connection)
     sample = summarize(clients.log().window(begin, end), begin, end, load)
     sample["warmup_and_measured_growth"] = {table: size_after[table] - size_before[table] for table in size_before}
     sample["growth_by_update"] = sum(size_after[table] - size_before[table] for table in UPDATED)
-    sample["counters"] = counters.difference(before, after)
+    sample["counters"] = counters.difference(before[0], after[0])
     sample["per_new_order"] = {name: value / sample["new_orders"] for name, value in sample["counters"].items()}
+    sample["table_reads"] = table_reads.difference(before[1], after[1])
     sample["failed"] = _failed(clients.output())
     return sample
 
