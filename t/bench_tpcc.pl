@@ -192,11 +192,13 @@ LINES
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases are gone');
 $node->stop;
 
-my @stages = qw(stock off split wal-direct compact-types index-alignment vertical-partition background-vacuum);
+my @stages = qw(stock off split split-customer wal-direct compact-types index-alignment vertical-partition-customer
+  background-vacuum-customer vertical-partition background-vacuum);
 my $tpcc = result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', $_) } @stages);
 has_metrics($tpcc,
 	qw(tpmc.off tpmc.wal-direct tpmc.compact-types tpmc.index-alignment tpmc.vertical-partition tpmc.background-vacuum tpmc.all),
-	qw(tpmc.split.stock tpmc.split.compact wal_bytes written_bytes),
+	qw(tpmc.split.stock tpmc.split.compact tpmc.split-customer.stock tpmc.split-customer.compact),
+	qw(wal_bytes written_bytes wal_bytes.split written_bytes.background-vacuum-customer),
 	qw(size.database size.indexes size.indexes.compact-types size.indexes.index-alignment size.order_line size.orders));
 cmp_ok(
 	$tpcc->{metrics}{'size.indexes.index-alignment'}, '<=',
@@ -206,6 +208,13 @@ is_deeply(
 	[ map { $_->{stage} } @{ $tpcc->{samples} } ],
 	\@stages,
 	'all stages ran');
+is_deeply(
+	[ map { join(' ', sort grep { /^(?:orders|stock)/ } keys %{ $_->{table_reads} }) } @{ $tpcc->{samples} } ],
+	[ map { /^(?:split|vertical-partition|background-vacuum)$/ ? 'orders stock_cold stock_hot' : 'orders stock' } @stages ],
+	'blocks are counted by table, and by part of one that is split');
+my ($by_table) = grep { $_->{name} eq 'reads' } @{ $tpcc->{tables} };
+is(scalar(grep { $_->[0] =~ /^(?:stock|customer)_(?:hot|cold)$/ && $_->[1] eq '' && $_->[-1] =~ /^\d+\.\d\d \+ \d+\.\d\d$/ } @{ $by_table->{rows} }),
+	4, 'and shown so');
 no_instances('tpcc');
 
 # Report
@@ -292,6 +301,27 @@ foreach my $other (
 append_to_file($unfinished, $kept);
 ($said, @samples) = resumed('--fresh', '--seconds', '3', '--fresh');
 unlike($said, qr/interrupted/, '--fresh asks for no other');
+
+# A result that is extended
+my @before = @samples;
+rename("$work/tpcc.json", "$work/before.json") or die "could not rename: $!";
+foreach my $bad (
+	[ 'other options', qr/"[^"]*before\.json" differs in measured, warmup, and cannot/, '--warmup', '1', '--seconds', '2', '--extend', "$work/before.json" ],
+	[ 'another study', qr/is a result of row-size, not of tpcc/, '--seconds', '3', '--extend', "$work/row-size.json" ],
+	[ 'no file', qr/could not be read: No such file/, '--seconds', '3', '--extend', "$work/nosuch.json" ])
+{
+	my ($title, $pattern, @options) = @$bad;
+	fails_like([ @two, @options ], 1, $pattern, "--extend, $title");
+}
+my ($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--pairs', '2', '--extend', "$work/before.json");
+is($exit, 0, '--extend') or diag("$extended\n$complaint");
+my $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
+is_deeply([ map { [ $_->{stage}, $_->{round} ] } @{ $result->{samples} } ],
+	[ [ 'stock', 0 ], [ 'off', 0 ], [ 'off', 1 ], [ 'stock', 1 ] ], 'the second pair is added');
+is_deeply([ @{ $result->{samples} }[ 0, 1 ] ], \@before, 'to the first one as it was');
+like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S+$/, 'and the result says so');
+is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'and is of both');
+fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/has 2 runs that this command would leave out/, 'no run is left out');
 
 unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");
 disturbed('server dies', 1, qr/pgbench failed: /, sub { system($cluster, 'stop', 'bench-tpcc-run', '--immediate') });

@@ -315,6 +315,12 @@ def toast_codecs(**options) -> None:
 )
 @click.option("--think", is_flag=True, help="Keying and think times of the TPC-C specification.")
 @click.option("--fresh", is_flag=True, help="Repeat the runs of an interrupted study as well.")
+@click.option(
+    "--extend",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take over the runs of this result, of the same options, and add the pairs and the sweep that it lacks.",
+)
 def tpcc(target: Path | None, quick: bool, **options) -> None:
     """Throughput, latency, I/O and size of DBT-2-style TPC-C, stage by stage."""
     from bench.studies import tpcc as study

@@ -1,6 +1,7 @@
 """DBT-2-style TPC-C, stage by stage: throughput, latency, I/O, WAL, CPU and size."""
 
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,15 +10,15 @@ import numpy
 
 from bench.lib import cgroup
 from bench.lib.bars import Bar, show_bars
-from bench.lib.console import BenchError, console, progress
+from bench.lib.console import BenchError, console, note, progress
 from bench.lib.paths import CLUSTERS, bindir, work
 from bench.lib.result import Result
 from bench.lib.server import Cluster
 from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave, paired_ratio, spread
-from bench.tpcc import check, workload
+from bench.tpcc import check, table_reads, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
-from bench.tpcc.resume import Unfinished
+from bench.tpcc.resume import Unfinished, earlier
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
 from bench.tpcc.stages import STEPS, Stage, stages
 from bench.wal.variants import MODE, reason_of_fallback
@@ -28,10 +29,13 @@ RUNNING = "bench-tpcc-run"
 SPLITS = {
     "tpmc.split.stock": ("split", "off"),
     "tpmc.split.compact": ("vertical-partition", "index-alignment"),
+    "tpmc.split-customer.stock": ("split-customer", "off"),
+    "tpmc.split-customer.compact": ("vertical-partition-customer", "index-alignment"),
 }
-SPLIT_BARS = (
-    Bar("tpmc.split.stock", "throughput of the split by itself, stock types", least=1.14),
-    Bar("tpmc.split.compact", "throughput of the split by itself, compact types and aligned indexes", least=1.37),
+SPLIT_BARS = tuple(
+    Bar(f"tpmc.{split}.{types}", f"throughput of the split {tables}, {title}", least=least)
+    for split, tables in (("split", "by itself"), ("split-customer", "of customer alone"))
+    for types, title, least in (("stock", "stock types", 1.14), ("compact", "compact types and aligned indexes", 1.37))
 )
 # Of the last stage to the first, if they are those of the whole stack
 WHOLE_BARS = (
@@ -77,6 +81,7 @@ class Options:
     variants: tuple[str, ...]
     think: bool
     fresh: bool
+    extend: Path | None
 
 
 @dataclass(frozen=True)
@@ -106,31 +111,54 @@ class Study:
         self.loaded: dict[str, Cluster] = {}
         self.sizes: dict[str, DatabaseSize] = {}
         self.described = False
-        key = asdict(options) | {"revision": result.environment["revision"]}
+        # Of the runs that are taken over
+        self.earlier_server: tuple[str, str] | None = None
+        key = asdict(options) | {"revision": result.environment["revision"], "extend": str(options.extend)}
         del key["fresh"]
         self.unfinished = Unfinished(work() / "tpcc" / "unfinished.json", key)
 
     def resume(self) -> None:
-        """Takes over the runs of the same study that was interrupted."""
+        """Takes over the runs of the same study that was interrupted, or else of the one that is extended."""
         if self.options.fresh:
             self.unfinished.remove()
         samples, environment = self.unfinished.read()
         if samples:
-            self.result.samples += samples
             self.result.environment |= environment | {"resumed": f"after {len(samples)} runs, begun {environment['date']}"}
             self.described = True
+        elif self.options.extend:
+            samples, environment = self.earlier(self.options.extend)
+            self.result.environment["extended"] = (
+                f"{len(samples)} runs are of {environment['date']}, revision {environment['revision']}"
+                + (f", of which {before}" if (before := environment.get("extended")) else "")
+            )
+            note(self.result.environment["extended"])
+        self.result.samples += samples
+
+    def earlier(self, path: Path) -> tuple[list[dict], dict[str, object]]:
+        samples, environment = earlier(path, self.result)
+        wanted = {run_of(sample) for sample in samples} - {
+            (setting.name, number, stage.name) for setting, number, stage in self.planned()
+        }
+        if wanted:
+            raise BenchError(f'"{path}" has {len(wanted)} runs that this command would leave out, see --pairs and --sweep')
+        self.earlier_server = environment["server"], environment.get("limits", "none")
+        return samples, environment
+
+    def planned(self) -> Iterator[tuple[Setting, int, Stage]]:
+        for setting in settings(self.options):
+            for number, stage in interleave(self.stages_under(setting), self.options.pairs):
+                yield setting, number, stage
 
     def stages_under(self, setting: Setting) -> list[Stage]:
         """All, but in the sweep the first and the last only."""
         return self.stages if not setting.name or len(self.stages) == 1 else [self.stages[0], self.stages[-1]]
 
     def measure_all(self) -> None:
-        done = {(sample["setting"], sample["round"], sample["stage"]) for sample in self.result.samples}
-        for setting in settings(self.options):
-            for number, stage in interleave(self.stages_under(setting), self.options.pairs):
-                if (setting.name, number, stage.name) not in done:
-                    self.measure(setting, number, stage)
-                    self.unfinished.write(self.result.samples, self.result.environment)
+        done = {run_of(sample) for sample in self.result.samples}
+        for setting, number, stage in self.planned():
+            if (setting.name, number, stage.name) not in done:
+                self.measure(setting, number, stage)
+                self.unfinished.write(self.result.samples, self.result.environment)
 
     def require_settings(self) -> None:
         for stage in self.stages:
@@ -173,6 +201,9 @@ class Study:
             if not self.described:
                 with cluster.connect(DATABASE) as connection:
                     self.result.describe_server(connection, limits=group.describe() if group else "none")
+                described = self.result.environment
+                if self.earlier_server not in (None, (described["server"], described["limits"])):
+                    raise BenchError("what is extended is of another server or limits: " + "; ".join(self.earlier_server))
                 self.described = True
             sample = self.run_once(cluster, setting, number, stage, group)
             sample["wal_fallback"] = wal_fallback(cluster, stage)
@@ -222,10 +253,11 @@ class Study:
             **sample,
         }
 
+    def samples(self, setting: str, stage: str) -> list[dict]:
+        return [sample for sample in self.result.samples if (sample["setting"], sample["stage"]) == (setting, stage)]
+
     def values(self, setting: str, stage: str, pick) -> list[float]:
-        return [
-            pick(sample) for sample in self.result.samples if (sample["setting"], sample["stage"]) == (setting, stage)
-        ]
+        return [pick(sample) for sample in self.samples(setting, stage)]
 
     def ratio(self, name: str, setting: str, stage: str, pick, least: float = 0.0, baseline: str = "") -> None:
         """A metric: the stage against the first one or a named one; left out where that is not above the least."""
@@ -247,7 +279,9 @@ class Study:
 
     def speed_metrics(self) -> None:
         for stage in self.stages[1:]:
-            self.ratio(f"tpmc.{stage.name}", "", stage.name, notpm)
+            for name, pick in (("tpmc", notpm), ("reads", reads), ("wal_bytes", wal), ("written_bytes", written)):
+                self.ratio(f"{name}.{stage.name}", "", stage.name, pick, least=0.01)
+
         names = {stage.name for stage in self.stages}
         for name, (after, before) in SPLITS.items():
             if {after, before} <= names:
@@ -255,7 +289,7 @@ class Study:
         last = self.stages[-1].name
         self.ratio("tpmc.all", "", last, notpm)
         self.ratio("reads.all", "", last, reads, least=0.01)
-        self.ratio("wal_bytes", "", last, lambda sample: sample["per_new_order"]["wal_bytes"])
+        self.ratio("wal_bytes", "", last, wal)
         self.ratio("written_bytes", "", last, written)
         self.ratio("cpu", "", last, lambda sample: sample["per_new_order"]["cpu_seconds"])
         self.ratio("growth", "", last, lambda sample: sample["growth_by_update"] / sample["new_orders"])
@@ -304,6 +338,12 @@ class Study:
                 self.speed_rows(setting),
                 f"speed{setting.name}",
             )
+        result.table(
+            "Blocks read from the kernel per New-Order, heap + indexes, by table: medians",
+            ["", *(stage.title for stage in self.stages)],
+            table_reads.rows([self.samples("", stage.name) for stage in self.stages]),
+            "reads",
+        )
         if not self.options.think:
             result.table(
                 "Latency in ms: p50 / p90 / p99, medians of the runs",
@@ -357,8 +397,8 @@ class Study:
     def latency(self, stage: Stage, name: str) -> str:
         picked = [
             [sample["latency_ms"][name][point] for point in ("p50", "p90", "p99")]
-            for sample in self.result.samples
-            if (sample["setting"], sample["stage"]) == ("", stage.name) and name in sample["latency_ms"]
+            for sample in self.samples("", stage.name)
+            if name in sample["latency_ms"]
         ]
         return " / ".join(f"{value:.1f}" for value in numpy.median(picked, axis=0)) if picked else "none"
 
@@ -373,6 +413,10 @@ def wal_fallback(cluster: Cluster, stage: Stage) -> str | None:
     return reason
 
 
+def run_of(sample: dict) -> tuple[str, int, str]:
+    return sample["setting"], sample["round"], sample["stage"]
+
+
 def notpm(sample: dict) -> float:
     return sample["notpm"]
 
@@ -381,6 +425,10 @@ def reads(sample: dict) -> float:
     """Of the server's own group where there is one, else of the whole disk."""
     counted = sample["per_new_order"]
     return counted.get("group_reads", counted.get("device_reads", counted["block_reads"]))
+
+
+def wal(sample: dict) -> float:
+    return sample["per_new_order"]["wal_bytes"]
 
 
 def written(sample: dict) -> float:

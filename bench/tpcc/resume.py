@@ -1,4 +1,4 @@
-"""Runs of a study that was interrupted, which need not be repeated."""
+"""Runs of a study that was interrupted, or of one that is extended, which need not be repeated."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from bench.lib.console import BenchError, note
+from bench.lib.result import Result
+from bench.lib.saved import Unusable, read_result
 
 # Of the environment, what is only known when a server runs, and when it all began
 KEPT = ("date", "server", "settings", "limits")
+
+# Of the environment, what the runs of a result that is extended must not differ in from those that are added
+SAME = (
+    *("cpu", "seed", "warehouses", "clients", "warmup", "measured", "memory_limit", "read_iops"),
+    *("shared_buffers", "think", "lite", "stages", "variants"),
+)
 
 
 class Unfinished:
@@ -52,3 +60,20 @@ class Unfinished:
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def earlier(path: Path, added_to: Result) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Samples and environment of a result of the same study with the same options; an error if it is another one."""
+    try:
+        result = read_result(path)
+    except Unusable as error:
+        raise BenchError(f'"{path}" {error}') from error
+    if result["study"] != added_to.study:
+        raise BenchError(f'"{path}" is a result of {result["study"]}, not of {added_to.study}')
+    there = result["environment"] | {"quick": result["quick"]}
+    # As a file has it
+    here = json.loads(json.dumps(added_to.environment | {"quick": added_to.quick}, default=str))
+    others = [name for name in ("quick", *SAME) if there.get(name) != here[name]]
+    if others:
+        raise BenchError(f'"{path}" differs in {", ".join(others)}, and cannot be extended by these runs')
+    return result["samples"], there

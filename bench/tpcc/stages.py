@@ -8,6 +8,7 @@ plain names.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from bench.bgvacuum.variants import ON as BACKGROUND_VACUUM
 from bench.indexes import alignment
@@ -68,6 +69,14 @@ VERTICAL_PARTITION = Step(
     after_load=partition.split(partition.USUAL),
 )
 
+BACKGROUND = Step("background-vacuum", "Background Vacuum", measured=BACKGROUND_VACUUM.settings)
+
+
+def _split_of(table: str, name: str, title: str) -> Step:
+    after_load = partition.split({table: partition.USUAL[table]})
+    return replace(VERTICAL_PARTITION, name=name, title=title, after_load=after_load)
+
+
 STOCK_TYPES = Step("off", "patched server, all off", binary="dense")
 
 STEPS = (
@@ -83,7 +92,7 @@ STEPS = (
     ),
     Step("index-alignment", "index alignment", settings={alignment.SETTING: alignment.AUTO}),
     VERTICAL_PARTITION,
-    Step("background-vacuum", "Background Vacuum", measured=BACKGROUND_VACUUM.settings),
+    BACKGROUND,
 )
 
 FIXED_STRINGS = ("compact_char2", "compact_char9", "compact_char16", "compact_char24")
@@ -99,15 +108,15 @@ PARTS = (
     ),
     Step("compact-text", "all strings as compact_text", tables=schema.compact_text, extensions=("compact_types",)),
     replace(VERTICAL_PARTITION, name="split", title="split alone"),
-    *(
-        replace(
-            VERTICAL_PARTITION,
-            name=f"split-{table}",
-            title=f"split of {table} alone",
-            after_load=partition.split({table: method}),
-        )
-        for table, method in partition.USUAL.items()
-    ),
+    *(_split_of(table, f"split-{table}", f"split of {table} alone") for table in partition.USUAL),
+)
+
+# Only run when named, on top of what comes before the vertical partition, and in the place of it: New-Order reads the cold
+# columns of stock, so that it may do better in one piece.
+CUSTOMER = _split_of("customer", "vertical-partition-customer", "vertical partition, customer only")
+INSTEAD = (
+    (CUSTOMER,),
+    (CUSTOMER, replace(BACKGROUND, name="background-vacuum-customer", title="Background Vacuum, customer only")),
 )
 
 
@@ -146,8 +155,11 @@ VARIANTS = (
 
 
 def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[Stage]:
-    """The named stages, PARTS right after those without them, or else all STEPS, with the named variants applied."""
-    known = [step.name for step in (*STEPS, *PARTS)]
+    """The named stages, or else all STEPS, with the named variants applied.
+
+    PARTS come right after the stage without them, and those INSTEAD of the vertical partition right before it.
+    """
+    known = [step.name for step in (*STEPS, *PARTS, *(steps[-1] for steps in INSTEAD))]
     for name in names:
         if name not in known:
             raise BenchError(f'unknown stage "{name}", known: {", ".join(known)}')
@@ -162,6 +174,8 @@ def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[
         )
     chosen = []
     for step in STEPS:
+        if step is VERTICAL_PARTITION:
+            chosen += [reduce(_add, steps, stage) for steps in INSTEAD if steps[-1].name in names]
         stage = _add(stage, step)
         if not names or step.name in names:
             chosen.append(stage)
