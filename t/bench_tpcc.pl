@@ -306,9 +306,9 @@ unlike($said, qr/interrupted/, '--fresh asks for no other');
 my @before = @samples;
 rename("$work/tpcc.json", "$work/before.json") or die "could not rename: $!";
 foreach my $bad (
-	[ 'other options', qr/"[^"]*before\.json" differs in measured, warmup, and cannot/, '--warmup', '1', '--seconds', '2', '--extend', "$work/before.json" ],
-	[ 'another study', qr/is a result of row-size, not of tpcc/, '--seconds', '3', '--extend', "$work/row-size.json" ],
-	[ 'no file', qr/could not be read: No such file/, '--seconds', '3', '--extend', "$work/nosuch.json" ])
+	[ 'other options', qr/"[^"]*before\.json" differs in warmup, measured, and cannot/, '--warmup', '1', '--seconds', '2', '--extend', "$work/before.json" ],
+	[ 'another study', qr/"[^"]*row-size\.json" is a result of row-size, not of tpcc/, '--seconds', '3', '--extend', "$work/row-size.json" ],
+	[ 'no file', qr/"[^"]*nosuch\.json" could not be read: No such file/, '--seconds', '3', '--extend', "$work/nosuch.json" ])
 {
 	my ($title, $pattern, @options) = @$bad;
 	fails_like([ @two, @options ], 1, $pattern, "--extend, $title");
@@ -321,7 +321,7 @@ is_deeply([ map { [ $_->{stage}, $_->{round} ] } @{ $result->{samples} } ],
 is_deeply([ @{ $result->{samples} }[ 0, 1 ] ], \@before, 'to the first one as it was');
 like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S+$/, 'and the result says so');
 is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'and is of both');
-fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/has 2 runs that this command would leave out/, 'no run is left out');
+fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 2 runs that this command would leave out/, 'no run is left out');
 
 unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");
 disturbed('server dies', 1, qr/pgbench failed: /, sub { system($cluster, 'stop', 'bench-tpcc-run', '--immediate') });
