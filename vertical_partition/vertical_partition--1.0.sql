@@ -1530,6 +1530,11 @@ BEGIN
             reason := 'no updates were counted, see vertical_partition.track_updates; this is a guess that numbers are updated and the rest is not';
         ELSE
             reason := format('%s rows were updated and %s read', round(s.updates), round(s.reads));
+            -- Memory then holds both parts, which are larger than the table.
+            IF 0.5 * greatest(s.updates, s.reads) < (SELECT sum(h.rows) FROM vertical_partition.counted_shapes() h
+                    WHERE h.relid = r.relid AND h.columns && s.cold) THEN
+                reason := reason || '; most of them need cold columns as well, so that less will be written, but not less read';
+            END IF;
         END IF;
 
         IF NOT keeps OR is_split THEN
