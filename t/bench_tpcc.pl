@@ -313,15 +313,24 @@ foreach my $bad (
 	my ($title, $pattern, @options) = @$bad;
 	fails_like([ @two, @options ], 1, $pattern, "--extend, $title");
 }
-my ($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--pairs', '2', '--extend', "$work/before.json");
+my ($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--pairs', '2', '--sweep', '--sweep-pairs', '1', '--extend', "$work/before.json");
 is($exit, 0, '--extend') or diag("$extended\n$complaint");
 my $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
-is_deeply([ map { [ $_->{stage}, $_->{round} ] } @{ $result->{samples} } ],
-	[ [ 'stock', 0 ], [ 'off', 0 ], [ 'off', 1 ], [ 'stock', 1 ] ], 'the second pair is added');
+is_deeply(
+	[ map { join(' ', @$_{qw(setting memory shared_buffers stage round)}) } @{ $result->{samples} } ],
+	[
+		' 400 270MB stock 0', ' 400 270MB off 0', ' 400 270MB off 1', ' 400 270MB stock 1',
+		map { ("$_ stock 0", "$_ off 0") } 'sb128 400 128MB', 'memory250 250 166MB', 'memory400 400 266MB', 'memory550 550 366MB', 'memory700 700 466MB'
+	],
+	'the second pair and the sweep are added');
+# Tests do not run as root.
+like($extended =~ s/\s+/ /gr, qr/no writable cgroup, as not started by root: running without memory and I\/O limits/, 'without limits, which it says');
+is_deeply([ grep { $_->{limited} } @{ $result->{samples} } ], [], 'and each sample');
+has_metrics($result, qw(tpmc.off tpmc.sb128 tpmc.memory250 tpmc.memory700 tpmc.best memory.equal));
 is_deeply([ @{ $result->{samples} }[ 0, 1 ] ], \@before, 'to the first one as it was');
 like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S+$/, 'and the result says so');
 is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'and is of both');
-fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 2 runs that this command would leave out/, 'no run is left out');
+fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 12 runs that this command would leave out/, 'no run is left out');
 
 unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");
 disturbed('server dies', 1, qr/pgbench failed: /, sub { system($cluster, 'stop', 'bench-tpcc-run', '--immediate') });

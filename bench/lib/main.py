@@ -305,6 +305,7 @@ def toast_codecs(**options) -> None:
     is_flag=True,
     help="Also shared_buffers 128MB, and memory of 250, 400, 550 and 700 MB with two thirds of it as shared_buffers.",
 )
+@click.option("--sweep-pairs", type=click.IntRange(1), help="Runs of each stage in the sweep; default: as --pairs.")
 @click.option("--stage", "stage_names", multiple=True, metavar="NAME", help="Compare only these; repeatable.")
 @click.option(
     "--variant",

@@ -77,6 +77,7 @@ class Options:
     unlimited: bool
     shared_buffers: str
     sweep: bool
+    sweep_pairs: int | None
     stage_names: tuple[str, ...]
     variants: tuple[str, ...]
     think: bool
@@ -91,13 +92,15 @@ class Setting:
     name: str
     memory: int
     shared_buffers: str
+    pairs: int
 
 
 def settings(options: Options) -> list[Setting]:
-    chosen = [Setting("", options.memory, options.shared_buffers)]
+    chosen = [Setting("", options.memory, options.shared_buffers, options.pairs)]
     if options.sweep:
-        chosen.append(Setting("sb128", options.memory, "128MB"))
-        chosen += [Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB") for memory in SWEEP_MEMORY]
+        pairs = options.sweep_pairs or options.pairs
+        chosen.append(Setting("sb128", options.memory, "128MB", pairs))
+        chosen += [Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB", pairs) for memory in SWEEP_MEMORY]
     return chosen
 
 
@@ -146,7 +149,7 @@ class Study:
 
     def planned(self) -> Iterator[tuple[Setting, int, Stage]]:
         for setting in settings(self.options):
-            for number, stage in interleave(self.stages_under(setting), self.options.pairs):
+            for number, stage in interleave(self.stages_under(setting), setting.pairs):
                 yield setting, number, stage
 
     def stages_under(self, setting: Setting) -> list[Stage]:
@@ -229,7 +232,7 @@ class Study:
             options.seed,
             options.think,
         )
-        title = f"run {number + 1} of {options.pairs}, {stage.title}" + (f", {setting.name}" if setting.name else "")
+        title = f"run {number + 1} of {setting.pairs}, {stage.title}" + (f", {setting.name}" if setting.name else "")
         with progress() as bars:
             task = bars.add_task(title + ": seconds", total=int(options.warmup + options.seconds))
             sample = workload.run(
