@@ -20,7 +20,7 @@ from bench.tpcc import check, table_reads, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
 from bench.tpcc.resume import Unfinished, earlier
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
-from bench.tpcc.stages import STEPS, Stage, stages
+from bench.tpcc.stages import STEPS, WHOLE, Stage, stages
 from bench.wal.variants import MODE, reason_of_fallback
 
 DATABASE = "tpcc"
@@ -50,6 +50,11 @@ WHOLE_BARS = (
     Bar("size.indexes", "size of the indexes", 0.78),
     Bar("size.order_line", "bytes a row of order_line", 0.80),
     Bar("size.orders", "bytes a row of orders", 0.70),
+    # ... and of the one with both splits
+    Bar(f"tpmc.{STEPS[-1].name}", "throughput, stock split as well", least=1.8),
+    Bar(f"reads.{STEPS[-1].name}", "device reads per New-Order, stock split as well", 0.55),
+    Bar(f"wal_bytes.{STEPS[-1].name}", "WAL per New-Order, stock split as well", 0.35),
+    Bar(f"written_bytes.{STEPS[-1].name}", "device bytes written per New-Order, stock split as well", 0.40),
 )
 SWEEP_MEMORY = (250, 400, 550, 700)
 BASE_SETTINGS = {
@@ -369,7 +374,7 @@ class Study:
                 "ratios",
             )
 
-        whole = (first.name, last.name) == (STEPS[0].name, STEPS[-1].name)
+        whole = (first.name, last.name) == (STEPS[0].name, WHOLE.name)
         bars = [bar for bar in (WHOLE_BARS if whole else ()) + SPLIT_BARS if bar.metric in result.metrics]
         if bars:
             show_bars(result, bars)

@@ -62,6 +62,11 @@ class Unfinished:
         self.path.unlink(missing_ok=True)
 
 
+def _comparable(value: object) -> object:
+    """Of a list in a string, the order makes no difference."""
+    return sorted(value.split(", ")) if isinstance(value, str) else value
+
+
 def earlier(path: Path, added_to: Result) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Samples and environment of a result of the same study with the same options; an error if it is another one."""
     try:
@@ -73,7 +78,7 @@ def earlier(path: Path, added_to: Result) -> tuple[list[dict[str, Any]], dict[st
     there = result["environment"] | {"quick": result["quick"]}
     # As a file has it
     here = json.loads(json.dumps(added_to.environment | {"quick": added_to.quick}, default=str))
-    others = [name for name in ("quick", *SAME) if there.get(name) != here[name]]
+    others = [name for name in ("quick", *SAME) if _comparable(there.get(name)) != _comparable(here[name])]
     if others:
         raise BenchError(f'"{path}" differs in {", ".join(others)}, and cannot be extended by these runs')
     return result["samples"], there

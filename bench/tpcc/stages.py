@@ -111,13 +111,14 @@ PARTS = (
     *(_split_of(table, f"split-{table}", f"split of {table} alone") for table in partition.USUAL),
 )
 
-# Only run when named, on top of what comes before the vertical partition, and in the place of it: New-Order reads the cold
-# columns of stock, so that it may do better in one piece.
+# On top of what comes before the vertical partition, and in the place of it: New-Order reads the cold columns of stock,
+# which does better in one piece where reads are what is short.  The last one is the whole stack.
 CUSTOMER = _split_of("customer", "vertical-partition-customer", "vertical partition, customer only")
 INSTEAD = (
     (CUSTOMER,),
     (CUSTOMER, replace(BACKGROUND, name="background-vacuum-customer", title="Background Vacuum, customer only")),
 )
+WHOLE = INSTEAD[-1][-1]
 
 
 @dataclass(frozen=True)
@@ -155,9 +156,9 @@ VARIANTS = (
 
 
 def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[Stage]:
-    """The named stages, or else all STEPS, with the named variants applied.
+    """The named stages, or else all STEPS and what is there INSTEAD, with the named variants applied.
 
-    PARTS come right after the stage without them, and those INSTEAD of the vertical partition right before it.
+    PARTS come right after the stage without them.
     """
     known = [step.name for step in (*STEPS, *PARTS, *(steps[-1] for steps in INSTEAD))]
     for name in names:
@@ -172,16 +173,17 @@ def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[
         stage = replace(
             stage, tables=(*stage.tables, variant.tables), keys=(*stage.keys, variant.keys), undelivered=undelivered
         )
-    chosen = []
+    chosen: list[Stage] = []
+    instead: list[Stage] = []
     for step in STEPS:
         if step is VERTICAL_PARTITION:
-            chosen += [reduce(_add, steps, stage) for steps in INSTEAD if steps[-1].name in names]
+            instead = [reduce(_add, steps, stage) for steps in INSTEAD if not names or steps[-1].name in names]
         stage = _add(stage, step)
         if not names or step.name in names:
             chosen.append(stage)
         if step is STOCK_TYPES:
             chosen += [_add(stage, part) for part in PARTS if part.name in names]
-    return chosen
+    return chosen + instead
 
 
 def split_stage(method: str | None) -> Stage:
