@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.lib.paths import work
-from bench.studies.tpcc import notpm, reads
+from bench.studies.tpcc import killed, notpm, reads
 
 OWN, OTHER, MISSED = "#336791", "#888888", "#b3261e"
 # The page has a light and a dark set of colours; matplotlib's own ones are what others draw with.
@@ -217,6 +217,8 @@ def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
     by_setting: dict[str, dict[str, list[dict]]] = {}
     sweep: dict[str, dict[float, list[float]]] = {}
     for sample in result["samples"]:
+        if killed(sample):
+            continue
         if sample["setting"] == f"memory{sample['memory']}":
             sweep.setdefault(sample["stage"], {}).setdefault(sample["memory"], []).append(notpm(sample))
         else:

@@ -332,6 +332,72 @@ like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S
 is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'and is of both');
 fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 12 runs that this command would leave out/, 'no run is left out');
 
+# A server that is killed for want of memory ends a study, but not its sweep.  What
+# stands in for the control group needs no root.
+my $starved = <<'PYTHON';
+from pathlib import Path
+import json
+from bench import charts
+from bench.lib.console import BenchError
+from bench.studies import tpcc
+
+class Group:
+    def __init__(self, memory): self.memory, self.killed = memory, 0
+    def join_prefix(self): return ()
+    def describe(self): return "none"
+    def counters(self): return {}
+    def memory_peak(self): return 0
+    def kills(self): return self.killed
+    def lift(self): pass
+    def remove(self): pass
+
+target, *small = sys.argv[2:]
+small = [line.split() for line in small]
+stages = ["stock", "off"]
+tpcc.SWEEP_MEMORY = (250, 400, 700)
+tpcc.cgroup.create = lambda memory, iops, data: Group(memory)
+measured = tpcc.workload.run
+
+def run(*arguments):
+    group, stage = arguments[-1], stages[runs.pop(0)]
+    if [str(group.memory), stage] in small:
+        group.killed = 1
+    if [str(group.memory), stage] in small or ["lost", stage] in small:
+        raise BenchError("pgbench failed: lost")
+    return measured(*arguments) | {"notpm": group.memory * {"stock": 10, "off": 20}[stage]}
+
+tpcc.workload.run = run
+# the main setting, shared_buffers of 128 MB, and the three of SWEEP_MEMORY
+runs = [0, 1] * 5
+options = tpcc.Options(
+    quick=True, seed=1, lite=True, warehouses=1, clients=2, pairs=1, warmup=0, seconds=1, memory=600, iops=0, unlimited=False,
+    shared_buffers="128MB", sweep=True, sweep_pairs=1, stage_names=("stock", "off"), variants=(), think=False, fresh=True, extend=None,
+)
+try:
+    tpcc.run(options, Path(target))
+except BenchError as error:
+    print("error:", error)
+    sys.exit()
+result = json.loads(Path(target).read_text())
+killed = [f"{sample['memory']} {sample['stage']}" for sample in result["samples"] if sample.get("killed")]
+metrics = {name: round(value, 3) for name, value in result["metrics"].items() if name.startswith(("tpmc.memory", "tpmc.best", "memory"))}
+rows = [row for table in result["tables"] for row in table["rows"] if row[0] == "runs killed for want of memory"]
+print("killed:", killed, len(result["samples"]), metrics, rows, len(charts.tpcc_charts(result)))
+PYTHON
+foreach my $case (
+	[ 'stock at 250 MB', "killed: ['250 stock'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.5} [['runs killed for want of memory', '1', '0']] 3", '250 stock' ],
+	[ 'both at 250 MB', "killed: ['250 stock', '250 off'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.571} [['runs killed for want of memory', '1', '1']] 3", '250 stock', '250 off' ],
+	[ 'the run to be equalled', "killed: ['700 stock'] 10 {'tpmc.memory250': 2.0, 'tpmc.memory400': 2.0, 'tpmc.best': 2.0} [['runs killed for want of memory', '1', '0']] 3", '700 stock' ],
+	[ 'a run outside of the sweep', 'error: 600 MB are too few for shared_buffers 128MB: a process of the server was killed, see --memory and --shared-buffers', '600 off' ],
+	[ 'a run that fails for another reason', 'error: pgbench failed: lost', 'lost stock' ])
+{
+	my ($title, $expected, @small) = @$case;
+	my ($told) = python($starved, "$work/starved.json", @small) =~ /^((?:killed|error): .*)\z/m;
+
+	is($told, $expected, "killed for want of memory: $title");
+	no_instances("killed, $title");
+}
+
 unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");
 disturbed('server dies', 1, qr/pgbench failed: /, sub { system($cluster, 'stop', 'bench-tpcc-run', '--immediate') });
 disturbed('interrupt', 130, qr/interrupted/, sub { $_[0]->signal('INT') });

@@ -142,6 +142,15 @@ class ControlGroup:
         except OSError:
             return 0
 
+    def kills(self) -> int:
+        """Processes of the group that were killed for want of memory."""
+        name = "memory.oom_control" if self.version == 1 else "memory.events"
+        try:
+            found = re.search(r"^oom_kill (\d+)", (self.memory / name).read_text(), re.M)
+        except OSError:
+            return 0
+        return int(found.group(1)) if found else 0
+
     def remove(self) -> None:
         for directory in dict.fromkeys((self.memory, self.io)):
             _remove(directory)

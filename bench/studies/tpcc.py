@@ -1,12 +1,13 @@
 """DBT-2-style TPC-C, stage by stage: throughput, latency, I/O, WAL, CPU and size."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy
+import psycopg
 
 from bench.lib import cgroup
 from bench.lib.bars import Bar, show_bars
@@ -213,7 +214,26 @@ class Study:
                 if self.earlier_server not in (None, (described["server"], described["limits"])):
                     raise BenchError("what is extended is of another server or limits: " + "; ".join(self.earlier_server))
                 self.described = True
-            sample = self.run_once(cluster, setting, number, stage, group)
+            where = {
+                "setting": setting.name,
+                "memory": setting.memory,
+                "shared_buffers": setting.shared_buffers,
+                "limited": group is not None,
+                "stage": stage.name,
+                "round": number,
+            }
+            try:
+                sample = where | self.run_once(cluster, setting, number, stage, group)
+            except (BenchError, psycopg.Error) as error:
+                if not group or not group.kills():
+                    raise
+                reason = f"{setting.memory} MB are too few for shared_buffers {setting.shared_buffers}: a process of the server was killed"
+                if not setting.name:
+                    raise BenchError(f"{reason}, see --memory and --shared-buffers") from error
+                # That is what the sweep finds there, and no reason to lose the rest of it.
+                note(f"{stage.title}, run {number + 1}: {reason}")
+                self.result.samples.append(where | {"killed": True})
+                return
             sample["wal_fallback"] = wal_fallback(cluster, stage)
             if group:
                 sample["memory_peak"] = group.memory_peak()
@@ -251,28 +271,30 @@ class Study:
                 group,
             )
             bars.update(task, completed=int(options.warmup + options.seconds))
-        return {
-            "setting": setting.name,
-            "memory": setting.memory,
-            "shared_buffers": setting.shared_buffers,
-            "limited": group is not None,
-            "stage": stage.name,
-            "round": number,
-            **sample,
-        }
+        return sample
+
+    def runs(self, setting: str, stage: str) -> list[dict]:
+        return [sample for sample in self.result.samples if (sample["setting"], sample["stage"]) == (setting, stage)]
 
     def samples(self, setting: str, stage: str) -> list[dict]:
-        return [sample for sample in self.result.samples if (sample["setting"], sample["stage"]) == (setting, stage)]
+        return [sample for sample in self.runs(setting, stage) if not killed(sample)]
 
     def values(self, setting: str, stage: str, pick) -> list[float]:
         return [pick(sample) for sample in self.samples(setting, stage)]
 
     def ratio(self, name: str, setting: str, stage: str, pick, least: float = 0.0, baseline: str = "") -> None:
-        """A metric: the stage against the first one or a named one; left out where that is not above the least."""
-        base = self.values(setting, baseline or self.stages[0].name, pick)
-        if not base or min(base) <= least:
+        """A metric: the stage against the first one or a named one; left out where that is not above the least.
+
+        A round in which the server of either was killed does not count.
+        """
+        base = {sample["round"]: pick(sample) for sample in self.samples(setting, baseline or self.stages[0].name)}
+        values = {sample["round"]: pick(sample) for sample in self.samples(setting, stage)}
+        rounds = sorted(base.keys() & values.keys())
+        if not rounds or min(base.values()) <= least:
             return
-        self.result.ratio(name, paired_ratio(self.values(setting, stage, pick), base, self.options.seed))
+        self.result.ratio(
+            name, paired_ratio([values[number] for number in rounds], [base[number] for number in rounds], self.options.seed)
+        )
 
     def size_metrics(self) -> None:
         before, after = self.sizes[self.stages[0].name], self.sizes[self.stages[-1].name]
@@ -310,10 +332,17 @@ class Study:
         names = [f"memory{memory}" for memory in SWEEP_MEMORY]
         for name in names:
             self.ratio(f"tpmc.{name}", name, last, notpm)
-        metrics["tpmc.best"] = max(metrics[f"tpmc.{name}"] for name in names)
-        goal = float(numpy.median(self.values(names[-1], self.stages[0].name, notpm)))
-        reached = [float(numpy.median(self.values(name, last, notpm))) for name in names]
-        metrics["memory.equal"] = equal_memory(SWEEP_MEMORY, reached, goal) / SWEEP_MEMORY[-1]
+        compared = [metrics[f"tpmc.{name}"] for name in names if f"tpmc.{name}" in metrics]
+        if compared:
+            metrics["tpmc.best"] = max(compared)
+        goal = self.values(names[-1], self.stages[0].name, notpm)
+        reached = {
+            memory: float(numpy.median(values))
+            for memory, name in zip(SWEEP_MEMORY, names, strict=True)
+            if (values := self.values(name, last, notpm))
+        }
+        if goal and reached:
+            metrics["memory.equal"] = equal_memory(reached, float(numpy.median(goal))) / SWEEP_MEMORY[-1]
 
     def show(self) -> None:
         result = self.result
@@ -397,10 +426,12 @@ class Study:
         for title, pick, digits in lines:
             cells = []
             for stage in self.stages_under(setting):
-                middle, low, high = spread(self.values(setting.name, stage.name, pick))
-                cells.append(f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})")
+                values = self.values(setting.name, stage.name, pick)
+                middle, low, high = spread(values) if values else (0, 0, 0)
+                cells.append(f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})" if values else "")
             rows.append([title, *cells])
-        return rows
+        lost = [sum(map(killed, self.runs(setting.name, stage.name))) for stage in self.stages_under(setting)]
+        return [*rows, ["runs killed for want of memory", *map(str, lost)]] if any(lost) else rows
 
     def latency(self, stage: Stage, name: str) -> str:
         picked = [
@@ -423,6 +454,11 @@ def wal_fallback(cluster: Cluster, stage: Stage) -> str | None:
 
 def run_of(sample: dict) -> tuple[str, int, str]:
     return sample["setting"], sample["round"], sample["stage"]
+
+
+def killed(sample: Mapping[str, object]) -> bool:
+    """Whether its server was, for want of memory; then it has no figures."""
+    return bool(sample.get("killed"))
 
 
 def notpm(sample: dict) -> float:
@@ -450,15 +486,16 @@ def interval_text(name: str, interval: dict[str, object] | None) -> str:
     return f"{interval['low']:.3f} to {interval['high']:.3f} ({interval['interval']}, n = {interval['pairs']})"
 
 
-def equal_memory(memory: tuple[int, ...], reached: list[float], goal: float) -> float:
+def equal_memory(reached: Mapping[int, float], goal: float) -> float:
     """The memory at which the goal is reached, linear between the points of the sweep and not beyond them."""
-    for number, value in enumerate(reached):
+    points = list(reached.items())
+    for number, (memory, value) in enumerate(points):
         if value >= goal:
             if number == 0:
-                return float(memory[0])
-            share = (goal - reached[number - 1]) / (value - reached[number - 1])
-            return memory[number - 1] + share * (memory[number] - memory[number - 1])
-    return float(memory[-1])
+                return float(memory)
+            smaller, less = points[number - 1]
+            return smaller + (goal - less) / (value - less) * (memory - smaller)
+    return float(points[-1][0])
 
 
 def run(options: Options, target: Path | None) -> None:
