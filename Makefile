@@ -20,7 +20,7 @@ extensions = tools/extensions $(dense) build/extensions/17-dense
 help:
 	@echo "make demo            what compact types save on a TPC-C database; KEEP=1 leaves the instance up"
 	@echo "make check           every test, on private instances, from a bare clone"
-	@echo "make soak            the same with 50 times as many randomised cases"
+	@echo "make soak            the same with 50 times as many randomised cases, and the extensions' TAP tests on 18"
 	@echo "make server          build PostgreSQL MAJOR=17 or 18 as build/MAJOR/stock and build/MAJOR/dense;"
 	@echo "                     CASSERT=1 adds build/MAJOR/cassert"
 	@echo "make bench           run one study: STUDY=tpcc (the default), see bench/run --help for the others"
