@@ -81,6 +81,35 @@ SELECT * FROM attempts('regress_vp_user');
 -- the table
 GRANT SELECT, UPDATE, DELETE ON t TO regress_vp_user;
 SELECT * FROM attempts('regress_vp_user');
+-- a saved plan without the cold part knows of changes to it
+SELECT relacl IS NULL FROM pg_class WHERE oid = 't_cold'::regclass;
+SET plan_cache_mode = force_generic_plan;
+PREPARE hot AS SELECT h1 FROM t WHERE id = 1;
+SET ROLE regress_vp_user;
+EXECUTE hot;
+RESET ROLE;
+ALTER TABLE t_cold OWNER TO regress_vp_other;
+SET ROLE regress_vp_user;
+EXECUTE hot;
+RESET ROLE;
+ALTER TABLE t_cold OWNER TO regress_vp_owner;
+SET ROLE regress_vp_user;
+EXECUTE hot;
+RESET ROLE;
+REVOKE SELECT (c1) ON t_cold FROM regress_vp_owner;
+SET ROLE regress_vp_user;
+EXECUTE hot;
+RESET ROLE;
+REVOKE SELECT ON t_cold FROM regress_vp_owner;
+SET ROLE regress_vp_user;
+EXECUTE hot;
+RESET ROLE;
+GRANT SELECT ON t_cold TO regress_vp_owner;
+SET ROLE regress_vp_user;
+EXECUTE hot;
+RESET ROLE;
+DEALLOCATE hot;
+RESET plan_cache_mode;
 -- what the parts do not grant to the owner, the view does not grant to anybody
 REVOKE UPDATE ON t_hot FROM regress_vp_owner;
 SELECT * FROM attempts('regress_vp_user') WHERE statement ~ '^UPDATE|FOR';

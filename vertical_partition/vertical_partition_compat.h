@@ -136,6 +136,36 @@ compat_init_range_table(EState *estate, int n, const Oid *relids, Bitmapset *con
 #endif
 }
 
+/* Whose permissions are checked on a relation; InvalidOid is the current user's. */
+static inline Oid
+compat_check_as_user(Query *query, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	return getRTEPermissionInfo(query->rteperminfos, rte)->checkAsUser;
+#else
+	(void) query;
+	return rte->checkAsUser;
+#endif
+}
+
+/*
+ * Takes the permissions of the relation that came last off the query.  Returns
+ * false, and does nothing, if others came later.
+ */
+static inline bool
+compat_forget_permissions(Query *query, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	if (rte->perminfoindex != (Index) list_length(query->rteperminfos))
+		return false;
+	query->rteperminfos = list_truncate(query->rteperminfos, rte->perminfoindex - 1);
+#else
+	(void) query;
+	(void) rte;
+#endif
+	return true;
+}
+
 /* The columns that the statement sets, as its permissions have them */
 static inline Bitmapset *
 compat_updated_columns(Query *query, RangeTblEntry *rte)

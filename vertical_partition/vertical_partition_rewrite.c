@@ -29,6 +29,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/sysattr.h"
 #include "catalog/pg_attribute.h"
@@ -49,6 +50,7 @@
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
@@ -210,20 +212,43 @@ used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
  */
 
 /*
+ * Does who owns the view own the cold part, too, with the rights that an owner
+ * has who has not given them up?  Checking them again and again is in vain
+ * then: when the owner or the privileges change, so does the part's row in
+ * pg_class, and a saved plan is made anew.
+ */
+static bool
+needs_no_check(Query *query, RangeTblEntry *cold)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(cold->relid));
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", cold->relid);
+	result = ((Form_pg_class) GETSTRUCT(tuple))->relowner == compat_check_as_user(query, cold) &&
+		heap_attisnull(tuple, Anum_pg_class_relacl, NULL);
+	ReleaseSysCache(tuple);
+
+	return result;
+}
+
+/*
  * Makes the definition of a split view one of the hot part alone, with NULL for
- * the cold columns.  The cold part stays in the range table, where permissions
- * are checked and the plan's dependencies are found.
+ * the cold columns.  The cold part stays in the range table if its permissions
+ * are to be checked; otherwise it goes, and each execution of the plan has a
+ * lock less to take.  Dependencies of saved plans are those of the statement,
+ * which has it.
  */
 static void
 drop_cold_part(Query *query, VpLayout *layout)
 {
 	JoinExpr   *join = (JoinExpr *) linitial(query->jointree->fromlist);
+	RangeTblEntry *cold = rt_fetch(layout->cold_rti, query->rtable);
 	List	   *rowmarks = NIL;
 	ListCell   *lc;
 
 	/* an outer join in the range table must be in the join tree, too */
-	if (join->rtindex != list_length(query->rtable) ||
-		rt_fetch(layout->cold_rti, query->rtable)->securityQuals != NIL)
+	if (join->rtindex != list_length(query->rtable) || cold->securityQuals != NIL)
 		return;
 	query->rtable = list_truncate(query->rtable, join->rtindex - 1);
 	query->jointree->fromlist = list_make1(join->larg);
@@ -244,6 +269,10 @@ drop_cold_part(Query *query, VpLayout *layout)
 			rowmarks = lappend(rowmarks, lfirst(lc));
 	}
 	query->rowMarks = rowmarks;
+
+	if (layout->cold_rti == list_length(query->rtable) && needs_no_check(query, cold) &&
+		compat_forget_permissions(query, cold))
+		query->rtable = list_truncate(query->rtable, layout->cold_rti - 1);
 }
 
 /* Are any of these columns, or is the whole row, in need of the cold part? */
