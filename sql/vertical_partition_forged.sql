@@ -19,6 +19,21 @@ WHERE k = 'k1' AND EXISTS (
     SELECT FROM named_hot h, named_cold c WHERE h.k = 'k2' AND c.c = 'c2' AND h.a > n.a);
 SELECT * FROM named ORDER BY k;
 
+-- a definition that does more with the cold part than to look up its row
+DO $$ BEGIN
+    EXECUTE 'CREATE VIEW first AS ' || rtrim(pg_get_viewdef('named'), ';') || ' ORDER BY c LIMIT 1';
+    EXECUTE 'CREATE VIEW each AS ' || regexp_replace(rtrim(pg_get_viewdef('named'), ';'), 'SELECT', 'SELECT DISTINCT ON (c.c IS NULL)') || ' ORDER BY c.c IS NULL, c.c';
+    EXECUTE 'CREATE VIEW sampled AS ' || regexp_replace(rtrim(pg_get_viewdef('named'), ';'), 'named_cold c', 'named_cold c TABLESAMPLE system (0)');
+END $$;
+CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON first
+FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row();
+SELECT k FROM named ORDER BY c LIMIT 1;
+SELECT k FROM first;
+SELECT k FROM each;
+SELECT k, c FROM sampled ORDER BY k;
+UPDATE first SET a = 'lost';
+SELECT count(*) FROM vertical_partition.parts WHERE view::text <> 'named';
+
 -- a security barrier over the view, which PostgreSQL would lose
 CREATE VIEW barrier WITH (security_barrier) AS SELECT k, a, c FROM named WHERE a < 'a2';
 SELECT * FROM barrier;

@@ -135,6 +135,16 @@ vp_query_layout(Query *query, VpLayout *layout)
 		query->jointree == NULL || list_length(query->jointree->fromlist) != 1)
 		return false;
 
+	/*
+	 * nothing that makes other rows of those of the hot part, or leaves some
+	 * out
+	 */
+	if (query->distinctClause != NIL || query->groupClause != NIL || query->groupingSets != NIL ||
+		query->havingQual || query->windowClause != NIL || query->sortClause != NIL ||
+		query->limitOffset || query->limitCount || query->setOperations ||
+		query->hasAggs || query->hasTargetSRFs)
+		return false;
+
 	marker = (FuncExpr *) query->jointree->quals;
 	join = (JoinExpr *) linitial(query->jointree->fromlist);
 	if (marker == NULL || !IsA(marker, FuncExpr) || marker->funcid != linked ||
@@ -146,7 +156,8 @@ vp_query_layout(Query *query, VpLayout *layout)
 	layout->cold_rti = ((RangeTblRef *) join->rarg)->rtindex;
 	hot = rt_fetch(layout->hot_rti, query->rtable);
 	cold = rt_fetch(layout->cold_rti, query->rtable);
-	if (hot->rtekind != RTE_RELATION || cold->rtekind != RTE_RELATION)
+	if (hot->rtekind != RTE_RELATION || cold->rtekind != RTE_RELATION ||
+		hot->tablesample || cold->tablesample)
 		return false;
 	layout->hot = hot->relid;
 	layout->cold = cold->relid;

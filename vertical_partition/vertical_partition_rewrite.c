@@ -36,6 +36,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
+#include "executor/executor.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -213,16 +214,22 @@ used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
 
 /*
  * Does who owns the view own the cold part, too, with the rights that an owner
- * has who has not given them up?  Checking them again and again is in vain
- * then: when the owner or the privileges change, so does the part's row in
- * pg_class, and a saved plan is made anew.
+ * has who has not given them up?  Then checking them cannot fail.  When the
+ * owner or the privileges change, so does the part's row in pg_class, which
+ * invalidates saved plans.  (A plan that is not saved, as those of SQL functions
+ * are not before 18, goes by what it found, for as long as its statement runs.)
  */
 static bool
 needs_no_check(Query *query, RangeTblEntry *cold)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(cold->relid));
+	HeapTuple	tuple;
 	bool		result;
 
+	/* a security label, say, can deny what privileges allow */
+	if (ExecutorCheckPerms_hook)
+		return false;
+
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(cold->relid));
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for relation %u", cold->relid);
 	result = ((Form_pg_class) GETSTRUCT(tuple))->relowner == compat_check_as_user(query, cold) &&
@@ -235,9 +242,9 @@ needs_no_check(Query *query, RangeTblEntry *cold)
 /*
  * Makes the definition of a split view one of the hot part alone, with NULL for
  * the cold columns.  The cold part stays in the range table if its permissions
- * are to be checked; otherwise it goes, and each execution of the plan has a
- * lock less to take.  Dependencies of saved plans are those of the statement,
- * which has it.
+ * are to be checked, otherwise it goes.  It is among the relations of the
+ * statement in any case: whoever reuses its plan locks them before, and hears
+ * of changes.
  */
 static void
 drop_cold_part(Query *query, VpLayout *layout)
