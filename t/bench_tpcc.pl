@@ -332,6 +332,14 @@ like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S
 is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'and is of both');
 fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 12 runs that this command would leave out/, 'no run is left out');
 
+# More runs of one stage only
+fails_like([ @two, '--seconds', '3', '--pairs-of', 'split' ], 1, qr/--pairs-of names "split", which is none of the stages that are run/, '--pairs-of, another stage');
+($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--pairs', '2', '--pairs-of', 'off', '--extend', "$work/before.json");
+is($exit, 0, '--pairs-of') or diag("$extended\n$complaint");
+$result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
+is_deeply([ map { "$_->{stage} $_->{round}" } @{ $result->{samples} } ], [ 'stock 0', 'off 0', 'off 1' ], 'has more runs of that stage only');
+is($result->{intervals}{'tpmc.off'}{pairs}, 1, 'which pairs are counted of');
+
 # A server that is killed for want of memory ends a study, but not its sweep.  What
 # stands in for the control group needs no root.
 my $starved = <<'PYTHON';
@@ -371,7 +379,7 @@ tpcc.workload.run = run
 runs = [0, 1] * 5
 options = tpcc.Options(
     quick=True, seed=1, lite=True, warehouses=1, clients=2, pairs=1, warmup=0, seconds=1, memory=600, iops=0, unlimited=False,
-    shared_buffers="128MB", sweep=True, sweep_pairs=1, stage_names=("stock", "off"), variants=(), think=False, fresh=True, extend=None,
+    shared_buffers="128MB", sweep=True, sweep_pairs=1, pairs_of=(), stage_names=("stock", "off"), variants=(), think=False, fresh=True, extend=None,
 )
 try:
     tpcc.run(options, Path(target))

@@ -306,6 +306,12 @@ def toast_codecs(**options) -> None:
     help="Also shared_buffers 128MB, and memory of 250, 400, 550 and 700 MB with two thirds of it as shared_buffers.",
 )
 @click.option("--sweep-pairs", type=click.IntRange(1), help="Runs of each stage in the sweep; default: as --pairs.")
+@click.option(
+    "--pairs-of",
+    multiple=True,
+    metavar="NAME",
+    help="The stages that have all --pairs, where the others have one run; default: all; repeatable.",
+)
 @click.option("--stage", "stage_names", multiple=True, metavar="NAME", help="Compare only these; repeatable.")
 @click.option(
     "--variant",

@@ -84,6 +84,7 @@ class Options:
     shared_buffers: str
     sweep: bool
     sweep_pairs: int | None
+    pairs_of: tuple[str, ...]
     stage_names: tuple[str, ...]
     variants: tuple[str, ...]
     think: bool
@@ -117,6 +118,8 @@ class Study:
         self.result = result
         self.scale = LITE if options.lite else FULL
         self.stages = stages(options.stage_names, options.variants)
+        if unknown := set(options.pairs_of) - {stage.name for stage in self.stages}:
+            raise BenchError(f'--pairs-of names "{min(unknown)}", which is none of the stages that are run')
         self.loaded: dict[str, Cluster] = {}
         self.sizes: dict[str, DatabaseSize] = {}
         self.described = False
@@ -155,8 +158,13 @@ class Study:
 
     def planned(self) -> Iterator[tuple[Setting, int, Stage]]:
         for setting in settings(self.options):
-            for number, stage in interleave(self.stages_under(setting), setting.pairs):
-                yield setting, number, stage
+            chosen = self.stages_under(setting)
+            repeated = [stage for stage in chosen if stage.name in self.options.pairs_of] or chosen
+            if repeated != chosen:
+                yield from ((setting, 0, stage) for stage in chosen)
+            for number, stage in interleave(repeated, setting.pairs):
+                if repeated == chosen or number > 0:
+                    yield setting, number, stage
 
     def stages_under(self, setting: Setting) -> list[Stage]:
         """All, but in the sweep the first and the last only."""
@@ -194,26 +202,14 @@ class Study:
             self.loaded[stage.name] = cluster
 
     def measure(self, setting: Setting, number: int, stage: Stage) -> None:
-        options = self.options
         cluster = self.loaded[stage.name].copy_to(RUNNING)
         with ExitStack() as stack:
-            group = None
-            if not options.unlimited:
-                cgroup.evict(cluster.data)
-                group = cgroup.create(setting.memory, options.iops, CLUSTERS)
-                if group:
-                    stack.callback(group.remove)
+            group = self.limit(setting, cluster, stack)
             stack.callback(quietly, cluster.remove)
             configuration = {**BASE_SETTINGS, "shared_buffers": setting.shared_buffers}
             configuration |= {**stage.settings, **stage.measured}
             cluster.start(configuration, group.join_prefix() if group else ())
-            if not self.described:
-                with cluster.connect(DATABASE) as connection:
-                    self.result.describe_server(connection, limits=group.describe() if group else "none")
-                described = self.result.environment
-                if self.earlier_server not in (None, (described["server"], described["limits"])):
-                    raise BenchError("what is extended is of another server or limits: " + "; ".join(self.earlier_server))
-                self.described = True
+            self.describe(cluster, group)
             where = {
                 "setting": setting.name,
                 "memory": setting.memory,
@@ -227,12 +223,7 @@ class Study:
             except (BenchError, psycopg.Error) as error:
                 if not group or not group.kills():
                     raise
-                reason = f"{setting.memory} MB are too few for shared_buffers {setting.shared_buffers}: a process of the server was killed"
-                if not setting.name:
-                    raise BenchError(f"{reason}, see --memory and --shared-buffers") from error
-                # That is what the sweep finds there, and no reason to lose the rest of it.
-                note(f"{stage.title}, run {number + 1}: {reason}")
-                self.result.samples.append(where | {"killed": True})
+                self.record_killed(setting, where, f"{stage.title}, run {number + 1}", error)
                 return
             sample["wal_fallback"] = wal_fallback(cluster, stage)
             if group:
@@ -243,6 +234,35 @@ class Study:
                 sample["conditions_met"] = check.check(connection, f"{stage.title}, run {number + 1}")
                 sample["check_seconds"] = time.monotonic() - begin
             self.result.samples.append(sample)
+
+    def limit(self, setting: Setting, cluster: Cluster, stack: ExitStack) -> cgroup.ControlGroup | None:
+        """The group that the server is to run in, its files out of memory; None without limits."""
+        if self.options.unlimited:
+            return None
+        cgroup.evict(cluster.data)
+        group = cgroup.create(setting.memory, self.options.iops, CLUSTERS)
+        if group:
+            stack.callback(group.remove)
+        return group
+
+    def describe(self, cluster: Cluster, group: cgroup.ControlGroup | None) -> None:
+        """Once for all runs, in which neither differs."""
+        if self.described:
+            return
+        with cluster.connect(DATABASE) as connection:
+            self.result.describe_server(connection, limits=group.describe() if group else "none")
+        described = self.result.environment
+        if self.earlier_server not in (None, (described["server"], described["limits"])):
+            raise BenchError("what is extended is of another server or limits: " + "; ".join(self.earlier_server))
+        self.described = True
+
+    def record_killed(self, setting: Setting, where: dict[str, object], title: str, error: Exception) -> None:
+        """That is what the sweep finds there, and no reason to lose the rest of it."""
+        reason = f"{setting.memory} MB are too few for shared_buffers {setting.shared_buffers}: a process of the server was killed"
+        if not setting.name:
+            raise BenchError(f"{reason}, see --memory and --shared-buffers") from error
+        note(f"{title}: {reason}")
+        self.result.samples.append(where | {"killed": True})
 
     def run_once(
         self, cluster: Cluster, setting: Setting, number: int, stage: Stage, group: cgroup.ControlGroup | None
