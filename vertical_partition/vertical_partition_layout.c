@@ -135,10 +135,7 @@ vp_query_layout(Query *query, VpLayout *layout)
 		query->jointree == NULL || list_length(query->jointree->fromlist) != 1)
 		return false;
 
-	/*
-	 * nothing that makes other rows of those of the hot part, or leaves some
-	 * out
-	 */
+	/* each row of the hot part once, and nothing else */
 	if (query->distinctClause != NIL || query->groupClause != NIL || query->groupingSets != NIL ||
 		query->havingQual || query->windowClause != NIL || query->sortClause != NIL ||
 		query->limitOffset || query->limitCount || query->setOperations ||

@@ -257,7 +257,7 @@ class Study:
         self.described = True
 
     def record_killed(self, setting: Setting, where: dict[str, object], title: str, error: Exception) -> None:
-        """That is what the sweep finds there, and no reason to lose the rest of it."""
+        """A run that memory did not suffice for is what the sweep finds there; outside of it, it is an error."""
         reason = f"{setting.memory} MB are too few for shared_buffers {setting.shared_buffers}: a process of the server was killed"
         if not setting.name:
             raise BenchError(f"{reason}, see --memory and --shared-buffers") from error
