@@ -119,6 +119,7 @@ static const NarrowInteger narrow_integers[] = {
 	{"int1", InvalidOid, 1, PG_INT8_MIN, PG_INT8_MAX},
 	{"int2", INT2OID, 2, PG_INT16_MIN, PG_INT16_MAX},
 	{"uint2", InvalidOid, 2, 0, PG_UINT16_MAX},
+	{"uint3", InvalidOid, 3, 0, 0xFFFFFF},
 	{"int4", INT4OID, 4, PG_INT32_MIN, PG_INT32_MAX}
 };
 
@@ -612,6 +613,13 @@ propose_integer(Advice *advice, AdviseColumn *column)
 		/* leave room for values twice as large as those seen */
 		if (type->len >= att->attlen ||
 			column->min < type->min / 2 || column->max > type->max / 2)
+			continue;
+
+		/*
+		 * passed by reference: beside other columns of a key only, a byte is
+		 * worth that
+		 */
+		if (type->len == 3 && !(column->in_wide_index && advice->options.narrow_keys))
 			continue;
 		if (OidIsValid(type->typid))
 			use_core_type(&column->type, type->name, type->typid);

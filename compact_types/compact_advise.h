@@ -59,6 +59,7 @@ typedef struct AdviseColumn
 {
 	Form_pg_attribute att;
 	bool		is_key;			/* in a primary key or a unique index */
+	bool		in_wide_index;	/* in an index of several columns */
 	bool		has_sequence;	/* serial, identity, or nextval() by hand */
 	bool		mutable_default;	/* now(), or the like */
 	bool		unknown_default;	/* calls what is not for us to call */

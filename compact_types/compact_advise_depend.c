@@ -300,6 +300,8 @@ advise_find_blockers(Advice *advice)
 				 "  WHERE d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND d.objid = f.oid"
 				 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.relkind = 'S'),"
 				 " EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indisunique"
+				 "  AND a.attnum = ANY (i.indkey)),"
+				 " EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indnatts > 1"
 				 "  AND a.attnum = ANY (i.indkey))"
 				 " FROM pg_catalog.pg_attribute a"
 				 " LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum"
@@ -317,6 +319,7 @@ advise_find_blockers(Advice *advice)
 				continue;
 			column->has_sequence = advise_result(row, 1)[0] == 't';
 			column->is_key = advise_result(row, 2)[0] == 't';
+			column->in_wide_index = advise_result(row, 3)[0] == 't';
 		}
 	}
 

@@ -73,7 +73,7 @@ extern void ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol)
 
 /* compact_scalar_ddl.c */
 extern void ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
-								   const char *like, char category,
+								   const char *storage, char category,
 								   const char *io_attributes,
 								   const char *comment);
 extern void ddl_create_called_on_null(const TypeDdl *ddl, const char *name,

@@ -99,8 +99,9 @@ create_objects(const TypeDdl *ddl, void *arg)
 	char	   *width_symbol = psprintf("compact_decimal%d", args->width);
 
 	drop_leftovers(ddl);
-	ddl_create_scalar_type(ddl, symbol, args->width == 4 ? "int4" : "int8", 'N',
-						   "IMMUTABLE",
+	ddl_create_scalar_type(ddl, symbol,
+						   args->width == 4 ? "LIKE = pg_catalog.int4" : "LIKE = pg_catalog.int8",
+						   'N', "IMMUTABLE",
 						   psprintf("decimal number of %d bytes with %d digits after the point",
 									args->width, args->scale));
 

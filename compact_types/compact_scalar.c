@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_scalar.c
- *	  Integers that are narrower than int4: int1, uint1, uint2.
+ *	  Integers that are narrower than int4: int1, uint1, uint2, uint3.
  *
  * They mean what smallint means: implicit casts to the wider numeric types,
  * comparison and arithmetic with every integer type, an error for a result
@@ -12,7 +12,9 @@
  *
  * All work is done in 64 bits, so that one expression serves every pair of
  * types.  A value is passed as fetch_att() makes it from the row, sign-extended
- * also if it is unsigned: some callers compare datums as a whole.
+ * also if it is unsigned: some callers compare datums as a whole.  Three bytes
+ * cannot be passed by value; uint3 is a pointer to them, the most significant
+ * first on every machine.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -36,41 +38,55 @@
 #include "compact_scalar.h"
 #include "compact_types_compat.h"
 
-/* the narrow types, and the binary format of each */
+/* the narrow types, bytes of the binary format, what makes abbreviated keys */
 #define NARROW_TYPES(M) \
-	M(int1, 2) \
-	M(uint1, 2) \
-	M(uint2, 4)
+	M(int1, 2, NULL) \
+	M(uint1, 2, NULL) \
+	M(uint2, 4, NULL) \
+	M(uint3, 4, uint3_abbrev_convert)
 
 /* all pairs of integer types that core has no operators for */
 #define NARROW_PAIRS(M) \
 	M(int1, int1, int1) \
 	M(int1, uint1, int4) \
 	M(int1, uint2, int4) \
+	M(int1, uint3, int4) \
 	M(int1, int2, int4) \
 	M(int1, int4, int4) \
 	M(int1, int8, int8) \
 	M(uint1, int1, int4) \
 	M(uint1, uint1, uint1) \
 	M(uint1, uint2, int4) \
+	M(uint1, uint3, int4) \
 	M(uint1, int2, int4) \
 	M(uint1, int4, int4) \
 	M(uint1, int8, int8) \
 	M(uint2, int1, int4) \
 	M(uint2, uint1, int4) \
 	M(uint2, uint2, uint2) \
+	M(uint2, uint3, int4) \
 	M(uint2, int2, int4) \
 	M(uint2, int4, int4) \
 	M(uint2, int8, int8) \
+	M(uint3, int1, int4) \
+	M(uint3, uint1, int4) \
+	M(uint3, uint2, int4) \
+	M(uint3, uint3, uint3) \
+	M(uint3, int2, int4) \
+	M(uint3, int4, int4) \
+	M(uint3, int8, int8) \
 	M(int2, int1, int4) \
 	M(int2, uint1, int4) \
 	M(int2, uint2, int4) \
+	M(int2, uint3, int4) \
 	M(int4, int1, int4) \
 	M(int4, uint1, int4) \
 	M(int4, uint2, int4) \
+	M(int4, uint3, int4) \
 	M(int8, int1, int8) \
 	M(int8, uint1, int8) \
-	M(int8, uint2, int8)
+	M(int8, uint2, int8) \
+	M(int8, uint3, int8)
 
 #define int1_MIN	PG_INT8_MIN
 #define int1_MAX	PG_INT8_MAX
@@ -78,6 +94,8 @@
 #define uint1_MAX	PG_UINT8_MAX
 #define uint2_MIN	0
 #define uint2_MAX	PG_UINT16_MAX
+#define uint3_MIN	0
+#define uint3_MAX	0xFFFFFF
 #define int2_MIN	PG_INT16_MIN
 #define int2_MAX	PG_INT16_MAX
 #define int4_MIN	PG_INT32_MIN
@@ -89,6 +107,7 @@
 #define int1_NAME	"int1"
 #define uint1_NAME	"uint1"
 #define uint2_NAME	"uint2"
+#define uint3_NAME	"uint3"
 #define int2_NAME	"smallint"
 #define int4_NAME	"integer"
 #define int8_NAME	"bigint"
@@ -97,6 +116,7 @@
 #define int1_VALUE(datum)	((int64) (int8) DatumGetChar(datum))
 #define uint1_VALUE(datum)	((int64) (uint8) DatumGetChar(datum))
 #define uint2_VALUE(datum)	((int64) (uint16) DatumGetInt16(datum))
+#define uint3_VALUE(datum)	uint3_value(datum)
 #define int2_VALUE(datum)	((int64) DatumGetInt16(datum))
 #define int4_VALUE(datum)	((int64) DatumGetInt32(datum))
 #define int8_VALUE(datum)	DatumGetInt64(datum)
@@ -105,9 +125,31 @@
 #define int1_DATUM(value)	CharGetDatum((char) (value))
 #define uint1_DATUM(value)	CharGetDatum((char) (value))
 #define uint2_DATUM(value)	Int16GetDatum((int16) (value))
+#define uint3_DATUM(value)	uint3_datum(value)
 #define int2_DATUM(value)	Int16GetDatum((int16) (value))
 #define int4_DATUM(value)	Int32GetDatum((int32) (value))
 #define int8_DATUM(value)	Int64GetDatum(value)
+
+static inline int64
+uint3_value(Datum datum)
+{
+	const uint8 *bytes = (const uint8 *) DatumGetPointer(datum);
+
+	return bytes[0] << 16 | bytes[1] << 8 | bytes[2];
+}
+
+/* The datum of a value in range, allocated in the current context. */
+static inline Datum
+uint3_datum(int64 value)
+{
+	uint8	   *bytes = palloc(3);
+
+	bytes[0] = (uint8) (value >> 16);
+	bytes[1] = (uint8) (value >> 8);
+	bytes[2] = (uint8) value;
+
+	return PointerGetDatum(bytes);
+}
 
 static void
 out_of_range(const char *type)
@@ -185,6 +227,39 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
 }
 
 /*
+ * Sorting
+ */
+
+/* The number itself is the abbreviated key of what is passed by reference. */
+static Datum
+uint3_abbrev_convert(Datum original, SortSupport ssup)
+{
+	return Int32GetDatum((int32) uint3_VALUE(original));
+}
+
+/* It tells all values apart, and so is never worth giving up. */
+static bool
+uint3_abbrev_abort(int memtupcount, SortSupport ssup)
+{
+	return false;
+}
+
+static void
+prepare_sort(SortSupport ssup,
+			 int (*comparator) (Datum a, Datum b, SortSupport ssup),
+			 Datum (*abbrev_convert) (Datum original, SortSupport ssup))
+{
+	ssup->comparator = comparator;
+	if (ssup->abbreviate && abbrev_convert != NULL)
+	{
+		ssup->comparator = ssup_datum_int32_cmp;
+		ssup->abbrev_converter = abbrev_convert;
+		ssup->abbrev_abort = uint3_abbrev_abort;
+		ssup->abbrev_full_comparator = comparator;
+	}
+}
+
+/*
  * For each type T:
  *	compact_T_in(cstring) returns T; errors: 22P02 for bad syntax, 22003
  *	compact_T_out(T) returns cstring
@@ -206,7 +281,7 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
  *	compact_T_accum(internal, T), compact_T_accum_inv(internal, T) return
  *		internal: transition functions
  */
-#define NARROW_FUNCTIONS(type, wire_bytes) \
+#define NARROW_FUNCTIONS(type, wire_bytes, abbrev) \
 	PG_FUNCTION_INFO_V1(compact_##type##_in); \
 	Datum \
 	compact_##type##_in(PG_FUNCTION_ARGS) \
@@ -250,7 +325,7 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
 	Datum \
 	compact_##type##_sortsupport(PG_FUNCTION_ARGS) \
 	{ \
-		((SortSupport) PG_GETARG_POINTER(0))->comparator = type##_sort_compare; \
+		prepare_sort((SortSupport) PG_GETARG_POINTER(0), type##_sort_compare, abbrev); \
 		PG_RETURN_VOID(); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_hash); \
@@ -568,7 +643,7 @@ float8_value(float8 number, const char *type)
 		return target##_DATUM(source##_VALUE(PG_GETARG_DATUM(0))); \
 	}
 
-#define NARROW_CASTS(type, wire_bytes) \
+#define NARROW_CASTS(type, wire_bytes, abbrev) \
 	NARROWING_CAST(int2, type) \
 	NARROWING_CAST(int4, type) \
 	NARROWING_CAST(int8, type) \
@@ -593,7 +668,13 @@ float8_value(float8 number, const char *type)
 NARROW_TYPES(NARROW_CASTS)
 NARROWING_CAST(int1, uint1)
 NARROWING_CAST(int1, uint2)
+NARROWING_CAST(int1, uint3)
 NARROWING_CAST(uint1, int1)
 NARROWING_CAST(uint1, uint2)
+NARROWING_CAST(uint1, uint3)
 NARROWING_CAST(uint2, int1)
 NARROWING_CAST(uint2, uint1)
+NARROWING_CAST(uint2, uint3)
+NARROWING_CAST(uint3, int1)
+NARROWING_CAST(uint3, uint1)
+NARROWING_CAST(uint3, uint2)

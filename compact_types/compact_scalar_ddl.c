@@ -4,7 +4,7 @@
  *	  Creates the SQL objects of the narrow scalar types.
  *
  * Part of the extension's script: compact_types.create_scalars() makes int1,
- * uint1 and uint2, seconds4 and seconds4tz, each group in one B-tree and BRIN
+ * uint1, uint2 and uint3, seconds4 and seconds4tz, each group in one B-tree and BRIN
  * family with the wider types.  The operators for each pair of types are made
  * in loops.
  *
@@ -34,11 +34,11 @@
 
 /*
  * The type, with its input and output functions: SQL name TYPE_in, C symbol
- * SYMBOL_in.  It is stored as the type like.
+ * SYMBOL_in.  storage is the part of CREATE TYPE that says how it is stored.
  */
 void
 ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
-					   const char *like, char category,
+					   const char *storage, char category,
 					   const char *io_attributes, const char *comment)
 {
 	const char *schema = ddl->schema;
@@ -55,9 +55,9 @@ ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
 						psprintf("%s_send", symbol), "IMMUTABLE");
 	ddl_execute("CREATE TYPE %s (INPUT = %s.%s_in, OUTPUT = %s.%s_out,"
 				" RECEIVE = %s.%s_recv, SEND = %s.%s_send,"
-				" LIKE = pg_catalog.%s, CATEGORY = '%c')",
+				" %s, CATEGORY = '%c')",
 				ddl->type, schema, name, schema, name, schema, name, schema, name,
-				like, category);
+				storage, category);
 	ddl_execute("COMMENT ON TYPE %s IS %s", ddl->type, quote_literal_cstr(comment));
 }
 
@@ -213,14 +213,15 @@ typedef struct IntegerType
 {
 	const char *name;
 	bool		narrow;			/* of this extension */
-	const char *like;			/* core type that is stored alike */
+	const char *storage;		/* how it is stored, for CREATE TYPE */
 	const char *comment;
 } IntegerType;
 
 static const IntegerType integer_types[] = {
-	{"int1", true, "\"char\"", "signed integer of one byte, -128 to 127"},
-	{"uint1", true, "\"char\"", "unsigned integer of one byte, 0 to 255"},
-	{"uint2", true, "int2", "unsigned integer of two bytes, 0 to 65535"},
+	{"int1", true, "LIKE = pg_catalog.\"char\"", "signed integer of one byte, -128 to 127"},
+	{"uint1", true, "LIKE = pg_catalog.\"char\"", "unsigned integer of one byte, 0 to 255"},
+	{"uint2", true, "LIKE = pg_catalog.int2", "unsigned integer of two bytes, 0 to 65535"},
+	{"uint3", true, "INTERNALLENGTH = 3, ALIGNMENT = char", "unsigned integer of three bytes, 0 to 16777215"},
 	{"int2", false, NULL, NULL},
 	{"int4", false, NULL, NULL},
 	{"int8", false, NULL, NULL}
@@ -503,7 +504,7 @@ create_integers(Oid funcid, Oid nspid)
 		ddl_init(ddls[i], funcid);
 		ddl_init_type(ddls[i], type->name, nspid);
 		ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
-							   type->like, 'N', "IMMUTABLE", type->comment);
+							   type->storage, 'N', "IMMUTABLE", type->comment);
 	}
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
@@ -718,7 +719,7 @@ create_seconds(Oid funcid, Oid nspid)
 		ddl_init_type(ddls[i], type->name, nspid);
 		/* input and output depend on DateStyle, and on what is "now" */
 		ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
-							   "int4", 'D', "STABLE", type->comment);
+							   "LIKE = pg_catalog.int4", 'D', "STABLE", type->comment);
 	}
 	for (int i = 0; i < N_SECONDS; i++)
 	{

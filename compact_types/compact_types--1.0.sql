@@ -87,7 +87,7 @@ DROP FUNCTION compact_types.create_text();
 -- Narrow scalars
 --
 
--- The types int1, uint1, uint2, seconds4 and seconds4tz in the current schema,
+-- The types int1, uint1, uint2, uint3, seconds4 and seconds4tz in the current schema,
 -- with all their operators, and what the aggregates of all scalars share.
 CREATE FUNCTION compact_types.create_scalars() RETURNS void
 AS 'MODULE_PATHNAME', 'compact_types_create_scalars'

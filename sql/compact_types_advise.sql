@@ -40,6 +40,17 @@ SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('p
 WHERE column_name ~ '^at_' ORDER BY attnum;
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('proposals', narrow_keys => true)
 WHERE column_name ~ 'id' ORDER BY attnum;
+-- three bytes only in an index of several columns, and only if asked for
+CREATE TABLE composite (w int4, o int4, alone int4 UNIQUE, above int4, none int4, PRIMARY KEY (w, o));
+CREATE INDEX ON composite (above, w);
+INSERT INTO composite SELECT i % 10, i * 8388, i * 8388, i * 8389, i * 8388 FROM generate_series(1, 1000) i;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite') ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite', narrow_keys => true) ORDER BY attnum;
+BEGIN;
+SELECT * FROM compact_types.convert('composite', narrow_keys => true);
+\d composite
+SELECT sum(w), sum(o), sum(alone), sum(above), sum(none) FROM composite;
+ROLLBACK;
 -- no advice without rows
 CREATE TABLE empty (a int, b char(24));
 SELECT column_name, proposed_type, bytes_now, reason FROM compact_types.advise('empty');

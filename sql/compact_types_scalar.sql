@@ -5,7 +5,7 @@
 \set SHOW_CONTEXT never
 
 SELECT typname, typlen, typbyval, typalign, typstorage, typcategory, typispreferred
-FROM pg_type WHERE typname IN ('int1', 'uint1', 'uint2', 'seconds4', 'seconds4tz') ORDER BY typname;
+FROM pg_type WHERE typname IN ('int1', 'uint1', 'uint2', 'uint3', 'seconds4', 'seconds4tz') ORDER BY typname;
 
 -- every operator class and family is complete
 SELECT amname, opcname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
@@ -25,6 +25,10 @@ SELECT int1 '-129';
 SELECT uint1 '256';
 SELECT uint1 '-1';
 SELECT uint2 '65536';
+SELECT uint3 '0', uint3 '65536', uint3 '16777215', uint3 ' +00077 ';
+SELECT uint3 '16777216';
+SELECT uint3 '-1';
+SELECT uint3 '4294967296';
 SELECT uint2 '99999999999999999999999999';
 SELECT uint2 '';
 SELECT uint2 '1.5';
@@ -60,14 +64,14 @@ SET timezone = 'UTC';
 --
 SELECT castsource::regtype AS source, casttarget::regtype AS target, castcontext AS context
 FROM pg_cast
-WHERE castsource = 'uint2'::regtype OR casttarget = 'uint2'::regtype
+WHERE castsource IN ('uint2'::regtype, 'uint3'::regtype) OR casttarget IN ('uint2'::regtype, 'uint3'::regtype)
    OR castsource IN ('seconds4'::regtype, 'seconds4tz'::regtype)
    OR casttarget IN ('seconds4'::regtype, 'seconds4tz'::regtype)
 ORDER BY castsource::regtype::text, casttarget::regtype::text;
 -- no cast into a narrow type is implicit
 SELECT castsource::regtype, casttarget::regtype FROM pg_cast
-WHERE castcontext = 'i' AND casttarget::regtype::text ~ '^(u?int1|uint2|seconds4)';
-SELECT 255::uint1, (-1)::int1, 65535.4::uint2, 2.5::numeric::uint2, 2.5::float8::uint2, 3.5::float4::int1;
+WHERE castcontext = 'i' AND casttarget::regtype::text ~ '^(u?int1|uint[23]|seconds4)';
+SELECT 255::uint1, (-1)::int1, 65535.4::uint2, 16777215.4::uint3, 2.5::numeric::uint2, 2.5::float8::uint2, 3.5::float4::int1;
 \set VERBOSITY terse
 SELECT 256::uint1;
 SELECT (-1)::uint2;
@@ -82,6 +86,10 @@ SELECT 200::uint1::int1;
 SELECT 300::uint2::uint1;
 SELECT (-1)::int1::uint2;
 SELECT 9223372036854775807::uint2;
+SELECT 16777215.5::uint3;
+SELECT (-1)::int8::uint3;
+SELECT 70000::uint3::uint2;
+SELECT 70000::uint3::int2;
 CREATE TABLE narrow (i1 int1, u1 uint1, u2 uint2);
 INSERT INTO narrow VALUES (1, 2, 3), (-1, 255, 65535.4), (NULL, NULL, NULL);
 INSERT INTO narrow VALUES (128, 0, 0);
@@ -101,6 +109,11 @@ SELECT int1 '-128' / int1 '-1';
 SELECT int1 '-128' % int1 '-1';
 SELECT uint2 '1' / uint2 '0';
 SELECT uint2 '1' % 0;
+SELECT uint3 '16777214' + uint3 '1', uint3 '4096' * uint3 '4095', uint3 '16777215' + uint2 '1', uint1 '1' - uint3 '16777215', uint3 '7' / uint3 '2', uint3 '7' % int1 '-2';
+SELECT uint3 '16777215' + uint3 '1';
+SELECT uint3 '1' - uint3 '2';
+SELECT uint3 '4096' * uint3 '4096';
+SELECT uint3 '1' / uint3 '0';
 SELECT -int1 '-128', -uint2 '65535', uint1 '3' - uint2 '5', uint2 '65535' * int1 '-128';
 SELECT uint2 '2' + 2147483647;
 SELECT uint2 '2' * 4611686018427387904;
@@ -128,6 +141,11 @@ SELECT count(*), count(*) FILTER (WHERE (a & b) <> (a::int4 & b::int4) OR (a | b
          OR a << (b::int4 & 31) <> a::int4 << (b::int4 & 31) OR a >> (b::int4 & 15) <> a::int4 >> (b::int4 & 15)
          OR (b <> 0 AND mod(a, b) <> mod(a::int4, b::int4))) AS different
 FROM (SELECT a::uint2, b::uint2 FROM generate_series(0, 65535, 255) a, generate_series(0, 65535, 257) b) s;
+SELECT count(*), count(*) FILTER (WHERE (a & b) <> (a::int4 & b::int4) OR (a | b) <> (a::int4 | b::int4) OR (a # b) <> (a::int4 # b::int4)
+         OR ~a <> ~a::int4 OR +a <> a OR @a <> a OR abs(a) <> a OR -a <> -a::int4
+         OR a << (b::int4 & 31) <> a::int4 << (b::int4 & 31) OR a >> (b::int4 & 15) <> a::int4 >> (b::int4 & 15)
+         OR (b <> 0 AND mod(a, b) <> mod(a::int4, b::int4))) AS different
+FROM (SELECT a::uint3, b::uint3 FROM generate_series(0, 16777215, 65535) a, generate_series(0, 16777215, 65793) b) s;
 
 --
 -- Resolution: the type of an expression, or the error
@@ -142,10 +160,10 @@ EXCEPTION WHEN OTHERS THEN
   RETURN SQLSTATE;
 END $$;
 SELECT l AS "left", op,
-       string_agg(resolve(format('%s ''1'' %s %s ''1''', l, op, r)), ' ' ORDER BY n) AS "int1 uint1 uint2 int2 int4 int8 numeric float4 float8"
-FROM unnest(ARRAY['int1', 'uint1', 'uint2', 'int2', 'int4', 'int8', 'numeric', 'float8']) WITH ORDINALITY l (l, m),
+       string_agg(resolve(format('%s ''1'' %s %s ''1''', l, op, r)), ' ' ORDER BY n) AS "int1 uint1 uint2 uint3 int2 int4 int8 numeric float4 float8"
+FROM unnest(ARRAY['int1', 'uint1', 'uint2', 'uint3', 'int2', 'int4', 'int8', 'numeric', 'float8']) WITH ORDINALITY l (l, m),
      unnest(ARRAY['+', '-', '*', '/', '%', '=', '<']) op,
-     unnest(ARRAY['int1', 'uint1', 'uint2', 'int2', 'int4', 'int8', 'numeric', 'float4', 'float8']) WITH ORDINALITY r (r, n)
+     unnest(ARRAY['int1', 'uint1', 'uint2', 'uint3', 'int2', 'int4', 'int8', 'numeric', 'float4', 'float8']) WITH ORDINALITY r (r, n)
 WHERE op <> '%' OR r NOT IN ('float4', 'float8') AND l <> 'float8'
 GROUP BY l, op, m ORDER BY op, m;
 SELECT e AS expression, resolve(replace(e, '@', 'uint2 ''1''')) AS type
@@ -301,6 +319,111 @@ INSERT INTO ident DEFAULT VALUES;
 SELECT id, e = now() OR e - now() < interval '1 min' AS now FROM ident;
 
 --
+-- Three bytes are passed by reference
+--
+CREATE TABLE three AS
+  SELECT g AS id, CASE WHEN g % 50 > 0 THEN (g::int8 * 1000003 % 16777216)::uint3 END AS u3, g % 300 AS groups
+  FROM generate_series(1, 20000) g;
+ANALYZE three;
+SELECT sum(u3) = sum(u3::int4) AND avg(u3) = avg(u3::int4) AND min(u3) = min(u3::int4) AND max(u3) = max(u3::int4)
+         AND bit_and(u3) = bit_and(u3::int4) AND bit_or(u3) = bit_or(u3::int4) AND bit_xor(u3) = bit_xor(u3::int4) AS same,
+       count(DISTINCT u3) = count(DISTINCT u3::int4) AS distinct_values, min(u3), max(u3), pg_typeof(max(u3)), pg_typeof(sum(u3))
+FROM three;
+SELECT count(*), count(*) FILTER (WHERE least_value <> least_wide OR greatest_value <> greatest_wide OR bits <> bits_wide) AS different
+FROM (SELECT min(u3) AS least_value, min(u3::int4) AS least_wide, max(u3) AS greatest_value, max(u3::int4) AS greatest_wide,
+             bit_xor(u3) AS bits, bit_xor(u3::int4) AS bits_wide FROM three GROUP BY groups) s;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT max(u3) = max(u3::int4) AND bit_xor(u3) = bit_xor(u3::int4) AND avg(u3) = avg(u3::int4) AS same FROM three;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+SELECT count(*) FILTER (WHERE (lagged, first, s, r) IS DISTINCT FROM (lagged_wide, first_wide, s_wide, r_wide)) AS different
+FROM (SELECT lag(u3) OVER w::int4 AS lagged, lag(u3::int4) OVER w AS lagged_wide,
+             first_value(u3) OVER w::int4 AS first, first_value(u3::int4) OVER w AS first_wide,
+             sum(u3) OVER w AS s, sum(u3::int4) OVER w AS s_wide,
+             count(*) OVER (ORDER BY u3 RANGE BETWEEN 70000 PRECEDING AND CURRENT ROW) AS r,
+             count(*) OVER (ORDER BY u3::int4 RANGE BETWEEN 70000 PRECEDING AND CURRENT ROW) AS r_wide
+      FROM three WINDOW w AS (ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)) s;
+-- sorted in memory and on disk, up and down, alone and after another column
+SET work_mem = '64kB';
+SELECT count(*) FILTER (WHERE u3 IS DISTINCT FROM wide) AS different
+FROM (SELECT u3::int4, row_number() OVER () AS n FROM (SELECT u3 FROM three ORDER BY u3) s) a
+  FULL JOIN (SELECT wide, row_number() OVER () AS n FROM (SELECT u3::int4 AS wide FROM three ORDER BY 1) s) b USING (n);
+RESET work_mem;
+SELECT count(*) FILTER (WHERE u3 IS DISTINCT FROM wide) AS different
+FROM (SELECT u3::int4, row_number() OVER () AS n FROM (SELECT u3 FROM three ORDER BY u3 DESC NULLS LAST) s) a
+  FULL JOIN (SELECT wide, row_number() OVER () AS n FROM (SELECT u3::int4 AS wide FROM three ORDER BY 1 DESC NULLS LAST) s) b USING (n);
+SELECT count(*) FILTER (WHERE (groups, u3) IS DISTINCT FROM (groups_wide, wide)) AS different
+FROM (SELECT groups, u3::int4, row_number() OVER () AS n FROM (SELECT groups, u3 FROM three ORDER BY groups, u3) s) a
+  FULL JOIN (SELECT groups AS groups_wide, wide, row_number() OVER () AS n FROM (SELECT groups, u3::int4 AS wide FROM three ORDER BY 1, 2) s) b USING (n);
+-- indexes, also as what they include and what an index-only scan gives back
+CREATE INDEX ON three (u3);
+CREATE INDEX three_hash ON three USING hash (u3);
+CREATE INDEX three_pair ON three (groups, u3) INCLUDE (id);
+CREATE INDEX three_included ON three (id) INCLUDE (u3);
+VACUUM three;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT p FROM unnest(ARRAY['= 70000', '= 70000::int8', '= 5::int2', '= ''70000''', '= 5::uint1', '= 5::uint2', '= 5::int1', 'BETWEEN 5 AND 70000', '> 170000000', 'IN (1, 2, 70000)', 'IS NULL']) c,
+  LATERAL plan('SELECT id FROM three WHERE u3 ' || c) p WHERE p !~ 'Index (Only )?Scan';
+EXPLAIN (COSTS OFF) SELECT u3 FROM three WHERE groups = 7 AND u3 < 9000000 ORDER BY u3;
+SELECT count(*), sum(u3), min(u3) FROM (SELECT u3 FROM three WHERE groups = 7 AND u3 < 9000000 ORDER BY u3) s;
+EXPLAIN (COSTS OFF) SELECT u3 FROM three WHERE id = 21;
+SELECT u3 FROM three WHERE id = 21;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+SELECT count(*), sum(u3) FROM three WHERE groups = 7 AND u3::int4 < 9000000;
+CREATE TABLE three_brin AS SELECT * FROM three ORDER BY u3;
+CREATE INDEX ON three_brin USING brin (u3) WITH (pages_per_range = 1);
+SET enable_seqscan = off;
+SELECT count(*) FROM three_brin WHERE u3 < 1000000::int8;
+RESET enable_seqscan;
+SELECT count(*) FROM three_brin WHERE u3::int4 < 1000000;
+-- joins, by hash, merge and with memoized values
+SELECT count(*) FROM three a JOIN generate_series(0, 16777215, 7) g ON a.u3 = g;
+SET enable_hashjoin = off;
+SELECT count(*) FROM three a JOIN generate_series(0, 16777215, 7) g ON a.u3 = g;
+SET enable_mergejoin = off;
+SELECT count(*) FROM three a JOIN three b ON a.u3 = b.u3;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+SELECT count(*) FROM three a JOIN three b ON a.u3 = b.u3;
+-- variables, arrays, partitions, a row that is updated in place
+DO $$
+DECLARE
+  a uint3 := 16777214;
+  b uint3;
+  list uint3[];
+BEGIN
+  b := a;
+  a := a + 1;
+  list := array_append(list, a);
+  list[3] := 5;
+  RAISE NOTICE '% % % %', a, b, list, list[1] - list[3];
+  a := a + 1;
+EXCEPTION WHEN numeric_value_out_of_range THEN
+  RAISE NOTICE '% %', SQLERRM, a;
+END $$;
+SELECT ARRAY[1, 65536, NULL, 16777215]::uint3[], (ARRAY[1, 65536, 16777215]::uint3[])[2:3], ARRAY[1, 65536]::uint3[] < ARRAY[1, 65537]::uint3[],
+       pg_column_size(ARRAY[1, 2, 3, 4]::uint3[]) - pg_column_size(ARRAY[]::uint3[]) AS bytes, array_agg(u3 ORDER BY id) FILTER (WHERE id < 4) AS agg,
+       ROW(uint3 '1', uint1 '1') < ROW(uint3 '1', uint1 '2') AS row_lt
+FROM three;
+CREATE TABLE three_parts (id uint3, a int) PARTITION BY RANGE (id);
+CREATE TABLE three_low PARTITION OF three_parts FOR VALUES FROM (0) TO (70000);
+CREATE TABLE three_high PARTITION OF three_parts FOR VALUES FROM (70000) TO (MAXVALUE) PARTITION BY HASH (id);
+CREATE TABLE three_high_0 PARTITION OF three_high FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE three_high_1 PARTITION OF three_high FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO three_parts SELECT g * 10000, g FROM generate_series(0, 100) g;
+SELECT count(*) AS rows, count(DISTINCT tableoid) AS partitions FROM three_parts;
+SELECT p FROM plan('SELECT * FROM three_parts WHERE id = 60000') p;
+UPDATE three_parts SET id = id + 1 WHERE a = 6;
+SELECT tableoid::regclass, * FROM three_parts WHERE id = 60001;
+SELECT pg_column_size(ROW(uint1 '1', uint3 '1', uint1 '1', uint3 '1')) - pg_column_size(ROW()) AS no_padding;
+DROP TABLE three, three_brin, three_parts;
+
+--
 -- Statistics
 --
 SELECT count(*) FROM pg_stats WHERE tablename = 'samples' AND histogram_bounds IS NOT NULL;
@@ -309,7 +432,7 @@ SELECT count(*) FROM pg_stats WHERE tablename = 'samples' AND histogram_bounds I
 -- Binary format is the wide twin's
 --
 SELECT compact_types.uint1_send(255::uint1) = int2send(255::int2) AS uint1, compact_types.int1_send((-1)::int1) = int2send((-1)::int2) AS int1,
-       compact_types.uint2_send(65535::uint2) = int4send(65535) AS uint2,
+       compact_types.uint2_send(65535::uint2) = int4send(65535) AS uint2, compact_types.uint3_send(16777215::uint3) = int4send(16777215) AS uint3,
        compact_types.seconds4_send('2000-01-01') = timestamp_send('2000-01-01') AS seconds4,
        compact_types.seconds4tz_send('2000-01-01') = timestamptz_send('2000-01-01') AS seconds4tz;
 
@@ -317,10 +440,10 @@ SELECT compact_types.uint1_send(255::uint1) = int2send(255::int2) AS uint1, comp
 -- JSON: numbers and ISO 8601 timestamps, whatever DateStyle is, as of the wide twins
 --
 CREATE VIEW narrow_json AS
-  SELECT int1 '-128' AS i1, uint1 '255' AS u1, uint2 '65535' AS u2, seconds4 '2000-01-02 03:04:05' AS s4,
+  SELECT int1 '-128' AS i1, uint1 '255' AS u1, uint2 '65535' AS u2, uint3 '16777215' AS u3, seconds4 '2000-01-02 03:04:05' AS s4,
          seconds4tz '2000-01-02 03:04:05+00' AS z4, NULL::uint2 AS nothing, ARRAY[1, NULL, 2]::uint2[] AS list;
 CREATE VIEW wide_json AS
-  SELECT i1::int2, u1::int2, u2::int4, s4::timestamp, z4::timestamptz, nothing::int4, list::int4[] FROM narrow_json;
+  SELECT i1::int2, u1::int2, u2::int4, u3::int4, s4::timestamp, z4::timestamptz, nothing::int4, list::int4[] FROM narrow_json;
 SET datestyle = 'SQL, DMY';
 SET timezone = 'Asia/Kolkata';
 SELECT row_to_json(n) AS json FROM narrow_json n;

@@ -91,6 +91,17 @@ our @samples = (
 		sqlstate => '22003',
 	},
 	{
+		type => 'uint3',
+		wide => 'int4',
+		extension => 'compact_types',
+		expr => q{(i * 1600)},
+		binary => 1,
+		kind => 'int',
+		literals => [ 0, 1, 65536, 16777215 ],
+		bad => '16777216',
+		sqlstate => '22003',
+	},
+	{
 		type => 'seconds4',
 		wide => 'timestamp',
 		extension => 'compact_types',

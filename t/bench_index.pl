@@ -82,15 +82,15 @@ like($printed, qr/What the project promises/, 'which are printed');
 
 my %align = map { ($_->{key} => $_->{align}) } grep { $_->{test} eq 'size' && $_->{kind} eq 'auto' } @{ $result->{samples} };
 is_deeply(
-	{ map { $_ => $align{$_} } qw(int2 uint2 uuid int4 text numeric int4x3 int4_int2_int4 uuid_int4 int8 timestamptz int4.include_int8) },
+	{ map { $_ => $align{$_} } qw(int2 uint2 uint3 uint2_uint1_uint3 uuid int4 text numeric int4x3 int4_int2_int4 uuid_int4 int8 timestamptz int4.include_int8) },
 	{
-		(map { $_ => 2 } qw(int2 uint2 uuid)),
+		(map { $_ => 2 } qw(int2 uint2 uint3 uint2_uint1_uint3 uuid)),
 		(map { $_ => 4 } qw(int4 text numeric int4x3 int4_int2_int4 uuid_int4)),
 		(map { $_ => 8 } qw(int8 timestamptz int4.include_int8))
 	},
 	'alignments by the key');
 my @keys = sort keys %align;
-is(scalar(@keys), 31, 'shapes of keys');
+is(scalar(@keys), 33, 'shapes of keys');
 is_deeply([ grep { $metrics->{$_} > 1 } @keys ], [], 'no index that is built at auto is larger');
 is_deeply([ grep { $align{$_} == 8 && ($metrics->{$_} != 1 || $metrics->{"$_.inserted"} != 1) } @keys ],
 	[], 'and none changes whose key needs all of the alignment');

@@ -137,8 +137,8 @@ has_metrics(
 	qw(filter_late insert copy sort hash_join lookup create_extension_ms create_extension_cascade_ms),
 	(map { "compact_text.$_" } qw(filter like sort hash_join lookup copy.tpcc copy.text copy_out.tpcc copy_out.text)),
 	(map { ("compact_text.$_.description") } qw(encode_ns encode_ns_byte decode_ns decode_gbs)),
-	(map { ("$_.filter", "$_.sort", "$_.heap") } qw(uint1 int1 uint2 seconds4 decimal4_2 decimal8_2)),
-	qw(uint2.sum uint2.lookup seconds4.max decimal4_2.sum decimal4_2.index));
+	(map { ("$_.filter", "$_.sort", "$_.heap") } qw(uint1 int1 uint2 uint3 seconds4 decimal4_2 decimal8_2)),
+	qw(uint2.sum uint2.lookup uint3.sum uint3.lookup seconds4.max decimal4_2.sum decimal4_2.index));
 # The clock: what a process does between its answer and its sleep counts.
 is(python(<<'PYTHON'), '0', 'CPU time is complete when it is read');
 import os

@@ -1,5 +1,5 @@
-# Differential fuzz of the narrow scalars against their wide twins: int1, uint1
-# and uint2 against int4, seconds4 and seconds4tz against timestamp(0) and
+# Differential fuzz of the narrow scalars against their wide twins: int1, uint1,
+# uint2 and uint3 against int4, seconds4 and seconds4tz against timestamp(0) and
 # timestamptz(0), decimals against numeric(p, s).  No answer may differ: order,
 # operators of all types of the family, hash values, casts, arithmetic,
 # aggregates, text and binary format, index scans.  An error on one side must
@@ -247,7 +247,7 @@ SQL
 	$node->safe_psql('postgres', "DROP TABLE input_$name, result_$name, judged_$name, samples_$name, back_$name, twin_$name");
 }
 
-for my $integer ([ 'int1', -128, 127, 'int2' ], [ 'uint1', 0, 255, 'int2' ], [ 'uint2', 0, 65535, 'int4' ])
+for my $integer ([ 'int1', -128, 127, 'int2' ], [ 'uint1', 0, 255, 'int2' ], [ 'uint2', 0, 65535, 'int4' ], [ 'uint3', 0, 16777215, 'int4' ])
 {
 	my ($type, $min, $max, $wire) = @$integer;
 
@@ -257,12 +257,13 @@ for my $integer ([ 'int1', -128, 127, 'int2' ], [ 'uint1', 0, 255, 'int2' ], [ '
 		wide => 'int4',
 		exact => 'int4',
 		wire => $wire,
-		others => [ 'int2', 'int4', 'int8', 'int1', 'uint1', 'uint2', 'numeric', 'float8' ],
+		others => [ 'int2', 'int4', 'int8', 'int1', 'uint1', 'uint2', 'uint3', 'numeric', 'float8' ],
 		other_fits => {
 			int2 => 'y.w BETWEEN -32768 AND 32767',
 			int1 => 'y.w BETWEEN -128 AND 127',
 			uint1 => 'y.w BETWEEN 0 AND 255',
-			uint2 => 'y.w BETWEEN 0 AND 65535'
+			uint2 => 'y.w BETWEEN 0 AND 65535',
+			uint3 => 'y.w BETWEEN 0 AND 16777215'
 		},
 		random => sub { random_integer($min, $max) },
 		fits => "wide::int8 BETWEEN $min AND $max",
@@ -367,8 +368,9 @@ for my $decimal (@decimals)
 # soft errors, where the server has them
 if ($node->pg_version >= 16)
 {
-	is( $node->safe_psql('postgres', <<'SQL'), 't|f|f|t|f|f|f|t|f|f|f', 'input functions report soft errors');
+	is( $node->safe_psql('postgres', <<'SQL'), 't|f|f|t|f|t|f|f|f|t|f|f|f', 'input functions report soft errors');
 SELECT pg_input_is_valid('0x10', 'uint2'), pg_input_is_valid('70000', 'uint2'), pg_input_is_valid('0x', 'uint1'),
+  pg_input_is_valid('0xffffff', 'uint3'), pg_input_is_valid('-1', 'uint3'),
   pg_input_is_valid('2000-01-01', 'seconds4'), pg_input_is_valid('1900-01-01', 'seconds4'),
   pg_input_is_valid('x', 'seconds4tz'), pg_input_is_valid('infinity', 'seconds4tz'),
   pg_input_is_valid('1_000.5', 'compact_decimal4_2'), pg_input_is_valid('NaN', 'compact_decimal4_2'),

@@ -31,18 +31,18 @@ CREATE TABLE r (k text REFERENCES t);
 INSERT INTO r VALUES ('key 1');
 CREATE EXTENSION compact_decimal4_2;
 SELECT compact_types.create_decimal(8, 12);
-CREATE TABLE scalars (id int PRIMARY KEY, i int1, u uint1, w uint2, s seconds4, z seconds4tz, d compact_decimal4_2, e compact_decimal8_12);
-INSERT INTO scalars SELECT g, g % 256 - 128, g % 256, g % 65536, timestamp '2000-01-01' + g * interval '1 h',
+CREATE TABLE scalars (id int PRIMARY KEY, i int1, u uint1, w uint2, t uint3, s seconds4, z seconds4tz, d compact_decimal4_2, e compact_decimal8_12);
+INSERT INTO scalars SELECT g, g % 256 - 128, g % 256, g % 65536, g * 800, timestamp '2000-01-01' + g * interval '1 h',
   timestamptz '2000-01-01' + g * interval '1 h', g / 7.0, g / 7.0 FROM generate_series(1, 20000) g;
-CREATE INDEX scalars_btree ON scalars (i, u, w, s, z, d, e);
+CREATE INDEX scalars_btree ON scalars (i, u, w, t, s, z, d, e);
 CREATE INDEX scalars_hash ON scalars USING hash (z);
-CREATE INDEX scalars_brin ON scalars USING brin (w, s, z, d, e);
+CREATE INDEX scalars_brin ON scalars USING brin (w, t, s, z, d, e);
 SQL
 
 my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM t;
 	SELECT md5(string_agg(s::text, ',' ORDER BY k)), count(*), sum(pg_column_size(k)) FROM s};
 my $before = $old->safe_psql('app', $contents);
-my $scalars = q{SELECT md5(string_agg(x::text, ',' ORDER BY id)), sum(w), avg(d), sum(e), max(s) FROM scalars x};
+my $scalars = q{SELECT md5(string_agg(x::text, ',' ORDER BY id)), sum(w), sum(t), avg(d), sum(e), max(s) FROM scalars x};
 my $scalars_before = $old->safe_psql('app', $scalars);
 # compact_types.auto must not change the types of what is upgraded
 my $new = upgrade($old, <<'CONF');

@@ -38,6 +38,7 @@ PAIRS = (
     Pair("uint1", "smallint", "(n % 256)::smallint", 256),
     Pair("int1", "smallint", "(n % 256 - 128)::smallint", 256),
     Pair("uint2", "integer", "(n % 65536)::integer", 65536),
+    Pair("uint3", "integer", "n::integer", 10**7),
     Pair("seconds4", "timestamp", "timestamp '2025-01-01' + n * interval '1 minute'", 10**9, "max"),
     Pair("compact_decimal4_2", "numeric(9,2)", "(n * 1.37)::numeric(9,2)", 10**9),
     Pair("compact_decimal8_2", "numeric(12,2)", "(n * 1234.37)::numeric(12,2)", 10**9),
