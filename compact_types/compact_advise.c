@@ -619,7 +619,8 @@ propose_integer(Advice *advice, AdviseColumn *column)
 		 * passed by reference: beside other columns of a key only, a byte is
 		 * worth that
 		 */
-		if (type->len == 3 && !(column->in_wide_index && advice->options.narrow_keys))
+		if (type->len == 3 &&
+			(!column->in_wide_index || !advice->options.narrow_keys || column->by_value))
 			continue;
 		if (OidIsValid(type->typid))
 			use_core_type(&column->type, type->name, type->typid);
@@ -726,8 +727,9 @@ propose(Advice *advice)
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		AdviseColumn *column = &advice->columns[i];
-		List	   *dependents = column->blockers;
 
+		column->kind = ADVISE_KEEP;
+		column->reason = NULL;
 		column->blockers = NIL;
 		if (column->att->attgenerated != '\0')
 			column->reason = "generated column";
@@ -767,7 +769,7 @@ propose(Advice *advice)
 			column->reason = psprintf("%s (the default counts as a value)", column->reason);
 		/* nobody cares what depends on a column that stays as it is */
 		if (column->kind != ADVISE_KEEP || column->blockers != NIL)
-			column->blockers = list_concat(column->blockers, dependents);
+			column->blockers = list_concat(column->blockers, column->dependents);
 	}
 	MemoryContextSwitchTo(oldcxt);
 }
@@ -1486,6 +1488,36 @@ check_views(Advice *advice)
 		(void) advise_look_at_views(advice, views, NULL);
 }
 
+/* Make proposals, and find what blocks them. */
+static void
+judge(Advice *advice)
+{
+	propose(advice);
+	advise_check_indexes(advice);
+	advise_look_at_expressions(advice);
+	check_views(advice);
+}
+
+/*
+ * Do without three bytes where they are blocked, so that one byte less does not
+ * keep the whole table from being converted.  Returns whether there are any.
+ */
+static bool
+avoid_blocked_references(Advice *advice)
+{
+	bool		found = false;
+
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		AdviseColumn *column = &advice->columns[i];
+
+		if (column->kind == ADVISE_INTEGER && column->type.len == 3 && column->blockers != NIL)
+			column->by_value = found = true;
+	}
+
+	return found;
+}
+
 /*
  * Make the advice for a table.  funcid is the calling SQL function, whose
  * schema is that of compact_types.  The table stays open and locked; the caller
@@ -1531,9 +1563,11 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 	advise_connect(advice);
 	advise_find_blockers(advice);
 	look_at_defaults(advice);
-	propose(advice);
-	advise_check_indexes(advice);
-	check_views(advice);
+	for (int i = 0; i < advice->ncolumns; i++)
+		advice->columns[i].dependents = advice->columns[i].blockers;
+	judge(advice);
+	if (avoid_blocked_references(advice))
+		judge(advice);
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 

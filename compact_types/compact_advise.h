@@ -60,6 +60,8 @@ typedef struct AdviseColumn
 	Form_pg_attribute att;
 	bool		is_key;			/* in a primary key or a unique index */
 	bool		in_wide_index;	/* in an index of several columns */
+	bool		by_value;		/* a type that is passed by reference is
+								 * blocked */
 	bool		has_sequence;	/* serial, identity, or nextval() by hand */
 	bool		mutable_default;	/* now(), or the like */
 	bool		unknown_default;	/* calls what is not for us to call */
@@ -86,7 +88,8 @@ typedef struct AdviseColumn
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* gains nothing in today's order */
 	char	   *reason;
-	List	   *blockers;		/* of char * */
+	List	   *dependents;		/* what blocks every proposal, of char * */
+	List	   *blockers;		/* all that blocks this one */
 } AdviseColumn;
 
 /* Pages that a table of the simulated tuples has. */
@@ -151,6 +154,7 @@ extern List *advise_dependent_views(const Advice *advice, const char *attnums,
 extern List *advise_unrestorable(const Advice *advice, List *views);
 
 /* compact_advise_view.c */
+extern void advise_look_at_expressions(Advice *advice);
 extern List *advise_look_at_views(Advice *advice, List *views, const bool *chosen);
 extern bool advise_view_column_converts(List *columns, Oid view, AttrNumber attnum);
 

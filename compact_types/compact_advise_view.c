@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise_view.c
- *	  What views do with columns whose types are to change.
+ *	  What views, CHECK constraints and statistics objects do with columns
+ *	  whose types are to change.
  *
- * A view is created again from its text, which then means operators and
+ * Each is created again from its text, which then means operators and
  * functions of the new types.  To show a column, to compare it and to count it
  * is the same as before.  Arithmetic on a narrower integer or a decimal is not:
  * it is done in the width of that type, and may overflow where it did not.  So
  * every other use of such a column counts as a blocker, also where the width
- * happens not to matter; an explicit cast in the view is the way around.
+ * happens not to matter; an explicit cast in the text is the way around.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -20,7 +21,9 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "executor/spi.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
@@ -46,7 +49,7 @@ typedef struct ViewWalk
 	Advice	   *advice;
 	List	   *columns;		/* of ViewColumn * */
 	List	   *queries;		/* that the node is in, innermost first */
-	const char *view;			/* name for messages */
+	const char *user;			/* description for messages */
 } ViewWalk;
 
 static bool walk_expression(Node *node, void *context);
@@ -161,7 +164,7 @@ output_column(ViewWalk *walk, Query *query, AttrNumber resno, List *queries, int
 	return -1;
 }
 
-/* The view computes with that column, or with any one if it is -1. */
+/* The expression computes with that column, or with any one if it is -1. */
 static void
 computes_with(ViewWalk *walk, int column)
 {
@@ -172,7 +175,7 @@ computes_with(ViewWalk *walk, int column)
 		if ((column == i || column < 0) &&
 			(used->kind == ADVISE_INTEGER || used->kind == ADVISE_DECIMAL))
 			advise_add_blocker(walk->advice, used->att->attnum,
-							   psprintf("%s computes with the column", walk->view));
+							   psprintf("%s computes with the column", walk->user));
 	}
 }
 
@@ -374,17 +377,11 @@ walk_expression(Node *node, void *context)
 	return expression_tree_walker(node, walk_expression, walk);
 }
 
-/*
- * Add a blocker to every converted column that one of the views computes with.
- * The views are in the order in which they depend on each other; chosen tells
- * the columns, those with a proposal if it is NULL.  Returns where the views
- * show such columns, for advise_view_column_converts().
- */
-List *
-advise_look_at_views(Advice *advice, List *views, const bool *chosen)
+/* List of ViewColumn * of the chosen columns, or of those with a proposal. */
+static List *
+converted_columns(const Advice *advice, const bool *chosen)
 {
-	ViewWalk	walk = {.advice = advice};
-	ListCell   *lc;
+	List	   *result = NIL;
 
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
@@ -395,9 +392,58 @@ advise_look_at_views(Advice *advice, List *views, const bool *chosen)
 			column->relid = RelationGetRelid(advice->rel);
 			column->attnum = advice->columns[i].att->attnum;
 			column->column = i;
-			walk.columns = lappend(walk.columns, column);
+			result = lappend(result, column);
 		}
 	}
+
+	return result;
+}
+
+/*
+ * Add a blocker to every column with a proposal that a CHECK constraint or a
+ * statistics object computes with.  A row that is good today would be refused,
+ * or ANALYZE would fail.
+ */
+void
+advise_look_at_expressions(Advice *advice)
+{
+	ViewWalk	walk = {.advice = advice,.columns = converted_columns(advice, NULL)};
+	Oid			relid = RelationGetRelid(advice->rel);
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+	Query	   *query = makeNode(Query);
+
+	rte->rtekind = RTE_RELATION;
+	rte->relid = relid;
+	query->rtable = list_make1(rte);
+	walk.queries = list_make1(query);
+
+	advise_query("SELECT pg_catalog.pg_describe_object('pg_catalog.pg_constraint'::pg_catalog.regclass, oid, 0),"
+				 " conbin::pg_catalog.text FROM pg_catalog.pg_constraint WHERE conrelid = %u AND contype = 'c'"
+				 " UNION ALL SELECT pg_catalog.pg_describe_object('pg_catalog.pg_statistic_ext'::pg_catalog.regclass, oid, 0),"
+				 " stxexprs::pg_catalog.text FROM pg_catalog.pg_statistic_ext"
+				 " WHERE stxrelid = %u AND stxexprs IS NOT NULL ORDER BY 1",
+				 relid, relid);
+	for (uint64 row = 0; row < SPI_processed; row++)
+	{
+		walk.user = advise_result(row, 0);
+		/* NULL is what was dropped a moment ago */
+		if (walk.user)
+			(void) walk_expression(stringToNode(advise_result(row, 1)), &walk);
+	}
+}
+
+/*
+ * Add a blocker to every converted column that one of the views computes with.
+ * The views are in the order in which they depend on each other; chosen tells
+ * the columns, those with a proposal if it is NULL.  Returns where the views
+ * show such columns, for advise_view_column_converts().
+ */
+List *
+advise_look_at_views(Advice *advice, List *views, const bool *chosen)
+{
+	ViewWalk	walk = {.advice = advice,.columns = converted_columns(advice, chosen)};
+	ListCell   *lc;
+
 	foreach(lc, views)
 	{
 		Relation	view = try_relation_open(lfirst_oid(lc), AccessShareLock);
@@ -412,7 +458,7 @@ advise_look_at_views(Advice *advice, List *views, const bool *chosen)
 			continue;
 		}
 		query = copyObject(get_view_query(view));
-		walk.view = psprintf("view %s", RelationGetRelationName(view));
+		walk.user = psprintf("view %s", RelationGetRelationName(view));
 		(void) walk_expression((Node *) query, &walk);
 		for (int attno = 1; attno <= RelationGetNumberOfAttributes(view); attno++)
 		{

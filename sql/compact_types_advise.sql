@@ -51,6 +51,28 @@ SELECT * FROM compact_types.convert('composite', narrow_keys => true);
 \d composite
 SELECT sum(w), sum(o), sum(alone), sum(above), sum(none) FROM composite;
 ROLLBACK;
+-- not where something else depends on the column, which would keep the table from being converted
+CREATE TABLE referenced (w int4, o int4, code char(20), PRIMARY KEY (w, o));
+INSERT INTO referenced SELECT 100000 * i, 8000 * i, 'x' FROM generate_series(1, 1000) i;
+CREATE TABLE referencing (w int4, o int4, FOREIGN KEY (w, o) REFERENCES referenced);
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('referenced', narrow_keys => true) ORDER BY attnum;
+CREATE TABLE part_indexed (a int8, b int8, PRIMARY KEY (b, a));
+CREATE INDEX part_index ON part_indexed (b) WHERE a > 5;
+INSERT INTO part_indexed SELECT 8000 * i, 8000 * i FROM generate_series(1, 1000) i;
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('part_indexed', narrow_keys => true) ORDER BY attnum;
+-- not where the narrower type would overflow: CHECK constraints, expressions in statistics; a comparison and a cast are no harm
+CREATE TABLE computing (s int4, o int4, p int4, q int4, t int4, d numeric(14,2), PRIMARY KEY (o, p, q), CONSTRAINT difference CHECK (o - p < 10000000 AND q > 0),
+  CONSTRAINT product CHECK (s * t::int8 >= 0), CONSTRAINT double CHECK (d * 2 < 1e12), CHECK (q::int8 * 2 > 0 AND (q IN (1, 2) OR q > 2)));
+INSERT INTO computing SELECT 1, 8000 * i, 4000 * i, 4000 * i, 1, 1234567890.25 + i FROM generate_series(1, 1000) i;
+CREATE STATISTICS twice ON (q * 2), (t + 1) FROM computing;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('computing', narrow_keys => true) ORDER BY attnum;
+DROP STATISTICS twice;
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('computing', narrow_keys => true) WHERE column_name IN ('q', 't') ORDER BY 1;
+ALTER TABLE computing DROP CONSTRAINT product;
+ALTER TABLE computing DROP CONSTRAINT double;
+SELECT * FROM compact_types.convert('computing', narrow_keys => true);
+INSERT INTO computing VALUES (1, 3, 4, 4, 1);
+ANALYZE computing;
 -- no advice without rows
 CREATE TABLE empty (a int, b char(24));
 SELECT column_name, proposed_type, bytes_now, reason FROM compact_types.advise('empty');

@@ -118,7 +118,7 @@ SHAPES = (
         "uint1", "uint1, 256 values", (Column("uint1", "(r % 256)::integer"),), unique=False, extension="compact_types"
     ),
     Shape("uint2", "uint2, unique", (Column("uint2", "n::integer"),), most_rows=SHORT, extension="compact_types"),
-    Shape("uint3", "uint3, unique", (Column("uint3", "n::integer"),), extension="compact_types"),
+    Shape("uint3", "uint3, unique", (Column("uint3", "n::integer"),), most_rows=1 << 24, extension="compact_types"),
     Shape(
         "uint2_uint1_uint3",
         "(uint2, uint1, uint3)",
