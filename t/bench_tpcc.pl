@@ -313,7 +313,9 @@ foreach my $bad (
 	my ($title, $pattern, @options) = @$bad;
 	fails_like([ @two, @options ], 1, $pattern, "--extend, $title");
 }
-my ($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--pairs', '2', '--sweep', '--sweep-pairs', '1', '--extend', "$work/before.json");
+# Its stages need not be named again.
+my @its_own = grep { $_ !~ /^(?:--stage|stock|off)$/ } @two;
+my ($exit, $extended, $complaint) = bench(@its_own, '--seconds', '3', '--pairs', '2', '--sweep', '--sweep-pairs', '1', '--extend', "$work/before.json");
 is($exit, 0, '--extend') or diag("$extended\n$complaint");
 my $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
 is_deeply(
@@ -328,6 +330,7 @@ like($extended =~ s/\s+/ /gr, qr/no writable cgroup, as not started by root: run
 is_deeply([ grep { $_->{limited} } @{ $result->{samples} } ], [], 'and each sample');
 has_metrics($result, qw(tpmc.off tpmc.sb128 tpmc.memory250 tpmc.memory700 tpmc.best memory.equal));
 is_deeply([ @{ $result->{samples} }[ 0, 1 ] ], \@before, 'to the first one as it was');
+is_deeply([ grep { !($_->{counters}{wal_fpi} > 0) } @{ $result->{samples} } ], [], 'full-page images are counted');
 like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S+$/, 'and the result says so');
 is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'and is of both');
 fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 12 runs that this command would leave out/, 'no run is left out');

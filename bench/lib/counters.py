@@ -90,7 +90,7 @@ def device_counters(device: str | None) -> dict[str, int]:
 
 
 def server_counters(connection: psycopg.Connection) -> dict[str, float]:
-    """Blocks that the server read from and wrote to the kernel, and WAL."""
+    """Blocks that the server read from and wrote to the kernel, WAL, and the full-page images in it."""
     if connection.info.server_version >= 160000:
         blocks = (
             "SELECT sum(reads), sum(writes) FROM pg_stat_io WHERE object <> 'wal'"
@@ -103,8 +103,13 @@ def server_counters(connection: psycopg.Connection) -> dict[str, float]:
             " buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter"
         )
     reads, writes = connection.execute(blocks).fetchone()
-    (wal,) = connection.execute("SELECT pg_current_wal_lsn() - '0/0'").fetchone()
-    return {"block_reads": float(reads or 0), "block_writes": float(writes or 0), "wal_bytes": float(wal)}
+    wal, images = connection.execute("SELECT pg_current_wal_lsn() - '0/0', wal_fpi FROM pg_stat_wal").fetchone()
+    return {
+        "block_reads": float(reads or 0),
+        "block_writes": float(writes or 0),
+        "wal_bytes": float(wal),
+        "wal_fpi": float(images),
+    }
 
 
 def snapshot(

@@ -312,7 +312,13 @@ def toast_codecs(**options) -> None:
     metavar="NAME",
     help="The stages that have all --pairs, where the others have one run; default: all; repeatable.",
 )
-@click.option("--stage", "stage_names", multiple=True, metavar="NAME", help="Compare only these; repeatable.")
+@click.option(
+    "--stage",
+    "stage_names",
+    multiple=True,
+    metavar="NAME",
+    help="Compare only these; default: all, or those of the file with --extend; repeatable.",
+)
 @click.option(
     "--variant",
     "variants",

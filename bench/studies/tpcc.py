@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy
@@ -19,7 +19,7 @@ from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave, paired_ratio, spread
 from bench.tpcc import check, table_reads, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
-from bench.tpcc.resume import Unfinished, earlier
+from bench.tpcc.resume import Unfinished, earlier, stages_of
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
 from bench.tpcc.stages import STEPS, WHOLE, Stage, stages
 from bench.wal.variants import MODE, reason_of_fallback
@@ -436,6 +436,7 @@ class Study:
             ("blocks written per New-Order", lambda sample: sample["per_new_order"]["block_writes"], 2),
             ("device kB written per New-Order", lambda sample: written(sample) / 1000, 1),
             ("WAL kB per New-Order", lambda sample: sample["per_new_order"]["wal_bytes"] / 1000, 1),
+            ("full-page images per New-Order", lambda sample: sample["per_new_order"].get("wal_fpi"), 2),
             ("CPU ms per New-Order", lambda sample: sample["per_new_order"]["cpu_seconds"] * 1000, 2),
             ("last third of the run to its first", lambda sample: sample["last_third_to_first"] or 0.0, 2),
             ("growth by UPDATE, MB", lambda sample: sample["growth_by_update"] / 1e6, 1),
@@ -446,7 +447,8 @@ class Study:
         for title, pick, digits in lines:
             cells = []
             for stage in self.stages_under(setting):
-                values = self.values(setting.name, stage.name, pick)
+                # Runs of an earlier revision that are extended lack what was not counted then.
+                values = [value for value in self.values(setting.name, stage.name, pick) if value is not None]
                 middle, low, high = spread(values) if values else (0, 0, 0)
                 cells.append(f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})" if values else "")
             rows.append([title, *cells])
@@ -520,6 +522,8 @@ def equal_memory(reached: Mapping[int, float], goal: float) -> float:
 
 def run(options: Options, target: Path | None) -> None:
     result = Result("tpcc", options.seed, options.quick)
+    if options.extend and not options.stage_names:
+        options = replace(options, stage_names=stages_of(options.extend, result.study))
     chosen = stages(options.stage_names, options.variants)
     result.describe(
         warehouses=options.warehouses,

@@ -67,14 +67,24 @@ def _comparable(value: object) -> object:
     return sorted(value.split(", ")) if isinstance(value, str) else value
 
 
-def earlier(path: Path, added_to: Result) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Samples and environment of a result of the same study with the same options; an error if it is another one."""
+def _result(path: Path, study: str) -> dict[str, Any]:
     try:
         result = read_result(path)
     except Unusable as error:
         raise BenchError(f'"{path}" {error}') from error
-    if result["study"] != added_to.study:
-        raise BenchError(f'"{path}" is a result of {result["study"]}, not of {added_to.study}')
+    if result["study"] != study:
+        raise BenchError(f'"{path}" is a result of {result["study"]}, not of {study}')
+    return result
+
+
+def stages_of(path: Path, study: str) -> tuple[str, ...]:
+    """Names of the stages of a result of the study; an error if it is of another one."""
+    return tuple(str(_result(path, study)["environment"].get("stages", "")).split(", "))
+
+
+def earlier(path: Path, added_to: Result) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Samples and environment of a result of the same study with the same options; an error if it is another one."""
+    result = _result(path, added_to.study)
     there = result["environment"] | {"quick": result["quick"]}
     # As a file has it
     here = json.loads(json.dumps(added_to.environment | {"quick": added_to.quick}, default=str))
