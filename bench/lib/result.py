@@ -57,6 +57,16 @@ def _first(path: str, key: str) -> str:
         return "unknown"
 
 
+def _processor() -> str:
+    """What the name does not tell: virtual machines call unlike processors by one name."""
+    family, model = (_first("/proc/cpuinfo", key) for key in ("cpu family", "model\t"))
+    try:
+        cache = Path("/sys/devices/system/cpu/cpu0/cache/index3/size").read_text(encoding="ascii").strip()
+    except OSError:
+        cache = "unknown"
+    return f"family {family}, model {model}, L3 cache {cache}"
+
+
 @dataclass
 class Result:
     study: str
@@ -79,6 +89,7 @@ class Result:
             "host": platform.node(),
             "kernel": platform.release(),
             "cpu": f"{os.cpu_count()} x {_first('/proc/cpuinfo', 'model name')}",
+            "processor": _processor(),
             "memory": f"{memory} MB",
             "python": platform.python_version(),
             "seed": self.seed,

@@ -121,7 +121,9 @@ def _command(command: str) -> str:
 
 def machine(environment: dict[str, Any]) -> str:
     server = re.sub(r" on .*", "", str(environment["server"]))
-    return f"{environment['cpu']}, {environment['memory']}, kernel {environment['kernel']}, {server}"
+    # Results from before it was recorded have none
+    processor = f" ({environment['processor']})" if "processor" in environment else ""
+    return f"{environment['cpu']}{processor}, {environment['memory']}, kernel {environment['kernel']}, {server}"
 
 
 def promises(tables: Sequence[dict[str, Any]]) -> list[Promise]:
