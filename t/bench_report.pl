@@ -36,7 +36,7 @@ sub result
 		quick => JSON::PP::false,
 		environment => {
 			date => '2024-02-29T23:59:31-05:00', command => "bench/run $study --json 'some where/$study.json' --seed 7",
-			revision => 'abc1234', host => 'here', kernel => '6.1', cpu => '3 x Test', memory => '64 MB', seed => 7,
+			revision => 'abc1234', host => 'here', kernel => '6.1', cpu => '3 x Test', processor => 'family 7', memory => '64 MB', seed => 7,
 			server => 'PostgreSQL 17.1 on x86_64', settings => { jit => 'off' }
 		},
 		metrics => {},
@@ -172,7 +172,7 @@ unlike($promises, qr/smoke<\/td>/, 'and nothing of a smoke run');
 my ($tpcc) = $html =~ /<section>\n<h2 id="tpcc">(.*?)<\/section>/s;
 like($tpcc, qr/<code>bench\/run tpcc --json &#39;some where\/tpcc\.json&#39; --seed 7<\/code>/, 'the command');
 like($tpcc, qr/2024-03-01 04:59 UTC, revision abc1234, seed 7/, 'date in UTC, revision, seed');
-like($tpcc, qr/3 x Test, 64 MB, kernel 6\.1, PostgreSQL 17\.1</, 'machine and server');
+like($tpcc, qr/3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1</, 'machine and server');
 like($tpcc, qr/aria-label="\Q$_\E"/, "a panel: $_")
   foreach map({ ("New-Orders a minute ($_)", "device reads per New-Order ($_)", "WAL, kB per New-Order ($_)", "decline: last third of the run to its first ($_)") } '400 MB, shared_buffers 270MB', '400 MB, shared_buffers 128MB'), 'New-Orders a minute by memory, MB';
 like($tpcc, qr/>1,410<\/text>.*>1,910<\/text>/s, 'medians of the stages');
@@ -184,14 +184,14 @@ my %ids;
 $ids{$_}++ foreach $html =~ / id="([^"]*)"/g;
 is_deeply([ grep { $ids{$_} > 1 } sort keys %ids ], [], 'no id is there twice');
 like($markdown, qr/^\| a\\\|b \| 1,234,567 \|/m, 'a bar in a cell does not end it');
-like($markdown, qr/^`bench\/run tpcc .*` at revision abc1234, 2024-03-01 04:59 UTC, seed 7:\n3 x Test, 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'how they were made');
+like($markdown, qr/^`bench\/run tpcc .*` at revision abc1234, 2024-03-01 04:59 UTC, seed 7:\n3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'how they were made');
 
 # README.md
 my $figures = slurp_file($readme);
 like($figures, qr/\Abefore\n<!-- Between[^\n]*\n\n\| figure \|.*<!-- End[^\n]*\nafter\n\z/s, 'the figures replace what is between the marks');
 like($figures, qr/^\| TPC-C under a memory limit: New-Orders a minute[^|]* \| 1\.500 \(1\.250 to 1\.750\) \| at least 1\.400 \| met \| `bench\/run tpcc --seed 7`, 2024-03-01 \|$/m, 'with command and date');
 like($figures, qr/^\| TPC-C: bytes of all heaps[^|]* \| 0\.900 \| at most 0\.850 \| missed \|/m, 'also what is missed');
-like($figures, qr/^Machine: 3 x Test, 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'and the machine');
+like($figures, qr/^Machine: 3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'and the machine');
 bench($top, 'report', '--results', $results, @files);
 is(slurp_file($readme), $figures, 'again it is the same');
 is(slurp_file("$work/report.html"), $html, 'as is the page');
