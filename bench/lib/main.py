@@ -358,7 +358,7 @@ def tpcc_selftest(running: bool, seed: int, stage_name: str, variants: tuple[str
 @click.option("--keep", is_flag=True, help="Leave the instance up.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=SEED, show_default=True)
 def demo(keep: bool, seed: int) -> None:
-    """TPC-C with stock types and with compact types, side by side, in three minutes."""
+    """TPC-C with stock types and with compact types, side by side, in about a minute."""
     from bench.studies import demo as study
 
     study.run(keep, seed)
