@@ -211,7 +211,7 @@ TRUNCATE t, referencing;
 SELECT count(*) FROM t;
 -- the pointers are known to be good again, which only the owner could have said
 SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition.row_pointers WHERE cold = 't_cold'::regclass;
-DELETE FROM vertical_partition.row_pointers WHERE cold = 't_cold'::regclass;
+SELECT vertical_partition.forget_row_pointers('t_cold');
 RESET ROLE;
 SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition.row_pointers WHERE cold = 't_cold'::regclass;
 DROP SCHEMA vp_permission CASCADE;

@@ -146,6 +146,8 @@ INSERT INTO vertical_partition.row_pointers SELECT 's.t_hot'::regclass, 1;
 -- those of a table that may come
 INSERT INTO vertical_partition.row_pointers VALUES (4294967295, 4294967295);
 SELECT vertical_partition.set_row_pointers('s.t_cold');
+SELECT vertical_partition.forget_row_pointers('s.t_cold');
+SELECT vertical_partition.set_row_pointers(0);
 SELECT vertical_partition.relink('t');
 SELECT vertical_partition.merge('t');
 SELECT view, pointers_valid FROM vertical_partition.parts;

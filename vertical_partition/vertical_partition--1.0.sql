@@ -37,21 +37,47 @@ RETURNS trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_delete_cold';
 CREATE TABLE vertical_partition.row_pointers (
     cold oid PRIMARY KEY,
     filenode oid NOT NULL);
-GRANT SELECT, INSERT, UPDATE, DELETE ON vertical_partition.row_pointers TO PUBLIC;
+-- Read by every statement that locks rows of such a split, so that nobody else may
+-- lock or fill it.  A wrong row makes no read wrong, since the link compares keys as
+-- well.
+GRANT SELECT ON vertical_partition.row_pointers TO PUBLIC;
 
--- Written by the part's owner, in split() and the like; anybody may read it, or
--- remove what belonged to a part that is no more, but add nothing for one that
--- is yet to come, by a restore, say.  A wrong row makes no read
--- wrong, since the link compares keys as well.
-ALTER TABLE vertical_partition.row_pointers ENABLE ROW LEVEL SECURITY;
-CREATE POLICY row_pointers_read ON vertical_partition.row_pointers FOR SELECT USING (true);
-CREATE POLICY row_pointers_write ON vertical_partition.row_pointers
-USING (coalesce((
-    SELECT pg_catalog.pg_has_role(c.relowner, 'USAGE') FROM pg_catalog.pg_class c
-    WHERE c.oid OPERATOR(pg_catalog.=) cold), true))
-WITH CHECK (coalesce((
-    SELECT pg_catalog.pg_has_role(c.relowner, 'USAGE') FROM pg_catalog.pg_class c
-    WHERE c.oid OPERATOR(pg_catalog.=) cold), false));
+-- Says for which file of its cold part the pointers of a split view are right.
+CREATE FUNCTION vertical_partition.set_row_pointers(cold regclass)
+RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_set_row_pointers_of';
+
+-- Says that they are right for none, so that rows of the cold part may be moved.
+CREATE FUNCTION vertical_partition.forget_row_pointers(cold regclass)
+RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_forget_row_pointers_of';
+COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
+'allow VACUUM FULL and CLUSTER of a cold part with row pointers; relink() makes them right again';
+
+--
+-- As whom things are done: owner.c.  What looks at the rows of a table, or reads its
+-- definition again, may run code of its owner: it goes through run() or execute_as()
+-- with the owner.  What is run by EXECUTE, as the caller, is what the owner need not
+-- be allowed to do, and evaluates nothing.
+--
+
+CREATE FUNCTION vertical_partition.execute_as(owner oid, statement text)
+RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_execute_as';
+
+CREATE FUNCTION vertical_partition.lock(relation regclass, exclusive boolean)
+RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_lock_relation';
+
+-- Runs statements as the owner of a table.
+CREATE FUNCTION vertical_partition.run(owner oid, statements text[])
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s text;
+BEGIN
+    FOREACH s IN ARRAY coalesce(statements, '{}') LOOP
+        PERFORM vertical_partition.execute_as(owner, s);
+    END LOOP;
+END
+$$;
 
 --
 -- What split() and merge() share: statements that make again what a table has
@@ -109,6 +135,14 @@ AS $$
             || ') REFERENCES ' AS head, vertical_partition.qualified_name(c.confrelid) AS referenced
         FROM pg_constraint c WHERE c.oid = constraint_oid) x,
         pg_get_constraintdef(constraint_oid) d (def)
+$$;
+
+-- The end of a foreign key's definition, for one whose rows are not looked at yet.
+CREATE FUNCTION vertical_partition.not_valid(tail text)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN tail ~ ' NOT (VALID|ENFORCED)$' THEN tail ELSE tail || ' NOT VALID' END
 $$;
 
 -- Storage parameters as in WITH (...).
@@ -203,9 +237,13 @@ AS $$
             CASE WHEN confdeltype NOT IN ('a', 'r', 'c') OR confupdtype NOT IN ('a', 'r') THEN 'SET' END), ''),
         NULL, 'ALTER TABLE ',
         format(' ADD CONSTRAINT %I %s', conname,
-            CASE WHEN confrelid = ANY (family) THEN head ELSE head || vertical_partition.qualified_name(confrelid) || tail END),
-        CASE WHEN confrelid = ANY (family) THEN confkey END, CASE WHEN confrelid = ANY (family) THEN tail END
+            CASE WHEN confrelid = ANY (family) THEN head
+                ELSE head || vertical_partition.qualified_name(confrelid) || vertical_partition.not_valid(tail) END),
+        CASE WHEN confrelid = ANY (family) THEN confkey END, CASE WHEN confrelid = ANY (family) THEN vertical_partition.not_valid(tail) END
     FROM constraints WHERE contype = 'f' AND conparentid = 0
+    UNION ALL
+    SELECT 41, object, conkey, false, NULL, NULL, 'ALTER TABLE ', format(' VALIDATE CONSTRAINT %I', conname), NULL, NULL
+    FROM constraints WHERE contype = 'f' AND conparentid = 0 AND tail <> vertical_partition.not_valid(tail)
     UNION ALL
     SELECT 50, object, conkey, contype = 'p', NULL, NULL, format('COMMENT ON CONSTRAINT %I ON ', conname),
         format(' IS %L', obj_description(oid, 'pg_constraint')), NULL, NULL
@@ -392,28 +430,61 @@ AS $$
     WHERE c.oid = relation
 $$;
 
--- Makes a new relation its owner's alone, whatever the default privileges are.
-CREATE FUNCTION vertical_partition.own(relation regclass, owner oid DEFAULT NULL)
+-- Makes a new relation its owner's alone, with all privileges, whatever the default
+-- privileges are.
+CREATE FUNCTION vertical_partition.own(relation regclass)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     name text := vertical_partition.qualified_name(relation);
     kind text;
-    now oid;
-    grantee text;
+    owner oid;
+    acl aclitem[];
 BEGIN
-    SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END, relowner INTO kind, now
+    SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, relowner, relacl INTO kind, owner, acl
     FROM pg_class WHERE oid = relation;
-    owner := coalesce(owner, now);
-    IF now <> owner THEN
-        EXECUTE format('ALTER %s %s OWNER TO %I', kind, name, pg_get_userbyid(owner));
+    IF acl IS NOT NULL THEN
+        PERFORM vertical_partition.run(owner, ARRAY(
+            SELECT DISTINCT format('REVOKE ALL ON %s %s FROM %s', kind, name,
+                CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
+            FROM aclexplode(acl) x WHERE x.grantee <> owner)
+            || format('GRANT ALL ON %s %s TO %I', kind, name, pg_get_userbyid(owner)));
     END IF;
-    FOR grantee IN SELECT DISTINCT CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END
-        FROM pg_class c, aclexplode(c.relacl) x WHERE c.oid = relation AND x.grantee <> owner LOOP
-        EXECUTE format('REVOKE ALL ON %s %s FROM %s', CASE kind WHEN 'SEQUENCE' THEN kind ELSE 'TABLE' END, name, grantee);
+END
+$$;
+
+-- Refuses what the owner of a table may not make in its place.
+CREATE FUNCTION vertical_partition.check_privileges(relation oid, caller text)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    r record;
+BEGIN
+    FOR r IN SELECT * FROM vertical_partition.missing_privileges(relation) LIMIT 1 LOOP
+        RAISE EXCEPTION 'cannot % %', caller, vertical_partition.qualified_name(relation) USING ERRCODE = 'insufficient_privilege',
+            DETAIL = format('Its owner, role "%s", has no CREATE privilege on %s "%s", where tables are created as that role.', r.owner, r.kind, r.name),
+            HINT = format('GRANT CREATE ON %s %I TO %I;', upper(r.kind), r.name, r.owner);
     END LOOP;
 END
+$$;
+
+-- Where the owner of a table would have to create something, and may not.
+CREATE FUNCTION vertical_partition.missing_privileges(relation oid, OUT kind text, OUT name name, OUT owner name)
+RETURNS SETOF record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT DISTINCT 'schema', n.nspname, pg_get_userbyid(c.relowner)
+    FROM pg_class c, pg_namespace n
+    WHERE c.oid = relation AND NOT has_schema_privilege(c.relowner, n.oid, 'CREATE')
+        AND (n.oid = c.relnamespace OR n.oid IN (SELECT s.stxnamespace FROM pg_statistic_ext s WHERE s.stxrelid = relation))
+    UNION
+    SELECT DISTINCT 'tablespace', t.spcname, pg_get_userbyid(c.relowner)
+    FROM pg_class c, pg_class u, pg_tablespace t
+    WHERE c.oid = relation AND (u.oid = relation OR u.oid IN (SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = relation))
+        AND t.oid = u.reltablespace AND NOT has_tablespace_privilege(c.relowner, t.oid, 'CREATE')
+    ORDER BY 1, 2
 $$;
 
 -- What CREATE TABLE says after the columns, for a table like another.
@@ -432,7 +503,7 @@ $$;
 
 -- Copies rows, and says so.  Without statistics of what has just been filled, the
 -- planner may not see that a nested loop would take for ever.
-CREATE FUNCTION vertical_partition.copy_rows(target text, columns text, query text, label text)
+CREATE FUNCTION vertical_partition.copy_rows(owner oid, target text, columns text, query text, label text)
 RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_nestloop = off
@@ -441,8 +512,7 @@ AS $$
 DECLARE
     n bigint;
 BEGIN
-    EXECUTE format('INSERT INTO %s (%s) %s', target, columns, query);
-    GET DIAGNOSTICS n = ROW_COUNT;
+    n := vertical_partition.execute_as(owner, format('INSERT INTO %s (%s) %s', target, columns, query));
     RAISE NOTICE 'copied % rows to %, % bytes', n, label, pg_table_size(target::regclass);
     RETURN n;
 END
@@ -478,7 +548,7 @@ BEGIN
     END IF;
     name := vertical_partition.qualified_name(relation);
     IF before.relkind IN ('r', 'p', 'v') THEN
-        EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', name);
+        PERFORM vertical_partition.lock(relation, false);
     END IF;
     SELECT * INTO after FROM pg_class WHERE oid = relation;
     IF NOT FOUND OR vertical_partition.qualified_name(relation) <> name OR NOT pg_has_role(after.relowner, 'USAGE') THEN
@@ -488,24 +558,9 @@ BEGIN
 END
 $$;
 
--- Says for which file of its cold part the pointers of a split view are right.
-CREATE FUNCTION vertical_partition.set_row_pointers(cold regclass)
-RETURNS void LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-SET row_security = on
-AS $$
-BEGIN
-    DELETE FROM vertical_partition.row_pointers p
-    WHERE p.cold = set_row_pointers.cold OR NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = p.cold);
-    IF pg_relation_filenode(set_row_pointers.cold) IS NOT NULL THEN
-        INSERT INTO vertical_partition.row_pointers VALUES (set_row_pointers.cold, pg_relation_filenode(set_row_pointers.cold));
-    END IF;
-END
-$$;
-
 -- Makes the objects of a table again, on the tables that have their columns.  The
 -- names that indexes and statistics have are free by then.
-CREATE FUNCTION vertical_partition.define(definitions vertical_partition.definition[],
+CREATE FUNCTION vertical_partition.define(owner oid, definitions vertical_partition.definition[],
     first_table text, first_columns smallint[], second_table text)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -513,13 +568,21 @@ SET default_tablespace = ''
 AS $$
 DECLARE
     d vertical_partition.definition;
+    statement text;
 BEGIN
     FOR d IN SELECT * FROM unnest(definitions) ORDER BY step, object LOOP
         PERFORM set_config('default_tablespace', coalesce(d.tablespace, ''), true);
-        EXECUTE CASE WHEN d.head IS NULL THEN d.tail
+        statement := CASE WHEN d.head IS NULL THEN d.tail
             ELSE d.head || CASE WHEN d.columns <@ first_columns THEN first_table ELSE second_table END || d.tail END
             || CASE WHEN d.reference IS NULL THEN ''
                 ELSE CASE WHEN d.reference <@ first_columns THEN first_table ELSE second_table END || d.reference_tail END;
+        -- the owner may have lost the privilege to refer to the other table, and statistics
+        -- can have an owner of their own
+        IF d.step = 40 OR d.step > 60 THEN
+            EXECUTE statement;
+        ELSE
+            PERFORM vertical_partition.execute_as(owner, statement);
+        END IF;
         IF d.step = 10 THEN
             RAISE NOTICE 'built %', d.object;
         END IF;
@@ -535,10 +598,11 @@ AS $$
 DECLARE
     r record;
 BEGIN
-    FOR r IN SELECT indexrelid AS object FROM pg_index WHERE indrelid = relation LOOP
-        EXECUTE format('ALTER INDEX %s RENAME TO %I', vertical_partition.qualified_name(r.object),
-            vertical_partition.temporary_name(r.object));
-    END LOOP;
+    PERFORM vertical_partition.run(c.relowner, ARRAY(
+        SELECT format('ALTER INDEX %s RENAME TO %I', vertical_partition.qualified_name(i.indexrelid),
+            vertical_partition.temporary_name(i.indexrelid))
+        FROM pg_index i WHERE i.indrelid = relation))
+    FROM pg_class c WHERE c.oid = relation;
     FOR r IN SELECT s.oid AS object, n.nspname, s.stxname
         FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace
         WHERE s.stxrelid = relation LOOP
@@ -574,9 +638,8 @@ RETURNS SETOF text LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    owner constant oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = relation);
     r record;
-    last_value bigint;
-    is_called boolean;
     temporary text;
 BEGIN
     FOR r IN SELECT d.objid AS sequence, a.attnum, a.attname, d.deptype, n.nspname, c.relname, q.seqincrement,
@@ -587,14 +650,14 @@ BEGIN
         WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
             AND d.deptype IN ('a', 'i') AND a.attname = ANY (columns) IS NOT FALSE LOOP
         IF r.deptype = 'a' THEN
-            EXECUTE format('ALTER SEQUENCE %s OWNED BY %s.%I', r.name,
-                CASE WHEN r.attnum = ANY (first_columns) THEN first_table ELSE second_table END, r.attname);
+            PERFORM vertical_partition.execute_as(owner, format('ALTER SEQUENCE %s OWNED BY %s.%I', r.name,
+                CASE WHEN r.attnum = ANY (first_columns) THEN first_table ELSE second_table END, r.attname));
         ELSE
             -- locks it against nextval()
-            EXECUTE format('ALTER SEQUENCE %s INCREMENT %s', r.name, r.seqincrement);
-            EXECUTE format('SELECT last_value, is_called FROM %s', r.name) INTO last_value, is_called;
+            PERFORM vertical_partition.execute_as(owner, format('ALTER SEQUENCE %s INCREMENT %s', r.name, r.seqincrement));
             temporary := format('%I.%I', r.nspname, vertical_partition.temporary_name(r.sequence));
-            PERFORM setval(temporary::regclass, last_value, is_called);
+            PERFORM vertical_partition.execute_as(owner,
+                format('SELECT setval(%L, last_value, is_called) FROM %s', temporary, r.name));
             PERFORM vertical_partition.own(temporary::regclass);
             RETURN NEXT format('ALTER SEQUENCE %s RENAME TO %I', temporary, r.relname);
             IF r.comment IS NOT NULL THEN
@@ -665,20 +728,6 @@ BEGIN
 END
 $$;
 
--- Runs statements.
-CREATE FUNCTION vertical_partition.run(statements text[])
-RETURNS void LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    s text;
-BEGIN
-    FOREACH s IN ARRAY coalesce(statements, '{}') LOOP
-        EXECUTE s;
-    END LOOP;
-END
-$$;
-
 -- Looks whether a table is in use in this session, by an open cursor say, which
 -- DROP TABLE would say much later: any ALTER TABLE does.
 CREATE FUNCTION vertical_partition.check_not_in_use(relation oid)
@@ -688,9 +737,28 @@ AS $$
 DECLARE
     r record;
 BEGIN
-    SELECT a.attname, coalesce(a.attstattarget, -1) AS target INTO r
-    FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum LIMIT 1;
-    EXECUTE format('ALTER TABLE %s ALTER %I SET STATISTICS %s', vertical_partition.qualified_name(relation), r.attname, r.target);
+    SELECT a.attname, coalesce(a.attstattarget, -1) AS target, c.relowner INTO r
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum LIMIT 1;
+    PERFORM vertical_partition.execute_as(r.relowner,
+        format('ALTER TABLE %s ALTER %I SET STATISTICS %s', vertical_partition.qualified_name(relation), r.attname, r.target));
+END
+$$;
+
+-- Refuses parts of a view that have not got its owner: anybody can make a view of
+-- any tables that looks like a split one.
+CREATE FUNCTION vertical_partition.check_parts(view regclass, hot regclass, cold regclass)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_class WHERE oid IN (hot, cold) AND NOT pg_has_role(relowner, 'USAGE')) THEN
+        RAISE EXCEPTION 'must be owner of the parts of %', view USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    -- a superuser may own all of them; the view's owner must
+    IF EXISTS (SELECT FROM pg_class p, pg_class v WHERE v.oid = view AND p.oid IN (hot, cold) AND p.relowner <> v.relowner) THEN
+        RAISE EXCEPTION 'split table % and its parts have different owners', view USING ERRCODE = 'insufficient_privilege';
+    END IF;
 END
 $$;
 
@@ -706,15 +774,10 @@ BEGIN
     IF layout.hot IS NULL THEN
         RAISE EXCEPTION '% is not a split table', view USING ERRCODE = 'wrong_object_type';
     END IF;
-    IF EXISTS (SELECT FROM pg_class WHERE oid IN (layout.hot, layout.cold) AND NOT pg_has_role(relowner, 'USAGE')) THEN
-        RAISE EXCEPTION 'must be owner of the parts of %', view USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    -- a superuser may own all of them; the view's owner must
-    IF EXISTS (SELECT FROM pg_class p, pg_class v WHERE v.oid = view AND p.oid IN (layout.hot, layout.cold) AND p.relowner <> v.relowner) THEN
-        RAISE EXCEPTION 'split table % and its parts have different owners', view USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    EXECUTE format('LOCK TABLE ONLY %s, ONLY %s IN SHARE ROW EXCLUSIVE MODE',
-        vertical_partition.qualified_name(layout.hot), vertical_partition.qualified_name(layout.cold));
+    -- before any lock is taken, and when nobody can change them any more
+    PERFORM vertical_partition.check_parts(view, layout.hot, layout.cold);
+    PERFORM vertical_partition.lock(layout.hot, false), vertical_partition.lock(layout.cold, false);
+    PERFORM vertical_partition.check_parts(view, layout.hot, layout.cold);
     RETURN layout;
 END
 $$;
@@ -745,20 +808,48 @@ BEGIN
             JOIN vertical_partition.layout_columns(view) l ON l.part = layout.hot AND l.part_attnum = p.attnum
             JOIN pg_attribute v ON v.attrelid = view AND v.attnum = l.attnum) x
     WHERE x.old <> x.new;
-    PERFORM vertical_partition.run(first), vertical_partition.run(last);
+    PERFORM vertical_partition.run(c.relowner, first), vertical_partition.run(c.relowner, last)
+    FROM pg_class c WHERE c.oid = view;
 END
 $$;
 
--- Adds a foreign key that is to replace another one of the table.  Returns the
+-- Adds a foreign key to a table that is to replace another one.  Returns the
 -- statements that do it; the partitions' ones have names of their own.
-CREATE FUNCTION vertical_partition.replace_foreign_key(constraint_oid oid, referencing text, name name, definition text, comment text)
+--
+-- The caller adds it, since the owner of the table need not be allowed any more to
+-- refer to the other one.  Then its rows are looked at, as its owner.  A partitioned
+-- table takes no foreign key that is not valid, so its owner has to add it.
+CREATE FUNCTION vertical_partition.replace_foreign_key(constraint_oid oid, referencing text, name name,
+    head text, referenced regclass, tail text, comment text)
 RETURNS text[] LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     temporary name := vertical_partition.temporary_name(constraint_oid);
+    statement text := format('ALTER TABLE %s ADD CONSTRAINT %I %s%s', referencing, temporary, head,
+        vertical_partition.qualified_name(referenced));
+    referenced_owner constant oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = referenced);
+    owner oid;
+    kind "char";
+    granted text;
 BEGIN
-    EXECUTE format('ALTER TABLE %s ADD CONSTRAINT %I %s', referencing, temporary, definition);
+    SELECT c.relowner, c.relkind INTO owner, kind
+    FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid WHERE f.oid = constraint_oid;
+    IF kind <> 'p' OR vertical_partition.not_valid(tail) = tail THEN
+        EXECUTE statement || vertical_partition.not_valid(tail);
+        IF vertical_partition.not_valid(tail) <> tail THEN
+            PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s VALIDATE CONSTRAINT %I', referencing, temporary));
+        END IF;
+    ELSE
+        IF NOT has_table_privilege(owner, referenced, 'REFERENCES') THEN
+            granted := format('REFERENCES ON %s %%s %I', vertical_partition.qualified_name(referenced), pg_get_userbyid(owner));
+            PERFORM vertical_partition.execute_as(referenced_owner, 'GRANT ' || format(granted, 'TO'));
+        END IF;
+        PERFORM vertical_partition.execute_as(owner, statement || tail);
+        IF granted IS NOT NULL THEN
+            PERFORM vertical_partition.execute_as(referenced_owner, 'REVOKE ' || format(granted, 'FROM'));
+        END IF;
+    END IF;
     RETURN ARRAY[format('ALTER TABLE %s DROP CONSTRAINT %I', referencing, name)]
         || ARRAY(
             WITH RECURSIVE tree AS (
@@ -770,6 +861,20 @@ BEGIN
             SELECT format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', vertical_partition.qualified_name(n.conrelid), n.conname, o.conname)
             FROM tree n JOIN tree o ON o.conrelid = n.conrelid WHERE n.is_new AND NOT o.is_new)
         || CASE WHEN comment IS NOT NULL THEN ARRAY[format('COMMENT ON CONSTRAINT %I ON %s IS %L', name, referencing, comment)] END;
+END
+$$;
+
+-- Runs statements as the caller: none that evaluates anything of the owner's.
+CREATE FUNCTION vertical_partition.run_as_caller(statements text[])
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s text;
+BEGIN
+    FOREACH s IN ARRAY coalesce(statements, '{}') LOOP
+        EXECUTE s;
+    END LOOP;
 END
 $$;
 
@@ -792,6 +897,7 @@ AS $$
 DECLARE
     rel constant oid := "table";
     class pg_class;
+    owner oid;
     schema name;
     view_name text;                 -- at first of the table
     hot_name text;
@@ -818,6 +924,7 @@ BEGIN
             HINT = 'Methods are shared_key, surrogate_key and row_pointer.';
     END IF;
     class := vertical_partition.lock_relation("table", 'split');
+    owner := class.relowner;
     view_name := vertical_partition.qualified_name(rel);
     schema := (SELECT n.nspname FROM pg_namespace n WHERE n.oid = class.relnamespace);
 
@@ -930,27 +1037,28 @@ BEGIN
         UNION
         SELECT * FROM vertical_partition.dependents(rel, ARRAY[rel]));
     PERFORM vertical_partition.refuse('split', view_name, problems);
+    PERFORM vertical_partition.check_privileges(rel, 'split');
     PERFORM vertical_partition.check_not_in_use(rel);
     surface := ARRAY(SELECT * FROM vertical_partition.surface(rel, 'VIEW'));
 
     -- the parts
     PERFORM vertical_partition.free_names(rel);
-    EXECUTE (SELECT format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, hot_name,
+    PERFORM vertical_partition.execute_as(owner, format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, hot_name,
             string_agg(a.clause, ', ' ORDER BY a.attnum),
             CASE method WHEN 'surrogate_key' THEN format(', %I bigint NOT NULL', hidden)
-                WHEN 'row_pointer' THEN format(', %I tid NOT NULL', hidden) END, vertical_partition.table_clauses(rel))
-        FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (hot));
-    EXECUTE (SELECT format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, cold_name,
+                WHEN 'row_pointer' THEN format(', %I tid NOT NULL', hidden) END, vertical_partition.table_clauses(rel)))
+        FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (hot);
+    PERFORM vertical_partition.execute_as(owner, format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, cold_name,
             CASE method WHEN 'surrogate_key' THEN format('%I bigint GENERATED BY DEFAULT AS IDENTITY, ', hidden) END,
             string_agg(CASE WHEN a.attnum = ANY (cold) THEN a.clause
                 ELSE format('%I %s NOT NULL', a.name, a.type) END, ', ' ORDER BY array_position(copied, a.attnum), a.attnum),
-            vertical_partition.table_clauses(rel))
-        FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (copied || cold));
-    PERFORM vertical_partition.own(hot_name::regclass, class.relowner), vertical_partition.own(cold_name::regclass, class.relowner);
+            vertical_partition.table_clauses(rel)))
+        FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (copied || cold);
+    PERFORM vertical_partition.own(hot_name::regclass), vertical_partition.own(cold_name::regclass);
     IF method = 'surrogate_key' THEN
-        PERFORM vertical_partition.own(pg_get_serial_sequence(cold_name, hidden)::regclass, class.relowner);
+        PERFORM vertical_partition.own(pg_get_serial_sequence(cold_name, hidden)::regclass);
     END IF;
-    PERFORM vertical_partition.run(ARRAY(
+    PERFORM vertical_partition.run(owner, ARRAY(
         SELECT format('ALTER TABLE %s %s', CASE WHEN a.attnum = ANY (cold) THEN cold_name ELSE hot_name END, a.settings)
         FROM vertical_partition.columns(rel) a WHERE a.settings IS NOT NULL
         UNION ALL
@@ -958,12 +1066,12 @@ BEGIN
         FROM unnest(ARRAY[hot_name, cold_name]) part WHERE class.relreplident IN ('f', 'n')));
 
     -- the rows; those of the surrogate_key get the number of their place in the table
-    PERFORM vertical_partition.copy_rows(cold_name,
+    PERFORM vertical_partition.copy_rows(owner, cold_name,
             concat_ws(', ', CASE method WHEN 'surrogate_key' THEN quote_ident(hidden) END, c.names),
             format('SELECT %s FROM ONLY %s t', concat_ws(', ', CASE method WHEN 'surrogate_key' THEN number END, c.names), view_name), cold_name)
         FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum) FROM vertical_partition.columns(rel) a
             WHERE a.attnum = ANY (copied || cold) AND a.generated IS NULL) c (names);
-    PERFORM vertical_partition.copy_rows(hot_name, concat_ws(', ', c.names, quote_ident(hidden)),
+    PERFORM vertical_partition.copy_rows(owner, hot_name, concat_ws(', ', c.names, quote_ident(hidden)),
             format('SELECT %s FROM ONLY %s t%s', concat_ws(', ', c.sources,
                     CASE method WHEN 'surrogate_key' THEN number WHEN 'row_pointer' THEN 'c.ctid' END), view_name,
                 CASE method WHEN 'row_pointer' THEN
@@ -971,25 +1079,27 @@ BEGIN
         FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum), string_agg(format('t.%I', a.name), ', ' ORDER BY a.attnum)
             FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (hot) AND a.generated IS NULL) c (names, sources);
     IF method = 'surrogate_key' THEN
-        EXECUTE format('SELECT setval(%L, max(%I)) FROM %s', pg_get_serial_sequence(cold_name, hidden), hidden, cold_name);
+        PERFORM vertical_partition.execute_as(owner,
+            format('SELECT setval(%L, max(%I)) FROM %s', pg_get_serial_sequence(cold_name, hidden), hidden, cold_name));
     END IF;
 
     -- indexes, constraints and what refers to them
-    PERFORM vertical_partition.define(definitions, hot_name, hot, cold_name);
+    PERFORM vertical_partition.define(owner, definitions, hot_name, hot, cold_name);
     IF method <> 'row_pointer' THEN
-        EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (%s)', cold_name, coalesce(quote_ident(CASE method WHEN 'surrogate_key' THEN hidden END),
-            (SELECT string_agg(format('%I', a.name), ', ' ORDER BY array_position(key_columns, a.attnum))
-            FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (key_columns))));
+        PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s ADD PRIMARY KEY (%s)', cold_name,
+            coalesce(quote_ident(CASE method WHEN 'surrogate_key' THEN hidden END),
+                (SELECT string_agg(format('%I', a.name), ', ' ORDER BY array_position(key_columns, a.attnum))
+                FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (key_columns)))));
     END IF;
     FOR r IN SELECT f.*, CASE WHEN f.columns <@ hot THEN hot_name ELSE cold_name END AS part
         FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f LOOP
         references_swap := references_swap
-            || vertical_partition.replace_foreign_key(r.constraint_oid, r.referencing, r.name, r.head || r.part || r.tail, r.comment);
+            || vertical_partition.replace_foreign_key(r.constraint_oid, r.referencing, r.name, r.head, r.part::regclass, r.tail, r.comment);
     END LOOP;
-    PERFORM vertical_partition.run(ARRAY(
+    PERFORM vertical_partition.run_as_caller(ARRAY(
         SELECT format('ALTER PUBLICATION %I ADD TABLE %s, %s', p.pubname, hot_name, cold_name)
         FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid WHERE l.prrelid = rel));
-    PERFORM vertical_partition.run(ARRAY[format('ANALYZE %s, %s', hot_name, cold_name)]);
+    PERFORM vertical_partition.execute_as(owner, format('ANALYZE %s, %s', hot_name, cold_name));
 
     -- the view, with what is the table's until it goes
     SELECT string_agg(format('%1$s.%2$I AS %2$I', CASE WHEN a.attnum = ANY (cold) THEN 'c' ELSE 'h' END, a.name), ', ' ORDER BY a.attnum) AS columns,
@@ -1006,15 +1116,15 @@ BEGIN
     marker := CASE method WHEN 'surrogate_key' THEN format('c.%I', hidden) ELSE r.marker END;
     guarded := concat_ws(', ', r.copied, quote_ident(hidden));
 
-    EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', view_name);
+    PERFORM vertical_partition.lock(rel, true);
     surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(rel, hot_name, hot, cold_name)) || surface;
-    PERFORM vertical_partition.run(references_swap);
-    EXECUTE format('DROP TABLE %s', view_name);
-    EXECUTE format('CREATE VIEW %s AS SELECT %s FROM %s h LEFT JOIN %s c ON %s WHERE vertical_partition.linked(%L, h.tableoid, %s)',
-        view_name, r.columns, hot_name, cold_name, link, method, marker);
-    PERFORM vertical_partition.own(view_name::regclass, class.relowner);
+    PERFORM vertical_partition.run_as_caller(references_swap);
+    PERFORM vertical_partition.run(owner, ARRAY[format('DROP TABLE %s', view_name),
+        format('CREATE VIEW %s AS SELECT %s FROM %s h LEFT JOIN %s c ON %s WHERE vertical_partition.linked(%L, h.tableoid, %s)',
+            view_name, r.columns, hot_name, cold_name, link, method, marker)]);
+    PERFORM vertical_partition.own(view_name::regclass);
     cascades := EXISTS (SELECT FROM unnest(definitions) d WHERE d.action LIKE '%DELETE%');
-    PERFORM vertical_partition.run(ARRAY[
+    PERFORM vertical_partition.run(owner, ARRAY[
         format('CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s '
             'FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row()', view_name),
         format('CREATE TRIGGER vertical_partition_guard BEFORE INSERT%s OR TRUNCATE%s ON %s '
@@ -1054,6 +1164,7 @@ SET row_security = on
 AS $$
 DECLARE
     class pg_class;
+    owner oid;
     layout record;
     view_name text;                      -- of the view, later the table
     new_name text;                  -- of the table until then
@@ -1070,6 +1181,7 @@ DECLARE
     r record;
 BEGIN
     class := vertical_partition.lock_relation(view, 'merge');
+    owner := class.relowner;
     layout := vertical_partition.lock_parts(view);
     view_name := vertical_partition.qualified_name(view);
     hot_name := vertical_partition.qualified_name(layout.hot);
@@ -1082,6 +1194,8 @@ BEGIN
             DETAIL = format('The view and its parts, %s and %s, are in different schemas.', hot_name, cold_name),
             HINT = 'Use ALTER TABLE ... SET SCHEMA.';
     END IF;
+
+    PERFORM vertical_partition.check_privileges(p, 'merge') FROM unnest(ARRAY[layout.hot, layout.cold]) p;
 
     -- The view's columns can have got other names since, which become the table's:
     -- under these all definitions are right there.
@@ -1131,40 +1245,40 @@ BEGIN
     FROM vertical_partition.columns(view) v
         JOIN LATERAL vertical_partition.columns(CASE WHEN v.name = ANY (layout.cold_columns) THEN layout.cold ELSE layout.hot END) p
             ON p.name = v.name;
-    EXECUTE format('CREATE %sTABLE %s (%s)%s', CASE persistence WHEN 'u' THEN 'UNLOGGED ' END, new_name, r.clauses,
-        vertical_partition.table_clauses(layout.hot));
-    PERFORM vertical_partition.own(new_name::regclass, class.relowner);
-    PERFORM vertical_partition.run(ARRAY(
+    PERFORM vertical_partition.execute_as(owner, format('CREATE %sTABLE %s (%s)%s',
+        CASE persistence WHEN 'u' THEN 'UNLOGGED ' END, new_name, r.clauses, vertical_partition.table_clauses(layout.hot)));
+    PERFORM vertical_partition.own(new_name::regclass);
+    PERFORM vertical_partition.run(owner, ARRAY(
         SELECT format('ALTER TABLE %s %s', new_name, a) FROM unnest(ARRAY[r.settings, r.defaults]) a WHERE a IS NOT NULL
         UNION ALL
         SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', new_name, CASE identity WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
         WHERE identity IN ('f', 'n')));
 
-    copied := vertical_partition.copy_rows(new_name, r.names, format('SELECT %s FROM %s', r.names, view_name), view_name);
-    EXECUTE format('SELECT count(*) FROM ONLY %s', cold_name) INTO n;
+    copied := vertical_partition.copy_rows(owner, new_name, r.names, format('SELECT %s FROM %s', r.names, view_name), view_name);
+    n := vertical_partition.execute_as(owner, format('SELECT count(*) FROM ONLY %s', cold_name));
     IF copied <> n THEN
         RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'data_corrupted',
             DETAIL = format('The cold part has %s rows, where the view has %s.', n, copied);
     END IF;
 
     -- indexes, constraints and what refers to them
-    PERFORM vertical_partition.define(definitions, new_name, '{}', new_name);
+    PERFORM vertical_partition.define(owner, definitions, new_name, '{}', new_name);
     FOR r IN SELECT f.* FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f LOOP
         references_swap := references_swap
-            || vertical_partition.replace_foreign_key(r.constraint_oid, r.referencing, r.name, r.head || new_name || r.tail, r.comment);
+            || vertical_partition.replace_foreign_key(r.constraint_oid, r.referencing, r.name, r.head, new_name::regclass, r.tail, r.comment);
     END LOOP;
-    PERFORM vertical_partition.run(ARRAY(
+    PERFORM vertical_partition.run_as_caller(ARRAY(
         SELECT DISTINCT format('ALTER PUBLICATION %I ADD TABLE %s', p.pubname, new_name)
         FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid WHERE l.prrelid IN (layout.hot, layout.cold)));
-    PERFORM vertical_partition.run(ARRAY['ANALYZE ' || new_name]);
+    PERFORM vertical_partition.execute_as(owner, 'ANALYZE ' || new_name);
 
-    EXECUTE format('LOCK TABLE %s, %s, %s IN ACCESS EXCLUSIVE MODE', view_name, hot_name, cold_name);
+    PERFORM vertical_partition.lock(view, true), vertical_partition.lock(layout.hot, true), vertical_partition.lock(layout.cold, true);
     surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.hot, new_name, '{}', new_name,
             ARRAY(SELECT v.name FROM vertical_partition.columns(view) v)))
         || ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.cold, new_name, '{}', new_name, layout.cold_columns)) || surface;
-    PERFORM vertical_partition.run(references_swap);
-    DELETE FROM vertical_partition.row_pointers p WHERE p.cold = layout.cold;
-    PERFORM vertical_partition.run(ARRAY[
+    PERFORM vertical_partition.run_as_caller(references_swap);
+    PERFORM vertical_partition.forget_row_pointers(layout.cold);
+    PERFORM vertical_partition.run(owner, ARRAY[
         format('DROP VIEW %s', view_name),
         format('DROP TABLE %s, %s', hot_name, cold_name),
         format('ALTER TABLE %s RENAME TO %I', new_name, class.relname)] || surface);
@@ -1185,6 +1299,7 @@ SET enable_nestloop = off
 SET jit = off
 AS $$
 DECLARE
+    owner oid;
     layout record;
     hot_name text;
     cold_name text;
@@ -1193,7 +1308,7 @@ DECLARE
     surplus bigint;
     changed bigint;
 BEGIN
-    PERFORM vertical_partition.lock_relation(view, 'relink');
+    owner := (vertical_partition.lock_relation(view, 'relink')).relowner;
     layout := vertical_partition.lock_parts(view);
     IF layout.method <> 'row_pointer' THEN
         RAISE EXCEPTION 'split table % has no row pointers', view USING ERRCODE = 'wrong_object_type',
@@ -1204,21 +1319,23 @@ BEGIN
     link := vertical_partition.key_equality(layout.hot, 'h', 'c', layout.cold_key_columns);
     PERFORM vertical_partition.check_not_in_use(layout.hot);
 
-    EXECUTE format('SELECT count(*) FROM ONLY %s h WHERE NOT EXISTS (SELECT FROM ONLY %s c WHERE %s)', hot_name, cold_name, link) INTO missing;
+    missing := vertical_partition.execute_as(owner,
+        format('SELECT count(*) FROM ONLY %s h WHERE NOT EXISTS (SELECT FROM ONLY %s c WHERE %s)', hot_name, cold_name, link));
     IF missing > 0 THEN
         RAISE EXCEPTION 'cannot relink %', view USING ERRCODE = 'data_corrupted',
             DETAIL = format('%s rows of %s have no row in %s.', missing, layout.hot, layout.cold);
     END IF;
-    EXECUTE format('SELECT count(*) FROM ONLY %s c WHERE NOT EXISTS (SELECT FROM ONLY %s h WHERE %s)', cold_name, hot_name, link) INTO surplus;
+    surplus := vertical_partition.execute_as(owner,
+        format('SELECT count(*) FROM ONLY %s c WHERE NOT EXISTS (SELECT FROM ONLY %s h WHERE %s)', cold_name, hot_name, link));
     IF surplus > 0 THEN
         RAISE WARNING '% rows of % belong to no row of %', surplus, layout.cold, layout.hot;
     END IF;
 
-    EXECUTE format('ALTER TABLE %s DISABLE TRIGGER vertical_partition_guard', hot_name);
-    EXECUTE format('UPDATE ONLY %1$s h SET %2$I = c.ctid FROM ONLY %3$s c WHERE %4$s AND h.%2$I OPERATOR(pg_catalog.<>) c.ctid',
-        hot_name, layout.link_column, cold_name, link);
-    GET DIAGNOSTICS changed = ROW_COUNT;
-    EXECUTE format('ALTER TABLE %s ENABLE TRIGGER vertical_partition_guard', hot_name);
+    PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s DISABLE TRIGGER vertical_partition_guard', hot_name));
+    changed := vertical_partition.execute_as(owner,
+        format('UPDATE ONLY %1$s h SET %2$I = c.ctid FROM ONLY %3$s c WHERE %4$s AND h.%2$I OPERATOR(pg_catalog.<>) c.ctid',
+            hot_name, layout.link_column, cold_name, link));
+    PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s ENABLE TRIGGER vertical_partition_guard', hot_name));
     PERFORM vertical_partition.set_row_pointers(layout.cold);
     RETURN changed;
 END
@@ -1319,6 +1436,9 @@ AS $$
         WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary) THEN 'it has no primary key'
         WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary AND i.indimmediate)
             THEN 'its primary key is deferrable'
+        WHEN EXISTS (SELECT FROM vertical_partition.missing_privileges(rel))
+            THEN (SELECT format('its owner has no CREATE privilege on %s "%s"', m.kind, m.name)
+                FROM vertical_partition.missing_privileges(rel) m LIMIT 1)
         WHEN EXISTS (SELECT FROM pg_class k WHERE k.relnamespace = c.relnamespace
                 AND k.relname IN (vertical_partition.suffixed_name(c.relname, '_hot'), vertical_partition.suffixed_name(c.relname, '_cold')))
             THEN 'the name of a part is taken'

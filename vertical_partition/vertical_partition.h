@@ -22,6 +22,10 @@ extern bool vp_enable_rewrite;
 /* vertical_partition_link.c */
 extern bool vp_row_pointers_valid(Oid cold);
 extern List *vp_pointed_tables(void);
+extern void vp_set_row_pointers(Oid cold);
+
+/* vertical_partition_owner.c */
+extern void vp_check_owner(Oid relid);
 
 /* vertical_partition_rewrite.c */
 extern bool vp_planner_hooked;

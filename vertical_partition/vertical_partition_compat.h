@@ -15,14 +15,18 @@
 #ifndef VERTICAL_PARTITION_COMPAT_H
 #define VERTICAL_PARTITION_COMPAT_H
 
+#include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
+#include "commands/cluster.h"
 #include "commands/tablecmds.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/parsenodes.h"
 #include "parser/parse_relation.h"
 #include "utils/acl.h"
+#include "utils/lsyscache.h"
 #include "utils/relcache.h"
 
 #if PG_VERSION_NUM >= 160000
@@ -57,6 +61,46 @@ compat_owns_relation(Oid relid, Oid roleid)
 	return object_ownercheck(RelationRelationId, relid, roleid);
 #else
 	return pg_class_ownercheck(relid, roleid);
+#endif
+}
+
+/*
+ * May the user cluster the table?  If not and if wanted, says that it is left
+ * out where the server's own command does.
+ */
+static inline bool
+compat_may_cluster(Oid relid, bool tell)
+{
+#if PG_VERSION_NUM >= 170000
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK)
+		return true;
+	if (tell)
+		ereport(WARNING,
+				(errmsg("permission denied to cluster \"%s\", skipping it", get_rel_name(relid))));
+	return false;
+#else
+	(void) tell;
+	return compat_owns_relation(relid, GetUserId());
+#endif
+}
+
+/* cluster_rel() of a table on its own index, unless that has changed */
+static inline void
+compat_cluster(Oid relid, Oid indexid, bool verbose)
+{
+	ClusterParams params = {0};
+
+	params.options = CLUOPT_RECHECK | CLUOPT_RECHECK_ISCLUSTERED | (verbose ? CLUOPT_VERBOSE : 0);
+#if PG_VERSION_NUM >= 180000
+	{
+		Relation	rel = try_table_open(relid, AccessExclusiveLock);
+
+		/* cluster_rel() closes it */
+		if (rel)
+			cluster_rel(rel, indexid, &params);
+	}
+#else
+	cluster_rel(relid, indexid, &params);
 #endif
 }
 

@@ -12,17 +12,11 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/relation.h"
-#include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "catalog/pg_depend.h"
-#include "catalog/pg_rewrite.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "fmgr.h"
-#include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -33,67 +27,6 @@
 
 PG_FUNCTION_INFO_V1(vp_guard_part);
 PG_FUNCTION_INFO_V1(vp_delete_cold);
-
-/* Returns the relation that a rewrite rule is of, or InvalidOid. */
-static Oid
-vp_relation_of_rule(Oid rule)
-{
-	Oid			relid = InvalidOid;
-	Relation	rewrite = table_open(RewriteRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	ScanKeyInit(&key, Anum_pg_rewrite_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(rule));
-	scan = systable_beginscan(rewrite, RewriteOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		relid = ((Form_pg_rewrite) GETSTRUCT(tuple))->ev_class;
-	systable_endscan(scan);
-	table_close(rewrite, AccessShareLock);
-	return relid;
-}
-
-/*
- * Returns the split view that a table is the hot part of, or InvalidOid.
- */
-static Oid
-vp_view_of_hot(Oid hot)
-{
-	Oid			view = InvalidOid;
-	Relation	depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(RelationRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(hot));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, lengthof(keys), keys);
-	while (!OidIsValid(view) && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
-		Oid			relid;
-
-		if (form->classid != RewriteRelationId)
-			continue;
-		relid = vp_relation_of_rule(form->objid);
-		if (OidIsValid(relid))
-		{
-			const VpLayout *layout;
-			Relation	rel = relation_open(relid, AccessShareLock);
-
-			layout = vp_layout(relid);
-			if (layout && layout->hot == hot)
-				view = relid;
-			relation_close(rel, NoLock);
-		}
-	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
-	return view;
-}
 
 /*
  * vertical_partition.delete_cold() -- AFTER DELETE row trigger of a hot part
@@ -115,9 +48,9 @@ vp_delete_cold(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function \"%s\" must be fired AFTER DELETE, for each row", "delete_cold")));
-	view = vp_view_of_hot(RelationGetRelid(trigdata->tg_relation));
+	view = vp_view_of_part(RelationGetRelid(trigdata->tg_relation));
 	layout = OidIsValid(view) ? vp_layout(view) : NULL;
-	if (layout == NULL)
+	if (layout == NULL || layout->hot != RelationGetRelid(trigdata->tg_relation))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table \"%s\" is not the hot part of a split table",

@@ -16,11 +16,15 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/relation.h"
 #include "access/sysattr.h"
+#include "access/table.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_depend.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_rewrite.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -29,9 +33,11 @@
 #include "parser/parse_func.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -301,6 +307,102 @@ vp_layout(Oid view)
 		entry->valid = true;
 	}
 	return entry->split ? &entry->layout : NULL;
+}
+
+/* Returns who owns the relation, or InvalidOid if it is gone. */
+Oid
+vp_relation_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/* Returns the relation that a rewrite rule is of, or InvalidOid. */
+static Oid
+vp_relation_of_rule(Oid rule)
+{
+	Oid			relid = InvalidOid;
+	Relation	rewrite = table_open(RewriteRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_rewrite_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(rule));
+	scan = systable_beginscan(rewrite, RewriteOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		relid = ((Form_pg_rewrite) GETSTRUCT(tuple))->ev_class;
+	systable_endscan(scan);
+	table_close(rewrite, AccessShareLock);
+	return relid;
+}
+
+/*
+ * Could the relation be the split view of this table?  Anybody can make a view
+ * of the table that looks like it, but the split view has the table's owner.
+ */
+static bool
+vp_is_owners_view(Oid relid, Oid part)
+{
+	Oid			owner = vp_relation_owner(relid);
+
+	return OidIsValid(owner) && owner == vp_relation_owner(part) &&
+		get_rel_relkind(relid) == RELKIND_VIEW;
+}
+
+/*
+ * Returns the split view that the table is a part of, with a lock that lasts
+ * until the end of the transaction, or InvalidOid.  Takes no lock on a view of
+ * another owner, who could hold a lock on it to make us wait.
+ */
+Oid
+vp_view_of_part(Oid part)
+{
+	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	List	   *rules = NIL;
+	ListCell   *lc;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(part));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, lengthof(keys), keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
+
+		/* a rule has an entry for each column, one after the other */
+		if (form->classid == RewriteRelationId &&
+			(rules == NIL || llast_oid(rules) != form->objid))
+			rules = lappend_oid(rules, form->objid);
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+
+	foreach(lc, rules)
+	{
+		Oid			view = vp_relation_of_rule(lfirst_oid(lc));
+		const VpLayout *layout;
+
+		if (!OidIsValid(view) || !vp_is_owners_view(view, part))
+			continue;
+		LockRelationOid(view, AccessShareLock);
+		if (vp_is_owners_view(view, part) && (layout = vp_layout(view)) != NULL &&
+			(layout->hot == part || layout->cold == part))
+			return view;
+		UnlockRelationOid(view, AccessShareLock);
+	}
+	return InvalidOid;
 }
 
 /* Copies the arrays of a layout, which an invalidation may take away. */

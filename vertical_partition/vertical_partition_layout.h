@@ -64,6 +64,8 @@ extern const VpLayout *vp_layout(Oid view);
 extern void vp_copy_layout(VpLayout *to, const VpLayout *from);
 extern bool vp_query_layout(Query *query, VpLayout *layout);
 extern Oid	vp_linked_oid(void);
+extern Oid	vp_relation_owner(Oid relid);
+extern Oid	vp_view_of_part(Oid part);
 extern const char *vp_method_name(VpMethod method);
 
 #endif							/* VERTICAL_PARTITION_LAYOUT_H */

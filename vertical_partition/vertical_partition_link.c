@@ -25,9 +25,13 @@
 #include "access/stratnum.h"
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -38,6 +42,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "vertical_partition.h"
@@ -46,10 +51,13 @@
 
 PG_FUNCTION_INFO_V1(vp_linked);
 PG_FUNCTION_INFO_V1(vp_linked_support);
+PG_FUNCTION_INFO_V1(vp_set_row_pointers_of);
+PG_FUNCTION_INFO_V1(vp_forget_row_pointers_of);
 
 /* The columns of vertical_partition.row_pointers */
 #define Anum_row_pointers_cold		1
 #define Anum_row_pointers_filenode	2
+#define Natts_row_pointers			2
 
 /* What vp_uses_cold() looks for, and in which query */
 typedef struct ColdUse
@@ -65,6 +73,18 @@ typedef struct ColdUse
 static const char *const vp_relink_hint =
 "Rebuild the pointers with vertical_partition.relink(), as after VACUUM FULL, CLUSTER or a restore of the cold part.";
 
+/* Opens vertical_partition.row_pointers.  Returns NULL if there is no such table. */
+static Relation
+open_row_pointers(LOCKMODE lockmode)
+{
+	Oid			namespaceid = get_namespace_oid("vertical_partition", true);
+	Oid			relid = InvalidOid;
+
+	if (OidIsValid(namespaceid))
+		relid = get_relname_relid("row_pointers", namespaceid);
+	return OidIsValid(relid) ? table_open(relid, lockmode) : NULL;
+}
+
 /*
  * Returns the OIDs of the cold parts that are pointed to, if one is given of no
  * other than that.  The pointers to a part are good if it still has the file
@@ -73,21 +93,16 @@ static const char *const vp_relink_hint =
 static List *
 read_row_pointers(Oid cold)
 {
-	Oid			namespaceid = get_namespace_oid("vertical_partition", true);
-	Oid			relid = InvalidOid;
 	List	   *result = NIL;
-	Relation	rel;
+	Relation	rel = open_row_pointers(AccessShareLock);
 	SysScanDesc scan;
 	ScanKeyData key;
 	HeapTuple	tuple;
 
-	if (OidIsValid(namespaceid))
-		relid = get_relname_relid("row_pointers", namespaceid);
-	if (!OidIsValid(relid))
+	if (rel == NULL)
 		return NIL;
 
 	/* the table has one row for each split of this kind: no need of an index */
-	rel = table_open(relid, AccessShareLock);
 	ScanKeyInit(&key, Anum_row_pointers_cold, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(cold));
 	scan = systable_beginscan(rel, InvalidOid, false, NULL, OidIsValid(cold) ? 1 : 0, &key);
@@ -124,6 +139,104 @@ List *
 vp_pointed_tables(void)
 {
 	return read_row_pointers(InvalidOid);
+}
+
+/*
+ * Notes for which file of the cold part the pointers to it are good: the one
+ * that it has now, or none.  Nobody but a superuser may write to the table, so
+ * this is not an SQL statement.  The caller has locked the part against others
+ * who would do the same.  Removes rows of parts that are no more, if nobody else
+ * is about to.
+ */
+static void
+write_row_pointers(Oid cold, bool valid)
+{
+	Relation	rel = open_row_pointers(RowExclusiveLock);
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	Oid			filenode = InvalidOid;
+
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation \"%s\" does not exist", "vertical_partition.row_pointers")));
+	CommandCounterIncrement();
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(cold));
+	if (HeapTupleIsValid(tuple))
+	{
+		filenode = ((Form_pg_class) GETSTRUCT(tuple))->relfilenode;
+		ReleaseSysCache(tuple);
+	}
+
+	scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		bool		isnull;
+		Oid			part = DatumGetObjectId(heap_getattr(tuple, Anum_row_pointers_cold,
+														 RelationGetDescr(rel), &isnull));
+
+		if (part == cold)
+			CatalogTupleDelete(rel, &tuple->t_self);
+		else if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(part)))
+		{
+			TM_FailureData tmfd;
+
+			/* do not wait for the transaction of somebody else */
+			(void) table_tuple_delete(rel, &tuple->t_self, GetCurrentCommandId(true), GetActiveSnapshot(),
+									  InvalidSnapshot, false, &tmfd, false);
+		}
+	}
+	systable_endscan(scan);
+
+	if (valid && OidIsValid(filenode))
+	{
+		Datum		values[Natts_row_pointers];
+		bool		nulls[Natts_row_pointers] = {false};
+
+		values[Anum_row_pointers_cold - 1] = ObjectIdGetDatum(cold);
+		values[Anum_row_pointers_filenode - 1] = ObjectIdGetDatum(filenode);
+		CatalogTupleInsert(rel, heap_form_tuple(RelationGetDescr(rel), values, nulls));
+	}
+	table_close(rel, RowExclusiveLock);
+	CommandCounterIncrement();
+}
+
+/* Notes that the pointers to the cold part are good as it is now. */
+void
+vp_set_row_pointers(Oid cold)
+{
+	write_row_pointers(cold, true);
+}
+
+/*
+ * vertical_partition.set_row_pointers(cold regclass) returns void
+ *
+ * Takes a cold part, and notes that the pointers to its rows are good as it is
+ * now.  Errors: 42501 if the caller does not own it.
+ */
+Datum
+vp_set_row_pointers_of(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("vertical_partition.set_row_pointers()");
+	vp_check_owner(PG_GETARG_OID(0));
+	write_row_pointers(PG_GETARG_OID(0), true);
+	PG_RETURN_VOID();
+}
+
+/*
+ * vertical_partition.forget_row_pointers(cold regclass) returns void
+ *
+ * Takes a cold part, and notes that the pointers to its rows are not good any
+ * more, so that its rows may be moved.  Errors: 42501 if the caller does not own
+ * it.
+ */
+Datum
+vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("vertical_partition.forget_row_pointers()");
+	vp_check_owner(PG_GETARG_OID(0));
+	write_row_pointers(PG_GETARG_OID(0), false);
+	PG_RETURN_VOID();
 }
 
 /*

@@ -22,38 +22,30 @@
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
-#include "access/relation.h"
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
-#include "catalog/dependency.h"
 #include "catalog/heap.h"
-#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_rewrite.h"
-#include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
 #include "storage/lmgr.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/relcache.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
@@ -111,83 +103,6 @@ part_name(Oid part, const RangeVar *view)
 
 	name->inh = view->inh;
 	return name;
-}
-
-/* Who owns the relation?  InvalidOid if it is gone. */
-static Oid
-relation_owner(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-		ReleaseSysCache(tuple);
-	}
-	return owner;
-}
-
-/*
- * Returns the split view that the table is a part of, or InvalidOid.  It has the
- * part's owner, anybody else's only looks like it.
- */
-static Oid
-view_of_part(Oid part)
-{
-	Relation	depends = table_open(DependRelationId, AccessShareLock);
-	SysScanDesc scan;
-	ScanKeyData keys[2];
-	HeapTuple	tuple;
-	List	   *rules = NIL;
-	ListCell   *lc;
-	Oid			result = InvalidOid;
-
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(RelationRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(part));
-	scan = systable_beginscan(depends, DependReferenceIndexId, true, NULL, 2, keys);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_depend depend = (Form_pg_depend) GETSTRUCT(tuple);
-
-		if (depend->classid == RewriteRelationId)
-			rules = list_append_unique_oid(rules, depend->objid);
-	}
-	systable_endscan(scan);
-	table_close(depends, AccessShareLock);
-
-	foreach(lc, rules)
-	{
-		Relation	rewrite = table_open(RewriteRelationId, AccessShareLock);
-		Oid			view = InvalidOid;
-
-		ScanKeyInit(&keys[0], Anum_pg_rewrite_oid, BTEqualStrategyNumber, F_OIDEQ,
-					ObjectIdGetDatum(lfirst_oid(lc)));
-		scan = systable_beginscan(rewrite, RewriteOidIndexId, true, NULL, 1, keys);
-		tuple = systable_getnext(scan);
-		if (HeapTupleIsValid(tuple))
-			view = ((Form_pg_rewrite) GETSTRUCT(tuple))->ev_class;
-		systable_endscan(scan);
-		table_close(rewrite, AccessShareLock);
-
-		if (OidIsValid(view) && get_rel_relkind(view) == RELKIND_VIEW)
-		{
-			const VpLayout *layout;
-
-			LockRelationOid(view, AccessShareLock);
-			if (get_rel_relkind(view) == RELKIND_VIEW &&
-				relation_owner(view) == relation_owner(part) &&
-				(layout = vp_layout(view)) != NULL &&
-				(layout->hot == part || layout->cold == part))
-				result = view;
-			UnlockRelationOid(view, AccessShareLock);
-		}
-		if (OidIsValid(result))
-			break;
-	}
-	return result;
 }
 
 /*-------------------------------------------------------------------------
@@ -248,27 +163,6 @@ add_truncated(Oid relid, List **rels, List **relids, List **logged)
 	*relids = lappend_oid(*relids, relid);
 	if (RelationIsLogicallyLogged(rel))
 		*logged = lappend_oid(*logged, relid);
-}
-
-/* Says that the pointers to an empty cold part are right, as its owner. */
-static void
-set_row_pointers(Oid view, Oid cold)
-{
-	Oid			argtypes[] = {REGCLASSOID};
-	Oid			function;
-	Oid			save_userid;
-	int			save_context;
-
-	function = LookupFuncName(list_make2(makeString("vertical_partition"), makeString("set_row_pointers")),
-							  lengthof(argtypes), argtypes, false);
-	GetUserIdAndSecContext(&save_userid, &save_context);
-	SetUserIdAndSecContext(relation_owner(cold),
-						   save_context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-	CommandCounterIncrement();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	OidFunctionCall1(function, ObjectIdGetDatum(cold));
-	PopActiveSnapshot();
-	SetUserIdAndSecContext(save_userid, save_context);
 }
 
 /* Truncates the relations, some of which are parts with guards. */
@@ -335,12 +229,11 @@ truncate_split(TruncateStmt *stmt)
 			closure = list_concat_unique_oid(closure, found);
 			foreach(lc, found)
 			{
-				Oid			view = view_of_part(lfirst_oid(lc));
+				Oid			view = vp_view_of_part(lfirst_oid(lc));
 				const VpLayout *layout;
 
 				if (!OidIsValid(view) || list_member_oid(views, view))
 					continue;
-				LockRelationOid(view, AccessShareLock);
 				layout = vp_layout(view);
 				if (layout == NULL)
 					continue;
@@ -413,7 +306,7 @@ truncate_split(TruncateStmt *stmt)
 		const VpLayout *layout = vp_layout(lfirst_oid(lc));
 
 		if (layout && layout->method == VP_ROW_POINTER)
-			set_row_pointers(layout->view, layout->cold);
+			vp_set_row_pointers(layout->cold);
 	}
 	return true;
 }
@@ -433,7 +326,8 @@ check_no_pointers(Oid relid, const char *command)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("cannot execute %s on table \"%s\"", command, get_rel_name(relid)),
 			 errdetail("It is the cold part of a split table, whose hot part has pointers to its rows."),
-			 errhint("Delete its row of vertical_partition.row_pointers first, and call vertical_partition.relink() afterwards.")));
+			 errhint("Call vertical_partition.forget_row_pointers('%s') before, and vertical_partition.relink() afterwards.",
+					 quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid)))));
 }
 
 /* The columns of the list that are in that part, by the names that they have there */
@@ -544,33 +438,106 @@ redirect_vacuum(VacuumStmt *stmt)
 	stmt->rels = rels;
 }
 
-/* Keeps CLUSTER from moving rows that are pointed to. */
-static void
-check_cluster(ClusterStmt *stmt)
+/*
+ * The tables that a CLUSTER without a name clusters again, and their indexes, in
+ * turn: those that have been clustered, if the user may.  Says which others
+ * there are if wanted.
+ */
+static List *
+clustered_tables(MemoryContext context, bool tell)
 {
-	ListCell   *lc;
+	List	   *result = NIL;
+	Relation	rel = table_open(IndexRelationId, AccessShareLock);
+	ScanKeyData key;
+	TableScanDesc scan;
+	HeapTuple	tuple;
 
-	if (stmt->relation)
+	ScanKeyInit(&key, Anum_pg_index_indisclustered, BTEqualStrategyNumber, F_BOOLEQ, BoolGetDatum(true));
+	scan = table_beginscan_catalog(rel, 1, &key);
+	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
 	{
-		check_no_pointers(RangeVarGetRelid(stmt->relation, NoLock, true), "CLUSTER");
-		return;
-	}
-	foreach(lc, vp_pointed_tables())
-	{
-		/* without a table name, what has been clustered is clustered again */
-		Oid			relid = lfirst_oid(lc);
-		Relation	rel = try_table_open(relid, AccessShareLock);
-		ListCell   *index;
+		Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
+		MemoryContext old;
 
-		if (rel == NULL)
+		if (!compat_may_cluster(index->indrelid, tell))
 			continue;
-		foreach(index, RelationGetIndexList(rel))
-		{
-			if (get_index_isclustered(lfirst_oid(index)))
-				check_no_pointers(relid, "CLUSTER");
-		}
-		table_close(rel, AccessShareLock);
+		old = MemoryContextSwitchTo(context);
+		result = lappend_oid(lappend_oid(result, index->indrelid), index->indexrelid);
+		MemoryContextSwitchTo(old);
 	}
+	table_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * CLUSTER without the name of a table, each table in a transaction of its own,
+ * as the server does it, but leaving out tables to whose rows there are
+ * pointers; or returns false, if there are none of these.
+ */
+static bool
+cluster_database(ClusterStmt *stmt, bool is_top_level)
+{
+	List	   *pointed = vp_pointed_tables();
+	List	   *tables;
+	MemoryContext context;
+	ListCell   *lc;
+	bool		verbose = false;
+	bool		left_out = false;
+
+	if (pointed == NIL)
+		return false;
+	context = AllocSetContextCreate(PortalContext, "vertical_partition CLUSTER", ALLOCSET_SMALL_SIZES);
+	tables = clustered_tables(context, false);
+	for (int i = 0; i < list_length(tables); i += 2)
+		left_out |= list_member_oid(pointed, list_nth_oid(tables, i));
+	if (!left_out)
+	{
+		MemoryContextDelete(context);
+		return false;
+	}
+	(void) clustered_tables(context, true);
+
+	foreach(lc, stmt->params)
+	{
+		DefElem    *option = (DefElem *) lfirst(lc);
+
+		if (strcmp(option->defname, "verbose") == 0)
+			verbose = defGetBoolean(option);
+		else
+			ereport(ERROR,
+					(errcode(ERRCODE_SYNTAX_ERROR),
+					 errmsg("unrecognized CLUSTER option \"%s\"", option->defname)));
+	}
+	PreventInTransactionBlock(is_top_level, "CLUSTER");
+	for (int i = 0; i < list_length(tables); i += 2)
+	{
+		Oid			relid = list_nth_oid(tables, i);
+
+		if (!list_member_oid(pointed, relid))
+			continue;
+		ereport(WARNING,
+				(errmsg("skipping CLUSTER of \"%s\" --- there are pointers to its rows", get_rel_name(relid))));
+		lfirst_oid(list_nth_cell(tables, i)) = InvalidOid;
+	}
+
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	for (int i = 0; i < list_length(tables); i += 2)
+	{
+		if (!OidIsValid(list_nth_oid(tables, i)))
+			continue;
+		StartTransactionCommand();
+		PushActiveSnapshot(GetTransactionSnapshot());
+		compat_cluster(list_nth_oid(tables, i), list_nth_oid(tables, i + 1), verbose);
+		PopActiveSnapshot();
+		CommitTransactionCommand();
+	}
+	StartTransactionCommand();
+	MemoryContextDelete(context);
+
+	return true;
 }
 
 /*-------------------------------------------------------------------------
@@ -639,9 +606,17 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 			break;
 
 		case T_ClusterStmt:
-			if (OidIsValid(vp_linked_oid()))
-				check_cluster((ClusterStmt *) stmt);
-			break;
+			{
+				RangeVar   *table = ((ClusterStmt *) stmt)->relation;
+
+				if (!OidIsValid(vp_linked_oid()))
+					break;
+				if (table)
+					check_no_pointers(RangeVarGetRelid(table, NoLock, true), "CLUSTER");
+				else if (cluster_database((ClusterStmt *) stmt, context == PROCESS_UTILITY_TOPLEVEL))
+					return;
+				break;
+			}
 
 		case T_CopyStmt:
 			{

@@ -1,0 +1,334 @@
+# A superuser splits, merges and relinks tables of a hostile owner, whose code must run
+# as its owner; and nobody reaches into another's split tables.
+use strict;
+use warnings FATAL => 'all';
+
+use PgDenseSecurity;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my @methods = qw(shared_key surrogate_key row_pointer);
+my $node = security_node('primary');
+
+# attempt(ROLE, SQL[, SETTINGS]) - the error that it ends with, or "ok"; ROLE undef is the superuser
+sub attempt
+{
+	my ($role, $sql, $settings) = @_;
+	my ($rc, $stdout, $stderr) = $node->psql(
+		'postgres', ($settings // '') . "\n$sql",
+		$role ? (extra_params => [ '-U', $role ]) : (), on_error_stop => 1);
+
+	return 'ok' if $rc == 0;
+	my ($error) = $stderr =~ /ERROR:  (.*)/;
+	return $error // $stderr;
+}
+
+# superuser(SQL) - code that runs it as the superuser
+sub superuser
+{
+	my ($sql) = @_;
+	return sub { $node->safe_psql('postgres', $sql) };
+}
+
+# hold(ROLE, SQL) - a session with a transaction that has run it
+sub hold
+{
+	my ($role, $sql) = @_;
+	my $session = $node->background_psql('postgres', extra_params => [ '-U', $role ]);
+
+	$session->query_safe("BEGIN; $sql");
+	return $session;
+}
+
+security_database($node, 'postgres', 'vertical_partition');
+$node->safe_psql('postgres', q{ALTER DATABASE postgres SET session_preload_libraries = 'vertical_partition'});
+as_role($node, 'postgres', 'role_a', <<'SQL');
+CREATE DOMAIN role_a.positive AS int CHECK (role_a.trap('domain') AND value > 0);
+CREATE DOMAIN role_a.parsed AS int CHECK (role_a.trap('parse'));
+SQL
+
+# A table of role_a's with code of its own wherever a table that split() takes can have some
+sub hostile_table
+{
+	my ($table) = @_;
+	as_role($node, 'postgres', 'role_a', <<"SQL");
+CREATE TABLE role_a.$table (
+	id int PRIMARY KEY,
+	checked int CHECK (role_a.trap('check') AND checked > 0),
+	limited role_a.positive DEFAULT role_a.trap('default', 7),
+	arrayed int DEFAULT cardinality('{1}'::role_a.parsed[]),
+	generated int GENERATED ALWAYS AS (role_a.trap('generated', id)) STORED,
+	up int,
+	note text DEFAULT role_a.trap('default', 'x'::text),
+	long text CHECK (role_a.trap('cold check')));
+INSERT INTO role_a.$table (id, checked, up, note, long) SELECT i, i, 1, 'n' || i, repeat('x', 50) FROM generate_series(1, 20) i;
+CREATE INDEX ${table}_const ON role_a.$table ((role_a.trap('constant in index', 1)), id);
+CREATE INDEX ${table}_expr ON role_a.$table ((role_a.trap('index', checked)));
+CREATE INDEX ${table}_pred ON role_a.$table (up) WHERE role_a.trap('predicate', up) > 0;
+CREATE INDEX ${table}_wide ON role_a.$table ((role_a.trap('cold index', long)));
+CREATE STATISTICS role_a.${table}_stat ON id, (role_a.trap('statistics', checked)) FROM role_a.$table;
+ALTER TABLE role_a.$table ADD CONSTRAINT ${table}_up FOREIGN KEY (up) REFERENCES role_a.$table;
+CREATE TRIGGER a BEFORE INSERT ON role_a.$table FOR EACH STATEMENT EXECUTE FUNCTION role_a.trap_trigger('insert trigger');
+CREATE TRIGGER b AFTER UPDATE ON role_a.$table FOR EACH STATEMENT EXECUTE FUNCTION role_a.trap_trigger('update trigger');
+SQL
+	return;
+}
+
+# What split() and merge() evaluate: as the rows are copied, the indexes built, and the
+# definitions read again.
+my @all = ('check', 'cold check', 'cold index', 'constant in index', 'generated', 'index', 'parse', 'predicate', 'statistics');
+for my $method (@methods)
+{
+	my $table = "t_$method";
+
+	hostile_table($table);
+	# as the owner, since to plan it is to run what is in the index
+	my $contents = "SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM role_a.$table t";
+	my $before = as_role($node, 'postgres', 'role_a', $contents);
+	is_harmless($node, superuser("SELECT vertical_partition.split('role_a.$table', '{note,long}', '$method')"),
+		\@all, "split by $method");
+	is($node->safe_psql('postgres', "SELECT string_agg(DISTINCT relowner::regrole::text, ' ') FROM pg_class WHERE relname LIKE '$table%'"),
+		'role_a', "split by $method: all that was made is the owner's");
+	is_harmless($node, superuser("SELECT * FROM vertical_partition.advise('role_a.$table')"), [], "advise, $method");
+	is_harmless($node, superuser('TABLE vertical_partition.parts; TABLE vertical_partition.column_updates'), [], "views, $method");
+
+	# triggers on the parts
+	as_role($node, 'postgres', 'role_a', <<"SQL");
+CREATE TRIGGER c BEFORE UPDATE ON role_a.${table}_hot FOR EACH STATEMENT EXECUTE FUNCTION role_a.trap_trigger('before hot');
+CREATE TRIGGER d AFTER UPDATE ON role_a.${table}_hot FOR EACH STATEMENT EXECUTE FUNCTION role_a.trap_trigger('after hot');
+CREATE TRIGGER e AFTER UPDATE ON role_a.${table}_hot FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('row hot');
+SQL
+	if ($method eq 'row_pointer')
+	{
+		# rows move, the pointers become wrong
+		as_role($node, 'postgres', 'role_a', "DELETE FROM role_a.$table WHERE id BETWEEN 2 AND 5");
+		$before = as_role($node, 'postgres', 'role_a', $contents);
+		as_role($node, 'postgres', 'role_a', "SELECT vertical_partition.forget_row_pointers('role_a.${table}_cold'); VACUUM FULL role_a.${table}_cold;")
+		  if $node->safe_psql('postgres', q{SELECT to_regprocedure('vertical_partition.forget_row_pointers(regclass)') IS NOT NULL}) eq 't';
+		is_harmless($node,
+			superuser("SELECT vertical_partition.relink('role_a.$table')"),
+			[ 'after hot', 'before hot', 'check', 'constant in index', 'row hot' ], 'relink');
+	}
+	as_role($node, 'postgres', 'role_a', join ' ', map { "DROP TRIGGER $_ ON role_a.${table}_hot;" } qw(c d e));
+	is_harmless($node, superuser("SELECT vertical_partition.merge('role_a.$table')"), \@all, "merge of $method");
+	is(as_role($node, 'postgres', 'role_a', $contents), $before, "merge of $method: the rows are the same");
+}
+
+# What would be run when the transaction ends, as whoever ends it, is refused.
+as_role($node, 'postgres', 'role_a', <<'SQL');
+CREATE TABLE role_a.late (id int PRIMARY KEY, n int, c text);
+INSERT INTO role_a.late SELECT i, i, 'c' FROM generate_series(1, 10) i;
+SELECT vertical_partition.split('role_a.late', '{c}', 'row_pointer');
+SELECT vertical_partition.forget_row_pointers('role_a.late_cold');
+DELETE FROM role_a.late WHERE id < 5;
+VACUUM FULL role_a.late_cold;
+CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON role_a.late_hot DEFERRABLE INITIALLY DEFERRED
+	FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('deferred');
+SQL
+my $error;
+is_harmless($node, sub { $error = attempt(undef, q{SELECT vertical_partition.relink('role_a.late')}) }, [], 'deferred trigger');
+is($error, 'cannot fire deferred trigger within security-restricted operation', 'relink does not leave a deferred trigger behind');
+as_role($node, 'postgres', 'role_a', 'DROP TRIGGER late ON role_a.late_hot');
+is($node->safe_psql('postgres', q{SELECT vertical_partition.relink('role_a.late')}), '6', 'without it, the rows are relinked');
+
+# Foreign keys between tables of different owners: the superuser can carry them over, what
+# they look at is looked at as the owner of the referencing table.
+as_role($node, 'postgres', 'role_b', <<'SQL');
+CREATE TABLE role_b.parent (id int PRIMARY KEY);
+INSERT INTO role_b.parent VALUES (1), (2);
+GRANT REFERENCES ON role_b.parent TO role_a;
+SQL
+as_role($node, 'postgres', 'role_a', <<'SQL');
+CREATE TABLE role_a.shop (id int PRIMARY KEY, parent int REFERENCES role_b.parent, n int, c text);
+CREATE INDEX ON role_a.shop ((role_a.trap('index of a', 1)), id);
+INSERT INTO role_a.shop VALUES (1, 1, 1, 'one'), (2, 2, 2, 'two');
+GRANT REFERENCES, SELECT ON role_a.shop TO role_b;
+SQL
+as_role($node, 'postgres', 'role_b', <<'SQL');
+CREATE TABLE role_b.sale (shop int CONSTRAINT sale_shop REFERENCES role_a.shop ON DELETE CASCADE);
+CREATE INDEX ON role_b.sale ((role_a.trap('index of b', 1)), shop);
+CREATE TABLE role_b.sales (shop int CONSTRAINT sales_shop REFERENCES role_a.shop, kind int) PARTITION BY LIST (kind);
+CREATE TABLE role_b.sales_1 PARTITION OF role_b.sales FOR VALUES IN (1);
+CREATE INDEX ON role_b.sales ((role_a.trap('index of b', 1)), shop);
+ALTER TABLE role_b.sale ADD CONSTRAINT sale_late FOREIGN KEY (shop) REFERENCES role_a.shop NOT VALID;
+INSERT INTO role_b.sale VALUES (1);
+INSERT INTO role_b.sales VALUES (2, 1);
+SQL
+$node->safe_psql('postgres', 'REVOKE REFERENCES ON role_b.parent FROM role_a; REVOKE REFERENCES, SELECT ON role_a.shop FROM role_b');
+my $keys = q{SELECT string_agg(concat_ws(' ', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid)), E'\n' ORDER BY conrelid::regclass::text, conname)
+	FROM pg_constraint WHERE contype = 'f' AND conname ~ 'sale|shop' AND conparentid = 0};
+my $keys_before = $node->safe_psql('postgres', $keys);
+like(attempt('role_a', q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
+	qr/^cannot split role_a.shop$/, 'the owner alone cannot change what refers to his table');
+is_harmless($node, superuser(q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
+	[ 'index of a' ], 'foreign keys, split');
+is($node->safe_psql('postgres', $keys), $keys_before =~ s/role_a\.shop\(/role_a.shop_hot(/gr =~ s/role_a\.shop shop/role_a.shop_hot shop/r,
+	'foreign keys refer to the hot part, and are as valid as before');
+is(attempt('role_b', 'INSERT INTO role_b.sale VALUES (3)'),
+	'insert or update on table "sale" violates foreign key constraint "sale_shop"', 'and are enforced');
+is(attempt('role_b', 'INSERT INTO role_b.sales VALUES (3, 1)'),
+	'insert or update on table "sales_1" violates foreign key constraint "sales_shop"', 'of a partitioned table as well');
+is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT x.grantee::regrole::text, ' ') FROM pg_class c, aclexplode(c.relacl) x
+	WHERE c.relname ~ '^shop' AND c.relnamespace = 'role_a'::regnamespace}), 'role_a', 'nobody keeps a privilege for it');
+is_harmless($node, superuser(q{SELECT vertical_partition.merge('role_a.shop')}),
+	[ 'index of a' ], 'foreign keys, merge');
+is($node->safe_psql('postgres', $keys), $keys_before, 'foreign keys are what they were');
+
+# An owner who may not create tables there: nothing is begun.
+$node->safe_psql('postgres', <<'SQL');
+CREATE SCHEMA closed;
+GRANT USAGE ON SCHEMA closed TO PUBLIC;
+CREATE TABLE closed.t (id int PRIMARY KEY, n int, c text);
+ALTER TABLE closed.t OWNER TO role_a;
+INSERT INTO closed.t VALUES (1, 1, 'c');
+SQL
+for my $role (undef, 'role_a')
+{
+	my $who = $role // 'the superuser';
+	my ($rc, $stdout, $stderr) = $node->psql('postgres', q{SELECT vertical_partition.split('closed.t', '{c}')}, $role ? (extra_params => [ '-U', $role ]) : ());
+
+	like($stderr, qr/ERROR:  cannot split closed\.t\n.*DETAIL:  Its owner, role "role_a", has no CREATE privilege on schema "closed"/,
+		"no CREATE on the schema: $who is refused");
+	like($stderr, qr/HINT:  GRANT CREATE ON SCHEMA closed TO role_a;/, "and $who is told what helps");
+}
+is($node->safe_psql('postgres', q{SELECT reason FROM vertical_partition.advise('closed.t')}),
+	'its owner has no CREATE privilege on schema "closed"', 'advise says so');
+$node->safe_psql('postgres', q{GRANT CREATE ON SCHEMA closed TO role_a; SELECT vertical_partition.split('closed.t', '{c}'); REVOKE CREATE ON SCHEMA closed FROM role_a});
+like(attempt(undef, q{SELECT vertical_partition.merge('closed.t')}), qr/^cannot merge closed\.t/, 'merge is refused as well');
+
+# Default privileges of the owner reach nobody, and take nothing from himself.
+as_role($node, 'postgres', 'role_a', <<'SQL');
+ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO role_c;
+ALTER DEFAULT PRIVILEGES REVOKE SELECT, INSERT ON TABLES FROM role_a;
+SQL
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE role_a.defaults (id int PRIMARY KEY, n int, c text);
+ALTER TABLE role_a.defaults OWNER TO role_a;
+SELECT vertical_partition.split('role_a.defaults', '{c}');
+SQL
+is(attempt('role_c', 'SELECT n FROM role_a.defaults_hot'), 'permission denied for table defaults_hot', 'default privileges are not given');
+is(attempt('role_a', q{INSERT INTO role_a.defaults VALUES (1, 1, 'c')}), 'ok', 'nor taken from the owner');
+$node->safe_psql('postgres', q{SELECT vertical_partition.merge('role_a.defaults')});
+as_role($node, 'postgres', 'role_a', 'ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM role_c; ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO role_a');
+
+# Who owns nothing: refused before a lock is waited for.
+as_role($node, 'postgres', 'role_a', <<'SQL');
+CREATE TABLE role_a.own (id int PRIMARY KEY, n int, c text);
+CREATE TABLE role_a.two (id int PRIMARY KEY, n int, c text);
+SELECT vertical_partition.split('role_a.two', '{c}', 'row_pointer');
+SQL
+my $locks = hold('role_a', 'LOCK TABLE role_a.own, role_a.two_hot, role_a.two_cold IN ACCESS EXCLUSIVE MODE');
+my %refused = (
+	q{split('role_a.own', '{c}')} => 'must be owner of relation own',
+	q{merge('role_a.two')} => 'must be owner of relation two',
+	q{relink('role_a.two')} => 'must be owner of relation two',
+	q{advise('role_a.own')} => 'permission denied for table role_a.own',
+	q{set_row_pointers('role_a.two_cold')} => 'must be owner of table two_cold',
+	q{forget_row_pointers('role_a.two_cold')} => 'must be owner of table two_cold',
+	q{lock('role_a.own', true)} => 'must be owner of table own',
+	q{execute_as('role_a'::regrole, 'SELECT 1')} => 'must have the privileges of role "role_a"',
+	q{run('role_a'::regrole, '{SELECT 1}')} => 'must have the privileges of role "role_a"',
+	q{define('role_a'::regrole, ARRAY[row(10, '', '{}', false, NULL, NULL, NULL, 'SELECT 1', NULL, NULL)::vertical_partition.definition], '', '{}', '')} =>
+	  'must have the privileges of role "role_a"',
+	q{copy_rows('role_a'::regrole, 'role_a.own', 'id', 'SELECT 1', '')} => 'must have the privileges of role "role_a"',
+	q{own('role_a.own')} => 'ok',    # has nothing to do
+	q{free_names('role_a.own'::regclass)} => 'must have the privileges of role "role_a"',
+	q{check_not_in_use('role_a.own'::regclass)} => 'must have the privileges of role "role_a"',
+	q{rename_columns('role_a.two')} => 'ok',    # nothing to rename
+	q{lock_parts('role_a.two')} => 'must be owner of the parts of role_a.two',
+	q{lock_relation('role_a.own', 'x')} => 'must be owner of relation own',
+	q{reset_column_updates()} => 'permission denied for function reset_column_updates');
+for my $call (sort keys %refused)
+{
+	is(attempt('role_c', "SELECT vertical_partition.$call", 'SET lock_timeout = 2000;'), $refused{$call}, "role_c: $call");
+}
+$locks->quit;
+
+# A view of somebody else's that looks like the split one
+as_role($node, 'postgres', 'role_b', <<'SQL');
+CREATE TABLE role_b.par (id int PRIMARY KEY);
+CREATE TABLE role_b.ch (id int PRIMARY KEY, par int REFERENCES role_b.par ON DELETE CASCADE, c text);
+INSERT INTO role_b.par SELECT generate_series(1, 9);
+INSERT INTO role_b.ch SELECT i, i, 'c' FROM generate_series(1, 9) i;
+SQL
+# first, that an older view is found first
+as_role($node, 'postgres', 'role_b', q{SELECT vertical_partition.split('role_b.ch', '{c}')});
+my $definition = $node->safe_psql('postgres', q{SELECT pg_get_viewdef('role_b.ch')});
+as_role($node, 'postgres', 'role_a', "CREATE VIEW role_a.ch AS $definition");
+is($node->safe_psql('postgres', q{SELECT hot::text FROM vertical_partition.layout('role_a.ch')}), 'role_b.ch_hot', 'the view looks like it');
+# the split view's own entries come last in pg_depend
+as_role($node, 'postgres', 'role_b', "CREATE OR REPLACE VIEW role_b.ch AS $definition");
+is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 1'), 'ok', "foreign-key actions do not use another owner's view");
+is($node->safe_psql('postgres', 'SELECT count(*) FROM role_b.ch_cold'), '8', 'and delete the cold row');
+my $altering = hold('role_a', 'ALTER VIEW role_a.ch ALTER id SET DEFAULT 1');
+is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 2', 'SET lock_timeout = 2000;'), 'ok', 'nor wait for a lock on it');
+is(attempt('role_b', 'TRUNCATE role_b.par CASCADE', 'SET lock_timeout = 2000;'), 'ok', 'nor does TRUNCATE');
+$altering->quit;
+as_role($node, 'postgres', 'role_b', q{INSERT INTO role_b.par VALUES (1); INSERT INTO role_b.ch VALUES (1, 1, 'c')});
+is(attempt('role_b', 'DELETE FROM role_b.par'), 'ok', 'the split view serves');
+# of the owner's tables nothing is locked, nor of anybody's taken
+my $using = hold('role_b', 'LOCK TABLE role_b.ch_hot IN ACCESS EXCLUSIVE MODE');
+for my $function (qw(merge relink))
+{
+	like(attempt(undef, "SELECT vertical_partition.$function('role_a.ch')", 'SET lock_timeout = 2000;'),
+		qr/^split table role_a\.ch and its parts have different owners/, "$function by the superuser: parts of another owner are left alone");
+}
+$using->quit;
+
+# What all sessions read may be locked and filled by nobody.
+is(attempt('role_c', 'BEGIN; LOCK TABLE vertical_partition.row_pointers IN ACCESS EXCLUSIVE MODE'),
+	'permission denied for table row_pointers', 'row_pointers cannot be locked');
+is(attempt('role_a', q{INSERT INTO vertical_partition.row_pointers VALUES ('role_a.late_cold'::regclass, 1)}),
+	'permission denied for table row_pointers', 'nor filled');
+is(attempt('role_a', 'SELECT FROM vertical_partition.row_pointers FOR UPDATE'), 'permission denied for table row_pointers', 'nor its rows locked');
+
+# CLUSTER of the whole database leaves out the tables with pointers to their rows.
+as_role($node, 'postgres', 'role_a', <<'SQL');
+CREATE TABLE role_a.clustered (id int PRIMARY KEY);
+CREATE INDEX late_clustering ON role_a.late_cold (c);
+CLUSTER role_a.clustered USING clustered_pkey;
+ALTER TABLE role_a.late_cold CLUSTER ON late_clustering;
+INSERT INTO role_a.clustered VALUES (2), (1);
+SQL
+my $files = q{SELECT string_agg(pg_relation_filenode(oid)::text, ' ' ORDER BY relname) FROM pg_class WHERE relname IN ('clustered', 'late_cold')};
+my @files_before = split / /, $node->safe_psql('postgres', $files);
+for my $role (undef, 'role_a')
+{
+	my ($rc, $stdout, $stderr) = $node->psql('postgres', 'CLUSTER (VERBOSE)', $role ? (extra_params => [ '-U', $role ]) : ());
+	my @files_now = split / /, $node->safe_psql('postgres', $files);
+	my $who = $role // 'the superuser';
+
+	is($rc, 0, "CLUSTER by $who succeeds");
+	like($stderr, qr/WARNING:  skipping CLUSTER of "late_cold" --- there are pointers to its rows/, 'says what it leaves out');
+	unlike($stderr, qr/clustering "role_a.late_cold"/, 'and leaves it out');
+	isnt($files_now[0], $files_before[0], 'clusters what else has been clustered');
+	is($files_now[1], $files_before[1], 'and nothing that is pointed to');
+	@files_before = @files_now;
+}
+is(attempt('role_c', 'CLUSTER'), 'ok', 'who owns nothing clusters nothing');
+is(attempt(undef, 'BEGIN; CLUSTER'), 'CLUSTER cannot run inside a transaction block', 'as ever not in a transaction block');
+
+# Names with quotes and backslashes, whatever strings are read like
+for my $setting (qw(on off))
+{
+	my $name = q{role_a."t'\\ } . $setting . q{"};
+	my $literal = "'" . $name =~ s/'/''/gr =~ s/\\/\\\\/gr . "'";
+
+	as_role($node, 'postgres', 'role_a', <<"SQL");
+CREATE TABLE $name ("i'\\d" int PRIMARY KEY, "n'" int DEFAULT 1, "c\\'" text DEFAULT E'\\\\''x' CHECK ("c\\'" <> E'\\\\'));
+INSERT INTO $name VALUES (1), (2);
+COMMENT ON COLUMN $name."c\\'" IS E'it''s \\\\ x';
+SQL
+	my $before = $node->safe_psql('postgres', "SELECT t FROM $name t");
+	for my $method (@methods)
+	{
+		is(attempt(undef, "SELECT vertical_partition.split(E$literal, E'{\"c\\\\\\\\''\"}', '$method'); SELECT vertical_partition.merge(E$literal)",
+				"SET standard_conforming_strings = $setting; SET escape_string_warning = off; SET client_min_messages = warning;"),
+			'ok', "$method: names with quotes and backslashes, standard_conforming_strings $setting");
+	}
+	is($node->safe_psql('postgres', "SELECT t FROM $name t"), $before, 'the rows are the same');
+	is($node->safe_psql('postgres', "SELECT col_description(E$literal\::regclass, 3)"), q{it's \\ x}, 'and the comments');
+}
+
+done_testing();
