@@ -295,7 +295,7 @@ my $files = q{SELECT string_agg(pg_relation_filenode(oid)::text, ' ' ORDER BY re
 my @files_before = split / /, $node->safe_psql('postgres', $files);
 for my $role (undef, 'role_a')
 {
-	my ($rc, $stdout, $stderr) = $node->psql('postgres', 'CLUSTER (VERBOSE)', $role ? (extra_params => [ '-U', $role ]) : ());
+	my ($rc, $stdout, $stderr) = $node->psql('postgres', 'CLUSTER VERBOSE', $role ? (extra_params => [ '-U', $role ]) : ());
 	my @files_now = split / /, $node->safe_psql('postgres', $files);
 	my $who = $role // 'the superuser';
 
@@ -330,5 +330,27 @@ SQL
 	is($node->safe_psql('postgres', "SELECT t FROM $name t"), $before, 'the rows are the same');
 	is($node->safe_psql('postgres', "SELECT col_description(E$literal\::regclass, 3)"), q{it's \\ x}, 'and the comments');
 }
+
+# An extension that an ordinary user has created is his to drop, with the views.
+$node->safe_psql('postgres', 'CREATE DATABASE shared; GRANT CREATE ON DATABASE shared TO role_a, role_b');
+as_role($node, 'shared', 'role_a', 'CREATE EXTENSION vertical_partition');
+for my $role (qw(role_a role_b))
+{
+	as_role($node, 'shared', $role, "CREATE SCHEMA $role; CREATE TABLE $role.t (id int PRIMARY KEY, n int, c text); INSERT INTO $role.t VALUES (1, 1, 'c')");
+}
+for my $role (undef, 'role_b')
+{
+	my $who = $role // 'the superuser';
+	my ($rc, $stdout, $stderr) = $node->psql('shared', q{SELECT vertical_partition.split('role_b.t', '{c}')}, $role ? (extra_params => [ '-U', $role ]) : ());
+
+	like($stderr, qr/ERROR:  cannot split role_b\.t\nDETAIL:  Extension "vertical_partition" belongs to role "role_a", who could drop it/,
+		"extension of another user: $who is refused");
+}
+is($node->safe_psql('shared', q{SELECT reason FROM vertical_partition.advise('role_b.t')}),
+	'extension "vertical_partition" belongs to role "role_a", who could drop the view', 'advise says so');
+is(as_role($node, 'shared', 'role_a', q{SELECT vertical_partition.split('role_a.t', '{c}')}), 't', 'its owner may split his own tables');
+$node->safe_psql('postgres', 'ALTER DATABASE shared OWNER TO role_a');
+is(as_role($node, 'shared', 'role_b', q{SELECT vertical_partition.split('role_b.t', '{c}')}), 't',
+	'the owner of the database is trusted by all');
 
 done_testing();

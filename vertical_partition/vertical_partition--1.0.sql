@@ -487,6 +487,19 @@ AS $$
     ORDER BY 1, 2
 $$;
 
+-- Who owns the extension, and could drop it with all split views, if that is somebody
+-- with no say over the relation: neither a superuser nor the owner of the database nor of
+-- the relation.
+CREATE FUNCTION vertical_partition.strange_extension_owner(relation oid)
+RETURNS name LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT pg_get_userbyid(e.extowner)
+    FROM pg_extension e, pg_class c, pg_database d
+    WHERE e.extname = 'vertical_partition' AND c.oid = relation AND d.datname = current_database()
+        AND NOT pg_has_role(e.extowner, c.relowner, 'USAGE') AND NOT pg_has_role(e.extowner, d.datdba, 'USAGE')
+$$;
+
 -- What CREATE TABLE says after the columns, for a table like another.
 CREATE FUNCTION vertical_partition.table_clauses(relation oid)
 RETURNS text LANGUAGE sql STABLE
@@ -1038,6 +1051,12 @@ BEGIN
         SELECT * FROM vertical_partition.dependents(rel, ARRAY[rel]));
     PERFORM vertical_partition.refuse('split', view_name, problems);
     PERFORM vertical_partition.check_privileges(rel, 'split');
+    IF vertical_partition.strange_extension_owner(rel) IS NOT NULL THEN
+        RAISE EXCEPTION 'cannot split %', view_name USING ERRCODE = 'insufficient_privilege',
+            DETAIL = format('Extension "vertical_partition" belongs to role "%s", who could drop it, and the view of the split table with it.',
+                vertical_partition.strange_extension_owner(rel)),
+            HINT = 'The extension should be created by a superuser or by the owner of the database.';
+    END IF;
     PERFORM vertical_partition.check_not_in_use(rel);
     surface := ARRAY(SELECT * FROM vertical_partition.surface(rel, 'VIEW'));
 
@@ -1436,6 +1455,8 @@ AS $$
         WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary) THEN 'it has no primary key'
         WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary AND i.indimmediate)
             THEN 'its primary key is deferrable'
+        WHEN vertical_partition.strange_extension_owner(rel) IS NOT NULL
+            THEN format('extension "vertical_partition" belongs to role "%s", who could drop the view', vertical_partition.strange_extension_owner(rel))
         WHEN EXISTS (SELECT FROM vertical_partition.missing_privileges(rel))
             THEN (SELECT format('its owner has no CREATE privilege on %s "%s"', m.kind, m.name)
                 FROM vertical_partition.missing_privileges(rel) m LIMIT 1)

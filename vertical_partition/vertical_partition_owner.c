@@ -102,15 +102,22 @@ vp_check_owner(Oid relid)
  * Takes a relation, and whether readers are to be locked out as well as
  * writers.  Locks the relation alone, not what a view is made of, by its OID: a
  * name can come to be another relation's while LOCK TABLE waits.  Errors: 42501
- * if the caller does not own it, before and after the wait.
+ * if the caller does not own it, before and after the wait; 55000 if it is gone
+ * by then.
  */
 Datum
 vp_lock_relation(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
+	char	   *name;
 
 	vp_check_owner(relid);
+	name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid));
 	LockRelationOid(relid, PG_GETARG_BOOL(1) ? AccessExclusiveLock : ShareRowExclusiveLock);
+	if (get_rel_name(relid) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("relation %s was changed by another session", name)));
 	vp_check_owner(relid);
 
 	PG_RETURN_VOID();
