@@ -115,6 +115,33 @@ SQL
 	is(as_role($node, 'postgres', 'role_a', $contents), $before, "merge of $method: the rows are the same");
 }
 
+# What split() refuses, it refuses without having run it.  Nobody but a superuser can make
+# operator classes, base types with their output functions, or event triggers.
+as_role($node, 'postgres', 'role_a', <<'SQL');
+CREATE TABLE role_a.ruled (id int PRIMARY KEY, n int, c text);
+CREATE RULE r AS ON UPDATE TO role_a.ruled DO ALSO SELECT role_a.trap('rule');
+CREATE TABLE role_a.policed (id int PRIMARY KEY, n int, c text);
+ALTER TABLE role_a.policed ENABLE ROW LEVEL SECURITY;
+CREATE POLICY p ON role_a.policed USING (role_a.trap('policy')) WITH CHECK (role_a.trap('policy'));
+CREATE TABLE role_a.triggered (id int PRIMARY KEY, n int, c text);
+CREATE TRIGGER t BEFORE INSERT OR UPDATE OR DELETE ON role_a.triggered FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('row trigger');
+CREATE TABLE role_a.truncated (id int PRIMARY KEY, n int, c text);
+CREATE TRIGGER t BEFORE TRUNCATE ON role_a.truncated FOR EACH STATEMENT EXECUTE FUNCTION role_a.trap_trigger('truncate trigger');
+CREATE TABLE role_a.viewed (id int PRIMARY KEY, n int, c text);
+CREATE VIEW role_a.view AS SELECT id, role_a.trap('view'), '{1}'::role_a.parsed[] FROM role_a.viewed;
+CREATE TABLE role_a.materialized (id int PRIMARY KEY, n int, c text);
+CREATE MATERIALIZED VIEW role_a.matview AS SELECT id, role_a.trap('matview', n) FROM role_a.materialized;
+INSERT INTO role_a.ruled VALUES (1, 1, 'c');
+INSERT INTO role_a.triggered VALUES (1, 1, 'c');
+SQL
+for my $table (qw(ruled policed triggered truncated viewed materialized))
+{
+	my $refusal;
+	is_harmless($node, sub { $refusal = attempt(undef, "SELECT vertical_partition.split('role_a.$table', '{c}')") }, [], "refused, $table");
+	is($refusal, "cannot split role_a.$table", "the table $table is refused");
+	is_harmless($node, superuser("SELECT vertical_partition.advise('role_a.$table')"), [], "advise, $table");
+}
+
 # What would be run when the transaction ends, as whoever ends it, is refused.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.late (id int PRIMARY KEY, n int, c text);
