@@ -1,13 +1,17 @@
 # tools/cluster and tools/run-unprivileged: a private instance from start to
 # removal, in a checkout that only root can reach where that can be done; settings,
 # copies, a taken port, a socket path that is too long, a full disk, an account
-# that does not exist, and what a killed server or initdb leaves behind.
+# that does not exist, what a killed server or initdb leaves behind, and who can
+# connect.
 use strict;
 use warnings FATAL => 'all';
 
+use File::Path qw(make_path);
+use File::Spec;
 use File::Temp;
 use FindBin;
 use IO::Socket::INET;
+use IO::Socket::UNIX;
 use lib $FindBin::Bin;
 use PgDenseTools;
 use Test::More;
@@ -15,10 +19,9 @@ use Test::More;
 my $can_mount = can_mount();
 
 # The parent of this checkout has mode 0700.
-my $private = File::Temp::tempdir(
-	'XXXXXX',
-	DIR => $ENV{TESTDIR} || "$top/build/check/tools",
-	CLEANUP => 1);
+my $base = $ENV{TESTDIR} || "$top/build/check/tools";
+make_path($base);
+my $private = File::Temp::tempdir('XXXXXX', DIR => $base, CLEANUP => 1);
 chmod 0755, $private if !$can_mount;
 my $dir = checkout("$private/checkout");
 system_ok('mkdir', '-p', "$dir/build/17");
@@ -43,11 +46,50 @@ sub sql
 	return $code == 0 ? $out : "error: $err";
 }
 
+# An account that is neither root's nor that of the servers, and that need not exist.
+my $stranger = 65533;
+
+# What comes of connecting to a socket as an account.
+sub connect_as
+{
+	my ($uid, $socket) = @_;
+	my ($code, $out, $err) = run_tool(
+		'/', 'setpriv', '--reuid', $uid, '--regid', $uid,
+		'--clear-groups', $^X, '-MIO::Socket::UNIX', '-e',
+		'print IO::Socket::UNIX->new(Peer => $ARGV[0]) ? "connected" : $!',
+		$socket);
+	return $out;
+}
+
+# Whoever connects is superuser without a password: that only the account of the
+# server and root get to the socket is all that keeps others out.
+sub is_private
+{
+	my ($checkout, $name, $title) = @_;
+	my ($socket_dir) = (run_tool($checkout, 'tools/cluster', 'env', $name))[1] =~ /^PGHOST=(.*)$/m;
+	my ($socket) = glob "$socket_dir/.s.PGSQL.*[0-9]";
+	my $owner = (stat "$checkout/build/cluster/$name/data")[4];
+
+	foreach my $path ($socket_dir, $socket, "$checkout/build/cluster/$name/data")
+	{
+		my ($mode, $uid) = (stat $path)[ 2, 4 ];
+		is(sprintf('%04o %d', $mode & 07777, $uid), "0700 $owner", "$title: mode and owner of " . ($path =~ s{.*/}{}r));
+	}
+	return if $> != 0;
+	is(connect_as($owner, $socket), 'connected', "$title: the account of the server can connect");
+	is(connect_as($stranger, $socket), 'Permission denied', "$title: another one cannot");
+}
+
+my @checkouts = ($dir);
+
 END
 {
 	my $rc = $?;
-	cluster('remove', $_)
-	  foreach map { m{([^/]+)$} } glob "$dir/build/cluster/*";
+	foreach my $checkout (@checkouts)
+	{
+		run_tool($checkout, 'tools/cluster', 'remove', $_)
+		  foreach map { m{([^/]+)$} } glob "$checkout/build/cluster/*";
+	}
 	$? = $rc;
 }
 
@@ -155,8 +197,66 @@ is($code, 0, 'a long path') or diag $err;
 my ($socket_dir) =
   (run_tool($long, 'tools/cluster', 'env', 'a'))[1] =~ /^PGHOST=(.*)$/m;
 ok(-S glob("$socket_dir/.s.PGSQL.*"), 'has its socket elsewhere');
+is_private($long, 'a', 'a socket elsewhere');
 run_tool($long, 'tools/cluster', 'remove', 'a');
 ok(!-e $socket_dir, 'which goes away');
+
+# Who can connect, in a checkout that anybody can pass.
+my $barred = $> == 0 && system("setpriv --reuid $stranger --regid $stranger --clear-groups test -x '$base'") != 0;
+my $passable = checkout(
+	File::Temp::tempdir(
+		'pg_dense.XXXXXX',
+		DIR => $barred ? File::Spec->tmpdir : $base,
+		CLEANUP => 1));
+push @checkouts, $passable;
+my @start = ('tools/cluster', 'start', '--bin', "$top/build/17/dense/bin");
+my $open = IO::Socket::UNIX->new(Local => "$passable/socket", Listen => 1);
+chmod 0777, "$passable/socket";
+is(connect_as($stranger, "$passable/socket"), 'connected', 'any account can come to this checkout') if $> == 0;
+
+is((run_tool($passable, @start[0, 1], 'a', @start[2, 3]))[0], 0, 'an instance there');
+is_private($passable, 'a', 'an instance');
+run_tool($passable, 'tools/cluster', 'stop', 'a');
+is((run_tool($passable, 'tools/cluster', 'copy', 'a', 'b'))[0], 0, 'its copy');
+# as an earlier version of tools/cluster had it
+system_ok('chmod', '755', "$passable/build/cluster/b");
+is((run_tool($passable, @start[0, 1], 'b', @start[2, 3], '--set', 'unix_socket_permissions=0777'))[0], 0, 'is started, with a setting that lets others in');
+is((stat "$passable/build/cluster/b")[2] & 07777, 0700, 'its folder keeps them out');
+is(connect_as($stranger, glob "$passable/build/cluster/b/.s.PGSQL.*[0-9]"), 'Permission denied', 'and so they are') if $> == 0;
+run_tool($passable, @start[0, 1], 'a', @start[2, 3]);
+is(`find '$passable/build/cluster' -perm /0022 ! -type l ! -path '*/b/.s.PGSQL*'`, '', 'others can write to nothing');
+
+SKIP:
+{
+	skip 'only root can be another account', 3 if $> != 0;
+	foreach my $command ('status', 'env', 'stop')
+	{
+		is_clear_error(
+			[
+				run_tool($passable, 'setpriv', '--reuid', $stranger, '--regid', $stranger,
+					'--clear-groups', 'tools/cluster', $command, 'a')
+			],
+			qr/instance "a" belongs to account "nobody"/,
+			"$command of an instance of another account");
+	}
+}
+
+# The nodes of TAP tests trust whoever connects as well.
+my ($pgxs) = map { s/\s+//gr . '/pgxs/src/test' } `$top/build/17/dense/bin/pg_config --pkglibdir`;
+($code, $out, $err) = run_tool(
+	$passable, 'tools/run-unprivileged', 'sh', '-c',
+	'cd "$(mktemp -d)" && PATH=$1:$PATH PG_REGRESS=$3/regress/pg_regress TESTDATADIR=$PWD TESTLOGDIR=$PWD "$2" -I "$3/perl" -MPostgreSQL::Test::Cluster -e "$4"; rm -rf "$PWD"',
+	'sh', "$top/build/17/dense/bin", $^X, $pgxs, <<'PERL');
+use strict;
+my $node = PostgreSQL::Test::Cluster->new('a');
+$node->init;
+$node->start;
+Test::More::note(join(" ", $node->safe_psql('postgres', 'SHOW listen_addresses') || 'no TCP',
+	map { sprintf '%04o', (stat $_)[2] & 07777 } $node->host, $node->data_dir));
+$node->stop;
+Test::More::done_testing();
+PERL
+like($out, qr/^# no TCP 0700 0700$/m, 'the nodes of TAP tests have private folders') or diag $err;
 
 SKIP:
 {

@@ -72,6 +72,30 @@ make_dir()
 	message=$(mkdir -p -- "$@" 2>&1) || die "could not create directory: ${message#mkdir: }"
 }
 
+# need_account - set $account and $account_uid: as whom servers run where root
+# starts them.
+need_account()
+{
+	account=${PGDENSE_ACCOUNT:-nobody}
+	account_uid=$(id -u -- "$account" 2> /dev/null) || die "account \"$account\" does not exist, set PGDENSE_ACCOUNT to one that does"
+	[ "$account_uid" != 0 ] || die "account \"$account\" has root's user id, set PGDENSE_ACCOUNT to another one"
+}
+
+# account_dir DIR - make a directory, if need be, and give it to $account.
+#
+# Root only, and only in a directory where the account can write nothing.  What is
+# in it stays as it is, and a directory of a third account stays that one's: whoever
+# owns a directory may have put a link to any file there.
+account_dir()
+{
+	local owner
+	make_dir "$1"
+	[ -L "$1" ] || chown --no-dereference --from=0 -- "$account_uid" "$1" || exit 1
+	owner=$(stat -L -c %u -- "$1")
+	[ "$owner" = "$account_uid" ] ||
+		die "\"$1\" belongs to account \"$(stat -L -c %U -- "$1")\", not to \"$account\" (hint: remove it, or set PGDENSE_ACCOUNT to the account that runs the servers here)"
+}
+
 # lock NAME - hold build/NAME.lock until this process ends, so that two builds
 # of one tree wait for each other.
 lock()
