@@ -72,6 +72,7 @@ is( calls(),
 ok(-e "$dir/build/17/$_/bin/one.o", "$_ is installed")
   foreach 'stock', 'dense';
 is(scalar(split /\n/, $err), 5, 'a line a step') or diag $err;
+is(`find '$dir/build' ! -type l '(' ! -user '$>' -o -perm /0022 ')'`, '', 'nobody else owns or can change what was built');
 
 ($code, $out, $err) = server();
 is($code, 0, 'second call');

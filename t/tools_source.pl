@@ -37,8 +37,20 @@ sub source { return run_tool($dir, 'tools/source', '17'); }
 	local $ENV{PG_SOURCES} = "$dir/sources";
 	my ($code, $out, $err) = source();
 	is($code, 0, 'the folder PG_SOURCES') or diag $err;
-	is($out, "$dir/sources/$name\n", 'prints the path');
+	is($out, "$dir/build/sources/$name\n", 'prints the path of a copy');
 	is($err, '', 'and nothing else');
+
+	# Its owner replaces it as soon as it has been read.
+	program('sha256sum', "/usr/bin/sha256sum; echo replaced > '$dir/sources/$name'");
+	system_ok('cp', '-p', "$dir/sources/$name", "$dir/kept");
+	($code, $out, $err) = source();
+	is($code, 0, 'one that is replaced behind our back') or diag $err;
+	chomp $out;
+	is(Digest::SHA->new(256)->addfile($out)->hexdigest, $sha256, 'is taken as it was when it was verified');
+	is(read_file("$dir/sources/$name"), "replaced\n", 'and was replaced');
+	unlink "$bin/sha256sum";
+	system_ok('mv', "$dir/kept", "$dir/sources/$name");
+	system_ok('rm', '-r', "$dir/build");
 
 	append_file("$dir/sources/$name", 'x');
 	my $got = Digest::SHA->new(256)->addfile("$dir/sources/$name")->hexdigest;
@@ -46,6 +58,7 @@ sub source { return run_tool($dir, 'tools/source', '17'); }
 		[ source() ],
 		qr{wrong checksum of "\Q$dir\E/sources/$name": expected $sha256, got $got},
 		'a wrong checksum');
+	is_deeply([ glob "$dir/build/sources/*" ], [], 'nothing is kept of it');
 	unlink "$dir/sources/$name";
 	is_clear_error(
 		[ source() ],
@@ -102,7 +115,7 @@ release_tarball("$dir/sources/postgresql-17.9.tar.bz2",
 		"$newer  postgresql-17.9.tar.bz2\n");
 	($code, $out, $err) = source();
 	is($code, 0, 'a newer release with one is') or diag $err;
-	is($out, "$dir/sources/postgresql-17.13.tar.bz2\n", 'the newest');
+	is($out, "$dir/build/sources/postgresql-17.13.tar.bz2\n", 'the newest');
 	like(
 		$err,
 		qr/taking postgresql-17\.13 instead of the pinned 17\.11/,
@@ -114,6 +127,7 @@ release_tarball("$dir/sources/postgresql-17.9.tar.bz2",
 		qr/wrong checksum .* expected 0{64}/,
 		'a newer release with a wrong checksum');
 }
+isnt((source())[0], 0, 'of that folder nothing is taken when it is not named');
 
 # The distribution's source packages: versions newest first until one downloads,
 # only from the base system's own archive, under an apt configuration of our own.

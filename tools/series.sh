@@ -34,7 +34,8 @@ import()
 	local tarball=$1 git_dir=$2 tree=$3 commit
 	export GIT_INDEX_FILE=$git_dir/index.import
 	rm -f "$GIT_INDEX_FILE"
-	tar -xf "$tarball" -C "$tree" --strip-components=1 &&
+	# The tarball's user ids may be those of accounts here.
+	tar -xf "$tarball" -C "$tree" --strip-components=1 --no-same-owner --no-same-permissions &&
 		git -C "$tree" --git-dir="$git_dir" --work-tree="$tree" -c core.looseCompression=1 add -A -f . &&
 		commit=$(git --git-dir="$git_dir" write-tree) &&
 		commit=$(GIT_AUTHOR_NAME=pg_dense GIT_AUTHOR_EMAIL=pg_dense@localhost \
