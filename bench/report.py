@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from bench import charts
 from bench.lib import saved
 from bench.lib.console import BenchError, console, note
-from bench.lib.paths import BENCH, TOP, work
+from bench.lib.paths import BENCH, TOP, work, write_file
 
 # What stands first on the page and in README.md: study, metric, and what it is a figure of.
 HEADLINES = (
@@ -124,8 +124,7 @@ def _nothing(directory: Path, left_out: Sequence[LeftOut]) -> str:
 
 def write(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_file(path, text)
     except OSError as error:
         raise BenchError(f'could not write "{path}": {error.strerror}') from error
     console.print(f"written: {path}", soft_wrap=True)

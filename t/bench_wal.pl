@@ -98,7 +98,7 @@ SKIP:
 	like($markdown, qr/^\| direct, 512 \| 1 \|/m, 'with their rows');
 }
 no_instances($top, 'wal');
-ok(!-e "$top/build/cluster/device", 'nor a device');
+ok(!-e "$top/build/device", 'nor a device');
 
 # What a log says about direct I/O
 my $asked = <<'PYTHON';

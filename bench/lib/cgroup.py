@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.lib import foreign
 from bench.lib.console import note as print_note
 
 PREFIX = "pg_dense-bench-"
@@ -29,19 +30,10 @@ def note(message: str) -> None:
 
 def evict(directory: Path) -> None:
     """Write back and drop the cached pages of every file below a directory."""
-    for parent, _, names in os.walk(directory):
-        for name in names:
-            try:
-                handle = os.open(os.path.join(parent, name), os.O_RDONLY)
-            except OSError:
-                continue
-            try:
-                os.fdatasync(handle)
-                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-            except OSError:
-                pass
-            finally:
-                os.close(handle)
+    for handle in foreign.walk(directory):
+        with suppress(OSError):
+            os.fdatasync(handle)
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def block_device(path: Path) -> str | None:

@@ -7,12 +7,14 @@ unmounted, detached or removed.
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.lib.cgroup import block_device
+from bench.lib.paths import TOP
 
 # Nothing may be written in the background: no tables that mkfs has left, no times of access or change.
 FORMAT = ("-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard")
@@ -56,11 +58,11 @@ class LoopDevice:
         return self.mount / "own"
 
     def make(self, megabytes: int) -> None:
-        self.image.parent.mkdir(parents=True, exist_ok=True)
-        self.mount.mkdir(exist_ok=True)
         # The servers' account has to pass.
         for part in (self.image.parent, self.mount):
+            part.mkdir(exist_ok=True)
             part.chmod(0o755)
+        self.image.touch(0o600, exist_ok=False)
         with open(self.image, "wb") as image:
             os.posix_fallocate(image.fileno(), 0, megabytes << 20)
         self.name = _run("losetup", "--find", "--show", str(self.image))
@@ -76,7 +78,7 @@ class LoopDevice:
         if os.path.ismount(self.mount):
             with suppress(NoDevice):
                 _run("umount", str(self.mount))
-        if self.image.exists():
+        if os.path.lexists(self.image):
             with suppress(NoDevice):
                 for line in _run("losetup", "--associated", str(self.image)).splitlines():
                     _run("losetup", "--detach", line.partition(":")[0])
@@ -86,10 +88,24 @@ class LoopDevice:
                 directory.rmdir()
 
 
+def _check(home: Path) -> None:
+    """Nobody may be able to put a link there, whose target would be overwritten or removed."""
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        parent = home.parent.stat()
+    except OSError as error:
+        raise NoDevice(f'could not make "{home}": {error.strerror}') from error
+    if parent.st_uid not in (0, TOP.stat().st_uid) or parent.st_mode & stat.S_IWOTH:
+        raise NoDevice(f'another account can write to "{home.parent}"')
+    if home.is_symlink():
+        raise NoDevice(f'"{home}" is a symbolic link')
+
+
 def create(home: Path, megabytes: int) -> LoopDevice:
     """In a directory of its own, which need not be there.  Raises NoDevice."""
     if os.geteuid() != 0:
         raise NoDevice("not started by root")
+    _check(home)
     device = LoopDevice(home / "image", home / "mount")
     device.remove()
     try:

@@ -3,8 +3,9 @@
 import ctypes
 import mmap
 import os
-from collections.abc import Iterator
 from pathlib import Path
+
+from bench.lib import foreign
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
@@ -14,52 +15,38 @@ _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(ctype
 _MAP_FAILED = ctypes.c_void_p(-1).value
 
 
-def files(directory: Path) -> Iterator[Path]:
-    """All regular files below a directory, which may be a symbolic link itself."""
-    for parent, _, names in os.walk(os.path.realpath(directory)):
-        for name in names:
-            path = Path(parent, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
-
-
-def _fail(what: str, path: Path) -> OSError:
+def _fail(what: str, handle: int) -> OSError:
     number = ctypes.get_errno()
-    return OSError(number, f"{what}: {os.strerror(number)}", str(path))
+    return OSError(number, f"{what}: {os.strerror(number)}", os.readlink(f"/proc/self/fd/{handle}"))
 
 
-def resident(path: Path) -> int:
+def _resident(handle: int) -> int:
     """Bytes of a file that the page cache holds; looking does not bring any in.
 
     The kernel answers only the owner of a file, root, and those who may write to
     it; anybody else is told that all of it is there.
     """
-    handle = os.open(path, os.O_RDONLY)
+    size = os.fstat(handle).st_size
+    if size == 0:
+        return 0
+    address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, handle, 0)
+    if address == _MAP_FAILED:
+        raise _fail("could not map", handle)
     try:
-        size = os.fstat(handle).st_size
-        if size == 0:
-            return 0
-        address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, handle, 0)
-        if address == _MAP_FAILED:
-            raise _fail("could not map", path)
-        try:
-            pages = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE
-            found = (ctypes.c_ubyte * pages)()
-            if _libc.mincore(address, size, found) != 0:
-                raise _fail("could not ask for cached pages", path)
-        finally:
-            _libc.munmap(address, size)
+        pages = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE
+        found = (ctypes.c_ubyte * pages)()
+        if _libc.mincore(address, size, found) != 0:
+            raise _fail("could not ask for cached pages", handle)
     finally:
-        os.close(handle)
+        _libc.munmap(address, size)
     return sum(page & 1 for page in bytes(found)) * mmap.PAGESIZE
 
 
 def resident_below(directory: Path) -> int:
     """Of all files below a directory; those that go away meanwhile hold nothing."""
-    total = 0
-    for path in files(directory):
-        try:
-            total += resident(path)
-        except FileNotFoundError:
-            continue
-    return total
+    return sum(map(_resident, foreign.walk(directory)))
+
+
+def size_below(directory: Path) -> int:
+    """Bytes of all files below a directory."""
+    return sum(os.fstat(handle).st_size for handle in foreign.walk(directory))

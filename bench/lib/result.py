@@ -14,7 +14,7 @@ import psycopg
 from rich.table import Table
 
 from bench.lib.console import BenchError, console
-from bench.lib.paths import TOP, work
+from bench.lib.paths import TOP, work, write_file
 from bench.lib.statistics import Ratio
 
 # Of the JSON files; what reads them refuses another one.
@@ -154,10 +154,7 @@ class Result:
         # One line a sample keeps the file readable.
         lines = ",\n".join("  " + json.dumps(sample, default=str) for sample in self.samples)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(path.name + ".new")
-            partial.write_text(f'{text},\n "samples": [\n{lines}\n ]\n}}\n', encoding="utf-8")
-            partial.replace(path)
+            write_file(path, f'{text},\n "samples": [\n{lines}\n ]\n}}\n')
         except OSError as error:
             raise BenchError(f'could not write "{path}": {error.strerror}') from error
         console.print(f"results: {path}", soft_wrap=True)

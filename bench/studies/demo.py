@@ -1,5 +1,7 @@
 """TPC-C with stock types and with compact types in one private instance, side by side."""
 
+import os
+
 from rich.table import Table
 
 from bench.lib.console import console, progress
@@ -132,8 +134,10 @@ def farewell(cluster: Cluster, chosen: list[Stage], keep: bool) -> None:
         return
     environment = cluster.environment
     names = " and ".join(database(stage) for stage in chosen)
+    # Nobody else gets to its socket.
+    who = f' as root or "{cluster.data.owner()}"' if os.geteuid() == 0 else ""
     console.print(
-        f"\nThe instance is up, with databases {names}.  Connect to it by:\n"
+        f"\nThe instance is up, with databases {names}.  Connect to it{who} by:\n"
         f"  {cluster.bindir}/psql -h {environment['PGHOST']} -p {environment['PGPORT']}"
         f" -U {environment['PGUSER']} {database(chosen[-1])}\n"
         "Stop and delete it by:\n"

@@ -11,7 +11,7 @@ from rich.progress import Progress
 from bench.lib import loopdevice
 from bench.lib.bars import Bar
 from bench.lib.console import BenchError, note
-from bench.lib.paths import CLUSTERS, bindir
+from bench.lib.paths import DEVICE, bindir
 from bench.lib.result import Result
 from bench.lib.server import Cluster
 from bench.lib.session import quietly
@@ -47,8 +47,8 @@ class DeviceBytes:
         # What a run that was killed has left still writes to its device.
         quietly(Cluster(NAME, bindir("dense")).remove)
         try:
-            # With room for twice the segments, and a journal; beside the instances, where their account gets to.
-            own = loopdevice.create(CLUSTERS / "device", (2 * segments * SEGMENT >> 20) + 128)
+            # With room for twice the segments, and a journal.
+            own = loopdevice.create(DEVICE, (2 * segments * SEGMENT >> 20) + 128)
             stack.callback(own.remove)
             self.counted = load.Counted(device=own.number)
             self.column, source = "device_write_bytes", f"sectors written to {own.name}, which holds nothing but pg_wal"

@@ -77,7 +77,7 @@ class Memory:
             sample = load.run(cluster, CLIENTS, warmup, seconds, seed, counted)
             base = instance.cluster.data / "base"
             sample |= {
-                "data": sum(path.stat().st_size for path in pagecache.files(base)),
+                "data": pagecache.size_below(base),
                 "data_resident": pagecache.resident_below(base),
                 "wal_resident": pagecache.resident_below(instance.wal),
                 "memory_peak": group.memory_peak(),

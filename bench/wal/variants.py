@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.lib.console import BenchError
+from bench.lib.foreign import read_text
 from bench.lib.server import Cluster
 
 MODE = "wal_direct_io"
@@ -45,7 +46,7 @@ DIRECT_AUTO = Variant("direct", "direct, auto", settings={MODE: "try", UNIT: "au
 
 def reason_of_fallback(log: Path) -> str | None:
     """Why a server that was to write past the page cache does not, by its log; None if it does."""
-    text = log.read_text(encoding="utf-8", errors="replace")
+    text = read_text(log)
     given_up = GIVEN_UP.search(text) or REFUSED.search(text)
     if given_up:
         return given_up.group(1)
@@ -54,7 +55,7 @@ def reason_of_fallback(log: Path) -> str | None:
 
 def written_unit(log: Path) -> int:
     """Of a server that writes past the page cache."""
-    found = DIRECT.search(log.read_text(encoding="utf-8", errors="replace"))
+    found = DIRECT.search(read_text(log))
     return int(found.group(1)) if found else 0
 
 
