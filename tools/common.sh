@@ -13,6 +13,7 @@ prog=tools/$(basename "$0")
 umask 022
 
 # Messages of other programs are searched for known causes, so keep them English.
+# shellcheck disable=SC2034	# by tools/run-unprivileged
 caller_lc_all=${LC_ALL:-}
 export LC_ALL=C
 

@@ -1,7 +1,8 @@
 #
 # series.sh - the pristine server tree and the patch series on it
 #
-# Sourced by the tools that deal with server sources, after common.sh.
+# Sourced by the tools that deal with server sources, after common.sh, which sets
+# $top and $prog.
 #
 # build/MAJOR/src is a git repository.  Its branch "pristine" holds the release
 # tarball as one commit; refs/pgdense/INPUTS caches the commit that applying a
@@ -9,6 +10,8 @@
 # made with fixed names and dates: the same input gives the same commit ids and
 # the same bytes on every machine, whoever runs it.
 #
+
+# shellcheck disable=SC2154	# top and prog are set there
 
 # Take no setting from the environment or from the user's git configuration.
 # shellcheck disable=SC2046
