@@ -15,11 +15,28 @@ use Test::More;
 # as Debian has it
 my $driver = '/usr/share/java/postgresql.jar';
 
-# The driver knows TCP only.
+# The driver knows TCP only, by which any account of the machine gets to the server:
+# there, unlike in the private directory of its socket, nobody is trusted.
 my $node = PostgreSQL::Test::Cluster->new('jdbc');
-$node->init(extra => [ '--encoding=UTF8', '--locale=C', '--auth=trust' ]);
+my $dir = PostgreSQL::Test::Utils::tempdir;
+open my $random, '<:raw', '/dev/urandom' or die "could not open /dev/urandom: $!";
+read $random, my $bytes, 16;
+close $random;
+my $password = unpack 'H*', $bytes;
+for my $file ("$dir/password", "$dir/pgpass")
+{
+	append_to_file($file, '');
+	chmod 0600, $file;
+}
+append_to_file("$dir/password", "$password\n");
+append_to_file("$dir/pgpass", "*:*:*:*:$password\n");
+$node->init(extra => [ '--encoding=UTF8', '--locale=C', '--auth-host=scram-sha-256', "--pwfile=$dir/password" ]);
 $node->append_conf('postgresql.conf', "fsync = off\nlisten_addresses = '127.0.0.1'\n");
 $node->start;
+$node->command_fails_like(
+	[ 'psql', '-w', '-h', '127.0.0.1', '-p', $node->port, '-c', '', 'postgres' ],
+	qr/no password supplied/,
+	'by TCP nobody gets in without the password');
 $node->safe_psql('postgres', join '', map { "CREATE EXTENSION $_;\n" } @extensions);
 
 my ($stdout, $stderr) = ('', '');
@@ -27,6 +44,7 @@ my $samples = join '', map {
 	encode('UTF-8', join("\t", (map { $_ // '' } @$_{ 'type', 'wide', 'kind', 'bad', 'sqlstate' }), @{ $_->{literals} }) . "\n")
 } @samples;
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
+$ENV{PGPASSFILE} = "$dir/pgpass";
 my $result = IPC::Run::run(
 	[
 		'java', '-Xshare:auto', '-XX:TieredStopAtLevel=1', '-Duser.timezone=UTC', "-Duser.name=$user", '-cp', $driver,
