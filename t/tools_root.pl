@@ -17,6 +17,14 @@ my $account = getpwnam('nobody');
 my $other = getpwnam('daemon');
 my $secret = 'what only root may read';
 
+# Should a tool mount something that it is to refuse.
+END
+{
+	my $rc = $?;
+	system("awk '\$5 ~ \"^$dir/\" { print \$5 }' /proc/self/mountinfo | tac | xargs -r -n 1 umount") if defined $dir;
+	$? = $rc;
+}
+
 # Files of root's: one that nobody else can read, and a directory that nobody else can pass.
 my $victim = "$dir/victim";
 my $folder = "$dir/folder";
