@@ -55,12 +55,18 @@ COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
 --
 -- As whom things are done: owner.c.  What looks at the rows of a table, or reads its
 -- definition again, may run code of its owner: it goes through run() or execute_as()
--- with the owner.  What is run by EXECUTE, as the caller, is what the owner need not
--- be allowed to do, and evaluates nothing.
+-- with the owner.  Only publications are altered by the caller, to whom they belong.
+--
+-- The owner's code, or another session of his, can give names to other relations in
+-- the meantime, that of the schema, too.  So relations are known by their OIDs, names are
+-- made from these just before they are used, and what was done is looked at afterwards.
 --
 
 CREATE FUNCTION vertical_partition.execute_as(owner oid, statement text)
 RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_execute_as';
+
+CREATE FUNCTION vertical_partition.validate_foreign_key(key oid)
+RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_validate_foreign_key';
 
 CREATE FUNCTION vertical_partition.lock(relation regclass, exclusive boolean)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_lock_relation';
@@ -120,7 +126,9 @@ CREATE TYPE vertical_partition.definition AS (
     head text,
     tail text,
     reference smallint[],
-    reference_tail text);
+    reference_tail text,
+    name name,                      -- of a foreign key
+    validate boolean);              -- is it to be valid?
 
 -- Splits the definition of a foreign key where the referenced table's name ends.
 CREATE FUNCTION vertical_partition.foreign_key(constraint_oid oid, OUT head text, OUT tail text)
@@ -197,39 +205,39 @@ AS $$
     SELECT 10, object, columns, indisprimary, NULL::text, spcname, head,
         CASE WHEN starts_with(def, head || vertical_partition.qualified_name(relation) || ' USING ')
             THEN substr(def, length(head || vertical_partition.qualified_name(relation)) + 1) END,
-        NULL::smallint[], NULL::text
+        NULL::smallint[], NULL::text, NULL::name, NULL::boolean
     FROM indexes WHERE contype IS DISTINCT FROM 'x'
     UNION ALL
     SELECT 20, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ',
         format(' ADD CONSTRAINT %1$I %2$s USING INDEX %1$I%3$s%4$s', relname,
             CASE contype WHEN 'p' THEN 'PRIMARY KEY' ELSE 'UNIQUE' END,
             CASE WHEN condeferrable THEN ' DEFERRABLE' END, CASE WHEN condeferred THEN ' INITIALLY DEFERRED' END),
-        NULL, NULL
+        NULL, NULL, NULL, NULL
     FROM indexes WHERE contype IN ('p', 'u')
     UNION ALL
     SELECT 20, object, columns, false, NULL, spcname, 'ALTER TABLE ',
-        format(' ADD CONSTRAINT %I %s', relname, pg_get_constraintdef(constraint_oid)), NULL, NULL
+        format(' ADD CONSTRAINT %I %s', relname, pg_get_constraintdef(constraint_oid)), NULL, NULL, NULL, NULL
     FROM indexes WHERE contype = 'x'
     UNION ALL
     SELECT 21, object, columns, false, NULL, NULL, NULL,
-        format('ALTER INDEX %s SET (%s)', name, vertical_partition.options_list(reloptions)), NULL, NULL
+        format('ALTER INDEX %s SET (%s)', name, vertical_partition.options_list(reloptions)), NULL, NULL, NULL, NULL
     FROM indexes WHERE contype = 'x' AND reloptions IS NOT NULL
     UNION ALL
     SELECT 22, x.object, x.columns, x.indisprimary, NULL, NULL, NULL,
-        format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s', x.name, a.attnum, a.attstattarget), NULL, NULL
+        format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s', x.name, a.attnum, a.attstattarget), NULL, NULL, NULL, NULL
     FROM indexes x JOIN pg_attribute a ON a.attrelid = x.indexrelid AND a.attstattarget >= 0
     UNION ALL
-    SELECT 23, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' CLUSTER ON %I', relname), NULL, NULL
+    SELECT 23, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' CLUSTER ON %I', relname), NULL, NULL, NULL, NULL
     FROM indexes WHERE indisclustered
     UNION ALL
-    SELECT 24, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' REPLICA IDENTITY USING INDEX %I', relname), NULL, NULL
+    SELECT 24, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' REPLICA IDENTITY USING INDEX %I', relname), NULL, NULL, NULL, NULL
     FROM indexes WHERE indisreplident
     UNION ALL
     SELECT 25, object, columns, indisprimary, NULL, NULL, NULL, format('COMMENT ON INDEX %s IS %L', name, obj_description(indexrelid, 'pg_class')),
-        NULL, NULL
+        NULL, NULL, NULL, NULL
     FROM indexes WHERE obj_description(indexrelid, 'pg_class') IS NOT NULL
     UNION ALL
-    SELECT 30, object, conkey, false, NULL, NULL, 'ALTER TABLE ', format(' ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), NULL, NULL
+    SELECT 30, object, conkey, false, NULL, NULL, 'ALTER TABLE ', format(' ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), NULL, NULL, NULL, NULL
     FROM constraints WHERE contype = 'c' OR contype = 'n' AND NOT convalidated
     UNION ALL
     SELECT 40, object, conkey, false,
@@ -239,30 +247,24 @@ AS $$
         format(' ADD CONSTRAINT %I %s', conname,
             CASE WHEN confrelid = ANY (family) THEN head
                 ELSE head || vertical_partition.qualified_name(confrelid) || vertical_partition.not_valid(tail) END),
-        CASE WHEN confrelid = ANY (family) THEN confkey END, CASE WHEN confrelid = ANY (family) THEN vertical_partition.not_valid(tail) END
+        CASE WHEN confrelid = ANY (family) THEN confkey END, CASE WHEN confrelid = ANY (family) THEN vertical_partition.not_valid(tail) END, conname, tail <> vertical_partition.not_valid(tail)
     FROM constraints WHERE contype = 'f' AND conparentid = 0
     UNION ALL
-    SELECT 41, object, conkey, false, NULL, NULL, 'ALTER TABLE ', format(' VALIDATE CONSTRAINT %I', conname), NULL, NULL
-    FROM constraints WHERE contype = 'f' AND conparentid = 0 AND tail <> vertical_partition.not_valid(tail)
-    UNION ALL
     SELECT 50, object, conkey, contype = 'p', NULL, NULL, format('COMMENT ON CONSTRAINT %I ON ', conname),
-        format(' IS %L', obj_description(oid, 'pg_constraint')), NULL, NULL
+        format(' IS %L', obj_description(oid, 'pg_constraint')), NULL, NULL, NULL, NULL
     FROM constraints WHERE obj_description(oid, 'pg_constraint') IS NOT NULL
     UNION ALL
     SELECT 60, object, columns, false, NULL, NULL,
         CASE WHEN right(def, length(vertical_partition.qualified_name(relation)) + 6) = ' FROM ' || vertical_partition.qualified_name(relation)
-            THEN left(def, - length(vertical_partition.qualified_name(relation))) END, '', NULL, NULL
+            THEN left(def, - length(vertical_partition.qualified_name(relation))) END, '', NULL, NULL, NULL, NULL
     FROM extended
     UNION ALL
-    SELECT 61, object, columns, false, NULL, NULL, NULL, format('ALTER STATISTICS %s SET STATISTICS %s', name, target), NULL, NULL
+    SELECT 61, object, columns, false, NULL, NULL, NULL, format('ALTER STATISTICS %s SET STATISTICS %s', name, target), NULL, NULL, NULL, NULL
     FROM extended WHERE target >= 0
     UNION ALL
     SELECT 62, object, columns, false, NULL, NULL, NULL, format('COMMENT ON STATISTICS %s IS %L', name, obj_description(oid, 'pg_statistic_ext')),
-        NULL, NULL
+        NULL, NULL, NULL, NULL
     FROM extended WHERE obj_description(oid, 'pg_statistic_ext') IS NOT NULL
-    UNION ALL
-    SELECT 63, object, columns, false, NULL, NULL, NULL, format('ALTER STATISTICS %s OWNER TO %I', name, pg_get_userbyid(stxowner)), NULL, NULL
-    FROM extended
 $$;
 
 -- A name for the time until the one that had it is gone.
@@ -336,12 +338,12 @@ AS $$
 $$;
 
 -- The foreign keys of other tables that refer to a table.
-CREATE FUNCTION vertical_partition.foreign_keys_to(relation oid, family oid[], OUT constraint_oid oid, OUT owner oid, OUT referencing text,
-    OUT name name, OUT columns smallint[], OUT head text, OUT tail text, OUT comment text)
+CREATE FUNCTION vertical_partition.foreign_keys_to(relation oid, family oid[], OUT constraint_oid oid, OUT owner oid, OUT partitioned boolean,
+    OUT referencing text, OUT name name, OUT columns smallint[], OUT head text, OUT tail text)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT c.oid, r.relowner, vertical_partition.qualified_name(c.conrelid), c.conname, c.confkey, f.head, f.tail, obj_description(c.oid, 'pg_constraint')
+    SELECT c.oid, r.relowner, r.relkind = 'p', vertical_partition.qualified_name(c.conrelid), c.conname, c.confkey, f.head, f.tail
     FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid, vertical_partition.foreign_key(c.oid) f
     WHERE c.contype = 'f' AND c.confrelid = relation AND c.conrelid <> ALL (family) AND c.conparentid = 0
 $$;
@@ -402,6 +404,20 @@ AS $$
     UNION
     SELECT 'row security' FROM pg_class c WHERE c.oid = relation AND (c.relrowsecurity OR c.relforcerowsecurity)
     UNION
+    SELECT pg_describe_object(s.tableoid, s.oid, 0) || ', which has another owner'
+    FROM pg_statistic_ext s JOIN pg_class c ON c.oid = s.stxrelid WHERE c.oid = relation AND s.stxowner <> c.relowner
+    UNION
+    SELECT pg_describe_object(t.tableoid, t.oid, 0) || ', whose function the owner may not execute'
+    FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE c.oid = relation AND NOT t.tgisinternal AND NOT has_function_privilege(c.relowner, t.tgfoid, 'EXECUTE')
+    UNION
+    SELECT format('constraint %s, whose table %s the owner may not refer to', f.conname, vertical_partition.qualified_name(p.oid))
+    FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid JOIN pg_class p ON p.oid = f.confrelid
+    WHERE c.oid = relation AND f.contype = 'f' AND f.conparentid = 0 AND NOT (
+        has_schema_privilege(c.relowner, p.relnamespace, 'USAGE') AND (
+            has_table_privilege(c.relowner, p.oid, 'REFERENCES')
+            OR (SELECT bool_and(has_column_privilege(c.relowner, p.oid, k, 'REFERENCES')) FROM unnest(f.confkey) k)))
+    UNION
     SELECT format('privilege %s, granted by %s', x.privilege_type, pg_get_userbyid(x.grantor))
     FROM pg_class c, LATERAL (
         SELECT (aclexplode(c.relacl)).*
@@ -430,19 +446,35 @@ AS $$
     WHERE c.oid = relation
 $$;
 
+-- The OID of a relation that has just been made for an owner in a schema, where there was
+-- none of that name.
+CREATE FUNCTION vertical_partition.new_relation(name text, owner oid, schema oid)
+RETURNS oid LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    relation oid := (SELECT c.oid FROM pg_class c
+        WHERE c.oid = to_regclass(name) AND c.relowner = owner AND c.relnamespace = schema);
+BEGIN
+    IF relation IS NULL THEN
+        RAISE EXCEPTION 'relation % was changed by another session', name USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    RETURN relation;
+END
+$$;
+
 -- Makes a new relation its owner's alone, with all privileges, whatever the default
 -- privileges are.
-CREATE FUNCTION vertical_partition.own(relation regclass)
+CREATE FUNCTION vertical_partition.own(relation oid, owner oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     name text := vertical_partition.qualified_name(relation);
     kind text;
-    owner oid;
     acl aclitem[];
 BEGIN
-    SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, relowner, relacl INTO kind, owner, acl
+    SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, relacl INTO kind, acl
     FROM pg_class WHERE oid = relation;
     IF acl IS NOT NULL THEN
         PERFORM vertical_partition.run(owner, ARRAY(
@@ -516,7 +548,7 @@ $$;
 
 -- Copies rows, and says so.  Without statistics of what has just been filled, the
 -- planner may not see that a nested loop would take for ever.
-CREATE FUNCTION vertical_partition.copy_rows(owner oid, target text, columns text, query text, label text)
+CREATE FUNCTION vertical_partition.copy_rows(owner oid, target oid, columns text, query text, label text)
 RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_nestloop = off
@@ -525,8 +557,9 @@ AS $$
 DECLARE
     n bigint;
 BEGIN
-    n := vertical_partition.execute_as(owner, format('INSERT INTO %s (%s) %s', target, columns, query));
-    RAISE NOTICE 'copied % rows to %, % bytes', n, label, pg_table_size(target::regclass);
+    n := vertical_partition.execute_as(owner,
+        format('INSERT INTO %s (%s) %s', vertical_partition.qualified_name(target), columns, query));
+    RAISE NOTICE 'copied % rows to %, % bytes', n, label, pg_table_size(target);
     RETURN n;
 END
 $$;
@@ -572,32 +605,33 @@ END
 $$;
 
 -- Makes the objects of a table again, on the tables that have their columns.  The
--- names that indexes and statistics have are free by then.
+-- names that indexes and statistics have are free by then.  A foreign key to a table of
+-- another owner gets valid in a way of its own, see validate_foreign_key().
 CREATE FUNCTION vertical_partition.define(owner oid, definitions vertical_partition.definition[],
-    first_table text, first_columns smallint[], second_table text)
+    first_table oid, first_columns smallint[], second_table oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET default_tablespace = ''
 AS $$
 DECLARE
     d vertical_partition.definition;
-    statement text;
+    relation oid;
 BEGIN
     FOR d IN SELECT * FROM unnest(definitions) ORDER BY step, object LOOP
         PERFORM set_config('default_tablespace', coalesce(d.tablespace, ''), true);
-        statement := CASE WHEN d.head IS NULL THEN d.tail
-            ELSE d.head || CASE WHEN d.columns <@ first_columns THEN first_table ELSE second_table END || d.tail END
+        relation := CASE WHEN d.columns <@ first_columns THEN first_table ELSE second_table END;
+        PERFORM vertical_partition.execute_as(owner,
+            CASE WHEN d.head IS NULL THEN d.tail
+                ELSE d.head || vertical_partition.qualified_name(relation) || d.tail END
             || CASE WHEN d.reference IS NULL THEN ''
-                ELSE CASE WHEN d.reference <@ first_columns THEN first_table ELSE second_table END || d.reference_tail END;
-        -- the owner may have lost the privilege to refer to the other table, and statistics
-        -- can have an owner of their own
-        IF d.step = 40 OR d.step > 60 THEN
-            EXECUTE statement;
-        ELSE
-            PERFORM vertical_partition.execute_as(owner, statement);
-        END IF;
+                ELSE vertical_partition.qualified_name(CASE WHEN d.reference <@ first_columns THEN first_table ELSE second_table END)
+                    || d.reference_tail END);
         IF d.step = 10 THEN
             RAISE NOTICE 'built %', d.object;
+        END IF;
+        IF d.step = 40 AND d.validate THEN
+            PERFORM vertical_partition.validate_foreign_key(c.oid)
+            FROM pg_constraint c WHERE c.conrelid = relation AND c.contype = 'f' AND NOT c.convalidated AND c.conname = d.name;
         END IF;
     END LOOP;
 END
@@ -605,23 +639,18 @@ $$;
 
 -- Gives the indexes and statistics of a table, which is to go, other names.
 CREATE FUNCTION vertical_partition.free_names(relation oid)
-RETURNS void LANGUAGE plpgsql
+RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    r record;
-BEGIN
-    PERFORM vertical_partition.run(c.relowner, ARRAY(
+    SELECT vertical_partition.run(c.relowner, ARRAY(
         SELECT format('ALTER INDEX %s RENAME TO %I', vertical_partition.qualified_name(i.indexrelid),
             vertical_partition.temporary_name(i.indexrelid))
-        FROM pg_index i WHERE i.indrelid = relation))
-    FROM pg_class c WHERE c.oid = relation;
-    FOR r IN SELECT s.oid AS object, n.nspname, s.stxname
+        FROM pg_index i WHERE i.indrelid = relation
+        UNION ALL
+        SELECT format('ALTER STATISTICS %I.%I RENAME TO %I', n.nspname, s.stxname, vertical_partition.temporary_name(s.oid))
         FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace
-        WHERE s.stxrelid = relation LOOP
-        EXECUTE format('ALTER STATISTICS %I.%I RENAME TO %I', r.nspname, r.stxname, vertical_partition.temporary_name(r.object));
-    END LOOP;
-END
+        WHERE s.stxrelid = relation))
+    FROM pg_class c WHERE c.oid = relation
 $$;
 
 -- The equality of two tables' keys, by the operators of the primary key's index.
@@ -645,7 +674,7 @@ $$;
 -- Takes sequences of columns along: serial ones change their owner, those of
 -- identity columns have been made again, as temporary_name() says, and get what
 -- the old ones were at.  Returns what is to be done when these are gone.
-CREATE FUNCTION vertical_partition.move_sequences(relation oid, first_table text, first_columns smallint[], second_table text,
+CREATE FUNCTION vertical_partition.move_sequences(relation oid, first_table oid, first_columns smallint[], second_table oid,
     columns name[] DEFAULT NULL)
 RETURNS SETOF text LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -664,14 +693,14 @@ BEGIN
             AND d.deptype IN ('a', 'i') AND a.attname = ANY (columns) IS NOT FALSE LOOP
         IF r.deptype = 'a' THEN
             PERFORM vertical_partition.execute_as(owner, format('ALTER SEQUENCE %s OWNED BY %s.%I', r.name,
-                CASE WHEN r.attnum = ANY (first_columns) THEN first_table ELSE second_table END, r.attname));
+                vertical_partition.qualified_name(CASE WHEN r.attnum = ANY (first_columns) THEN first_table ELSE second_table END), r.attname));
         ELSE
             -- locks it against nextval()
             PERFORM vertical_partition.execute_as(owner, format('ALTER SEQUENCE %s INCREMENT %s', r.name, r.seqincrement));
             temporary := format('%I.%I', r.nspname, vertical_partition.temporary_name(r.sequence));
             PERFORM vertical_partition.execute_as(owner,
                 format('SELECT setval(%L, last_value, is_called) FROM %s', temporary, r.name));
-            PERFORM vertical_partition.own(temporary::regclass);
+            PERFORM vertical_partition.own(to_regclass(temporary), owner);
             RETURN NEXT format('ALTER SEQUENCE %s RENAME TO %I', temporary, r.relname);
             IF r.comment IS NOT NULL THEN
                 RETURN NEXT format('COMMENT ON SEQUENCE %s IS %L', r.name, r.comment);
@@ -826,67 +855,100 @@ BEGIN
 END
 $$;
 
--- Adds a foreign key to a table that is to replace another one.  Returns the
--- statements that do it; the partitions' ones have names of their own.
---
--- The caller adds it, since the owner of the table need not be allowed any more to
--- refer to the other one.  Then its rows are looked at, as its owner.  A partitioned
--- table takes no foreign key that is not valid, so its owner has to add it.
-CREATE FUNCTION vertical_partition.replace_foreign_key(constraint_oid oid, referencing text, name name,
-    head text, referenced regclass, tail text, comment text)
-RETURNS text[] LANGUAGE plpgsql
+-- Adds a foreign key to the referenced table that is to replace another one, as the owner
+-- of the referencing table, who is lent the privilege to refer to it.  Returns its OID.
+CREATE FUNCTION vertical_partition.replace_foreign_key(constraint_oid oid, head text, referenced oid, tail text)
+RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     temporary name := vertical_partition.temporary_name(constraint_oid);
-    statement text := format('ALTER TABLE %s ADD CONSTRAINT %I %s%s', referencing, temporary, head,
-        vertical_partition.qualified_name(referenced));
     referenced_owner constant oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = referenced);
+    referencing oid;
     owner oid;
     kind "char";
     granted text;
+    replacement oid;
 BEGIN
-    SELECT c.relowner, c.relkind INTO owner, kind
+    SELECT c.oid, c.relowner, c.relkind INTO referencing, owner, kind
     FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid WHERE f.oid = constraint_oid;
-    IF kind <> 'p' OR vertical_partition.not_valid(tail) = tail THEN
-        EXECUTE statement || vertical_partition.not_valid(tail);
-        IF vertical_partition.not_valid(tail) <> tail THEN
-            PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s VALIDATE CONSTRAINT %I', referencing, temporary));
-        END IF;
-    ELSE
-        IF NOT has_table_privilege(owner, referenced, 'REFERENCES') THEN
-            granted := format('REFERENCES ON %s %%s %I', vertical_partition.qualified_name(referenced), pg_get_userbyid(owner));
-            PERFORM vertical_partition.execute_as(referenced_owner, 'GRANT ' || format(granted, 'TO'));
-        END IF;
-        PERFORM vertical_partition.execute_as(owner, statement || tail);
-        IF granted IS NOT NULL THEN
-            PERFORM vertical_partition.execute_as(referenced_owner, 'REVOKE ' || format(granted, 'FROM'));
-        END IF;
+    IF NOT has_table_privilege(owner, referenced, 'REFERENCES') THEN
+        granted := format('REFERENCES ON %s %%s %I', vertical_partition.qualified_name(referenced), pg_get_userbyid(owner));
+        PERFORM vertical_partition.execute_as(referenced_owner, 'GRANT ' || format(granted, 'TO'));
     END IF;
-    RETURN ARRAY[format('ALTER TABLE %s DROP CONSTRAINT %I', referencing, name)]
-        || ARRAY(
-            WITH RECURSIVE tree AS (
-                SELECT c.oid, c.conrelid, c.conname, c.oid <> constraint_oid AS is_new
-                FROM pg_constraint c JOIN pg_constraint o ON o.conrelid = c.conrelid
-                WHERE o.oid = constraint_oid AND (c.oid = constraint_oid OR c.conname = temporary)
-                UNION ALL
-                SELECT c.oid, c.conrelid, c.conname, t.is_new FROM pg_constraint c JOIN tree t ON c.conparentid = t.oid)
-            SELECT format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', vertical_partition.qualified_name(n.conrelid), n.conname, o.conname)
-            FROM tree n JOIN tree o ON o.conrelid = n.conrelid WHERE n.is_new AND NOT o.is_new)
-        || CASE WHEN comment IS NOT NULL THEN ARRAY[format('COMMENT ON CONSTRAINT %I ON %s IS %L', name, referencing, comment)] END;
+    -- a partitioned table takes none before 18 that is not valid
+    PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s ADD CONSTRAINT %I %s%s%s',
+        vertical_partition.qualified_name(referencing), temporary, head, vertical_partition.qualified_name(referenced),
+        CASE kind WHEN 'p' THEN tail ELSE vertical_partition.not_valid(tail) END));
+    IF granted IS NOT NULL THEN
+        PERFORM vertical_partition.execute_as(referenced_owner, 'REVOKE ' || format(granted, 'FROM'));
+    END IF;
+    SELECT c.oid INTO replacement FROM pg_constraint c
+    WHERE c.conrelid = referencing AND c.confrelid = referenced AND c.conname = temporary AND c.contype = 'f';
+    IF replacement IS NULL THEN
+        RAISE EXCEPTION 'relation % was changed by another session', vertical_partition.qualified_name(referencing)
+        USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF kind <> 'p' AND vertical_partition.not_valid(tail) <> tail THEN
+        PERFORM vertical_partition.validate_foreign_key(replacement);
+    END IF;
+    RETURN replacement;
 END
 $$;
 
--- Runs statements as the caller: none that evaluates anything of the owner's.
-CREATE FUNCTION vertical_partition.run_as_caller(statements text[])
+-- Puts a foreign key in the place of the other one, whose name and comment it gets; those of
+-- partitions have names of their own.
+CREATE FUNCTION vertical_partition.swap_foreign_key(constraint_oid oid, replacement oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    s text;
+    relation text;
+    owner oid;
+    statements text[];
 BEGIN
-    FOREACH s IN ARRAY coalesce(statements, '{}') LOOP
-        EXECUTE s;
+    SELECT vertical_partition.qualified_name(c.oid), c.relowner,
+        ARRAY[format('ALTER TABLE %s DROP CONSTRAINT %I', vertical_partition.qualified_name(c.oid), f.conname)]
+        || ARRAY(
+            WITH RECURSIVE tree AS (
+                SELECT t.oid, t.conrelid, t.conname, t.oid = replacement AS is_new
+                FROM pg_constraint t WHERE t.oid IN (constraint_oid, replacement)
+                UNION ALL
+                SELECT p.oid, p.conrelid, p.conname, t.is_new FROM pg_constraint p JOIN tree t ON p.conparentid = t.oid)
+            SELECT format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', vertical_partition.qualified_name(n.conrelid), n.conname, o.conname)
+            FROM tree n JOIN tree o ON o.conrelid = n.conrelid WHERE n.is_new AND NOT o.is_new)
+        || (SELECT array_agg(format('COMMENT ON CONSTRAINT %I ON %s IS %L', f.conname, vertical_partition.qualified_name(c.oid), d))
+            FROM obj_description(constraint_oid, 'pg_constraint') d WHERE d IS NOT NULL)
+    INTO relation, owner, statements
+    FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid WHERE f.oid = constraint_oid;
+    PERFORM vertical_partition.run(owner, statements);
+    IF EXISTS (SELECT FROM pg_constraint WHERE oid = constraint_oid) THEN
+        RAISE EXCEPTION 'relation % was changed by another session', relation USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+END
+$$;
+
+-- Adds relations to the publications that have another one.  Publications are the caller's.
+CREATE FUNCTION vertical_partition.publish(relations oid[], instead_of oid[])
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    r record;
+BEGIN
+    FOR r IN SELECT DISTINCT p.oid, p.pubname, ARRAY(SELECT l.prrelid FROM pg_publication_rel l WHERE l.prpubid = p.oid) AS before
+        FROM pg_publication p WHERE EXISTS (SELECT FROM pg_publication_rel l WHERE l.prpubid = p.oid AND l.prrelid = ANY (instead_of)) LOOP
+        EXECUTE format('ALTER PUBLICATION %I ADD TABLE %s', r.pubname,
+            (SELECT string_agg(vertical_partition.qualified_name(n), ', ') FROM unnest(relations) n));
+        IF EXISTS (
+            SELECT x.relation FROM unnest(r.before || relations) x (relation)
+            EXCEPT SELECT l.prrelid FROM pg_publication_rel l WHERE l.prpubid = r.oid)
+            OR EXISTS (
+            SELECT l.prrelid FROM pg_publication_rel l WHERE l.prpubid = r.oid
+            EXCEPT SELECT x.relation FROM unnest(r.before || relations) x (relation)) THEN
+            RAISE EXCEPTION 'tables of publication "%" were changed by another session', r.pubname
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+        END IF;
     END LOOP;
 END
 $$;
@@ -915,6 +977,9 @@ DECLARE
     view_name text;                 -- at first of the table
     hot_name text;
     cold_name text;
+    hot_oid oid;
+    cold_oid oid;
+    view_oid oid;
     hidden name;                    -- the column of the hot part that leads to the cold part
     key_columns smallint[];
     cold smallint[];
@@ -928,7 +993,10 @@ DECLARE
     kind text;
     guarded text;
     cascades boolean;               -- does a foreign key delete rows of the hot part?
-    references_swap text[];
+    old_keys oid[];
+    new_keys oid[];
+    hot_rows bigint;
+    cold_rows bigint;
     number constant text := '((t.ctid::text::point)[0]::bigint * 65536 + (t.ctid::text::point)[1]::bigint)';
     r record;
 BEGIN
@@ -1025,8 +1093,10 @@ BEGIN
         WHERE d.action IS NOT NULL AND NOT d.columns <@ hot OR d.action LIKE '%SET%' AND d.columns && copied
         UNION
         SELECT format('constraint %s on table %s, %s', f.name, f.referencing,
-            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' ELSE 'a table of another owner' END)
-        FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE')
+            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' WHEN f.partitioned THEN 'a partitioned table of another owner'
+                ELSE 'a table of another owner' END)
+        FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f
+        WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.partitioned AND f.owner <> class.relowner
         UNION
         SELECT format('column %s, generated from hot and cold columns together', a.name) FROM vertical_partition.columns(rel) a
         WHERE a.generated IS NOT NULL AND NOT a.uses <@ CASE WHEN a.attnum = ANY (cold) THEN copied || cold ELSE hot END
@@ -1067,58 +1137,71 @@ BEGIN
             CASE method WHEN 'surrogate_key' THEN format(', %I bigint NOT NULL', hidden)
                 WHEN 'row_pointer' THEN format(', %I tid NOT NULL', hidden) END, vertical_partition.table_clauses(rel)))
         FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (hot);
+    hot_oid := vertical_partition.new_relation(hot_name, owner, class.relnamespace);
     PERFORM vertical_partition.execute_as(owner, format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, cold_name,
             CASE method WHEN 'surrogate_key' THEN format('%I bigint GENERATED BY DEFAULT AS IDENTITY, ', hidden) END,
             string_agg(CASE WHEN a.attnum = ANY (cold) THEN a.clause
                 ELSE format('%I %s NOT NULL', a.name, a.type) END, ', ' ORDER BY array_position(copied, a.attnum), a.attnum),
             vertical_partition.table_clauses(rel)))
         FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (copied || cold);
-    PERFORM vertical_partition.own(hot_name::regclass), vertical_partition.own(cold_name::regclass);
+    cold_oid := vertical_partition.new_relation(cold_name, owner, class.relnamespace);
+    PERFORM vertical_partition.own(hot_oid, owner), vertical_partition.own(cold_oid, owner);
     IF method = 'surrogate_key' THEN
-        PERFORM vertical_partition.own(pg_get_serial_sequence(cold_name, hidden)::regclass);
+        PERFORM vertical_partition.own(a.sequence, owner) FROM vertical_partition.columns(cold_oid) a WHERE a.name = hidden;
     END IF;
     PERFORM vertical_partition.run(owner, ARRAY(
-        SELECT format('ALTER TABLE %s %s', CASE WHEN a.attnum = ANY (cold) THEN cold_name ELSE hot_name END, a.settings)
+        SELECT format('ALTER TABLE %s %s', vertical_partition.qualified_name(CASE WHEN a.attnum = ANY (cold) THEN cold_oid ELSE hot_oid END),
+            a.settings)
         FROM vertical_partition.columns(rel) a WHERE a.settings IS NOT NULL
         UNION ALL
-        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', part, CASE class.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
-        FROM unnest(ARRAY[hot_name, cold_name]) part WHERE class.relreplident IN ('f', 'n')));
+        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', vertical_partition.qualified_name(part),
+            CASE class.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
+        FROM unnest(ARRAY[hot_oid, cold_oid]) part WHERE class.relreplident IN ('f', 'n')));
 
     -- the rows; those of the surrogate_key get the number of their place in the table
-    PERFORM vertical_partition.copy_rows(owner, cold_name,
+    SELECT vertical_partition.copy_rows(owner, cold_oid,
             concat_ws(', ', CASE method WHEN 'surrogate_key' THEN quote_ident(hidden) END, c.names),
-            format('SELECT %s FROM ONLY %s t', concat_ws(', ', CASE method WHEN 'surrogate_key' THEN number END, c.names), view_name), cold_name)
+            format('SELECT %s FROM ONLY %s t', concat_ws(', ', CASE method WHEN 'surrogate_key' THEN number END, c.names),
+                vertical_partition.qualified_name(rel)), cold_name)
+        INTO cold_rows
         FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum) FROM vertical_partition.columns(rel) a
             WHERE a.attnum = ANY (copied || cold) AND a.generated IS NULL) c (names);
-    PERFORM vertical_partition.copy_rows(owner, hot_name, concat_ws(', ', c.names, quote_ident(hidden)),
+    SELECT vertical_partition.copy_rows(owner, hot_oid, concat_ws(', ', c.names, quote_ident(hidden)),
             format('SELECT %s FROM ONLY %s t%s', concat_ws(', ', c.sources,
-                    CASE method WHEN 'surrogate_key' THEN number WHEN 'row_pointer' THEN 'c.ctid' END), view_name,
+                    CASE method WHEN 'surrogate_key' THEN number WHEN 'row_pointer' THEN 'c.ctid' END),
+                vertical_partition.qualified_name(rel),
                 CASE method WHEN 'row_pointer' THEN
-                    format(' JOIN %s c ON %s', cold_name, vertical_partition.key_equality(rel, 't', 'c')) END), hot_name)
+                    format(' JOIN %s c ON %s', vertical_partition.qualified_name(cold_oid), vertical_partition.key_equality(rel, 't', 'c')) END),
+                hot_name)
+        INTO hot_rows
         FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum), string_agg(format('t.%I', a.name), ', ' ORDER BY a.attnum)
             FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (hot) AND a.generated IS NULL) c (names, sources);
+    IF hot_rows <> cold_rows THEN
+        RAISE EXCEPTION 'cannot split %', view_name USING ERRCODE = 'data_corrupted',
+            DETAIL = format('The hot part has got %s rows, the cold part %s.', hot_rows, cold_rows);
+    END IF;
     IF method = 'surrogate_key' THEN
-        PERFORM vertical_partition.execute_as(owner,
-            format('SELECT setval(%L, max(%I)) FROM %s', pg_get_serial_sequence(cold_name, hidden), hidden, cold_name));
+        PERFORM vertical_partition.execute_as(owner, format('SELECT setval(%L, max(%I)) FROM %s',
+                vertical_partition.qualified_name(a.sequence), hidden, vertical_partition.qualified_name(cold_oid)))
+        FROM vertical_partition.columns(cold_oid) a WHERE a.name = hidden;
     END IF;
 
     -- indexes, constraints and what refers to them
-    PERFORM vertical_partition.define(owner, definitions, hot_name, hot, cold_name);
+    PERFORM vertical_partition.define(owner, definitions, hot_oid, hot, cold_oid);
     IF method <> 'row_pointer' THEN
-        PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s ADD PRIMARY KEY (%s)', cold_name,
+        PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s ADD PRIMARY KEY (%s)', vertical_partition.qualified_name(cold_oid),
             coalesce(quote_ident(CASE method WHEN 'surrogate_key' THEN hidden END),
                 (SELECT string_agg(format('%I', a.name), ', ' ORDER BY array_position(key_columns, a.attnum))
                 FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (key_columns)))));
     END IF;
-    FOR r IN SELECT f.*, CASE WHEN f.columns <@ hot THEN hot_name ELSE cold_name END AS part
+    FOR r IN SELECT f.*, CASE WHEN f.columns <@ hot THEN hot_oid ELSE cold_oid END AS part
         FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f LOOP
-        references_swap := references_swap
-            || vertical_partition.replace_foreign_key(r.constraint_oid, r.referencing, r.name, r.head, r.part::regclass, r.tail, r.comment);
+        old_keys := old_keys || r.constraint_oid;
+        new_keys := new_keys || vertical_partition.replace_foreign_key(r.constraint_oid, r.head, r.part, r.tail);
     END LOOP;
-    PERFORM vertical_partition.run_as_caller(ARRAY(
-        SELECT format('ALTER PUBLICATION %I ADD TABLE %s, %s', p.pubname, hot_name, cold_name)
-        FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid WHERE l.prrelid = rel));
-    PERFORM vertical_partition.execute_as(owner, format('ANALYZE %s, %s', hot_name, cold_name));
+    PERFORM vertical_partition.publish(ARRAY[hot_oid, cold_oid], ARRAY[rel]);
+    PERFORM vertical_partition.execute_as(owner,
+        format('ANALYZE %s, %s', vertical_partition.qualified_name(hot_oid), vertical_partition.qualified_name(cold_oid)));
 
     -- the view, with what is the table's until it goes
     SELECT string_agg(format('%1$s.%2$I AS %2$I', CASE WHEN a.attnum = ANY (cold) THEN 'c' ELSE 'h' END, a.name), ', ' ORDER BY a.attnum) AS columns,
@@ -1136,12 +1219,16 @@ BEGIN
     guarded := concat_ws(', ', r.copied, quote_ident(hidden));
 
     PERFORM vertical_partition.lock(rel, true);
-    surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(rel, hot_name, hot, cold_name)) || surface;
-    PERFORM vertical_partition.run_as_caller(references_swap);
+    surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(rel, hot_oid, hot, cold_oid)) || surface;
+    PERFORM vertical_partition.swap_foreign_key(k.old, k.new) FROM unnest(old_keys, new_keys) k (old, new);
     PERFORM vertical_partition.run(owner, ARRAY[format('DROP TABLE %s', view_name),
         format('CREATE VIEW %s AS SELECT %s FROM %s h LEFT JOIN %s c ON %s WHERE vertical_partition.linked(%L, h.tableoid, %s)',
             view_name, r.columns, hot_name, cold_name, link, method, marker)]);
-    PERFORM vertical_partition.own(view_name::regclass);
+    view_oid := vertical_partition.new_relation(view_name, owner, class.relnamespace);
+    PERFORM vertical_partition.own(view_oid, owner);
+    IF NOT EXISTS (SELECT FROM vertical_partition.layout(view_oid) l WHERE l.hot = hot_oid AND l.cold = cold_oid) THEN
+        RAISE EXCEPTION 'relation % was changed by another session', view_name USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
     cascades := EXISTS (SELECT FROM unnest(definitions) d WHERE d.action LIKE '%DELETE%');
     PERFORM vertical_partition.run(owner, ARRAY[
         format('CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s '
@@ -1154,10 +1241,10 @@ BEGIN
             format('CREATE TRIGGER vertical_partition_delete AFTER DELETE ON %s '
                 'FOR EACH ROW EXECUTE FUNCTION vertical_partition.delete_cold()', hot_name)] END || surface || r.defaults);
     IF method = 'row_pointer' THEN
-        PERFORM vertical_partition.set_row_pointers(cold_name::regclass);
+        PERFORM vertical_partition.set_row_pointers(cold_oid);
     END IF;
     PERFORM vertical_partition.tell_preload();
-    RETURN view_name::regclass;
+    RETURN view_oid;
 END
 $$;
 
@@ -1194,7 +1281,9 @@ DECLARE
     identity "char";
     definitions vertical_partition.definition[];
     surface text[];
-    references_swap text[];
+    old_keys oid[];
+    new_keys oid[];
+    new_oid oid;
     copied bigint;
     n bigint;
     r record;
@@ -1234,9 +1323,10 @@ BEGIN
             AND c.name NOT IN (SELECT v.name FROM vertical_partition.columns(view) v)
         UNION
         SELECT format('constraint %s on table %s, %s', f.name, f.referencing,
-            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' ELSE 'a table of another owner' END)
+            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' WHEN f.partitioned THEN 'a partitioned table of another owner'
+                ELSE 'a table of another owner' END)
         FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f
-        WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE')
+        WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.partitioned AND f.owner <> class.relowner
         UNION
         SELECT format('publication %s, %s', p.pubname, CASE
             WHEN bool_or(l.prqual IS NOT NULL OR l.prattrs IS NOT NULL) THEN 'which has a column list or a row filter'
@@ -1266,42 +1356,45 @@ BEGIN
             ON p.name = v.name;
     PERFORM vertical_partition.execute_as(owner, format('CREATE %sTABLE %s (%s)%s',
         CASE persistence WHEN 'u' THEN 'UNLOGGED ' END, new_name, r.clauses, vertical_partition.table_clauses(layout.hot)));
-    PERFORM vertical_partition.own(new_name::regclass);
+    new_oid := vertical_partition.new_relation(new_name, owner, class.relnamespace);
+    PERFORM vertical_partition.own(new_oid, owner);
     PERFORM vertical_partition.run(owner, ARRAY(
-        SELECT format('ALTER TABLE %s %s', new_name, a) FROM unnest(ARRAY[r.settings, r.defaults]) a WHERE a IS NOT NULL
+        SELECT format('ALTER TABLE %s %s', vertical_partition.qualified_name(new_oid), a) FROM unnest(ARRAY[r.settings, r.defaults]) a WHERE a IS NOT NULL
         UNION ALL
-        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', new_name, CASE identity WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
+        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', vertical_partition.qualified_name(new_oid), CASE identity WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
         WHERE identity IN ('f', 'n')));
 
-    copied := vertical_partition.copy_rows(owner, new_name, r.names, format('SELECT %s FROM %s', r.names, view_name), view_name);
-    n := vertical_partition.execute_as(owner, format('SELECT count(*) FROM ONLY %s', cold_name));
+    copied := vertical_partition.copy_rows(owner, new_oid, r.names,
+        format('SELECT %s FROM %s', r.names, vertical_partition.qualified_name(view)), view_name);
+    n := vertical_partition.execute_as(owner, format('SELECT count(*) FROM ONLY %s', vertical_partition.qualified_name(layout.cold)));
     IF copied <> n THEN
         RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'data_corrupted',
             DETAIL = format('The cold part has %s rows, where the view has %s.', n, copied);
     END IF;
 
     -- indexes, constraints and what refers to them
-    PERFORM vertical_partition.define(owner, definitions, new_name, '{}', new_name);
+    PERFORM vertical_partition.define(owner, definitions, new_oid, '{}', new_oid);
     FOR r IN SELECT f.* FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f LOOP
-        references_swap := references_swap
-            || vertical_partition.replace_foreign_key(r.constraint_oid, r.referencing, r.name, r.head, new_name::regclass, r.tail, r.comment);
+        old_keys := old_keys || r.constraint_oid;
+        new_keys := new_keys || vertical_partition.replace_foreign_key(r.constraint_oid, r.head, new_oid, r.tail);
     END LOOP;
-    PERFORM vertical_partition.run_as_caller(ARRAY(
-        SELECT DISTINCT format('ALTER PUBLICATION %I ADD TABLE %s', p.pubname, new_name)
-        FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid WHERE l.prrelid IN (layout.hot, layout.cold)));
-    PERFORM vertical_partition.execute_as(owner, 'ANALYZE ' || new_name);
+    PERFORM vertical_partition.publish(ARRAY[new_oid], ARRAY[layout.hot, layout.cold]);
+    PERFORM vertical_partition.execute_as(owner, 'ANALYZE ' || vertical_partition.qualified_name(new_oid));
 
     PERFORM vertical_partition.lock(view, true), vertical_partition.lock(layout.hot, true), vertical_partition.lock(layout.cold, true);
-    surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.hot, new_name, '{}', new_name,
+    surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.hot, new_oid, '{}', new_oid,
             ARRAY(SELECT v.name FROM vertical_partition.columns(view) v)))
-        || ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.cold, new_name, '{}', new_name, layout.cold_columns)) || surface;
-    PERFORM vertical_partition.run_as_caller(references_swap);
+        || ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.cold, new_oid, '{}', new_oid, layout.cold_columns)) || surface;
+    PERFORM vertical_partition.swap_foreign_key(k.old, k.new) FROM unnest(old_keys, new_keys) k (old, new);
     PERFORM vertical_partition.forget_row_pointers(layout.cold);
     PERFORM vertical_partition.run(owner, ARRAY[
-        format('DROP VIEW %s', view_name),
-        format('DROP TABLE %s, %s', hot_name, cold_name),
-        format('ALTER TABLE %s RENAME TO %I', new_name, class.relname)] || surface);
-    RETURN view_name::regclass;
+        format('DROP VIEW %s', vertical_partition.qualified_name(view)),
+        format('DROP TABLE %s, %s', vertical_partition.qualified_name(layout.hot), vertical_partition.qualified_name(layout.cold)),
+        format('ALTER TABLE %s RENAME TO %I', vertical_partition.qualified_name(new_oid), class.relname)] || surface);
+    IF EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (family)) THEN
+        RAISE EXCEPTION 'relation % was changed by another session', view_name USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    RETURN new_oid;
 END
 $$;
 
@@ -1477,7 +1570,7 @@ AS $$
                 UNION
                 SELECT format('constraint %s on table %s', f.name, f.referencing)
                 FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f
-                WHERE f.tail IS NULL OR NOT pg_has_role(c.relowner, f.owner, 'USAGE')
+                WHERE f.tail IS NULL OR NOT pg_has_role(c.relowner, f.owner, 'USAGE') OR f.partitioned AND f.owner <> c.relowner
                 UNION
                 SELECT format('publication %s', p.pubname)
                 FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid

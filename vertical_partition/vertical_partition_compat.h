@@ -65,6 +65,20 @@ compat_owns_relation(Oid relid, Oid roleid)
 }
 
 /*
+ * Could the role become the other one by SET ROLE?  Before 16, every member can,
+ * and has the privileges unless it does not inherit any.
+ */
+static inline bool
+compat_can_become(Oid member, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return has_privs_of_role(member, role) && member_can_set_role(member, role);
+#else
+	return has_privs_of_role(member, role);
+#endif
+}
+
+/*
  * May the user cluster the table?  If not and if wanted, says that it is left
  * out where the server's own command does.
  */

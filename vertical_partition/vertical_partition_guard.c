@@ -54,7 +54,8 @@ vp_delete_cold(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table \"%s\" is not the hot part of a split table",
-						RelationGetRelationName(trigdata->tg_relation))));
+						RelationGetRelationName(trigdata->tg_relation)),
+				 errhint("The view of a split table and both its parts must have one owner.")));
 
 	memset(&row, 0, sizeof(row));
 	vp_copy_layout(&row.layout, layout);

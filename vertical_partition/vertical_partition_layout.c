@@ -358,51 +358,70 @@ vp_is_owners_view(Oid relid, Oid part)
 }
 
 /*
+ * Locks the relation and returns true if it is the split view of this table.
+ * Takes no lock on a view of another owner, who could hold a lock on it to make
+ * us wait.
+ */
+static bool
+vp_lock_view_of(Oid relid, Oid part)
+{
+	const VpLayout *layout;
+
+	if (!vp_is_owners_view(relid, part))
+		return false;
+	LockRelationOid(relid, AccessShareLock);
+	if (vp_is_owners_view(relid, part) && (layout = vp_layout(relid)) != NULL &&
+		(layout->hot == part || layout->cold == part))
+		return true;
+	UnlockRelationOid(relid, AccessShareLock);
+	return false;
+}
+
+/*
  * Returns the split view that the table is a part of, with a lock that lasts
- * until the end of the transaction, or InvalidOid.  Takes no lock on a view of
- * another owner, who could hold a lock on it to make us wait.
+ * until the end of the transaction, or InvalidOid.
  */
 Oid
 vp_view_of_part(Oid part)
 {
-	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	static Oid	last_part = InvalidOid;
+	static Oid	last_view = InvalidOid;
+	Relation	depend;
 	ScanKeyData keys[2];
 	SysScanDesc scan;
 	HeapTuple	tuple;
-	List	   *rules = NIL;
-	ListCell   *lc;
+	Oid			rule = InvalidOid;
+	Oid			view = InvalidOid;
 
+	/* asked for each row of a cascade; others can make many views of the part */
+	if (part == last_part && vp_lock_view_of(last_view, part))
+		return last_view;
+
+	depend = table_open(DependRelationId, AccessShareLock);
 	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(RelationRelationId));
 	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(part));
 	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, lengthof(keys), keys);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	while (!OidIsValid(view) && HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
+		Oid			relid;
 
 		/* a rule has an entry for each column, one after the other */
-		if (form->classid == RewriteRelationId &&
-			(rules == NIL || llast_oid(rules) != form->objid))
-			rules = lappend_oid(rules, form->objid);
+		if (form->classid != RewriteRelationId || form->objid == rule)
+			continue;
+		rule = form->objid;
+		relid = vp_relation_of_rule(rule);
+		if (OidIsValid(relid) && vp_lock_view_of(relid, part))
+			view = relid;
 	}
 	systable_endscan(scan);
 	table_close(depend, AccessShareLock);
 
-	foreach(lc, rules)
-	{
-		Oid			view = vp_relation_of_rule(lfirst_oid(lc));
-		const VpLayout *layout;
-
-		if (!OidIsValid(view) || !vp_is_owners_view(view, part))
-			continue;
-		LockRelationOid(view, AccessShareLock);
-		if (vp_is_owners_view(view, part) && (layout = vp_layout(view)) != NULL &&
-			(layout->hot == part || layout->cold == part))
-			return view;
-		UnlockRelationOid(view, AccessShareLock);
-	}
-	return InvalidOid;
+	last_part = part;
+	last_view = view;
+	return view;
 }
 
 /* Copies the arrays of a layout, which an invalidation may take away. */

@@ -38,6 +38,7 @@
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -208,18 +209,37 @@ vp_set_row_pointers(Oid cold)
 	write_row_pointers(cold, true);
 }
 
+/* Locks the caller's own cold part against others who would note the same. */
+static void
+lock_cold_part(Oid cold)
+{
+	vp_check_owner(cold);
+	LockRelationOid(cold, ShareUpdateExclusiveLock);
+	vp_check_owner(cold);
+}
+
 /*
  * vertical_partition.set_row_pointers(cold regclass) returns void
  *
  * Takes a cold part, and notes that the pointers to its rows are good as it is
- * now.  Errors: 42501 if the caller does not own it.
+ * now.  Errors: 42501 if the caller does not own it, 42809 if it is no such part.
  */
 Datum
 vp_set_row_pointers_of(PG_FUNCTION_ARGS)
 {
+	Oid			cold = PG_GETARG_OID(0);
+	Oid			view;
+	const VpLayout *layout;
+
 	PreventCommandIfReadOnly("vertical_partition.set_row_pointers()");
-	vp_check_owner(PG_GETARG_OID(0));
-	write_row_pointers(PG_GETARG_OID(0), true);
+	lock_cold_part(cold);
+	view = vp_view_of_part(cold);
+	layout = OidIsValid(view) ? vp_layout(view) : NULL;
+	if (layout == NULL || layout->method != VP_ROW_POINTER || layout->cold != cold)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not the cold part of a split table with row pointers", get_rel_name(cold))));
+	write_row_pointers(cold, true);
 	PG_RETURN_VOID();
 }
 
@@ -234,7 +254,7 @@ Datum
 vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfReadOnly("vertical_partition.forget_row_pointers()");
-	vp_check_owner(PG_GETARG_OID(0));
+	lock_cold_part(PG_GETARG_OID(0));
 	write_row_pointers(PG_GETARG_OID(0), false);
 	PG_RETURN_VOID();
 }

@@ -9,7 +9,8 @@
  * statement on the rows or the definition of the table is run as its owner, as
  * REINDEX does.  SECURITY_RESTRICTED_OPERATION keeps that code from leaving
  * anything behind which would be run by the caller later, such as a deferred
- * trigger.
+ * trigger, and a nest level of the settings keeps it from changing what names
+ * in later statements mean.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -20,49 +21,90 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/indexing.h"
 #include "catalog/objectaddress.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_type.h"
+#include "commands/trigger.h"
 #include "executor/spi.h"
+#include "executor/tuptable.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
+#include "vertical_partition_layout.h"
 
 PG_FUNCTION_INFO_V1(vp_execute_as);
 PG_FUNCTION_INFO_V1(vp_lock_relation);
+PG_FUNCTION_INFO_V1(vp_validate_foreign_key);
+
+/* What become() has changed */
+typedef struct SavedIdentity
+{
+	Oid			userid;
+	int			context;
+	int			nestlevel;
+} SavedIdentity;
 
 /*
- * vertical_partition.execute_as(owner oid, statement text) returns bigint
- *
- * Takes a role and a statement.  Runs the statement as that role in a
- * security-restricted operation.  Returns the value that a query for one bigint
- * finds, else the number of rows that were processed.  Errors: 42501 if the
- * caller does not have the privileges of the role.
+ * Errors out unless the caller could become that role by SET ROLE: what is
+ * done as the role is done with its attributes, which no member inherits.
  */
-Datum
-vp_execute_as(PG_FUNCTION_ARGS)
+static void
+check_role(Oid role)
 {
-	Oid			owner = PG_GETARG_OID(0);
-	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	Oid			save_userid;
-	int			save_context;
+	if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(role)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("role with OID %u does not exist", role)));
+	if (!compat_can_become(GetUserId(), role))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be able to SET ROLE \"%s\"", GetUserNameFromId(role, false))));
+}
+
+/*
+ * Goes on as that role, in a security-restricted operation.  An error ends the
+ * transaction or subtransaction, which puts back all that this changes.
+ */
+static void
+become(Oid role, SavedIdentity *saved)
+{
+	GetUserIdAndSecContext(&saved->userid, &saved->context);
+	SetUserIdAndSecContext(role, (saved->context & ~SECURITY_NOFORCE_RLS) |
+						   SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	saved->nestlevel = NewGUCNestLevel();
+}
+
+/* Is the caller again. */
+static void
+become_caller(const SavedIdentity *saved)
+{
+	AtEOXact_GUC(false, saved->nestlevel);
+	SetUserIdAndSecContext(saved->userid, saved->context);
+}
+
+/* Runs the statement, see below.  Returns what execute_as() returns. */
+static int64
+execute(const char *statement)
+{
 	int			result;
 	int64		value;
 
-	GetUserIdAndSecContext(&save_userid, &save_context);
-	if (!has_privs_of_role(save_userid, owner))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("must have the privileges of role \"%s\"", GetUserNameFromId(owner, false))));
-
-	/* an error ends the transaction or subtransaction, which restores them */
-	SetUserIdAndSecContext(owner, save_context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	SPI_connect();
 	result = SPI_execute(statement, false, 0);
 	if (result < 0)
@@ -77,9 +119,32 @@ vp_execute_as(PG_FUNCTION_ARGS)
 		value = isnull ? 0 : DatumGetInt64(datum);
 	}
 	SPI_finish();
-	SetUserIdAndSecContext(save_userid, save_context);
 
-	PG_RETURN_INT64(value);
+	return value;
+}
+
+/*
+ * vertical_partition.execute_as(owner oid, statement text) returns bigint
+ *
+ * Takes a role and a statement.  Runs the statement as that role in a
+ * security-restricted operation.  Returns the value that a query for one bigint
+ * finds, else the number of rows that were processed.  Errors: 42501 if the
+ * caller could not become the role by SET ROLE, 42704 if there is no such role.
+ */
+Datum
+vp_execute_as(PG_FUNCTION_ARGS)
+{
+	Oid			owner = PG_GETARG_OID(0);
+	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	SavedIdentity saved;
+	int64		result;
+
+	check_role(owner);
+	become(owner, &saved);
+	result = execute(statement);
+	become_caller(&saved);
+
+	PG_RETURN_INT64(result);
 }
 
 /* Errors out unless the relation is there and the caller owns it. */
@@ -94,6 +159,7 @@ vp_check_owner(Oid relid)
 				 errmsg("relation with OID %u does not exist", relid)));
 	if (!compat_owns_relation(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)), name);
+	check_role(vp_relation_owner(relid));
 }
 
 /*
@@ -119,6 +185,117 @@ vp_lock_relation(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("relation %s was changed by another session", name)));
 	vp_check_owner(relid);
+
+	PG_RETURN_VOID();
+}
+
+/*
+ * Looks for the key of each row of the referencing table, by the trigger of
+ * foreign keys, which runs its query as the owner of the referenced table.
+ *
+ * A join of both tables, by which the server validates a foreign key, is planned
+ * by one role, and so evaluates what the owner of one table has put into the
+ * other one's indexes and statistics.
+ */
+static void
+check_each_row(Relation rel, const FormData_pg_constraint *constraint)
+{
+	Trigger		trigger;
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	TableScanDesc scan = table_beginscan(rel, snapshot, 0, NULL);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "vertical_partition foreign key",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	memset(&trigger, 0, sizeof(trigger));
+	trigger.tgoid = InvalidOid;
+	trigger.tgname = pstrdup(NameStr(constraint->conname));
+	trigger.tgenabled = TRIGGER_FIRES_ON_ORIGIN;
+	trigger.tgisinternal = true;
+	trigger.tgconstrrelid = constraint->confrelid;
+	trigger.tgconstrindid = constraint->conindid;
+	trigger.tgconstraint = constraint->oid;
+	context = AllocSetContextCreate(context, "row", ALLOCSET_SMALL_SIZES);
+	MemoryContextSwitchTo(context);
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		LOCAL_FCINFO(fcinfo, 0);
+		TriggerData data = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		MemSet(fcinfo, 0, SizeForFunctionCallInfo(0));
+		data.type = T_TriggerData;
+		data.tg_event = TRIGGER_EVENT_INSERT | TRIGGER_EVENT_ROW;
+		data.tg_relation = rel;
+		data.tg_trigtuple = ExecFetchSlotHeapTuple(slot, false, NULL);
+		data.tg_trigslot = slot;
+		data.tg_trigger = &trigger;
+		fcinfo->context = (Node *) &data;
+		RI_FKey_check_ins(fcinfo);
+		MemoryContextReset(context);
+	}
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(MemoryContextGetParent(context));
+	table_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/*
+ * vertical_partition.validate_foreign_key(key oid) returns void
+ *
+ * Takes a foreign key that is not valid, of a table that is not partitioned, and
+ * makes it valid: as ALTER TABLE ... VALIDATE CONSTRAINT does it as the table's
+ * owner, if the referenced table is his as well; else row by row.  Errors: 42501
+ * if the caller does not own the table, 23503 for a row without its key.
+ */
+Datum
+vp_validate_foreign_key(PG_FUNCTION_ARGS)
+{
+	Oid			oid = PG_GETARG_OID(0);
+	Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
+	HeapTuple	tuple = SearchSysCacheCopy1(CONSTROID, ObjectIdGetDatum(oid));
+	Form_pg_constraint form;
+	SavedIdentity saved;
+	Relation	rel;
+
+	if (!HeapTupleIsValid(tuple) ||
+		(form = (Form_pg_constraint) GETSTRUCT(tuple))->contype != CONSTRAINT_FOREIGN)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("foreign key with OID %u does not exist", oid)));
+	vp_check_owner(form->conrelid);
+	rel = table_open(form->conrelid, ShareUpdateExclusiveLock);
+	if (rel->rd_rel->relkind != RELKIND_RELATION || form->convalidated)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("constraint \"%s\" of relation \"%s\" is not one to validate",
+						NameStr(form->conname), RelationGetRelationName(rel))));
+
+	become(rel->rd_rel->relowner, &saved);
+	if (rel->rd_rel->relowner == vp_relation_owner(form->confrelid))
+	{
+		char	   *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+													  RelationGetRelationName(rel));
+
+		/* ALTER TABLE refuses a table that is open elsewhere in this session */
+		table_close(rel, NoLock);
+		execute(psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", name, quote_identifier(NameStr(form->conname))));
+	}
+	else
+	{
+		LockRelationOid(form->confrelid, RowShareLock);
+		check_each_row(rel, form);
+		table_close(rel, NoLock);
+		form->convalidated = true;
+		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+		CommandCounterIncrement();
+	}
+	become_caller(&saved);
+	table_close(catalog, RowExclusiveLock);
 
 	PG_RETURN_VOID();
 }

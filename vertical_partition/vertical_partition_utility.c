@@ -510,6 +510,7 @@ cluster_database(ClusterStmt *stmt, bool is_top_level)
 					(errcode(ERRCODE_SYNTAX_ERROR),
 					 errmsg("unrecognized CLUSTER option \"%s\"", option->defname)));
 	}
+	PreventCommandDuringRecovery("CLUSTER");
 	PreventInTransactionBlock(is_top_level, "CLUSTER");
 	for (int i = 0; i < list_length(tables); i += 2)
 	{
@@ -530,7 +531,9 @@ cluster_database(ClusterStmt *stmt, bool is_top_level)
 			continue;
 		StartTransactionCommand();
 		PushActiveSnapshot(GetTransactionSnapshot());
-		compat_cluster(list_nth_oid(tables, i), list_nth_oid(tables, i + 1), verbose);
+		/* it may have been split since */
+		if (!vp_row_pointers_valid(list_nth_oid(tables, i)))
+			compat_cluster(list_nth_oid(tables, i), list_nth_oid(tables, i + 1), verbose);
 		PopActiveSnapshot();
 		CommitTransactionCommand();
 	}
