@@ -32,6 +32,7 @@
 #include "access/toast_compression.h"
 #include "access/xlog.h"
 #include "catalog/catalog.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
@@ -80,10 +81,7 @@ PG_FUNCTION_INFO_V1(tp_advise);
 /* Wasted compression has to be that part of the cost to decide between equals. */
 #define TP_WASTE			0.05
 
-/*
- * Check that the table is one that has TOASTable values of its own, and that the
- * caller may read all of the column's.
- */
+/* Check that the table is one that has TOASTable values of its own. */
 static void
 tp_check_kind(Relation rel)
 {
@@ -163,24 +161,35 @@ tp_check_column(Relation rel, const char *name)
 	return attnum;
 }
 
+/*
+ * Check that the caller may read all of a column's values, without a lock: nobody
+ * may queue up for one on a table that is closed to him.  A relation that is not
+ * there is left to the caller.
+ */
 static void
-tp_check_privileges(Relation rel, AttrNumber attnum)
+tp_check_privileges(Oid relid, const char *column)
 {
-	Oid			relid = RelationGetRelid(rel);
+	char	   *relname = get_rel_name(relid);
+	Oid			schema = get_rel_namespace(relid);
 
-	if (!compat_schema_usage(RelationGetNamespace(rel), GetUserId()))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA,
-					   get_namespace_name(RelationGetNamespace(rel)));
-	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
-		pg_attribute_aclcheck(relid, attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-		aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN,
-						   RelationGetRelationName(rel),
-						   get_attname(relid, attnum, false));
+	if (relname == NULL || !OidIsValid(schema))
+		return;
+	if (!compat_schema_usage(schema, GetUserId()))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA, get_namespace_name(schema));
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+	{
+		AttrNumber	attnum = get_attnum(relid, column);
+
+		if (attnum == InvalidAttrNumber)
+			aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)),
+						   relname);
+		if (pg_attribute_aclcheck(relid, attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+			aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, relname, column);
+	}
 	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security hides rows of table \"%s\"",
-						RelationGetRelationName(rel)),
+				 errmsg("row-level security hides rows of table \"%s\"", relname),
 				 errhint("The advice needs all rows: ask as a user who bypasses row-level security.")));
 }
 
@@ -569,6 +578,7 @@ tp_advise(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("sample_rows must be between 1 and %d", TP_MAX_SAMPLE)));
+	tp_check_privileges(relid, NameStr(*PG_GETARG_NAME(1)));
 	advice->rel = try_relation_open(relid, AccessShareLock);
 	if (advice->rel == NULL)
 		ereport(ERROR,
@@ -576,7 +586,8 @@ tp_advise(PG_FUNCTION_ARGS)
 				 errmsg("relation with OID %u does not exist", relid)));
 	tp_check_kind(advice->rel);
 	attnum = tp_check_column(advice->rel, NameStr(*PG_GETARG_NAME(1)));
-	tp_check_privileges(advice->rel, attnum);
+	/* they may have changed while we waited for the lock */
+	tp_check_privileges(relid, NameStr(*PG_GETARG_NAME(1)));
 	advice->att = *TupleDescAttr(RelationGetDescr(advice->rel), attnum - 1);
 
 	InitMaterializedSRF(fcinfo, 0);
