@@ -166,9 +166,16 @@ tp_execute(const char *statement)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(rc));
 }
 
-/* ALTER TABLE ... SET STORAGE for columns, by attribute number, of one table */
+/*
+ * ALTER TABLE ... SET STORAGE for columns, by attribute number, of one table.
+ *
+ * The lock keeps the table's name, but not that of its schema, so that another
+ * table can have both by the time that the statement looks for them.  Whoever
+ * brings that about must not have us alter a table that was never checked: unless
+ * the columns are what was asked for afterwards, an error takes everything back.
+ */
 static void
-tp_set_storage(Oid relid, List *columns, const char *storage)
+tp_set_storage(Oid relid, List *columns, const char *storage, char typstorage)
 {
 	StringInfoData statement;
 	char		relkind = get_rel_relkind(relid);
@@ -193,6 +200,20 @@ tp_set_storage(Oid relid, List *columns, const char *storage)
 	}
 	tp_execute(statement.data);
 	pfree(statement.data);
+
+	foreach(cell, columns)
+	{
+		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
+											Int16GetDatum(lfirst_int(cell)));
+
+		if (!HeapTupleIsValid(tuple) ||
+			((Form_pg_attribute) GETSTRUCT(tuple))->attstorage != typstorage)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_IN_USE),
+					 errmsg("relation with OID %u was renamed or altered meanwhile",
+							relid)));
+		ReleaseSysCache(tuple);
+	}
 }
 
 /*
@@ -391,6 +412,9 @@ tp_lock_tables(Oid relid, const char *function)
 		Relation	rel = tp_open_table(relid, function);
 
 		relation_close(rel, NoLock);
+		/* a partition may be another owner's */
+		foreach(cell, find_all_inheritors(relid, NoLock, NULL))
+			tp_check_owner(lfirst_oid(cell));
 		relids = find_all_inheritors(relid, AccessExclusiveLock, NULL);
 	}
 	foreach(cell, relids)
@@ -452,7 +476,8 @@ tp_enable(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	forboth(cell, relids, chosen, columns)
-		tp_set_storage(lfirst_oid(cell), lfirst(chosen), "EXTERNAL");
+		tp_set_storage(lfirst_oid(cell), lfirst(chosen), "EXTERNAL",
+					   TYPSTORAGE_EXTERNAL);
 	SPI_finish();
 	CommandCounterIncrement();
 
@@ -519,8 +544,8 @@ tp_disable_tables(List *relids)
 			else
 				extended = lappend_int(extended, lfirst_int(column));
 		}
-		tp_set_storage(relid, extended, "EXTENDED");
-		tp_set_storage(relid, main, "MAIN");
+		tp_set_storage(relid, extended, "EXTENDED", TYPSTORAGE_EXTENDED);
+		tp_set_storage(relid, main, "MAIN", TYPSTORAGE_MAIN);
 		CommandCounterIncrement();
 		if (!partitioned)
 			tp_set_access_method(relid, HEAP_TABLE_AM_OID);
