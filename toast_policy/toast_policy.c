@@ -19,7 +19,11 @@
 #include <limits.h>
 #include <zstd.h>
 
+#include "access/parallel.h"
+#include "access/xact.h"
 #include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/guc.h"
 
 #include "toast_policy.h"
@@ -38,6 +42,9 @@ int			tp_type_codec = TP_ZSTD;
 int			tp_zstd_level = 3;
 bool		tp_recompress_source = false;
 
+/* Is the library defining its settings? */
+static bool tp_loading = false;
+
 static const struct config_enum_entry tp_type_codec_options[] = {
 	{"none", TP_NONE, false},
 	{"lz4", TP_LZ4, false},
@@ -46,10 +53,40 @@ static const struct config_enum_entry tp_type_codec_options[] = {
 	{NULL, 0, false}
 };
 
+/*
+ * Check hook of toast_policy.zstd_level.  The highest levels take memory and time
+ * that are not any user's to take.  What the configuration, or a setting of the
+ * database or of the role says has been checked when it was written, by whom it
+ * was; so has what a parallel worker takes over.
+ *
+ * A value that waits for the library to be loaded may be loaded in a function that
+ * runs as another one than the user who set it.
+ */
+static bool
+tp_check_zstd_level(int *newval, void **extra, GucSource source)
+{
+	if (*newval <= TP_ZSTD_USER_LEVEL || source < PGC_S_CLIENT ||
+		InitializingParallelWorker)
+		return true;
+	if (IsTransactionState() &&
+		pg_parameter_aclcheck("toast_policy.zstd_level", GetUserId(), ACL_SET) == ACLCHECK_OK &&
+		(!tp_loading ||
+		 pg_parameter_aclcheck("toast_policy.zstd_level", GetOuterUserId(), ACL_SET) == ACLCHECK_OK))
+		return true;
+
+	GUC_check_errcode(ERRCODE_INSUFFICIENT_PRIVILEGE);
+	GUC_check_errmsg("permission denied to set parameter \"%s\" to %d",
+					 "toast_policy.zstd_level", *newval);
+	GUC_check_errdetail("Levels above %d need much memory, so only superusers and roles with privilege SET on the parameter may set them.",
+						TP_ZSTD_USER_LEVEL);
+	return false;
+}
+
 /* Called when a backend, or the postmaster, loads the library. */
 void
 _PG_init(void)
 {
+	tp_loading = true;
 	DefineCustomIntVariable("toast_policy.min_size",
 							"Sets the size above which a value must save whole TOAST chunks to be kept compressed.",
 							"Smaller values are compressed as the server does it.",
@@ -88,16 +125,18 @@ _PG_init(void)
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("toast_policy.zstd_level",
 							"Sets the effort that zstd compression takes.",
-							"Negative levels are faster, levels above 19 need much memory.",
+							"Negative levels are faster, levels above 19 need much memory and are not for every user.",
 							&tp_zstd_level,
-							3, -100, 22,
-							PGC_USERSET, 0, NULL, NULL, NULL);
+							3, -100, TP_ZSTD_MAX_LEVEL,
+							PGC_USERSET, 0, tp_check_zstd_level, NULL, NULL);
 	DefineCustomBoolVariable("toast_policy.recompress_source",
 							 "Compresses inserted values that come compressed from another table anew.",
 							 NULL,
 							 &tp_recompress_source,
 							 false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	tp_loading = false;
 
 	/* a misspelled setting is an error from now on */
 	MarkGUCPrefixReserved("toast_policy");

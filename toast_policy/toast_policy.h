@@ -33,6 +33,10 @@ typedef enum TpCodec
 /* The levels of LZ4_compress_HC(); 0 stands for LZ4_compress_fast(). */
 #define TP_LZ4_MAX_LEVEL	12
 
+/* The highest levels of zstd, and of it for those who may not set all of them */
+#define TP_ZSTD_MAX_LEVEL	22
+#define TP_ZSTD_USER_LEVEL	19
+
 /* Number of TOAST chunks for a value that takes that many bytes there */
 #define TP_CHUNKS(size) \
 	(((int64) (size) + TOAST_MAX_CHUNK_SIZE - 1) / TOAST_MAX_CHUNK_SIZE)
