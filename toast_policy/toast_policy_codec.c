@@ -59,8 +59,17 @@
 #define TP_LZ4_HUGE_LEVEL		3
 #define TP_LZ4_HUGE_SIZE		(16 * 1024 * 1024)
 
-/* zstd can be; it is given so many bytes at a time. */
-#define TP_ZSTD_STEP			(4 * 1024 * 1024)
+/*
+ * zstd can be: it is given so many bytes at a time, a block of its own.  That makes
+ * the same bytes as the whole value at once, and at level 22 takes up to 0.5 s.
+ * Below the level that is slow, a value up to a size, in bytes, comes at once.
+ */
+#define TP_ZSTD_STEP			(128 * 1024)
+#define TP_ZSTD_SLOW_LEVEL		10
+#define TP_ZSTD_QUICK_SIZE		(4 * 1024 * 1024)
+
+/* A larger value, in bytes, takes long to be decompressed, too. */
+#define TP_ZSTD_LARGE_SIZE		(32 * 1024 * 1024)
 
 /* Bytes of a state of zstd that a backend keeps; high levels take up to 800 MB. */
 #define TP_ZSTD_KEPT_STATE		(16 * 1024 * 1024)
@@ -103,46 +112,89 @@ tp_lz4hc_state(void)
 	return state;
 }
 
+/* The states of zstd, NULL if there is none */
+static ZSTD_CCtx *tp_zstd_compressor = NULL;
+static ZSTD_DCtx *tp_zstd_decompressor = NULL;
+
+/*
+ * Free a state of zstd that is too large to be kept.  zstd allocates its memory
+ * itself, so that no end of a transaction frees it.
+ */
+static void
+tp_zstd_trim(void)
+{
+	if (ZSTD_sizeof_CCtx(tp_zstd_compressor) > TP_ZSTD_KEPT_STATE)
+	{
+		ZSTD_freeCCtx(tp_zstd_compressor);
+		tp_zstd_compressor = NULL;
+	}
+	if (ZSTD_sizeof_DCtx(tp_zstd_decompressor) > TP_ZSTD_KEPT_STATE)
+	{
+		ZSTD_freeDCtx(tp_zstd_decompressor);
+		tp_zstd_decompressor = NULL;
+	}
+}
+
+/*
+ * Compress in steps, with a look for interrupts before each.  Returns what zstd
+ * does: 0, or an error; *full says whether there was no room.
+ */
+static size_t
+tp_zstd_compress_steps(ZSTD_inBuffer *in, ZSTD_outBuffer *out, bool *full)
+{
+	size_t		rawsize = in->size;
+	size_t		result = 0;
+
+	ZSTD_CCtx_setPledgedSrcSize(tp_zstd_compressor, rawsize);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		in->size = Min(in->pos + TP_ZSTD_STEP, rawsize);
+		result = ZSTD_compressStream2(tp_zstd_compressor, out, in,
+									  in->size == rawsize ? ZSTD_e_end : ZSTD_e_continue);
+		*full = !ZSTD_isError(result) && result > 0 && out->pos == out->size;
+	} while (!ZSTD_isError(result) && !*full &&
+			 (in->pos < rawsize || result > 0));
+
+	return result;
+}
+
 /* Returns the compressed size, or -1 if it would exceed the limit. */
 static int32
 tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 				 int32 limit)
 {
-	static ZSTD_CCtx *context = NULL;
-	ZSTD_inBuffer in = {source, 0, 0};
+	ZSTD_inBuffer in = {source, rawsize, 0};
 	ZSTD_outBuffer out = {dest, limit, 0};
-	size_t		size;
+	volatile size_t size = 0;
 	bool		full = false;
 
-	if (context == NULL)
-		context = ZSTD_createCCtx();
-	if (context == NULL)
+	if (tp_zstd_compressor == NULL)
+		tp_zstd_compressor = ZSTD_createCCtx();
+	if (tp_zstd_compressor == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("Failed while creating a zstd compression context.")));
-	ZSTD_CCtx_reset(context, ZSTD_reset_session_only);
-	ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
-	if (rawsize <= TP_ZSTD_STEP)
-		size = out.pos = ZSTD_compress2(context, dest, limit, source, rawsize);
+	ZSTD_CCtx_reset(tp_zstd_compressor, ZSTD_reset_session_only);
+	ZSTD_CCtx_setParameter(tp_zstd_compressor, ZSTD_c_compressionLevel, level);
+	if (rawsize <= TP_ZSTD_STEP ||
+		(rawsize <= TP_ZSTD_QUICK_SIZE && level < TP_ZSTD_SLOW_LEVEL))
+		size = out.pos = ZSTD_compress2(tp_zstd_compressor, dest, limit, source, rawsize);
 	else
 	{
-		ZSTD_CCtx_setPledgedSrcSize(context, rawsize);
-		do
+		PG_TRY();
 		{
-			CHECK_FOR_INTERRUPTS();
-			in.size = Min(in.pos + TP_ZSTD_STEP, (size_t) rawsize);
-			size = ZSTD_compressStream2(context, &out, &in,
-										in.size == (size_t) rawsize ? ZSTD_e_end : ZSTD_e_continue);
-			full = !ZSTD_isError(size) && size > 0 && out.pos == out.size;
-		} while (!ZSTD_isError(size) && !full &&
-				 (in.pos < (size_t) rawsize || size > 0));
+			size = tp_zstd_compress_steps(&in, &out, &full);
+		}
+		PG_CATCH();
+		{
+			tp_zstd_trim();
+			PG_RE_THROW();
+		}
+		PG_END_TRY();
 	}
-	if (ZSTD_sizeof_CCtx(context) > TP_ZSTD_KEPT_STATE)
-	{
-		ZSTD_freeCCtx(context);
-		context = NULL;
-	}
+	tp_zstd_trim();
 	if (full)
 		return -1;
 	if (!ZSTD_isError(size))
@@ -166,6 +218,97 @@ tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 							ZSTD_getErrorName(size))));
 	}
 	return -1;					/* keep compiler quiet */
+}
+
+/*
+ * Decompress in steps, with a look for interrupts before each.  Returns whether the
+ * data are whole frames that fill dest, as ZSTD_decompressDCtx() wants them, or an
+ * error of zstd in *error.
+ */
+static bool
+tp_zstd_decompress_steps(const char *source, int32 size, char *dest,
+						 int32 rawsize, size_t *error)
+{
+	ZSTD_inBuffer in = {source, 0, 0};
+	ZSTD_outBuffer out = {dest, rawsize, 0};
+	size_t		result;
+
+	do
+	{
+		size_t		in_before = in.pos;
+		size_t		out_before = out.pos;
+
+		CHECK_FOR_INTERRUPTS();
+
+		/* little input can be much output, hence a limit for both */
+		in.size = Min(in.pos + TP_ZSTD_STEP, (size_t) size);
+		out.size = Min(out.pos + TP_ZSTD_QUICK_SIZE, (size_t) rawsize);
+		result = ZSTD_decompressStream(tp_zstd_decompressor, &out, &in);
+		if (ZSTD_isError(result))
+		{
+			*error = result;
+			return false;
+		}
+		if (in.pos == in_before && out.pos == out_before)
+			return false;
+	} while (in.pos < (size_t) size || result > 0);
+
+	return out.pos == (size_t) rawsize;
+}
+
+/* Decompress into exactly rawsize bytes; returns false if the data are corrupt. */
+static bool
+tp_decompress_zstd(const char *source, int32 size, char *dest, int32 rawsize)
+{
+	volatile size_t error = 0;
+	volatile bool result = false;
+
+	if (tp_zstd_decompressor == NULL)
+		tp_zstd_decompressor = ZSTD_createDCtx();
+	if (tp_zstd_decompressor == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("Failed while creating a zstd decompression context.")));
+	if (rawsize <= TP_ZSTD_LARGE_SIZE)
+	{
+		size_t		length = ZSTD_decompressDCtx(tp_zstd_decompressor, dest, rawsize,
+												 source, size);
+
+		if (ZSTD_isError(length))
+			error = length;
+		else
+			result = length == (size_t) rawsize;
+	}
+	else
+	{
+		/* whatever window the frame has, its content bounds the memory */
+		ZSTD_DCtx_reset(tp_zstd_decompressor, ZSTD_reset_session_only);
+		ZSTD_DCtx_setParameter(tp_zstd_decompressor, ZSTD_d_windowLogMax,
+							   ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
+		PG_TRY();
+		{
+			size_t		met = 0;
+
+			result = tp_zstd_decompress_steps(source, size, dest, rawsize, &met);
+			error = met;
+		}
+		PG_CATCH();
+		{
+			tp_zstd_trim();
+			PG_RE_THROW();
+		}
+		PG_END_TRY();
+		tp_zstd_trim();
+	}
+	if (ZSTD_isError(error) &&
+		ZSTD_getErrorCode(error) == ZSTD_error_memory_allocation)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("zstd could not allocate memory for decompression.")));
+
+	return result;
 }
 
 /*
@@ -269,26 +412,7 @@ tp_decompress(TpCodec codec, const char *source, int32 size, char *dest,
 					length == (size_t) rawsize;
 			}
 		case TP_ZSTD:
-			{
-				static ZSTD_DCtx *context = NULL;
-				size_t		length;
-
-				if (context == NULL)
-					context = ZSTD_createDCtx();
-				if (context == NULL)
-					ereport(ERROR,
-							(errcode(ERRCODE_OUT_OF_MEMORY),
-							 errmsg("out of memory"),
-							 errdetail("Failed while creating a zstd decompression context.")));
-				length = ZSTD_decompressDCtx(context, dest, rawsize, source, size);
-				if (ZSTD_isError(length) &&
-					ZSTD_getErrorCode(length) == ZSTD_error_memory_allocation)
-					ereport(ERROR,
-							(errcode(ERRCODE_OUT_OF_MEMORY),
-							 errmsg("out of memory"),
-							 errdetail("zstd could not allocate memory for decompression.")));
-				return !ZSTD_isError(length) && length == (size_t) rawsize;
-			}
+			return tp_decompress_zstd(source, size, dest, rawsize);
 		case TP_PGLZ:
 			return pglz_decompress(source, size, dest, rawsize, true) == rawsize;
 	}
