@@ -14,6 +14,9 @@ RETURNS table_am_handler
 AS 'MODULE_PATHNAME', 'tp_handler'
 LANGUAGE C STRICT;
 
+-- the server calls it, and asks for no privilege
+REVOKE ALL ON FUNCTION toast_policy.handler(internal) FROM public;
+
 CREATE ACCESS METHOD toast_policy TYPE TABLE HANDLER toast_policy.handler;
 COMMENT ON ACCESS METHOD toast_policy IS 'heap with TOAST compression only where it pays';
 
@@ -51,6 +54,8 @@ CREATE FUNCTION toast_policy.guard_drop()
 RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'tp_guard_drop'
 LANGUAGE C;
+
+REVOKE ALL ON FUNCTION toast_policy.guard_drop() FROM public;
 
 CREATE EVENT TRIGGER toast_policy_guard ON ddl_command_start
 WHEN TAG IN ('DROP EXTENSION', 'DROP ACCESS METHOD', 'DROP SCHEMA', 'DROP OWNED')
