@@ -31,10 +31,31 @@
 #include "catalog/pg_index.h"
 #include "catalog/pg_statistic.h"
 #include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/rls.h"
 #include "utils/syscache.h"
 
 PG_FUNCTION_INFO_V1(ia_estimated_ratio);
+
+/*
+ * May the current user see the statistics of a column of an index?  Whoever may not
+ * read the values, or all of them, is not to learn about them here: pg_stats hides
+ * them, too.
+ */
+static bool
+ia_statistics_are_visible(Form_pg_index index, AttrNumber attnum)
+{
+	AttrNumber	heap_attnum = index->indkey.values[attnum - 1];
+
+	if (pg_class_aclcheck(index->indrelid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		(heap_attnum == 0 ||
+		 pg_attribute_aclcheck(index->indrelid, heap_attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK))
+		return false;
+
+	return check_enable_rls(index->indrelid, InvalidOid, true) != RLS_ENABLED;
+}
 
 /*
  * The width of the column of an index, on average, as statistics or its type
@@ -48,6 +69,8 @@ ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_att
 
 	if (att->attlen > 0)
 		return att->attlen;
+	if (!ia_statistics_are_visible(index, attnum))
+		return get_typavgwidth(att->atttypid, att->atttypmod);
 
 	/* an expression has statistics of its own, in the index's name */
 	width = heap_attnum != 0 ?
@@ -69,7 +92,7 @@ ia_column_nulls(Oid indexid, Form_pg_index index, AttrNumber attnum, bool partia
 	HeapTuple	tuple;
 	double		nulls = 0;
 
-	if (heap_attnum != 0 && partial)
+	if ((heap_attnum != 0 && partial) || !ia_statistics_are_visible(index, attnum))
 		return 0;
 	tuple = SearchSysCache3(STATRELATTINH,
 							ObjectIdGetDatum(heap_attnum != 0 ? index->indrelid : indexid),
