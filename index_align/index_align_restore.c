@@ -27,6 +27,8 @@
 
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "catalog/index.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -143,6 +145,25 @@ ia_is_permitted(const IaIndex *index)
 
 	return !IaNeedsBuild(index) || !index->live ||
 		pg_class_aclcheck(index->heapid, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK;
+}
+
+/*
+ * Error out if the caller can do nothing for what the call is about, without a
+ * lock: nobody may queue up for one on an index that is not his to restore.
+ */
+static void
+ia_check_scope(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+	Oid			heapid = relid;
+
+	if (relkind == RELKIND_INDEX || relkind == RELKIND_PARTITIONED_INDEX)
+		heapid = IndexGetRelation(relid, true);
+	if (relkind == '\0' || !OidIsValid(heapid) ||
+		object_ownercheck(RelationRelationId, relid, GetUserId()) ||
+		pg_class_aclcheck(heapid, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK)
+		return;
+	aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(relkind), get_rel_name(relid));
 }
 
 /*
@@ -515,6 +536,9 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("%s cannot run inside a transaction block", IA_PROCEDURE),
 				 errhint("Call it as a statement of its own, or run the commands of index_align.restore_stock_commands().")));
+
+	if (OidIsValid(scope))
+		ia_check_scope(scope);
 
 	/* what is to survive the commit */
 	context = AllocSetContextCreate(PortalContext, "index_align restore",
