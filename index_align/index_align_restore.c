@@ -40,6 +40,7 @@
 #include "nodes/parsenodes.h"
 #include "postmaster/bgworker.h"
 #include "storage/ipc.h"
+#include "storage/lock.h"
 #include "storage/shm_mq.h"
 #include "storage/shm_toc.h"
 #include "utils/acl.h"
@@ -56,6 +57,20 @@
 
 PG_FUNCTION_INFO_V1(ia_restore_stock);
 PG_FUNCTION_INFO_V1(ia_restore_stock_commands);
+
+/*
+ * Calls that may run at a time, in the whole cluster, because each takes one of the
+ * cluster's worker processes for as long as it waits for a lock: one of a role, and
+ * so many of all roles but superusers.
+ */
+#define IA_MAX_RUNNING	2
+
+/*
+ * They are counted by locks in the name of no database, so that the locks of
+ * pg_advisory_lock() are others, and so is what core locks.
+ */
+#define IA_LOCK_ROLE	3
+#define IA_LOCK_SLOT	4
 
 /* What the procedure has to do with the worker that it has started */
 typedef struct IaWorker
@@ -359,6 +374,43 @@ ia_serialize_settings(void)
 	return settings;
 }
 
+/* Take one of the locks that count calls, until the transaction ends. */
+static bool
+ia_try_lock(Oid number, uint16 kind)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, InvalidOid, IA_MAGIC, number, kind);
+
+	return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+/* Error out if as many calls run as may. */
+static void
+ia_limit_calls(void)
+{
+	int			slot = 0;
+
+	if (!ia_try_lock(GetUserId(), IA_LOCK_ROLE))
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("%s is already running for role \"%s\"", IA_PROCEDURE,
+						GetUserNameFromId(GetUserId(), false)),
+				 errdetail("Each call takes a worker process, so a role may run one at a time."),
+				 errhint("Wait for its end, cancel it, or run the commands of index_align.restore_stock_commands() instead.")));
+	if (superuser())
+		return;
+	while (slot < IA_MAX_RUNNING && !ia_try_lock((Oid) slot, IA_LOCK_SLOT))
+		slot++;
+	if (slot == IA_MAX_RUNNING)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("too many calls of %s are running", IA_PROCEDURE),
+				 errdetail("Each call takes a worker process, so %d may run at a time in all databases, those of superusers aside.",
+						   IA_MAX_RUNNING),
+				 errhint("Try again later, or run the commands of index_align.restore_stock_commands() instead.")));
+}
+
 /*
  * Have a background worker restore the indexes, as the current user, and wait
  * for it.  The caller has no snapshot.  Errors out if no worker can be had.
@@ -381,6 +433,7 @@ ia_run_worker(List *indexes, bool concurrently)
 	MemoryContext oldcontext = CurrentMemoryContext;
 	ListCell   *cell;
 
+	ia_limit_calls();
 	shm_toc_initialize_estimator(&estimator);
 	shm_toc_estimate_chunk(&estimator, job_size);
 	shm_toc_estimate_chunk(&estimator, settings->len);

@@ -133,9 +133,10 @@ $node->safe_psql('postgres', 'CREATE ROLE restorer; GRANT MAINTAIN ON accounts T
 my $blocker = $node->background_psql('postgres');
 $blocker->query_safe('BEGIN; LOCK TABLE accounts IN SHARE MODE');
 my $call = start_call(q{'accounts_branch'});
-is($node->safe_psql('postgres', <<'SQL'), 'active|t|t|0', 'the caller has no snapshot, no transaction id, and no lock');
+is($node->safe_psql('postgres', <<'SQL'), 'active|t|t|0', 'the caller has no snapshot, no transaction id, and no lock but those that count calls');
 SELECT state, backend_xmin IS NULL, backend_xid IS NULL,
-  (SELECT count(*) FROM pg_locks l WHERE l.pid = a.pid AND NOT (locktype = 'virtualxid' AND virtualxid = virtualtransaction))
+  (SELECT count(*) FROM pg_locks l WHERE l.pid = a.pid AND NOT (locktype = 'virtualxid' AND virtualxid = virtualtransaction)
+    AND NOT (locktype = 'advisory' AND database = 0))
 FROM pg_stat_activity a WHERE application_name = 'caller'
 SQL
 is($node->safe_psql('postgres', q{SELECT application_name, query FROM pg_stat_activity WHERE backend_type = 'index_align worker'}),
@@ -155,9 +156,9 @@ for my $end ('cancel', 'terminate', 'timeout')
 	  if $end ne 'timeout';
 	if ($end eq 'timeout')
 	{
-		my ($ret, $stderr) = call(q{'accounts_filler'}, before => 'SET statement_timeout = 300;');
+		my ($ret, $stderr) = call(q{'accounts_filler'}, before => 'SET ROLE restorer; SET statement_timeout = 300;');
 
-		like($stderr, qr/canceling statement due to statement timeout/, 'a second caller runs into its timeout');
+		like($stderr, qr/canceling statement due to statement timeout/, 'a second caller, of another role, runs into its timeout');
 		is($node->safe_psql('postgres', $workers), '1', 'its worker has ended with it, the first one has not');
 		$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'});
 	}
