@@ -184,6 +184,21 @@ ia_written_parameter(HeapTuple tuple)
 	return NULL;
 }
 
+/* Has the index, if it is there, the storage parameter item_alignment? */
+bool
+ia_has_parameter(Oid indexid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(indexid));
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	result = ia_written_parameter(tuple) != NULL;
+	ReleaseSysCache(tuple);
+
+	return result;
+}
+
 /* Is the row of pg_class one of a B-tree that may be aligned? */
 static bool
 ia_is_user_btree(Form_pg_class form)
@@ -245,6 +260,7 @@ ia_describe(Oid indexid)
 	}
 	index->indexid = indexid;
 	index->heapid = rel->rd_index->indrelid;
+	index->owner = rel->rd_rel->relowner;
 	index->temp = RelationUsesLocalBuffers(rel);
 	index->live = rel->rd_index->indislive;
 	index->exclusion = rel->rd_index->indisexclusion;

@@ -25,6 +25,7 @@ typedef struct IaIndex
 {
 	Oid			indexid;
 	Oid			heapid;
+	Oid			owner;
 	bool		partitioned;	/* has no pages of its own */
 	bool		temp;			/* of this session */
 	bool		live;			/* false halfway through DROP CONCURRENTLY */
@@ -70,6 +71,7 @@ typedef struct IaJob
 #define IA_MSG_END		'x'
 
 /* index_align.c */
+extern bool ia_has_parameter(Oid indexid);
 extern IaIndex *ia_describe(Oid indexid);
 extern List *ia_collect(Oid scope);
 extern void ia_warn_of_damage(const IaIndex *index);

@@ -66,9 +66,15 @@ ia_send(char type, const char *string)
 /*
  * Run a command as a client's simple query is run.  It is the only one in its
  * string.  Leaves no transaction open.
+ *
+ * The command knows the index by its name, which another one can have by the time
+ * that it is looked up: owners rename as they like.  To build that one does no
+ * harm.  But a superuser must change no other index than the one that he was told
+ * of.  So an error takes a command back after which the index still has its storage
+ * parameter; a drop, which cannot be taken back, is run as the index's owner.
  */
 static void
-ia_execute(const char *command)
+ia_execute(const IaIndex *index, const char *command)
 {
 	MemoryContext oldcontext = CurrentMemoryContext;
 	RawStmt    *parsetree;
@@ -104,6 +110,14 @@ ia_execute(const char *command)
 	MemoryContextSwitchTo(CurTransactionContext);
 	compat_portal_run(portal, &qc);
 	PortalDrop(portal, false);
+	if (tag == CMDTAG_ALTER_INDEX || tag == CMDTAG_SELECT)
+	{
+		CommandCounterIncrement();
+		if (ia_has_parameter(index->indexid))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_IN_USE),
+					 errmsg("index \"%s\" was renamed meanwhile", index->name)));
+	}
 	CommitTransactionCommand();
 	MemoryContextSwitchTo(oldcontext);
 
@@ -192,6 +206,8 @@ static void
 ia_restore_index(Oid indexid, bool concurrently)
 {
 	MemoryContext context = CurrentMemoryContext;
+	Oid			userid = GetUserId();
+	volatile Oid runs_as = userid;
 	IaIndex    *volatile index = NULL;
 	List	   *volatile invalid_before = NIL;
 
@@ -209,6 +225,8 @@ ia_restore_index(Oid indexid, bool concurrently)
 			index = NULL;
 		if (index != NULL)
 		{
+			if (superuser() && !index->live)
+				runs_as = index->owner;
 			commands = ia_commands(index, concurrently);
 			ia_send(IA_MSG_BEGIN, index->name);
 		}
@@ -218,8 +236,10 @@ ia_restore_index(Oid indexid, bool concurrently)
 		if (index != NULL)
 		{
 			invalid_before = ia_invalid_indexes(index->heapid);
+			SetUserIdAndSecContext(runs_as, 0);
 			foreach(cell, commands)
-				ia_execute(lfirst(cell));
+				ia_execute(index, lfirst(cell));
+			SetUserIdAndSecContext(userid, 0);
 			ia_send(IA_MSG_DONE, index->live ? "restored" : "dropped");
 		}
 	}
@@ -232,6 +252,7 @@ ia_restore_index(Oid indexid, bool concurrently)
 			ia_send(IA_MSG_BEGIN, psprintf("%u", indexid));
 		EmitErrorReport();
 		AbortOutOfAnyTransaction();
+		SetUserIdAndSecContext(userid, 0);
 		FlushErrorState();
 		MemoryContextSwitchTo(context);
 		debug_query_string = NULL;
