@@ -60,9 +60,10 @@
 #define TP_LZ4_HUGE_SIZE		(16 * 1024 * 1024)
 
 /*
- * zstd can be: it is given so many bytes at a time, a block of its own.  That makes
- * the same bytes as the whole value at once, and at level 22 takes up to 0.5 s.
- * Below the level that is slow, a value up to a size, in bytes, comes at once.
+ * zstd can be: it is given so many bytes at a time, which make a block.  That takes
+ * up to 0.5 s at level 22.  A value up to a size, in bytes, comes in one piece at
+ * levels that are quick, and whose window is smaller than that: steps would make
+ * other bytes of it.  At slow levels they make the same.
  */
 #define TP_ZSTD_STEP			(128 * 1024)
 #define TP_ZSTD_SLOW_LEVEL		10
