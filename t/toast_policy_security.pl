@@ -304,4 +304,9 @@ is($node->safe_psql('postgres', q{SELECT string_agg(y::bytea, '' ORDER BY ctid) 
 ($ret, $stdout, $stderr) = $node->psql('postgres', "COPY chars FROM '$file' (FORMAT binary)");
 like($stderr, qr/ERROR:  invalid byte sequence for encoding "UTF8"/, 'and not a ztext');
 
+# The event trigger works for those who may not call its function.
+$node->safe_psql('postgres', 'DROP TABLE role_a.mixed');
+as_role($node, 'postgres', 'role_a', 'DROP OWNED BY role_a CASCADE');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_namespace WHERE nspname = 'role_a'}), '0', 'a user drops what is his');
+
 done_testing();
