@@ -407,7 +407,9 @@ calls_users_functions(Node *node, void *context)
 
 /*
  * Evaluate an immutable default and look at it as if it were one of the values.
- * One that fails is no value of any row.
+ * One that fails is no value of any row.  It is done as the table's owner, since
+ * some built-in functions call what he has made: a domain's CHECK constraints,
+ * or a cast to json.
  */
 static void
 evaluate_default(Advice *advice, AdviseColumn *column, Expr *expr)
@@ -419,16 +421,24 @@ evaluate_default(Advice *advice, AdviseColumn *column, Expr *expr)
 	MemoryContextSwitchTo(oldcxt);
 	PG_TRY();
 	{
-		EState	   *estate = CreateExecutorState();
-		ExprContext *econtext = GetPerTupleExprContext(estate);
-		ExprState  *state = ExecPrepareExpr(expr, estate);
+		Oid			save_userid;
+		int			save_sec_context;
+		int			nestlevel;
+		EState	   *estate;
+		ExprContext *econtext;
+		ExprState  *state;
 		Datum		value;
 		bool		isnull;
 
+		nestlevel = ddl_become(advice->rel->rd_rel->relowner, true, &save_userid, &save_sec_context);
+		estate = CreateExecutorState();
+		econtext = GetPerTupleExprContext(estate);
+		state = ExecPrepareExpr(expr, estate);
 		value = ExecEvalExprSwitchContext(state, econtext, &isnull);
 		if (!isnull)
 			look_at_value(column, value);
 		FreeExecutorState(estate);
+		ddl_return_to(save_userid, save_sec_context, nestlevel);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -1419,15 +1429,43 @@ proposes(const Advice *advice, AdviseKind kind)
 	return false;
 }
 
+/* See that the caller may read the rows of the relation, which need not be locked. */
+static void
+check_readable(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+	Oid			nspid = get_rel_namespace(relid);
+
+	if (name == NULL || !OidIsValid(nspid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	if (!compat_has_schema_privilege(nspid, GetUserId(), ACL_USAGE))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA, get_namespace_name(nspid));
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT,
+								  ACLMASK_ALL) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)), name);
+	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security hides rows of table \"%s\"", name),
+				 errhint("The advice needs all rows: ask as a user who bypasses row-level security.")));
+}
+
 /*
- * Open the table, and see that its rows may be read.
+ * Open the table, and see that its rows may be read: once before the lock, which
+ * who has no business here shall not wait for nor keep others waiting with, and
+ * once when nothing changes any more.
  */
 static Relation
 open_table(Oid relid, LOCKMODE lockmode)
 {
-	Relation	rel = try_relation_open(relid, lockmode);
+	Relation	rel;
 	const char *name;
 
+	check_readable(relid);
+	rel = try_relation_open(relid, lockmode);
 	if (rel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
@@ -1450,18 +1488,7 @@ open_table(Oid relid, LOCKMODE lockmode)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
-	if (!compat_has_usage(NamespaceRelationId, RelationGetNamespace(rel), GetUserId()))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA,
-					   get_namespace_name(RelationGetNamespace(rel)));
-	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
-		pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT,
-								  ACLMASK_ALL) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
-	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security hides rows of table \"%s\"", name),
-				 errhint("The advice needs all rows: ask as a user who bypasses row-level security.")));
+	check_readable(relid);
 
 	return rel;
 }

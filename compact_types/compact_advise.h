@@ -156,6 +156,7 @@ extern List *advise_unrestorable(const Advice *advice, List *views);
 /* compact_advise_view.c */
 extern void advise_look_at_expressions(Advice *advice);
 extern List *advise_look_at_views(Advice *advice, List *views, const bool *chosen);
+extern List *advise_foreign_constants(const Advice *advice, List *views);
 extern bool advise_view_column_converts(List *columns, Oid view, AttrNumber attnum);
 
 #endif							/* COMPACT_ADVISE_H */

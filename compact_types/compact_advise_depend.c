@@ -9,7 +9,9 @@
  * whatever is not known to be rebuilt counts as a blocker.
  *
  * Every statement runs with a search_path of pg_catalog alone, so that names
- * in it mean built-in objects, and names in its result are qualified.
+ * in it mean built-in objects, and names in its result are qualified.  It reads
+ * system catalogs only: to plan a query of the table would be to evaluate what
+ * its owner wrote.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -24,6 +26,7 @@
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
@@ -339,6 +342,26 @@ advise_find_blockers(Advice *advice)
 }
 
 /*
+ * Add the columns that an index uses in its expressions or predicate.  They are
+ * read from the catalog: the relation cache has them with constant expressions
+ * evaluated, which calls functions of the table's owner as the caller.
+ */
+static void
+add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
+{
+	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(RelationGetRelid(index)));
+	Datum		datum;
+	bool		isnull;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for index %u", RelationGetRelid(index));
+	datum = SysCacheGetAttr(INDEXRELID, tuple, attribute, &isnull);
+	if (!isnull)
+		pull_varattnos((Node *) stringToNode(TextDatumGetCString(datum)), 1, used);
+	ReleaseSysCache(tuple);
+}
+
+/*
  * Note the indexes that could not be rebuilt with the proposed types: those
  * with an operator class that is not the default one, of an access method
  * that has none for the new type, or with the column in an expression.
@@ -354,8 +377,8 @@ advise_check_indexes(Advice *advice)
 		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
 		Bitmapset  *used = NULL;
 
-		pull_varattnos((Node *) RelationGetIndexExpressions(index), 1, &used);
-		pull_varattnos((Node *) RelationGetIndexPredicate(index), 1, &used);
+		add_index_expressions(index, Anum_pg_index_indexprs, &used);
+		add_index_expressions(index, Anum_pg_index_indpred, &used);
 		for (int i = 0; i < advice->ncolumns; i++)
 		{
 			AdviseColumn *column = &advice->columns[i];
@@ -477,6 +500,9 @@ advise_unrestorable(const Advice *advice, List *views)
 				 " WHERE s.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass"
 				 " UNION SELECT view || ' is a temporary view of another session'"
 				 " FROM c JOIN name USING (oid) WHERE pg_catalog.pg_is_other_temp_schema(c.relnamespace)"
+				 " UNION SELECT view || ' is a temporary view of another user'"
+				 " FROM c JOIN name USING (oid) WHERE c.relpersistence = 't'"
+				 " AND c.relowner <> (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = CURRENT_USER)"
 				 " UNION SELECT view || ' belongs to another user'"
 				 " FROM c JOIN name USING (oid) WHERE NOT pg_catalog.pg_has_role(c.relowner, 'USAGE')"
 				 " UNION SELECT view || ' has privileges that its owner did not grant'"

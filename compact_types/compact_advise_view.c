@@ -21,14 +21,20 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/transam.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "compact_advise.h"
 #include "compact_types_compat.h"
@@ -478,6 +484,143 @@ advise_look_at_views(Advice *advice, List *views, const bool *chosen)
 	}
 
 	return walk.columns;
+}
+
+/*
+ * Constants that call functions
+ */
+
+struct constant_walk
+{
+	Oid			owner;			/* of what has the expression */
+	Oid			typid;			/* that was found, or InvalidOid */
+};
+
+/*
+ * The domain or range type, among those that a type is made of, whose owner has
+ * not the owner's privileges anyway; or InvalidOid.
+ */
+static Oid
+foreign_type(Oid typid, Oid owner)
+{
+	HeapTuple	tuple;
+	Form_pg_type type;
+	Oid			part = InvalidOid;
+	Oid			result = InvalidOid;
+
+	if (typid < FirstNormalObjectId)
+		return InvalidOid;
+	check_stack_depth();
+
+	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(typid));
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	type = (Form_pg_type) GETSTRUCT(tuple);
+	switch (type->typtype)
+	{
+		case TYPTYPE_DOMAIN:
+			part = type->typbasetype;
+			break;
+		case TYPTYPE_RANGE:
+			part = get_range_subtype(typid);
+			break;
+		case TYPTYPE_MULTIRANGE:
+			part = get_multirange_range(typid);
+			break;
+		case TYPTYPE_BASE:
+			part = get_element_type(typid);
+			break;
+		case TYPTYPE_COMPOSITE:
+			{
+				TupleDesc	desc = lookup_rowtype_tupdesc_copy(typid, -1);
+
+				for (int i = 0; i < desc->natts && !OidIsValid(result); i++)
+				{
+					if (!TupleDescAttr(desc, i)->attisdropped)
+						result = foreign_type(TupleDescAttr(desc, i)->atttypid, owner);
+				}
+				FreeTupleDesc(desc);
+			}
+			break;
+		default:
+			break;
+	}
+	if ((type->typtype == TYPTYPE_DOMAIN || type->typtype == TYPTYPE_RANGE) &&
+		!has_privs_of_role(type->typowner, owner))
+		result = typid;
+	ReleaseSysCache(tuple);
+
+	return OidIsValid(result) ? result : foreign_type(part, owner);
+}
+
+static bool
+find_foreign_constant(Node *node, void *context)
+{
+	struct constant_walk *walk = (struct constant_walk *) context;
+
+	if (node == NULL)
+		return false;
+	check_stack_depth();
+
+	if (IsA(node, Const))
+	{
+		walk->typid = foreign_type(((Const *) node)->consttype, walk->owner);
+		return OidIsValid(walk->typid);
+	}
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, find_foreign_constant, context, 0);
+
+	return expression_tree_walker(node, find_foreign_constant, context);
+}
+
+/*
+ * What has a constant that is of another user's making, as a list of strings.
+ *
+ * The views and the table's expressions are created again from their text, each
+ * as its owner.  That evaluates constants anew, also those that have been mere
+ * values ever since: CHECK constraints of a domain in an array, as its owner has
+ * them today, and functions of a range type.  Whoever used the type need not
+ * have wanted to run that.
+ */
+List *
+advise_foreign_constants(const Advice *advice, List *views)
+{
+	List	   *result = NIL;
+	Oid			relid = RelationGetRelid(advice->rel);
+	ListCell   *lc;
+
+	advise_query("SELECT pg_catalog.pg_describe_object('pg_catalog.pg_constraint'::pg_catalog.regclass, oid, 0),"
+				 " conbin::pg_catalog.text FROM pg_catalog.pg_constraint WHERE conrelid = %u AND contype = 'c'"
+				 " UNION ALL SELECT pg_catalog.pg_describe_object('pg_catalog.pg_statistic_ext'::pg_catalog.regclass, oid, 0),"
+				 " stxexprs::pg_catalog.text FROM pg_catalog.pg_statistic_ext"
+				 " WHERE stxrelid = %u AND stxexprs IS NOT NULL"
+				 " UNION ALL SELECT pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, indexrelid, 0), x"
+				 " FROM pg_catalog.pg_index, pg_catalog.unnest(ARRAY[indexprs::pg_catalog.text, indpred::pg_catalog.text]) x"
+				 " WHERE indrelid = %u AND x IS NOT NULL ORDER BY 1",
+				 relid, relid, relid);
+	for (uint64 row = 0; row < SPI_processed; row++)
+	{
+		struct constant_walk walk = {.owner = advice->rel->rd_rel->relowner};
+
+		if (find_foreign_constant(stringToNode(advise_result(row, 1)), &walk))
+			result = lappend(result, psprintf("%s has a constant of type %s, which another user made",
+											  advise_result(row, 0), format_type_be_qualified(walk.typid)));
+	}
+
+	foreach(lc, views)
+	{
+		Relation	view = relation_open(lfirst_oid(lc), AccessShareLock);
+		struct constant_walk walk = {.owner = view->rd_rel->relowner};
+
+		if (find_foreign_constant((Node *) get_view_query(view), &walk))
+			result = lappend(result, psprintf("view %s has a constant of type %s, which another user made",
+											  quote_qualified_identifier(get_namespace_name(RelationGetNamespace(view)),
+																		 RelationGetRelationName(view)),
+											  format_type_be_qualified(walk.typid)));
+		relation_close(view, NoLock);
+	}
+
+	return result;
 }
 
 /* Does the column of the view show a converted one? */

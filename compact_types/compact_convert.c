@@ -10,6 +10,11 @@
  * from its query is compared with what it was, so that nothing gets lost
  * silently.  It is all one transaction: any error leaves everything as it was.
  *
+ * Whose code.  The caller may be a superuser, and the table that of a user who
+ * wishes to be one.  Each statement that calls functions of the owner of the
+ * table or of a view runs as that owner, see ddl_become().  What was looked up by
+ * name while such code could run is compared by OID afterwards.
+ *
  * Progress.  The USING clause of the first column goes through
  * compact_types.convert_row(), which counts rows.  They are reported as a
  * command of the kind CLUSTER, because the rewrite goes on to report under
@@ -42,6 +47,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -63,9 +69,13 @@
 typedef struct SavedView
 {
 	Oid			oid;
+	Oid			new_oid;
 	char	   *name;			/* qualified */
 	char	   *create;			/* statement */
-	char	   *owner;
+	Oid			owner;
+	bool		temporary;
+	List	   *relations;		/* OIDs of those that the query refers to */
+	List	   *functions;		/* and of users' functions */
 	char	   *properties;		/* all but the query, to compare */
 	int			ncolumns;
 	char	  **types;			/* of the columns; NULL for converted ones */
@@ -164,6 +174,50 @@ view_properties(const Advice *advice, Oid view)
 	return result;
 }
 
+/* The OIDs in the last query's result, in memory that lives as long as the advice */
+static List *
+result_oids(const Advice *advice)
+{
+	List	   *result = NIL;
+	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
+
+	for (uint64 i = 0; i < SPI_processed; i++)
+		result = lappend_oid(result, atooid(advise_result(i, 0)));
+	MemoryContextSwitchTo(oldcxt);
+
+	return result;
+}
+
+/* OIDs of the relations that a view's query refers to */
+static List *
+view_relations(const Advice *advice, Oid view)
+{
+	advise_query("SELECT DISTINCT d.refobjid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
+				 " WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.ev_class = %u"
+				 " AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> r.ev_class", view);
+
+	return result_oids(advice);
+}
+
+/*
+ * OIDs of the functions that it calls, also by operators, but for those in
+ * schemas where only superusers create any
+ */
+static List *
+view_functions(const Advice *advice, Oid view)
+{
+	advise_query("SELECT DISTINCT p.oid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
+				 " LEFT JOIN pg_catalog.pg_operator o ON o.oid = d.refobjid"
+				 "  AND d.refclassid = 'pg_catalog.pg_operator'::pg_catalog.regclass"
+				 " JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode OR p.oid = d.refobjid"
+				 "  AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass"
+				 " WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.ev_class = %u"
+				 " AND p.pronamespace NOT IN (%u, 'pg_catalog'::pg_catalog.regnamespace)",
+				 view, advice->nspid);
+
+	return result_oids(advice);
+}
+
 /*
  * Note how to make the view again: the statement that creates it, and those
  * that give it its comments and privileges back.
@@ -181,7 +235,7 @@ save_view(const Advice *advice, Oid view, List *converted)
 				 "  (SELECT ' WITH (' || pg_catalog.string_agg(pg_catalog.format('%%I = %%L', option_name, option_value), ', ') || ')'"
 				 "   FROM pg_catalog.pg_options_to_table(c.reloptions)),"
 				 "  pg_catalog.pg_get_viewdef(c.oid)),"
-				 " pg_catalog.pg_get_userbyid(c.relowner), c.relacl IS NULL"
+				 " c.relowner, c.relacl IS NULL, c.relpersistence"
 				 " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 				 " WHERE c.oid = %u", view);
 	if (SPI_processed != 1)
@@ -192,8 +246,9 @@ save_view(const Advice *advice, Oid view, List *converted)
 	saved->properties = properties;
 	saved->name = pstrdup(advise_result(0, 0));
 	saved->create = pstrdup(advise_result(0, 1));
-	saved->owner = pstrdup(advise_result(0, 2));
+	saved->owner = atooid(advise_result(0, 2));
 	saved->default_acl = advise_result(0, 3)[0] == 't';
+	saved->temporary = advise_result(0, 4)[0] == RELPERSISTENCE_TEMP;
 	MemoryContextSwitchTo(oldcxt);
 
 	advise_query(
@@ -221,12 +276,75 @@ save_view(const Advice *advice, Oid view, List *converted)
 				 quote_literal_cstr(saved->name), view);
 	saved->grants = advise_result_list(advice);
 	saved->types = view_types(advice, view, converted, view, &saved->ncolumns);
+	saved->relations = view_relations(advice, view);
+	saved->functions = view_functions(advice, view);
 
 	return saved;
 }
 
 /*
- * Create the view again.  An error in its query says which view that is.
+ * Run the statement on the view as its owner.  To create a view is to evaluate
+ * constants in its query: a literal of an array of a domain calls functions in
+ * the domain's CHECK constraints.  A temporary view could not be created in a
+ * restricted operation, but is the caller's own.
+ */
+static void
+execute_as_owner(const SavedView *saved, const char *sql)
+{
+	ddl_execute_as(saved->owner, !saved->temporary, "%s", sql);
+}
+
+/*
+ * Every statement on a view is run as its owner, who made the view and so was
+ * once allowed to: see that he still is, before anything changes.
+ */
+static void
+check_view_owners(List *views)
+{
+	static const struct
+	{
+		AclMode		mode;
+		const char *name;
+	}			privileges[] = {
+		{ACL_USAGE, "USAGE"},
+		{ACL_CREATE, "CREATE"}
+	};
+	ListCell   *lc;
+
+	foreach(lc, views)
+	{
+		Oid			view = lfirst_oid(lc);
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(view));
+		Form_pg_class form;
+
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for view %u", view);
+		form = (Form_pg_class) GETSTRUCT(tuple);
+		for (int i = 0; i < (int) lengthof(privileges); i++)
+		{
+			const char *schema = get_namespace_name(form->relnamespace);
+			const char *owner;
+
+			if (form->relpersistence == RELPERSISTENCE_TEMP ||
+				compat_has_schema_privilege(form->relnamespace, form->relowner, privileges[i].mode))
+				continue;
+			owner = GetUserNameFromId(form->relowner, false);
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("view %s cannot be created again by its owner",
+							quote_qualified_identifier(schema, NameStr(form->relname))),
+					 errdetail("Role \"%s\" has no %s privilege on schema \"%s\".",
+							   owner, privileges[i].name, schema),
+					 errhint("GRANT %s ON SCHEMA %s TO %s; or drop the view first.",
+							 privileges[i].name, quote_identifier(schema), quote_identifier(owner))));
+		}
+		ReleaseSysCache(tuple);
+	}
+}
+
+/*
+ * Create the view again, as its owner.  An error in its query says which view
+ * that is.
  */
 static void
 create_view(const SavedView *saved)
@@ -235,12 +353,13 @@ create_view(const SavedView *saved)
 
 	PG_TRY();
 	{
-		ddl_execute("%s", saved->create);
+		execute_as_owner(saved, saved->create);
 	}
 	PG_CATCH();
 	{
 		ErrorData  *error;
-		int			category = ERRCODE_TO_CATEGORY(geterrcode());
+		int			sqlerrcode = geterrcode();
+		int			category = ERRCODE_TO_CATEGORY(sqlerrcode);
 
 		if (category != ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION &&
 			category != ERRCODE_DATA_EXCEPTION &&
@@ -249,6 +368,13 @@ create_view(const SavedView *saved)
 		MemoryContextSwitchTo(oldcxt);
 		error = CopyErrorData();
 		FlushErrorState();
+		if (sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE)
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("view %s cannot be created again by its owner", saved->name),
+					 errdetail_internal("%s", error->message),
+					 errhint("Grant role \"%s\" what is missing, or drop the view first.",
+							 GetUserNameFromId(saved->owner, false))));
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 				 errmsg("view %s cannot be created with the new types", saved->name),
@@ -259,10 +385,55 @@ create_view(const SavedView *saved)
 }
 
 /*
- * Make the view again, and see that it is what it was.
+ * See that the view refers to the relations that it did, or to those of the
+ * views made again that stand for them.  The owner's code that ran meanwhile may
+ * have put others in their places, which views of other owners would then read
+ * by the privileges of those.  Nor may it call functions that it did not, which
+ * somebody can have made for the new types.
  */
 static void
-restore_view(const Advice *advice, SavedView *saved)
+check_references(const Advice *advice, List *views, const SavedView *saved)
+{
+	List	   *relations = view_relations(advice, saved->new_oid);
+	bool		same = (list_length(relations) == list_length(saved->relations));
+	ListCell   *lc;
+
+	foreach(lc, relations)
+	{
+		Oid			relid = lfirst_oid(lc);
+		ListCell   *lc2;
+
+		foreach(lc2, views)
+		{
+			const SavedView *view = (const SavedView *) lfirst(lc2);
+
+			if (view->new_oid == relid)
+				relid = view->oid;
+		}
+		same = same && list_member_oid(saved->relations, relid);
+	}
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("view %s would refer to other relations than before", saved->name),
+				 errdetail("Relations of these names were put there while the table was converted.")));
+
+	foreach(lc, view_functions(advice, saved->new_oid))
+	{
+		if (!list_member_oid(saved->functions, lfirst_oid(lc)))
+			ereport(ERROR,
+					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+					 errmsg("view %s would call other functions than before", saved->name),
+					 errdetail("It would call %s.", format_procedure_qualified(lfirst_oid(lc))),
+					 errhint("Add a cast to the view, or drop it first.")));
+	}
+}
+
+/*
+ * Make the view again, one of several, and see that it is what it was.
+ */
+static void
+restore_view(const Advice *advice, List *views, SavedView *saved)
 {
 	ListCell   *lc;
 	Oid			view;
@@ -277,7 +448,8 @@ restore_view(const Advice *advice, SavedView *saved)
 				 quote_literal_cstr(saved->name));
 	if (SPI_processed != 1 || advise_result(0, 0) == NULL)
 		elog(ERROR, "view %s was not created", saved->name);
-	view = atooid(advise_result(0, 0));
+	view = saved->new_oid = atooid(advise_result(0, 0));
+	check_references(advice, views, saved);
 
 	/* what shows a converted column has its new type, all else what it had */
 	types = view_types(advice, view, NIL, InvalidOid, &ncolumns);
@@ -293,8 +465,6 @@ restore_view(const Advice *advice, SavedView *saved)
 					 errhint("Add a cast to the view, or drop it first.")));
 	}
 
-	ddl_execute("ALTER VIEW %s OWNER TO %s", saved->name, quote_identifier(saved->owner));
-
 	/* default privileges may have granted some, also the owner's own */
 	advise_query(
 				 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
@@ -309,12 +479,12 @@ restore_view(const Advice *advice, SavedView *saved)
 	if (!default_acl)
 	{
 		foreach(lc, revoke)
-			ddl_execute("%s", (char *) lfirst(lc));
+			execute_as_owner(saved, (char *) lfirst(lc));
 		foreach(lc, saved->grants)
-			ddl_execute("%s", (char *) lfirst(lc));
+			execute_as_owner(saved, (char *) lfirst(lc));
 	}
 	foreach(lc, saved->restore)
-		ddl_execute("%s", (char *) lfirst(lc));
+		execute_as_owner(saved, (char *) lfirst(lc));
 
 	properties = view_properties(advice, view);
 	if (strcmp(properties, saved->properties) != 0)
@@ -468,9 +638,9 @@ alter_table(const Advice *advice, const bool *chosen, const char *table)
 	StringInfoData sql;
 	const char *separator = " ";
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+	Oid			relid = RelationGetRelid(advice->rel);
 	Oid			owner = advice->rel->rd_rel->relowner;
-	Oid			save_userid;
-	int			save_sec_context;
+	AttrNumber *attnums = palloc0((advice->ncolumns + 1) * sizeof(AttrNumber));
 
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "ALTER TABLE ONLY %s", table);
@@ -481,6 +651,7 @@ alter_table(const Advice *advice, const bool *chosen, const char *table)
 
 		if (!chosen[i])
 			continue;
+		attnums[i] = column->att->attnum;
 		appendStringInfo(&sql, "%s%s USING ", separator, advise_column_clause(column));
 		if (separator[0] == ' ')
 			appendStringInfo(&sql, "%s.convert_row(%s::%s)", schema, name, column->type.sql);
@@ -490,25 +661,32 @@ alter_table(const Advice *advice, const bool *chosen, const char *table)
 		separator = ", ";
 	}
 
-	progress.relid = RelationGetRelid(advice->rel);
+	progress.relid = relid;
 	progress.rows_total = advice->sampled_rows;
 	progress.rows_done = 0;
 
 	/* ALTER TABLE refuses a table that is open elsewhere in this session */
 	table_close(advice->rel, NoLock);
-	GetUserIdAndSecContext(&save_userid, &save_sec_context);
-	SetUserIdAndSecContext(owner, save_sec_context | SECURITY_RESTRICTED_OPERATION);
 	PG_TRY();
 	{
-		ddl_execute("%s", sql.data);
+		ddl_execute_as(owner, true, "%s", sql.data);
 	}
 	PG_FINALLY();
 	{
-		SetUserIdAndSecContext(save_userid, save_sec_context);
 		progress.relid = InvalidOid;
 	}
 	PG_END_TRY();
 	pgstat_progress_end_command();
+
+	/* the schema is not locked, and may have got another name */
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		if (chosen[i] && get_atttype(relid, attnums[i]) != advice->columns[i].type.typid)
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("table %s was renamed at the same time", table),
+					 errhint("Try again.")));
+	}
 }
 
 /*
@@ -537,7 +715,6 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	List	   *converted = NIL;
 	List	   *saved = NIL;
 	StringInfoData attnums;
-	StringInfoData drop;
 	ListCell   *lc;
 	char	   *table;
 	int			nestlevel;
@@ -610,7 +787,10 @@ compact_types_convert(PG_FUNCTION_ARGS)
 							RelationGetRelationName(advice->rel)),
 					 errhint("Try again.")));
 		converted = advise_look_at_views(advice, views, chosen);
-		refuse(advice, chosen, advise_unrestorable(advice, views), names == NULL);
+		refuse(advice, chosen,
+			   list_concat(advise_unrestorable(advice, views),
+						   advise_foreign_constants(advice, views)), names == NULL);
+		check_view_owners(views);
 	}
 
 	/* the relation gets closed, and its descriptor goes */
@@ -635,16 +815,14 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		advise_check_indexes(advice);
 		refuse(advice, chosen, NIL, names == NULL);
 
-		initStringInfo(&drop);
 		foreach(lc, views)
+			saved = lappend(saved, save_view(advice, lfirst_oid(lc), converted));
+		for (int i = list_length(saved) - 1; i >= 0; i--)
 		{
-			SavedView  *view = save_view(advice, lfirst_oid(lc), converted);
+			const SavedView *view = (const SavedView *) list_nth(saved, i);
 
-			saved = lappend(saved, view);
-			appendStringInfo(&drop, "%s%s", drop.len > 0 ? ", " : "", view->name);
+			execute_as_owner(view, psprintf("DROP VIEW %s RESTRICT", view->name));
 		}
-		if (drop.len > 0)
-			ddl_execute("DROP VIEW %s RESTRICT", drop.data);
 
 		/*
 		 * Every name in this statement is qualified; but functions in CHECK
@@ -659,7 +837,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		nestlevel = ddl_set_gucs();
 		ddl_set_deparse_gucs();
 		foreach(lc, saved)
-			restore_view(advice, lfirst(lc));
+			restore_view(advice, saved, lfirst(lc));
 	}
 
 	AtEOXact_GUC(true, nestlevel);

@@ -104,6 +104,61 @@ ddl_execute(const char *format,...)
 }
 
 /*
+ * Go on as the role.  Whatever can evaluate or plan expressions that the owner
+ * of a table or view wrote is to run as that owner, in a restricted operation,
+ * so that his code cannot get back to the caller or leave something behind that
+ * runs later.  Nor may it change what names mean to the caller: settings that it
+ * changes are put back by ddl_return_to().  After an error the end of the
+ * transaction or subtransaction does both.  The result is the nest level of
+ * settings for ddl_return_to().
+ */
+int
+ddl_become(Oid roleid, bool restricted, Oid *save_userid, int *save_sec_context)
+{
+	GetUserIdAndSecContext(save_userid, save_sec_context);
+	SetUserIdAndSecContext(roleid, *save_sec_context |
+						   (restricted ? SECURITY_RESTRICTED_OPERATION : SECURITY_LOCAL_USERID_CHANGE));
+
+	return NewGUCNestLevel();
+}
+
+void
+ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel)
+{
+	AtEOXact_GUC(false, nestlevel);
+	SetUserIdAndSecContext(save_userid, save_sec_context);
+}
+
+/*
+ * Run the statement that the format makes as the role.
+ */
+void
+ddl_execute_as(Oid roleid, bool restricted, const char *format,...)
+{
+	Oid			save_userid;
+	int			save_sec_context;
+	int			nestlevel;
+	va_list		args;
+	char	   *sql;
+
+	va_start(args, format);
+	sql = ddl_format(format, args);
+	va_end(args);
+
+	nestlevel = ddl_become(roleid, restricted, &save_userid, &save_sec_context);
+	PG_TRY();
+	{
+		ddl_execute("%s", sql);
+	}
+	PG_FINALLY();
+	{
+		ddl_return_to(save_userid, save_sec_context, nestlevel);
+	}
+	PG_END_TRY();
+	pfree(sql);
+}
+
+/*
  * Create compact_types.NAME(args) for the C function symbol.
  */
 void

@@ -30,6 +30,9 @@ typedef struct TypeDdl
 /* compact_ddl.c */
 extern char *ddl_format(const char *format, va_list args) pg_attribute_printf(1, 0);
 extern void ddl_execute(const char *format,...) pg_attribute_printf(1, 2);
+extern int	ddl_become(Oid roleid, bool restricted, Oid *save_userid, int *save_sec_context);
+extern void ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel);
+extern void ddl_execute_as(Oid roleid, bool restricted, const char *format,...) pg_attribute_printf(3, 4);
 extern Oid	ddl_creation_schema(void);
 extern void ddl_init(TypeDdl *ddl, Oid funcid);
 extern void ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema);

@@ -78,6 +78,17 @@ compat_has_usage(Oid classid, Oid objectid, Oid roleid)
 #endif
 }
 
+/* Has the role the privilege on the schema? */
+static inline bool
+compat_has_schema_privilege(Oid nspid, Oid roleid, AclMode mode)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(NamespaceRelationId, nspid, roleid, mode) == ACLCHECK_OK;
+#else
+	return pg_namespace_aclcheck(nspid, roleid, mode) == ACLCHECK_OK;
+#endif
+}
+
 /* Has the column's definition a STORAGE clause, which 15 does not know? */
 static inline bool
 compat_column_has_storage(const ColumnDef *column)

@@ -151,10 +151,10 @@ SELECT obj_description('orders'::regclass), col_description('orders'::regclass, 
   has_column_privilege('regress_advise_other', 'orders', 'code', 'SELECT') AS privilege;
 SELECT count(*) AS different FROM orders o FULL JOIN before b USING (id)
 WHERE (o.code::text, o.qty::text, o.at::text, o.note::text) IS DISTINCT FROM (b.code::text, b.qty::text, b.at::text, b.note::text);
-SELECT relname, relowner::regrole, relacl, reloptions, obj_description(oid),
+SELECT relname, relowner::regrole, COALESCE(relacl, acldefault('r', relowner)) AS acl, reloptions, obj_description(oid),
   (SELECT array_agg(ROW(attname, attacl, col_description(attrelid, attnum))::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid) AS columns
 FROM pg_class c WHERE relkind = 'v' AND relnamespace = 'adv'::regnamespace
-EXCEPT SELECT * FROM before_views;
+EXCEPT SELECT relname, relowner, COALESCE(relacl, acldefault('r', relowner)), reloptions, obj_description, columns FROM before_views;
 SELECT count(*) FROM pg_class WHERE relkind = 'v' AND relnamespace = 'adv'::regnamespace;
 SELECT (SELECT count(*) FROM "first ""view"), (SELECT max(c) FROM second_view), (SELECT count(*) FROM third_view);
 INSERT INTO orders (id) VALUES (1000);

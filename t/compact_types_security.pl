@@ -1,0 +1,351 @@
+# Nobody's code runs as somebody else: what a hostile table owner has put on his table,
+# while advise() and convert() work on it as a superuser; and what those do before they
+# know that the caller may.
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use PgDenseSecurity;
+
+my $node = security_node('security', "session_preload_libraries = 'compact_types'\n");
+my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
+my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
+
+security_database($node, 'app', 'compact_types', 'compact_char9');
+as_role($node, 'app', 'role_a', <<'SQL');
+CREATE DOMAIN role_a.checked AS int CHECK (role_a.trap('domain', value) IS NOT NULL);
+CREATE TYPE role_a.pair AS (a role_a.checked, b int);
+SQL
+
+# table(NAME, SQL) - role_a.NAME with a column c that compact_char9 is proposed for, and
+# what the SQL puts on it, in which T is its name
+sub table
+{
+	my ($name, $sql) = @_;
+
+	$sql =~ s/\bT\b/role_a.$name/g;
+	as_role($node, 'app', 'role_a', <<"SQL");
+CREATE TABLE role_a.$name (id int PRIMARY KEY, c char(9));
+INSERT INTO role_a.$name SELECT i, 'c' || i FROM generate_series(1, 20) i;
+GRANT SELECT ON role_a.$name TO role_c;
+$sql
+SQL
+	return;
+}
+
+# fails(ROLE, SQL, PATTERN, NAME[, DATABASE]) - SQL of that role is an error like PATTERN
+sub fails
+{
+	my ($role, $sql, $pattern, $name, $database) = @_;
+	my ($ret, $stdout, $stderr) = $node->psql($database // 'app', $sql, extra_params => [ '-U', $role ]);
+
+	isnt($ret, 0, "$name: fails");
+	like($stderr, $pattern, $name);
+	return;
+}
+
+# column_type(TABLE[, DATABASE]) - the type of column c
+sub column_type
+{
+	my ($table, $database) = @_;
+	return $node->safe_psql($database // 'app',
+		"SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = '$table'::regclass AND attname = 'c'");
+}
+
+#
+# Code of every kind on the table.  What advise() and convert() spring by it:
+#
+#	KIND => [SQL, traps of advise(), traps of convert()]
+#
+my %triggers = map {
+	my ($when, $level) = @$_;
+	my $kind = lc "${when}_$level";
+	$kind =~ s/ /_/g;
+	$kind => [ "CREATE TRIGGER trap $when INSERT OR UPDATE OR DELETE ON T FOR EACH $level EXECUTE FUNCTION role_a.trap_trigger('$kind')", [], [] ];
+} ([ 'BEFORE', 'ROW' ], [ 'AFTER', 'ROW' ], [ 'BEFORE', 'STATEMENT' ], [ 'AFTER', 'STATEMENT' ]);
+my %kinds = (
+	%triggers,
+	constraint_trigger => [ q{CREATE CONSTRAINT TRIGGER trap AFTER INSERT OR UPDATE ON T DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+		EXECUTE FUNCTION role_a.trap_trigger('constraint_trigger')}, [], [] ],
+	truncate_trigger => [ q{CREATE TRIGGER trap AFTER TRUNCATE ON T EXECUTE FUNCTION role_a.trap_trigger('truncate')}, [], [] ],
+	check => [ q{ALTER TABLE T ADD CHECK (role_a.trap('check', c::text) <> '')}, [], ['check'] ],
+	check_constant => [ q{ALTER TABLE T ADD CHECK (role_a.trap('check_constant') OR c = '')}, [], ['check_constant'] ],
+	check_domain => [ q{ALTER TABLE T ADD CHECK (c <> 'x' OR '{1}'::role_a.checked[] IS NULL)}, [], ['domain'] ],
+	domain_column => [ q{ALTER TABLE T ADD x role_a.checked DEFAULT 1; UPDATE T SET x = 2}, [], [] ],
+	default => [ q{ALTER TABLE T ADD x text DEFAULT role_a.trap('default', 'x'::text)}, [], [] ],
+	default_domain => [ q{ALTER TABLE T ADD x role_a.checked[] DEFAULT '{1}'}, [], [] ],
+	# built-in functions alone, of which one checks a domain
+	$major >= 17
+	? (default_json => [ q{ALTER TABLE T ADD n int DEFAULT JSON_VALUE(jsonb '1', '$' RETURNING role_a.checked)}, ['domain'], ['domain'] ])
+	: (),
+	generated => [ q{ALTER TABLE T ADD g int GENERATED ALWAYS AS (role_a.trap('generated', id)) STORED}, [], [] ],
+	index => [ q{CREATE INDEX ON T ((role_a.trap('index', id)))}, [], ['index'] ],
+	index_constant => [ q{CREATE INDEX ON T ((role_a.trap('index', id)), (role_a.trap('constant', 1)))}, [], [ 'constant', 'index' ] ],
+	index_unique => [ q{CREATE UNIQUE INDEX ON T ((role_a.trap('unique', id)), (role_a.trap('constant', 1)))}, [], [ 'constant', 'unique' ] ],
+	predicate => [ q{CREATE INDEX ON T (c) WHERE role_a.trap('predicate', id) > 0}, [], ['predicate'] ],
+	predicate_constant => [ q{CREATE INDEX ON T (c) WHERE role_a.trap('predicate_constant')}, [], ['predicate_constant'] ],
+	statistics => [ q{CREATE STATISTICS role_a.stat ON (role_a.trap('statistics', c::text)), (role_a.trap('constant', 1)) FROM T; ANALYZE T}, [], ['constant'] ],
+	statistics_domain => [ q{CREATE STATISTICS role_a.stat_domain ON (c::text || ('{1}'::role_a.checked[])::text), id FROM T}, [], ['domain'] ],
+	rule => [ q{CREATE RULE trap AS ON UPDATE TO T DO ALSO SELECT role_a.trap('rule')}, [], [] ],
+	policy => [ q{CREATE POLICY trap ON T USING (role_a.trap('policy', id) > 0); ALTER TABLE T ENABLE ROW LEVEL SECURITY}, [], [] ],
+	materialized_view => [ q{CREATE MATERIALIZED VIEW role_a.mat AS SELECT role_a.trap('materialized', id) FROM T}, [], [] ],
+	view_column => [ q{CREATE VIEW T_view AS SELECT id, c, role_a.trap('view', 1) FROM T WHERE role_a.trap('view')}, [], [] ],
+	view => [ q{CREATE VIEW T_view AS SELECT id, c, '{1}'::role_a.checked[] AS x FROM T}, [], ['domain'] ],
+	view_row => [ q{CREATE VIEW T_view AS SELECT id, c, '(1,2)'::role_a.pair AS x FROM T}, [], ['domain'] ],
+	view_chain => [ q{CREATE VIEW T_view AS SELECT id, c FROM T; CREATE VIEW T_view2 AS SELECT c FROM T_view WHERE '{2}'::role_a.checked[] IS NOT NULL}, [], ['domain'] ],
+	view_join => [ q{CREATE VIEW T_view WITH (security_barrier) AS SELECT c, (SELECT '{3}'::role_a.checked[]) FROM T JOIN T o USING (c) GROUP BY c;
+		COMMENT ON VIEW T_view IS 'joined'; GRANT SELECT ON T_view TO role_b; GRANT SELECT (c) ON T_view TO role_c}, [], ['domain'] ],
+	# the conversion refuses these
+	refused_default => [ q{ALTER TABLE T ALTER c SET DEFAULT role_a.trap('default', 'x'::text)}, [], undef ],
+	refused_generated => [ q{ALTER TABLE T ADD g text GENERATED ALWAYS AS (role_a.trap('generated', c::text)) STORED}, [], undef ],
+	refused_index => [ q{CREATE INDEX ON T ((role_a.trap('index', c::text)), (role_a.trap('constant', 1)))}, [], undef ],
+	refused_trigger => [ q{CREATE TRIGGER trap BEFORE UPDATE OF c ON T FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('of_column')}, [], undef ],
+	refused_rule => [ q{CREATE RULE trap AS ON UPDATE TO T WHERE new.c = 'x' DO ALSO SELECT role_a.trap('rule')}, [], undef ],
+	refused_policy => [ q{CREATE POLICY trap ON T USING (role_a.trap('policy', c::text) <> '')}, [], undef ],
+	refused_view => [ q{CREATE VIEW T_view AS SELECT id, c, '{1}'::role_a.checked[] AS x FROM T;
+		CREATE TRIGGER trap INSTEAD OF UPDATE ON T_view FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('instead')}, [], undef ]);
+
+foreach my $kind (sort keys %kinds)
+{
+	my ($sql, $advise, $convert) = @{ $kinds{$kind} };
+
+	table("t_$kind", $sql =~ s/\bT_(view\d*)\b/role_a.${kind}_$1/gr);
+	foreach my $function ('advise', 'advise_table')
+	{
+		is_harmless($node, sub { $node->safe_psql('app', "SELECT count(*) FROM compact_types.$function('role_a.t_$kind')") },
+			$advise, "$kind, $function() of a superuser");
+		is_harmless($node, sub { as_role($node, 'app', 'role_c', "SELECT count(*) FROM compact_types.$function('role_a.t_$kind')") },
+			$advise, "$kind, $function() of who may read")
+		  unless $kind =~ /policy/;
+	}
+	if ($convert)
+	{
+		is_harmless($node, sub { $node->psql('app', "SELECT count(*) FROM compact_types.convert('role_a.t_$kind', '{c}')") },
+			$convert, "$kind, convert() of a superuser");
+		is(column_type("role_a.t_$kind"), 'compact_char9', "$kind: converted");
+	}
+	else
+	{
+		is_harmless($node, sub { $node->psql('app', "SELECT count(*) FROM compact_types.convert('role_a.t_$kind', '{c}')") },
+			[], "$kind, convert() of a superuser");
+		is(column_type("role_a.t_$kind"), 'character', "$kind: refused");
+	}
+}
+is($node->safe_psql('app', q{SELECT relowner::regrole, obj_description(oid), reloptions, relacl IS NOT NULL FROM pg_class WHERE relname = 'view_join_view'}),
+	'role_a|joined|{security_barrier=true}|t', 'a view keeps what it had');
+fails('role_a', 'CREATE EVENT TRIGGER trap ON ddl_command_end EXECUTE FUNCTION role_a.trap_trigger()', qr/permission denied|must be superuser|must return type event_trigger/,
+	'no event trigger of a table owner');
+
+# functions of the types, which take no relation
+is_harmless($node, sub { $node->safe_psql('app', q{SELECT compact_types.create_char(10); SELECT compact_types.create_decimal(4, 2); SELECT compact_types.convert_row(1)}) },
+	[], 'creating types');
+
+#
+# What that code does to the session, which goes on as a superuser's
+#
+as_role($node, 'app', 'role_a', <<'SQL');
+CREATE FUNCTION role_a.sets(text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('search_path', 'role_a', false), set_config('compact_types.auto', 'on', false), set_config('datestyle', 'SQL, DMY', true);
+	RETURN true;
+END $$;
+CREATE DOMAIN role_a.sets_domain AS text CHECK (role_a.sets(value));
+CREATE FUNCTION role_a.equal(name, text) RETURNS boolean LANGUAGE sql AS $$ SELECT role_a.trap('operator') AND $1::text OPERATOR(pg_catalog.=) $2 $$;
+CREATE OPERATOR role_a.= (LEFTARG = name, RIGHTARG = text, FUNCTION = role_a.equal);
+CREATE FUNCTION role_a.escapes(text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	command text;
+BEGIN
+	FOREACH command IN ARRAY ARRAY['RESET ROLE', 'SET ROLE ' || quote_ident((SELECT rolname FROM pg_roles WHERE oid = 10)), 'SET SESSION AUTHORIZATION DEFAULT', 'CREATE TEMP TABLE left_behind (c char(9))',
+		'DECLARE left_behind CURSOR WITH HOLD FOR SELECT 1', 'INSERT INTO role_a.deferred VALUES (1)'] LOOP
+		BEGIN
+			EXECUTE command;
+			PERFORM role_a.act(command);
+		EXCEPTION WHEN OTHERS THEN
+			NULL;
+		END;
+	END LOOP;
+	RETURN true;
+END $$;
+CREATE DOMAIN role_a.escapes_domain AS text CHECK (role_a.escapes(value));
+CREATE TABLE role_a.deferred (i int);
+CREATE CONSTRAINT TRIGGER trap AFTER INSERT ON role_a.deferred DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('deferred');
+SQL
+my $settings = q{SELECT current_user, current_setting('search_path'), current_setting('compact_types.auto'), current_setting('datestyle')};
+table('sets_check', q{ALTER TABLE T ADD CHECK (role_a.sets(c::text))});
+table('sets_view', q{CREATE VIEW role_a.sets_v AS SELECT c, '{x}'::role_a.sets_domain[] AS x FROM T; CREATE VIEW role_a.sets_w AS SELECT c FROM role_a.sets_v});
+foreach my $table ('sets_check', 'sets_view')
+{
+	my $got;
+	is_harmless($node, sub { $got = (($node->psql('app', "BEGIN; SELECT count(*) FROM compact_types.convert('role_a.$table', '{c}'); $settings; COMMIT; $settings"))[1]) =~ s/^\d+\n//r },
+		[], "$table: names mean what they did");
+	is($got, join("\n", (qq($superuser|"\$user", public|off|ISO, MDY)) x 2), "$table: settings of the session are as before");
+}
+table('escapes_check', q{ALTER TABLE T ADD CHECK (role_a.escapes(c::text))});
+table('escapes_view', q{CREATE VIEW role_a.escapes_v AS SELECT c, '{x}'::role_a.escapes_domain[] AS x FROM T});
+foreach my $table ('escapes_check', 'escapes_view')
+{
+	is_harmless($node, sub { $node->safe_psql('app', "SELECT count(*) FROM compact_types.convert('role_a.$table', '{c}')") },
+		[], "$table: nothing is left behind in the session");
+}
+
+#
+# Views of other owners
+#
+as_role($node, 'app', 'role_b', <<'SQL');
+CREATE DOMAIN role_b.checked AS int CHECK (role_a.trap('domain_b', value) IS NOT NULL);
+SQL
+table('others', 'GRANT SELECT ON T TO role_b');
+as_role($node, 'app', 'role_b', q{CREATE VIEW role_b.others AS SELECT c, '{1}'::role_b.checked[] AS x FROM role_a.others});
+fails('role_a', q{SELECT compact_types.convert('role_a.others', '{c}')}, qr/DETAIL:  view role_b.others belongs to another user/, 'the view of another owner');
+my @got = sprung($node, sub { $node->safe_psql('app', q{SELECT count(*) FROM compact_types.convert('role_a.others', '{c}')}) });
+is_deeply(\@got, ['domain_b as role_b'], 'the view of another owner is made as that owner');
+is($node->safe_psql('app', q{SELECT relowner::regrole FROM pg_class WHERE oid = 'role_b.others'::regclass}), 'role_b', 'and is his again');
+
+# A constant is a value until its text is read again: what its type calls by then need not
+# be what the owner of the view, or of the table, once used.
+table('constants', 'GRANT SELECT ON T TO role_b');
+as_role($node, 'app', 'role_a', q{CREATE TYPE role_a.span AS RANGE (subtype = int4)});
+foreach my $constant (q{'{4}'::role_a.checked[]}, q{'(4,1)'::role_a.pair}, q{'{"(4,1)"}'::role_a.pair[]}, q{'[1,2)'::role_a.span}, q{'{[1,2)}'::role_a.span_multirange})
+{
+	foreach my $owner ($superuser, 'role_b')
+	{
+		my ($type) = $constant =~ /::role_a\.(?:pair)?(\w*)/;
+
+		$type = 'checked' if $type eq '';
+		$type =~ s/_multirange//;
+		my $view = $owner eq 'role_b' ? 'role_b.constants' : 'public.constants';
+		as_role($node, 'app', $owner, "CREATE VIEW $view AS SELECT c FROM role_a.constants WHERE (SELECT $constant) IS NOT NULL");
+		$node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER');
+		is_harmless($node, sub {
+			fails($superuser, q{SELECT compact_types.convert('role_a.constants', '{c}')},
+				qr/DETAIL:  view $view has a constant of type role_a\.$type, which another user made/, "$owner\'s view with $constant");
+		}, [], "$owner\'s view with $constant");
+		as_role($node, 'app', $owner, "DROP VIEW $view");
+	}
+}
+$node->safe_psql('app', <<'SQL');
+CREATE TABLE constants (id int PRIMARY KEY, c char(9) CHECK (c <> 'x' OR '{1}'::role_a.checked[] IS NULL));
+INSERT INTO constants VALUES (1, 'c');
+SQL
+$node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER');
+is_harmless($node, sub {
+	fails($superuser, q{SELECT compact_types.convert('public.constants', '{c}')},
+		qr/DETAIL:  constraint constants_c_check on table public.constants has a constant of type role_a\.checked, which another user made/, 'a constraint with such a constant');
+}, [], 'a constraint with such a constant');
+
+# who could not create the view any more: known before a row is moved
+$node->safe_psql('app', 'CREATE SCHEMA shared; GRANT CREATE, USAGE ON SCHEMA shared TO role_a, role_b');
+foreach my $privilege ('CREATE', 'USAGE')
+{
+	my $view = lc "lost_$privilege";
+	table($view, q{ALTER TABLE T ADD CHECK (role_a.trap('check', c::text) <> '')} . "; CREATE VIEW shared.$view AS SELECT c FROM T");
+	$node->safe_psql('app', "REVOKE $privilege ON SCHEMA shared FROM role_a");
+	is_harmless($node, sub {
+		fails($superuser, "SELECT compact_types.convert('role_a.$view', '{c}')",
+			qr/ERROR:  view shared\.$view cannot be created again by its owner\n.*DETAIL:  Role "role_a" has no $privilege privilege on schema "shared"\.\n.*HINT:  GRANT $privilege ON SCHEMA shared TO role_a;/s,
+			"the owner of a view without $privilege");
+	}, [], "the owner of a view without $privilege");
+	$node->safe_psql('app', "GRANT $privilege ON SCHEMA shared TO role_a");
+	is_harmless($node, sub { $node->psql('app', "SELECT count(*) FROM compact_types.convert('role_a.$view', '{c}')") }, ['check'], "with $privilege");
+}
+# what only turns up when the view is created
+table('lost', 'GRANT SELECT ON T TO role_b');
+as_role($node, 'app', 'role_b', 'CREATE VIEW shared.lost AS SELECT c FROM role_a.lost');
+$node->safe_psql('app', 'REVOKE USAGE ON SCHEMA role_a FROM PUBLIC');
+fails($superuser, q{SELECT compact_types.convert('role_a.lost', '{c}')},
+	qr/ERROR:  view shared\.lost cannot be created again by its owner\n.*DETAIL:  permission denied for schema role_a\n.*HINT:  Grant role "role_b" what is missing/s, 'a view on what its owner cannot reach any more');
+$node->safe_psql('app', 'GRANT USAGE ON SCHEMA role_a TO PUBLIC');
+
+# Names are others in the middle of it: role_b's view would show, by his privileges, what
+# role_a puts there.
+as_role($node, 'app', 'role_b', q{CREATE TABLE role_b.secret AS SELECT 1 AS id, 'secret'::char(9) AS c; GRANT USAGE ON SCHEMA role_b TO role_a});
+table('swapped', <<'SQL');
+GRANT SELECT ON T TO role_b;
+CREATE FUNCTION role_a.swap(text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	IF current_setting('application_name') = 'swap' THEN
+		ALTER TABLE role_a.swapped RENAME TO swapped_away;
+		CREATE VIEW role_a.swapped WITH (security_invoker) AS SELECT id, c FROM role_b.secret;
+		GRANT SELECT ON role_a.swapped TO role_b;
+	END IF;
+	RETURN true;
+END $$;
+CREATE DOMAIN role_a.swaps AS text CHECK (role_a.swap(value));
+CREATE VIEW role_a.swap_view AS SELECT c, '{x}'::role_a.swaps[] AS x FROM T;
+SQL
+$node->safe_psql('app', 'GRANT SELECT ON role_b.secret TO role_a');
+as_role($node, 'app', 'role_b', 'CREATE VIEW role_b.swapped AS SELECT c FROM role_a.swapped; GRANT SELECT ON role_b.swapped TO role_a');
+fails($superuser, q{SET application_name = 'swap'; SELECT compact_types.convert('role_a.swapped', '{c}')},
+	qr/ERROR:  view role_b\.swapped would refer to other relations than before/, 'a view that would refer to something else');
+is(column_type('role_a.swapped'), 'character', 'and nothing is changed');
+
+# Nor does a view call a function that somebody has made for the new type.
+$node->safe_psql('app', 'GRANT USAGE, CREATE ON SCHEMA shared TO role_a, role_b');
+table('overloaded', 'GRANT SELECT ON T TO role_b');
+as_role($node, 'app', 'role_b', <<'SQL');
+CREATE FUNCTION shared.same(char) RETURNS text LANGUAGE sql RETURN $1::text;
+CREATE FUNCTION shared.is_same(char, char) RETURNS boolean LANGUAGE sql RETURN $1 = $2;
+CREATE OPERATOR shared.=== (LEFTARG = char, RIGHTARG = char, FUNCTION = shared.is_same);
+CREATE VIEW role_b.overloaded AS SELECT c, shared.same(c) AS s FROM role_a.overloaded WHERE c OPERATOR(shared.===) c;
+SQL
+as_role($node, 'app', 'role_a', q{CREATE FUNCTION shared.same(compact_char9) RETURNS text LANGUAGE sql RETURN role_a.trap('overload', $1::text)});
+fails($superuser, q{SELECT compact_types.convert('role_a.overloaded', '{c}')},
+	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  It would call shared\.same\(public\.compact_char9\)/s, 'a function for the new type');
+as_role($node, 'app', 'role_a', <<'SQL');
+DROP FUNCTION shared.same(compact_char9);
+CREATE FUNCTION shared.is_same(compact_char9, compact_char9) RETURNS boolean LANGUAGE sql RETURN role_a.trap('overload');
+CREATE OPERATOR shared.=== (LEFTARG = compact_char9, RIGHTARG = compact_char9, FUNCTION = shared.is_same);
+SQL
+fails($superuser, q{SELECT compact_types.convert('role_a.overloaded', '{c}')},
+	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  It would call shared\.is_same\(/s, 'an operator for the new type');
+as_role($node, 'app', 'role_a', 'DROP OPERATOR shared.=== (compact_char9, compact_char9)');
+$node->safe_psql('app', q{SELECT compact_types.convert('role_a.overloaded', '{c}')});
+is($node->safe_psql('app', 'SELECT count(s) FROM role_b.overloaded'), '20', 'without them the view calls what it did');
+
+# The same with the table, whose schema is not locked: its name stands for another one when
+# ALTER TABLE comes.
+$node->safe_psql('app', <<'SQL');
+CREATE SCHEMA first;
+CREATE TABLE first.renamed AS SELECT i AS id, 'c'::char(9) AS c FROM generate_series(1, 20) i;
+CREATE VIEW first.renamed_view AS SELECT c FROM first.renamed;
+CREATE SCHEMA second;
+CREATE TABLE second.renamed AS SELECT i AS id, 'c'::char(9) AS c FROM generate_series(1, 20) i;
+CREATE FUNCTION rename_schemas() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+	ALTER SCHEMA first RENAME TO third;
+	ALTER SCHEMA second RENAME TO first;
+END $$;
+CREATE EVENT TRIGGER rename ON ddl_command_end WHEN TAG IN ('DROP VIEW') EXECUTE FUNCTION rename_schemas();
+SQL
+fails($superuser, q{SELECT compact_types.convert('first.renamed', '{c}')}, qr/ERROR:  table first\.renamed was renamed at the same time/, 'a table with another name');
+$node->safe_psql('app', 'DROP EVENT TRIGGER rename');
+
+# a temporary view, which a restricted operation cannot make
+table('fleeting', '');
+is($node->safe_psql('app', q{SET client_min_messages = warning; CREATE TEMP VIEW fleeting AS SELECT c FROM role_a.fleeting;
+	SELECT count(*) FROM compact_types.convert('role_a.fleeting', '{c}'); SELECT count(*) FROM fleeting}), "2\n20", 'a temporary view of the caller');
+table('fleeting_a', '');
+fails($superuser, q{SET ROLE role_a; CREATE TEMP VIEW fleeting AS SELECT c, '{1}'::role_a.checked[] AS x FROM role_a.fleeting_a; RESET ROLE;
+	SELECT count(*) FROM compact_types.convert('role_a.fleeting_a', '{c}')}, qr/DETAIL:  view fleeting is a temporary view of another user/, 'a temporary view of another user');
+
+#
+# Who owns nothing gets no further than the error: not even a lock
+#
+table('locked', 'REVOKE ALL ON T FROM role_c');
+my $locker = $node->background_psql('app');
+$locker->query_safe('BEGIN; LOCK TABLE role_a.locked');
+foreach my $call (q{convert('role_a.locked')}, q{convert('role_a.locked', '{c}')}, q{advise('role_a.locked')}, q{advise('role_a.locked', sample_pages => 0)}, q{advise_table('role_a.locked')})
+{
+	fails('role_c', "SET lock_timeout = '1s'; SELECT compact_types.$call", qr/ERROR:  (permission denied for table locked|must be owner of table locked)/, "$call without privilege, while the table is locked");
+}
+fails($superuser, q{SET lock_timeout = '100ms'; SELECT compact_types.advise('role_a.locked')}, qr/ERROR:  canceling statement due to lock timeout/, 'with the privilege it waits');
+$locker->query_safe('ROLLBACK');
+$locker->quit;
+fails('role_c', q{SELECT compact_types.create_char(11)}, qr/ERROR:  permission denied/, 'create_char() without privilege');
+fails('role_c', q{SELECT compact_types.create_decimal(4, 1)}, qr/ERROR:  permission denied/, 'create_decimal() without privilege');
+fails('role_c', q{SELECT compact_types.create_char(3000)}, qr/ERROR:  must be superuser/, 'create_char() of a length that is not installed');
+
+done_testing();
