@@ -6,7 +6,8 @@
  * A hook on utility commands changes the column types in the parse tree of
  * CREATE TABLE and of ALTER TABLE ... ADD COLUMN, and says so.  It takes a
  * type only if it is a member of the extension of its own name, so that a
- * user's type of that name is never put into the table of another user.  What
+ * user's type of that name is never put into the table of another user, nor one
+ * of an extension that another user could drop.  What
  * it is not sure of, it leaves alone: the statement then does what it says.
  *
  * The hook needs the library before the first statement, so that it is there
@@ -42,7 +43,9 @@
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
+#include "compact_ddl.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
@@ -53,6 +56,7 @@
 typedef struct AutoContext
 {
 	const char *relname;		/* for messages */
+	Oid			owner;			/* of the table */
 	List	   *excluded;		/* names of columns that keep their type */
 	List	   *missing;		/* names of extensions that are not created */
 	bool		detailed;		/* was the limit in bytes spoken of? */
@@ -207,13 +211,18 @@ column_is_special(const ColumnDef *column)
 	return false;
 }
 
-/* Give the column the compact type of its length, if there is one. */
+/*
+ * Give the column the compact type of its length, if there is one.  A type that
+ * another user could drop, with the column, is no such one: the application
+ * asked for char(n), and gets it.
+ */
 static void
 choose_type(AutoContext *context, ColumnDef *column)
 {
 	Oid			typid;
 	Oid			compact;
 	int			length;
+	char	   *drop;
 	TypeName   *typeName;
 
 	if (!is_character_type(column->typeName, &typid, &length) ||
@@ -224,6 +233,16 @@ choose_type(AutoContext *context, ColumnDef *column)
 	compact = find_compact_type(context, length);
 	if (!OidIsValid(compact))
 		return;
+	drop = ddl_who_could_drop(compact, context->owner);
+	if (drop)
+	{
+		ereport(NOTICE,
+				(errmsg("column \"%s\" of table \"%s\" gets no compact type",
+						column->colname, context->relname),
+				 errdetail_internal("%s", drop),
+				 errhint(DDL_OWNER_HINT)));
+		return;
+	}
 
 	ereport(NOTICE,
 			(errmsg("column \"%s\" of table \"%s\" gets type %s instead of %s",
@@ -297,7 +316,7 @@ exclude_by_constraint(AutoContext *context, const Constraint *constraint)
 static void
 choose_for_create(CreateStmt *stmt)
 {
-	AutoContext context = {.relname = stmt->relation->relname};
+	AutoContext context = {.relname = stmt->relation->relname,.owner = GetUserId()};
 	ListCell   *lc;
 
 	/* the columns' types are the type's or the parents' */
@@ -354,6 +373,21 @@ column_exists(Oid relid, const char *colname)
 	return false;
 }
 
+static Oid
+relation_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+
+	return owner;
+}
+
 /* ALTER TABLE ... ADD COLUMN */
 static void
 choose_for_alter(AlterTableStmt *stmt)
@@ -371,6 +405,7 @@ choose_for_alter(AlterTableStmt *stmt)
 	relkind = get_rel_relkind(relid);
 	if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
 		return;
+	context.owner = relation_owner(relid);
 
 	foreach(lc, stmt->cmds)
 	{

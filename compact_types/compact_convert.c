@@ -628,6 +628,33 @@ create_types(Advice *advice, const bool *chosen)
 }
 
 /*
+ * Refuse types that others could drop, with the columns, than who may drop the
+ * table: its owner would lose them.
+ */
+static void
+check_types(const Advice *advice, const bool *chosen)
+{
+	Oid			owner = advice->rel->rd_rel->relowner;
+
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+		char	   *drop = NULL;
+
+		/* not those of core */
+		if (chosen[i] && column->type.typid >= FirstNormalObjectId)
+			drop = ddl_who_could_drop(column->type.typid, owner);
+		if (drop)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("type %s is not safe for a column of table \"%s\"",
+							format_type_be(column->type.typid), RelationGetRelationName(advice->rel)),
+					 errdetail_internal("%s", drop),
+					 errhint(DDL_OWNER_HINT)));
+	}
+}
+
+/*
  * The one ALTER TABLE, with its progress reported.  It is run as the table's
  * owner, who wrote the functions in CHECK constraints and indexes: they shall
  * not get hold of the privileges of a superuser who converts the table.
@@ -814,6 +841,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		create_types(advice, chosen);
 		advise_check_indexes(advice);
 		refuse(advice, chosen, NIL, names == NULL);
+		check_types(advice, chosen);
 
 		foreach(lc, views)
 			saved = lappend(saved, save_view(advice, lfirst_oid(lc), converted));

@@ -24,9 +24,16 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_database.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -36,7 +43,9 @@
 #include "miscadmin.h"
 #include "nodes/value.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -393,6 +402,131 @@ ddl_creation_schema(void)
 }
 
 /*
+ * Owner of the extension, or InvalidOid if it was dropped a moment ago.  Its
+ * schema goes to *nspid.
+ */
+static Oid
+extension_owner(Oid extid, Oid *nspid)
+{
+	Relation	rel = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	Oid			result = InvalidOid;
+
+	ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(extid));
+	scan = systable_beginscan(rel, ExtensionOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	*nspid = InvalidOid;
+	if (HeapTupleIsValid(tuple))
+	{
+		result = ((Form_pg_extension) GETSTRUCT(tuple))->extowner;
+		*nspid = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * May what the owner has be dropped by no others than may drop all that belongs
+ * to the role?  That is a superuser, the database's owner, and who has the
+ * privileges of the role itself.
+ */
+static bool
+owner_is_trusted(Oid owner, Oid roleid)
+{
+	HeapTuple	tuple;
+	Oid			database_owner;
+
+	/* a superuser is behind the privileges of every role */
+	if (!OidIsValid(owner) || superuser_arg(owner) ||
+		owner == ROLE_PG_DATABASE_OWNER || has_privs_of_role(owner, roleid))
+		return true;
+
+	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
+	database_owner = ((Form_pg_database) GETSTRUCT(tuple))->datdba;
+	ReleaseSysCache(tuple);
+
+	return owner == database_owner;
+}
+
+/*
+ * The parts of ddl_who_could_drop(): whose the schema is, and whose the
+ * extension is and the schema it is in
+ */
+static char *
+untrusted_schema(Oid nspid, Oid roleid)
+{
+	HeapTuple	tuple = SearchSysCache1(NAMESPACEOID, ObjectIdGetDatum(nspid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_namespace) GETSTRUCT(tuple))->nspowner;
+		ReleaseSysCache(tuple);
+	}
+	if (owner_is_trusted(owner, roleid))
+		return NULL;
+
+	return psprintf("Schema \"%s\" belongs to role \"%s\", who could drop it with all columns of the types in it.",
+					get_namespace_name(nspid), GetUserNameFromId(owner, false));
+}
+
+static char *
+untrusted_extension(Oid extid, Oid roleid)
+{
+	Oid			nspid;
+	Oid			owner;
+
+	if (!OidIsValid(extid))
+		return NULL;
+	owner = extension_owner(extid, &nspid);
+	if (owner_is_trusted(owner, roleid))
+		return untrusted_schema(nspid, roleid);
+
+	return psprintf("Extension \"%s\" belongs to role \"%s\", who could drop it with all columns of its types.",
+					get_extension_name(extid), GetUserNameFromId(owner, false));
+}
+
+/*
+ * The extensions are trusted ones, so that a user may own them, and who drops an
+ * extension or the schema it is in drops with it columns of everybody's tables.
+ * Returns a sentence on who could do that to the role's columns of the type, or
+ * NULL if none could that the role has not to trust anyway.  InvalidOid stands
+ * for what belongs to compact_types itself.
+ */
+char *
+ddl_who_could_drop(Oid typid, Oid roleid)
+{
+	char	   *result = untrusted_extension(get_extension_oid("compact_types", true), roleid);
+	HeapTuple	tuple;
+	Oid			nspid;
+	Oid			owner;
+
+	if (result == NULL && OidIsValid(typid))
+		result = untrusted_extension(getExtensionOfObject(TypeRelationId, typid), roleid);
+	if (result || !OidIsValid(typid))
+		return result;
+
+	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(typid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", typid);
+	nspid = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace;
+	owner = ((Form_pg_type) GETSTRUCT(tuple))->typowner;
+	ReleaseSysCache(tuple);
+	if (!owner_is_trusted(owner, roleid))
+		return psprintf("Type %s belongs to role \"%s\", who could drop it with all columns of it.",
+						format_type_be(typid), GetUserNameFromId(owner, false));
+
+	return untrusted_schema(nspid, roleid);
+}
+
+/*
  * Fill in the schemas and the library, which the catalog row of the calling
  * function gives.
  */
@@ -529,6 +663,19 @@ ddl_create_type_by_extension(Oid funcid, const char *name,
 {
 	Oid			nspid = ddl_creation_schema();
 	Oid			typid;
+	Oid			extension_nspid;
+	char	   *drop;
+
+	/* in an extension's script the user is a superuser, whoever began it */
+	drop = ddl_who_could_drop(InvalidOid, creating_extension ?
+							  extension_owner(CurrentExtensionObject, &extension_nspid) :
+							  GetUserId());
+	if (drop)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot create type \"%s\" on top of somebody else's extension", name),
+				 errdetail_internal("%s", drop),
+				 errhint(DDL_OWNER_HINT)));
 
 	*local = false;
 	SPI_connect();

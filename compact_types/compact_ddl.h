@@ -27,12 +27,17 @@ typedef struct TypeDdl
 	bool		typmod;			/* has it a type modifier? */
 } TypeDdl;
 
+/* Goes with what ddl_who_could_drop() says. */
+#define DDL_OWNER_HINT \
+	"Let a superuser or the database owner drop the extension and create it again, in a schema that belongs to one of them."
+
 /* compact_ddl.c */
 extern char *ddl_format(const char *format, va_list args) pg_attribute_printf(1, 0);
 extern void ddl_execute(const char *format,...) pg_attribute_printf(1, 2);
 extern int	ddl_become(Oid roleid, bool restricted, Oid *save_userid, int *save_sec_context);
 extern void ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel);
 extern void ddl_execute_as(Oid roleid, bool restricted, const char *format,...) pg_attribute_printf(3, 4);
+extern char *ddl_who_could_drop(Oid typid, Oid roleid);
 extern Oid	ddl_creation_schema(void);
 extern void ddl_init(TypeDdl *ddl, Oid funcid);
 extern void ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema);

@@ -1,6 +1,6 @@
 # Nobody's code runs as somebody else: what a hostile table owner has put on his table,
-# while advise() and convert() work on it as a superuser; and what those do before they
-# know that the caller may.
+# while advise() and convert() work on it as a superuser; what those do before they know
+# that the caller may; and whose extension a column's type may come from.
 use strict;
 use warnings FATAL => 'all';
 
@@ -347,5 +347,97 @@ $locker->quit;
 fails('role_c', q{SELECT compact_types.create_char(11)}, qr/ERROR:  permission denied/, 'create_char() without privilege');
 fails('role_c', q{SELECT compact_types.create_decimal(4, 1)}, qr/ERROR:  permission denied/, 'create_decimal() without privilege');
 fails('role_c', q{SELECT compact_types.create_char(3000)}, qr/ERROR:  must be superuser/, 'create_char() of a length that is not installed');
+
+#
+# Who could drop the type could drop the columns.  The extensions are trusted, so any role
+# that may create something in the database can own them.
+#
+# database(NAME, OWNER) - where all roles may create extensions
+sub database
+{
+	my ($name, $owner) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $name OWNER $owner");
+	$node->safe_psql($name, "GRANT CREATE ON DATABASE $name TO role_a, role_b");
+	foreach my $role ('role_a', 'role_b')
+	{
+		as_role($node, $name, $role, <<"SQL");
+CREATE SCHEMA $role;
+GRANT USAGE ON SCHEMA $role TO PUBLIC;
+CREATE TABLE $role.t (c char(9));
+INSERT INTO $role.t VALUES ('c');
+SQL
+	}
+	$node->safe_psql($name, q{CREATE TABLE t (c char(9)); INSERT INTO t VALUES ('c')});
+	return;
+}
+
+# auto(DATABASE, ROLE, SQL) - run it with compact_types.auto; the notices
+sub auto
+{
+	my ($database, $role, $sql) = @_;
+	return ($node->psql($database, "SET compact_types.auto = on; $sql", extra_params => [ '-U', $role ]))[2];
+}
+
+my $extension_of_a = qr/DETAIL:  Extension "(compact_types|compact_char9)" belongs to role "role_a", who could drop it with all columns of its types\.\n.*HINT:  Let a superuser or the database owner/s;
+
+# all of it is role_a's
+database('all_of_a', $superuser);
+as_role($node, 'all_of_a', 'role_a', 'CREATE EXTENSION compact_char9 SCHEMA role_a CASCADE');
+fails('role_b', q{SELECT compact_types.convert('role_b.t')}, qr/ERROR:  type role_a\.compact_char9 is not safe for a column of table "t".*$extension_of_a/s, 'convert() to the type of another user', 'all_of_a');
+fails($superuser, q{SELECT compact_types.convert('role_b.t')}, $extension_of_a, 'convert() by a superuser', 'all_of_a');
+fails($superuser, q{SELECT compact_types.convert('public.t')}, $extension_of_a, q{convert() of a superuser's table}, 'all_of_a');
+foreach my $role ('role_b', $superuser)
+{
+	fails($role, 'SET search_path = role_b; SELECT compact_types.create_char(10)', qr/ERROR:  cannot create type "compact_char10" on top of somebody else's extension.*$extension_of_a/s, "$role: create_char()", 'all_of_a');
+	fails($role, 'SELECT compact_types.create_decimal(4, 2)', $extension_of_a, "$role: create_decimal()", 'all_of_a') if $role eq $superuser;
+	fails($role, 'CREATE EXTENSION compact_char10 SCHEMA role_b', $extension_of_a, "$role: CREATE EXTENSION", 'all_of_a');
+}
+fails($superuser, 'SELECT compact_types.create_char(3000)', $extension_of_a, 'create_char() of a length that is not installed', 'all_of_a');
+my $notice = qr/^.*NOTICE:  column "c" of table "\w+" gets no compact type\nDETAIL:  Extension "compact_types" belongs to role "role_a".*HINT:  Let a superuser/s;
+like(auto('all_of_a', 'role_b', 'SET client_min_messages = notice; CREATE TABLE role_b.auto (c char(9))'), $notice, 'compact_types.auto says why not');
+is(column_type('role_b.auto', 'all_of_a'), 'character', 'and leaves the column alone');
+like(auto('all_of_a', $superuser, 'SET client_min_messages = notice; ALTER TABLE role_b.auto DROP c; ALTER TABLE role_b.auto ADD c char(9)'), $notice, 'ALTER TABLE of another owner');
+is(column_type('role_b.auto', 'all_of_a'), 'character', 'does the same');
+as_role($node, 'all_of_a', 'role_a', q{SELECT compact_types.convert('role_a.t'); SELECT compact_types.create_char(11); SET compact_types.auto = on; CREATE TABLE role_a.auto (c char(9))});
+is(column_type('role_a.t', 'all_of_a') . column_type('role_a.auto', 'all_of_a'), 'role_a.compact_char9' x 2, q{the extension's owner may use it});
+$node->safe_psql('all_of_a', 'ALTER TABLE role_a.auto DROP c; SET compact_types.auto = on; ALTER TABLE role_a.auto ADD c char(9)');
+is(column_type('role_a.auto', 'all_of_a'), 'role_a.compact_char9', q{a superuser may use it in a table of the extension's owner});
+as_role($node, 'all_of_a', 'role_a', 'DROP EXTENSION compact_types CASCADE');
+is(column_type('role_b.t', 'all_of_a') . column_type('public.t', 'all_of_a') . column_type('role_b.auto', 'all_of_a'), 'character' x 3, 'and may drop it, but nobody else loses a column');
+
+# compact_types is a superuser's, and one type is role_a's
+database('one_of_a', $superuser);
+$node->safe_psql('one_of_a', 'CREATE EXTENSION compact_types');
+as_role($node, 'one_of_a', 'role_a', 'CREATE EXTENSION compact_char9 SCHEMA role_a');
+fails('role_b', q{SELECT compact_types.convert('role_b.t')}, $extension_of_a, 'an extension of one type', 'one_of_a');
+like(auto('one_of_a', 'role_b', 'SET client_min_messages = notice; CREATE TABLE role_b.auto (c char(9))'), qr/NOTICE:  column "c" of table "auto" gets no compact type/, 'compact_types.auto');
+as_role($node, 'one_of_a', 'role_b', 'CREATE SCHEMA types; SET search_path = types; SELECT compact_types.create_char(10); SELECT compact_types.create_decimal(4, 2)');
+# who has the owner's privileges could drop his tables as well
+$node->safe_psql('one_of_a', 'GRANT role_b TO role_a');
+as_role($node, 'one_of_a', 'role_b', q{SELECT compact_types.convert('role_b.t')});
+is(column_type('role_b.t', 'one_of_a'), 'role_a.compact_char9', 'the extension of a member of the owner');
+$node->safe_psql('one_of_a', 'REVOKE role_b FROM role_a');
+
+# the extension is a superuser's, and its schema is role_a's; so is the type
+database('in_a', $superuser);
+$node->safe_psql('in_a', 'CREATE EXTENSION compact_types; CREATE EXTENSION compact_char9 SCHEMA role_a');
+fails('role_b', q{SELECT compact_types.convert('role_b.t')}, qr/DETAIL:  Schema "role_a" belongs to role "role_a", who could drop it with all columns of the types in it\./, 'a schema of another user', 'in_a');
+$node->safe_psql('in_a', 'CREATE SCHEMA types; DROP EXTENSION compact_char9; CREATE EXTENSION compact_char9 SCHEMA types; ALTER TYPE types.compact_char9 OWNER TO role_a; GRANT USAGE ON SCHEMA types TO PUBLIC');
+fails('role_b', q{SELECT compact_types.convert('role_b.t')}, qr/DETAIL:  Type types\.compact_char9 belongs to role "role_a", who could drop it with all columns of it\./, 'a type of another user', 'in_a');
+$node->safe_psql('in_a', "ALTER TYPE types.compact_char9 OWNER TO \"$superuser\"");
+as_role($node, 'in_a', 'role_b', q{SELECT compact_types.convert('role_b.t')});
+is(column_type('role_b.t', 'in_a'), 'types.compact_char9', 'a schema and a type of a superuser');
+
+# so is the schema of compact_types, without which there are no types
+$node->safe_psql('in_a', 'DROP EXTENSION compact_types CASCADE; CREATE EXTENSION compact_types SCHEMA role_a');
+fails($superuser, q{CREATE EXTENSION compact_char9}, qr/DETAIL:  Schema "role_a" belongs to role "role_a"/, 'compact_types in a schema of another user', 'in_a');
+
+# all of it is the database owner's, who could drop the database as well
+database('of_owner', 'role_a');
+as_role($node, 'of_owner', 'role_a', 'CREATE EXTENSION compact_char9 SCHEMA public CASCADE');
+as_role($node, 'of_owner', 'role_b', q{SELECT compact_types.convert('role_b.t'); CREATE SCHEMA types; SET search_path = types; SELECT compact_types.create_char(10)});
+$node->safe_psql('of_owner', q{SELECT compact_types.convert('public.t')});
+is(column_type('role_b.t', 'of_owner') . column_type('public.t', 'of_owner'), 'compact_char9' x 2, q{the database owner's extensions are everybody's});
 
 done_testing();
