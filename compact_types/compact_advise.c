@@ -405,6 +405,13 @@ calls_users_functions(Node *node, void *context)
 	return expression_tree_walker(node, calls_users_functions, context);
 }
 
+/* The same, for others. */
+bool
+advise_calls_users_functions(Node *node)
+{
+	return calls_users_functions(node, NULL);
+}
+
 /*
  * Evaluate an immutable default and look at it as if it were one of the values.
  * One that fails is no value of any row.  It is done as the table's owner, since
@@ -548,10 +555,16 @@ propose_char(Advice *advice, AdviseColumn *column, int n, bool constant)
 	column->type.align = TYPALIGN_CHAR;
 	column->kind = ADVISE_CHAR;
 	column->reason = psprintf("no length header; %s",
-							  constant ? psprintf("all values have %d bytes, longer ones will be refused", n) :
+							  constant ? psprintf("all values have %d bytes", n) :
 							  pg_database_encoding_max_length() > 1 ?
-							  "the limit is in bytes, so that longer multi-byte values will be refused" :
-							  "holds every value of the type");
+							  "the limit is in bytes" : "holds every value of the type");
+	if (constant)
+		column->risk = psprintf("strings of more than %d bytes will be refused", n);
+	else if (pg_database_encoding_max_length() > 1)
+	{
+		column->risk = psprintf("strings of more than %d bytes will be refused, which %d characters outside of ASCII have", n, n);
+		column->by_name = !advice->options.narrow;
+	}
 }
 
 static void
@@ -611,18 +624,28 @@ propose_integer(Advice *advice, AdviseColumn *column)
 {
 	Form_pg_attribute att = column->att;
 
-	if (!advice->options.narrow)
+	char	   *never = NULL;
+	bool		asked = advice->options.narrow || (column->is_key && advice->options.narrow_keys);
+
+	/* who narrows keys has thought of what refers to them */
+	if (!advice->options.narrow_keys)
+		never = advise_never_narrow(advice, column);
+	if (never)
 	{
-		column->reason = "integers are narrowed only with narrow => true";
+		column->reason = never;
 		return;
 	}
 	for (int i = 0; i < (int) lengthof(narrow_integers); i++)
 	{
 		const NarrowInteger *type = &narrow_integers[i];
+		bool		proven;
 
-		/* leave room for values twice as large as those seen */
-		if (type->len >= att->attlen ||
-			column->min < type->min / 2 || column->max > type->max / 2)
+		if (type->len >= att->attlen || column->min < type->min || column->max > type->max)
+			continue;
+		/* leave room for values twice as large as those seen, or more */
+		proven = advise_range_is_proven(advice, column, type->min, type->max);
+		if (!proven && (column->min < type->min / 2 || column->max > type->max / 2 ||
+						!advise_room_for_updates(column, advice->updates, type->min, type->max)))
 			continue;
 
 		/*
@@ -638,9 +661,10 @@ propose_integer(Advice *advice, AdviseColumn *column)
 				 !OidIsValid(column->type.typid))
 			continue;
 
-		column->reason = psprintf("values are %lld to %lld, %s holds %lld to %lld",
+		column->reason = psprintf("values are %lld to %lld, %s holds %lld to %lld%s",
 								  (long long) column->min, (long long) column->max,
-								  type->name, (long long) type->min, (long long) type->max);
+								  type->name, (long long) type->min, (long long) type->max,
+								  proven ? ", and a CHECK constraint allows no others" : "");
 		if (column->has_sequence)
 			block(column, "the values come from a sequence");
 		else if (column->is_key && !advice->options.narrow_keys)
@@ -648,12 +672,18 @@ propose_integer(Advice *advice, AdviseColumn *column)
 		else
 		{
 			column->kind = ADVISE_INTEGER;
-			return;
+			if (!proven)
+			{
+				column->risk = psprintf("values below %lld or above %lld will be refused, and no CHECK constraint rules them out",
+										(long long) type->min, (long long) type->max);
+				column->by_name = !asked;
+			}
 		}
 		return;
 	}
-	column->reason = psprintf("values %lld to %lld need the width",
-							  (long long) column->min, (long long) column->max);
+	column->reason = psprintf("values %lld to %lld need the width%s",
+							  (long long) column->min, (long long) column->max,
+							  advice->updates > 0 ? ", or are updated and need room" : "");
 }
 
 static void
@@ -699,6 +729,11 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 	}
 	column->kind = ADVISE_DECIMAL;
 	column->reason = "holds every number of the type";
+	if (advise_looks_like_coordinate(column))
+	{
+		column->risk = "functions of double precision, as of trigonometry, take a numeric and no decimal";
+		column->by_name = !advice->options.narrow;
+	}
 }
 
 static void
@@ -724,6 +759,9 @@ propose_seconds(Advice *advice, AdviseColumn *column)
 	column->kind = ADVISE_SECONDS;
 	column->reason = psprintf("whole seconds from 1970 to 2106-02-07%s",
 							  column->att->atttypmod != 0 ? "; fractions will be rounded" : "");
+	column->risk = psprintf("times before 1970 and after 2106-02-07 and infinity will be refused%s",
+							column->att->atttypmod != 0 ? ", fractions of a second rounded" : "");
+	column->by_name = !advice->options.narrow && !advice->options.round_seconds;
 	if (column->mutable_default && column->att->atttypmod != 0)
 		block(column, "the default may have fractions of a second");
 }
@@ -740,6 +778,8 @@ propose(Advice *advice)
 
 		column->kind = ADVISE_KEEP;
 		column->reason = NULL;
+		column->risk = NULL;
+		column->by_name = false;
 		column->blockers = NIL;
 		if (column->att->attgenerated != '\0')
 			column->reason = "generated column";
@@ -790,6 +830,7 @@ keep(AdviseColumn *column, char *reason)
 {
 	column->kind = ADVISE_KEEP;
 	column->blockers = NIL;
+	column->risk = NULL;
 	column->reason = reason;
 }
 
@@ -1589,6 +1630,8 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 	nestlevel = ddl_set_gucs();
 	advise_connect(advice);
 	advise_find_blockers(advice);
+	advise_query("SELECT COALESCE(pg_catalog.pg_stat_get_tuples_updated(%u), 0)", relid);
+	advice->updates = SPI_processed == 1 ? strtoll(advise_result(0, 0), NULL, 10) : 0;
 	look_at_defaults(advice);
 	for (int i = 0; i < advice->ncolumns; i++)
 		advice->columns[i].dependents = advice->columns[i].blockers;
@@ -1771,8 +1814,8 @@ compact_types_advise(PG_FUNCTION_ARGS)
 		AdviseColumn *column = &advice->columns[i];
 		Form_pg_attribute att = column->att;
 		bool		proposed = (column->kind != ADVISE_KEEP);
-		Datum		values[8];
-		bool		nulls[8] = {0};
+		Datum		values[9];
+		bool		nulls[9] = {0};
 		double		now = column->nvalues > 0 ? (double) column->bytes_now / column->nvalues : 0;
 
 		values[0] = Int16GetDatum(att->attnum);
@@ -1785,7 +1828,9 @@ compact_types_advise(PG_FUNCTION_ARGS)
 								   (double) column->bytes_after / column->nafter : now);
 		nulls[4] = nulls[5] = (column->nvalues == 0);
 		values[6] = CStringGetTextDatum(column->reason);
-		values[7] = text_array(proposed ? list_concat_copy(column->blockers, advice->blockers) :
+		values[7] = column->risk ? CStringGetTextDatum(column->risk) : (Datum) 0;
+		nulls[7] = (column->risk == NULL);
+		values[8] = text_array(proposed ? list_concat_copy(column->blockers, advice->blockers) :
 							   column->blockers);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}

@@ -34,7 +34,7 @@ typedef enum AdviseKind
 
 typedef struct AdviseOptions
 {
-	bool		narrow;			/* narrower integers */
+	bool		narrow;			/* types that refuse what the old one holds */
 	bool		narrow_keys;	/* those of keys as well */
 	bool		fixed_varchar;	/* varchar and text of constant width */
 	bool		round_seconds;	/* timestamps that may have fractions */
@@ -84,6 +84,8 @@ typedef struct AdviseColumn
 	/* proposal */
 	AdviseKind	kind;
 	AdviseType	type;
+	char	   *risk;			/* which values of the old type it refuses */
+	bool		by_name;		/* converted only if the user names it */
 	FmgrInfo	cast;			/* to it, for ADVISE_TEXT */
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* gains nothing in today's order */
@@ -116,6 +118,7 @@ typedef struct Advice
 	BlockNumber nblocks;
 	BlockNumber sampled_blocks;
 	int64		sampled_rows;
+	int64		updates;		/* of rows, as the statistics counted them */
 	bool		has_dropped;	/* or a column that is always null on disk */
 
 	int		   *order;			/* the best one, indexes of columns */
@@ -129,7 +132,7 @@ typedef struct Advice
 static inline bool
 advise_converts(const Advice *advice, const AdviseColumn *column)
 {
-	return column->kind != ADVISE_KEEP && column->blockers == NIL &&
+	return column->kind != ADVISE_KEEP && !column->by_name && column->blockers == NIL &&
 		advice->blockers == NIL;
 }
 
@@ -139,6 +142,14 @@ extern Advice *advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
 extern void advise_append_type(StringInfo buf, const AdviseColumn *column);
 extern char *advise_column_clause(const AdviseColumn *column);
 extern char *advise_storage_clauses(const AdviseColumn *column, const char *separator);
+
+extern bool advise_calls_users_functions(Node *node);
+
+/* compact_advise_range.c */
+extern bool advise_range_is_proven(const Advice *advice, const AdviseColumn *column, int64 min, int64 max);
+extern bool advise_looks_like_coordinate(const AdviseColumn *column);
+extern char *advise_never_narrow(Advice *advice, const AdviseColumn *column);
+extern bool advise_room_for_updates(const AdviseColumn *column, int64 updates, int64 min, int64 max);
 
 /* compact_advise_depend.c */
 extern void advise_connect(Advice *advice);

@@ -276,6 +276,57 @@ walk_var(ViewWalk *walk, Var *var)
 		walk_in(walk, expression, expression_in);
 }
 
+/* The query of one side of a set operation */
+static Query *
+operand_query(Query *query, Node *operand)
+{
+	return IsA(operand, RangeTblRef) ?
+		rt_fetch(((RangeTblRef *) operand)->rtindex, query->rtable)->subquery : NULL;
+}
+
+/*
+ * The columns of a recursive query have the types of its first part.  Block
+ * those where the other part does not just hand on what it has got, since its
+ * own type stays what it was.
+ */
+static void
+walk_recursive(ViewWalk *walk, CommonTableExpr *cte, List *queries)
+{
+	Query	   *query = (Query *) cte->ctequery;
+	SetOperationStmt *operation = (SetOperationStmt *) query->setOperations;
+	Query	   *first;
+	Query	   *second;
+	ListCell   *lc;
+
+	if (operation == NULL || !IsA(operation, SetOperationStmt))
+		return;
+	first = operand_query(query, operation->larg);
+	second = operand_query(query, operation->rarg);
+	if (first == NULL || second == NULL)
+		return;
+	queries = lcons(query, list_copy(queries));
+	foreach(lc, first->targetList)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, lc);
+		TargetEntry *next = get_tle_by_resno(second->targetList, entry->resno);
+		int			column;
+		Var		   *var;
+		RangeTblEntry *rte;
+
+		if (entry->resjunk)
+			continue;
+		column = output_column(walk, first, entry->resno, lcons(first, list_copy(queries)), 0);
+		if (column < 0 || next == NULL)
+			continue;
+		var = (Var *) next->expr;
+		rte = IsA(var, Var) && var->varlevelsup == 0 ? rt_fetch(var->varno, second->rtable) : NULL;
+		if (rte == NULL || rte->rtekind != RTE_CTE || !rte->self_reference ||
+			var->varattno != entry->resno)
+			advise_add_blocker(walk->advice, walk->advice->columns[column].att->attnum,
+							   psprintf("%s has the column in a recursive query", walk->user));
+	}
+}
+
 /* Walks through a view's query, and tells of what computes with columns. */
 static bool
 walk_expression(Node *node, void *context)
@@ -371,6 +422,13 @@ walk_expression(Node *node, void *context)
 				List	   *save = walk->queries;
 
 				walk->queries = lcons(node, list_copy(walk->queries));
+				foreach(lc, ((Query *) node)->cteList)
+				{
+					CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+					if (cte->cterecursive && IsA(cte->ctequery, Query))
+						walk_recursive(walk, cte, walk->queries);
+				}
 				(void) query_tree_walker((Query *) node, walk_expression, walk,
 										 COMPAT_QTW_IGNORE_ALIASES);
 				walk->queries = save;

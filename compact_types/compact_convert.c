@@ -30,6 +30,7 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
@@ -37,6 +38,7 @@
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "commands/progress.h"
+#include "commands/tablecmds.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -48,6 +50,7 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -508,7 +511,7 @@ choose_columns(const Advice *advice, ArrayType *names)
 	if (names == NULL)
 	{
 		for (int i = 0; i < advice->ncolumns; i++)
-			chosen[i] = (advice->columns[i].kind != ADVISE_KEEP);
+			chosen[i] = (advice->columns[i].kind != ADVISE_KEEP && !advice->columns[i].by_name);
 		return chosen;
 	}
 
@@ -544,6 +547,57 @@ choose_columns(const Advice *advice, ArrayType *names)
 	return chosen;
 }
 
+/* The numbers of the chosen columns, for advise_dependent_views() */
+static char *
+chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen)
+{
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	appendStringInfoString(&buf, "0");
+	*nchosen = 0;
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		if (!chosen[i])
+			continue;
+		(*nchosen)++;
+		appendStringInfo(&buf, ", %d", advice->columns[i].att->attnum);
+	}
+
+	return buf.data;
+}
+
+/*
+ * Leave out the columns that something is in the way of, also a view that could
+ * not be made again.  Returns what to say of them.
+ */
+static List *
+skip_blocked(const Advice *advice, bool *chosen)
+{
+	List	   *result = NIL;
+
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+		List	   *blockers = column->blockers;
+
+		if (!chosen[i])
+			continue;
+		if (blockers == NIL)
+			blockers = advise_unrestorable(advice,
+										   advise_dependent_views(advice, psprintf("%d", column->att->attnum), NULL));
+		if (blockers == NIL)
+			continue;
+		chosen[i] = false;
+		result = lappend(result, psprintf("column \"%s\" of table \"%s\" is left as it is: %s",
+										  NameStr(column->att->attname),
+										  RelationGetRelationName(advice->rel),
+										  (char *) linitial(blockers)));
+	}
+
+	return result;
+}
+
 /* Refuse the conversion if anything is in its way. */
 static void
 refuse(const Advice *advice, const bool *chosen, List *unrestorable, bool all)
@@ -572,7 +626,7 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable, bool all)
 				 errmsg("cannot convert table \"%s\" because of what depends on it",
 						RelationGetRelationName(advice->rel)),
 				 errdetail_internal("%s", detail.data),
-				 all ? errhint("Remove what is in the way, or name the columns to convert in the argument \"columns\".") :
+				 all ? errhint("Remove what is in the way, use skip_blocked => true, or name the columns to convert in the argument \"columns\".") :
 				 errhint("Remove what is in the way first.")));
 }
 
@@ -660,13 +714,11 @@ check_types(const Advice *advice, const bool *chosen)
  * not get hold of the privileges of a superuser who converts the table.
  */
 static void
-alter_table(const Advice *advice, const bool *chosen, const char *table)
+alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, const char *table)
 {
 	StringInfoData sql;
 	const char *separator = " ";
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
-	Oid			relid = RelationGetRelid(advice->rel);
-	Oid			owner = advice->rel->rd_rel->relowner;
 	AttrNumber *attnums = palloc0((advice->ncolumns + 1) * sizeof(AttrNumber));
 
 	initStringInfo(&sql);
@@ -692,8 +744,6 @@ alter_table(const Advice *advice, const bool *chosen, const char *table)
 	progress.rows_total = advice->sampled_rows;
 	progress.rows_done = 0;
 
-	/* ALTER TABLE refuses a table that is open elsewhere in this session */
-	table_close(advice->rel, NoLock);
 	PG_TRY();
 	{
 		ddl_execute_as(owner, true, "%s", sql.data);
@@ -717,8 +767,112 @@ alter_table(const Advice *advice, const bool *chosen, const char *table)
 }
 
 /*
+ * Change the types and make the views again.  Statements are run by the settings
+ * in the nest level that there is, and leave another one.
+ */
+static int
+change_types(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
+			 const char *table, List *saved, bool quiet, int nestlevel)
+{
+	ListCell   *lc;
+
+	for (int i = list_length(saved) - 1; i >= 0; i--)
+	{
+		const SavedView *view = (const SavedView *) list_nth(saved, i);
+
+		execute_as_owner(view, psprintf("DROP VIEW %s RESTRICT", view->name));
+	}
+
+	/*
+	 * Every name in this statement is qualified; but functions in CHECK
+	 * constraints and indexes may rely on the caller's search_path. ALTER
+	 * TABLE takes constraints, defaults and indexes through their text.
+	 */
+	AtEOXact_GUC(true, nestlevel);
+	nestlevel = NewGUCNestLevel();
+	ddl_set_deparse_gucs();
+	if (quiet)
+		(void) set_config_option("client_min_messages", "warning", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	alter_table(advice, chosen, relid, owner, table);
+	AtEOXact_GUC(true, nestlevel);
+	nestlevel = ddl_set_gucs();
+	ddl_set_deparse_gucs();
+	foreach(lc, saved)
+		restore_view(advice, saved, lfirst(lc));
+
+	return nestlevel;
+}
+
+/* Give the table new and empty files. */
+static void
+empty_table(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	Oid			toastrelid = rel->rd_rel->reltoastrelid;
+
+	CheckTableNotInUse(rel, "ALTER TABLE");
+	compat_new_storage(rel);
+	table_close(rel, NoLock);
+	if (OidIsValid(toastrelid))
+	{
+		rel = relation_open(toastrelid, AccessExclusiveLock);
+		compat_new_storage(rel);
+		relation_close(rel, NoLock);
+	}
+	CommandCounterIncrement();
+	compat_reindex_relation(relid);
+	CommandCounterIncrement();
+}
+
+/*
+ * Do all of it in a subtransaction, as if the table were empty, and take it
+ * back: what fails whatever the rows are fails before the first row is moved.
+ * ALTER TABLE and CREATE VIEW know best what they refuse.
+ */
+static int
+rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
+		 const char *table, List *saved, int nestlevel)
+{
+	MemoryContext oldcxt = CurrentMemoryContext;
+	ResourceOwner oldowner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	AtEOXact_GUC(true, nestlevel);
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(oldcxt);
+	PG_TRY();
+	{
+		int			inner = ddl_set_gucs();
+
+		ddl_set_deparse_gucs();
+		empty_table(relid);
+		inner = change_types(advice, chosen, relid, owner, table, saved, true, inner);
+		AtEOXact_GUC(true, inner);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(oldcxt);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(oldcxt);
+	CurrentResourceOwner = oldowner;
+	if (error)
+		ReThrowError(error);
+
+	nestlevel = ddl_set_gucs();
+	ddl_set_deparse_gucs();
+
+	return nestlevel;
+}
+
+/*
  * compact_types.convert(rel regclass, columns name[], narrow bool,
- * narrow_keys bool, fixed_varchar bool, round_seconds bool) returns setof record
+ * narrow_keys bool, fixed_varchar bool, round_seconds bool, skip_blocked bool,
+ * update_statistics bool) returns setof record
  *
  * Changes the columns to the types that advise() proposes for all rows of the
  * table, in one rewrite; columns NULL stands for all of them.  Returns a row
@@ -741,19 +895,21 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	bool		too_deep = false;
 	List	   *converted = NIL;
 	List	   *saved = NIL;
-	StringInfoData attnums;
+	List	   *skipped = NIL;
+	char	   *attnums;
 	ListCell   *lc;
 	char	   *table;
 	int			nestlevel;
-	int			nchosen = 0;
+	int			nchosen;
 	char	  **old_types;
-	char	  **column_names;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4) ||
-		PG_ARGISNULL(5))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the arguments of the conversion must not be null, but for \"columns\"")));
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		if (i != 1 && PG_ARGISNULL(i))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("the arguments of the conversion must not be null, but for \"columns\"")));
+	}
 	relid = PG_GETARG_OID(0);
 	options.narrow = PG_GETARG_BOOL(2);
 	options.narrow_keys = PG_GETARG_BOOL(3);
@@ -787,17 +943,10 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	SPI_connect();
 	nestlevel = ddl_set_gucs();
 	ddl_set_deparse_gucs();
-	initStringInfo(&attnums);
-	appendStringInfoString(&attnums, "0");
-	for (int i = 0; i < advice->ncolumns; i++)
-	{
-		if (!chosen[i])
-			continue;
-		nchosen++;
-		appendStringInfo(&attnums, ", %d", advice->columns[i].att->attnum);
-	}
-
-	views = advise_dependent_views(advice, attnums.data, &too_deep);
+	if (PG_GETARG_BOOL(6))
+		skipped = skip_blocked(advice, chosen);
+	attnums = chosen_attnums(advice, chosen, &nchosen);
+	views = advise_dependent_views(advice, attnums, &too_deep);
 	if (nchosen > 0)
 		refuse(advice, chosen, advise_unrestorable(advice, views), names == NULL);
 	foreach(lc, views)
@@ -805,7 +954,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	if (nchosen > 0)
 	{
 		/* somebody may have changed the views until they were locked */
-		List	   *again = advise_dependent_views(advice, attnums.data, NULL);
+		List	   *again = advise_dependent_views(advice, attnums, NULL);
 
 		if (!equal(again, views))
 			ereport(ERROR,
@@ -820,16 +969,17 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		check_view_owners(views);
 	}
 
-	/* the relation gets closed, and its descriptor goes */
 	old_types = palloc0((advice->ncolumns + 1) * sizeof(char *));
-	column_names = palloc0((advice->ncolumns + 1) * sizeof(char *));
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		Form_pg_attribute att = advice->columns[i].att;
+		Form_pg_attribute copy = palloc(ATTRIBUTE_FIXED_PART_SIZE);
 
+		/* the relation gets closed, and its descriptor goes */
+		memcpy(copy, att, ATTRIBUTE_FIXED_PART_SIZE);
+		advice->columns[i].att = copy;
 		old_types[i] = format_type_extended(att->atttypid, att->atttypmod,
 											FORMAT_TYPE_TYPEMOD_GIVEN);
-		column_names[i] = pstrdup(NameStr(att->attname));
 	}
 	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
 									   RelationGetRelationName(advice->rel));
@@ -838,37 +988,40 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		table_close(advice->rel, NoLock);
 	else
 	{
+		Oid			owner = advice->rel->rd_rel->relowner;
+
 		create_types(advice, chosen);
 		advise_check_indexes(advice);
+		if (PG_GETARG_BOOL(6))
+			skipped = list_concat(skipped, skip_blocked(advice, chosen));
 		refuse(advice, chosen, NIL, names == NULL);
 		check_types(advice, chosen);
-
 		foreach(lc, views)
 			saved = lappend(saved, save_view(advice, lfirst_oid(lc), converted));
-		for (int i = list_length(saved) - 1; i >= 0; i--)
+
+		/* ALTER TABLE refuses a table that is open elsewhere in this session */
+		table_close(advice->rel, NoLock);
+		(void) chosen_attnums(advice, chosen, &nchosen);
+		if (nchosen > 0)
 		{
-			const SavedView *view = (const SavedView *) list_nth(saved, i);
+			nestlevel = rehearse(advice, chosen, relid, owner, table, saved, nestlevel);
+			nestlevel = change_types(advice, chosen, relid, owner, table, saved, false, nestlevel);
 
-			execute_as_owner(view, psprintf("DROP VIEW %s RESTRICT", view->name));
+			/*
+			 * Statistics of the changed columns are gone. All columns, since
+			 * a statistics object may have others as well.
+			 */
+			if (PG_GETARG_BOOL(7))
+				ddl_execute_as(owner, true, "ANALYZE %s", table);
 		}
-
-		/*
-		 * Every name in this statement is qualified; but functions in CHECK
-		 * constraints and indexes may rely on the caller's search_path. ALTER
-		 * TABLE takes constraints, defaults and indexes through their text.
-		 */
-		AtEOXact_GUC(true, nestlevel);
-		nestlevel = NewGUCNestLevel();
-		ddl_set_deparse_gucs();
-		alter_table(advice, chosen, table);
-		AtEOXact_GUC(true, nestlevel);
-		nestlevel = ddl_set_gucs();
-		ddl_set_deparse_gucs();
-		foreach(lc, saved)
-			restore_view(advice, saved, lfirst(lc));
+		else
+			saved = NIL;
 	}
 
 	AtEOXact_GUC(true, nestlevel);
+	foreach(lc, skipped)
+		ereport(NOTICE,
+				(errmsg_internal("%s", (char *) lfirst(lc))));
 
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
@@ -878,7 +1031,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		if (!chosen[i])
 			continue;
 		values[0] = CStringGetTextDatum("column");
-		values[1] = CStringGetTextDatum(column_names[i]);
+		values[1] = CStringGetTextDatum(NameStr(advice->columns[i].att->attname));
 		values[2] = CStringGetTextDatum(old_types[i]);
 		values[3] = CStringGetTextDatum(format_type_with_typemod(advice->columns[i].type.typid,
 																 advice->columns[i].type.typmod));

@@ -112,12 +112,12 @@ COMMENT ON FUNCTION compact_types.create_decimal(int4, int4) IS
 
 -- What the columns of a table would be as compact types, and what that saves.
 -- sample_pages = 0 reads all pages.
-CREATE FUNCTION compact_types.advise(rel regclass, narrow bool DEFAULT true,
+CREATE FUNCTION compact_types.advise(rel regclass, narrow bool DEFAULT false,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
   sample_pages int4 DEFAULT 10000, round_seconds bool DEFAULT false,
   OUT attnum int2, OUT column_name name, OUT current_type text,
   OUT proposed_type text, OUT bytes_now float8, OUT bytes_after float8,
-  OUT reason text, OUT blockers text[]) RETURNS SETOF record
+  OUT reason text, OUT risk text, OUT blockers text[]) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_advise'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
@@ -125,7 +125,7 @@ COMMENT ON FUNCTION compact_types.advise(regclass, bool, bool, bool, int4, bool)
 'compact types that the columns of a table could have';
 
 -- The same for the table as a whole, with its pages as they would be.
-CREATE FUNCTION compact_types.advise_table(rel regclass, narrow bool DEFAULT true,
+CREATE FUNCTION compact_types.advise_table(rel regclass, narrow bool DEFAULT false,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
   sample_pages int4 DEFAULT 10000, round_seconds bool DEFAULT false,
   OUT rows int8, OUT bytes_row_now float8, OUT bytes_row_after float8,
@@ -141,14 +141,15 @@ COMMENT ON FUNCTION compact_types.advise_table(regclass, bool, bool, bool, int4,
 
 -- Changes the columns to the types that advise() proposes.
 CREATE FUNCTION compact_types.convert(rel regclass, columns name[] DEFAULT NULL,
-  narrow bool DEFAULT true, narrow_keys bool DEFAULT false,
+  narrow bool DEFAULT false, narrow_keys bool DEFAULT false,
   fixed_varchar bool DEFAULT false, round_seconds bool DEFAULT false,
+  skip_blocked bool DEFAULT false, update_statistics bool DEFAULT true,
   OUT object_type text, OUT object_name text, OUT old_type text,
   OUT new_type text) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'compact_types_convert'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION compact_types.convert(regclass, name[], bool, bool, bool, bool) IS
+COMMENT ON FUNCTION compact_types.convert(regclass, name[], bool, bool, bool, bool, bool, bool) IS
 'change the columns of a table to the compact types that are proposed';
 
 -- Part of convert(): counts the rows that it has rewritten.

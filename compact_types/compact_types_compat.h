@@ -15,6 +15,8 @@
 #ifndef COMPACT_TYPES_COMPAT_H
 #define COMPACT_TYPES_COMPAT_H
 
+#include "access/tupdesc.h"
+#include "catalog/index.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
@@ -23,6 +25,8 @@
 
 #include "utils/builtins.h"
 #include "utils/pg_locale.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
@@ -197,5 +201,41 @@ compat_group_expression(const RangeTblEntry *rte, int attno)
 #else
 #define COMPAT_QTW_IGNORE_ALIASES	QTW_IGNORE_JOINALIASES
 #endif
+
+/* Since 18, a CHECK constraint can be one that is not enforced. */
+static inline bool
+compat_check_is_enforced(const ConstrCheck *check)
+{
+#if PG_VERSION_NUM >= 180000
+	return check->ccenforced;
+#else
+	(void) check;
+	return true;
+#endif
+}
+
+/* Give the relation a new, empty file, as TRUNCATE does. */
+static inline void
+compat_new_storage(Relation rel)
+{
+#if PG_VERSION_NUM >= 160000
+	RelationSetNewRelfilenumber(rel, rel->rd_rel->relpersistence);
+#else
+	RelationSetNewRelfilenode(rel, rel->rd_rel->relpersistence);
+#endif
+}
+
+/* Build the indexes of a relation and its TOAST table again. */
+static inline void
+compat_reindex_relation(Oid relid)
+{
+	ReindexParams params = {0};
+
+#if PG_VERSION_NUM >= 170000
+	(void) reindex_relation(NULL, relid, REINDEX_REL_PROCESS_TOAST, &params);
+#else
+	(void) reindex_relation(relid, REINDEX_REL_PROCESS_TOAST, &params);
+#endif
+}
 
 #endif							/* COMPACT_TYPES_COMPAT_H */

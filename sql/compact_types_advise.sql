@@ -32,22 +32,22 @@ SELECT i, i % 100, -i % 50, i, i * 100, i * 1000000, i % 250, 'fixed ' || i, 'x'
   true, ARRAY[i], 'a rather ordinary sentence number ' || i
 FROM generate_series(1, 200) i;
 SELECT column_name, current_type, proposed_type, round(bytes_now::numeric, 1) AS now, round(bytes_after::numeric, 1) AS after, blockers
-FROM compact_types.advise('proposals') ORDER BY attnum;
-SELECT column_name, reason FROM compact_types.advise('proposals') WHERE proposed_type IS NULL OR column_name = 'at_default' ORDER BY attnum;
+FROM compact_types.advise('proposals', narrow => true) ORDER BY attnum;
+SELECT column_name, reason FROM compact_types.advise('proposals', narrow => true) WHERE proposed_type IS NULL OR column_name = 'at_default' ORDER BY attnum;
 SELECT column_name, proposed_type FROM compact_types.advise('proposals', narrow => false, fixed_varchar => true)
 WHERE column_name IN ('tiny', 'constant', 'padded') ORDER BY attnum;
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('proposals', round_seconds => true)
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('proposals', round_seconds => true, narrow => true)
 WHERE column_name ~ '^at_' ORDER BY attnum;
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('proposals', narrow_keys => true)
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('proposals', narrow_keys => true, narrow => true)
 WHERE column_name ~ 'id' ORDER BY attnum;
 -- three bytes only in an index of several columns, and only if asked for
 CREATE TABLE composite (w int4, o int4, alone int4 UNIQUE, above int4, none int4, PRIMARY KEY (w, o));
 CREATE INDEX ON composite (above, w);
 INSERT INTO composite SELECT i % 10, i * 8388, i * 8388, i * 8389, i * 8388 FROM generate_series(1, 1000) i;
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite') ORDER BY attnum;
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite', narrow_keys => true) ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite', narrow => true) ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('composite', narrow_keys => true, narrow => true) ORDER BY attnum;
 BEGIN;
-SELECT * FROM compact_types.convert('composite', narrow_keys => true);
+SELECT * FROM compact_types.convert('composite', narrow_keys => true, narrow => true);
 \d composite
 SELECT sum(w), sum(o), sum(alone), sum(above), sum(none) FROM composite;
 ROLLBACK;
@@ -55,32 +55,32 @@ ROLLBACK;
 CREATE TABLE referenced (w int4, o int4, code char(20), PRIMARY KEY (w, o));
 INSERT INTO referenced SELECT 100000 * i, 8000 * i, 'x' FROM generate_series(1, 1000) i;
 CREATE TABLE referencing (w int4, o int4, FOREIGN KEY (w, o) REFERENCES referenced);
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('referenced', narrow_keys => true) ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('referenced', narrow_keys => true, narrow => true) ORDER BY attnum;
 CREATE TABLE part_indexed (a int8, b int8, PRIMARY KEY (b, a));
 CREATE INDEX part_index ON part_indexed (b) WHERE a > 5;
 INSERT INTO part_indexed SELECT 8000 * i, 8000 * i FROM generate_series(1, 1000) i;
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('part_indexed', narrow_keys => true) ORDER BY attnum;
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('part_indexed', narrow_keys => true, narrow => true) ORDER BY attnum;
 -- not where the narrower type would overflow: CHECK constraints, expressions in statistics; a comparison and a cast are no harm
 CREATE TABLE computing (s int4, o int4, p int4, q int4, t int4, d numeric(14,2), PRIMARY KEY (o, p, q), CONSTRAINT difference CHECK (o - p < 10000000 AND q > 0),
   CONSTRAINT product CHECK (s * t::int8 >= 0), CONSTRAINT double CHECK (d * 2 < 1e12), CHECK (q::int8 * 2 > 0 AND (q IN (1, 2) OR q > 2)));
 INSERT INTO computing SELECT 1, 8000 * i, 4000 * i, 4000 * i, 1, 1234567890.25 + i FROM generate_series(1, 1000) i;
 CREATE STATISTICS twice ON (q * 2), (t + 1) FROM computing;
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('computing', narrow_keys => true) ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('computing', narrow_keys => true, narrow => true) ORDER BY attnum;
 DROP STATISTICS twice;
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('computing', narrow_keys => true) WHERE column_name IN ('q', 't') ORDER BY 1;
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('computing', narrow_keys => true, narrow => true) WHERE column_name IN ('q', 't') ORDER BY 1;
 ALTER TABLE computing DROP CONSTRAINT product;
 ALTER TABLE computing DROP CONSTRAINT double;
-SELECT * FROM compact_types.convert('computing', narrow_keys => true);
+SELECT * FROM compact_types.convert('computing', narrow_keys => true, narrow => true);
 INSERT INTO computing VALUES (1, 3, 4, 4, 1);
 ANALYZE computing;
 -- no advice without rows
 CREATE TABLE empty (a int, b char(24));
-SELECT column_name, proposed_type, bytes_now, reason FROM compact_types.advise('empty');
-SELECT rows, bytes_row_now, heap_pages, heap_pages_after, column_order, alter_statement FROM compact_types.advise_table('empty');
+SELECT column_name, proposed_type, bytes_now, reason FROM compact_types.advise('empty', narrow => true);
+SELECT rows, bytes_row_now, heap_pages, heap_pages_after, column_order, alter_statement FROM compact_types.advise_table('empty', narrow => true);
 CREATE TABLE no_columns ();
 INSERT INTO no_columns DEFAULT VALUES;
-SELECT * FROM compact_types.advise('no_columns');
-SELECT rows, heap_pages, heap_pages_after FROM compact_types.advise_table('no_columns');
+SELECT * FROM compact_types.advise('no_columns', narrow => true);
+SELECT rows, heap_pages, heap_pages_after FROM compact_types.advise_table('no_columns', narrow => true);
 
 --
 -- The table as a whole
@@ -90,20 +90,20 @@ CREATE TABLE "odd ""names" (
   WITH (fillfactor = 80);
 INSERT INTO "odd ""names" SELECT true, i % 100, 'v' || i, 10000000000 + i, false, 'c' FROM generate_series(1, 1000) i;
 SELECT rows, heap_pages = heap_pages_now AS unchanged, heap_pages_now, heap_pages_after, heap_pages_reordered, column_order
-FROM compact_types.advise_table('"odd ""names"');
-SELECT alter_statement, create_statement FROM compact_types.advise_table('"odd ""names"') \gx
+FROM compact_types.advise_table('"odd ""names"', narrow => true);
+SELECT alter_statement, create_statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gx
 -- both statements work
-SELECT create_statement FROM compact_types.advise_table('"odd ""names"') \gexec
+SELECT create_statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gexec
 DROP TABLE "odd ""names_compact";
 BEGIN;
-SELECT alter_statement FROM compact_types.advise_table('"odd ""names"') \gexec
+SELECT alter_statement FROM compact_types.advise_table('"odd ""names"', narrow => true) \gexec
 \d "odd ""names"
 ROLLBACK;
-SELECT * FROM compact_types.convert('"odd ""names"');
+SELECT * FROM compact_types.convert('"odd ""names"', narrow => true);
 \d "odd ""names"
 SELECT count(*), min("a;b"::text), max("c c"::text) FROM "odd ""names";
 -- a second time there is nothing to do
-SELECT * FROM compact_types.convert('"odd ""names"');
+SELECT * FROM compact_types.convert('"odd ""names"', narrow => true);
 
 --
 -- Conversion carries constraints, indexes, comments, privileges, views
@@ -134,7 +134,7 @@ GRANT SELECT ON "first ""view" TO PUBLIC;
 GRANT UPDATE ("the ""code") ON "first ""view" TO regress_advise_other WITH GRANT OPTION;
 REVOKE DELETE ON second_view FROM regress_advise_owner;
 RESET ROLE;
-SELECT dependent_views FROM compact_types.advise_table('orders');
+SELECT dependent_views FROM compact_types.advise_table('orders', narrow => true);
 CREATE TEMP TABLE before AS SELECT * FROM orders;
 CREATE TEMP TABLE before_views AS
 SELECT relname, relowner::regrole, relacl, reloptions, obj_description(oid),
@@ -144,7 +144,7 @@ SELECT relname, relacl IS NULL AS default_acl, reloptions FROM before_views ORDE
 -- privileges by default are not those of the views
 ALTER DEFAULT PRIVILEGES FOR ROLE regress_advise_owner IN SCHEMA adv GRANT ALL ON TABLES TO PUBLIC;
 SELECT 'bystander'::regclass::oid AS bystander, pg_relation_filenode('orders') AS filenode \gset
-SELECT * FROM compact_types.convert('orders');
+SELECT * FROM compact_types.convert('orders', narrow => true);
 SELECT 'bystander'::regclass::oid = :bystander AS same_view, pg_relation_filenode('orders') <> :filenode AS rewritten;
 \d orders
 SELECT obj_description('orders'::regclass), col_description('orders'::regclass, 2), obj_description('orders_qty'::regclass),
@@ -172,7 +172,7 @@ DECLARE
   before text := pg_relation_filenode(rel) || (SELECT string_agg(a::text, ',' ORDER BY attnum) FROM pg_attribute a WHERE attrelid = rel);
   extensions bigint := (SELECT count(*) FROM pg_extension);
 BEGIN
-  PERFORM compact_types.convert(rel, columns);
+  PERFORM compact_types.convert(rel, columns, narrow => true);
   state := 'not refused';
   RETURN NEXT;
 EXCEPTION WHEN OTHERS THEN
@@ -197,7 +197,7 @@ CREATE RULE base_rule AS ON UPDATE TO base WHERE new.c = 'x' DO INSTEAD NOTHING;
 CREATE FUNCTION base_func() RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT max(c) FROM adv.base; END;
 SELECT * FROM refused('base', '{c}');
 -- a column that has none of that can be converted all the same
-SELECT * FROM compact_types.convert('base', '{d}');
+SELECT * FROM compact_types.convert('base', '{d}', narrow => true);
 DROP MATERIALIZED VIEW base_mat;
 DROP RULE base_rule ON base;
 DROP FUNCTION base_func;
@@ -210,8 +210,8 @@ ALTER TABLE base ADD EXCLUDE USING btree (n WITH =) WHERE (a < 0);
 CREATE STATISTICS base_stat ON t, n FROM base;
 ALTER STATISTICS base_stat SET STATISTICS 10;
 SELECT * FROM refused('base');
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('base') ORDER BY attnum;
-SELECT alter_statement FROM compact_types.advise_table('base');
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('base', narrow => true) ORDER BY attnum;
+SELECT alter_statement FROM compact_types.advise_table('base', narrow => true);
 DROP TRIGGER base_update ON base;
 DROP POLICY base_policy ON base;
 ALTER TABLE base DROP COLUMN g, DROP CONSTRAINT base_n_excl;
@@ -284,33 +284,33 @@ SELECT * FROM refused('base', '{nonesuch}');
 SELECT * FROM refused('base', '{d}');
 SELECT * FROM refused('base', '{c,NULL}');
 SELECT * FROM refused('pg_catalog.pg_class');
-SELECT compact_types.advise('pg_catalog.pg_class');
-SELECT compact_types.advise('bystander');
-SELECT compact_types.advise(0);
-SELECT compact_types.advise('base', sample_pages => -1);
+SELECT compact_types.advise('pg_catalog.pg_class', narrow => true);
+SELECT compact_types.advise('bystander', narrow => true);
+SELECT compact_types.advise(0, narrow => true);
+SELECT compact_types.advise('base', sample_pages => -1, narrow => true);
 SELECT compact_types.advise(NULL);
 SELECT compact_types.convert(NULL);
-SELECT compact_types.convert('base') FROM base;
+SELECT compact_types.convert('base', narrow => true) FROM base;
 BEGIN READ ONLY;
-SELECT count(*) FROM compact_types.advise('base');
-SELECT compact_types.convert('base');
+SELECT count(*) FROM compact_types.advise('base', narrow => true);
+SELECT compact_types.convert('base', narrow => true);
 ROLLBACK;
 
 --
 -- Privileges
 --
 SET ROLE regress_advise_other;
-SELECT compact_types.convert('orders');
-SELECT compact_types.advise('orders');
+SELECT compact_types.convert('orders', narrow => true);
+SELECT compact_types.advise('orders', narrow => true);
 RESET ROLE;
 GRANT SELECT ON orders TO regress_advise_other;
 SET ROLE regress_advise_other;
-SELECT count(*) FROM compact_types.advise('orders');
-SELECT compact_types.convert('orders');
+SELECT count(*) FROM compact_types.advise('orders', narrow => true);
+SELECT compact_types.convert('orders', narrow => true);
 RESET ROLE;
 ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_advise_other;
-SELECT compact_types.advise('orders');
+SELECT compact_types.advise('orders', narrow => true);
 RESET ROLE;
 -- somebody else's view
 SET ROLE regress_advise_owner;
@@ -329,7 +329,7 @@ SELECT * FROM refused('owned');
 RESET ROLE;
 SELECT format('GRANT CREATE ON DATABASE %I TO regress_advise_owner', current_database()) \gexec
 SET ROLE regress_advise_owner;
-SELECT * FROM compact_types.convert('owned');
+SELECT * FROM compact_types.convert('owned', narrow => true);
 RESET ROLE;
 
 -- convert_row() does nothing by itself
@@ -341,7 +341,7 @@ CREATE TABLE lasting (c char(18));
 INSERT INTO lasting SELECT 'c' || i FROM generate_series(1, 10) i;
 CREATE TEMP VIEW fleeting AS SELECT c FROM lasting;
 SELECT object_type, replace(object_name, pg_my_temp_schema()::regnamespace::text, 'pg_temp') AS name
-FROM compact_types.convert('lasting');
+FROM compact_types.convert('lasting', narrow => true);
 SELECT count(*) FROM pg_temp.fleeting;
 
 -- the caller's search_path is that of functions in constraints
@@ -349,18 +349,18 @@ CREATE FUNCTION in_path(text) RETURNS bool LANGUAGE plpgsql AS 'BEGIN RETURN hel
 CREATE FUNCTION helper(text) RETURNS bool LANGUAGE sql AS 'SELECT true';
 CREATE TABLE checked (c char(17) CHECK (in_path(c)));
 INSERT INTO checked SELECT 'c' || i FROM generate_series(1, 10) i;
-SELECT * FROM compact_types.convert('checked');
+SELECT * FROM compact_types.convert('checked', narrow => true);
 
 --
 -- Names are not taken for SQL, and are cut between characters
 --
 CREATE UNLOGGED TABLE injected (i int8, "a TYPE int4); DROP TABLE victim; --" char(5)) WITH (fillfactor = 90, toast_tuple_target = 256);
 INSERT INTO injected SELECT 1, 'b';
-SELECT create_statement FROM compact_types.advise_table('injected') \gx
+SELECT create_statement FROM compact_types.advise_table('injected', narrow => true) \gx
 SELECT 'x' || repeat('ä', 30) AS long_name \gset
 CREATE TABLE :"long_name" (c char(5));
 INSERT INTO :"long_name" VALUES ('c');
-SELECT create_statement FROM compact_types.advise_table(:'long_name') \gexec
+SELECT create_statement FROM compact_types.advise_table(:'long_name', narrow => true) \gexec
 SELECT relname FROM pg_class WHERE relname ~ '^xä' ORDER BY 1;
 
 --
@@ -372,7 +372,7 @@ CREATE TABLE defaults (multibyte char(6) DEFAULT 'ä', at_end timestamp(0) DEFAU
   nan numeric(9,2) DEFAULT 'NaN', width varchar(8) DEFAULT 'short', fine char(3) DEFAULT upper('x'), text text DEFAULT not_called());
 INSERT INTO defaults SELECT 'm', timestamp '2026-01-01', timestamp '2026-01-01', i, i, 'u', 'f', i, 'eight  ' || i % 10, 'x', 'an ordinary text'
 FROM generate_series(1, 100) i;
-SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('defaults', fixed_varchar => true) ORDER BY attnum;
+SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('defaults', fixed_varchar => true, narrow => true) ORDER BY attnum;
 
 --
 -- What TOAST compresses or moves out of the row is not made larger
@@ -386,14 +386,14 @@ INSERT INTO external SELECT (SELECT string_agg(md5(i || ' ' || j), '') FROM gene
 CREATE TABLE came_in (t text, b bytea);
 INSERT INTO came_in SELECT (SELECT string_agg(md5(i || ' ' || j), '') FROM generate_series(1, 31) j),
   (SELECT decode(string_agg(md5(j || ' ' || i), ''), 'hex') FROM generate_series(1, 69) j) FROM generate_series(1, 200) i;
-SELECT column_name, proposed_type, reason FROM compact_types.advise('compressed') UNION ALL
-SELECT column_name, proposed_type, reason FROM compact_types.advise('external') UNION ALL
-SELECT column_name, proposed_type, reason FROM compact_types.advise('came_in');
-SELECT heap_pages_after <= heap_pages_now AS compressed FROM compact_types.advise_table('compressed');
-SELECT heap_pages_after <= heap_pages_now AS external FROM compact_types.advise_table('external');
-SELECT heap_pages_after <= heap_pages_now AS came_in FROM compact_types.advise_table('came_in');
-SELECT object_name, new_type FROM compact_types.convert('external');
-SELECT object_name, new_type FROM compact_types.convert('came_in');
+SELECT column_name, proposed_type, reason FROM compact_types.advise('compressed', narrow => true) UNION ALL
+SELECT column_name, proposed_type, reason FROM compact_types.advise('external', narrow => true) UNION ALL
+SELECT column_name, proposed_type, reason FROM compact_types.advise('came_in', narrow => true);
+SELECT heap_pages_after <= heap_pages_now AS compressed FROM compact_types.advise_table('compressed', narrow => true);
+SELECT heap_pages_after <= heap_pages_now AS external FROM compact_types.advise_table('external', narrow => true);
+SELECT heap_pages_after <= heap_pages_now AS came_in FROM compact_types.advise_table('came_in', narrow => true);
+SELECT object_name, new_type FROM compact_types.convert('external', narrow => true);
+SELECT object_name, new_type FROM compact_types.convert('came_in', narrow => true);
 
 --
 -- Views that compute with columns
@@ -409,7 +409,7 @@ DECLARE
   hint text;
 BEGIN
   EXECUTE 'CREATE VIEW adv.calc_view AS ' || query;
-  PERFORM compact_types.convert('adv.calc', columns);
+  PERFORM compact_types.convert('adv.calc', columns, narrow => true);
   PERFORM * FROM adv.calc_view;
   RAISE SQLSTATE 'ZZ000';
 EXCEPTION
@@ -458,14 +458,14 @@ SELECT verdict('SELECT overloaded(s) FROM calc', '{s}');
 -- through another view
 CREATE VIEW calc_shown AS SELECT a AS shown, d FROM calc;
 CREATE VIEW calc_computed AS SELECT shown + 1 AS x, d FROM calc_shown;
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('calc') ORDER BY attnum;
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('calc', narrow => true) ORDER BY attnum;
 DROP VIEW calc_computed;
 -- views without columns, without privileges, with privileges by default that are not the views'
 CREATE VIEW calc_nothing AS SELECT FROM calc WHERE a = 1;
 CREATE VIEW calc_secret AS SELECT a FROM calc;
 REVOKE ALL ON calc_secret FROM CURRENT_USER;
 ALTER DEFAULT PRIVILEGES IN SCHEMA adv GRANT SELECT ON TABLES TO regress_advise_other;
-SELECT object_name, new_type FROM compact_types.convert('calc');
+SELECT object_name, new_type FROM compact_types.convert('calc', narrow => true);
 ALTER DEFAULT PRIVILEGES IN SCHEMA adv REVOKE SELECT ON TABLES FROM regress_advise_other;
 SELECT relname, relacl::text ~ 'regress_advise_other' AS granted, relacl::text = '{}' AS revoked FROM pg_class WHERE relname ~ '^calc_' ORDER BY 1;
 
@@ -489,7 +489,7 @@ SET array_nulls = off;
 SET transform_null_equals = on;
 SET standard_conforming_strings = off;
 SET escape_string_warning = off;
-SELECT object_name, new_type FROM compact_types.convert('settings');
+SELECT object_name, new_type FROM compact_types.convert('settings', narrow => true);
 SELECT current_setting('extra_float_digits'), current_setting('datestyle'), current_setting('timezone'), current_setting('intervalstyle'),
   current_setting('array_nulls'), current_setting('transform_null_equals'), current_setting('standard_conforming_strings');
 RESET extra_float_digits;
@@ -503,7 +503,7 @@ RESET escape_string_warning;
 SELECT settings_text() = :'before' AS same;
 -- nor does a transaction that looks at the past
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT compact_types.convert('base');
+SELECT compact_types.convert('base', narrow => true);
 ROLLBACK;
 
 --
@@ -512,9 +512,9 @@ ROLLBACK;
 CREATE TABLE stored (t text, u text, c char(5));
 ALTER TABLE stored ALTER t SET STORAGE MAIN, ALTER t SET COMPRESSION pglz, ALTER u SET STORAGE EXTERNAL, ALTER c SET STORAGE EXTERNAL;
 INSERT INTO stored SELECT 'the first text of the row', 'the second text of the row', 'c';
-SELECT alter_statement, create_statement FROM compact_types.advise_table('stored') \gx
-SELECT create_statement FROM compact_types.advise_table('stored') \gexec
-SELECT object_name, new_type FROM compact_types.convert('stored');
+SELECT alter_statement, create_statement FROM compact_types.advise_table('stored', narrow => true) \gx
+SELECT create_statement FROM compact_types.advise_table('stored', narrow => true) \gexec
+SELECT object_name, new_type FROM compact_types.convert('stored', narrow => true);
 SELECT attrelid::regclass, attname, attstorage, attcompression FROM pg_attribute
 WHERE attrelid IN ('stored'::regclass, 'stored_compact'::regclass) AND attnum > 0 ORDER BY 1, 2;
 CREATE INDEX base_target ON base (c, (n + 1));
@@ -526,8 +526,8 @@ DROP INDEX base_target, base_depends;
 CREATE TABLE ranges (c char(19));
 INSERT INTO ranges SELECT 'c' || i FROM generate_series(1, 100) i;
 CREATE INDEX ranges_brin ON ranges USING brin (c);
-SELECT column_name, proposed_type, blockers FROM compact_types.advise('ranges');
-SELECT object_name, new_type FROM compact_types.convert('ranges');
+SELECT column_name, proposed_type, blockers FROM compact_types.advise('ranges', narrow => true);
+SELECT object_name, new_type FROM compact_types.convert('ranges', narrow => true);
 
 --
 -- Functions of the table's owner do not run as whoever converts it
@@ -537,14 +537,14 @@ CREATE FUNCTION as_owner(text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN 
 CREATE TABLE trapped (c char(5) CHECK (as_owner(c)));
 INSERT INTO trapped VALUES ('c');
 RESET ROLE;
-SELECT object_name, new_type FROM compact_types.convert('trapped');
+SELECT object_name, new_type FROM compact_types.convert('trapped', narrow => true);
 -- nor does advice reach into a schema that is closed
 CREATE SCHEMA closed;
 CREATE TABLE closed.t (c char(5));
 GRANT SELECT ON closed.t TO regress_advise_other;
 SELECT 'closed.t'::regclass::oid AS closed_table \gset
 SET ROLE regress_advise_other;
-SELECT compact_types.advise(:closed_table);
+SELECT compact_types.advise(:closed_table, narrow => true);
 RESET ROLE;
 DROP SCHEMA closed CASCADE;
 

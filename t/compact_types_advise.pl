@@ -89,7 +89,7 @@ for my $table (sort keys %tables)
 	query("CREATE TABLE $table ($columns); INSERT INTO $table $select");
 	query(sprintf($then, $table)) if $then;
 
-	my $advice = sub { query("SELECT $_[0] FROM compact_types.advise_table('$table'$_[1])") };
+	my $advice = sub { query("SELECT $_[0] FROM compact_types.advise_table('$table'$_[1], narrow => true)") };
 	my ($now, $after, $reordered, $order) = split /\|/,
 	  $advice->(q{heap_pages_now, heap_pages_after, heap_pages_reordered, array_to_string(column_order, ', ')}, '');
 	my $part = $advice->('heap_pages_after', ', sample_pages => ' . int($now / 3));
@@ -112,14 +112,14 @@ for my $table (sort keys %tables)
 	within($now, query("SELECT pg_relation_size('$table') / 8192"), "$table: pages as they are");
 
 	# the rewrite may extend the file by more pages than it fills
-	query("SELECT * FROM compact_types.convert('$table')");
+	query("SELECT * FROM compact_types.convert('$table', narrow => true)");
 	my $pages = query("SELECT max((ctid::text::point)[0]) + 1 FROM $table");
 	within($after, $pages, "$table: pages of the converted table");
 	is($contents->($table), $before, "$table: contents of the converted table");
 	cmp_ok(abs($part - $pages), '<=', 0.03 * $pages, "$table: a sample of the pages says about the same");
 	cmp_ok($after, '<=', $now, "$table: not larger than before");
 	cmp_ok($reordered, '<=', $after, "$table: not larger in the best order");
-	is(query("SELECT count(*) FROM compact_types.convert('$table')"), 0, "$table: nothing is left to convert");
+	is(query("SELECT count(*) FROM compact_types.convert('$table', narrow => true)"), 0, "$table: nothing is left to convert");
 }
 
 SKIP:
@@ -130,7 +130,7 @@ CREATE COLLATION nondeterministic (provider = icu, locale = 'und', deterministic
 CREATE TABLE folded (t text COLLATE nondeterministic, c char(9) COLLATE nondeterministic);
 INSERT INTO folded VALUES ('some text', 'chars');
 SQL
-	is(query(q{SELECT string_agg(format('%s: %s %s', column_name, proposed_type, blockers), ', ') FROM compact_types.advise('folded')}),
+	is(query(q{SELECT string_agg(format('%s: %s %s', column_name, proposed_type, blockers), ', ') FROM compact_types.advise('folded', narrow => true)}),
 		't:  {"nondeterministic collation"}, c:  {"nondeterministic collation"}', 'nondeterministic collations stay');
 }
 
@@ -163,7 +163,7 @@ my $state_before = query($state);
 
 # a failure in the middle leaves no trace
 my ($ret, $stdout, $stderr) = $node->psql('postgres',
-	q{SET test.fail = 'row 800'; SELECT * FROM compact_types.convert('big'); SELECT 'not reached'},
+	q{SET test.fail = 'row 800'; SELECT * FROM compact_types.convert('big', narrow => true); SELECT 'not reached'},
 	on_error_stop => 0);
 like($stderr, qr/row row 800 is refused/, 'conversion fails in the middle');
 is(query($state), $state_before, 'nothing has changed after the failure');
@@ -172,7 +172,7 @@ is(query($state), $state_before, 'nothing has changed after the failure');
 my $lock = session(q{SELECT pg_advisory_lock(1), pg_sleep(3600)});
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND granted})
   or die 'the lock was not taken';
-my $converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big')});
+my $converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
 my $rows = q{SELECT format('%s %s of %s: %s', relid::regclass, rows_done, rows_total, phase) FROM compact_types.convert_progress};
 ok($node->poll_query_until('postgres', "SELECT ($rows) = 'big 500 of 1000: rewriting rows'"), 'progress is seen');
 is(query(q{SELECT count(*) FROM pg_stat_progress_cluster WHERE relid = 'big'::regclass}), 1, 'core has it as well');
@@ -186,7 +186,7 @@ my $first = session(q{SET application_name = 'first'},
 	q{BEGIN}, q{INSERT INTO big VALUES (1001, 'before', 1)}, q{SELECT pg_sleep(2)}, q{COMMIT});
 $node->poll_query_until('postgres', q{SELECT query ~ 'pg_sleep' FROM pg_stat_activity WHERE application_name = 'first'})
   or die 'the first writer did not write';
-$converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big')});
+$converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
 ok($node->poll_query_until('postgres', "SELECT ($rows) ~ 'big 500 of 1001: rewriting rows'"), 'progress of the second try');
 my $second = session(q{SET application_name = 'second'}, q{INSERT INTO big VALUES (1002, 'behind', 1)});
 ok($node->poll_query_until('postgres', q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'second'}),
@@ -206,7 +206,7 @@ my $connstr = $node->connstr('postgres');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT 1;
 \\! psql -X -q -d "$connstr" -c "DROP POLICY going ON watched"
-SELECT proposed_type, blockers FROM compact_types.advise('watched');
+SELECT proposed_type, blockers FROM compact_types.advise('watched', narrow => true);
 SQL
 is($stdout, "1\ncompact_char8|{}", 'advice in a transaction that still sees a dropped policy');
 is($stderr, '', 'no error there');
@@ -218,11 +218,11 @@ my $standby = PostgreSQL::Test::Cluster->new('advise_standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 $node->wait_for_catchup($standby);
-my $advice = q{SELECT heap_pages_after FROM compact_types.advise_table('mixed_compact')};
+my $advice = q{SELECT heap_pages_after FROM compact_types.advise_table('mixed_compact', narrow => true)};
 is($standby->safe_psql('postgres', $advice), query($advice), 'advice on a standby');
-($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.convert('mixed_compact')});
+($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.convert('mixed_compact', narrow => true)});
 like($stderr, qr/cannot execute compact_types\.convert\(\) (during recovery|in a read-only transaction)/, 'no conversion on a standby');
-($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.advise('unlogged')});
+($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.advise('unlogged', narrow => true)});
 like($stderr, qr/cannot access temporary or unlogged relations during recovery/, 'no advice on an unlogged table on a standby');
 $standby->stop;
 

@@ -68,9 +68,9 @@ SQL
 is_harmless($node, sub {
 	$node->safe_psql('shadow', <<'SQL');
 SELECT pid FROM compact_types.convert_progress;
-SELECT attnum FROM compact_types.advise('role_a.t'::pg_catalog.regclass);
-SELECT create_statement FROM compact_types.advise_table('role_a.t'::pg_catalog.regclass);
-SELECT object_name FROM compact_types.convert('role_a.t'::pg_catalog.regclass);
+SELECT attnum FROM compact_types.advise('role_a.t'::pg_catalog.regclass, narrow => true);
+SELECT create_statement FROM compact_types.advise_table('role_a.t'::pg_catalog.regclass, narrow => true);
+SELECT object_name FROM compact_types.convert('role_a.t'::pg_catalog.regclass, narrow => true);
 SELECT compact_types.create_char(10);
 SELECT compact_types.create_char(3000);
 SQL
@@ -101,7 +101,7 @@ $node->safe_psql('before', 'CREATE EXTENSION compact_types');
 foreach my $make ('DOMAIN public.compact_char9 AS char(9)', 'TYPE public.compact_char9 AS (c char(9))', q{TYPE public.compact_char9 AS ENUM ('c')})
 {
 	as_role($node, 'before', 'role_a', "CREATE $make; CREATE TABLE role_a.t (c char(9)); INSERT INTO role_a.t VALUES ('c')");
-	like(($node->psql('before', q{SELECT compact_types.convert('role_a.t')}))[2], qr/ERROR:  type "compact_char9" already exists/, "CREATE $make");
+	like(($node->psql('before', q{SELECT compact_types.convert('role_a.t', narrow => true)}))[2], qr/ERROR:  type "compact_char9" already exists/, "CREATE $make");
 	is($node->safe_psql('before', q{SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'role_a.t'::regclass AND attname = 'c'}), 'character', 'is not taken for the type');
 	as_role($node, 'before', 'role_a', 'DROP TABLE role_a.t; DROP ' . ($make =~ /^(\w+ \S+)/)[0]);
 }
@@ -155,7 +155,7 @@ SQL
 	my $before = $node->safe_psql('names', $describe);
 	my $call = sub { return "SET standard_conforming_strings = $setting; SET escape_string_warning = off; $_[0]" };
 	my $oid = "(SELECT oid::regclass FROM pg_class WHERE relkind = 'r' AND relnamespace = (SELECT max(relnamespace) FROM pg_class WHERE relname = 'second'))";
-	my $advice = $node->safe_psql('names', $call->("SELECT count(*) FROM compact_types.advise($oid); SELECT alter_statement IS NOT NULL FROM compact_types.advise_table($oid); SELECT object_type, count(*) FROM compact_types.convert($oid) GROUP BY 1 ORDER BY 1"));
+	my $advice = $node->safe_psql('names', $call->("SELECT count(*) FROM compact_types.advise($oid, narrow => true); SELECT alter_statement IS NOT NULL FROM compact_types.advise_table($oid, narrow => true); SELECT object_type, count(*) FROM compact_types.convert($oid, narrow => true) GROUP BY 1 ORDER BY 1"));
 	is($advice, "3\nt\ncolumn|2\nview|2", "standard_conforming_strings = $setting: converted");
 	is($node->safe_psql('names', $describe) =~ s/::(compact_char9|bpchar|text)\b//gr, $before =~ s/::(compact_char9|bpchar|text)\b//gr, "standard_conforming_strings = $setting: all that it was");
 	is($node->safe_psql('names', 'SELECT count(*) FROM public.victim'), '0', "standard_conforming_strings = $setting: no name is a statement");

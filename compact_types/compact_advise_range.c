@@ -1,0 +1,193 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_advise_range.c
+ *	  Can a column outgrow the range of a narrower type?
+ *
+ * The values that are there say nothing of those to come.  What a type refuses
+ * that the old one holds is safe to give up only where a CHECK constraint keeps
+ * such values out anyway.  Everything else is a proposal with a risk, which the
+ * user has to take by name; and some columns are never proposed, since their
+ * values or their use say that the range will not do.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_advise_range.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "executor/spi.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "compact_advise.h"
+#include "compact_types_compat.h"
+
+/* an updated column has to have room for values so many times as large */
+#define UPDATED_HEADROOM	100
+
+/*
+ * The CHECK constraints of the table that hold for all rows, as a list of
+ * clauses that are ANDed.  Constraints that call functions of users are left
+ * out: to fold their constants would be to run them.
+ */
+static List *
+valid_checks(const Advice *advice)
+{
+	TupleConstr *constr = RelationGetDescr(advice->rel)->constr;
+	List	   *result = NIL;
+
+	for (int i = 0; constr && i < constr->num_check; i++)
+	{
+		ConstrCheck *check = &constr->check[i];
+		Node	   *expr;
+
+		if (!check->ccvalid || !compat_check_is_enforced(check))
+			continue;
+		expr = stringToNode(check->ccbin);
+		if (advise_calls_users_functions(expr) || contain_mutable_functions(expr))
+			continue;
+		expr = eval_const_expressions(NULL, expr);
+		expr = (Node *) canonicalize_qual((Expr *) expr, true);
+		result = list_concat(result, make_ands_implicit((Expr *) expr));
+	}
+
+	return result;
+}
+
+/* The clause that compares the column with a constant of its own type. */
+static Expr *
+comparison(const AdviseColumn *column, int strategy, int64 value)
+{
+	Form_pg_attribute att = column->att;
+	Oid			opclass = GetDefaultOpClass(att->atttypid, BTREE_AM_OID);
+	Oid			opno = get_opfamily_member(get_opclass_family(opclass), att->atttypid, att->atttypid, strategy);
+	Datum		datum = att->atttypid == INT2OID ? Int16GetDatum((int16) value) :
+		att->atttypid == INT4OID ? Int32GetDatum((int32) value) : Int64GetDatum(value);
+
+	return make_opclause(opno, BOOLOID, false,
+						 (Expr *) makeVar(1, att->attnum, att->atttypid, -1, InvalidOid, 0),
+						 (Expr *) makeConst(att->atttypid, -1, InvalidOid, att->attlen, datum, false, att->attbyval),
+						 InvalidOid, InvalidOid);
+}
+
+/*
+ * Do CHECK constraints keep every value of an integer column between these?
+ * Returns false where that is not certain.
+ */
+bool
+advise_range_is_proven(const Advice *advice, const AdviseColumn *column, int64 min, int64 max)
+{
+	List	   *checks = valid_checks(advice);
+
+	/* NULL passes a CHECK, and fits into any type */
+	return checks != NIL &&
+		predicate_implied_by(list_make2(comparison(column, BTGreaterEqualStrategyNumber, min),
+										comparison(column, BTLessEqualStrategyNumber, max)),
+							 checks, true);
+}
+
+/* Does the name end in that word, alone or behind an underscore? */
+static bool
+name_ends_in(const char *name, const char *word)
+{
+	size_t		len = strlen(name);
+	size_t		wordlen = strlen(word);
+
+	return len >= wordlen && pg_strcasecmp(name + len - wordlen, word) == 0 &&
+		(len == wordlen || name[len - wordlen - 1] == '_');
+}
+
+/*
+ * Is the column named or used like a reference to a key?  A join loses the index
+ * on a key that is wider.  Returns what it looks like, in the memory of the
+ * advice, or NULL.  The caller is connected to SPI.
+ */
+static char *
+looks_like_reference(Advice *advice, const AdviseColumn *column)
+{
+	const char *name = NameStr(column->att->attname);
+	size_t		len = strlen(name);
+	static const char *const words[] = {"id", "ids", "key", "ref", "fk", "pk", "no", "nr"};
+
+	for (int i = 0; i < (int) lengthof(words); i++)
+	{
+		if (name_ends_in(name, words[i]))
+			return psprintf("is named like a reference to a key");
+	}
+	/* customerId */
+	if (len > 2 && name[len - 2] == 'I' && name[len - 1] == 'd' && islower((unsigned char) name[len - 3]))
+		return psprintf("is named like a reference to a key");
+
+	/* the only column of another table's primary key has this name */
+	advise_query("SELECT pg_catalog.format('has the name of the key of table %%s', i.indrelid::pg_catalog.regclass)"
+				 " FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a"
+				 "  ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
+				 " WHERE i.indisprimary AND i.indnkeyatts = 1 AND i.indrelid <> %u AND a.attname = %s"
+				 "  AND a.atttypid IN ('pg_catalog.int2'::pg_catalog.regtype, 'pg_catalog.int4'::pg_catalog.regtype,"
+				 "   'pg_catalog.int8'::pg_catalog.regtype)"
+				 " ORDER BY 1 LIMIT 1",
+				 RelationGetRelid(advice->rel), quote_literal_cstr(name));
+	if (SPI_processed == 1 && advise_result(0, 0))
+		return MemoryContextStrdup(advice->cxt, advise_result(0, 0));
+
+	return NULL;
+}
+
+/*
+ * Does the name say that the column is a coordinate, which people compute with in
+ * double precision?
+ */
+bool
+advise_looks_like_coordinate(const AdviseColumn *column)
+{
+	static const char *const words[] = {
+		"lat", "latitude", "lon", "lng", "long", "longitude", "angle", "bearing", "heading"
+	};
+
+	for (int i = 0; i < (int) lengthof(words); i++)
+	{
+		if (name_ends_in(NameStr(column->att->attname), words[i]))
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Why the column should not be narrowed to any type, or NULL.  The caller is
+ * connected to SPI.
+ */
+char *
+advise_never_narrow(Advice *advice, const AdviseColumn *column)
+{
+	char	   *reference;
+
+	if (column->min == column->max)
+		return psprintf("all values are %lld, which tells nothing of others to come",
+						(long long) column->min);
+	reference = looks_like_reference(advice, column);
+	if (reference)
+		return psprintf("the column %s, and a join with a wider type would lose its index", reference);
+
+	return NULL;
+}
+
+/* Has the type room enough for what updates may make of the values? */
+bool
+advise_room_for_updates(const AdviseColumn *column, int64 updates, int64 min, int64 max)
+{
+	return updates == 0 ||
+		(column->max <= max / UPDATED_HEADROOM &&
+		 (column->min >= 0 || column->min >= min / UPDATED_HEADROOM));
+}
