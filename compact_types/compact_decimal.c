@@ -7,8 +7,8 @@
  * A value is an integer that counts units of 10^-S.  It means what numeric(p,S)
  * means: a value with more digits is rounded half away from zero, output has S
  * digits after the point.  There is no NaN and no infinity.  What is not a
- * comparison, a sum or a difference of two values of one type is done in
- * numeric, to which there is an implicit cast.
+ * comparison or an aggregate is done in numeric, to which there is an implicit
+ * cast: arithmetic must not overflow where it did not for numeric.
  *
  * The scale is part of the type, so that it takes no space in the row.  The
  * functions for one scale are stubs made by a macro, which call common code
@@ -38,6 +38,9 @@
 
 /* longest output: sign, 19 digits, point, NUL */
 #define DECIMAL_OUTPUT_SIZE		24
+
+/* so many digits of a number are shown in a message */
+#define MESSAGE_DIGITS	40
 
 /* a decimal exponent beyond this makes every number zero or out of range */
 #define MAX_EXPONENT			100000
@@ -158,11 +161,11 @@ decimal_to_string(int64 value, int scale, char *result)
 
 /*
  * Errors of a conversion: the result is no decimal of that type.  str is the
- * input, or NULL in a cast.
+ * input, or the value in a cast; quote puts it in quotes.
  */
 static Datum
-conversion_error(DecimalResult result, const char *str, int width, int scale,
-				 struct Node *escontext)
+conversion_error(DecimalResult result, const char *str, const char *quote,
+				 int width, int scale, struct Node *escontext)
 {
 	char		low[DECIMAL_OUTPUT_SIZE];
 	char		high[DECIMAL_OUTPUT_SIZE];
@@ -186,10 +189,10 @@ conversion_error(DecimalResult result, const char *str, int width, int scale,
 			decimal_to_string(width == 4 ? PG_INT32_MAX : PG_INT64_MAX, scale, high);
 			ereturn(escontext, (Datum) 0,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 str != NULL ?
-					 errmsg("value \"%s\" is out of range for type %s", str, type) :
-					 errmsg("value out of range for type %s", type),
-					 errdetail("The type holds values from %s to %s.", low, high)));
+					 errmsg("value %s%s%s is out of range for type %s",
+							quote, str, quote, type),
+					 errdetail("The type holds values from %s to %s.", low, high),
+					 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE numeric if the column has to hold such values.")));
 	}
 }
 
@@ -365,6 +368,18 @@ compact_decimal_from_numeric(Numeric num, int scale, int64 *value)
 	return parse_numeric(num, scale, value, NULL);
 }
 
+/* The number, which can have more digits than a message should. */
+char *
+compact_numeric_for_message(Numeric num)
+{
+	char	   *str = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(num)));
+
+	if (strlen(str) <= MESSAGE_DIGITS)
+		return str;
+
+	return psprintf("%.*s...", MESSAGE_DIGITS, str);
+}
+
 static Datum
 numeric_to_decimal(Numeric num, int width, int scale)
 {
@@ -374,7 +389,8 @@ numeric_to_decimal(Numeric num, int width, int scale)
 	if (result == DECIMAL_OK && !decimal_in_range(value, width))
 		result = DECIMAL_RANGE;
 	if (unlikely(result != DECIMAL_OK))
-		return conversion_error(result, NULL, width, scale, NULL);
+		return conversion_error(result, compact_numeric_for_message(num), "", width,
+								scale, NULL);
 
 	return decimal_datum(value, width);
 }
@@ -411,7 +427,7 @@ decimal_in(FunctionCallInfo fcinfo, int width, int scale)
 	if (result == DECIMAL_OK && !decimal_in_range(value, width))
 		result = DECIMAL_RANGE;
 	if (unlikely(result != DECIMAL_OK))
-		return conversion_error(result, str, width, scale, fcinfo->context);
+		return conversion_error(result, str, "\"", width, scale, fcinfo->context);
 
 	return decimal_datum(value, width);
 }
@@ -461,11 +477,14 @@ numeric_cast(FunctionCallInfo fcinfo, int width, int scale)
 static Datum
 integer_cast(int64 value, int width, int scale)
 {
-	if (unlikely(pg_mul_s64_overflow(value, powers_of_ten[scale], &value) ||
-				 !decimal_in_range(value, width)))
-		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
+	int64		units;
 
-	return decimal_datum(value, width);
+	if (unlikely(pg_mul_s64_overflow(value, powers_of_ten[scale], &units) ||
+				 !decimal_in_range(units, width)))
+		return conversion_error(DECIMAL_RANGE, psprintf(INT64_FORMAT, value), "",
+								width, scale, NULL);
+
+	return decimal_datum(units, width);
 }
 
 static Datum
@@ -821,50 +840,6 @@ decimal_in_range_numeric(FunctionCallInfo fcinfo, int width, int scale)
 }
 
 /*
- * Arithmetic: error 22003 for a result out of range.
- */
-static inline Datum
-decimal_result(bool overflow, int64 value, int width, int scale)
-{
-	if (unlikely(overflow || !decimal_in_range(value, width)))
-		return conversion_error(DECIMAL_RANGE, NULL, width, scale, NULL);
-
-	return decimal_datum(value, width);
-}
-
-static Datum
-decimal_pl(FunctionCallInfo fcinfo, int width, int scale)
-{
-	int64		value;
-	bool		overflow = pg_add_s64_overflow(decimal_value(PG_GETARG_DATUM(0), width),
-											   decimal_value(PG_GETARG_DATUM(1), width),
-											   &value);
-
-	return decimal_result(overflow, value, width, scale);
-}
-
-static Datum
-decimal_mi(FunctionCallInfo fcinfo, int width, int scale)
-{
-	int64		value;
-	bool		overflow = pg_sub_s64_overflow(decimal_value(PG_GETARG_DATUM(0), width),
-											   decimal_value(PG_GETARG_DATUM(1), width),
-											   &value);
-
-	return decimal_result(overflow, value, width, scale);
-}
-
-static Datum
-decimal_um(FunctionCallInfo fcinfo, int width, int scale)
-{
-	int64		value;
-	bool		overflow = pg_sub_s64_overflow(0, decimal_value(PG_GETARG_DATUM(0), width),
-											   &value);
-
-	return decimal_result(overflow, value, width, scale);
-}
-
-/*
  * Aggregates: decimal_sum(internal) and decimal_avg(internal) return numeric
  */
 static Datum
@@ -939,9 +914,6 @@ decimal_avg(FunctionCallInfo fcinfo, int width, int scale)
 	SCALE_FUNCTION(width, scale, hash, decimal_hash) \
 	SCALE_FUNCTION(width, scale, hash_extended, decimal_hash_extended) \
 	SCALE_FUNCTION(width, scale, in_range, decimal_in_range_numeric) \
-	SCALE_FUNCTION(width, scale, pl, decimal_pl) \
-	SCALE_FUNCTION(width, scale, mi, decimal_mi) \
-	SCALE_FUNCTION(width, scale, um, decimal_um) \
 	SCALE_FUNCTION(width, scale, sum, decimal_sum) \
 	SCALE_FUNCTION(width, scale, avg, decimal_avg) \
 	NUMERIC_FUNCTIONS(compact_decimal##width##_##scale##_numeric, 0, width, scale) \

@@ -112,13 +112,6 @@ create_objects(const TypeDdl *ddl, void *arg)
 						  psprintf("numeric_%s", symbol), "");
 	create_families(ddl, symbol, width_symbol);
 
-	ddl_create_operator(ddl, "+", type, type, type, psprintf("%s_pl", name),
-						psprintf("%s_pl", symbol), true);
-	ddl_create_operator(ddl, "-", type, type, type, psprintf("%s_mi", name),
-						psprintf("%s_mi", symbol), false);
-	ddl_create_operator(ddl, "-", NULL, type, type, psprintf("%s_um", name),
-						psprintf("%s_um", symbol), false);
-
 	ddl_create_extremes(ddl, width_symbol);
 	ddl_create_called_on_null(ddl, psprintf("%s_sum", name), "internal", "numeric",
 							  psprintf("%s_sum", symbol));

@@ -3,12 +3,12 @@
  * compact_scalar.c
  *	  Integers that are narrower than int4: int1, uint1, uint2, uint3.
  *
- * They mean what smallint means: implicit casts to the wider numeric types,
- * comparison and arithmetic with every integer type, an error for a result
- * that is out of range.  Arithmetic of a type with itself gives that type, with
- * another type of at most four bytes int4, with int8 int8.  Bitwise operations
- * of a type with itself give that type; negation, complement and shifts, which
- * would leave the range of an unsigned type, give int4.
+ * They have implicit casts to the wider numeric types, comparison and arithmetic
+ * with every integer type.  Arithmetic gives int4, with int8 int8: a difference
+ * or product of two columns must not fail because the columns are narrow, the
+ * range is checked when a value is stored.  Bitwise operations of a type with
+ * itself give that type, for they do not leave its range; negation, complement
+ * and shifts, which would leave that of an unsigned type, give int4.
  *
  * All work is done in 64 bits, so that one expression serves every pair of
  * types.  A value is passed as fetch_att() makes it from the row, sign-extended
@@ -47,7 +47,7 @@
 
 /* all pairs of integer types that core has no operators for */
 #define NARROW_PAIRS(M) \
-	M(int1, int1, int1) \
+	M(int1, int1, int4) \
 	M(int1, uint1, int4) \
 	M(int1, uint2, int4) \
 	M(int1, uint3, int4) \
@@ -55,7 +55,7 @@
 	M(int1, int4, int4) \
 	M(int1, int8, int8) \
 	M(uint1, int1, int4) \
-	M(uint1, uint1, uint1) \
+	M(uint1, uint1, int4) \
 	M(uint1, uint2, int4) \
 	M(uint1, uint3, int4) \
 	M(uint1, int2, int4) \
@@ -63,7 +63,7 @@
 	M(uint1, int8, int8) \
 	M(uint2, int1, int4) \
 	M(uint2, uint1, int4) \
-	M(uint2, uint2, uint2) \
+	M(uint2, uint2, int4) \
 	M(uint2, uint3, int4) \
 	M(uint2, int2, int4) \
 	M(uint2, int4, int4) \
@@ -71,7 +71,7 @@
 	M(uint3, int1, int4) \
 	M(uint3, uint1, int4) \
 	M(uint3, uint2, int4) \
-	M(uint3, uint3, uint3) \
+	M(uint3, uint3, int4) \
 	M(uint3, int2, int4) \
 	M(uint3, int4, int4) \
 	M(uint3, int8, int8) \
@@ -112,6 +112,15 @@
 #define int4_NAME	"integer"
 #define int8_NAME	"bigint"
 
+/* is it a type of this extension? */
+#define int1_NARROW		true
+#define uint1_NARROW	true
+#define uint2_NARROW	true
+#define uint3_NARROW	true
+#define int2_NARROW		false
+#define int4_NARROW		false
+#define int8_NARROW		false
+
 /* datum to value */
 #define int1_VALUE(datum)	((int64) (int8) DatumGetChar(datum))
 #define uint1_VALUE(datum)	((int64) (uint8) DatumGetChar(datum))
@@ -151,6 +160,7 @@ uint3_datum(int64 value)
 	return PointerGetDatum(bytes);
 }
 
+/* The error of one of core's types, as core puts it. */
 static void
 out_of_range(const char *type)
 {
@@ -159,18 +169,47 @@ out_of_range(const char *type)
 			 errmsg("%s out of range", type)));
 }
 
+/*
+ * The error of a narrow type.  value is the input in quotes, or the value; wide
+ * is a type that holds it.
+ */
+static void
+narrow_out_of_range(const char *value, const char *wide, int64 min, int64 max,
+					const char *type, struct Node *escontext)
+{
+	ereturn(escontext,,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("value %s is out of range for type %s", value, type),
+			 errdetail("The type holds values from %lld to %lld.",
+					   (long long) min, (long long) max),
+			 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE %s if the column has to hold such values.",
+					 wide)));
+}
+
+/* The type to propose for a value that a narrow type does not hold. */
+static const char *
+wide_type(int64 value)
+{
+	return value >= PG_INT32_MIN && value <= PG_INT32_MAX ? "int4" : "int8";
+}
+
 /* The value itself, or an error. */
 static inline int64
-check_range(int64 value, int64 min, int64 max, const char *type)
+check_range(int64 value, int64 min, int64 max, const char *type, bool narrow)
 {
 	if (unlikely(value < min || value > max))
+	{
+		if (narrow)
+			narrow_out_of_range(psprintf(INT64_FORMAT, value), wide_type(value),
+								min, max, type, NULL);
 		out_of_range(type);
+	}
 
 	return value;
 }
 
 #define RETURN_INTEGER(type, value) \
-	return type##_DATUM(check_range(value, type##_MIN, type##_MAX, type##_NAME))
+	return type##_DATUM(check_range(value, type##_MIN, type##_MAX, type##_NAME, type##_NARROW))
 
 /*
  * Input and output
@@ -219,9 +258,12 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
 		value = -value;
 
 	if (overflow || value < min || value > max)
-		ereturn(escontext, 0,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("value \"%s\" is out of range for type %s", str, type)));
+	{
+		narrow_out_of_range(psprintf("\"%s\"", str),
+							overflow ? "numeric" : wide_type(value),
+							min, max, type, escontext);
+		return 0;
+	}
 
 	return value;
 }
@@ -273,7 +315,7 @@ prepare_sort(SortSupport ssup,
  *	compact_T_larger(T, T), compact_T_smaller(T, T) return T
  *	compact_T_um(T) returns int4
  *	compact_T_up(T) returns T, the same
- *	compact_T_abs(T) returns T; error 22003
+ *	compact_T_abs(T) returns int4
  *	compact_T_and(T, T), compact_T_or(T, T), compact_T_xor(T, T) return T
  *	compact_T_not(T) returns int4
  *	compact_T_shl(T, int4), compact_T_shr(T, int4) return int4, as int4 does it
@@ -383,7 +425,7 @@ prepare_sort(SortSupport ssup,
 	compact_##type##_abs(PG_FUNCTION_ARGS) \
 	{ \
 		int64		value = type##_VALUE(PG_GETARG_DATUM(0)); \
-		RETURN_INTEGER(type, value < 0 ? -value : value); \
+		PG_RETURN_INT32((int32) (value < 0 ? -value : value)); \
 	} \
 	BIT_FUNCTION(type, and, &) \
 	BIT_FUNCTION(type, or, |) \
@@ -585,7 +627,7 @@ NARROW_PAIRS(ARITHMETIC_FUNCTIONS)
  * point are rounded as for int4.  That to json gives a number.
  */
 static int64
-numeric_value(Datum datum, const char *type)
+numeric_value(Datum datum, int64 min, int64 max, const char *type)
 {
 	int64		value = 0;
 
@@ -604,18 +646,19 @@ numeric_value(Datum datum, const char *type)
 					 errmsg("cannot convert infinity to %s", type)));
 			break;
 		default:
-			out_of_range(type);
+			narrow_out_of_range(compact_numeric_for_message(DatumGetNumeric(datum)),
+								"numeric", min, max, type, NULL);
 	}
 
 	return value;
 }
 
 static int64
-float8_value(float8 number, const char *type)
+float8_value(float8 number, int64 min, int64 max, const char *type)
 {
 	/* far beyond every narrow type, and NaN is not below it either */
 	if (unlikely(!(fabs(number) < 1e15)))
-		out_of_range(type);
+		narrow_out_of_range(psprintf("%g", number), "numeric", min, max, type, NULL);
 
 	return (int64) rint(number);
 }
@@ -647,9 +690,9 @@ float8_value(float8 number, const char *type)
 	NARROWING_CAST(int2, type) \
 	NARROWING_CAST(int4, type) \
 	NARROWING_CAST(int8, type) \
-	CAST_FUNCTION(numeric, type, numeric_value(PG_GETARG_DATUM(0), type##_NAME)) \
-	CAST_FUNCTION(float4, type, float8_value((float8) PG_GETARG_FLOAT4(0), type##_NAME)) \
-	CAST_FUNCTION(float8, type, float8_value(PG_GETARG_FLOAT8(0), type##_NAME)) \
+	CAST_FUNCTION(numeric, type, numeric_value(PG_GETARG_DATUM(0), type##_MIN, type##_MAX, type##_NAME)) \
+	CAST_FUNCTION(float4, type, float8_value((float8) PG_GETARG_FLOAT4(0), type##_MIN, type##_MAX, type##_NAME)) \
+	CAST_FUNCTION(float8, type, float8_value(PG_GETARG_FLOAT8(0), type##_MIN, type##_MAX, type##_NAME)) \
 	NARROWING_CAST(type, int2) \
 	WIDENING_CAST(type, int4) \
 	WIDENING_CAST(type, int8) \

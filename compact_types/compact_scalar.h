@@ -62,6 +62,7 @@ typedef enum DecimalResult
 /* compact_decimal.c */
 extern DecimalResult compact_decimal_from_numeric(Numeric num, int scale,
 												  int64 *value);
+extern char *compact_numeric_for_message(Numeric num);
 
 /* compact_sum.c */
 extern CompactSum *compact_sum_transition_state(FunctionCallInfo fcinfo);

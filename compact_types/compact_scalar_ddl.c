@@ -258,7 +258,7 @@ typedef struct UnaryOperator
 static const UnaryOperator unary_operators[] = {
 	{"-", "um", true},
 	{"+", "up", false},
-	{"@", "abs", false},
+	{"@", "abs", true},
 	{"~", "not", true}
 };
 
@@ -296,9 +296,7 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 	ddl_create_comparison(ddl, ltype, rtype, function, symbol, "");
 
 	/* what the C functions return */
-	if (i == j)
-		result = ltype;
-	else if (strcmp(left->name, "int8") == 0 || strcmp(right->name, "int8") == 0)
+	if (strcmp(left->name, "int8") == 0 || strcmp(right->name, "int8") == 0)
 		result = "int8";
 	else
 		result = "int4";
@@ -352,12 +350,12 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	}
 
 	/* functions that core has, where core's are */
-	ddl_execute("CREATE FUNCTION %s.abs(%s) RETURNS %s AS %s, '%s_abs'"
+	ddl_execute("CREATE FUNCTION %s.abs(%s) RETURNS int4 AS %s, '%s_abs'"
 				" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
-				ddl->opschema, type, type, ddl->library, symbol);
-	ddl_execute("CREATE FUNCTION %s.mod(%s, %s) RETURNS %s AS %s, '%s_%s_mod'"
+				ddl->opschema, type, ddl->library, symbol);
+	ddl_execute("CREATE FUNCTION %s.mod(%s, %s) RETURNS int4 AS %s, '%s_%s_mod'"
 				" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
-				ddl->opschema, type, type, type, ddl->library, symbol, name);
+				ddl->opschema, type, type, ddl->library, symbol, name);
 }
 
 /* What one narrow type has of its own, when the types are there. */

@@ -53,12 +53,16 @@ seconds_timestamp(Datum datum)
 static Datum
 make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 {
+	bool		zone = strcmp(type, "seconds4tz") == 0;
+	const char *wide = zone ? "timestamptz(0)" : "timestamp(0)";
 	int64		seconds;
 
 	if (TIMESTAMP_NOT_FINITE(timestamp))
 		ereturn(escontext, (Datum) 0,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("type %s has no infinite values", type)));
+				 errmsg("type %s has no infinite values", type),
+				 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE %s if the column has to hold such values.",
+						 wide)));
 
 	if (timestamp >= 0)
 		seconds = (timestamp + USECS_PER_SEC / 2) / USECS_PER_SEC;
@@ -67,11 +71,19 @@ make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 	seconds += EPOCH_DIFFERENCE;
 
 	if (seconds < 0 || seconds > PG_UINT32_MAX)
+	{
+		PGFunction	output = zone ? timestamptz_out : timestamp_out;
+
 		ereturn(escontext, (Datum) 0,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("timestamp out of range for type %s", type),
+				 errmsg("value %s is out of range for type %s",
+						DatumGetCString(DirectFunctionCall1(output, TimestampGetDatum(timestamp))),
+						type),
 				 errdetail("The type holds values from 1970-01-01 00:00:00 to 2106-02-07 06:28:15%s.",
-						   strcmp(type, "seconds4tz") == 0 ? " UTC" : "")));
+						   zone ? " UTC" : ""),
+				 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE %s if the column has to hold such values.",
+						 wide)));
+	}
 
 	return SECONDS_DATUM(seconds);
 }

@@ -65,13 +65,18 @@ SELECT 1e20::numeric::compact_decimal4_2;
 -- Arithmetic
 --
 SELECT d + d AS plus, d - '0.01' AS minus, -d AS negative, pg_typeof(d + d), pg_typeof(-d) FROM (SELECT '1.50'::compact_decimal4_2 AS d) s;
+-- no overflow where numeric has none; the range is checked when a value is stored
+SELECT d + d AS plus, d + '0.001' AS literal, -e AS negative, e - '0.0001' AS minus, e + d AS mixed
+FROM (SELECT '21474836.47'::compact_decimal4_2 AS d, '-922337203685477.5808'::compact_decimal8_4 AS e) s;
+CREATE TABLE stored (d compact_decimal4_2);
+INSERT INTO stored VALUES ('21474836.47');
+UPDATE stored SET d = d - d + 1 RETURNING d;
+UPDATE stored SET d = d + 21474836.47;
+UPDATE stored SET d = d * 1e60;
+UPDATE stored SET d = 100000000;
+INSERT INTO stored VALUES ('21474836.475');
+DROP TABLE stored;
 \set VERBOSITY terse
-SELECT '21474836.47'::compact_decimal4_2 + '0.01';
-SELECT '-21474836.48'::compact_decimal4_2 - '0.01';
-SELECT -'-21474836.48'::compact_decimal4_2;
-SELECT '922337203685477.5807'::compact_decimal8_4 + '0.0001';
-SELECT '-922337203685477.5808'::compact_decimal8_4 - '0.0001';
-SELECT -'-922337203685477.5808'::compact_decimal8_4;
 CREATE FUNCTION resolve(expression text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   result text;

@@ -157,19 +157,18 @@ SQL
 	@wrong = grep { shift @counts } sort keys %checks;
 	is("@wrong", '', "$type is written, cast and hashed as $wide is");
 
-	# arithmetic of some pairs, with its errors
+	# arithmetic of some pairs: no error where the twin has none, and the same ones
 	if ($t{arithmetic})
 	{
 		my $some = $cases < 4000 ? $cases : 4000;
 		for my $op (@{ $t{arithmetic} })
 		{
 			is($node->safe_psql('postgres', <<"SQL"), '', "$type $op $type");
-SELECT a, b, narrow, wide, fits FROM (
-  SELECT *, wide NOT LIKE '!%' AND outcome(quote_literal(wide) || '::$type') = wide AS fits
-  FROM (SELECT x.n AS a, y.n AS b, outcome(quote_literal(x.n) || '::$type $op ' || quote_literal(y.n) || '::$type') AS narrow,
+SELECT a, b, narrow, wide FROM (
+  SELECT x.n AS a, y.n AS b, outcome(quote_literal(x.n) || '::$type $op ' || quote_literal(y.n) || '::$type') AS narrow,
                outcome(quote_literal(x.n) || '::$t{exact} $op ' || quote_literal(y.n) || '::$t{exact}') AS wide
-        FROM samples_$name x JOIN samples_$name y ON y.id = x.other LIMIT $some) s) s
-WHERE CASE WHEN fits THEN narrow <> wide ELSE narrow NOT IN ('!22003', '!22012') OR (wide = '!22012') <> (narrow = '!22012') END
+        FROM samples_$name x JOIN samples_$name y ON y.id = x.other LIMIT $some) s
+WHERE narrow <> wide
 LIMIT 5
 SQL
 		}
@@ -281,7 +280,7 @@ for my $integer ([ 'int1', -128, 127, 'int2' ], [ 'uint1', 0, 255, 'int2' ], [ '
 			'from float8' => "(w::float8 + 0.25)::$type <> n",
 			minus => '-n <> -w',
 			bits => '~n <> ~w OR n << 5 <> w << 5 OR n >> 2 <> w >> 2 OR n & 77 <> w & 77 OR +n <> w',
-			absolute => 'w <> -128 AND (@n <> @w OR abs(n) <> abs(w))',
+			absolute => '@n <> @w OR abs(n) <> abs(w)',
 			json => 'to_json(n)::text <> to_json(w)::text OR to_jsonb(n) <> to_jsonb(w)',
 			'plus int4' => 'n + 1000 <> w + 1000 OR 1000 + n <> w + 1000',
 			'minus int2' => 'n - 100::int2 <> w - 100 OR 100::int2 - n <> 100 - w',
@@ -359,9 +358,9 @@ for my $decimal (@decimals)
 			'comparison near by' => "(n < w + 1e-30) IS NOT TRUE OR (n > w + 1e-30) IS NOT FALSE OR (n = w + 1e-30) OR (n > w - 1e-30) IS NOT TRUE",
 			json => 'to_json(n)::text <> to_json(w)::text OR to_jsonb(n) <> to_jsonb(w)',
 			times => 'n * 3 <> w * 3 OR n * n <> w * w',
-			minus => "w > -$limit * 1e-$scale AND -n <> -w"
+			minus => '-n <> -w'
 		},
-		arithmetic => [ '+', '-' ],
+		arithmetic => [ '+', '-', '*' ],
 		bad_wire => [ "($limit * 1e-$scale)::numeric", "'NaN'::numeric", "'-Infinity'::numeric" ]);
 }
 
