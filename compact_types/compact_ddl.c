@@ -168,15 +168,18 @@ ddl_execute_as(Oid roleid, bool restricted, const char *format,...)
 }
 
 /*
- * Create compact_types.NAME(args) for the C function symbol.
+ * Create compact_types.NAME(args) for the C function symbol, one of core's if
+ * there is no library.
  */
 void
 ddl_create_function(const TypeDdl *ddl, const char *name,
 					const char *args, const char *result, const char *symbol,
 					const char *attributes)
 {
-	ddl_execute("CREATE FUNCTION %s.%s(%s) RETURNS %s AS %s, '%s' LANGUAGE c %s STRICT PARALLEL SAFE",
-				ddl->schema, name, args, result, ddl->library, symbol, attributes);
+	ddl_execute("CREATE FUNCTION %s.%s(%s) RETURNS %s AS %s%s'%s' LANGUAGE %s %s STRICT PARALLEL SAFE",
+				ddl->schema, name, args, result,
+				ddl->library ? ddl->library : "", ddl->library ? ", " : "", symbol,
+				ddl->library ? "c" : "internal", attributes);
 }
 
 /*
@@ -189,18 +192,20 @@ ddl_create_comparison(const TypeDdl *ddl, const char *left,
 					  const char *right, const char *function, const char *symbol,
 					  const char *mark)
 {
-	ddl_create_comparison_as(ddl, left, right, function, symbol, mark,
+	ddl_create_comparison_as(ddl, left, right, function, symbol, mark, mark,
 							 "IMMUTABLE LEAKPROOF", ", HASHES, MERGES");
 }
 
 /*
  * The same with other attributes of the functions and options of "=", the
- * latter with a comma in front.
+ * latter with a comma in front.  The commutators' names have a mark of their
+ * own; with NULL, there are none.
  */
 void
 ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 						 const char *right, const char *function,
 						 const char *symbol, const char *mark,
+						 const char *commutator_mark,
 						 const char *attributes, const char *equal_options)
 {
 	char	   *args = psprintf("%s, %s", left, right);
@@ -208,16 +213,19 @@ ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
 	{
 		const ComparisonOperator *op = &comparison_operators[i];
+		const char *commutator = "";
 
+		if (commutator_mark != NULL)
+			commutator = psprintf(" COMMUTATOR = OPERATOR(%s.%s%s%s),", ddl->opschema,
+								  commutator_mark, op->commutator, commutator_mark);
 		ddl_create_function(ddl, psprintf("%s_%s", function, op->suffix), args,
 							"bool", psprintf("%s_%s", symbol, op->suffix),
 							attributes);
 		ddl_execute("CREATE OPERATOR %s.%s%s%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = %s,"
-					" COMMUTATOR = OPERATOR(%s.%s%s%s), NEGATOR = OPERATOR(%s.%s%s%s),"
+					"%s NEGATOR = OPERATOR(%s.%s%s%s),"
 					" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s)",
 					ddl->opschema, mark, op->name, mark,
-					ddl->schema, function, op->suffix, left, right,
-					ddl->opschema, mark, op->commutator, mark,
+					ddl->schema, function, op->suffix, left, right, commutator,
 					ddl->opschema, mark, op->negator, mark,
 					op->restrict_join, op->restrict_join,
 					op->strategy == BTEqualStrategyNumber ? equal_options : "");
@@ -286,8 +294,8 @@ ddl_append_pair(StringInfo btree, StringInfo hash, const char *opschema,
 
 /* Add the operators of a pair of types to the list of a minmax class's members. */
 void
-ddl_append_brin(StringInfo minmax, const char *opschema, const char *left,
-				const char *right)
+ddl_append_brin(StringInfo minmax, const char *opschema, const char *mark,
+				const char *left, const char *right)
 {
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
 	{
@@ -295,9 +303,9 @@ ddl_append_brin(StringInfo minmax, const char *opschema, const char *left,
 
 		/* minmax numbers its strategies as btree does */
 		if (op->strategy > 0)
-			appendStringInfo(minmax, "%sOPERATOR %d %s.%s (%s, %s)",
+			appendStringInfo(minmax, "%sOPERATOR %d %s.%s%s%s (%s, %s)",
 							 minmax->len > 0 ? ", " : "", op->strategy,
-							 opschema, op->name, left, right);
+							 opschema, mark, op->name, mark, left, right);
 	}
 }
 
@@ -336,10 +344,11 @@ ddl_create_hash_class(const TypeDdl *ddl, const char *family)
 	const char *type = ddl->type;
 
 	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING hash FAMILY %s.%s AS"
-				" OPERATOR 1 %s.=, FUNCTION 1 %s.%s_hash(%s),"
+				" OPERATOR 1 %s.%s=%s, FUNCTION 1 %s.%s_hash(%s),"
 				" FUNCTION 2 %s.%s_hash_extended(%s, int8)",
 				schema, name, type, schema, family,
-				ddl->opschema, schema, name, type, schema, name, type);
+				ddl->opschema, ddl->mark, ddl->mark,
+				schema, name, type, schema, name, type);
 }
 
 /* min() and max() */
@@ -359,10 +368,10 @@ ddl_create_extremes(const TypeDdl *ddl, const char *symbol)
 							ddl->type, psprintf("%s_%s", symbol, extremes[i][1]),
 							"IMMUTABLE");
 		ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
-					" COMBINEFUNC = %s.%s, SORTOP = OPERATOR(%s.%s), PARALLEL = SAFE)",
+					" COMBINEFUNC = %s.%s, SORTOP = OPERATOR(%s.%s%s%s), PARALLEL = SAFE)",
 					ddl->opschema, extremes[i][0], ddl->type,
 					ddl->schema, function, ddl->type, ddl->schema, function,
-					ddl->opschema, extremes[i][2]);
+					ddl->opschema, ddl->mark, extremes[i][2], ddl->mark);
 	}
 }
 
@@ -549,6 +558,7 @@ ddl_init(TypeDdl *ddl, Oid funcid)
 	ddl->schema = pstrdup(quote_identifier(get_namespace_name(ddl->nspid)));
 	ddl->library = quote_literal_cstr(TextDatumGetCString(probin));
 	ddl->opschema = creating_extension ? "pg_catalog" : ddl->schema;
+	ddl->mark = "";
 	ReleaseSysCache(tuple);
 }
 

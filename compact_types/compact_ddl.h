@@ -20,8 +20,10 @@ typedef struct TypeDdl
 {
 	Oid			nspid;			/* of functions, families and classes */
 	char	   *schema;			/* its name */
-	char	   *library;		/* as a string literal */
+	char	   *library;		/* as a string literal; NULL: the server */
 	const char *opschema;		/* of operators and aggregates */
+	const char *mark;			/* around names of operators of the type with
+								 * itself */
 	char		name[NAMEDATALEN];	/* of the type */
 	char	   *type;			/* the type with its schema */
 	bool		typmod;			/* has it a type modifier? */
@@ -56,6 +58,7 @@ extern void ddl_create_comparison(const TypeDdl *ddl, const char *left,
 extern void ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 									 const char *right, const char *function,
 									 const char *symbol, const char *mark,
+									 const char *commutator_mark,
 									 const char *attributes,
 									 const char *equal_options);
 extern void ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
@@ -65,7 +68,8 @@ extern void ddl_append_pair(StringInfo btree, StringInfo hash,
 							const char *left, const char *right,
 							const char *cmp_function);
 extern void ddl_append_brin(StringInfo minmax, const char *opschema,
-							const char *left, const char *right);
+							const char *mark, const char *left,
+							const char *right);
 extern void ddl_create_minmax_class(const TypeDdl *ddl, const char *family,
 									StringInfo members);
 extern void ddl_create_hash_functions(const TypeDdl *ddl, const char *symbol);
@@ -78,6 +82,19 @@ extern void ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 
 /* compact_pattern_ddl.c */
 extern void ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol);
+
+/* compact_literal_ddl.c */
+extern const struct WideTwin *ddl_wide_twin(const char *name);
+extern void ddl_create_stand_ins(const TypeDdl *ddl);
+extern void ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
+										  const char *symbol,
+										  const char *reverse_symbol,
+										  const char *cast_symbol,
+										  const char *attributes,
+										  StringInfo btree, StringInfo hash,
+										  StringInfo brin);
+extern void ddl_append_stand_ins(const TypeDdl *ddl, const struct WideTwin *twin,
+								 StringInfo btree, StringInfo hash);
 
 /* compact_scalar_ddl.c */
 extern void ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,

@@ -178,7 +178,8 @@ conversion_error(DecimalResult result, const char *str, const char *quote,
 			ereturn(escontext, (Datum) 0,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("cannot convert %s to type %s",
-							result == DECIMAL_NAN ? "NaN" : "infinity", type)));
+							result == DECIMAL_NAN ? "NaN" : "infinity", type),
+					 compact_range_hint("numeric")));
 		case DECIMAL_SYNTAX:
 			ereturn(escontext, (Datum) 0,
 					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
@@ -192,7 +193,7 @@ conversion_error(DecimalResult result, const char *str, const char *quote,
 					 errmsg("value %s%s%s is out of range for type %s",
 							quote, str, quote, type),
 					 errdetail("The type holds values from %s to %s.", low, high),
-					 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE numeric if the column has to hold such values.")));
+					 compact_range_hint("numeric")));
 	}
 }
 
@@ -413,8 +414,11 @@ static Datum
 decimal_in(FunctionCallInfo fcinfo, int width, int scale)
 {
 	char	   *str = PG_GETARG_CSTRING(0);
+	bool		must_be_exact = compact_literal_must_be_exact();
+	bool		exact = true;
 	int64		value;
-	DecimalResult result = parse_decimal(str, scale, &value, NULL);
+	DecimalResult result = parse_decimal(str, scale, &value,
+										 must_be_exact ? &exact : NULL);
 
 	if (result == DECIMAL_SYNTAX)
 	{
@@ -422,10 +426,14 @@ decimal_in(FunctionCallInfo fcinfo, int width, int scale)
 
 		result = parse_special(str);
 		if (result == DECIMAL_SYNTAX && compat_parse_numeric(numeric_in, str, &num))
-			result = parse_numeric(DatumGetNumeric(num), scale, &value, NULL);
+			result = parse_numeric(DatumGetNumeric(num), scale, &value,
+								   must_be_exact ? &exact : NULL);
 	}
 	if (result == DECIMAL_OK && !decimal_in_range(value, width))
 		result = DECIMAL_RANGE;
+	if (must_be_exact && result == DECIMAL_OK && !exact)
+		compact_literal_inexact(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, str,
+								decimal_type_name(width, scale), "numeric");
 	if (unlikely(result != DECIMAL_OK))
 		return conversion_error(result, str, "\"", width, scale, fcinfo->context);
 

@@ -55,6 +55,7 @@ static void
 create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol)
 {
 	char	   *family = psprintf("%s_ops", ddl->name);
+	const struct WideTwin *twin = ddl_wide_twin("numeric");
 	StringInfoData btree;
 	StringInfoData hash;
 	StringInfoData brin;
@@ -77,12 +78,17 @@ create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol
 					psprintf("%s.numeric_%s_cmp", ddl->schema, ddl->name));
 	ddl_append_pair(&btree, &hash, ddl->schema, "#", "numeric", "numeric",
 					"pg_catalog.numeric_cmp");
+	ddl_create_stand_in_operators(ddl, twin, psprintf("%s_numeric", symbol),
+								  psprintf("numeric_%s", symbol),
+								  psprintf("%s_to_numeric", symbol),
+								  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
+	ddl_append_stand_ins(ddl, twin, &btree, &hash);
 	appendStringInfoString(&btree,
 						   "FUNCTION 2 (numeric, numeric) pg_catalog.numeric_sortsupport(internal)");
 	appendStringInfoString(&hash,
 						   "FUNCTION 1 (numeric, numeric) pg_catalog.hash_numeric(numeric),"
 						   " FUNCTION 2 (numeric, numeric) pg_catalog.hash_numeric_extended(numeric, int8)");
-	ddl_append_brin(&brin, ddl->opschema, ddl->type, "numeric");
+	ddl_append_brin(&brin, ddl->opschema, "", ddl->type, "numeric");
 	ddl_extend_family(ddl, family, "btree", &btree);
 	ddl_extend_family(ddl, family, "hash", &hash);
 	ddl_extend_family(ddl, family, "brin", &brin);
@@ -90,14 +96,17 @@ create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol
 
 /* Create all objects; called back with a pointer to DecimalArgs. */
 static void
-create_objects(const TypeDdl *ddl, void *arg)
+create_objects(const TypeDdl *type_ddl, void *arg)
 {
+	TypeDdl		marked = *type_ddl;
+	const TypeDdl *ddl = &marked;
 	const DecimalArgs *args = (const DecimalArgs *) arg;
 	const char *name = ddl->name;
 	const char *type = ddl->type;
 	const char *symbol = name;	/* by construction */
 	char	   *width_symbol = psprintf("compact_decimal%d", args->width);
 
+	marked.mark = "#";
 	drop_leftovers(ddl);
 	ddl_create_scalar_type(ddl, symbol,
 						   args->width == 4 ? "LIKE = pg_catalog.int4" : "LIKE = pg_catalog.int8",
@@ -105,7 +114,7 @@ create_objects(const TypeDdl *ddl, void *arg)
 						   psprintf("decimal number of %d bytes with %d digits after the point",
 									args->width, args->scale));
 
-	ddl_create_comparison(ddl, type, type, name, width_symbol, "");
+	ddl_create_comparison(ddl, type, type, name, width_symbol, ddl->mark);
 	ddl_create_comparison(ddl, type, "numeric", psprintf("%s_numeric", name),
 						  psprintf("%s_numeric", symbol), "");
 	ddl_create_comparison(ddl, "numeric", type, psprintf("numeric_%s", name),

@@ -182,8 +182,7 @@ narrow_out_of_range(const char *value, const char *wide, int64 min, int64 max,
 			 errmsg("value %s is out of range for type %s", value, type),
 			 errdetail("The type holds values from %lld to %lld.",
 					   (long long) min, (long long) max),
-			 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE %s if the column has to hold such values.",
-					 wide)));
+			 compact_range_hint(wide)));
 }
 
 /* The type to propose for a value that a narrow type does not hold. */
@@ -236,9 +235,12 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
 	{
 		for (; isdigit((unsigned char) *p); p++)
 		{
-			/* no limit of a type here has ten digits */
-			if (value < INT64CONST(1000000000))
-				value = value * 10 + (*p - '0');
+			if (unlikely(pg_mul_s64_overflow(value, 10, &value) ||
+						 pg_add_s64_overflow(value, *p - '0', &value)))
+			{
+				overflow = true;
+				value = 0;
+			}
 		}
 		while (isspace((unsigned char) *p))
 			p++;
@@ -533,6 +535,7 @@ NARROW_TYPES(NARROW_FUNCTIONS)
 	}
 
 NARROW_PAIRS(COMPARISON_FUNCTIONS)
+COMPARISON_FUNCTIONS(int8, int8, int8)
 
 /*
  * Arithmetic: compact_L_R_pl(L, R) and so on return the type that NARROW_PAIRS
@@ -620,6 +623,18 @@ integer_mod(int64 a, int64 b, const char *type)
 	ARITHMETIC_FUNCTION(left, right, result, mod)
 
 NARROW_PAIRS(ARITHMETIC_FUNCTIONS)
+
+/*
+ * With integer_literal and integer_operand, which are stored as int8 but stand
+ * for what an int4 would be used with.
+ */
+#define literal_VALUE(datum)	int8_VALUE(datum)
+
+#define LITERAL_FUNCTIONS(type, wire_bytes, abbrev) \
+	ARITHMETIC_FUNCTIONS(type, literal, int4) \
+	ARITHMETIC_FUNCTIONS(literal, type, int4)
+
+NARROW_TYPES(LITERAL_FUNCTIONS)
 
 /*
  * Casts, named compact_cast_SOURCE_TARGET(SOURCE) returns TARGET.  Those to a

@@ -64,6 +64,12 @@ extern DecimalResult compact_decimal_from_numeric(Numeric num, int scale,
 												  int64 *value);
 extern char *compact_numeric_for_message(Numeric num);
 
+/* compact_literal.c */
+extern bool compact_literal_must_be_exact(void);
+extern void compact_literal_inexact(int sqlerrcode, const char *str,
+									const char *type, const char *wide);
+extern int	compact_range_hint(const char *wide);
+
 /* compact_sum.c */
 extern CompactSum *compact_sum_transition_state(FunctionCallInfo fcinfo);
 extern CompactSum *compact_sum_inverse_state(FunctionCallInfo fcinfo);

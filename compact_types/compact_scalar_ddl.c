@@ -8,6 +8,8 @@
  * family with the wider types.  The operators for each pair of types are made
  * in loops.
  *
+ * What literals become in a comparison, and T = T, says compact_literal.c.
+ *
  * All casts to a narrow type are for assignment, so that no operator made here
  * can be picked for operands of core's types, and an operator of a core type
  * with itself always comes first for a literal of unknown type.
@@ -138,6 +140,7 @@ ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
 	const char *opschema = ddl->opschema;
 	const char *type = ddl->type;
 	const char *name = ddl->name;
+	const char *mark = ddl->mark;
 	StringInfoData minmax;
 
 	ddl_create_hash_functions(ddl, hash_symbol);
@@ -146,19 +149,20 @@ ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
 						"bool", psprintf("%s_in_range", symbol), in_range_attributes);
 
 	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING btree FAMILY %s.%s AS"
-				" OPERATOR 1 %s.<, OPERATOR 2 %s.<=, OPERATOR 3 %s.=,"
-				" OPERATOR 4 %s.>=, OPERATOR 5 %s.>,"
+				" OPERATOR 1 %s.%s<%s, OPERATOR 2 %s.%s<=%s, OPERATOR 3 %s.%s=%s,"
+				" OPERATOR 4 %s.%s>=%s, OPERATOR 5 %s.%s>%s,"
 				" FUNCTION 1 %s.%s_cmp(%s, %s), FUNCTION 2 %s.%s_sortsupport(internal),"
 				" FUNCTION 3 (%s, %s) %s.%s_in_range(%s, %s, %s, bool, bool),"
 				" FUNCTION 4 pg_catalog.btequalimage(oid)",
 				schema, name, type, schema, family,
-				opschema, opschema, opschema, opschema, opschema,
+				opschema, mark, mark, opschema, mark, mark, opschema, mark, mark,
+				opschema, mark, mark, opschema, mark, mark,
 				schema, name, type, type, schema, name,
 				type, offset, schema, name, type, type, offset);
 	ddl_create_hash_class(ddl, hash_family);
 
 	initStringInfo(&minmax);
-	ddl_append_brin(&minmax, opschema, type, type);
+	ddl_append_brin(&minmax, opschema, mark, type, type);
 	ddl_create_minmax_class(ddl, family, &minmax);
 }
 
@@ -293,7 +297,8 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 	const char *function = i == j ? left->name :
 		psprintf("%s_%s", left->name, right->name);
 
-	ddl_create_comparison(ddl, ltype, rtype, function, symbol, "");
+	ddl_create_comparison(ddl, ltype, rtype, function, symbol,
+						  i == j ? ddl->mark : "");
 
 	/* what the C functions return */
 	if (strcmp(left->name, "int8") == 0 || strcmp(right->name, "int8") == 0)
@@ -303,10 +308,42 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 	for (int k = 0; k < (int) lengthof(arithmetic_operators); k++)
 	{
 		const ArithmeticOperator *op = &arithmetic_operators[k];
+		const char *mark = i == j ? ddl->mark : "";
 
-		ddl_create_operator(ddl, op->name, ltype, rtype, result,
-							psprintf("%s_%s", function, op->suffix),
+		ddl_create_operator(ddl, psprintf("%s%s%s", mark, op->name, mark), ltype, rtype,
+							result, psprintf("%s_%s", function, op->suffix),
 							psprintf("%s_%s", symbol, op->suffix), op->commutes);
+	}
+}
+
+/*
+ * Arithmetic with a literal or parameter that has no type, and of the type with
+ * itself: see compact_literal.c.  A literal may be greater than the type holds.
+ */
+static void
+create_literal_arithmetic(const TypeDdl *ddl)
+{
+	const char *name = ddl->name;
+	char	   *literal = psprintf("%s.integer_literal", ddl->schema);
+	char	   *operand = psprintf("%s.integer_operand", ddl->schema);
+
+	for (int i = 0; i < (int) lengthof(arithmetic_operators); i++)
+	{
+		const ArithmeticOperator *op = &arithmetic_operators[i];
+		char	   *function = psprintf("%s_integer_operand_%s", name, op->suffix);
+		char	   *symbol = psprintf("compact_%s_literal_%s", name, op->suffix);
+
+		ddl_create_operator(ddl, op->name, ddl->type, literal, "int4",
+							psprintf("%s_integer_literal_%s", name, op->suffix),
+							symbol, op->commutes);
+		ddl_create_operator(ddl, op->name, literal, ddl->type, "int4",
+							psprintf("integer_literal_%s_%s", name, op->suffix),
+							psprintf("compact_literal_%s_%s", name, op->suffix),
+							op->commutes);
+		ddl_create_operator(ddl, op->name, ddl->type, operand, "int4", function,
+							symbol, false);
+		ddl_execute("ALTER FUNCTION %s.%s(%s, %s) SUPPORT %s.comparison_support",
+					ddl->schema, function, ddl->type, operand, ddl->schema);
 	}
 }
 
@@ -367,6 +404,7 @@ create_integer_parts(const TypeDdl *ddl)
 	char	   *symbol = psprintf("compact_%s", name);
 
 	create_integer_operators(ddl, symbol);
+	create_literal_arithmetic(ddl);
 	ddl_create_extremes(ddl, symbol);
 	ddl_create_called_on_null(ddl, psprintf("%s_sum", name),
 							  psprintf("int8, %s", type), "int8",
@@ -439,6 +477,7 @@ extend_integer_families(TypeDdl *const *ddls)
 {
 	const TypeDdl *ddl = ddls[0];
 	StringInfoData btree;
+	const struct WideTwin *twin = ddl_wide_twin("int8");
 	StringInfoData hash;
 	StringInfoData brin;
 
@@ -468,9 +507,16 @@ extend_integer_families(TypeDdl *const *ddls)
 								core_integer_cmp(ltype, rtype));
 			}
 			if (left->narrow)
-				ddl_append_brin(&brin, ddl->opschema, ltype, rtype);
+				ddl_append_brin(&brin, ddl->opschema, "", ltype, rtype);
 		}
+		if (left->narrow)
+			ddl_create_stand_in_operators(ddls[i], twin,
+										  psprintf("compact_%s_int8", left->name),
+										  psprintf("compact_int8_%s", left->name),
+										  psprintf("compact_cast_%s_int8", left->name),
+										  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
 	}
+	ddl_append_stand_ins(ddl, twin, &btree, &hash);
 	appendStringInfoString(&btree,
 						   "FUNCTION 2 (int2, int2) pg_catalog.btint2sortsupport(internal),"
 						   " FUNCTION 2 (int4, int4) pg_catalog.btint4sortsupport(internal),"
@@ -501,6 +547,7 @@ create_integers(Oid funcid, Oid nspid)
 		ddls[i] = palloc(sizeof(TypeDdl));
 		ddl_init(ddls[i], funcid);
 		ddl_init_type(ddls[i], type->name, nspid);
+		ddls[i]->mark = "#";
 		ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
 							   type->storage, 'N', "IMMUTABLE", type->comment);
 	}
@@ -563,12 +610,21 @@ hash_alike(const SecondsType *a, const SecondsType *b)
 		strcmp(a->name, "date") != 0 && strcmp(b->name, "date") != 0;
 }
 
+/* Is the second type the wide twin of the first, and preferred to all others? */
+static bool
+is_preferred_twin(const SecondsType *type, const SecondsType *twin)
+{
+	return type->narrow && type->zone && strcmp(type->wide, twin->name) == 0;
+}
+
 static void
 create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 {
 	const SecondsType *left = &seconds_types[i];
 	const SecondsType *right = &seconds_types[j];
 	const TypeDdl *ddl = left->narrow ? ddls[i] : ddls[j];
+	const char *mark = i == j ? ddl->mark : "";
+	const char *commutator_mark = mark;
 	const char *attributes;
 
 	/* as core does, leakproof only without dates and time zones */
@@ -577,12 +633,26 @@ create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 	else
 		attributes = same_zone(left, right) ? "IMMUTABLE" : "STABLE";
 
+	/*
+	 * timestamptz is the preferred type of the category, so that an operand
+	 * type would tie with it.  Instead, seconds4tz = timestamptz is what
+	 * seconds4tz = seconds4tz is resolved to, and timestamptz = seconds4tz,
+	 * which would tie with that, has another name.
+	 */
+	if (i != j && is_preferred_twin(left, right))
+	{
+		commutator_mark = "#";
+		attributes = psprintf("%s SUPPORT %s.comparison_support", attributes, ddl->schema);
+	}
+	else if (i != j && is_preferred_twin(right, left))
+		mark = "#";
+
 	ddl_create_comparison_as(ddl,
 							 left->narrow ? ddls[i]->type : left->name,
 							 right->narrow ? ddls[j]->type : right->name,
 							 i == j ? left->name : psprintf("%s_%s", left->name, right->name),
-							 psprintf("compact_%s_%s", left->name, right->name), "",
-							 attributes,
+							 psprintf("compact_%s_%s", left->name, right->name),
+							 mark, commutator_mark, attributes,
 							 hash_alike(left, right) ? ", HASHES, MERGES" : ", MERGES");
 }
 
@@ -671,7 +741,8 @@ extend_seconds_families(TypeDdl *const *ddls)
 			if (i == j && left->narrow)
 				continue;
 			if (left->narrow || right->narrow)
-				ddl_append_pair(&btree, hash_list, ddl->opschema, "", ltype, rtype,
+				ddl_append_pair(&btree, hash_list, ddl->opschema,
+								is_preferred_twin(right, left) ? "#" : "", ltype, rtype,
 								psprintf("%s.%s_%s_cmp", ddl->schema,
 										 left->name, right->name));
 			else
@@ -681,7 +752,19 @@ extend_seconds_families(TypeDdl *const *ddls)
 								core_seconds_cmp(ltype, rtype));
 			}
 			if (left->narrow)
-				ddl_append_brin(&brin, ddl->opschema, ltype, rtype);
+				ddl_append_brin(&brin, ddl->opschema, "", ltype, rtype);
+		}
+		if (left->narrow)
+		{
+			const struct WideTwin *twin = ddl_wide_twin(left->wide);
+
+			ddl_create_stand_in_operators(ddls[i], twin,
+										  psprintf("compact_%s_%s", left->name, left->wide),
+										  psprintf("compact_%s_%s", left->wide, left->name),
+										  psprintf("compact_cast_%s_%s", left->name, left->wide),
+										  "IMMUTABLE LEAKPROOF",
+										  &btree, &hash[left->zone], &brin);
+			ddl_append_stand_ins(ddl, twin, &btree, &hash[left->zone]);
 		}
 	}
 	appendStringInfoString(&btree,
@@ -715,6 +798,7 @@ create_seconds(Oid funcid, Oid nspid)
 		ddls[i] = palloc(sizeof(TypeDdl));
 		ddl_init(ddls[i], funcid);
 		ddl_init_type(ddls[i], type->name, nspid);
+		ddls[i]->mark = "#";
 		/* input and output depend on DateStyle, and on what is "now" */
 		ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
 							   "LIKE = pg_catalog.int4", 'D', "STABLE", type->comment);
@@ -776,6 +860,7 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 							  "compact_sum_int8");
 	ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
 							  "compact_sum_avg");
+	ddl_create_stand_ins(&ddl);
 	create_integers(funcid, nspid);
 	create_seconds(funcid, nspid);
 	/* for the families of the decimals */

@@ -29,6 +29,7 @@
 #include "utils/sortsupport.h"
 #include "utils/timestamp.h"
 
+#include "compact_scalar.h"
 #include "compact_types_compat.h"
 
 /* seconds from 1970-01-01 to 2000-01-01, with which timestamps begin */
@@ -54,15 +55,14 @@ static Datum
 make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 {
 	bool		zone = strcmp(type, "seconds4tz") == 0;
-	const char *wide = zone ? "timestamptz(0)" : "timestamp(0)";
+	const char *wide = zone ? "timestamptz" : "timestamp";
 	int64		seconds;
 
 	if (TIMESTAMP_NOT_FINITE(timestamp))
 		ereturn(escontext, (Datum) 0,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("type %s has no infinite values", type),
-				 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE %s if the column has to hold such values.",
-						 wide)));
+				 compact_range_hint(wide)));
 
 	if (timestamp >= 0)
 		seconds = (timestamp + USECS_PER_SEC / 2) / USECS_PER_SEC;
@@ -81,8 +81,7 @@ make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 						type),
 				 errdetail("The type holds values from 1970-01-01 00:00:00 to 2106-02-07 06:28:15%s.",
 						   zone ? " UTC" : ""),
-				 errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE %s if the column has to hold such values.",
-						 wide)));
+				 compact_range_hint(wide)));
 	}
 
 	return SECONDS_DATUM(seconds);
@@ -133,6 +132,11 @@ seconds_json(Datum datum, Oid typid)
 		if (!compat_input_function_call(wide##_in, PG_GETARG_CSTRING(0), \
 										fcinfo->context, &result)) \
 			PG_RETURN_NULL(); \
+		if (DatumGetTimestamp(result) % USECS_PER_SEC != 0 && \
+			!TIMESTAMP_NOT_FINITE(DatumGetTimestamp(result)) && \
+			compact_literal_must_be_exact()) \
+			compact_literal_inexact(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, \
+									PG_GETARG_CSTRING(0), #type, #wide); \
 		return make_seconds(DatumGetTimestamp(result), #type, fcinfo->context); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_out); \

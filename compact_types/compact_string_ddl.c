@@ -129,9 +129,9 @@ create_brin_classes(const TypeDdl *ddl)
 	StringInfoData members;
 
 	initStringInfo(&members);
-	ddl_append_brin(&members, opschema, type, type);
+	ddl_append_brin(&members, opschema, "", type, type);
 	for (int i = 0; i < (int) lengthof(string_types); i++)
-		ddl_append_brin(&members, opschema, type, string_types[i].name);
+		ddl_append_brin(&members, opschema, "", type, string_types[i].name);
 
 	ddl_execute("CREATE OPERATOR FAMILY %s.%s_minmax_ops USING brin", schema, name);
 	ddl_create_minmax_class(ddl, psprintf("%s_minmax_ops", name), &members);

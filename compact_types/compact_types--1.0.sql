@@ -87,6 +87,11 @@ DROP FUNCTION compact_types.create_text();
 -- Narrow scalars
 --
 
+-- Planner support of comparisons with literals and of a type with itself.
+CREATE FUNCTION compact_types.comparison_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'compact_types_comparison_support'
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
 -- The types int1, uint1, uint2, uint3, seconds4 and seconds4tz in the current schema,
 -- with all their operators, and what the aggregates of all scalars share.
 CREATE FUNCTION compact_types.create_scalars() RETURNS void

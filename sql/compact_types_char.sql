@@ -230,10 +230,12 @@ CREATE EXTENSION compact_char9;
 SELECT amname, opcname FROM pg_opclass JOIN pg_am a ON a.oid = opcmethod
 WHERE opcname ~ '^compact_' AND NOT amvalidate(pg_opclass.oid) ORDER BY 1, 2;
 -- no operator without its commutator and negator, none half defined; patterns
--- have no commutator, ^@ no negator in core either
+-- have no commutator, ^@ no negator in core either; compact_types_scalar.sql
+-- looks at what stands in for literals and operands of scalars
 SELECT oprname, oprleft::regtype, oprright::regtype FROM pg_operator
 WHERE (oprcode = 0 OR (oprcom = 0 AND oprname !~ '[~@]') OR (oprnegate = 0 AND oprname <> '^@'))
   AND (oprleft::regtype::text ~ 'compact' OR oprright::regtype::text ~ 'compact')
+  AND (oprcode = 0 OR (oprleft::regtype::text || oprright::regtype::text) !~ 'compact_types\.')
 ORDER BY 1, 2, 3;
 
 --

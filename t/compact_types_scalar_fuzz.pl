@@ -102,7 +102,7 @@ sub fuzz_type
 CREATE TABLE input_$name (id int, s text);
 COPY input_$name FROM '$file';
 CREATE TABLE result_$name AS
-  SELECT id, s, outcome(quote_literal(s) || '::$wide') AS wide, outcome(quote_literal(s) || '::$type') AS narrow,
+  SELECT id, s, outcome(quote_literal(s) || '::$wide') AS wide, outcome(quote_literal(s) || '::text::$type') AS narrow,
          outcome(quote_literal(s) || '::$t{exact}::$type') AS cast
   FROM input_$name;
 CREATE TABLE judged_$name AS

@@ -1,0 +1,365 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_literal.c
+ *	  Literals, parameters without a type, and columns of one type in
+ *	  comparisons of the narrow scalar types.
+ *
+ * Had a narrow type T an operator T = T, the parser would give a literal on the
+ * other side the type T: it would be rounded or refused, and count wrong.  So
+ * the operators of a type with itself have names that no query uses, #=# for =.
+ * The operator classes use them, and two types stand in for what else there is:
+ *
+ * - integer_literal, numeric_literal, timestamp_literal, timestamptz_literal:
+ *	 of the category of strings, which the parser prefers for what has no type.
+ *	 They are stored, read and written as int8, numeric and so on.
+ * - integer_operand, numeric_operand, timestamp_operand: the preferred types of
+ *	 the category of T, with implicit casts from T.  They are the right side
+ *	 of T = T, and break the tie of T = int8 and int8 = T.
+ *
+ * The planner gets rid of both: the support function here replaces such a
+ * comparison by the native one or by that with the wide type, on which indexes,
+ * joins, partitions and statistics work.  What it is not called for (ANY, row
+ * comparisons, IS DISTINCT FROM) the operator families have members for.  The
+ * arithmetic of the integers has the same: stock - '300' is an int4.
+ *
+ * seconds4tz has no operand type.  timestamptz itself is the preferred type of
+ * its category, so that seconds4tz = timestamptz is what a comparison of the type
+ * with itself is resolved to; timestamptz = seconds4tz would tie with it, and is
+ * left to core's operator, after a cast.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_literal.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_node.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "compact_scalar.h"
+
+/* operators by the end of their functions' names */
+static const struct
+{
+	const char *suffix;
+	const char *name;
+	bool		comparison;
+}			operators[] = {
+	{"_lt", "<", true},
+	{"_le", "<=", true},
+	{"_eq", "=", true},
+	{"_ge", ">=", true},
+	{"_gt", ">", true},
+	{"_ne", "<>", true},
+	{"_pl", "+", false},
+	{"_mi", "-", false},
+	{"_mul", "*", false},
+	{"_div", "/", false},
+	{"_mod", "%", false}
+};
+
+/* types that stand in for a wide one */
+static const struct
+{
+	const char *name;
+	Oid			wide;
+}			stand_ins[] = {
+	{"integer_literal", INT8OID},
+	{"integer_operand", INT8OID},
+	{"numeric_literal", NUMERICOID},
+	{"numeric_operand", NUMERICOID},
+	{"timestamp_literal", TIMESTAMPOID},
+	{"timestamp_operand", TIMESTAMPOID},
+	{"timestamptz_literal", TIMESTAMPTZOID}
+};
+
+/* The name of the function's operator, or NULL. */
+static const char *
+operator_name(const char *function, bool *comparison)
+{
+	const char *suffix = strrchr(function, '_');
+
+	for (int i = 0; suffix && i < (int) lengthof(operators); i++)
+	{
+		if (strcmp(suffix, operators[i].suffix) == 0)
+		{
+			*comparison = operators[i].comparison;
+			return operators[i].name;
+		}
+	}
+
+	return NULL;
+}
+
+/*
+ * The wide type that a type of the schema of compact_types stands in for, or the
+ * type itself.
+ */
+static Oid
+wide_type(Oid typid, Oid namespace)
+{
+	HeapTuple	tuple;
+	Form_pg_type type;
+
+	if (typid < FirstNormalObjectId)
+		return typid;
+	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(typid));
+	if (HeapTupleIsValid(tuple))
+	{
+		type = (Form_pg_type) GETSTRUCT(tuple);
+		for (int i = 0; i < (int) lengthof(stand_ins); i++)
+		{
+			if (type->typnamespace == namespace &&
+				strcmp(NameStr(type->typname), stand_ins[i].name) == 0)
+			{
+				typid = stand_ins[i].wide;
+				break;
+			}
+		}
+		ReleaseSysCache(tuple);
+	}
+
+	return typid;
+}
+
+/*
+ * The operator in pg_catalog or, where the type was made outside of an extension,
+ * in the schema of compact_types.
+ */
+static Oid
+find_operator(const char *name, Oid left, Oid right, Oid namespace)
+{
+	Oid			namespaces[] = {PG_CATALOG_NAMESPACE, namespace};
+	Oid			opno = InvalidOid;
+
+	/* not by name of the schema, for which the user may lack the privilege */
+	for (int i = 0; i < (int) lengthof(namespaces) && !OidIsValid(opno); i++)
+		opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
+							   CStringGetDatum(name), ObjectIdGetDatum(left),
+							   ObjectIdGetDatum(right),
+							   ObjectIdGetDatum(namespaces[i]));
+
+	return opno;
+}
+
+/* The argument of an implicit cast to the type, or NULL. */
+static Node *
+uncast(Node *node, Oid typid)
+{
+	FuncExpr   *call = (FuncExpr *) node;
+	Node	   *arg;
+	Oid			funcid;
+
+	if (!IsA(node, FuncExpr) || list_length(call->args) != 1)
+		return NULL;
+	arg = linitial(call->args);
+	if (find_coercion_pathway(typid, exprType(arg), COERCION_IMPLICIT,
+							  &funcid) != COERCION_PATH_FUNC ||
+		funcid != call->funcid)
+		return NULL;
+
+	return arg;
+}
+
+/* The same value as one of the wide type, which is stored alike. */
+static Node *
+make_wide(Node *node, Oid typid, Oid wide)
+{
+	Node	   *arg;
+	Oid			funcid;
+
+	if (typid == wide)
+		return node;
+	if (IsA(node, Const))
+	{
+		Const	   *constant = copyObject((Const *) node);
+
+		constant->consttype = wide;
+		return (Node *) constant;
+	}
+	arg = uncast(node, typid);
+	if (arg && find_coercion_pathway(wide, exprType(arg), COERCION_IMPLICIT,
+									 &funcid) == COERCION_PATH_FUNC)
+		return (Node *) makeFuncExpr(funcid, wide, list_make1(arg), InvalidOid,
+									 InvalidOid, COERCE_IMPLICIT_CAST);
+
+	return (Node *) makeRelabelType((Expr *) node, wide, -1, InvalidOid,
+									COERCE_IMPLICIT_CAST);
+}
+
+/*
+ * A call of an operator's function with the operator that indexes and joins know,
+ * or of a type with itself, or NULL.
+ */
+static Node *
+simplify_operator(FuncExpr *call)
+{
+	HeapTuple	tuple;
+	Form_pg_proc proc;
+	const char *name;
+	Oid			namespace;
+	Oid			left;
+	Oid			right;
+	Oid			opno = InvalidOid;
+	Node	   *larg;
+	Node	   *rarg;
+	Node	   *narrow;
+	Expr	   *result;
+	bool		comparison;
+
+	if (list_length(call->args) != 2)
+		return NULL;
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(call->funcid));
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	proc = (Form_pg_proc) GETSTRUCT(tuple);
+	name = operator_name(NameStr(proc->proname), &comparison);
+	namespace = proc->pronamespace;
+	left = proc->proargtypes.values[0];
+	right = proc->proargtypes.values[1];
+	ReleaseSysCache(tuple);
+	if (name == NULL)
+		return NULL;
+
+	larg = linitial(call->args);
+	rarg = lsecond(call->args);
+	narrow = uncast(rarg, right);
+	if (narrow && exprType(narrow) == left)
+	{
+		opno = find_operator(psprintf("#%s#", name), left, left, namespace);
+		rarg = narrow;
+	}
+	else if (comparison)
+	{
+		Oid			wide_left = wide_type(left, namespace);
+		Oid			wide_right = wide_type(right, namespace);
+
+		/* a comparison with timestamptz, or not one of ours */
+		if (wide_left == left && wide_right == right)
+			return NULL;
+		opno = find_operator(name, wide_left, wide_right, namespace);
+		/* timestamptz has no operator with seconds4tz under the plain name */
+		if (!OidIsValid(opno))
+			opno = find_operator(psprintf("#%s#", name), wide_left, wide_right,
+								 namespace);
+		larg = make_wide(larg, left, wide_left);
+		rarg = make_wide(rarg, right, wide_right);
+	}
+	if (!OidIsValid(opno))
+		return NULL;
+
+	result = make_opclause(opno, get_op_rettype(opno), false, (Expr *) larg, (Expr *) rarg,
+						   InvalidOid, call->inputcollid);
+	((OpExpr *) result)->opfuncid = get_opcode(opno);
+	((OpExpr *) result)->location = call->location;
+
+	return (Node *) result;
+}
+
+/*
+ * compact_types.comparison_support(internal) returns internal: planner support
+ * of operators with the types that stand in
+ */
+PG_FUNCTION_INFO_V1(compact_types_comparison_support);
+Datum
+compact_types_comparison_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+	Node	   *result = NULL;
+
+	if (IsA(request, SupportRequestSimplify))
+		result = simplify_operator(((SupportRequestSimplify *) request)->fcall);
+
+	PG_RETURN_POINTER(result);
+}
+
+/*
+ * Is an input function called for a literal of a query that is no assignment?
+ *
+ * There a value that is rounded on the way may count wrong, since a list of IN
+ * or a CASE resolves literals to the narrow type without an operator.  The parser
+ * calls input functions in coerce_type() alone, below an error callback that leads
+ * to the ParseState; nothing else calls them directly below it.  What is stored
+ * is rounded, as numeric(p,s) and timestamp(0) round it.
+ */
+bool
+compact_literal_must_be_exact(void)
+{
+	static void (*parser_callback) (void *arg) = NULL;
+	ParseState *pstate;
+
+	if (parser_callback == NULL)
+	{
+		ParseCallbackState state;
+
+		/* the parser's function is not exported */
+		setup_parser_errposition_callback(&state, NULL, -1);
+		parser_callback = error_context_stack->callback;
+		cancel_parser_errposition_callback(&state);
+	}
+	if (error_context_stack == NULL ||
+		error_context_stack->callback != parser_callback)
+		return false;
+	pstate = ((ParseCallbackState *) error_context_stack->arg)->pstate;
+	if (pstate == NULL)
+		return false;
+
+	switch (pstate->p_expr_kind)
+	{
+		case EXPR_KIND_NONE:
+		case EXPR_KIND_INSERT_TARGET:
+		case EXPR_KIND_UPDATE_TARGET:
+		case EXPR_KIND_VALUES:
+		case EXPR_KIND_VALUES_SINGLE:
+		case EXPR_KIND_COLUMN_DEFAULT:
+		case EXPR_KIND_FUNCTION_DEFAULT:
+		case EXPR_KIND_EXECUTE_PARAMETER:
+		case EXPR_KIND_CALL_ARGUMENT:
+		case EXPR_KIND_ALTER_COL_TRANSFORM:
+			return false;
+		default:
+			return true;
+	}
+}
+
+/* The error of a literal that a narrow type does not hold exactly. */
+void
+compact_literal_inexact(int sqlerrcode, const char *str, const char *type,
+						const char *wide)
+{
+	ereport(ERROR,
+			(errcode(sqlerrcode),
+			 errmsg("literal \"%s\" would be rounded to type %s", str, type),
+			 errdetail("Only a value that is stored is rounded."),
+			 errhint("Cast the literal to type %s to compare with its exact value.",
+					 wide)));
+}
+
+/*
+ * The hint of an error about the range of a narrow type, for ereport(); wide is a
+ * type that holds the value.
+ */
+int
+compact_range_hint(const char *wide)
+{
+	if (compact_literal_must_be_exact())
+		return errhint("Cast the literal to type %s to compare with that value.", wide);
+
+	return errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE %s if the column has to hold such values.",
+				   wide);
+}

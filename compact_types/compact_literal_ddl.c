@@ -1,0 +1,184 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_literal_ddl.c
+ *	  Creates the types that stand in for literals and for a narrow scalar type
+ *	  on the right side of a comparison with itself, and their operators.
+ *
+ * See compact_literal.c for what they are there for.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_literal_ddl.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/spi.h"
+#include "utils/builtins.h"
+
+#include "compact_ddl.h"
+
+struct WideTwin
+{
+	const char *name;
+	const char *kind;			/* first part of the stand-ins' names */
+	const char *function;		/* prefix of core's functions for input and so
+								 * on */
+	bool		typmod;			/* do they take a type modifier? */
+	const char *io_attributes;
+	const char *comparison;		/* prefix of functions that compare two values */
+	bool		own;			/* are those of this extension? */
+	const char *hash;			/* core's hash functions */
+	const char *hash_extended;
+	char		category;		/* of the operand type; 0: there is none */
+};
+
+static const struct WideTwin twins[] = {
+	{"int8", "integer", "int8", false, "IMMUTABLE",
+	"compact_int8_int8", true, "hashint8", "hashint8extended", 'N'},
+	{"numeric", "numeric", "numeric_", true, "IMMUTABLE",
+	"numeric", false, "hash_numeric", "hash_numeric_extended", 'N'},
+	{"timestamp", "timestamp", "timestamp_", true, "STABLE",
+	"timestamp", false, "timestamp_hash", "timestamp_hash_extended", 'D'},
+	{"timestamptz", "timestamptz", "timestamptz_", true, "STABLE",
+	"timestamp", false, "timestamp_hash", "timestamp_hash_extended", 0}
+};
+
+const struct WideTwin *
+ddl_wide_twin(const char *name)
+{
+	for (int i = 0; i < (int) lengthof(twins); i++)
+	{
+		if (strcmp(twins[i].name, name) == 0)
+			return &twins[i];
+	}
+	elog(ERROR, "type %s has no types that stand in for it", name);
+}
+
+static char *
+stand_in_type(const TypeDdl *ddl, const struct WideTwin *twin, const char *role)
+{
+	return psprintf("%s.%s_%s", ddl->schema, twin->kind, role);
+}
+
+static void
+create_stand_in(const TypeDdl *ddl, const struct WideTwin *twin, const char *role,
+				char category, bool preferred, const char *comment)
+{
+	TypeDdl		core = *ddl;
+	char	   *name = psprintf("%s_%s", twin->kind, role);
+	char	   *type = stand_in_type(ddl, twin, role);
+	const char *typmod = twin->typmod ? ", oid, int4" : "";
+
+	core.library = NULL;
+	ddl_execute("CREATE TYPE %s", type);
+	ddl_create_function(&core, psprintf("%s_in", name), psprintf("cstring%s", typmod),
+						type, psprintf("%sin", twin->function), twin->io_attributes);
+	ddl_create_function(&core, psprintf("%s_out", name), type, "cstring",
+						psprintf("%sout", twin->function), twin->io_attributes);
+	ddl_create_function(&core, psprintf("%s_recv", name), psprintf("internal%s", typmod),
+						type, psprintf("%srecv", twin->function), "IMMUTABLE");
+	ddl_create_function(&core, psprintf("%s_send", name), type, "bytea",
+						psprintf("%ssend", twin->function), "IMMUTABLE");
+	ddl_execute("CREATE TYPE %s (INPUT = %s_in, OUTPUT = %s_out, RECEIVE = %s_recv,"
+				" SEND = %s_send, LIKE = pg_catalog.%s, CATEGORY = '%c', PREFERRED = %s)",
+				type, type, type, type, type, twin->name, category,
+				preferred ? "true" : "false");
+	ddl_execute("COMMENT ON TYPE %s IS %s", type, quote_literal_cstr(comment));
+
+	/* index scans compare and hash the elements of an array of ANY */
+	core.opschema = ddl->schema;
+	if (twin->own)
+		core.library = ddl->library;
+	ddl_create_comparison_as(&core, type, type, name, twin->comparison, "#", "#",
+							 "IMMUTABLE LEAKPROOF", ", HASHES, MERGES");
+	core.library = NULL;
+	ddl_create_function(&core, psprintf("%s_hash", name), type, "int4", twin->hash,
+						"IMMUTABLE");
+	ddl_create_function(&core, psprintf("%s_hash_extended", name), psprintf("%s, int8", type),
+						"int8", twin->hash_extended, "IMMUTABLE");
+}
+
+/* The types, in the schema of compact_types. */
+void
+ddl_create_stand_ins(const TypeDdl *ddl)
+{
+	for (int i = 0; i < (int) lengthof(twins); i++)
+	{
+		const struct WideTwin *twin = &twins[i];
+
+		create_stand_in(ddl, twin, "literal", 'S', false,
+						psprintf("literal or parameter without a type in a comparison with a compact type, read as %s",
+								 twin->name));
+		if (twin->category != 0)
+			create_stand_in(ddl, twin, "operand", twin->category, true,
+							psprintf("right side of a comparison of compact types, stored as %s",
+									 twin->name));
+	}
+}
+
+/*
+ * The comparison of the type with its stand-ins, and the cast that leads to it,
+ * on the C functions for the wide twin: prefix symbol, reverse_symbol with the twin
+ * on the left side.  They are added to the lists of the families' members.
+ */
+void
+ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
+							  const char *symbol, const char *reverse_symbol,
+							  const char *cast_symbol, const char *attributes,
+							  StringInfo btree, StringInfo hash, StringInfo brin)
+{
+	const char *name = ddl->name;
+	const char *type = ddl->type;
+	char	   *literal = stand_in_type(ddl, twin, "literal");
+	char	   *left_name = psprintf("%s_%s_literal", name, twin->kind);
+	char	   *right_name = psprintf("%s_literal_%s", twin->kind, name);
+	char	   *supported = psprintf("%s SUPPORT %s.comparison_support", attributes, ddl->schema);
+
+	ddl_create_comparison_as(ddl, type, literal, left_name, symbol, "", "",
+							 supported, "");
+	ddl_create_comparison_as(ddl, literal, type, right_name, reverse_symbol, "", "",
+							 supported, "");
+	ddl_append_pair(btree, hash, ddl->opschema, "", type, literal,
+					psprintf("%s.%s_cmp", ddl->schema, left_name));
+	ddl_append_pair(btree, hash, ddl->opschema, "", literal, type,
+					psprintf("%s.%s_cmp", ddl->schema, right_name));
+	ddl_append_brin(brin, ddl->opschema, "", type, literal);
+
+	if (twin->category != 0)
+	{
+		char	   *operand = stand_in_type(ddl, twin, "operand");
+		char	   *function = psprintf("%s_%s_operand", name, twin->kind);
+
+		/* with a commutator of that name, T = T would be ambiguous again */
+		ddl_create_comparison_as(ddl, type, operand, function, symbol, "", NULL,
+								 supported, "");
+		ddl_append_pair(btree, hash, ddl->opschema, "", type, operand,
+						psprintf("%s.%s_cmp", ddl->schema, function));
+		ddl_append_brin(brin, ddl->opschema, "", type, operand);
+		ddl_create_cast(ddl, type, operand,
+						psprintf("%s_to_%s_operand", name, twin->kind), cast_symbol,
+						"IMMUTABLE", true);
+	}
+}
+
+/* Add the stand-ins themselves to the lists of a family's members. */
+void
+ddl_append_stand_ins(const TypeDdl *ddl, const struct WideTwin *twin, StringInfo btree,
+					 StringInfo hash)
+{
+	static const char *const roles[] = {"literal", "operand"};
+
+	for (int i = 0; i < (twin->category != 0 ? 2 : 1); i++)
+	{
+		char	   *type = stand_in_type(ddl, twin, roles[i]);
+
+		ddl_append_pair(btree, hash, ddl->schema, "#", type, type,
+						psprintf("%s_cmp", type));
+		appendStringInfo(hash, "FUNCTION 1 (%s, %s) %s_hash(%s),"
+						 " FUNCTION 2 (%s, %s) %s_hash_extended(%s, int8), ",
+						 type, type, type, type, type, type, type, type);
+	}
+}
