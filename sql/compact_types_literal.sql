@@ -112,6 +112,7 @@ SELECT count(*) FROM narrow a NATURAL JOIN narrow b;
 SELECT count(*) FROM (SELECT u FROM narrow INTERSECT SELECT u2 FROM narrow) s;
 SELECT nullif(u, '5') AS n, nullif(u, u2) AS m, CASE u WHEN '300' THEN 1 WHEN '5' THEN 2 END AS c, u IS DISTINCT FROM '300' AS literal, u IS DISTINCT FROM u2 AS itself FROM narrow WHERE id = 5;
 SELECT (u, d) = ('5', '0.05') AS equal, (u, d) < ('5', '0.051') AS less, (u, d) IN (('5', '0.05'), ('6', '1')) AS list, (u, d) = ANY (SELECT u, d FROM narrow) AS sub FROM narrow WHERE id = 5;
+SELECT ('6', '0.05') < (u, d) AS less, ('5', '0.049') < (u, d) AS exact, '300' IS DISTINCT FROM u AS literal, nullif('300', u) AS n FROM narrow WHERE id = 5;
 MERGE INTO stored USING narrow ON stored.u = narrow.u AND narrow.id < 4 WHEN MATCHED AND stored.d > '0.005' THEN UPDATE SET d = stored.d + '0.001';
 CREATE TABLE parent (u uint1 PRIMARY KEY, d compact_decimal4_2 UNIQUE, z seconds4tz UNIQUE);
 CREATE TABLE wide_parent (u int PRIMARY KEY, d numeric UNIQUE, z timestamptz UNIQUE);

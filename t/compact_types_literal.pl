@@ -96,7 +96,7 @@ my @ops = ('=', '<>', '<', '<=', '>', '>=');
 my @conditions = (
 	'C %s A', 'A %s C', 'C BETWEEN A AND B', 'C NOT BETWEEN SYMMETRIC B AND A', 'C IS DISTINCT FROM A',
 	'NULLIF(C, A) IS NULL', 'CASE C WHEN A THEN 1 WHEN B THEN 2 END > 0', '(C, id) %s (A, 50)', 'C IN (A)',
-	'NOT C %s A', 'C %s A OR C = B', 'C = A AND C %s B');
+	'(A, 50) %s (C, id)', 'A IS DISTINCT FROM C', 'NULLIF(A, C) IS NULL', 'NOT C %s A', 'C %s A OR C = B', 'C = A AND C %s B');
 
 sub condition
 {
