@@ -101,6 +101,37 @@ create_stand_in(const TypeDdl *ddl, const struct WideTwin *twin, const char *rol
 						"int8", twin->hash_extended, "IMMUTABLE");
 }
 
+/*
+ * Casts that let an expression be read again after a column got its wide type
+ * back: one of u < '300'::integer_literal or u = v::integer_operand, which CHECK
+ * constraints and indexes are.  Those to an operand are explicit, so that no
+ * operator is picked for their sake.
+ */
+static void
+create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin)
+{
+	static const char *const integers[][2] = {{"int2", "int28"}, {"int4", "int48"}};
+	TypeDdl		core = *ddl;
+	char	   *operand = stand_in_type(ddl, twin, "operand");
+
+	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION AS IMPLICIT",
+				stand_in_type(ddl, twin, "literal"), twin->name);
+	if (twin->category == 0)
+		return;
+	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION AS IMPLICIT", operand, twin->name);
+	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION", twin->name, operand);
+	core.library = NULL;
+	for (int i = 0; strcmp(twin->kind, "integer") == 0 && i < (int) lengthof(integers); i++)
+	{
+		char	   *function = psprintf("%s_to_integer_operand", integers[i][0]);
+
+		ddl_create_function(&core, function, integers[i][0], operand, integers[i][1],
+							"IMMUTABLE");
+		ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s(%s)", integers[i][0],
+					operand, ddl->schema, function, integers[i][0]);
+	}
+}
+
 /* The types, in the schema of compact_types. */
 void
 ddl_create_stand_ins(const TypeDdl *ddl)
@@ -116,6 +147,7 @@ ddl_create_stand_ins(const TypeDdl *ddl)
 			create_stand_in(ddl, twin, "operand", twin->category, true,
 							psprintf("right side of a comparison of compact types, stored as %s",
 									 twin->name));
+		create_stand_in_casts(ddl, twin);
 	}
 }
 

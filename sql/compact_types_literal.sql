@@ -11,7 +11,7 @@ SET datestyle = 'ISO, YMD';
 -- the types that stand in for literals and for the right side of T = T
 SELECT typname, typlen, typbyval, typcategory, typispreferred, obj_description(oid, 'pg_type') AS comment
 FROM pg_type WHERE typname ~ '^[a-z]+_(literal|operand)$' ORDER BY typname;
--- nothing but T = T leads to an operand, nothing to a literal
+-- nothing but T = T leads to an operand without an explicit cast, nothing to a literal
 SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast
 WHERE casttarget::regtype::text ~ '_(literal|operand)$' OR castsource::regtype::text ~ '_(literal|operand)$' ORDER BY 1, 2;
 -- the operators of a type with itself have names that no query uses
@@ -175,6 +175,25 @@ INSERT INTO checked VALUES (5, 1, 6);
 INSERT INTO checked VALUES (5, '10.995', 5);
 CREATE INDEX narrow_some ON narrow (id) WHERE u = u2 OR u = '300';
 EXPLAIN (COSTS OFF) SELECT id FROM narrow WHERE u = u2 OR u = '300';
+-- there and back
+CREATE TABLE back (u uint1 CHECK (u < '300'), v uint1, d compact_decimal4_2 CHECK (d < '10.995' AND d <> ALL ('{0.005,1}')), e compact_decimal4_2, s seconds4 CHECK (s < 'infinity'), z seconds4tz CHECK (z < 'infinity'), z2 seconds4tz, s2 seconds4,
+  CHECK (u <= v), CHECK (u - v < '5'), CHECK (d IS DISTINCT FROM e), CHECK ((s, u) <= (s2, '200')), CHECK (z <= z2), g bool GENERATED ALWAYS AS (u = v) STORED);
+INSERT INTO back VALUES (1, 2, 3, 4, '2000-01-01', '2000-01-01', '2000-01-01', '2000-01-01');
+CREATE INDEX ON back (u) WHERE u < '5' AND u = v;
+CREATE INDEX ON back ((d < '0.005'), (d = e));
+ALTER TABLE back DROP g;
+ALTER TABLE back ALTER u TYPE int4;
+ALTER TABLE back ALTER v TYPE int8;
+ALTER TABLE back ALTER d TYPE numeric(9,2), ALTER s TYPE timestamp(0), ALTER z TYPE timestamptz(0);
+ALTER TABLE back ALTER e TYPE numeric(9,2), ALTER s2 TYPE timestamp(0), ALTER z2 TYPE timestamptz(0), ALTER v TYPE smallint;
+INSERT INTO back VALUES (3, 2, 3, 4, '2000-01-01', '2000-01-01', '2000-01-01', '2000-01-01');
+INSERT INTO back VALUES (1, 2, '0.01', 4, '2001-01-01', '2000-01-01', '2000-01-01', '2000-01-01');
+INSERT INTO back VALUES (300, 302, 3, 4, '2000-01-01', '2000-01-01', '2000-01-01', '2000-01-01');
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'back'::regclass ORDER BY 1;
+SELECT indexdef FROM pg_indexes WHERE tablename = 'back' ORDER BY 1;
+ALTER TABLE back ALTER u TYPE uint1, ALTER v TYPE uint1, ALTER d TYPE compact_decimal4_2, ALTER e TYPE compact_decimal4_2;
+TABLE back;
+DROP TABLE back;
 CREATE DOMAIN port AS uint2 CHECK (VALUE < '70000' AND VALUE > '0');
 SELECT 80::port = 80::port AS itself, 80::port < '99999' AS literal, 80::port = uint2 '80' AS base;
 -- core's types and literals do not meet the new ones
