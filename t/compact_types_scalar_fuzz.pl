@@ -138,6 +138,13 @@ SQL
 			  "CASE WHEN $fits THEN (y.w::$other $op x.n) <> (y.w::$other $op x.w) END";
 		}
 	}
+	# of columns, which the planner gives other functions than constants below
+	if ($t{arithmetic})
+	{
+		$checks{"$type $_ $type"} = "(x.n $_ y.n) <> (x.w $_ y.w)" for ('+', '-');
+		$checks{"$type * $type"} = 'CASE WHEN x.w::numeric * y.w BETWEEN -2147483648 AND 2147483647 THEN (x.n * y.n) <> (x.w * y.w) END';
+		$checks{"$type $_ $type"} = "CASE WHEN y.w <> 0 THEN (x.n $_ y.n) <> (x.w $_ y.w) END" for ('/', '%');
+	}
 	$columns = join ",\n", map { "count(*) FILTER (WHERE $checks{$_})" } sort keys %checks;
 	@counts = split /\|/, $node->safe_psql('postgres', <<"SQL");
 SELECT $columns FROM samples_$name x JOIN samples_$name y ON y.id = x.other
