@@ -931,6 +931,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	check_table(relid);
 	LockRelationOid(relid, AccessExclusiveLock);
 	check_table(relid);
+	ddl_hold_schema_name(get_rel_namespace(relid));
 
 	/* rows that came in before the lock was ours */
 	PushActiveSnapshot(GetLatestSnapshot());
@@ -950,7 +951,11 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	if (nchosen > 0)
 		refuse(advice, chosen, advise_unrestorable(advice, views), names == NULL);
 	foreach(lc, views)
+	{
 		LockRelationOid(lfirst_oid(lc), AccessExclusiveLock);
+		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(lc))))
+			ddl_hold_schema_name(get_rel_namespace(lfirst_oid(lc)));
+	}
 	if (nchosen > 0)
 	{
 		/* somebody may have changed the views until they were locked */

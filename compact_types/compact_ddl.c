@@ -25,9 +25,11 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
@@ -42,11 +44,13 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -136,6 +140,40 @@ ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel)
 {
 	AtEOXact_GUC(false, nestlevel);
 	SetUserIdAndSecContext(save_userid, save_sec_context);
+}
+
+/*
+ * Keep the schema's name from being changed until the transaction ends, by a
+ * lock on its row that ALTER SCHEMA ... RENAME waits for.  Its owner need not be
+ * that of what is in it, and could have statements on that land on other
+ * relations of the same name.
+ */
+void
+ddl_hold_schema_name(Oid schema)
+{
+	Relation	rel = table_open(NamespaceRelationId, RowShareLock);
+	TM_Result	result;
+
+	do
+	{
+		HeapTuple	tuple = SearchSysCacheCopy1(NAMESPACEOID, ObjectIdGetDatum(schema));
+		TM_FailureData tmfd;
+		Buffer		buffer;
+
+		if (!HeapTupleIsValid(tuple))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_SCHEMA),
+					 errmsg("schema with OID %u does not exist", schema)));
+		result = heap_lock_tuple(rel, tuple, GetCurrentCommandId(true), LockTupleKeyShare,
+								 LockWaitBlock, false, &buffer, &tmfd);
+		ReleaseBuffer(buffer);
+		heap_freetuple(tuple);
+		CHECK_FOR_INTERRUPTS();
+		AcceptInvalidationMessages();
+	} while (result == TM_Updated || result == TM_Deleted);
+	if (result != TM_Ok && result != TM_SelfModified)
+		elog(ERROR, "unexpected result of heap_lock_tuple: %d", (int) result);
+	table_close(rel, RowShareLock);
 }
 
 /*

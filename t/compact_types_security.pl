@@ -419,6 +419,29 @@ as_role($node, 'one_of_a', 'role_b', q{SELECT compact_types.convert('role_b.t', 
 is(column_type('role_b.t', 'one_of_a'), 'role_a.compact_char9', 'the extension of a member of the owner');
 $node->safe_psql('one_of_a', 'REVOKE role_b FROM role_a');
 
+# The owner of a schema cannot give its name to another one while somebody's view in it is made again.
+$node->safe_psql('app', <<'SQL');
+CREATE SCHEMA named AUTHORIZATION role_a;
+CREATE SCHEMA named_view AUTHORIZATION role_a;
+GRANT ALL ON SCHEMA named, named_view TO role_b;
+GRANT CREATE ON DATABASE app TO role_a;
+SQL
+as_role($node, 'app', 'role_b', <<'SQL');
+CREATE TABLE named.t (id int, c char(9));
+INSERT INTO named.t VALUES (1, 'c');
+CREATE VIEW named_view.v AS SELECT c FROM named.t;
+SQL
+my $naming = $node->background_psql('app');
+$naming->query_safe(q{BEGIN; SELECT count(*) FROM compact_types.convert('named.t', narrow => true)});
+for my $schema (qw(named named_view))
+{
+	like((($node->psql('app', "SET lock_timeout = 100; ALTER SCHEMA $schema RENAME TO renamed", extra_params => [ '-U', 'role_a' ]))[2]),
+		qr/canceling statement due to lock timeout/, "convert() holds the name of the schema $schema");
+}
+$naming->query_safe('COMMIT');
+$naming->quit;
+is(as_role($node, 'app', 'role_a', q{SET lock_timeout = 2000; ALTER SCHEMA named RENAME TO renamed}), '', 'until it is done');
+
 # the extension is a superuser's, and its schema is role_a's; so is the type
 database('in_a', $superuser);
 $node->safe_psql('in_a', 'CREATE EXTENSION compact_types; CREATE EXTENSION compact_char9 SCHEMA role_a');

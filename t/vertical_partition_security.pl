@@ -240,8 +240,46 @@ for my $variant (@variants)
 as_role($node, 'postgres', 'role_b',
 	'CREATE TABLE role_b.lines (orders int REFERENCES role_a.orders, kind int) PARTITION BY LIST (kind)');
 like(($node->psql('postgres', q{SELECT vertical_partition.split('role_a.orders', '{c}')}))[2],
-	qr/constraint lines_orders_fkey on table role_b\.lines, a partitioned table of another owner/,
+	qr/constraint lines_orders_fkey on table role_b\.lines, a partitioned table that has another owner, or partitions of others/,
 	'a partitioned table of another owner is refused');
+
+# nor one with a partition of somebody else's, on either side
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE public.referenced (id int PRIMARY KEY, n int, c text);
+INSERT INTO public.referenced VALUES (1, 1, 'c');
+CREATE TABLE public.referencing (id int, r int CONSTRAINT to_referenced REFERENCES public.referenced) PARTITION BY LIST (id);
+CREATE TABLE role_a.referencing_1 PARTITION OF public.referencing FOR VALUES IN (1);
+ALTER TABLE role_a.referencing_1 OWNER TO role_a;
+INSERT INTO public.referencing VALUES (1, 1);
+CREATE TABLE public.parts (id int PRIMARY KEY) PARTITION BY LIST (id);
+CREATE TABLE role_a.parts_1 PARTITION OF public.parts FOR VALUES IN (1);
+ALTER TABLE role_a.parts_1 OWNER TO role_a;
+INSERT INTO public.parts VALUES (1);
+CREATE TABLE public.of_parts (id int PRIMARY KEY, p int CONSTRAINT to_parts REFERENCES public.parts, c text);
+INSERT INTO public.of_parts VALUES (1, 1, 'c');
+GRANT REFERENCES ON public.referenced TO role_a;
+GRANT USAGE ON SCHEMA public TO role_a;
+SQL
+as_role($node, 'postgres', 'role_a', <<'SQL');
+CREATE INDEX ON role_a.referencing_1 ((role_a.trap('index of a partition', 1)), r);
+CREATE INDEX ON role_a.parts_1 ((role_a.trap('index of a partition', 1)), id);
+CREATE TYPE role_a.number AS ENUM ('1');
+CREATE FUNCTION role_a.to_int(role_a.number) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM role_a.act('cast'); RETURN 1; END $$;
+CREATE CAST (role_a.number AS int) WITH FUNCTION role_a.to_int(role_a.number) AS IMPLICIT;
+CREATE TABLE role_a.by_cast (id int PRIMARY KEY, r role_a.number CONSTRAINT by_cast REFERENCES public.referenced, c text);
+SQL
+for my $case (
+	[ 'public.referenced', 'constraint to_referenced on table public.referencing, a partitioned table that has another owner, or partitions of others' ],
+	[ 'public.of_parts', 'constraint to_parts, whose table public.parts has partitions of other owners' ],
+	[ 'role_a.by_cast', 'constraint by_cast on table role_a.by_cast, which compares after a cast that a user has made' ])
+{
+	my ($table, $reason) = @$case;
+	my $stderr;
+	is_harmless($node, sub { $stderr = ($node->psql('postgres', "SELECT vertical_partition.split('$table', '{c}')"))[2] }, [], "split of $table");
+	like($stderr, qr/\Q$reason\E/, "split of $table is refused");
+	my ($constraint) = $reason =~ /^(constraint \w+)/;
+	like($node->safe_psql('postgres', "SELECT reason FROM vertical_partition.advise('$table')"), qr/\Q$constraint\E/, "advise says so of $table");
+}
 
 # Settings of the owner's code end with it.
 as_role($node, 'postgres', 'role_a', <<'SQL');
@@ -283,6 +321,26 @@ SQL
 		'must be able to SET ROLE "boss"', 'inheriting privileges is not being the role');
 	is(attempt('role_d', q{SELECT vertical_partition.split('public.of_boss', '{c}')}), 'must be able to SET ROLE "boss"', 'nor for split()');
 }
+
+# The owner of a schema cannot give its name to another one while somebody's table in it is split.
+$node->safe_psql('postgres', <<'SQL');
+CREATE SCHEMA named AUTHORIZATION role_a;
+GRANT ALL ON SCHEMA named TO role_b;
+GRANT CREATE ON DATABASE postgres TO role_a;
+SQL
+as_role($node, 'postgres', 'role_b', q{CREATE TABLE named.t (id int PRIMARY KEY, n int, c text); INSERT INTO named.t VALUES (1, 1, 'c')});
+for my $call (q{split('named.t', '{c}', 'row_pointer')}, q{relink('named.t')}, q{merge('named.t')})
+{
+	my $session = $node->background_psql('postgres');
+	$session->query_safe("BEGIN; SELECT vertical_partition.$call");
+	is(attempt('role_a', 'ALTER SCHEMA named RENAME TO renamed', 'SET lock_timeout = 100;'),
+		'canceling statement due to lock timeout', "$call holds the name of the schema");
+	is(attempt('role_a', 'GRANT USAGE ON SCHEMA named TO role_c', 'SET lock_timeout = 2000;'), 'ok', 'and nothing else of it');
+	$session->query_safe('COMMIT');
+	$session->quit;
+}
+is(attempt('role_a', 'ALTER SCHEMA named RENAME TO renamed', 'SET lock_timeout = 2000;'), 'ok', 'until it is done');
+$node->safe_psql('postgres', 'REVOKE CREATE ON DATABASE postgres FROM role_a');
 
 # Two schemas of role_a's that get each other's name in the middle of a split
 security_database($node, 'swap', 'vertical_partition');
@@ -384,7 +442,7 @@ my %refused = (
 	q{execute_as('role_a'::regrole, 'SELECT 1')} => 'must be able to SET ROLE "role_a"',
 	q{execute_as(1, 'SELECT 1')} => 'role with OID 1 does not exist',
 	q{run('role_a'::regrole, '{SELECT 1}')} => 'must be able to SET ROLE "role_a"',
-	q{define('role_a'::regrole, ARRAY[row(10, '', '{}', false, NULL, NULL, NULL, 'SELECT 1', NULL, NULL, NULL, NULL)::vertical_partition.definition], 0, '{}', 0)} =>
+	q{define('role_a'::regrole, ARRAY[row(10, '', '{}', false, NULL, NULL, NULL, 'SELECT 1', NULL, NULL, NULL, NULL, NULL)::vertical_partition.definition], 0, '{}', 0)} =>
 	  'must be able to SET ROLE "role_a"',
 	q{copy_rows('role_a'::regrole, 'role_a.own'::regclass, 'id', 'SELECT 1', '')} => 'must be able to SET ROLE "role_a"',
 	q{own('role_a.own'::regclass, 'role_a'::regrole)} => 'ok',    # has nothing to do
@@ -392,8 +450,9 @@ my %refused = (
 	q{free_names('role_a.own'::regclass)} => 'must be able to SET ROLE "role_a"',
 	q{check_not_in_use('role_a.own'::regclass)} => 'must be able to SET ROLE "role_a"',
 	q{replace_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'), '', 'role_a.own'::regclass, '')} =>
-	  'must be able to SET ROLE "role_a"',
+	  'must be owner of table granted',
 	q{swap_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'), 0)} => 'must be able to SET ROLE "role_a"',
+	q{hold_schema_name('role_a.own')} => 'must be owner of table own',
 	q{validate_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'))} => 'must be owner of table granted',
 	q{rename_columns('role_a.two')} => 'ok',    # nothing to rename
 	q{lock_parts('role_a.two')} => 'must be owner of the parts of role_a.two',

@@ -281,9 +281,12 @@ tp_decompress_zstd(const char *source, int32 size, char *dest, int32 rawsize)
 		else
 			result = length == (size_t) rawsize;
 	}
-	else
+	else if (ZSTD_getFrameContentSize(source, size) == (unsigned long long) rawsize)
 	{
-		/* whatever window the frame has, its content bounds the memory */
+		/*
+		 * Whatever window the frame has, its content bounds the memory. A
+		 * damaged frame that does not tell its size could ask for any window.
+		 */
 		ZSTD_DCtx_reset(tp_zstd_decompressor, ZSTD_reset_session_only);
 		ZSTD_DCtx_setParameter(tp_zstd_decompressor, ZSTD_d_windowLogMax,
 							   ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);

@@ -57,9 +57,10 @@ COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
 -- definition again, may run code of its owner: it goes through run() or execute_as()
 -- with the owner.  Only publications are altered by the caller, to whom they belong.
 --
--- The owner's code, or another session of his, can give names to other relations in
--- the meantime, that of the schema, too.  So relations are known by their OIDs, names are
--- made from these just before they are used, and what was done is looked at afterwards.
+-- The owner's code, or another session, can give names to other relations in the meantime,
+-- that of the schema, too.  So the names of schemas are held, which stops other sessions;
+-- relations are known by their OIDs, names are made from these just before they are
+-- used, and what was done is looked at afterwards.
 --
 
 CREATE FUNCTION vertical_partition.execute_as(owner oid, statement text)
@@ -67,6 +68,9 @@ RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_execute_as';
 
 CREATE FUNCTION vertical_partition.validate_foreign_key(key oid)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_validate_foreign_key';
+
+CREATE FUNCTION vertical_partition.hold_schema_name(relation regclass)
+RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_schema_name';
 
 CREATE FUNCTION vertical_partition.lock(relation regclass, exclusive boolean)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_lock_relation';
@@ -128,7 +132,8 @@ CREATE TYPE vertical_partition.definition AS (
     reference smallint[],
     reference_tail text,
     name name,                      -- of a foreign key
-    validate boolean);              -- is it to be valid?
+    validate boolean,               -- is it to be valid?
+    referenced oid);                -- by it, unless that is the table itself
 
 -- Splits the definition of a foreign key where the referenced table's name ends.
 CREATE FUNCTION vertical_partition.foreign_key(constraint_oid oid, OUT head text, OUT tail text)
@@ -205,39 +210,39 @@ AS $$
     SELECT 10, object, columns, indisprimary, NULL::text, spcname, head,
         CASE WHEN starts_with(def, head || vertical_partition.qualified_name(relation) || ' USING ')
             THEN substr(def, length(head || vertical_partition.qualified_name(relation)) + 1) END,
-        NULL::smallint[], NULL::text, NULL::name, NULL::boolean
+        NULL::smallint[], NULL::text, NULL::name, NULL::boolean, NULL::oid
     FROM indexes WHERE contype IS DISTINCT FROM 'x'
     UNION ALL
     SELECT 20, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ',
         format(' ADD CONSTRAINT %1$I %2$s USING INDEX %1$I%3$s%4$s', relname,
             CASE contype WHEN 'p' THEN 'PRIMARY KEY' ELSE 'UNIQUE' END,
             CASE WHEN condeferrable THEN ' DEFERRABLE' END, CASE WHEN condeferred THEN ' INITIALLY DEFERRED' END),
-        NULL, NULL, NULL, NULL
+        NULL, NULL, NULL, NULL, NULL
     FROM indexes WHERE contype IN ('p', 'u')
     UNION ALL
     SELECT 20, object, columns, false, NULL, spcname, 'ALTER TABLE ',
-        format(' ADD CONSTRAINT %I %s', relname, pg_get_constraintdef(constraint_oid)), NULL, NULL, NULL, NULL
+        format(' ADD CONSTRAINT %I %s', relname, pg_get_constraintdef(constraint_oid)), NULL, NULL, NULL, NULL, NULL
     FROM indexes WHERE contype = 'x'
     UNION ALL
     SELECT 21, object, columns, false, NULL, NULL, NULL,
-        format('ALTER INDEX %s SET (%s)', name, vertical_partition.options_list(reloptions)), NULL, NULL, NULL, NULL
+        format('ALTER INDEX %s SET (%s)', name, vertical_partition.options_list(reloptions)), NULL, NULL, NULL, NULL, NULL
     FROM indexes WHERE contype = 'x' AND reloptions IS NOT NULL
     UNION ALL
     SELECT 22, x.object, x.columns, x.indisprimary, NULL, NULL, NULL,
-        format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s', x.name, a.attnum, a.attstattarget), NULL, NULL, NULL, NULL
+        format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s', x.name, a.attnum, a.attstattarget), NULL, NULL, NULL, NULL, NULL
     FROM indexes x JOIN pg_attribute a ON a.attrelid = x.indexrelid AND a.attstattarget >= 0
     UNION ALL
-    SELECT 23, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' CLUSTER ON %I', relname), NULL, NULL, NULL, NULL
+    SELECT 23, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' CLUSTER ON %I', relname), NULL, NULL, NULL, NULL, NULL
     FROM indexes WHERE indisclustered
     UNION ALL
-    SELECT 24, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' REPLICA IDENTITY USING INDEX %I', relname), NULL, NULL, NULL, NULL
+    SELECT 24, object, columns, indisprimary, NULL, NULL, 'ALTER TABLE ', format(' REPLICA IDENTITY USING INDEX %I', relname), NULL, NULL, NULL, NULL, NULL
     FROM indexes WHERE indisreplident
     UNION ALL
     SELECT 25, object, columns, indisprimary, NULL, NULL, NULL, format('COMMENT ON INDEX %s IS %L', name, obj_description(indexrelid, 'pg_class')),
-        NULL, NULL, NULL, NULL
+        NULL, NULL, NULL, NULL, NULL
     FROM indexes WHERE obj_description(indexrelid, 'pg_class') IS NOT NULL
     UNION ALL
-    SELECT 30, object, conkey, false, NULL, NULL, 'ALTER TABLE ', format(' ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), NULL, NULL, NULL, NULL
+    SELECT 30, object, conkey, false, NULL, NULL, 'ALTER TABLE ', format(' ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), NULL, NULL, NULL, NULL, NULL
     FROM constraints WHERE contype = 'c' OR contype = 'n' AND NOT convalidated
     UNION ALL
     SELECT 40, object, conkey, false,
@@ -247,23 +252,24 @@ AS $$
         format(' ADD CONSTRAINT %I %s', conname,
             CASE WHEN confrelid = ANY (family) THEN head
                 ELSE head || vertical_partition.qualified_name(confrelid) || vertical_partition.not_valid(tail) END),
-        CASE WHEN confrelid = ANY (family) THEN confkey END, CASE WHEN confrelid = ANY (family) THEN vertical_partition.not_valid(tail) END, conname, tail <> vertical_partition.not_valid(tail)
+        CASE WHEN confrelid = ANY (family) THEN confkey END, CASE WHEN confrelid = ANY (family) THEN vertical_partition.not_valid(tail) END, conname, tail <> vertical_partition.not_valid(tail),
+        CASE WHEN confrelid <> ALL (family) THEN confrelid END
     FROM constraints WHERE contype = 'f' AND conparentid = 0
     UNION ALL
     SELECT 50, object, conkey, contype = 'p', NULL, NULL, format('COMMENT ON CONSTRAINT %I ON ', conname),
-        format(' IS %L', obj_description(oid, 'pg_constraint')), NULL, NULL, NULL, NULL
+        format(' IS %L', obj_description(oid, 'pg_constraint')), NULL, NULL, NULL, NULL, NULL
     FROM constraints WHERE obj_description(oid, 'pg_constraint') IS NOT NULL
     UNION ALL
     SELECT 60, object, columns, false, NULL, NULL,
         CASE WHEN right(def, length(vertical_partition.qualified_name(relation)) + 6) = ' FROM ' || vertical_partition.qualified_name(relation)
-            THEN left(def, - length(vertical_partition.qualified_name(relation))) END, '', NULL, NULL, NULL, NULL
+            THEN left(def, - length(vertical_partition.qualified_name(relation))) END, '', NULL, NULL, NULL, NULL, NULL
     FROM extended
     UNION ALL
-    SELECT 61, object, columns, false, NULL, NULL, NULL, format('ALTER STATISTICS %s SET STATISTICS %s', name, target), NULL, NULL, NULL, NULL
+    SELECT 61, object, columns, false, NULL, NULL, NULL, format('ALTER STATISTICS %s SET STATISTICS %s', name, target), NULL, NULL, NULL, NULL, NULL
     FROM extended WHERE target >= 0
     UNION ALL
     SELECT 62, object, columns, false, NULL, NULL, NULL, format('COMMENT ON STATISTICS %s IS %L', name, obj_description(oid, 'pg_statistic_ext')),
-        NULL, NULL, NULL, NULL
+        NULL, NULL, NULL, NULL, NULL
     FROM extended WHERE obj_description(oid, 'pg_statistic_ext') IS NOT NULL
 $$;
 
@@ -337,14 +343,47 @@ AS $$
     WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped
 $$;
 
+-- Has a partitioned table partitions of other owners?  What looks at its rows runs their code.
+CREATE FUNCTION vertical_partition.has_foreign_partitions(relation oid)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (SELECT FROM pg_partition_tree(relation) t JOIN pg_class c ON c.oid = t.relid, pg_class r
+        WHERE r.oid = relation AND r.relkind = 'p' AND c.relowner <> r.relowner)
+$$;
+
+-- Does a foreign key compare after a cast that a user has made?  The owner of the referenced
+-- table would run it.
+CREATE FUNCTION vertical_partition.has_users_cast(constraint_oid oid)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_constraint f
+            CROSS JOIN LATERAL unnest(f.conkey, f.conpfeqop) k (attnum, operator)
+            JOIN pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.attnum
+            JOIN pg_operator o ON o.oid = k.operator
+            JOIN pg_cast x ON x.casttarget = o.oprright AND x.castsource IN (
+                WITH RECURSIVE base AS (
+                    SELECT t.oid, t.typbasetype FROM pg_type t WHERE t.oid = a.atttypid
+                    UNION ALL
+                    SELECT t.oid, t.typbasetype FROM pg_type t JOIN base b ON t.oid = b.typbasetype)
+                SELECT b.oid FROM base b)
+            JOIN pg_proc p ON p.oid = x.castfunc
+            JOIN pg_roles r ON r.oid = p.proowner
+        WHERE f.oid = constraint_oid AND NOT r.rolsuper)
+$$;
+
 -- The foreign keys of other tables that refer to a table.
-CREATE FUNCTION vertical_partition.foreign_keys_to(relation oid, family oid[], OUT constraint_oid oid, OUT owner oid, OUT partitioned boolean,
+CREATE FUNCTION vertical_partition.foreign_keys_to(relation oid, family oid[], OUT constraint_oid oid, OUT owner oid, OUT strange boolean,
     OUT referencing text, OUT name name, OUT columns smallint[], OUT head text, OUT tail text)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT c.oid, r.relowner, r.relkind = 'p', vertical_partition.qualified_name(c.conrelid), c.conname, c.confkey, f.head, f.tail
-    FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid, vertical_partition.foreign_key(c.oid) f
+    SELECT c.oid, r.relowner, r.relkind = 'p' AND (r.relowner <> t.relowner OR vertical_partition.has_foreign_partitions(r.oid)),
+        vertical_partition.qualified_name(c.conrelid), c.conname, c.confkey, f.head, f.tail
+    FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid JOIN pg_class t ON t.oid = c.confrelid,
+        vertical_partition.foreign_key(c.oid) f
     WHERE c.contype = 'f' AND c.confrelid = relation AND c.conrelid <> ALL (family) AND c.conparentid = 0
 $$;
 
@@ -417,6 +456,14 @@ AS $$
         has_schema_privilege(c.relowner, p.relnamespace, 'USAGE') AND (
             has_table_privilege(c.relowner, p.oid, 'REFERENCES')
             OR (SELECT bool_and(has_column_privilege(c.relowner, p.oid, k, 'REFERENCES')) FROM unnest(f.confkey) k)))
+    UNION
+    SELECT format('constraint %s, whose table %s has partitions of other owners', f.conname, vertical_partition.qualified_name(f.confrelid))
+    FROM pg_constraint f
+    WHERE f.conrelid = relation AND f.contype = 'f' AND f.conparentid = 0 AND vertical_partition.has_foreign_partitions(f.confrelid)
+    UNION
+    SELECT format('constraint %s on table %s, which compares after a cast that a user has made', f.conname, vertical_partition.qualified_name(f.conrelid))
+    FROM pg_constraint f
+    WHERE relation IN (f.conrelid, f.confrelid) AND f.contype = 'f' AND f.conparentid = 0 AND vertical_partition.has_users_cast(f.oid)
     UNION
     SELECT format('privilege %s, granted by %s', x.privilege_type, pg_get_userbyid(x.grantor))
     FROM pg_class c, LATERAL (
@@ -616,6 +663,7 @@ AS $$
 DECLARE
     d vertical_partition.definition;
     relation oid;
+    foreign_key oid;
 BEGIN
     FOR d IN SELECT * FROM unnest(definitions) ORDER BY step, object LOOP
         PERFORM set_config('default_tablespace', coalesce(d.tablespace, ''), true);
@@ -629,9 +677,17 @@ BEGIN
         IF d.step = 10 THEN
             RAISE NOTICE 'built %', d.object;
         END IF;
-        IF d.step = 40 AND d.validate THEN
-            PERFORM vertical_partition.validate_foreign_key(c.oid)
-            FROM pg_constraint c WHERE c.conrelid = relation AND c.contype = 'f' AND NOT c.convalidated AND c.conname = d.name;
+        IF d.step = 40 THEN
+            SELECT c.oid INTO foreign_key FROM pg_constraint c
+            WHERE c.conrelid = relation AND c.contype = 'f' AND c.conname = d.name
+                AND c.confrelid = coalesce(d.referenced, CASE WHEN d.reference <@ first_columns THEN first_table ELSE second_table END);
+            IF NOT FOUND THEN
+                RAISE EXCEPTION 'relation % was changed by another session', vertical_partition.qualified_name(relation)
+                USING ERRCODE = 'object_not_in_prerequisite_state';
+            END IF;
+            IF d.validate THEN
+                PERFORM vertical_partition.validate_foreign_key(foreign_key);
+            END IF;
         END IF;
     END LOOP;
 END
@@ -872,6 +928,7 @@ DECLARE
 BEGIN
     SELECT c.oid, c.relowner, c.relkind INTO referencing, owner, kind
     FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid WHERE f.oid = constraint_oid;
+    PERFORM vertical_partition.hold_schema_name(referencing);
     IF NOT has_table_privilege(owner, referenced, 'REFERENCES') THEN
         granted := format('REFERENCES ON %s %%s %I', vertical_partition.qualified_name(referenced), pg_get_userbyid(owner));
         PERFORM vertical_partition.execute_as(referenced_owner, 'GRANT ' || format(granted, 'TO'));
@@ -1093,10 +1150,10 @@ BEGIN
         WHERE d.action IS NOT NULL AND NOT d.columns <@ hot OR d.action LIKE '%SET%' AND d.columns && copied
         UNION
         SELECT format('constraint %s on table %s, %s', f.name, f.referencing,
-            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' WHEN f.partitioned THEN 'a partitioned table of another owner'
+            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' WHEN f.strange THEN 'a partitioned table that has another owner, or partitions of others'
                 ELSE 'a table of another owner' END)
         FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f
-        WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.partitioned AND f.owner <> class.relowner
+        WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.strange
         UNION
         SELECT format('column %s, generated from hot and cold columns together', a.name) FROM vertical_partition.columns(rel) a
         WHERE a.generated IS NOT NULL AND NOT a.uses <@ CASE WHEN a.attnum = ANY (cold) THEN copied || cold ELSE hot END
@@ -1323,10 +1380,10 @@ BEGIN
             AND c.name NOT IN (SELECT v.name FROM vertical_partition.columns(view) v)
         UNION
         SELECT format('constraint %s on table %s, %s', f.name, f.referencing,
-            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' WHEN f.partitioned THEN 'a partitioned table of another owner'
+            CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' WHEN f.strange THEN 'a partitioned table that has another owner, or partitions of others'
                 ELSE 'a table of another owner' END)
         FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f
-        WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.partitioned AND f.owner <> class.relowner
+        WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.strange
         UNION
         SELECT format('publication %s, %s', p.pubname, CASE
             WHEN bool_or(l.prqual IS NOT NULL OR l.prattrs IS NOT NULL) THEN 'which has a column list or a row filter'
@@ -1570,7 +1627,7 @@ AS $$
                 UNION
                 SELECT format('constraint %s on table %s', f.name, f.referencing)
                 FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f
-                WHERE f.tail IS NULL OR NOT pg_has_role(c.relowner, f.owner, 'USAGE') OR f.partitioned AND f.owner <> c.relowner
+                WHERE f.tail IS NULL OR NOT pg_has_role(c.relowner, f.owner, 'USAGE') OR f.strange
                 UNION
                 SELECT format('publication %s', p.pubname)
                 FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid

@@ -21,23 +21,30 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -50,6 +57,7 @@
 
 PG_FUNCTION_INFO_V1(vp_execute_as);
 PG_FUNCTION_INFO_V1(vp_lock_relation);
+PG_FUNCTION_INFO_V1(vp_hold_schema_name);
 PG_FUNCTION_INFO_V1(vp_validate_foreign_key);
 
 /* What become() has changed */
@@ -163,13 +171,47 @@ vp_check_owner(Oid relid)
 }
 
 /*
+ * Keeps the schema's name from being changed until the transaction ends, by a
+ * lock on its row that ALTER SCHEMA ... RENAME waits for.  Its owner need not be
+ * that of the tables in it, and could have statements on these land on others
+ * of the same name.
+ */
+static void
+hold_schema_name(Oid schema)
+{
+	Relation	rel = table_open(NamespaceRelationId, RowShareLock);
+	TM_Result	result;
+
+	do
+	{
+		HeapTuple	tuple = SearchSysCacheCopy1(NAMESPACEOID, ObjectIdGetDatum(schema));
+		TM_FailureData tmfd;
+		Buffer		buffer;
+
+		if (!HeapTupleIsValid(tuple))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_SCHEMA),
+					 errmsg("schema with OID %u does not exist", schema)));
+		result = heap_lock_tuple(rel, tuple, GetCurrentCommandId(true), LockTupleKeyShare,
+								 LockWaitBlock, false, &buffer, &tmfd);
+		ReleaseBuffer(buffer);
+		heap_freetuple(tuple);
+		CHECK_FOR_INTERRUPTS();
+		AcceptInvalidationMessages();
+	} while (result == TM_Updated || result == TM_Deleted);
+	if (result != TM_Ok && result != TM_SelfModified)
+		elog(ERROR, "unexpected result of heap_lock_tuple: %d", (int) result);
+	table_close(rel, RowShareLock);
+}
+
+/*
  * vertical_partition.lock(relation regclass, exclusive boolean) returns void
  *
  * Takes a relation, and whether readers are to be locked out as well as
  * writers.  Locks the relation alone, not what a view is made of, by its OID: a
- * name can come to be another relation's while LOCK TABLE waits.  Errors: 42501
- * if the caller does not own it, before and after the wait; 55000 if it is gone
- * by then.
+ * name can come to be another relation's while LOCK TABLE waits.  Keeps the name
+ * of its schema from being changed as well.  Errors: 42501 if the caller does
+ * not own it, before and after the wait; 55000 if it is gone by then.
  */
 Datum
 vp_lock_relation(PG_FUNCTION_ARGS)
@@ -185,8 +227,50 @@ vp_lock_relation(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("relation %s was changed by another session", name)));
 	vp_check_owner(relid);
+	hold_schema_name(get_rel_namespace(relid));
 
 	PG_RETURN_VOID();
+}
+
+/*
+ * vertical_partition.hold_schema_name(relation regclass) returns void
+ *
+ * Takes a relation, and keeps the name of its schema from being changed until
+ * the transaction ends.  Errors: 42501 if the caller does not own it.
+ */
+Datum
+vp_hold_schema_name(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+
+	vp_check_owner(relid);
+	hold_schema_name(get_rel_namespace(relid));
+
+	PG_RETURN_VOID();
+}
+
+/* Makes the foreign key valid, and those that are parts of it. */
+static void
+set_valid(Relation catalog, Oid oid)
+{
+	HeapTuple	tuple = SearchSysCacheCopy1(CONSTROID, ObjectIdGetDatum(oid));
+	ScanKeyData key;
+	SysScanDesc scan;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for constraint %u", oid);
+	if (!((Form_pg_constraint) GETSTRUCT(tuple))->convalidated)
+	{
+		((Form_pg_constraint) GETSTRUCT(tuple))->convalidated = true;
+		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+	}
+	heap_freetuple(tuple);
+
+	ScanKeyInit(&key, Anum_pg_constraint_conparentid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(catalog, ConstraintParentIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		set_valid(catalog, ((Form_pg_constraint) GETSTRUCT(tuple))->oid);
+	systable_endscan(scan);
 }
 
 /*
@@ -256,12 +340,12 @@ Datum
 vp_validate_foreign_key(PG_FUNCTION_ARGS)
 {
 	Oid			oid = PG_GETARG_OID(0);
-	Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
 	HeapTuple	tuple = SearchSysCacheCopy1(CONSTROID, ObjectIdGetDatum(oid));
 	Form_pg_constraint form;
 	SavedIdentity saved;
 	Relation	rel;
 
+	PreventCommandIfReadOnly("vertical_partition.validate_foreign_key()");
 	if (!HeapTupleIsValid(tuple) ||
 		(form = (Form_pg_constraint) GETSTRUCT(tuple))->contype != CONSTRAINT_FOREIGN)
 		ereport(ERROR,
@@ -269,7 +353,7 @@ vp_validate_foreign_key(PG_FUNCTION_ARGS)
 				 errmsg("foreign key with OID %u does not exist", oid)));
 	vp_check_owner(form->conrelid);
 	rel = table_open(form->conrelid, ShareUpdateExclusiveLock);
-	if (rel->rd_rel->relkind != RELKIND_RELATION || form->convalidated)
+	if (rel->rd_rel->relkind != RELKIND_RELATION || form->convalidated || !compat_is_enforced(form))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("constraint \"%s\" of relation \"%s\" is not one to validate",
@@ -287,15 +371,16 @@ vp_validate_foreign_key(PG_FUNCTION_ARGS)
 	}
 	else
 	{
+		Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
+
 		LockRelationOid(form->confrelid, RowShareLock);
 		check_each_row(rel, form);
 		table_close(rel, NoLock);
-		form->convalidated = true;
-		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+		set_valid(catalog, oid);
+		table_close(catalog, RowExclusiveLock);
 		CommandCounterIncrement();
 	}
 	become_caller(&saved);
-	table_close(catalog, RowExclusiveLock);
 
 	PG_RETURN_VOID();
 }
