@@ -7,9 +7,10 @@
  * Each is created again from its text, which then means operators and
  * functions of the new types.  To show a column, to compare it and to count it
  * is the same as before.  Arithmetic on a narrower integer or a decimal is not:
- * it is done in the width of that type, and may overflow where it did not.  So
- * every other use of such a column counts as a blocker, also where the width
- * happens not to matter; an explicit cast in the text is the way around.
+ * its result is of type int4 or numeric, whatever it was, and int4 may overflow
+ * where int8 did not.  So every other use of such a column counts as a blocker,
+ * also where the type happens to be the same; an explicit cast in the text is the
+ * way around.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -67,6 +67,10 @@ SELECT id, '[' || c::text || ']' AS text, '[' || c::varchar || ']' AS varchar,
        c::text IS NOT DISTINCT FROM b::text AS text_same,
        octet_length(c::bpchar) IS NOT DISTINCT FROM octet_length(b) AS bpchar_same
 FROM words WHERE id NOT IN (9, 10) ORDER BY id;
+-- JSON functions show the padding, as those of char(n) do
+SELECT to_jsonb(c) AS jsonb, to_jsonb(c) IS NOT DISTINCT FROM to_jsonb(b) AS same,
+       to_json(c)::text = to_json(b)::text AND json_build_array(c)::text = json_build_array(b)::text AS json_same
+FROM words WHERE id NOT IN (9, 10) ORDER BY id;
 SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod
 FROM pg_cast
 WHERE castsource = 'compact_char8'::regtype OR casttarget = 'compact_char8'::regtype
