@@ -633,7 +633,7 @@ find_foreign_constant(Node *node, void *context)
 }
 
 /*
- * What has a constant that is of another user's making, as a list of strings.
+ * List the objects with a constant of a type that another user made, as strings.
  *
  * The views and the table's expressions are created again from their text, each
  * as its owner.  That evaluates constants anew, also those that have been mere
