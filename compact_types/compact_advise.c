@@ -817,6 +817,8 @@ propose(Advice *advice)
 			block(column, "the value of the default is not known");
 		if (column->default_counts && column->reason != NULL)
 			column->reason = psprintf("%s (the default counts as a value)", column->reason);
+		if (column->mentions && column->kind != ADVISE_KEEP)
+			column->reason = psprintf("%s; look at what names the column: %s", column->reason, column->mentions);
 		/* nobody cares what depends on a column that stays as it is */
 		if (column->kind != ADVISE_KEEP || column->blockers != NIL)
 			column->blockers = list_concat(column->blockers, column->dependents);
@@ -1630,6 +1632,7 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 	nestlevel = ddl_set_gucs();
 	advise_connect(advice);
 	advise_find_blockers(advice);
+	advise_find_mentions(advice);
 	advise_query("SELECT COALESCE(pg_catalog.pg_stat_get_tuples_updated(%u), 0)", relid);
 	advice->updates = SPI_processed == 1 ? strtoll(advise_result(0, 0), NULL, 10) : 0;
 	look_at_defaults(advice);

@@ -90,6 +90,7 @@ typedef struct AdviseColumn
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* gains nothing in today's order */
 	char	   *reason;
+	char	   *mentions;		/* functions whose source names it, or NULL */
 	List	   *dependents;		/* what blocks every proposal, of char * */
 	List	   *blockers;		/* all that blocks this one */
 } AdviseColumn;
@@ -159,6 +160,7 @@ extern List *advise_result_list(const Advice *advice);
 extern bool advise_find_type(Advice *advice, const char *name, AdviseType *type);
 extern void advise_add_blocker(Advice *advice, int attnum, const char *what);
 extern void advise_find_blockers(Advice *advice);
+extern void advise_find_mentions(Advice *advice);
 extern void advise_check_indexes(Advice *advice);
 extern List *advise_dependent_views(const Advice *advice, const char *attnums,
 									bool *too_deep);

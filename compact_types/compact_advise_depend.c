@@ -514,3 +514,38 @@ advise_unrestorable(const Advice *advice, List *views)
 
 	return advise_result_list(advice);
 }
+
+/*
+ * Note for each column which functions name the table and the column in their
+ * source.  No dependency tells of these: their variables keep the old types, and
+ * RETURN QUERY fails where a column has another one than they declare.
+ */
+void
+advise_find_mentions(Advice *advice)
+{
+	/* a name as a word of its own; ^ and $ stand for the ends of the source */
+	static const char *const is_word =
+		"p.prosrc ~* ('(^|[^[:alnum:]_])' ||"
+		" pg_catalog.regexp_replace(%s, '([^[:alnum:]_])', '\\\\\\1', 'g') || '([^[:alnum:]_]|$)')";
+
+	advise_query("WITH sources AS MATERIALIZED (SELECT p.oid, p.prosrc FROM pg_catalog.pg_proc p"
+				 "  JOIN pg_catalog.pg_language l ON l.oid = p.prolang JOIN pg_catalog.pg_class c ON c.oid = %u"
+				 "  WHERE l.lanname NOT IN ('c', 'internal') AND p.oid >= %u AND %s)"
+				 " SELECT a.attnum, pg_catalog.string_agg(p.oid::pg_catalog.regprocedure::pg_catalog.text, ', ' ORDER BY p.oid)"
+				 " FROM pg_catalog.pg_attribute a JOIN sources p ON %s"
+				 " WHERE a.attrelid = %u AND a.attnum > 0 AND NOT a.attisdropped GROUP BY a.attnum",
+				 RelationGetRelid(advice->rel), (unsigned int) FirstNormalObjectId,
+				 psprintf(is_word, "c.relname"), psprintf(is_word, "a.attname"),
+				 RelationGetRelid(advice->rel));
+	for (uint64 row = 0; row < SPI_processed; row++)
+	{
+		int			attnum = atoi(advise_result(row, 0));
+		char	   *mentions = advise_result(row, 1);
+
+		for (int i = 0; i < advice->ncolumns; i++)
+		{
+			if (advice->columns[i].att->attnum == attnum && mentions)
+				advice->columns[i].mentions = MemoryContextStrdup(advice->cxt, mentions);
+		}
+	}
+}

@@ -88,6 +88,14 @@ SELECT count(DISTINCT path) FROM handed_on;
 SELECT attname, n_distinct FROM pg_stats WHERE schemaname = 'rng' AND tablename = 'blocked' AND attname IN ('c', 'd', 'm') ORDER BY 1;
 SELECT * FROM compact_types.convert('blocked', skip_blocked => true);
 
+-- Functions whose source names the table and the column are named.
+CREATE TABLE named (id int PRIMARY KEY, note text, "odd.name" text, plain text);
+INSERT INTO named SELECT i, 'a note with number ' || i, 'another note ' || i, 'a plain note ' || i FROM generate_series(1, 300) i;
+CREATE FUNCTION notes(n int) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT note FROM rng.Named WHERE id = n; END $$;
+CREATE FUNCTION odd() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM "odd.name" FROM named; END $$;
+CREATE FUNCTION unnamed() RETURNS int LANGUAGE sql AS 'SELECT 1 /* renamed.note, odd_name and named_plain */';
+SELECT column_name, reason FROM compact_types.advise('named') WHERE proposed_type IS NOT NULL ORDER BY attnum;
+
 -- What cannot be done whatever the rows are fails before a row is looked at.
 CREATE FUNCTION seen(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'row'; RETURN true; END $$;
 CREATE TABLE moved (n int, name text CHECK (seen(name)));
