@@ -8,6 +8,8 @@ use File::Spec;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib $FindBin::RealBin;
 use PgDenseSecurity;
 
 my $node = security_node('hostile');

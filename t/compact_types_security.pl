@@ -7,6 +7,8 @@ use warnings FATAL => 'all';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib $FindBin::RealBin;
 use PgDenseSecurity;
 
 my $node = security_node('security', "session_preload_libraries = 'compact_types'\n");

@@ -3,6 +3,8 @@
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
+use lib $FindBin::RealBin;
 use PgDenseSecurity;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
