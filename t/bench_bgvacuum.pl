@@ -66,7 +66,7 @@ foreach my $sample (@$samples)
 	cmp_ok($reads, '>=', 0.9 * ($counters->{heap_blks_read} + $counters->{idx_blks_read}), "$title: reads of all processes");
 	cmp_ok($counters->{wal_bytes}, '>', 0, "$title: WAL");
 	is($counters->{checkpoints}, 3, "$title: checkpoints come with the work that is done");
-	cmp_ok($sample->{autovacuums}, '>=', 0, "$title: cycles of autovacuum are counted");
+	like($sample->{autovacuums}, qr/^\d+\z/, "$title: cycles of autovacuum are counted");
 	next if $sample->{workload} eq 'tpcc';
 
 	# The same work for all of them, but for the few rows that two clients replace at once.

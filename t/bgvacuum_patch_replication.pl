@@ -244,12 +244,12 @@ for my $standby ($near, $stock)
 	catch_up($primary, $standby);
 	my $session = $standby->background_psql('postgres', on_error_stop => 0);
 	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'), 1000, "$name: a snapshot, with feedback");
-	ok($primary->poll_query_until('postgres', "SELECT xmin IS NOT NULL AND pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) >= 0 FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot has its xmin");
-	$primary->safe_psql('postgres', 'DELETE FROM held WHERE i % 2 = 0');
+	ok($primary->poll_query_until('postgres', "SELECT xmin IS NOT NULL FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot has its xmin");
 	my $recent = bgvacuum_stats($primary);
+	$primary->safe_psql('postgres', 'DELETE FROM held WHERE i % 2 = 0');
 	ok(wait_for_rounds($primary, 20), "$name: bgwriter goes its rounds");
 	is(line_pointers($primary, 'held')->{normal}, 1000, "$name: rows that it sees stay");
-	cmp_ok(bgvacuum_stats($primary)->{skipped_recent}, '>', $recent->{skipped_recent} - 1, "$name: bgwriter has seen that they are not dead to everyone");
+	cmp_ok(bgvacuum_stats($primary)->{skipped_recent}, '>', $recent->{skipped_recent}, "$name: bgwriter has seen that they are not dead to everyone");
 	catch_up($primary, $standby);
 	is($session->query_safe('SELECT count(*) FROM held'), 1000, "$name: and are there in its snapshot");
 	$standby->stop('immediate');
