@@ -23,7 +23,7 @@ SELECT CASE current_setting('wal_direct_io')
   mode IN ('direct', 'buffered') AS mode_known,
   mode = 'buffered' OR filesystem IS NOT NULL AS filesystem,
   write_unit BETWEEN 512 AND current_setting('wal_block_size')::int AS unit_known,
-  write_unit >= CASE current_setting('wal_write_unit') WHEN 'auto' THEN 4096 ELSE current_setting('wal_write_unit')::int END AS unit,
+  write_unit >= CASE current_setting('wal_write_unit') WHEN 'auto' THEN 4096 ELSE replace(current_setting('wal_write_unit'), 'force_', '')::int END AS unit,
   mode = 'buffered' OR coalesce(minimum_unit <= write_unit, true) AS minimum_unit,
   cache_relief = CASE current_setting('wal_cache_relief')
     WHEN 'auto' THEN current_setting('wal_direct_io') <> 'off' ELSE current_setting('wal_cache_relief')::bool END AS relief,

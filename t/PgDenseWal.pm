@@ -18,7 +18,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(wal_node set_parameters log_position effective_mode unexpected_log
+our @EXPORT = qw(unit_setting wal_node set_parameters log_position effective_mode unexpected_log
   lsn_number lsn_text segment_name segment_files segment_contents read_wal write_wal wal_records record_end redo_of control_data
   copy_data move_to crash_and_start resident_bytes acknowledged
   build_library with_recorder recorded_events disk_of disk_apply disk_crash disk_contents put_contents check_writes);
@@ -63,6 +63,15 @@ sub wal_node
 	return $node;
 }
 
+# unit_setting(UNIT) - the value of wal_write_unit that means this unit whatever the physical
+# sectors of the device of the test have
+sub unit_setting
+{
+	my ($unit) = @_;
+
+	return $unit =~ /^(?:512|4096)$/ ? "force_$unit" : $unit;
+}
+
 # from the next start on
 sub set_parameters
 {
@@ -70,6 +79,7 @@ sub set_parameters
 
 	while (my ($parameter, $value) = splice(@parameters, 0, 2))
 	{
+		$value = unit_setting($value) if $parameter eq 'wal_write_unit';
 		$node->append_conf('postgresql.conf', "$parameter = '$value'");
 	}
 }
@@ -402,14 +412,17 @@ sub recorded_events
 }
 
 # A model of the disk, for the files of WAL: what is there for certain, and what was
-# written since the last sync, of which any sector may be there.
+# written since the last sync, of which any physical sector may be there.  A sector is
+# written or not; but one of which a part is written is read and written anew, and may
+# then be lost as a whole, with what was there for certain.
 #
-# disk_of(DIRECTORY) - all that is in a directory is there for certain
+# disk_of(DIRECTORY[, SECTOR]) - all that is in a directory is there for certain; the size of
+# a physical sector, 512 bytes if it is not given
 sub disk_of
 {
-	my ($dir) = @_;
+	my ($dir, $sector) = @_;
 
-	return { data => segment_contents($dir), pending => {} };
+	return { data => segment_contents($dir), pending => {}, sector => $sector // 512 };
 }
 
 sub put_bytes
@@ -471,6 +484,7 @@ sub disk_contents
 sub disk_crash
 {
 	my ($disk, $dir, $keep, $first) = @_;
+	my $sector = $disk->{sector};
 	my $lost = 0;
 	my %image;
 
@@ -480,16 +494,18 @@ sub disk_crash
 		my $contents = $disk->{data}{$name};
 		for my $event (@{ $disk->{pending}{$name} // [] })
 		{
-			for (my $at = 0; $at < $event->{length}; $at += 512)
+			my ($begin, $end) = ($event->{offset}, $event->{offset} + $event->{length});
+			for (my $at = $begin - $begin % $sector; $at < $end; $at += $sector)
 			{
-				if ($keep->($event, $at))
+				my $from = $at < $begin ? $begin : $at;
+				my $to = $at + $sector > $end ? $end : $at + $sector;
+				if ($keep->($event, $from - $begin))
 				{
-					put_bytes(\$contents, $event->{offset} + $at, substr($event->{data}, $at, 512));
+					put_bytes(\$contents, $from, substr($event->{data}, $from - $begin, $to - $from));
+					next;
 				}
-				else
-				{
-					$lost++;
-				}
+				put_bytes(\$contents, $at, "\xDB" x $sector) if $to - $from < $sector && $sector > 512;
+				$lost++;
 			}
 		}
 		$image{$name} = $contents;

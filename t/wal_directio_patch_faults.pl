@@ -14,7 +14,7 @@ use lib $FindBin::RealBin;
 use PgDenseCrash;
 use PgDenseMounts;
 use PgDensePatch;
-use PgDenseWal ();    # processes that are killed go away at once
+use PgDenseWal qw(unit_setting);    # processes that are killed go away at once
 use PgDenseWalShim;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -76,6 +76,7 @@ sub set_wal
 	my ($node, %settings) = @_;
 	my $file = $node->data_dir . '/wal.conf';
 
+	$settings{wal_write_unit} = unit_setting($settings{wal_write_unit}) if defined $settings{wal_write_unit};
 	unlink $file;
 	append_to_file($file, join('', map { "$_ = '$settings{$_}'\n" } sort keys %settings));
 }

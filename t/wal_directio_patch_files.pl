@@ -7,7 +7,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 use PgDenseMounts;
 use PgDensePatch;
-use PgDenseWal qw(resident_bytes);
+use PgDenseWal qw(resident_bytes unit_setting);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -97,7 +97,7 @@ sub check_setting
 
 	# It takes long, and makes no difference but for what the device does; so not each time.
 	my $fsync = $unit eq '512' ? 'on' : 'off';
-	$node->append_conf('postgresql.conf', "wal_direct_io = $setting\nwal_write_unit = $unit\nfsync = $fsync\n");
+	$node->append_conf('postgresql.conf', "wal_direct_io = $setting\nwal_write_unit = @{[ unit_setting($unit) ]}\nfsync = $fsync\n");
 	my $from = -s $node->logfile;
 	if (!$direct && $setting eq 'on')
 	{

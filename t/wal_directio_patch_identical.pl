@@ -82,10 +82,10 @@ my %servers = (
 	'stock' => [ $stock_path ],
 	'patched, off' => [ undef ],
 	'patched, named defaults' => [ undef, 'wal_direct_io=off', 'wal_write_unit=8192', 'wal_cache_relief=auto' ],
-	'direct, 512' => [ undef, $direct, 'wal_write_unit=512' ],
+	'direct, 512' => [ undef, $direct, 'wal_write_unit=force_512' ],
 	'direct, 8192' => [ undef, $direct, 'wal_write_unit=8192' ],
-	'buffered, 4096' => [ undef, 'wal_write_unit=4096', 'wal_cache_relief=on' ],
-	'buffered, 512' => [ undef, 'wal_write_unit=512' ],
+	'buffered, 4096' => [ undef, 'wal_write_unit=force_4096', 'wal_cache_relief=on' ],
+	'buffered, 512' => [ undef, 'wal_write_unit=force_512' ],
 	# as the switches find it
 	'direct, auto, not zero-filled' => [ undef, $direct, 'wal_write_unit=auto', 'wal_init_zero=off', 'wal_recycle=off' ],
 	'stock, not zero-filled' => [ $stock_path, 'wal_init_zero=off', 'wal_recycle=off' ],

@@ -13,6 +13,8 @@
  *							to have time for it
  *	PGDENSE_WAL_REFUSE		file; while it exists, the next direct write to a segment
  *							fails with EINVAL, is not recorded, and removes the file
+ *	PGDENSE_WAL_SECTOR		what the kernel says of the physical sectors of all devices,
+ *							in bytes; "none" if it says nothing
  *
  * Only files named like segments or xlogtemp.* count.  Writing and renaming is recorded
  * before it is done, everything else afterwards; a write that syncs is followed by the
@@ -60,6 +62,32 @@ static int	(*real_rename) (const char *, const char *);
 static int	(*real_unlink) (const char *);
 static int	(*real_fsync) (int);
 static int	(*real_fdatasync) (int);
+
+/* The size of physical sectors, as the test wants it */
+FILE *
+fopen(const char *path, const char *mode)
+{
+	static FILE *(*real) (const char *, const char *);
+	static const char end[] = "/queue/physical_block_size";
+	static char text[32];
+	const char *sector = getenv("PGDENSE_WAL_SECTOR");
+	size_t		length = strlen(path);
+
+	if (sector && strncmp(path, "/sys/dev/block/", 15) == 0 &&
+		length > sizeof(end) && strcmp(path + length - (sizeof(end) - 1), end) == 0)
+	{
+		if (strcmp(sector, "none") == 0)
+		{
+			errno = ENOENT;
+			return NULL;
+		}
+		snprintf(text, sizeof(text), "%s\n", sector);
+		return fmemopen(text, strlen(text), "r");
+	}
+	if (!real)
+		real = dlsym(RTLD_NEXT, "fopen");
+	return real(path, mode);
+}
 
 static void __attribute__((constructor))
 begin(void)

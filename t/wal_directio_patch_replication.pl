@@ -15,7 +15,7 @@ use lib $FindBin::RealBin;
 use PgDenseCrash;
 use PgDenseIndexAlign qw(stock_path);
 use PgDensePatch;
-use PgDenseWal qw(segment_files lsn_number segment_name);
+use PgDenseWal qw(segment_files lsn_number segment_name unit_setting);
 use PgDenseWalFiles;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -55,6 +55,7 @@ sub switches
 	my ($node, %switches) = @_;
 	my $file = $node->data_dir . '/switches.conf';
 
+	$switches{wal_write_unit} = unit_setting($switches{wal_write_unit}) if defined $switches{wal_write_unit};
 	unlink $file;
 	append_to_file($file, join '', map { "$_ = $switches{$_}\n" } sort keys %switches);
 	chmod 0640, $file;
@@ -179,13 +180,14 @@ sub compare_segments
 		my $first = hex(substr $name, 16) * $segment_size + hex(substr $name, 8, 8) * 2**32;
 		my $length = $end - $first < $segment_size ? $end - $first : $segment_size;
 		next if $length <= 0;
-		my $expected = substr(slurp_file("$pg_wal/$name"), 0, $length);
+		# it may be removed just now
+		my $expected = substr(eval { slurp_file("$pg_wal/$name") } // next, 0, $length);
 		if ($cascaded)
 		{
 			$expected =~ s/\0+\z//;
 			$length = length $expected;
 		}
-		my $difference = substr(slurp_file($path), 0, $length) ^ $expected;
+		my $difference = substr(eval { slurp_file($path) } // next, 0, $length) ^ $expected;
 		# where, and how much
 		push @different, "$name: " . ($difference =~ /[^\0]/ && $-[0]) . ' ' . ($difference =~ tr/\0//c) if $difference =~ tr/\0//c;
 		$compared++;
@@ -243,7 +245,7 @@ SQL
 
 	my $subscriber = PostgreSQL::Test::Cluster->new("${prefix}_subscriber");
 	$subscriber->init(extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
-	$subscriber->append_conf('postgresql.conf', "fsync = off\nwal_direct_io = try\nwal_write_unit = $other_unit\n");
+	$subscriber->append_conf('postgresql.conf', "fsync = off\nwal_direct_io = try\nwal_write_unit = @{[ unit_setting($other_unit) ]}\n");
 	$subscriber->start;
 	$subscriber->safe_psql('postgres', <<"SQL");
 CREATE TABLE t (id int PRIMARY KEY, k int, v text);

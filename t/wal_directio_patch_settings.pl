@@ -9,6 +9,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use PgDensePatch;
+use PgDenseWal qw(build_library);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -73,7 +74,7 @@ WHERE name IN ('wal_direct_io', 'wal_write_unit', 'wal_cache_relief') ORDER BY n
 SQL
 wal_cache_relief|auto|auto|sighup|enum|{auto,off,on}|Write-Ahead Log / Settings|t
 wal_direct_io|off|off|postmaster|enum|{off,try,on}|Write-Ahead Log / Settings|t
-wal_write_unit|8192|8192|postmaster|enum|{auto,512,4096,8192}|Write-Ahead Log / Settings|t
+wal_write_unit|8192|8192|postmaster|enum|{auto,512,force_512,4096,force_4096,8192}|Write-Ahead Log / Settings|t
 EXPECTED
 
 chomp(my $sharedir = `pg_config --sharedir`);
@@ -89,15 +90,15 @@ for my $parameter ('wal_direct_io', 'wal_write_unit')
 # Values, in whatever way they are written
 my %values = (
 	wal_direct_io => [qw(off try on OFF Try)],
-	wal_write_unit => [qw(auto 512 4096 8192 AUTO)],
+	wal_write_unit => [qw(auto 512 4096 8192 AUTO force_512 Force_4096)],
 	wal_cache_relief => [qw(auto off on On)]);
 my %invalid = (
 	wal_direct_io => [ 'auto', 'direct', '2', '' ],
-	wal_write_unit => [ '0', '1', '256', '1000', '16384', '-1', '4kB', '4096.0', 'off', '' ],
+	wal_write_unit => [ '0', '1', '256', '1000', '16384', '-1', '4kB', '4096.0', 'off', '', 'force', 'force_8192', '-512' ],
 	wal_cache_relief => [ 'try', 'always', '2', '' ]);
 my %hints = (
 	wal_direct_io => 'off, try, on',
-	wal_write_unit => 'auto, 512, 4096, 8192',
+	wal_write_unit => 'auto, 512, force_512, 4096, force_4096, 8192',
 	wal_cache_relief => 'auto, off, on');
 for my $parameter (sort keys %values)
 {
@@ -189,10 +190,10 @@ for my $direct_io (@modes)
 	my %bytes;
 	my $expected_mode = $direct_io eq 'off' ? 'buffered' : $mode;
 
-	for my $setting ('8192', '4096', '512', 'auto')
+	for my $setting ('8192', 'force_4096', 'force_512', 'auto')
 	{
 		my $name = "wal_direct_io $direct_io, wal_write_unit $setting";
-		my $unit = $setting eq 'auto' ? 4096 : $setting;
+		my $unit = $setting eq 'auto' ? 4096 : $setting =~ s/force_//r;
 		my $asked = $unit;
 
 		$unit = $minimum if $expected_mode eq 'direct' && $unit < $minimum;
@@ -209,11 +210,44 @@ for my $direct_io (@modes)
 		ok($expected_mode eq 'direct' ? $direct > $commits && $buffered == 0 : $buffered > $commits && $direct == 0, "$name: writes ($direct, $buffered)");
 		is(view("direct_bytes % $unit + buffered_bytes % $unit"), '0', "$name: units");
 	}
-	note "$direct_io, bytes a commit: @bytes{'8192', '4096', '512', 'auto'}";
+	note "$direct_io, bytes a commit: @bytes{'8192', 'force_4096', 'force_512', 'auto'}";
 	cmp_ok($bytes{8192}, '>=', 8192, "wal_direct_io $direct_io: a commit writes a page");
-	cmp_ok($bytes{4096}, '<', 0.75 * $bytes{8192}, 'with a unit of 4096 about half');
+	cmp_ok($bytes{force_4096}, '<', 0.75 * $bytes{8192}, 'with a unit of 4096 about half');
 	cmp_ok($bytes{auto}, '<', 0.75 * $bytes{8192}, 'with auto as well');
-	cmp_ok($bytes{512}, '<', 0.3 * $bytes{8192}, 'with a unit of 512 less still') if $expected_mode eq 'buffered' || $minimum == 512;
+	cmp_ok($bytes{force_512}, '<', 0.3 * $bytes{8192}, 'with a unit of 512 less still') if $expected_mode eq 'buffered' || $minimum == 512;
+}
+
+# What the device is known to do counts more than the setting, unless it is forced: no
+# part of a physical sector is written.  [sector, setting, unit, what the warning says]
+{
+	my $library = build_library('wal_directio_patch_record.c');
+	my $known = 'The device of "pg_wal" has physical sectors of %d bytes\.';
+	for my $case (
+		[ 512, '512', 512 ], [ 512, 'auto', 4096 ], [ 512, '8192', 8192 ],
+		[ 4096, '512', 4096, sprintf $known, 4096 ], [ 4096, '4096', 4096 ], [ 4096, 'auto', 4096 ], [ 4096, 'force_512', 512 ], [ 4096, '8192', 8192 ],
+		[ 1024, '512', 1024, sprintf $known, 1024 ], [ 8192, '4096', 8192, sprintf $known, 8192 ], [ 8192, 'auto', 8192 ],
+		[ 16384, '512', 8192, sprintf $known, 16384 ], [ 16384, 'auto', 8192 ], [ 16384, 'force_4096', 4096 ], [ 520, '512', 8192, sprintf $known, 520 ],
+		[ 'none', '512', 4096, 'The size of the physical sectors of the device of "pg_wal" is not known, 4096 bytes are assumed\.' ],
+		[ 'none', 'auto', 4096 ], [ 'none', 'force_512', 512 ], [ 0, '512', 4096, 'The size of the physical sectors of the device of "pg_wal" is not known, 4096 bytes are assumed\\.' ], [ 'x', '512', 4096, 'The size of the physical sectors of the device of "pg_wal" is not known, 4096 bytes are assumed\\.' ])
+	{
+		my ($sector, $setting, $unit, $says) = @$case;
+		local $ENV{LD_PRELOAD} = $library;
+		local $ENV{PGDENSE_WAL_SECTOR} = $sector;
+		$log = restart('wal_direct_io = off', "wal_write_unit = $setting");
+
+		is(view('write_unit'), $unit, "sectors of $sector, wal_write_unit $setting: unit");
+		my @warnings = $log =~ /WARNING:  ("wal_write_unit" is raised from .*\n.*DETAIL:  .*\n.*HINT:  .*)/g;
+		is(scalar(@warnings), defined $says ? 1 : 0, "sectors of $sector, wal_write_unit $setting: warnings") or diag $log;
+		like($warnings[0], qr/from $setting to $unit bytes\n.*$says .*\n.*"force_$setting"\.$/, 'what it says') if defined $says;
+	}
+	if ($mode eq 'direct')
+	{
+		local $ENV{LD_PRELOAD} = $library;
+		local $ENV{PGDENSE_WAL_SECTOR} = 4096;
+		$log = restart('wal_direct_io = on', 'wal_write_unit = 512');
+		is(view('mode', 'write_unit'), 'direct|4096', 'with direct I/O as well');
+		like($log, qr/WARNING:  "wal_write_unit" is raised from 512 to 4096 bytes/, 'with the warning');
+	}
 }
 
 # New segments are counted, by how they were filled with zeroes.
@@ -228,7 +262,7 @@ cmp_ok($since, 'gt', $session_start, 'stats_since is the last start') or diag "$
 is($node->safe_psql('postgres', 'SELECT abs(extract(epoch FROM stats_since - pg_postmaster_start_time())) < 60 FROM pg_stat_wal_direct'), 't', 'of this server');
 bytes_per_commit();
 my $before = view('direct_writes + buffered_writes');
-restart("wal_direct_io = $modes[-1]", 'wal_write_unit = 512', 'restart_after_crash = on');
+restart("wal_direct_io = $modes[-1]", 'wal_write_unit = force_512', 'restart_after_crash = on');
 cmp_ok(view('direct_writes + buffered_writes'), '<', $before, 'counters begin anew');
 cmp_ok(view('stats_since'), 'gt', $since, 'and so does their time');
 $since = view('stats_since');

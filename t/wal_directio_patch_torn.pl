@@ -283,25 +283,30 @@ SQL
 	my $start_end = 0;
 	for my $crash (1 .. $crashes)
 	{
-		my ($direct, $unit) = @{ $ways[ int(rand(@ways)) ] };
+		my ($direct, $asked) = @{ $ways[ int(rand(@ways)) ] };
+		# what the device has; the server must not write a part of it
+		my $sector = rand() < 0.5 ? 512 : 4096;
+		($direct, $asked, $sector) = ($crash == 1 ? 'try' : 'off', 512, 4096) if $crash <= 2;
+		my $unit = $asked < $sector ? $sector : $asked;
 		my $method = rand() < 0.3 ? 'open_datasync' : 'fdatasync';
 		my $buffers = rand() < 0.5 ? '64kB' : '1MB';
-		my $what = "crash $crash (wal_direct_io = $direct, wal_write_unit = $unit, $method, $buffers)";
+		my $what = "crash $crash (wal_direct_io = $direct, wal_write_unit = $asked, sectors of $sector bytes, $method, $buffers)";
 		# the data directory is that of the crash, or that of the start
 		my $at_end = rand() < 0.5;
 		my $seconds = 0.2 + rand(0.6);
 		my $events_file = $node->basedir . '/events';
 
-		set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit, wal_sync_method => $method, wal_buffers => $buffers);
+		set_parameters($node, wal_direct_io => $direct, wal_sync_method => $method, wal_buffers => $buffers);
+		$node->append_conf('postgresql.conf', "wal_write_unit = $asked");
 		copy_data($dir, $base);
 		my $oldest = redo_of($base);
 		# what nobody needs any more
 		unlink map { "$wal/$_" } grep { $_ lt segment_name(1, $oldest, $size) } segment_files($wal);
-		my $disk = disk_of($wal);
+		my $disk = disk_of($wal, $sector);
 
 		# recover, and see what is there
 		$log = log_position($node);
-		with_recorder($library, $events_file, 0, sub { $node->start });
+		with_recorder($library, $events_file, 0, sub { local $ENV{PGDENSE_WAL_SECTOR} = $sector; $node->start });
 		if (defined $expected_end)
 		{
 			is(redo_end($node, $log), $expected_end, "$what: recovery from the crash before ends where WAL does");

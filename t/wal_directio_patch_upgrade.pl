@@ -24,7 +24,7 @@ my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 my $next_path = $stock_path =~ s{/\d+/stock$}{'/' . ($major + 1) . '/stock'}er;
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 
-my $switches = "wal_direct_io = try\nwal_write_unit = 512\nwal_cache_relief = on\n";
+my $switches = "wal_direct_io = try\nwal_write_unit = force_512\nwal_cache_relief = on\n";
 
 # A cluster whose pg_wal is elsewhere, behind a symbolic link
 sub linked_cluster

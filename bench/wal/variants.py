@@ -34,7 +34,7 @@ class Variant:
 
 def _unit(direct: bool, unit: int) -> Variant:
     way = "direct" if direct else "buffered"
-    return Variant(f"{way}_{unit}", f"{way}, {unit}", settings={MODE: "try" if direct else "off", UNIT: str(unit)})
+    return Variant(f"{way}_{unit}", f"{way}, {unit}", settings={MODE: "try" if direct else "off", UNIT: f"force_{unit}" if unit < 8192 else str(unit)})
 
 
 STOCK = Variant("stock", "stock", "stock")
@@ -68,5 +68,5 @@ def verify(cluster: Cluster, variant: Variant) -> None:
         raise BenchError(f'"{variant.title}" cannot be measured, as WAL is not written with direct I/O: {reason}')
     wanted = variant.settings[UNIT]
     unit = written_unit(Path(cluster.log))
-    if wanted != "auto" and unit != int(wanted):
+    if wanted != "auto" and unit != int(wanted.removeprefix("force_")):
         raise BenchError(f'"{variant.title}" cannot be measured, as the server writes units of {unit} bytes')
