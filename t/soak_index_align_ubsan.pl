@@ -1,0 +1,62 @@
+# PostgreSQL's own regression tests, with all indexes that can be aligned to less than 8
+# bytes, on a server that ends a process at the first access to memory at an address that
+# the type does not allow.  x86-64 forgives such an access, other processors do not.
+#
+# The server is "tools/server 17 ubsan", which tools/check --soak makes.
+use strict;
+use warnings FATAL => 'all';
+
+use File::Spec;
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseCore;
+use PgDensePatch;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+needs_patch('index_align', 'default_index_item_alignment');
+
+my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+my ($major) = `pg_config --version` =~ /(\d+)/;
+my $path = "$top/build/$major/ubsan";
+my $regress = "$top/build/$major/obj/ubsan/src/test/regress";
+ok(-x "$path/bin/postgres" && -x "$regress/regress.so", 'a server that checks alignment') or die "no $path, run tools/server $major ubsan";
+
+# It does check: the functions that read an index's entries call for it.
+like(`nm -D --undefined-only '$path/bin/postgres'`, qr/__ubsan_handle_type_mismatch/, 'it checks');
+
+my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
+my $node = PostgreSQL::Test::Cluster->new('ubsan', install_path => $path);
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', <<'CONF');
+fsync = off
+max_connections = 50
+max_prepared_transactions = 10
+wal_level = logical
+wal_consistency_checking = 'btree'
+log_statement = none
+default_index_item_alignment = auto
+CONF
+$node->start;
+cmp_ok(core_suite($node, 'core', "$tmp/index_align_ubsan", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
+	'>', 200, 'core: the tests ran');
+$node->safe_psql('regression', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
+cmp_ok($node->safe_psql('regression', <<'SQL'), '>', 300, 'amcheck reads all of them');
+SELECT count(*) FROM (SELECT bt_index_parent_check(c.oid, true, true) FROM pg_class c JOIN pg_index i ON indexrelid = c.oid
+WHERE relkind = 'i' AND relam = 403 AND relpersistence = 'p' AND indisvalid AND indisready) c
+SQL
+cmp_ok($node->safe_psql('regression', <<'SQL'), '>', 1000, 'pageinspect as well');
+SELECT count(*) FROM pg_class c, generate_series(1, pg_relation_size(c.oid) / 8192 - 1) blk, bt_page_items(c.oid::regclass::text, blk)
+WHERE relkind = 'i' AND relam = 403 AND relpersistence = 'p' AND relnamespace = 'public'::regnamespace
+SQL
+# what the WAL of all of it does
+$node->stop('immediate');
+$node->start;
+is($node->safe_psql('regression', 'SELECT 1'), '1', 'recovery');
+$node->stop;
+my $log = slurp_file($node->logfile);
+is(join("\n", grep { /runtime error|PANIC|TRAP|terminated by signal/ } split /\n/, $log), '', 'no access that is not aligned');
+
+done_testing();
