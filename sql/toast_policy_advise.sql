@@ -150,6 +150,21 @@ SELECT bool_and(table_pages BETWEEN real - 1 AND real + 1) AS near FROM toast_po
 INSERT INTO nothing VALUES ('', NULL);
 SELECT * FROM counts('nothing', 'v');
 
+-- why, for each way; and numbers that are no longer than they are good
+CREATE TABLE long AS SELECT hex(i, 100) AS v FROM generate_series(1, 2000) i;
+SELECT count(*) FILTER (WHERE reason ~ '^(costs least|no other costs clearly less) to read and write(; it is how the column is stored)?$') = 1 AS one_reason_for,
+  bool_and(recommended = (reason ~ '^(costs least|no other)')) AS of_the_recommended,
+  bool_and(recommended OR reason ~ '^(costs \d+ % more to read and write than what is recommended|about as good as what is recommended(, but needs (the access method|another type|room in the table''s pages)|, but takes longer to compress)?)$') AS reasons_against
+  FROM toast_policy.advise('long', 'v');
+CREATE TABLE no_values (v text);
+SELECT DISTINCT reason, recommended FROM toast_policy.advise('no_values', 'v') ORDER BY 2;
+CREATE FUNCTION digits(n numeric) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT length(rtrim(ltrim(replace(n::text, '.', ''), '0'), '0')) $$;
+SELECT max(digits(compress_us::text::numeric)) <= 3 AS compress, max(digits(decompress_us::text::numeric)) <= 3 AS decompress, max(digits(read_us::text::numeric)) <= 3 AS read,
+  max(scale(read_us::text::numeric)) <= 2 AND max(scale(compress_us::text::numeric)) <= 2 AS decimals,
+  bool_and(raw_bytes = (SELECT sum(length(v)) FROM long)) AS raw_is_exact FROM toast_policy.advise('long', 'v', 100000);
+SELECT max(digits(raw_bytes)) <= 3 AS raw, max(digits(stored_bytes)) <= 3 AS stored, max(digits(chunks)) <= 3 AS chunks, max(digits(table_pages)) <= 3 AS pages,
+  bool_and(abs(raw_bytes - 6400000) < 640000) AS near FROM toast_policy.advise('long', 'v', 100);
+
 -- all sorts of tables
 CREATE TEMP TABLE temporary AS SELECT doc FROM docs;
 SELECT * FROM counts('temporary', 'doc');

@@ -357,3 +357,17 @@ SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod FROM pg
 ORDER BY castsource::regtype::text, casttarget::regtype::text;
 SELECT typname, typcategory, typispreferred, typstorage, typalign, typcollation <> 0 AS collatable FROM pg_type WHERE typname IN ('ztext', 'zbytea');
 DROP FUNCTION half;
+
+-- the extension is not dropped with columns of the types
+\set VERBOSITY default
+CREATE DOMAIN guarded_domain AS ztext;
+CREATE TYPE guarded_row AS (i int, b zbytea);
+CREATE TABLE guarded (a ztext, b zbytea[], c guarded_domain, d guarded_row[]);
+DROP EXTENSION toast_policy CASCADE;
+DROP TYPE ztext CASCADE;
+DROP SCHEMA toast_policy CASCADE;
+ALTER TABLE guarded DROP b, DROP c, DROP d;
+DROP EXTENSION toast_policy CASCADE;
+DROP TABLE guarded;
+DROP TYPE guarded_row;
+DROP DOMAIN guarded_domain;

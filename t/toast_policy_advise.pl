@@ -101,7 +101,7 @@ sub advice
 		my ($name, @fields) = split /\|/, $line;
 
 		@{$result{$name}}{
-			qw(strategy codec level sampled raw_bytes stored_bytes chunks table_pages compress_us decompress_us read_us recommended)}
+			qw(strategy codec level sampled raw_bytes stored_bytes chunks table_pages compress_us decompress_us read_us recommended reason)}
 		  = @fields;
 	}
 	return \%result;

@@ -44,6 +44,7 @@ SELECT toast_policy.enable('parted');
 CREATE MATERIALIZED VIEW matview AS SELECT repeat('m', 30000) AS v;
 SELECT toast_policy.enable('matview');
 CREATE TABLE plain AS SELECT i AS id, repeat('x', 10000) AS v FROM generate_series(1, 10) i;
+CREATE SCHEMA unrelated;
 CREATE TABLE external (v text);
 ALTER TABLE external ALTER v SET STORAGE EXTERNAL;
 SQL
@@ -76,20 +77,32 @@ like(slurp_file($node->logfile), qr/FATAL:  could not access file "toast_policy"
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', undef);
 $node->start;
 
-# Missing: the tables say so, all else works.
+# Missing: the tables say so, and so do statements that come across one, or across
+# the guard of the extension; all else works.
 my $gone = qr/ERROR:  could not access file "(\$libdir\/)?toast_policy": No such file or directory/;
 for my $statement (
 	'SELECT count(*) FROM governed',
 	q{INSERT INTO governed VALUES (100, 'x')},
 	'VACUUM governed',
 	'ANALYZE governed',
+	# of the whole database: at the first such table
+	'VACUUM',
+	'ANALYZE',
 	'DROP TABLE governed',
 	'TRUNCATE governed',
 	'SELECT * FROM parted',
 	'REFRESH MATERIALIZED VIEW matview',
 	q{SELECT toast_policy.disable('governed')},
 	'SELECT toast_policy.disable_all()',
-	'CREATE TABLE more (v text) USING toast_policy')
+	'CREATE TABLE more (v text) USING toast_policy',
+	'CREATE TABLE like_governed (LIKE governed INCLUDING ALL)',
+	# the guard of the extension is in the library
+	'DROP SCHEMA unrelated',
+	'DROP SCHEMA unrelated CASCADE',
+	'DROP EXTENSION unrelated',
+	'DROP EXTENSION toast_policy',
+	'DROP EXTENSION toast_policy CASCADE',
+	'DROP OWNED BY CURRENT_USER')
 {
 	($ret, $stdout, $stderr) = $node->psql('postgres', $statement);
 	like($stderr, $gone, "without the library: $statement");
@@ -111,9 +124,13 @@ $node->command_ok([ 'pg_dump', '-f', File::Spec->devnull, '-T', 'governed', '-T'
 	'pg_dump of other tables works');
 $node->command_fails_like([ 'pg_dump', '-f', File::Spec->devnull, $node->connstr('postgres') ],
 	qr/could not access file "(\$libdir\/)?toast_policy"/, 'pg_dump of all tells what is wrong');
-# the guard of the extension is in the library
-($ret, $stdout, $stderr) = $node->psql('postgres', 'CREATE SCHEMA s; DROP SCHEMA s');
-like($stderr, $gone, 'DROP SCHEMA calls the library');
+$node->command_fails_like([ 'vacuumdb', '-d', $node->connstr('postgres') ], qr/could not access file "(\$libdir\/)?toast_policy"/, 'vacuumdb stops');
+# for the sessions of a role or a database it can be preloaded, too
+$node->safe_psql('postgres', q{ALTER DATABASE other SET session_preload_libraries = 'toast_policy'});
+($ret, $stdout, $stderr) = $node->psql('other', 'SELECT 1');
+like($stderr, qr/FATAL:  could not access file "toast_policy": No such file or directory|ERROR:  could not access file "toast_policy"/, 'where sessions preload the library there are none');
+$node->safe_psql('postgres', 'ALTER DATABASE other RESET session_preload_libraries');
+is($node->safe_psql('other', 'SELECT 1'), '1', 'and without that there are');
 
 # The library is back: so are the tables.
 restore();
@@ -132,6 +149,13 @@ SELECT (SELECT count(*) FROM pg_class JOIN pg_am a ON a.oid = relam WHERE amname
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'parted'::regclass AND attname = 'v';
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'external'::regclass AND attname = 'v';
 SQL
+# what did not work without the library does
+$node->safe_psql('postgres', $_) for 'VACUUM', 'ANALYZE', 'CREATE TABLE like_governed (LIKE governed INCLUDING ALL)', 'CREATE SCHEMA s', 'DROP SCHEMA s', 'DROP SCHEMA unrelated CASCADE',
+  'CREATE EXTENSION pgstattuple', 'DROP EXTENSION pgstattuple', 'CREATE ROLE library_role', 'DROP OWNED BY library_role', 'DROP TABLE like_governed';
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_user_tables WHERE relname IN ('governed', 'part', 'matview') AND last_vacuum IS NOT NULL AND last_analyze IS NOT NULL}),
+	'3', 'VACUUM and ANALYZE of the database have been at all tables');
+$node->command_ok([ 'vacuumdb', '-q', '-d', $node->connstr('postgres') ], 'vacuumdb works');
+$node->command_ok([ 'pg_dump', '-f', File::Spec->devnull, $node->connstr('postgres') ], 'pg_dump works');
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION amcheck;
 SELECT bt_index_check('governed_pkey', true), bt_index_check('governed_md5_idx', true);

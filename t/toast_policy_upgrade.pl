@@ -55,7 +55,7 @@ is($new->safe_psql('app', $state), $before{state}, 'same access methods and stor
 $new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_doc', true)});
 is($new->safe_psql('app', q{SELECT count(*) FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 	WHERE extname = 'toast_policy' AND classid IN ('pg_am'::regclass, 'pg_event_trigger'::regclass)}), '2', 'access method and event trigger belong to the extension');
-is($new->safe_psql('app', q{SELECT evtenabled, evttags FROM pg_event_trigger}), q{A|{"DROP EXTENSION","DROP ACCESS METHOD","DROP SCHEMA","DROP OWNED"}}, 'event trigger');
+is($new->safe_psql('app', q{SELECT evtenabled, evttags FROM pg_event_trigger}), q{A|{"DROP EXTENSION","DROP ACCESS METHOD","DROP SCHEMA","DROP OWNED","DROP TYPE"}}, 'event trigger');
 my ($ret, $out, $err) = $new->psql('app', 'DROP EXTENSION toast_policy CASCADE');
 like($err, qr/cannot drop extension "toast_policy" while tables use its access method/, 'the tables are guarded');
 

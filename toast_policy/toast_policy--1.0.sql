@@ -49,6 +49,30 @@ COMMENT ON FUNCTION toast_policy.disable_all() IS
 COMMENT ON FUNCTION toast_policy.recompress(regclass) IS
 	'rewrite a table, and decide anew about each value; returns the number of rows';
 
+--
+-- amcheck, which refuses the tables of other access methods
+--
+CREATE FUNCTION toast_policy.check(relation regclass, heapallindexed boolean DEFAULT false,
+	OUT object regclass, OUT blkno bigint, OUT offnum integer, OUT attnum integer, OUT msg text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'tp_check'
+LANGUAGE C VOLATILE STRICT;
+
+CREATE FUNCTION toast_policy.check_all(heapallindexed boolean DEFAULT false,
+	OUT object regclass, OUT blkno bigint, OUT offnum integer, OUT attnum integer, OUT msg text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'tp_check_all'
+LANGUAGE C VOLATILE STRICT;
+
+-- as amcheck's own functions
+REVOKE ALL ON FUNCTION toast_policy.check(regclass, boolean) FROM public;
+REVOKE ALL ON FUNCTION toast_policy.check_all(boolean) FROM public;
+
+COMMENT ON FUNCTION toast_policy.check(regclass, boolean) IS
+	'what amcheck finds in a table, its TOAST table and their B-trees; no row if nothing';
+COMMENT ON FUNCTION toast_policy.check_all(boolean) IS
+	'check() for each table of the access method in the database';
+
 -- DROP EXTENSION ... CASCADE would drop the tables.
 CREATE FUNCTION toast_policy.guard_drop()
 RETURNS event_trigger
@@ -58,7 +82,7 @@ LANGUAGE C;
 REVOKE ALL ON FUNCTION toast_policy.guard_drop() FROM public;
 
 CREATE EVENT TRIGGER toast_policy_guard ON ddl_command_start
-WHEN TAG IN ('DROP EXTENSION', 'DROP ACCESS METHOD', 'DROP SCHEMA', 'DROP OWNED')
+WHEN TAG IN ('DROP EXTENSION', 'DROP ACCESS METHOD', 'DROP SCHEMA', 'DROP OWNED', 'DROP TYPE')
 EXECUTE FUNCTION toast_policy.guard_drop();
 ALTER EVENT TRIGGER toast_policy_guard ENABLE ALWAYS;
 
@@ -706,7 +730,7 @@ CREATE FUNCTION toast_policy.advise(relation regclass, column_name name,
 	OUT strategy text, OUT codec text, OUT level integer, OUT sampled bigint,
 	OUT raw_bytes bigint, OUT stored_bytes bigint, OUT chunks bigint,
 	OUT table_pages bigint, OUT compress_us float8, OUT decompress_us float8,
-	OUT read_us float8, OUT recommended boolean)
+	OUT read_us float8, OUT recommended boolean, OUT reason text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'tp_advise'
 LANGUAGE C VOLATILE STRICT

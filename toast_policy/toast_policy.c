@@ -142,6 +142,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("toast_policy");
 
 	tp_am_init();
+	tp_create_init();
 	tp_hooks_init();
 	tp_stats_init();
 }

@@ -86,13 +86,25 @@ extern bool tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 
 /* toast_policy_am.c */
 extern const TableAmRoutine *tp_access_method(void);
+extern void tp_call_as_heap(Relation rel, void (*function) (void *arg),
+							void *arg);
 extern void tp_am_init(void);
+
+/* toast_policy_advise.c */
+extern void tp_check_kind(Relation rel);
+
+/* toast_policy_create.c */
+extern void tp_create_init(void);
+extern void tp_table_created(Oid relid);
+extern void tp_column_changed(Oid relid, AttrNumber attnum, bool added);
 
 /* toast_policy_ddl.c */
 extern Oid	tp_access_method_oid(bool missing_ok);
 extern void tp_prevent_if_read_only(const char *function);
 extern List *tp_all_tables(void);
 extern void tp_fix_index_storage(Relation table, Oid indexid);
+extern Oid	tp_get_access_method(Oid relid);
+extern void tp_set_access_method(Oid relid, Oid amoid);
 extern List *tp_lock_own_tables(Oid relid, const char *function);
 
 /* toast_policy_hooks.c */

@@ -78,11 +78,15 @@ PG_FUNCTION_INFO_V1(tp_advise);
 #define TP_TYPE_HANDICAP	1.05
 #define TP_TOLERANCE		1.025
 
+/* The digits of a number that are worth telling, and those behind its point */
+#define TP_DIGITS			3
+#define TP_DECIMALS			2
+
 /* Wasted compression has to be that part of the cost to decide between equals. */
 #define TP_WASTE			0.05
 
 /* Check that the table is one that has TOASTable values of its own. */
-static void
+void
 tp_check_kind(Relation rel)
 {
 	switch (rel->rd_rel->relkind)
@@ -518,13 +522,90 @@ tp_recommend(const TpAdvice *advice)
 	return result;
 }
 
+/*
+ * Round to TP_DIGITS significant digits, and to no more than TP_DECIMALS behind
+ * the point: what comes from a sample, or from a clock, is no better than that.
+ */
+static double
+tp_round(double value)
+{
+	double		unit = pow(10, -TP_DECIMALS);
+
+	while (fabs(value) / unit >= pow(10, TP_DIGITS))
+		unit *= 10;
+
+	/* a division gives the double that is next to the decimal number */
+	return unit < 1 ? rint(value / unit) / rint(1 / unit) : rint(value / unit) * unit;
+}
+
+/* A number of bytes, chunks or pages, as exact as it is known */
+static Datum
+tp_count(const TpAdvice *advice, double value)
+{
+	bool		exact = advice->sampled_blocks >= advice->blocks &&
+		advice->sampled >= advice->seen;
+
+	return Int64GetDatum((int64) rint(exact ? value : tp_round(value)));
+}
+
+/* What a strategy needs that others do not */
+static const char *
+tp_needs(const TpStrategy *strategy)
+{
+	if (strategy->method == TP_BY_TYPE)
+		return "another type";
+	if (strategy->method == TP_BY_POLICY)
+		return "the access method";
+	if (strategy->storage == TYPSTORAGE_MAIN)
+		return "room in the table's pages";
+
+	return "nothing";
+}
+
+/* Say why a strategy is recommended, or why it is not. */
+static char *
+tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
+		  const TpStrategy *recommended)
+{
+	double		ratio;
+
+	if (advice->sampled == 0)
+		return pstrdup(strategy == recommended && strategy->current ?
+					   "no values to judge by; it is how the column is stored" :
+					   "no values to judge by");
+	if (strategy == recommended)
+	{
+		bool		least = true;
+
+		for (int i = 0; i < advice->nstrategies; i++)
+			least &= strategy->cost <= advice->strategies[i].cost;
+
+		return psprintf("%s to read and write%s",
+						least ? "costs least" : "no other costs clearly less",
+						strategy->current ? "; it is how the column is stored" : "");
+	}
+
+	/* to the nearest percent, and so that 1 % is not said of what is equal */
+	ratio = rint(100 * strategy->cost / recommended->cost - 100);
+	if (ratio >= 1 && strategy->cost * tp_handicap(strategy) >
+		recommended->cost * tp_handicap(recommended) * TP_TOLERANCE)
+		return psprintf("costs %.0f %% more to read and write than what is recommended", ratio);
+	if (tp_handicap(strategy) > tp_handicap(recommended))
+		return psprintf("about as good as what is recommended, but needs %s",
+						tp_needs(strategy));
+	if (strategy->compress_us > recommended->compress_us + TP_WASTE * recommended->cost)
+		return pstrdup("about as good as what is recommended, but takes longer to compress");
+
+	return pstrdup("about as good as what is recommended");
+}
+
 /* Return one strategy's row. */
 static void
 tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
-				const TpStrategy *strategy, bool recommended)
+				const TpStrategy *strategy, const TpStrategy *recommended)
 {
-	Datum		values[12];
-	bool		nulls[12] = {0};
+	Datum		values[13];
+	bool		nulls[13] = {0};
 	const TpTrial *trial = strategy->trial;
 	double		raw_bytes = 0;
 
@@ -536,15 +617,16 @@ tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
 	values[2] = Int32GetDatum(trial ? trial->level : 0);
 	nulls[2] = trial == NULL || (trial->codec != TP_LZ4 && trial->codec != TP_ZSTD);
 	values[3] = Int64GetDatum((int64) advice->sampled);
-	values[4] = Int64GetDatum((int64) rint(raw_bytes));
-	values[5] = Int64GetDatum((int64) rint(strategy->inline_bytes + strategy->external_bytes));
-	values[6] = Int64GetDatum((int64) rint(strategy->chunks));
-	values[7] = Int64GetDatum((int64) strategy->table_pages);
-	values[8] = Float8GetDatum(strategy->compress_us);
-	values[9] = Float8GetDatum(strategy->decompress_us);
-	values[10] = Float8GetDatum(strategy->read_us);
+	values[4] = tp_count(advice, raw_bytes);
+	values[5] = tp_count(advice, strategy->inline_bytes + strategy->external_bytes);
+	values[6] = tp_count(advice, strategy->chunks);
+	values[7] = tp_count(advice, strategy->table_pages);
+	values[8] = Float8GetDatum(tp_round(strategy->compress_us));
+	values[9] = Float8GetDatum(tp_round(strategy->decompress_us));
+	values[10] = Float8GetDatum(tp_round(strategy->read_us));
 	nulls[8] = nulls[9] = nulls[10] = advice->sampled == 0;
-	values[11] = BoolGetDatum(recommended);
+	values[11] = BoolGetDatum(strategy == recommended);
+	values[12] = CStringGetTextDatum(tp_reason(advice, strategy, recommended));
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
@@ -556,9 +638,10 @@ tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
  * that have none), the number of values that were looked at, and for the whole
  * table the column's raw bytes, its bytes and chunks as they would be stored and
  * the pages of heap, TOAST table and its index; then the time to compress,
- * decompress and read a value on average; and whether that way is recommended,
- * which is true in exactly one row.  Without any value the counts are zero, the
- * times NULL, and what is recommended is to leave the column as it is.
+ * decompress and read a value on average; whether that way is recommended,
+ * which is true in exactly one row; and why it is or is not.  Numbers from a part
+ * of the values, and times, have three digits.  Without any value the counts are
+ * zero, the times NULL, and what is recommended is to leave the column as it is.
  *
  * Errors: 42809 for what is no table or materialized view; 42703 and 0A000 for a
  * column that is not there or cannot be toasted; 22023 for a sample_rows out of
@@ -600,8 +683,7 @@ tp_advise(PG_FUNCTION_ARGS)
 		tp_evaluate(advice, &advice->strategies[i]);
 	recommended = tp_recommend(advice);
 	for (int i = 0; i < advice->nstrategies; i++)
-		tp_put_strategy(rsinfo, advice, &advice->strategies[i],
-						recommended == &advice->strategies[i]);
+		tp_put_strategy(rsinfo, advice, &advice->strategies[i], recommended);
 
 	for (int i = 0; i < advice->nsources; i++)
 		relation_close(advice->sources[i].rel, NoLock);

@@ -12,7 +12,8 @@
  *
  * heap refuses to scan a table of another access method in the two callbacks
  * that build indexes.  For as long as they run, the relation's cache entry is
- * made to point at heap's callbacks.
+ * made to point at heap's callbacks.  For amcheck, which asks the catalog's row
+ * in the cache entry, that is made to say heap as well.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -46,6 +47,8 @@ static TableAmRoutine tp_am;
 typedef struct TpDisguise
 {
 	Relation	rel;
+	Oid			amoid;			/* whose it is, or InvalidOid if the entry's
+								 * pg_class row stays as it is */
 	struct TpDisguise *outer;
 } TpDisguise;
 
@@ -251,6 +254,15 @@ tp_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	return result;
 }
 
+/* Make a relation's cache entry look as a disguise wants it. */
+static void
+tp_put_on(const TpDisguise *disguise)
+{
+	disguise->rel->rd_tableam = tp_heap_am;
+	if (OidIsValid(disguise->amoid))
+		disguise->rel->rd_rel->relam = HEAP_TABLE_AM_OID;
+}
+
 /*
  * A cache entry that is rebuilt in the middle of an index build gets the access
  * method's own callbacks again; take them away again.
@@ -260,7 +272,7 @@ tp_relcache_callback(Datum arg, Oid relid)
 {
 	for (TpDisguise *disguise = tp_disguises; disguise; disguise = disguise->outer)
 		if (!OidIsValid(relid) || relid == RelationGetRelid(disguise->rel))
-			disguise->rel->rd_tableam = tp_heap_am;
+			tp_put_on(disguise);
 }
 
 /*
@@ -278,24 +290,53 @@ tp_am_xact_callback(XactEvent event, void *arg)
 	}
 }
 
-/* Let a relation pass for heap's until tp_undisguise(). */
+/*
+ * Let a relation pass for heap's until tp_undisguise(), to those who look at its
+ * callbacks, and with in_catalog also to those who look at its pg_class row.
+ */
 static void
-tp_disguise(TpDisguise *disguise, Relation rel)
+tp_disguise(TpDisguise *disguise, Relation rel, bool in_catalog)
 {
 	disguise->rel = rel;
+	disguise->amoid = in_catalog ? rel->rd_rel->relam : InvalidOid;
 	disguise->outer = tp_disguises;
 	tp_disguises = disguise;
-	rel->rd_tableam = tp_heap_am;
+	tp_put_on(disguise);
 }
 
 static void
 tp_undisguise(TpDisguise *disguise)
 {
 	tp_disguises = disguise->outer;
+	disguise->rel->rd_tableam = &tp_am;
+	if (OidIsValid(disguise->amoid))
+		disguise->rel->rd_rel->relam = disguise->amoid;
 	for (TpDisguise *outer = tp_disguises; outer; outer = outer->outer)
 		if (outer->rel == disguise->rel)
-			return;
-	disguise->rel->rd_tableam = &tp_am;
+			tp_put_on(outer);
+}
+
+/*
+ * Call a function that opens the relation and takes tables of heap only.  The
+ * relation, which is the access method's, is open with a lock.
+ */
+void
+tp_call_as_heap(Relation rel, void (*function) (void *arg), void *arg)
+{
+	TpDisguise	disguise;
+
+	tp_disguise(&disguise, rel, true);
+	PG_TRY();
+	{
+		function(arg);
+	}
+	PG_CATCH();
+	{
+		tp_undisguise(&disguise);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	tp_undisguise(&disguise);
 }
 
 static double
@@ -309,7 +350,7 @@ tp_index_build_range_scan(Relation table_rel, Relation index_rel,
 	TpDisguise	disguise;
 	volatile double reltuples = 0;
 
-	tp_disguise(&disguise, table_rel);
+	tp_disguise(&disguise, table_rel, false);
 	PG_TRY();
 	{
 		reltuples = tp_heap_am->index_build_range_scan(table_rel, index_rel,
@@ -337,7 +378,7 @@ tp_index_validate_scan(Relation table_rel, Relation index_rel,
 {
 	TpDisguise	disguise;
 
-	tp_disguise(&disguise, table_rel);
+	tp_disguise(&disguise, table_rel, false);
 	PG_TRY();
 	{
 		tp_heap_am->index_validate_scan(table_rel, index_rel, index_info,

@@ -19,6 +19,7 @@
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
 #include "commands/cluster.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
@@ -79,6 +80,17 @@ compat_schema_usage(Oid schemaid, Oid roleid)
 	return object_aclcheck(NamespaceRelationId, schemaid, roleid, ACL_USAGE) == ACLCHECK_OK;
 #else
 	return pg_namespace_aclcheck(schemaid, roleid, ACL_USAGE) == ACLCHECK_OK;
+#endif
+}
+
+/* May the user call the function? */
+static inline bool
+compat_function_execute(Oid function, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, roleid, ACL_EXECUTE) == ACLCHECK_OK;
+#else
+	return pg_proc_aclcheck(function, roleid, ACL_EXECUTE) == ACLCHECK_OK;
 #endif
 }
 

@@ -23,9 +23,11 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
+#include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/dependency.h"
@@ -45,6 +47,7 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -52,6 +55,8 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/sampling.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "toast_policy.h"
@@ -60,6 +65,10 @@
 PG_FUNCTION_INFO_V1(tp_enable);
 PG_FUNCTION_INFO_V1(tp_disable);
 PG_FUNCTION_INFO_V1(tp_disable_all);
+
+/* Where enable() looks for large values: pages, and the same ones each time */
+#define TP_LOOK_PAGES		1000
+#define TP_LOOK_SEED		20261123
 
 /*
  * The access method's OID in this database.  The name cannot be taken by another
@@ -264,7 +273,7 @@ tp_fix_index_storage(Relation table, Oid indexid)
  * Change the access method in the catalogs; InvalidOid is for partitioned tables
  * only.  The caller has an AccessExclusiveLock and does not have the table open.
  */
-static void
+void
 tp_set_access_method(Oid relid, Oid amoid)
 {
 	Relation	classes = table_open(RelationRelationId, RowExclusiveLock);
@@ -302,7 +311,7 @@ tp_set_access_method(Oid relid, Oid amoid)
 }
 
 /* The access method of a table, InvalidOid if it has none */
-static Oid
+Oid
 tp_get_access_method(Oid relid)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
@@ -438,6 +447,178 @@ tp_lock_tables(Oid relid, const char *function)
 	return result;
 }
 
+/* Can a row of a table with these columns be larger than heap leaves rows? */
+static bool
+tp_can_be_large(Relation rel)
+{
+	return GetHeapamTableAmRoutine()->relation_needs_toast_table(rel);
+}
+
+/*
+ * Is there any value that heap has compressed or moved out of line?  Rows that
+ * are small have none, and the access method leaves them alone.  Looks at all
+ * rows, or at those of TP_LOOK_PAGES random pages; *rows is the number of them.
+ */
+static bool
+tp_has_large_values(Relation rel, int64 *rows)
+{
+	TupleTableSlot *slot;
+	TableScanDesc scan = NULL;
+	BlockSamplerData sampler;
+	bool		found = false;
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+
+	if (OidIsValid(rel->rd_rel->reltoastrelid))
+	{
+		Relation	toast = table_open(rel->rd_rel->reltoastrelid, AccessShareLock);
+
+		found = RelationGetNumberOfBlocks(toast) > 0;
+		table_close(toast, AccessShareLock);
+	}
+	if (found || blocks == 0)
+		return found;
+
+	slot = table_slot_create(rel, NULL);
+	BlockSampler_Init(&sampler, blocks, TP_LOOK_PAGES, TP_LOOK_SEED);
+	while (!found && BlockSampler_HasMore(&sampler))
+	{
+		BlockNumber block = BlockSampler_Next(&sampler);
+		ItemPointerData first;
+		ItemPointerData last;
+
+		CHECK_FOR_INTERRUPTS();
+		ItemPointerSet(&first, block, FirstOffsetNumber);
+		ItemPointerSet(&last, block, MaxOffsetNumber);
+		if (scan == NULL)
+			scan = table_beginscan_tidrange(rel, GetActiveSnapshot(), &first, &last);
+		else
+			table_rescan_tidrange(scan, &first, &last);
+		while (!found &&
+			   table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+		{
+			(*rows)++;
+			slot_getallattrs(slot);
+			for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+			{
+				const struct varlena *value;
+
+				if (slot->tts_isnull[i] ||
+					TupleDescAttr(slot->tts_tupleDescriptor, i)->attlen != -1)
+					continue;
+				value = (const struct varlena *) DatumGetPointer(slot->tts_values[i]);
+				found |= VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value);
+			}
+		}
+	}
+	if (scan != NULL)
+		table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+
+	return found;
+}
+
+/*
+ * Refuse tables that nobody named columns of and that have nothing for the
+ * access method to do, or it would be in the way of what asks for heap, for
+ * nothing.  Lets an empty table pass, whose large values may be still to come,
+ * and one that is the access method's already.
+ */
+static void
+tp_refuse_if_useless(List *relids, Oid amoid)
+{
+	Oid			relid = linitial_oid(relids);
+	Relation	rel = relation_open(relid, NoLock);
+	bool		possible = tp_can_be_large(rel);
+	int64		rows = 0;
+	char	   *table;
+	char	   *column = NULL;
+	ListCell   *cell;
+
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel) && column == NULL; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
+
+		if (!att->attisdropped && att->attlen == -1 &&
+			(att->attstorage == TYPSTORAGE_EXTENDED || tp_column_is_governed(att)) &&
+			!tp_is_compressed_type(att->atttypid))
+			column = pstrdup(NameStr(att->attname));
+	}
+	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+									   RelationGetRelationName(rel));
+	relation_close(rel, NoLock);
+
+	foreach(cell, relids)
+	{
+		bool		large;
+
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
+			continue;
+		rel = relation_open(lfirst_oid(cell), NoLock);
+		large = rel->rd_rel->relam == amoid || tp_has_large_values(rel, &rows);
+		relation_close(rel, NoLock);
+		if (large)
+			return;
+	}
+	if (possible && rows == 0)
+		return;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("table \"%s\" has no large values that toast_policy could compress",
+					get_rel_name(relid)),
+			 possible ?
+			 errdetail("None of the %lld rows that were looked at has a value that is compressed or out of line.",
+					   (long long) rows) :
+			 errdetail("Its columns are too short for rows of more than %d bytes, which is what values are compressed for.",
+					   (int) TOAST_TUPLE_THRESHOLD),
+			 errhint("If large values are to come, name the columns that get them, as in SELECT toast_policy.enable(%s, %s).",
+					 quote_literal_cstr(table),
+					 quote_literal_cstr(column != NULL ? column : "column"))));
+}
+
+/*
+ * Tell which columns are governed from now on although nobody asked for it: those
+ * that somebody made EXTERNAL when all of the tables were heap's.  The columns of
+ * a partition or a child are what its parent's are.
+ */
+static void
+tp_tell_external_columns(List *relids, Oid amoid, ArrayType *names)
+{
+	Relation	rel;
+	Datum	   *datums;
+	int			count;
+	ListCell   *cell;
+
+	foreach(cell, relids)
+	{
+		if (tp_get_access_method(lfirst_oid(cell)) == amoid)
+			return;
+	}
+	if (has_superclass(linitial_oid(relids)))
+		return;
+
+	rel = relation_open(linitial_oid(relids), NoLock);
+	deconstruct_array(names, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &datums,
+					  NULL, &count);
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
+		char	   *name = NameStr(att->attname);
+		bool		named = false;
+
+		for (int j = 0; j < count; j++)
+			named |= strcmp(NameStr(*DatumGetName(datums[j])), name) == 0;
+		if (named || !tp_column_is_governed(att) ||
+			get_typstorage(att->atttypid) == TYPSTORAGE_EXTERNAL)
+			continue;
+		ereport(NOTICE,
+				(errmsg("column \"%s\" of table \"%s\" has STORAGE EXTERNAL, so toast_policy governs it as well",
+						name, RelationGetRelationName(rel)),
+				 errhint("To keep its values uncompressed, leave the table to heap, or give the column type ztext(none) or zbytea(none).")));
+	}
+	relation_close(rel, NoLock);
+}
+
 /*
  * toast_policy.enable(relation regclass, VARIADIC columns name[]) returns void
  *
@@ -446,7 +627,8 @@ tp_lock_tables(Oid relid, const char *function)
  * as they are.  Does the same to all partitions of a partitioned table.  Errors
  * out, before anything is changed, if the relation is no table of the caller's,
  * belongs to the system or to another session, or uses another access method
- * than heap, or if a column does not exist or is never stored out of line.
+ * than heap, if a column does not exist or is never stored out of line, or if no
+ * column is named and no row of the table has a large value.
  */
 Datum
 tp_enable(PG_FUNCTION_ARGS)
@@ -473,6 +655,9 @@ tp_enable(PG_FUNCTION_ARGS)
 		columns = lappend(columns, tp_choose_columns(rel, names));
 		relation_close(rel, NoLock);
 	}
+	if (ARR_NDIM(names) == 0)
+		tp_refuse_if_useless(relids, amoid);
+	tp_tell_external_columns(relids, amoid, names);
 
 	SPI_connect();
 	forboth(cell, relids, chosen, columns)

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_hooks.c
- *	  What happens when others create indexes, or drop the extension.
+ *	  What happens when others create indexes and columns, or drop the extension.
  *
  * An index on a governed column has keys that are compressed, by a hook on the
- * creation and alteration of objects.  A statement that would drop the
- * extension with the tables that use the access method is refused, by an event
- * trigger.
+ * creation and alteration of objects, which also tells toast_policy_create.c of
+ * new tables and columns.  A statement that would drop the extension with the
+ * tables that use the access method, or with columns of its types, is refused, by
+ * an event trigger.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -33,11 +34,13 @@
 #include "catalog/pg_index.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_shdepend.h"
+#include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "commands/extension.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "parser/parse_type.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -177,6 +180,14 @@ tp_drops_extension(Node *statement)
 			else if (drop->removeType == OBJECT_EXTENSION)
 				ObjectAddressSet(object, ExtensionRelationId,
 								 get_extension_oid(strVal(lfirst(cell)), true));
+			else if (drop->removeType == OBJECT_TYPE)
+			{
+				Oid			typid = LookupTypeNameOid(NULL, lfirst_node(TypeName, cell), true);
+
+				if (OidIsValid(typid) &&
+					getExtensionOfObject(TypeRelationId, typid) == get_extension_oid("toast_policy", true))
+					return true;
+			}
 			else if (drop->removeType == OBJECT_ACCESS_METHOD &&
 					 strcmp(strVal(lfirst(cell)), "toast_policy") == 0)
 				return true;
@@ -189,10 +200,88 @@ tp_drops_extension(Node *statement)
 }
 
 /*
+ * Count the columns of tables whose types are the extension's, or made of
+ * these: arrays, domains, composite types.  The first one that is found goes to
+ * *relid and *attnum.
+ */
+static int
+tp_count_columns(Oid *relid, AttrNumber *attnum)
+{
+	Relation	depends = table_open(DependRelationId, AccessShareLock);
+	ObjectAddresses *seen = new_object_addresses();
+	ObjectAddress *object = palloc(sizeof(ObjectAddress));
+	Oid			extension = get_extension_oid("toast_policy", true);
+	List	   *pending = NIL;
+	int			count = 0;
+
+	ObjectAddressSet(*object, ExtensionRelationId, extension);
+	if (OidIsValid(extension))
+		pending = list_make1(object);
+	while (pending != NIL)
+	{
+		ScanKeyData keys[2];
+		SysScanDesc scan;
+		HeapTuple	tuple;
+		bool		is_extension;
+
+		object = linitial(pending);
+		pending = list_delete_first(pending);
+		if (object_address_present(object, seen))
+			continue;
+		add_exact_object_address(object, seen);
+		is_extension = (object->classId == ExtensionRelationId);
+
+		ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
+					F_OIDEQ, ObjectIdGetDatum(object->classId));
+		ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
+					F_OIDEQ, ObjectIdGetDatum(object->objectId));
+		scan = systable_beginscan(depends, DependReferenceIndexId, true, NULL, 2,
+								  keys);
+		while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		{
+			Form_pg_depend depend = (Form_pg_depend) GETSTRUCT(tuple);
+			Oid			typid = InvalidOid;
+
+			if (depend->classid == TypeRelationId &&
+				(!is_extension || depend->deptype == DEPENDENCY_EXTENSION))
+				typid = depend->objid;
+			else if (depend->classid == RelationRelationId && depend->objsubid > 0 &&
+					 !is_extension)
+			{
+				char		relkind = get_rel_relkind(depend->objid);
+
+				if (relkind == RELKIND_COMPOSITE_TYPE)
+					typid = get_rel_type_id(depend->objid);
+				else if (relkind == RELKIND_RELATION || relkind == RELKIND_MATVIEW ||
+						 relkind == RELKIND_PARTITIONED_TABLE || relkind == RELKIND_FOREIGN_TABLE)
+				{
+					if (count++ == 0)
+					{
+						*relid = depend->objid;
+						*attnum = depend->objsubid;
+					}
+				}
+			}
+			if (OidIsValid(typid))
+			{
+				object = palloc(sizeof(ObjectAddress));
+				ObjectAddressSet(*object, TypeRelationId, typid);
+				pending = lappend(pending, object);
+			}
+		}
+		systable_endscan(scan);
+	}
+	table_close(depends, AccessShareLock);
+
+	return count;
+}
+
+/*
  * toast_policy.guard_drop() returns event_trigger
  *
- * Tables depend on their access method, so that DROP EXTENSION ... CASCADE drops
- * them with all their rows.  Errors out instead, as long as there are such tables.
+ * Tables depend on their access method and columns on their types, so that DROP
+ * EXTENSION ... CASCADE drops them with all their values.  Errors out instead, as
+ * long as there are any.
  */
 Datum
 tp_guard_drop(PG_FUNCTION_ARGS)
@@ -200,6 +289,9 @@ tp_guard_drop(PG_FUNCTION_ARGS)
 	EventTriggerData *trigger;
 	List	   *tables;
 	char	   *name;
+	int			ncolumns;
+	Oid			relid = InvalidOid;
+	AttrNumber	attnum = InvalidAttrNumber;
 
 	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
 		ereport(ERROR,
@@ -208,6 +300,19 @@ tp_guard_drop(PG_FUNCTION_ARGS)
 						"toast_policy.guard_drop")));
 	trigger = (EventTriggerData *) fcinfo->context;
 	if (trigger->parsetree == NULL || !tp_drops_extension(trigger->parsetree))
+		PG_RETURN_NULL();
+	ncolumns = tp_count_columns(&relid, &attnum);
+	if (ncolumns > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop types of toast_policy while columns use them"),
+				 errdetail_plural("%d column would be dropped with its values, \"%s\" of table \"%s\".",
+								  "%d columns would be dropped with their values, \"%s\" of table \"%s\" among them.",
+								  ncolumns, ncolumns, get_attname(relid, attnum, false),
+								  get_rel_name(relid)),
+				 errhint("Change them to text or bytea first, by ALTER TABLE ... ALTER COLUMN ... TYPE.")));
+	if (IsA(trigger->parsetree, DropStmt) &&
+		((DropStmt *) trigger->parsetree)->removeType == OBJECT_TYPE)
 		PG_RETURN_NULL();
 	tables = tp_all_tables();
 	if (tables == NIL)
@@ -337,7 +442,7 @@ tp_restore_index_storage(Oid relid)
 
 /*
  * Hook on the creation and alteration of objects: see to the storage of the
- * keys of indexes.  Whoever creates an index on a table of the access method, or
+ * keys of indexes, and to new tables and columns.  Whoever creates an index on a table of the access method, or
  * alters one of its columns, has opened the table, and so has loaded this library.
  */
 static void
@@ -349,7 +454,14 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 
 	if (access == OAT_POST_ALTER && classid == RelationRelationId && subid > 0 &&
 		IsNormalProcessingMode())
+	{
+		/* before the other one, which may forget what the column was */
+		tp_column_changed(objectid, (AttrNumber) subid, false);
 		tp_restore_index_storage(objectid);
+	}
+	if (access == OAT_POST_CREATE && classid == RelationRelationId && subid > 0 &&
+		IsNormalProcessingMode())
+		tp_column_changed(objectid, (AttrNumber) subid, true);
 
 	/* a table that is not dropped after all has merely lost its statistics */
 	if (access == OAT_DROP && classid == RelationRelationId && subid == 0)
@@ -377,6 +489,9 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 			}
 			relation_close(rel, NoLock);
 		}
+		else if (!OidIsValid(relid) &&
+				 (arg == NULL || !((ObjectAccessPostCreate *) arg)->is_internal))
+			tp_table_created(objectid);
 	}
 }
 

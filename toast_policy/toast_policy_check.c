@@ -1,0 +1,397 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_check.c
+ *	  amcheck for tables of the access method: toast_policy.check().
+ *
+ * What is on disk is heap's, and amcheck could check it, but verify_heapam()
+ * refuses tables of other access methods, and pg_amcheck passes over them in
+ * silence.  So its functions are called from here, the one for tables while the
+ * table's cache entry says heap (see tp_call_as_heap()).
+ *
+ * The functions are found as members of the extension amcheck, by their exact
+ * argument types: nobody can put another one in their place.  A caller needs the
+ * privilege to execute them, as if he had called them himself.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_check.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
+#include "catalog/dependency.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "commands/extension.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/syscache.h"
+#include "utils/tuplestore.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+PG_FUNCTION_INFO_V1(tp_check);
+PG_FUNCTION_INFO_V1(tp_check_all);
+
+/* Columns of the result, and where those of verify_heapam() begin */
+#define TP_CHECK_COLUMNS	5
+#define TP_VERIFY_COLUMNS	4
+
+/* A run of check(): what is called, and where the rows go */
+typedef struct TpCheck
+{
+	ReturnSetInfo *rsinfo;
+	Oid			verify_heapam;
+	Oid			bt_index_check;
+	bool		heapallindexed;
+	/* the relation at hand */
+	Oid			relid;
+} TpCheck;
+
+/*
+ * Find a function of the extension amcheck.  Errors out if it is not there, or
+ * is not the caller's to execute.
+ */
+static Oid
+tp_find_function(Oid extension, const char *name, const Oid *types, int ntypes)
+{
+	CatCList   *list = SearchSysCacheList1(PROCNAMEARGSNSP, CStringGetDatum(name));
+	Oid			result = InvalidOid;
+
+	for (int i = 0; i < list->n_members; i++)
+	{
+		Form_pg_proc proc = (Form_pg_proc) GETSTRUCT(&list->members[i]->tuple);
+
+		if (proc->pronargs == ntypes &&
+			memcmp(proc->proargtypes.values, types, ntypes * sizeof(Oid)) == 0 &&
+			getExtensionOfObject(ProcedureRelationId, proc->oid) == extension)
+			result = proc->oid;
+	}
+	ReleaseSysCacheList(list);
+
+	if (!OidIsValid(result))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("extension \"amcheck\" has no function \"%s\" that toast_policy knows",
+						name),
+				 errhint("ALTER EXTENSION amcheck UPDATE may bring it.")));
+	if (!compat_function_execute(result, GetUserId()))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, name);
+	InvokeFunctionExecuteHook(result);
+
+	return result;
+}
+
+/* Find amcheck, and begin a result. */
+static void
+tp_check_begin(TpCheck *check, FunctionCallInfo fcinfo, bool heapallindexed)
+{
+	static const Oid verify_types[] = {REGCLASSOID, BOOLOID, BOOLOID, TEXTOID, INT8OID, INT8OID};
+	static const Oid index_types[] = {REGCLASSOID, BOOLOID};
+	Oid			extension = get_extension_oid("amcheck", true);
+
+	if (!OidIsValid(extension))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("extension \"amcheck\" is not installed in this database"),
+				 errdetail("toast_policy.check() calls its functions."),
+				 errhint("CREATE EXTENSION amcheck, as a superuser.")));
+	check->verify_heapam = tp_find_function(extension, "verify_heapam", verify_types,
+											lengthof(verify_types));
+	check->bt_index_check = tp_find_function(extension, "bt_index_check", index_types,
+											 lengthof(index_types));
+	check->heapallindexed = heapallindexed;
+	InitMaterializedSRF(fcinfo, 0);
+	check->rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+}
+
+/*
+ * Call verify_heapam() for the relation at hand, with its defaults but for
+ * check_toast, and take over its rows.
+ */
+static void
+tp_verify(void *arg)
+{
+	LOCAL_FCINFO(fcinfo, 6);
+	TpCheck    *check = arg;
+	FmgrInfo	flinfo;
+	ReturnSetInfo rsinfo = {0};
+	TupleTableSlot *slot;
+
+	fmgr_info(check->verify_heapam, &flinfo);
+	rsinfo.type = T_ReturnSetInfo;
+	rsinfo.econtext = check->rsinfo->econtext;
+	rsinfo.allowedModes = SFRM_Materialize;
+	rsinfo.returnMode = SFRM_ValuePerCall;
+	InitFunctionCallInfoData(*fcinfo, &flinfo, 6, InvalidOid, NULL,
+							 (Node *) &rsinfo);
+	fcinfo->args[0].value = ObjectIdGetDatum(check->relid);
+	fcinfo->args[0].isnull = false;
+	fcinfo->args[1].value = BoolGetDatum(false);
+	fcinfo->args[1].isnull = false;
+	fcinfo->args[2].value = BoolGetDatum(true);
+	fcinfo->args[2].isnull = false;
+	fcinfo->args[3].value = CStringGetTextDatum("none");
+	fcinfo->args[3].isnull = false;
+	fcinfo->args[4].value = (Datum) 0;
+	fcinfo->args[4].isnull = true;
+	fcinfo->args[5].value = (Datum) 0;
+	fcinfo->args[5].isnull = true;
+	(void) FunctionCallInvoke(fcinfo);
+
+	if (rsinfo.returnMode != SFRM_Materialize || rsinfo.setResult == NULL ||
+		rsinfo.setDesc == NULL || rsinfo.setDesc->natts != TP_VERIFY_COLUMNS)
+		elog(ERROR, "verify_heapam() returned something else than expected");
+	slot = MakeSingleTupleTableSlot(rsinfo.setDesc, &TTSOpsMinimalTuple);
+	while (tuplestore_gettupleslot(rsinfo.setResult, true, false, slot))
+	{
+		Datum		values[TP_CHECK_COLUMNS];
+		bool		nulls[TP_CHECK_COLUMNS] = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		slot_getallattrs(slot);
+		values[0] = ObjectIdGetDatum(check->relid);
+		memcpy(values + 1, slot->tts_values, sizeof(Datum) * TP_VERIFY_COLUMNS);
+		memcpy(nulls + 1, slot->tts_isnull, sizeof(bool) * TP_VERIFY_COLUMNS);
+		tuplestore_putvalues(check->rsinfo->setResult, check->rsinfo->setDesc, values,
+							 nulls);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	tuplestore_end(rsinfo.setResult);
+}
+
+/* As heap if the relation is the access method's */
+static void
+tp_verify_table(TpCheck *check)
+{
+	Relation	rel = relation_open(check->relid, AccessShareLock);
+
+	if (rel->rd_tableam == tp_access_method())
+		tp_call_as_heap(rel, tp_verify, check);
+	else
+		tp_verify(check);
+	relation_close(rel, AccessShareLock);
+}
+
+static void
+tp_verify_index(TpCheck *check)
+{
+	OidFunctionCall2(check->bt_index_check, ObjectIdGetDatum(check->relid),
+					 BoolGetDatum(check->heapallindexed));
+}
+
+/*
+ * Can it be damage that has raised the error?  Not all of it is found before some
+ * function of the server stumbles over it, which calls that an internal error, or
+ * one of the system.
+ */
+static bool
+tp_is_damage(const ErrorData *error)
+{
+	int			class = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+
+	return class == ERRCODE_TO_CATEGORY(ERRCODE_INTERNAL_ERROR) ||
+		class == ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR);
+}
+
+/*
+ * Check one relation, and go on after what its damage makes an error: a row of
+ * the result has the message.
+ */
+static void
+tp_check_one(TpCheck *check, Oid relid, void (*function) (TpCheck *check))
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	check->relid = relid;
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		function(check);
+
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+		Datum		values[TP_CHECK_COLUMNS] = {0};
+		bool		nulls[TP_CHECK_COLUMNS] = {false, true, true, true, false};
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+
+		if (!tp_is_damage(error))
+			ReThrowError(error);
+		values[0] = ObjectIdGetDatum(relid);
+		values[4] = CStringGetTextDatum(error->detail == NULL ? error->message :
+										psprintf("%s: %s", error->message, error->detail));
+		tuplestore_putvalues(check->rsinfo->setResult, check->rsinfo->setDesc, values,
+							 nulls);
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+}
+
+/* The B-trees of a relation that can be checked */
+static List *
+tp_btrees(Relation rel)
+{
+	List	   *indexes = RelationGetIndexList(rel);
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, indexes)
+	{
+		HeapTuple	class = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(cell)));
+		HeapTuple	index = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
+
+		if (HeapTupleIsValid(class) && HeapTupleIsValid(index) &&
+			((Form_pg_class) GETSTRUCT(class))->relam == BTREE_AM_OID &&
+			((Form_pg_index) GETSTRUCT(index))->indisvalid &&
+			((Form_pg_index) GETSTRUCT(index))->indisready)
+			result = lappend_oid(result, lfirst_oid(cell));
+		if (HeapTupleIsValid(class))
+			ReleaseSysCache(class);
+		if (HeapTupleIsValid(index))
+			ReleaseSysCache(index);
+	}
+	list_free(indexes);
+
+	return result;
+}
+
+/* Check a table that is open, its TOAST table, and the B-trees of both. */
+static void
+tp_check_table(TpCheck *check, Relation rel)
+{
+	Oid			toastid = rel->rd_rel->reltoastrelid;
+	List	   *btrees = tp_btrees(rel);
+	ListCell   *cell;
+
+	tp_check_one(check, RelationGetRelid(rel), tp_verify_table);
+	if (OidIsValid(toastid))
+	{
+		Relation	toast = table_open(toastid, AccessShareLock);
+
+		btrees = list_concat(btrees, tp_btrees(toast));
+		tp_check_one(check, toastid, tp_verify_table);
+		table_close(toast, AccessShareLock);
+	}
+	foreach(cell, btrees)
+	{
+		CHECK_FOR_INTERRUPTS();
+		tp_check_one(check, lfirst_oid(cell), tp_verify_index);
+	}
+}
+
+/*
+ * toast_policy.check(relation regclass, heapallindexed boolean) returns setof record
+ *
+ * One row for each finding of amcheck in a table, be it one of the access method
+ * or of heap, in its TOAST table and in the B-trees of both; in a partitioned
+ * table, in all its partitions.  The row has the relation, what verify_heapam()
+ * tells (block, line pointer and attribute, NULL if an error ended the check of
+ * the relation), and the message.  No row: nothing was found.
+ *
+ * Errors: 55000 if amcheck is not there, 42501 without the privilege to execute
+ * its functions, 42809 for what is no table, 0A000 for a temporary table of
+ * another session and for tables of other access methods.
+ */
+Datum
+tp_check(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	TpCheck		check = {0};
+	List	   *relids = list_make1_oid(relid);
+	ListCell   *cell;
+
+	tp_check_begin(&check, fcinfo, PG_GETARG_BOOL(1));
+	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
+		relids = find_all_inheritors(relid, AccessShareLock, NULL);
+	foreach(cell, relids)
+	{
+		Relation	rel = try_relation_open(lfirst_oid(cell), AccessShareLock);
+
+		CHECK_FOR_INTERRUPTS();
+		if (rel == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_TABLE),
+					 errmsg("relation with OID %u does not exist", lfirst_oid(cell))));
+		if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE && list_length(relids) > 1)
+			ereport(NOTICE,
+					(errmsg("skipping foreign table \"%s\"", RelationGetRelationName(rel))));
+		else
+		{
+			tp_check_kind(rel);
+			if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+				tp_check_table(&check, rel);
+		}
+		relation_close(rel, AccessShareLock);
+	}
+
+	PG_RETURN_NULL();
+}
+
+/*
+ * toast_policy.check_all(heapallindexed boolean) returns setof record
+ *
+ * check() for each table of the access method in this database.  Skips temporary
+ * tables of other sessions and, on a standby, unlogged ones.
+ */
+Datum
+tp_check_all(PG_FUNCTION_ARGS)
+{
+	TpCheck		check = {0};
+	ListCell   *cell;
+
+	tp_check_begin(&check, fcinfo, PG_GETARG_BOOL(0));
+	foreach(cell, tp_all_tables())
+	{
+		Relation	rel;
+
+		CHECK_FOR_INTERRUPTS();
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
+			continue;
+		rel = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		/* dropped meanwhile? */
+		if (rel == NULL)
+			continue;
+		if (!RELATION_IS_OTHER_TEMP(rel) &&
+			(RelationIsPermanent(rel) || !RecoveryInProgress()))
+			tp_check_table(&check, rel);
+		relation_close(rel, AccessShareLock);
+	}
+
+	PG_RETURN_NULL();
+}

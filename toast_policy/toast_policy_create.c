@@ -1,0 +1,507 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_policy_create.c
+ *	  Tables that get columns of a governed table, but not its access method.
+ *
+ * CREATE TABLE ... (LIKE ... INCLUDING STORAGE) copies STORAGE EXTERNAL, and so do
+ * INHERITS and, before 17, PARTITION OF; none of them copies the access method.
+ * A table made so would compress nothing at all.  LIKE and PARTITION OF carry
+ * the access method along here, unless the statement names one.  INHERITS and
+ * ALTER TABLE ... ATTACH PARTITION and INHERIT do not, since pg_dump writes these
+ * for tables that are heap's on purpose, but there is a warning.
+ *
+ * A hook on utility statements does that, so that it needs the library to be
+ * loaded before the statement.  What loads it within the statement, as LIKE does
+ * when it opens a governed table, is seen to by the hook on the creation of
+ * objects.  Columns that a governed table gets, or that another type makes
+ * EXTENDED, are told about there, too.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  toast_policy/toast_policy_create.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/partition.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "parser/parser.h"
+#include "tcop/pquery.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/portal.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "toast_policy.h"
+#include "toast_policy_compat.h"
+
+static ProcessUtility_hook_type tp_next_process_utility = NULL;
+
+/* How many of the utility statements that are running came by the hook? */
+static int	tp_utility_depth = 0;
+
+/* A column that was told about, lest each partition tells the same */
+static struct
+{
+	TransactionId xid;
+	Oid			root;
+	NameData	name;
+}			tp_told;
+
+/* The table's name as enable() takes it */
+static char *
+tp_table_literal(Oid relid)
+{
+	return quote_literal_cstr(quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+														 get_rel_name(relid)));
+}
+
+/* Has the table a column that is EXTERNAL, and need not be by its type? */
+static bool
+tp_has_external_column(Oid relid)
+{
+	bool		result = false;
+
+	for (AttrNumber attnum = 1;; attnum++)
+	{
+		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
+											Int16GetDatum(attnum));
+		Form_pg_attribute att;
+
+		if (!HeapTupleIsValid(tuple))
+			return result;
+		att = (Form_pg_attribute) GETSTRUCT(tuple);
+		result |= tp_column_is_governed(att) &&
+			get_typstorage(att->atttypid) != TYPSTORAGE_EXTERNAL;
+		ReleaseSysCache(tuple);
+	}
+}
+
+/*
+ * Does the table use the access method, or one of its partitions?  Takes no lock:
+ * what changes meanwhile makes no harm.
+ */
+static bool
+tp_is_family(Oid relid, Oid amoid)
+{
+	bool		result = false;
+	List	   *relids = list_make1_oid(relid);
+	ListCell   *cell;
+
+	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
+		relids = find_all_inheritors(relid, NoLock, NULL);
+	foreach(cell, relids)
+		result |= tp_get_access_method(lfirst_oid(cell)) == amoid;
+	list_free(relids);
+
+	return result;
+}
+
+/* Is it a governed table, or a partitioned one with such partitions? */
+static bool
+tp_is_governed(Oid relid, Oid amoid)
+{
+	return OidIsValid(relid) && tp_has_external_column(relid) &&
+		tp_is_family(relid, amoid);
+}
+
+/*
+ * The table whose access method a new one is to have, InvalidOid if none.  Its
+ * columns come from there together with their STORAGE.
+ */
+static Oid
+tp_model(const CreateStmt *create, Oid amoid)
+{
+	const char *name = create->accessMethod ? create->accessMethod : default_table_access_method;
+	ListCell   *cell;
+
+	if (strcmp(name, "heap") != 0)
+		return InvalidOid;
+	/* from 17 on a partition takes its parent's access method by itself */
+	if (create->partbound != NULL && !COMPAT_PARTITIONED_HAS_AM &&
+		create->inhRelations != NIL)
+	{
+		Oid			parent = RangeVarGetRelid(linitial_node(RangeVar, create->inhRelations),
+											  NoLock, true);
+
+		if (tp_is_governed(parent, amoid))
+			return parent;
+	}
+	foreach(cell, create->tableElts)
+	{
+		TableLikeClause *like = lfirst(cell);
+		Oid			source;
+
+		if (!IsA(like, TableLikeClause) || (like->options & CREATE_TABLE_LIKE_STORAGE) == 0)
+			continue;
+		source = RangeVarGetRelid(like->relation, NoLock, true);
+		if (tp_is_governed(source, amoid))
+			return source;
+	}
+
+	return InvalidOid;
+}
+
+/* May the statement say USING, for a table that can have an access method? */
+static bool
+tp_can_carry(const CreateStmt *create)
+{
+	return create->accessMethod == NULL &&
+		(create->partspec == NULL || COMPAT_PARTITIONED_HAS_AM);
+}
+
+static void
+tp_tell_carried(const char *name, Oid model)
+{
+	ereport(NOTICE,
+			(errmsg("table \"%s\" uses access method \"toast_policy\", as \"%s\" does",
+					name, get_rel_name(model)),
+			 errdetail("Its columns have got STORAGE EXTERNAL from there, and heap would not compress them.")));
+}
+
+/*
+ * Warn about tables of heap that have got a governed table's EXTERNAL columns:
+ * the relation, or its partitions.  With others, also tell about those whose
+ * columns heap compresses.
+ */
+static void
+tp_warn_if_heap(Oid relid, bool others)
+{
+	List	   *relids = list_make1_oid(relid);
+	ListCell   *cell;
+
+	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
+		relids = find_all_inheritors(relid, NoLock, NULL);
+	foreach(cell, relids)
+	{
+		Oid			table = lfirst_oid(cell);
+
+		if (tp_get_access_method(table) != HEAP_TABLE_AM_OID)
+			continue;
+		if (tp_has_external_column(table))
+			ereport(WARNING,
+					(errmsg("table \"%s\" uses access method \"heap\" and has columns with STORAGE EXTERNAL, which it does not compress",
+							get_rel_name(table)),
+					 errhint("SELECT toast_policy.enable(%s) lets toast_policy compress them.",
+							 tp_table_literal(table))));
+		else if (others)
+			ereport(NOTICE,
+					(errmsg("table \"%s\" uses access method \"heap\", so toast_policy does not govern it",
+							get_rel_name(table)),
+					 errhint("SELECT toast_policy.enable(%s) lets it.",
+							 tp_table_literal(table))));
+	}
+}
+
+/*
+ * The table that the statement creates, or InvalidOid.  One of that name in another
+ * schema of the search path, or a temporary one, is another table.
+ */
+static Oid
+tp_created_table(const CreateStmt *create)
+{
+	return get_relname_relid(create->relation->relname,
+							 RangeVarGetCreationNamespace(create->relation));
+}
+
+/*
+ * After CREATE TABLE: has the table got EXTERNAL columns, but not the access
+ * method, from one that it copies or inherits?
+ */
+static void
+tp_after_create(const CreateStmt *create, Oid amoid)
+{
+	Oid			relid = tp_created_table(create);
+	bool		governed = OidIsValid(tp_model(create, amoid));
+	ListCell   *cell;
+
+	foreach(cell, create->inhRelations)
+		governed |= tp_is_governed(RangeVarGetRelid(lfirst_node(RangeVar, cell), NoLock, true),
+								   amoid);
+	if (governed && OidIsValid(relid))
+		tp_warn_if_heap(relid, false);
+}
+
+/* After ALTER TABLE: has a table of heap got a governed parent? */
+static void
+tp_after_alter(const AlterTableStmt *alter, Oid amoid)
+{
+	ListCell   *cell;
+
+	foreach(cell, alter->cmds)
+	{
+		AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+		RangeVar   *parent;
+		RangeVar   *child;
+		Oid			parentid;
+		Oid			childid;
+
+		if (command->subtype == AT_AttachPartition)
+		{
+			parent = alter->relation;
+			child = castNode(PartitionCmd, command->def)->name;
+		}
+		else if (command->subtype == AT_AddInherit)
+		{
+			parent = castNode(RangeVar, command->def);
+			child = alter->relation;
+		}
+		else
+			continue;
+		parentid = RangeVarGetRelid(parent, NoLock, true);
+		childid = RangeVarGetRelid(child, NoLock, true);
+		if (OidIsValid(parentid) && OidIsValid(childid) &&
+			tp_is_governed(parentid, amoid))
+			tp_warn_if_heap(childid, command->subtype == AT_AttachPartition);
+	}
+}
+
+/* Run a utility statement, as if the hook was not there. */
+static void
+tp_run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
+			   ProcessUtilityContext context, ParamListInfo params,
+			   QueryEnvironment *queryEnv, DestReceiver *dest,
+			   QueryCompletion *qc)
+{
+	tp_utility_depth++;
+	PG_TRY();
+	{
+		if (tp_next_process_utility)
+			tp_next_process_utility(pstmt, queryString, readOnlyTree, context, params,
+									queryEnv, dest, qc);
+		else
+			standard_ProcessUtility(pstmt, queryString, readOnlyTree, context, params,
+									queryEnv, dest, qc);
+	}
+	PG_FINALLY();
+	{
+		tp_utility_depth--;
+	}
+	PG_END_TRY();
+}
+
+/* Hook on utility statements */
+static void
+tp_process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
+				   ProcessUtilityContext context, ParamListInfo params,
+				   QueryEnvironment *queryEnv, DestReceiver *dest,
+				   QueryCompletion *qc)
+{
+	Node	   *before = NULL;
+	Oid			amoid = InvalidOid;
+	Oid			model = InvalidOid;
+
+	/* other statements must not pay for this, nor fail for want of a catalog */
+	if (IsA(pstmt->utilityStmt, CreateStmt) ||
+		(IsA(pstmt->utilityStmt, AlterTableStmt) &&
+		 castNode(AlterTableStmt, pstmt->utilityStmt)->objtype == OBJECT_TABLE))
+		amoid = tp_access_method_oid(true);
+	if (OidIsValid(amoid) && IsA(pstmt->utilityStmt, CreateStmt))
+	{
+		const CreateStmt *create = castNode(CreateStmt, pstmt->utilityStmt);
+
+		if (create->if_not_exists && OidIsValid(tp_created_table(create)))
+			amoid = InvalidOid;
+		else if (tp_can_carry(create))
+			model = tp_model(create, amoid);
+		if (OidIsValid(model))
+		{
+			pstmt = copyObject(pstmt);
+			castNode(CreateStmt, pstmt->utilityStmt)->accessMethod = pstrdup("toast_policy");
+			readOnlyTree = false;
+		}
+	}
+	/* the statement may be changed where it is */
+	if (OidIsValid(amoid))
+		before = copyObject(pstmt->utilityStmt);
+
+	tp_run_utility(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest,
+				   qc);
+
+	if (before == NULL)
+		return;
+	if (OidIsValid(model))
+		tp_tell_carried(castNode(CreateStmt, before)->relation->relname, model);
+	else if (IsA(before, CreateStmt))
+		tp_after_create(castNode(CreateStmt, before), amoid);
+	else
+		tp_after_alter(castNode(AlterTableStmt, before), amoid);
+}
+
+/*
+ * The CREATE TABLE that the client sent, NULL if it is something else.  It is
+ * parsed anew, since its LIKE clauses are gone as soon as they are executed.
+ */
+static const CreateStmt *
+tp_client_statement(void)
+{
+	PlannedStmt *pstmt;
+	ListCell   *cell;
+
+	if (ActivePortal == NULL || list_length(ActivePortal->stmts) != 1 ||
+		ActivePortal->sourceText == NULL)
+		return NULL;
+	pstmt = linitial_node(PlannedStmt, ActivePortal->stmts);
+	if (pstmt->utilityStmt == NULL || !IsA(pstmt->utilityStmt, CreateStmt))
+		return NULL;
+	foreach(cell, raw_parser(ActivePortal->sourceText, RAW_PARSE_DEFAULT))
+	{
+		RawStmt    *raw = lfirst_node(RawStmt, cell);
+
+		if (raw->stmt_location == pstmt->stmt_location && IsA(raw->stmt, CreateStmt))
+			return castNode(CreateStmt, raw->stmt);
+	}
+
+	return NULL;
+}
+
+/*
+ * A new table: if the library was loaded by the statement that creates it, do what
+ * the hook on utility statements would have done.
+ */
+void
+tp_table_created(Oid relid)
+{
+	const CreateStmt *create;
+	Oid			amoid;
+	Oid			model = InvalidOid;
+
+	if (tp_utility_depth > 0)
+		return;
+	amoid = tp_access_method_oid(true);
+	if (!OidIsValid(amoid))
+		return;
+	/* as is done next anyway, so that there are rows to look at */
+	CommandCounterIncrement();
+	if (get_rel_relkind(relid) != RELKIND_RELATION ||
+		tp_get_access_method(relid) != HEAP_TABLE_AM_OID || !tp_has_external_column(relid))
+		return;
+	create = tp_client_statement();
+	if (create != NULL && strcmp(create->relation->relname, get_rel_name(relid)) != 0)
+		create = NULL;
+	if (create != NULL && tp_can_carry(create))
+		model = tp_model(create, amoid);
+	if (OidIsValid(model))
+	{
+		tp_tell_carried(get_rel_name(relid), model);
+		tp_set_access_method(relid, amoid);
+	}
+	else
+		/* who opened a governed table, if not to take its columns? */
+		tp_warn_if_heap(relid, false);
+}
+
+/* The hint that goes with a column that is not governed */
+static void
+tp_tell_column(Oid relid, const char *name, const char *message)
+{
+	List	   *ancestors = get_rel_relispartition(relid) ? get_partition_ancestors(relid) : NIL;
+	Oid			root = ancestors != NIL ? llast_oid(ancestors) : relid;
+	TransactionId xid = GetTopTransactionIdIfAny();
+
+	if (tp_told.xid == xid && tp_told.root == root && strcmp(NameStr(tp_told.name), name) == 0)
+		return;
+	tp_told.xid = xid;
+	tp_told.root = root;
+	namestrcpy(&tp_told.name, name);
+	ereport(NOTICE,
+			(errmsg(message, name, get_rel_name(root)),
+			 errhint("If it holds large values: SELECT toast_policy.enable(%s, %s).",
+					 tp_table_literal(root), quote_literal_cstr(name))));
+}
+
+/*
+ * A column was added to a table, or altered: tell if the table is governed, and
+ * the column could be, but is not, or not any more.
+ */
+void
+tp_column_changed(Oid relid, AttrNumber attnum, bool added)
+{
+	Oid			amoid = tp_access_method_oid(true);
+	Relation	attributes;
+	SysScanDesc scan;
+	ScanKeyData keys[2];
+	HeapTuple	tuple;
+	FormData_pg_attribute att;
+	char		relkind = get_rel_relkind(relid);
+	int32		max_size;
+
+	if (!OidIsValid(amoid) || IsBinaryUpgrade ||
+		(relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE) ||
+		tp_get_access_method(relid) != amoid)
+		return;
+
+	attributes = table_open(AttributeRelationId, AccessShareLock);
+	ScanKeyInit(&keys[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	ScanKeyInit(&keys[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ,
+				Int16GetDatum(attnum));
+	scan = systable_beginscan(attributes, AttributeRelidNumIndexId, true, SnapshotSelf,
+							  2, keys);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		memcpy(&att, GETSTRUCT(tuple), sizeof(FormData_pg_attribute));
+	systable_endscan(scan);
+	table_close(attributes, AccessShareLock);
+
+	if (!HeapTupleIsValid(tuple) || att.attisdropped || att.attlen != -1 ||
+		att.attstorage != TYPSTORAGE_EXTENDED || tp_is_compressed_type(att.atttypid))
+		return;
+	/* REFRESH MATERIALIZED VIEW adds a column to a table of its own */
+	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
+		return;
+	/* a column that is too short to make a row large is none that is missed */
+	max_size = type_maximum_size(att.atttypid, att.atttypmod);
+	if (max_size > 0 && max_size <= (int32) TOAST_TUPLE_THRESHOLD)
+		return;
+
+	if (added)
+	{
+		tp_tell_column(relid, NameStr(att.attname),
+					   gettext_noop("column \"%s\" of table \"%s\" is not governed by toast_policy"));
+		return;
+	}
+
+	/* the command counter has not moved: the cache has the column as it was */
+	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attnum));
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_attribute old = (Form_pg_attribute) GETSTRUCT(tuple);
+		bool		lost = tp_column_is_governed(old) &&
+			(old->atttypid != att.atttypid || old->atttypmod != att.atttypmod ||
+			 old->attcollation != att.attcollation);
+
+		ReleaseSysCache(tuple);
+		if (lost)
+			tp_tell_column(relid, NameStr(att.attname),
+						   gettext_noop("column \"%s\" of table \"%s\" is no longer governed by toast_policy, because its new type has set its STORAGE"));
+	}
+}
+
+/* Called when the library is loaded. */
+void
+tp_create_init(void)
+{
+	tp_next_process_utility = ProcessUtility_hook;
+	ProcessUtility_hook = tp_process_utility;
+}
