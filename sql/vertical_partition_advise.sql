@@ -1,6 +1,8 @@
 --
 -- What is counted, and what is advised from it.
 --
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
+\c
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 LOAD 'vertical_partition';

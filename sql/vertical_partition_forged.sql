@@ -2,6 +2,8 @@
 -- Views that look like those of split tables, and statements in which a part is
 -- there more than once
 --
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
+\c
 \set VERBOSITY terse
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS vertical_partition;

@@ -5,6 +5,7 @@
 SET client_min_messages = warning;
 \set database :DBNAME
 CREATE DATABASE regress_vertical_partition_merge TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
+ALTER DATABASE regress_vertical_partition_merge SET session_preload_libraries = 'vertical_partition';
 \c regress_vertical_partition_merge
 SET client_min_messages = warning;
 CREATE EXTENSION vertical_partition;
@@ -78,6 +79,8 @@ CREATE ROLE regress_vp_alice;
 CREATE TABLE t (id int PRIMARY KEY, a int, b text);
 SELECT vertical_partition.split('t', '{b}');
 ALTER VIEW t OWNER TO regress_vp_alice;
+-- as in a session without the library
+UPDATE pg_class SET relowner = 10 WHERE oid IN ('t_hot'::regclass, 't_cold'::regclass);
 GRANT CREATE, USAGE ON SCHEMA s TO regress_vp_alice;
 SET ROLE regress_vp_alice;
 SELECT vertical_partition.merge('t');

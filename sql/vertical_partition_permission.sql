@@ -1,6 +1,8 @@
 --
 -- Who may do what with a split table: the same with and without the rewrite
 --
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
+\c
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -88,7 +90,8 @@ PREPARE hot AS SELECT h1 FROM t WHERE id = 1;
 SET ROLE regress_vp_user;
 EXECUTE hot;
 RESET ROLE;
-ALTER TABLE t_cold OWNER TO regress_vp_other;
+-- as in a session without the library
+UPDATE pg_class SET relowner = 'regress_vp_other'::regrole WHERE oid = 't_cold'::regclass;
 SET ROLE regress_vp_user;
 EXECUTE hot;
 RESET ROLE;

@@ -2,6 +2,8 @@
 -- What is planned for statements on split tables, and that they do what they
 -- do to a plain one
 --
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
+\c
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -68,7 +70,8 @@ BEGIN
 	same := coalesce(same, CASE WHEN expected ~ '^[0-9A-Z]{5} ' THEN expected WHEN expected ~ '^none' THEN 'no rows' ELSE 'yes' END);
 END $$;
 
--- in a new session, the first statement loads the library, and the second one is rewritten
+-- in a new session without the library, the first statement loads it, and the second one is rewritten
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET session_preload_libraries', current_database()); END $$;
 \c
 SET search_path = vp_plan;
 SET client_min_messages = warning;
@@ -91,6 +94,7 @@ INSERT INTO x VALUES (1001);
 DELETE FROM x WHERE id = 1001;
 SELECT shape('EXECUTE update_hot');
 DEALLOCATE update_hot;
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
 
 CREATE TABLE queries (n serial, statement text);
 INSERT INTO queries (statement) VALUES
@@ -245,7 +249,7 @@ INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (id, c2) DO UPDATE SET h1 = 0
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (lower(c1)) DO NOTHING;
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (id) WHERE c2 > 0 DO NOTHING;
 INSERT INTO shared_key (id) VALUES (1) ON CONFLICT (h2) DO NOTHING;
-INSERT INTO shared_key (id) VALUES (1) ON CONFLICT ON CONSTRAINT shared_key_pkey DO NOTHING;
+INSERT INTO shared_key (id) VALUES (1) ON CONFLICT ON CONSTRAINT shared_key_h1_key DO NOTHING;
 -- and some that there is one for
 CREATE UNIQUE INDEX ON shared_key_hot (lower(h2));
 CREATE UNIQUE INDEX ON shared_key_hot (h1) WHERE h1 > 100;

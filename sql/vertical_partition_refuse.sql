@@ -5,6 +5,7 @@
 SET client_min_messages = warning;
 \set database :DBNAME
 CREATE DATABASE regress_vertical_partition_refuse TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
+ALTER DATABASE regress_vertical_partition_refuse SET session_preload_libraries = 'vertical_partition';
 \c regress_vertical_partition_refuse
 SET client_min_messages = warning;
 CREATE EXTENSION vertical_partition;

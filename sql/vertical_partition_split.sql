@@ -7,6 +7,7 @@ SET client_min_messages = warning;
 -- in a database of its own, with its own roles and publications
 \set database :DBNAME
 CREATE DATABASE regress_vertical_partition_split TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
+ALTER DATABASE regress_vertical_partition_split SET session_preload_libraries = 'vertical_partition';
 \c regress_vertical_partition_split
 SET client_min_messages = warning;
 CREATE EXTENSION vertical_partition;
@@ -22,7 +23,7 @@ SET search_path = s;
 
 -- all that a relation has, but for what servers say in different ways
 CREATE FUNCTION public.describe(rel regclass) RETURNS TABLE (kind text, definition text) LANGUAGE sql SET search_path = pg_catalog AS $$
-  SELECT 'relation', concat_ws(' ', c.oid::regclass, c.relkind, c.relpersistence, 'owner ' || pg_get_userbyid(relowner), 'options ' || reloptions::text,
+  SELECT 'relation', concat_ws(' ', c.oid::regclass, c.relkind, c.relpersistence, 'owner ' || coalesce(nullif(pg_get_userbyid(relowner), session_user), 'session_user'), 'options ' || reloptions::text,
     'toast options ' || (SELECT t.reloptions::text FROM pg_class t WHERE t.oid = c.reltoastrelid),
     'privileges ' || (SELECT string_agg(privilege_type || ' ' || grantee::regrole || CASE WHEN is_grantable THEN '*' ELSE '' END, ', ' ORDER BY grantee::regrole::text, privilege_type)
       FROM aclexplode(relacl) WHERE grantee <> relowner),
@@ -353,6 +354,19 @@ SELECT max(cold_id) = currval(pg_get_serial_sequence('empty_cold', 'cold_id')) F
 DROP TABLE empty_hot;
 DROP TABLE empty_cold;
 DROP EXTENSION vertical_partition;
+DROP EXTENSION vertical_partition CASCADE;
+DROP EXTENSION IF EXISTS no_such_extension, vertical_partition CASCADE;
+DROP SCHEMA vertical_partition CASCADE;
+SELECT vertical_partition.guard_drop();
+BEGIN;
+CREATE SCHEMA regress_other;
+CREATE TABLE regress_other.t (id int);
+DROP SCHEMA regress_other CASCADE;
+SET LOCAL client_min_messages = warning;
+SET LOCAL vertical_partition.guard_drop = off;
+DROP EXTENSION vertical_partition CASCADE;
+SELECT count(*) FROM empty_hot;
+ROLLBACK;
 DROP VIEW empty;
 DROP TABLE empty_hot, empty_cold;
 DROP VIEW keys;

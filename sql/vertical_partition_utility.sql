@@ -6,6 +6,7 @@
 \set database :DBNAME
 -- in a database of its own, since some of them are on all tables of one
 CREATE DATABASE regress_vertical_partition_utility TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
+ALTER DATABASE regress_vertical_partition_utility SET session_preload_libraries = 'vertical_partition';
 \c regress_vertical_partition_utility
 SET client_min_messages = warning;
 CREATE EXTENSION vertical_partition;
@@ -31,6 +32,7 @@ CREATE VIEW view AS SELECT * FROM shared_key;
 \pset tuples_only on
 
 -- without the library, they are as on any view
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET session_preload_libraries', current_database()); END $$;
 \c
 SET search_path = u;
 SET client_min_messages = warning;
@@ -39,6 +41,7 @@ TRUNCATE shared_key;
 REINDEX TABLE shared_key;
 ANALYZE shared_key;
 LOAD 'vertical_partition';
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
 
 -- COPY
 COPY shared_key (id, c1, h2) TO '/dev/null';

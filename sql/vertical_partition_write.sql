@@ -1,6 +1,8 @@
 --
 -- What writing through a split view comes down to, where the parts show
 --
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition''', current_database()); END $$;
+\c
 CREATE SCHEMA vertical_partition_write;
 SET search_path = vertical_partition_write;
 SET client_min_messages = warning;

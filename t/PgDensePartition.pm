@@ -5,13 +5,14 @@ use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
+use File::Basename;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(@partition_methods partition_node partition_database partition_helpers psql_output parts_in_order
-  partition_tables partition_contents);
+  partition_tables partition_contents @same_differences same_statements same_outputs);
 
 our @partition_methods = qw(shared_key surrogate_key row_pointer);
 
@@ -19,16 +20,16 @@ our @partition_methods = qw(shared_key surrogate_key row_pointer);
 my %modes = (
 	preloaded => "session_preload_libraries = 'vertical_partition'",
 	off => 'vertical_partition.enable_rewrite = off',
-	alone => undef);
+	alone => "session_preload_libraries = 'plpgsql'");
 
-# partition_node(NAME[, CONF]) - a server for tests of split tables
+# partition_node(NAME[, CONF]) - a server for tests of split tables, with the library in all sessions
 sub partition_node
 {
 	my ($name, $conf) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
 	$node->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ]);
-	$node->append_conf('postgresql.conf', "fsync = off\nclient_min_messages = warning\n" . ($conf // ''));
+	$node->append_conf('postgresql.conf', "fsync = off\nclient_min_messages = warning\nsession_preload_libraries = 'vertical_partition'\nvertical_partition.declare_keys = on\n" . ($conf // ''));
 	$node->start;
 	return $node;
 }
@@ -39,7 +40,7 @@ sub partition_node
 sub partition_helpers
 {
 	my ($method) = @_;
-	my $split = $method eq 'plain' ? '' : "PERFORM vertical_partition.split(t, cold, '$method');";
+	my $split = $method eq 'plain' ? '' : "PERFORM vertical_partition.split(t, cold, '$method', force => true);";
 
 	return <<"SQL";
 CREATE FUNCTION split_here(t regclass, cold name[]) RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN $split END \$\$;
@@ -80,7 +81,7 @@ sub partition_database
 		$node->safe_psql($name, 'CREATE EXTENSION vertical_partition');
 		# a setting of a library that is not loaded is good for any value
 		$node->safe_psql('postgres', "ALTER DATABASE $name SET $_")
-		  for grep { defined } ($mode // '') eq 'off' ? ($modes{preloaded}, $setting) : $setting;
+		  for ($mode // '') eq 'off' ? ($modes{preloaded}, $setting) : $setting;
 	}
 	$node->safe_psql($name, partition_helpers($method));
 }
@@ -93,6 +94,65 @@ sub psql_output
 
 	IPC::Run::run([ 'psql', '-X', '-A', '-t', '-d', $node->connstr($database) ], '<', \$script, '>&', \$output);
 	return $output;
+}
+
+# Where a view cannot be as a table is: what the statement is like, and what it gives instead.
+our @same_differences = (
+	[ qr/WHERE ctid/, qr/ERROR:  42703: column "ctid" does not exist/ ],
+	[ qr/TABLESAMPLE/, qr/ERROR:  0A000: TABLESAMPLE clause can only be applied to tables/ ],
+	# the cold part may come first, and which of several tables is named is nothing to rely on
+	[ qr/^INSERT INTO stock DEFAULT VALUES/, qr/ERROR:  23502: null value in column "[iw]" of relation "stock"/ ],
+	[ qr/^TRUNCATE tree;/, qr/ERROR:  0A000: cannot truncate a table referenced in a foreign key constraint/ ],
+);
+
+# same_statements() - [LINE, STATEMENT, TAG...] for each statement of the file that this server knows
+sub same_statements
+{
+	my ($major) = `pg_config --version` =~ /(\d+)/;
+	my ($line, $begin, $text, @tags, @statements) = (0, 0, '');
+
+	open my $file, '<', dirname(__FILE__) . '/vertical_partition_same.sql' or die "could not open the statements: $!";
+	while (my $read = <$file>)
+	{
+		$line++;
+		if ($text eq '')
+		{
+			@tags = () if $read eq "\n";
+			push @tags, $1 if $read =~ /^-- (\d+|conflict|utility)$/;
+			next if $read =~ /^(--.*)?$/;
+			$begin = $line;
+		}
+		$text .= $read;
+		next if $text =~ /^COPY [^;]* FROM stdin/i ? $read ne "\\.\n" : $read !~ /;$/ || (() = $text =~ /\$\$/g) % 2;
+		push @statements, [ $begin, $text, @tags ] if !grep { /^\d+$/ && $_ > $major } @tags;
+		$text = '';
+	}
+	die "statement at line $begin does not end" if $text ne '';
+	return @statements;
+}
+
+# same_outputs(OUTPUT) - {LINE => what the statement there gave}
+sub same_outputs
+{
+	my ($output) = @_;
+	my (%outputs, $line);
+
+	for (split /\n/, $output)
+	{
+		if (/^\@\@ (\d+)$/)
+		{
+			$line = $1;
+			$outputs{$line} = [];
+			next;
+		}
+		s/^psql:<stdin>:\d+: //;
+		# the parts go by other names than the table, and hold parts of its rows
+		next if /^LOCATION:/ || /^DETAIL:  Failing row contains/;
+		s{(\w)_(?:hot|cold)\b}{$1}g;
+		s{permission denied for view}{permission denied for table};
+		push @{ $outputs{$line} }, $_;
+	}
+	return \%outputs;
 }
 
 # parts_in_order(NODE, DATABASE, WHAT) - test that no row is lost or alone

@@ -137,7 +137,7 @@ $node->safe_psql('postgres', q{
 	ALTER TABLE plain ADD PRIMARY KEY (id);
 	CREATE TABLE split (LIKE plain INCLUDING ALL);
 	INSERT INTO split SELECT * FROM plain;
-	SELECT vertical_partition.split('split', '{filler}', 'row_pointer');
+	SELECT vertical_partition.split('split', '{filler}', 'row_pointer', force => true);
 });
 my @server = ($node->host, $node->port, (getpwuid($>))[0]);
 my $check = <<'PYTHON';

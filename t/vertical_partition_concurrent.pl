@@ -24,7 +24,6 @@ my ($seconds, $crashes) = $ENV{PGDENSE_SOAK} ? (60, 20) : (5, 2);
 my ($accounts, $rows) = (12, 200);
 
 my $node = partition_node('concurrent', <<'CONF');
-session_preload_libraries = 'vertical_partition'
 autovacuum = off
 max_connections = 60
 deadlock_timeout = 50ms

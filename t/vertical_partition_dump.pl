@@ -57,6 +57,9 @@ for my $format ('plain', 'custom', 'directory')
 	is($node->safe_psql($target, partition_contents('row_pointer')), $contents{row_pointer}, "$format: rows of row_pointer");
 	is($node->safe_psql($target, 'SELECT count(*) FROM vertical_partition.parts WHERE pointers_valid'), 1, "$format: the pointers are valid");
 
+	is($node->safe_psql($target, "SELECT t.*, count(r.n) FROM $_ t LEFT JOIN refers_to_$_ r ON r.n = t.n GROUP BY t.id, t.k ORDER BY t.id LIMIT 1"),
+		$node->safe_psql('source', "SELECT t.*, 1 FROM $_ t ORDER BY t.id LIMIT 1"), "$format: GROUP BY of the key of $_") foreach 'shared_key', 'surrogate_key';
+
 	# a dump of the restored database is the same dump, but for the pointers
 	dump_to($target, 'plain', "$dir/second.sql", '--schema-only');
 	dump_to('source', 'plain', "$dir/first.sql", '--schema-only');
@@ -85,6 +88,24 @@ $node->command_ok([ 'pg_restore', '--exit-on-error', '--schema-only', '-d', $nod
 $node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers', '-d', $node->connstr('empty'), "$dir/all" ], 'rows are restored');
 $node->safe_psql('empty', q{SELECT vertical_partition.relink('row_pointer')});
 is($node->safe_psql('empty', partition_contents($_)), $contents{$_}, "schema, then rows: $_") foreach @partition_methods;
+
+# single tables: the view has no rows, its parts have
+my ($method) = @partition_methods;
+like($node->safe_psql('source', "SELECT obj_description('${method}_hot'::regclass)"), qr/^hot part of the split table public\.$method; a dump of public\.$method alone has no rows/,
+	'the hot part says so');
+dump_to('source', 'plain', "$dir/view.sql", '-t', $method);
+unlike(slurp_file("$dir/view.sql"), qr/^COPY|^INSERT/m, 'a dump of the view alone has no rows');
+dump_to('source', 'custom', "$dir/three", '-t', 'owners', map { ('-t', $_) } $method, "${method}_hot", "${method}_cold");
+$node->safe_psql('postgres', 'CREATE DATABASE three');
+$node->safe_psql('three', 'CREATE EXTENSION vertical_partition');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('three'), "$dir/three" ], 'a dump of view and parts is restored');
+is($node->safe_psql('three', partition_contents($method)), $contents{$method}, 'with all rows');
+$node->safe_psql('three', "DELETE FROM $method");
+$node->command_fails_like([ 'pg_restore', '--exit-on-error', '--data-only', '-t', "${method}_hot", '-d', $node->connstr('three'), "$dir/three" ],
+	qr/cannot write to table "${method}_hot", a part of a split table/, 'data alone is refused by the parts');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers', map({ ('-t', "${method}_$_") } 'hot', 'cold'), '-d', $node->connstr('three'), "$dir/three" ],
+	'but not with --disable-triggers');
+is($node->safe_psql('three', partition_contents($method)), $contents{$method}, 'which restores all rows');
 
 # what constraints are since 18
 if ($node->pg_version >= 18)

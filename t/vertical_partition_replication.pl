@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $primary = partition_node('primary', "session_preload_libraries = 'vertical_partition'\n");
+my $primary = partition_node('primary');
 my $definition = 'id int PRIMARY KEY, n int DEFAULT 0, doc text, c int DEFAULT 0';
 my $rows = join ' UNION ALL ', map { "SELECT '$_' AS t, x::text AS r FROM $_ x" } @partition_methods;
 my $read = "SELECT * FROM ($rows) x ORDER BY 1, 2";
@@ -81,7 +81,7 @@ like($err, qr/read-only transaction|recovery is in progress/, 'standby: relink()
 #
 # Logical replication
 #
-my $subscriber = partition_node('subscriber', "session_preload_libraries = 'vertical_partition'\n");
+my $subscriber = partition_node('subscriber');
 $subscriber->safe_psql('postgres', "CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain'));
 $subscriber->safe_psql('postgres', "CREATE TABLE $_ ($definition); SELECT vertical_partition.split('$_', '{doc,c}', '$_');") for @partition_methods;
 my $connstr = $primary->connstr . ' dbname=postgres';

@@ -11,74 +11,14 @@ use PgDensePartition;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my ($major) = `pg_config --version` =~ /(\d+)/;
-
-# Where a view cannot be as a table is: what the statement is like, and what it gives instead.
-my @differences = (
-	[ qr/WHERE ctid/, qr/ERROR:  42703: column "ctid" does not exist/ ],
-	[ qr/TABLESAMPLE/, qr/ERROR:  0A000: TABLESAMPLE clause can only be applied to tables/ ],
-	# the cold part may come first, and which of several tables is named is nothing to rely on
-	[ qr/^INSERT INTO stock DEFAULT VALUES/, qr/ERROR:  23502: null value in column "[iw]" of relation "stock"/ ],
-	[ qr/^TRUNCATE tree;/, qr/ERROR:  0A000: cannot truncate a table referenced in a foreign key constraint/ ],
-);
-
-# statements() - [LINE, STATEMENT, TAG...] for each statement of the file that this server knows
-sub statements
-{
-	my ($line, $begin, $text, @tags, @statements) = (0, 0, '');
-
-	open my $file, '<', "$FindBin::RealBin/vertical_partition_same.sql" or die "could not open the statements: $!";
-	while (my $read = <$file>)
-	{
-		$line++;
-		if ($text eq '')
-		{
-			@tags = () if $read eq "\n";
-			push @tags, $1 if $read =~ /^-- (\d+|conflict|utility)$/;
-			next if $read =~ /^(--.*)?$/;
-			$begin = $line;
-		}
-		$text .= $read;
-		next if $text =~ /^COPY [^;]* FROM stdin/i ? $read ne "\\.\n" : $read !~ /;$/ || (() = $text =~ /\$\$/g) % 2;
-		push @statements, [ $begin, $text, @tags ] if !grep { /^\d+$/ && $_ > $major } @tags;
-		$text = '';
-	}
-	die "statement at line $begin does not end" if $text ne '';
-	return @statements;
-}
-
-# outputs(OUTPUT) - {LINE => what the statement there gave}
-sub outputs
-{
-	my ($output) = @_;
-	my (%outputs, $line);
-
-	for (split /\n/, $output)
-	{
-		if (/^\@\@ (\d+)$/)
-		{
-			$line = $1;
-			$outputs{$line} = [];
-			next;
-		}
-		s/^psql:<stdin>:\d+: //;
-		# the parts go by other names than the table, and hold parts of its rows
-		next if /^LOCATION:/ || /^DETAIL:  Failing row contains/;
-		s{(\w)_(?:hot|cold)\b}{$1}g;
-		s{permission denied for view}{permission denied for table};
-		push @{ $outputs{$line} }, $_;
-	}
-	return \%outputs;
-}
-
-my @statements = statements();
+my @statements = same_statements();
 my $script = join '', "\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n", map { "\\echo \@\@ $_->[0]\n$_->[1]" } @statements;
 my $node = partition_node('same');
 
 partition_database($node, 'plain', 'plain');
 my $raw = psql_output($node, 'plain', $script);
 append_to_file("${PostgreSQL::Test::Utils::tmp_check}/plain.out", $raw);
-my $plain = outputs($raw);
+my $plain = same_outputs($raw);
 is(scalar(keys %$plain), scalar(@statements), 'plain: all statements have run');
 my @tables = qw(item stock tree later log duo leans sets holds deferred kind);
 # but for gaps in a sequence: a COPY that fails has got further on a table, which takes many rows at once
@@ -106,11 +46,11 @@ for my $method (@partition_methods)
 		partition_database($node, $database, $method, $mode);
 		$raw = psql_output($node, $database, $script);
 		append_to_file("${PostgreSQL::Test::Utils::tmp_check}/$database.out", $raw);
-		my $split = outputs($raw);
+		my $split = same_outputs($raw);
 		for (@statements)
 		{
 			my ($line, $statement, @tags) = @$_;
-			my ($known) = grep { $statement =~ $_->[0] } @differences;
+			my ($known) = grep { $statement =~ $_->[0] } @same_differences;
 			my ($expected, $got) = map {
 				my @rows = @{ $_->{$line} // ['no output'] };
 				join "\n", $statement =~ /\bORDER BY\b/ && $statement !~ /RETURNING [^)]*$/ ? @rows : sort @rows

@@ -103,6 +103,12 @@ SELECT n, count(*), string_agg(doc, ',' ORDER BY id) FROM item GROUP BY n HAVING
 
 SELECT n, flag, count(*), sum(pos) FROM item GROUP BY GROUPING SETS ((n, flag), (n), ()) ORDER BY 1, 2, 3, 4;
 
+SELECT i.id, i.name, i.doc, k.label, count(*) FROM item i LEFT JOIN kind k ON k.k = i.k GROUP BY i.id, k.k ORDER BY i.id;
+
+SELECT s.*, count(*) FROM stock s GROUP BY i, w ORDER BY i, w;
+
+SELECT s.info, count(*) FROM stock s GROUP BY i ORDER BY 1;
+
 SELECT DISTINCT ON (n) n, id, doc FROM item ORDER BY n, id DESC;
 
 SELECT id, rank() OVER (PARTITION BY n ORDER BY pos DESC), lag(doc) OVER (ORDER BY id) FROM item ORDER BY id;

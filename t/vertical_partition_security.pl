@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my @methods = qw(shared_key surrogate_key row_pointer);
-my $node = security_node('primary');
+my $node = security_node('primary', "session_preload_libraries = 'vertical_partition'\n");
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 
 # attempt(ROLE, SQL[, SETTINGS]) - the error that it ends with, or "ok"; ROLE undef is the superuser
@@ -45,7 +45,6 @@ sub hold
 }
 
 security_database($node, 'postgres', 'vertical_partition');
-$node->safe_psql('postgres', q{ALTER DATABASE postgres SET session_preload_libraries = 'vertical_partition'});
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE DOMAIN role_a.positive AS int CHECK (role_a.trap('domain') AND value > 0);
 CREATE DOMAIN role_a.parsed AS int CHECK (role_a.trap('parse'));
@@ -440,7 +439,9 @@ my %refused = (
 	q{advise('role_a.own')} => 'permission denied for table role_a.own',
 	q{set_row_pointers('role_a.two_cold')} => 'must be owner of table two_cold',
 	q{forget_row_pointers('role_a.two_cold')} => 'must be owner of table two_cold',
-	q{lock('role_a.own', true)} => 'must be owner of table own',
+	q{lock('role_a.own'::regclass, NULL, true, NULL)} => 'must be owner of table own',
+	q{lock('role_a.own'::regclass, 'role_a.granted'::regclass, true, NULL)} => 'must be owner of table granted',
+	q{lock_all(ARRAY['role_a.own'::regclass::oid], true, true)} => 'must be owner of table own',
 	q{execute_as('role_a'::regrole, 'SELECT 1')} => 'must be able to SET ROLE "role_a"',
 	q{execute_as(1, 'SELECT 1')} => 'role with OID 1 does not exist',
 	q{run('role_a'::regrole, '{SELECT 1}')} => 'must be able to SET ROLE "role_a"',
@@ -454,11 +455,13 @@ my %refused = (
 	q{replace_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'), '', 'role_a.own'::regclass, '')} =>
 	  'must be owner of table granted',
 	q{swap_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'), 0)} => 'must be able to SET ROLE "role_a"',
+	q{declare_key('role_a.two')} => 'must be owner of view two',
+	q{let_cascade('role_a.two'::regclass)} => 'must be able to SET ROLE "role_a"',
 	q{hold_schema_name('role_a.own')} => 'must be owner of table own',
 	q{validate_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'))} => 'must be owner of table granted',
 	q{rename_columns('role_a.two')} => 'ok',    # nothing to rename
-	q{lock_parts('role_a.two')} => 'must be owner of the parts of role_a.two',
-	q{lock_relation('role_a.own', 'x')} => 'must be owner of relation own',
+	q{check_parts('role_a.two', 'role_a.two_hot', 'role_a.two_cold')} => 'must be owner of the parts of role_a.two',
+	q{lock_relation('role_a.own', 'x', true)} => 'must be owner of relation own',
 	q{reset_column_updates()} => 'permission denied for function reset_column_updates');
 for my $call (sort keys %refused)
 {

@@ -12,7 +12,7 @@ use Test::More;
 my $old = start_old();
 my ($tables, $split) = partition_tables();
 
-$old->safe_psql('app', "CREATE EXTENSION vertical_partition;\n$tables$split");
+$old->safe_psql('app', "ALTER DATABASE app SET session_preload_libraries = 'vertical_partition'; ALTER DATABASE app SET vertical_partition.declare_keys = on; CREATE EXTENSION vertical_partition;\n$tables$split");
 $old->safe_psql('app', "UPDATE $_ SET wide = wide || 'x' WHERE id % 3 = 0; DELETE FROM $_ WHERE id % 11 = 0") foreach @partition_methods;
 # a cold part in a file that is not its first one
 $old->safe_psql('app', q{ALTER TABLE row_pointer_cold SET UNLOGGED; ALTER TABLE row_pointer_cold SET LOGGED; SELECT vertical_partition.relink('row_pointer')});
@@ -26,6 +26,7 @@ like($parts_before, qr/^row_pointer\|.*\|t$/m, 'with valid pointers');
 for my $method (@partition_methods)
 {
 	is($new->safe_psql('app', partition_contents($method)), $contents{$method}, "$method: same rows");
+	like($new->safe_psql('app', "SELECT t.*, count(*) FROM $method t GROUP BY t.id, t.k ORDER BY t.id LIMIT 1"), qr/^1\|k1\|/, "$method: GROUP BY of the key");
 	is($new->safe_psql('app', "INSERT INTO $method (k, a) VALUES ('new', 5) RETURNING id, n, note, doubled"), '501|501|none|10', "$method: INSERT");
 	$new->safe_psql('app', "UPDATE $method SET note = note || '!' WHERE id = 501; DELETE FROM $method WHERE id = 501");
 	$new->safe_psql('app', "SELECT vertical_partition.merge('$method')");

@@ -13,6 +13,9 @@ CREATE FUNCTION vertical_partition.layout(view regclass, OUT hot regclass, OUT c
     OUT key_columns name[], OUT cold_columns name[], OUT link_column name, OUT cold_key_columns name[])
 RETURNS record LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_layout_row';
 
+CREATE FUNCTION vertical_partition.layout_columns(view oid, OUT attnum int2, OUT part oid, OUT part_attnum int2)
+RETURNS SETOF record LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_layout_columns';
+
 CREATE FUNCTION vertical_partition.linked_support(internal)
 RETURNS internal LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_linked_support';
 
@@ -72,8 +75,18 @@ RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_validate_foreign_key';
 CREATE FUNCTION vertical_partition.hold_schema_name(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_schema_name';
 
-CREATE FUNCTION vertical_partition.lock(relation regclass, exclusive boolean)
-RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_lock_relation';
+CREATE FUNCTION vertical_partition.lock(relation oid, partner_of oid, exclusive boolean, patience integer)
+RETURNS boolean LANGUAGE C AS 'MODULE_PATHNAME', 'vp_lock_relation';
+
+-- Do all new sessions preload the library?  See preload.c.
+CREATE FUNCTION vertical_partition.check_preload("table" text, force boolean)
+RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_check_preload';
+
+-- Gives a split view the primary key of its hot part, for GROUP BY.  See key.c.
+CREATE FUNCTION vertical_partition.declare_key(view regclass)
+RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_declare_key';
+COMMENT ON FUNCTION vertical_partition.declare_key(regclass) IS
+'let GROUP BY of its key go with all columns of a split table, after a restore without the library';
 
 -- Runs statements as the owner of a table.
 CREATE FUNCTION vertical_partition.run(owner oid, statements text[])
@@ -611,8 +624,120 @@ BEGIN
 END
 $$;
 
--- Locks a relation against writers, after a look whether the caller may do that.
-CREATE FUNCTION vertical_partition.lock_relation(relation regclass, caller text)
+-- What is locked together with these relations, that are to be made anew: the sequences of
+-- their columns, and the tables that foreign keys join them to.
+CREATE FUNCTION vertical_partition.locked_with(relations oid[], OUT relation oid, OUT partner_of oid)
+RETURNS SETOF record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT d.objid, NULL::oid
+    FROM pg_depend d JOIN pg_sequence q ON q.seqrelid = d.objid
+    WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (relations)
+        AND d.deptype IN ('a', 'i')
+    UNION
+    SELECT f.confrelid, min(f.conrelid) FROM pg_constraint f
+    WHERE f.contype = 'f' AND f.conrelid = ANY (relations) AND f.confrelid <> ALL (relations)
+    GROUP BY f.confrelid
+    UNION
+    -- those of others are refused later on
+    SELECT f.conrelid, min(f.confrelid) FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid
+    WHERE f.contype = 'f' AND f.confrelid = ANY (relations) AND f.conrelid <> ALL (relations) AND pg_has_role(c.relowner, 'USAGE')
+    GROUP BY f.conrelid
+$$;
+
+-- Locks relations, against readers or not, and if wanted all that goes with them: whatever
+-- the caller will need until it is done, so that it never asks for more, or for another lock
+-- on the same, while transactions that have some of it wait for the rest.
+--
+-- There is no order in which all transactions come to tables, by way of foreign keys and
+-- sequences.  So this waits for a lock only while it holds none.  The others have to be
+-- free, or get so in a moment.  Else it gives back what it has, and begins with another one:
+-- in turn if somebody waited for one that it had, else with that which was not free.
+CREATE FUNCTION vertical_partition.lock_all(relations oid[], exclusive boolean, all_that_goes_with_them boolean)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    patience constant interval := '500 ms';
+    lock_timeout constant interval := nullif(current_setting('lock_timeout')::interval, interval '0');
+    beginning constant timestamptz := clock_timestamp();
+    attempt integer := 0;
+    told boolean := false;
+    first oid;
+    missed oid;
+    hopeless boolean;
+    since timestamptz;
+    wanted oid[];
+    had oid[];
+    partners oid[];
+    i integer;
+BEGIN
+    LOOP
+        missed := NULL;
+        hopeless := false;
+        BEGIN
+            SELECT relations || array_agg(l.relation ORDER BY l.relation), array_fill(NULL::oid, ARRAY[cardinality(relations)]) || array_agg(l.partner_of ORDER BY l.relation)
+            INTO wanted, partners FROM vertical_partition.locked_with(relations) l WHERE all_that_goes_with_them;
+            had := '{}';
+            FOR i IN SELECT x FROM generate_subscripts(wanted, 1) x ORDER BY wanted[x] IS DISTINCT FROM first, x LOOP
+                WHILE NOT vertical_partition.lock(wanted[i], partners[i], exclusive, CASE WHEN had <> '{}' THEN 10 END) LOOP
+                    hopeless := EXISTS (
+                        SELECT FROM pg_locks w JOIN pg_locks h ON h.pid = w.pid
+                        WHERE w.locktype = 'relation' AND w.relation = ANY (had) AND NOT w.granted
+                            AND h.locktype = 'relation' AND h.relation = wanted[i] AND h.granted);
+                    IF hopeless OR clock_timestamp() > since + patience THEN
+                        missed := wanted[i];
+                        RAISE lock_not_available USING
+                            MESSAGE = format('could not obtain lock on relation %s', vertical_partition.qualified_name(missed));
+                    END IF;
+                END LOOP;
+                since := CASE WHEN had = '{}' THEN clock_timestamp() ELSE since END;
+                had := had || wanted[i];
+            END LOOP;
+            -- one may have come until the first was locked
+            missed := (SELECT min(l.relation) FROM vertical_partition.locked_with(relations) l
+                WHERE all_that_goes_with_them AND l.relation <> ALL (wanted));
+            IF missed IS NULL THEN
+                RETURN;
+            END IF;
+            RAISE lock_not_available;
+        EXCEPTION WHEN lock_not_available THEN
+            IF missed IS NULL OR clock_timestamp() > beginning + lock_timeout THEN
+                RAISE;
+            END IF;
+            attempt := attempt + 1;
+            IF NOT told AND clock_timestamp() > beginning + interval '10 s' THEN
+                told := true;
+                RAISE NOTICE 'waiting for a moment in which % is free, and whatever foreign keys and sequences join to it',
+                    vertical_partition.qualified_name(relations[1])
+                USING DETAIL = format('Relation %s is not, after %s attempts.', vertical_partition.qualified_name(missed), attempt);
+            END IF;
+            first := CASE WHEN hopeless THEN wanted[1 + attempt % cardinality(wanted)] ELSE missed END;
+        END;
+    END LOOP;
+END
+$$;
+
+-- Refuses parts of a view that have not got its owner: anybody can make a view of
+-- any tables that looks like a split one.
+CREATE FUNCTION vertical_partition.check_parts(view regclass, hot regclass, cold regclass)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_class WHERE oid IN (hot, cold) AND NOT pg_has_role(relowner, 'USAGE')) THEN
+        RAISE EXCEPTION 'must be owner of the parts of %', view USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    -- a superuser may own all of them; the view's owner must
+    IF EXISTS (SELECT FROM pg_class p, pg_class v WHERE v.oid = view AND p.oid IN (hot, cold) AND p.relowner <> v.relowner) THEN
+        RAISE EXCEPTION 'split table % and its parts have different owners', view USING ERRCODE = 'insufficient_privilege';
+    END IF;
+END
+$$;
+
+-- Locks a relation, and its parts if it is a split view, against all others, or all but
+-- readers, after a look whether the caller may do that.
+CREATE FUNCTION vertical_partition.lock_relation(relation regclass, caller text, exclusive boolean)
 RETURNS pg_catalog.pg_class LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -620,6 +745,7 @@ DECLARE
     before pg_class;
     after pg_class;
     name text;
+    layout record;
 BEGIN
     IF relation IS NULL THEN
         RAISE EXCEPTION '%() needs a relation', caller USING ERRCODE = 'null_value_not_allowed';
@@ -640,12 +766,23 @@ BEGIN
             DETAIL = 'Rows committed after its snapshot was taken would be lost.', HINT = 'Use READ COMMITTED.';
     END IF;
     name := vertical_partition.qualified_name(relation);
+    layout := vertical_partition.layout(relation);
     IF before.relkind IN ('r', 'p', 'v') THEN
-        PERFORM vertical_partition.lock(relation, false);
+        IF layout.hot IS NOT NULL THEN
+            -- before any lock is taken, and when nobody can change them any more
+            PERFORM vertical_partition.check_parts(relation, layout.hot, layout.cold);
+            PERFORM vertical_partition.lock_all(ARRAY[relation::oid, layout.hot::oid, layout.cold::oid], exclusive, exclusive);
+        ELSE
+            PERFORM vertical_partition.lock_all(ARRAY[relation::oid], exclusive, exclusive);
+        END IF;
     END IF;
     SELECT * INTO after FROM pg_class WHERE oid = relation;
-    IF NOT FOUND OR vertical_partition.qualified_name(relation) <> name OR NOT pg_has_role(after.relowner, 'USAGE') THEN
+    IF NOT FOUND OR vertical_partition.qualified_name(relation) <> name OR NOT pg_has_role(after.relowner, 'USAGE')
+        OR vertical_partition.layout(relation) IS DISTINCT FROM layout THEN
         RAISE EXCEPTION 'relation % was changed by another session', name USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF layout.hot IS NOT NULL THEN
+        PERFORM vertical_partition.check_parts(relation, layout.hot, layout.cold);
     END IF;
     RETURN after;
 END
@@ -811,21 +948,6 @@ BEGIN
 END
 $$;
 
--- Tells how the library gets loaded by all sessions, unless it is.
-CREATE FUNCTION vertical_partition.tell_preload()
-RETURNS void LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    -- only some roles see the settings
-    IF (SELECT string_agg(setting, ',') FROM pg_settings
-        WHERE name IN ('session_preload_libraries', 'shared_preload_libraries')) NOT LIKE '%vertical\_partition%' THEN
-        RAISE NOTICE 'the first statement of a session on a split table is planned without vertical_partition'
-        USING HINT = format('ALTER DATABASE %I SET session_preload_libraries = ''vertical_partition'';', current_database());
-    END IF;
-END
-$$;
-
 -- Looks whether a table is in use in this session, by an open cursor say, which
 -- DROP TABLE would say much later: any ALTER TABLE does.
 CREATE FUNCTION vertical_partition.check_not_in_use(relation oid)
@@ -843,40 +965,98 @@ BEGIN
 END
 $$;
 
--- Refuses parts of a view that have not got its owner: anybody can make a view of
--- any tables that looks like a split one.
-CREATE FUNCTION vertical_partition.check_parts(view regclass, hot regclass, cold regclass)
-RETURNS void LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    IF EXISTS (SELECT FROM pg_class WHERE oid IN (hot, cold) AND NOT pg_has_role(relowner, 'USAGE')) THEN
-        RAISE EXCEPTION 'must be owner of the parts of %', view USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    -- a superuser may own all of them; the view's owner must
-    IF EXISTS (SELECT FROM pg_class p, pg_class v WHERE v.oid = view AND p.oid IN (hot, cold) AND p.relowner <> v.relowner) THEN
-        RAISE EXCEPTION 'split table % and its parts have different owners', view USING ERRCODE = 'insufficient_privilege';
-    END IF;
-END
-$$;
-
--- Locks the parts of a locked view against writers.  Returns its layout().
-CREATE FUNCTION vertical_partition.lock_parts(view regclass)
+-- Returns the layout() of a locked view; or errors out if it is not that of a split table.
+CREATE FUNCTION vertical_partition.split_layout(view regclass)
 RETURNS record LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    layout record;
+    layout record := vertical_partition.layout(view);
 BEGIN
-    layout := vertical_partition.layout(view);
-    IF layout.hot IS NULL THEN
-        RAISE EXCEPTION '% is not a split table', view USING ERRCODE = 'wrong_object_type';
+    IF layout.hot IS NOT NULL THEN
+        RETURN layout;
     END IF;
-    -- before any lock is taken, and when nobody can change them any more
-    PERFORM vertical_partition.check_parts(view, layout.hot, layout.cold);
-    PERFORM vertical_partition.lock(layout.hot, false), vertical_partition.lock(layout.cold, false);
-    PERFORM vertical_partition.check_parts(view, layout.hot, layout.cold);
-    RETURN layout;
+    IF EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = view AND t.tgname = 'vertical_partition_write') THEN
+        RAISE EXCEPTION '% is not a split table', view USING ERRCODE = 'wrong_object_type',
+            DETAIL = 'Its definition is not what vertical_partition.split() has made.',
+            HINT = format('Restore it by CREATE OR REPLACE VIEW %s AS SELECT ... FROM <hot part> h LEFT JOIN <cold part> c ON <equal keys> '
+                'WHERE vertical_partition.linked(<method>, h.tableoid, <key of c>).', vertical_partition.qualified_name(view));
+    END IF;
+    RAISE EXCEPTION '% is not a split table', view USING ERRCODE = 'wrong_object_type';
+END
+$$;
+
+-- How a split view and its parts differ from what split() made of them, and a statement that
+-- helps.  Columns may go by other names: merge() takes those of the view.
+CREATE FUNCTION vertical_partition.differences(view regclass, OUT problem text, OUT help text)
+RETURNS SETOF record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH
+    layout AS (SELECT l.* FROM vertical_partition.layout(view) l),
+    shown AS (SELECT l.* FROM vertical_partition.layout_columns(view) l),
+    -- what the view uses, for its link, too
+    used AS (
+        SELECT d.refobjid AS part, d.refobjsubid AS attnum
+        FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+        WHERE r.ev_class = view AND r.rulename = '_RETURN' AND d.refclassid = 'pg_class'::regclass),
+    missing AS (
+        SELECT p.part, p.alias, c.attnum, c.name, c.default_value
+        FROM layout l
+            CROSS JOIN LATERAL (VALUES (l.hot, 'h'), (l.cold, 'c')) p (part, alias)
+            CROSS JOIN LATERAL vertical_partition.columns(p.part) c
+        WHERE NOT EXISTS (SELECT FROM shown s WHERE s.part = p.part AND s.part_attnum = c.attnum)
+            AND NOT (p.part = l.hot AND c.name IS NOT DISTINCT FROM l.link_column)
+            AND NOT (p.part = l.cold AND CASE l.method
+                WHEN 'surrogate_key' THEN EXISTS (SELECT FROM used u WHERE u.part = p.part AND u.attnum = c.attnum)
+                ELSE c.name = ANY (l.cold_key_columns) END))
+    SELECT format('column "%s" of table %s is not in the view', m.name, vertical_partition.qualified_name(m.part)),
+        format('ALTER TABLE %s DROP COLUMN %I;', vertical_partition.qualified_name(m.part), m.name)
+    FROM missing m
+    UNION ALL
+    SELECT format('column "%s" of the view is column "%s" of table %s once more', v.attname, p.attname, vertical_partition.qualified_name(s.part)), NULL
+    FROM shown s JOIN pg_attribute v ON v.attrelid = view AND v.attnum = s.attnum
+        JOIN pg_attribute p ON p.attrelid = s.part AND p.attnum = s.part_attnum
+    WHERE EXISTS (SELECT FROM shown o WHERE o.part = s.part AND o.part_attnum = s.part_attnum AND o.attnum < s.attnum)
+    UNION ALL
+    SELECT format('column "%s" of table %s is of type %s, in the view of type %s', p.attname, vertical_partition.qualified_name(s.part),
+        format_type(p.atttypid, p.atttypmod), format_type(v.atttypid, v.atttypmod)), NULL
+    FROM shown s JOIN pg_attribute v ON v.attrelid = view AND v.attnum = s.attnum
+        JOIN pg_attribute p ON p.attrelid = s.part AND p.attnum = s.part_attnum
+    WHERE (p.atttypid, p.atttypmod, p.attcollation) IS DISTINCT FROM (v.atttypid, v.atttypmod, v.attcollation)
+    UNION ALL
+    -- with the aliases that split() gives the parts, the columns can be put before FROM
+    SELECT NULL, 'CREATE OR REPLACE VIEW ' || vertical_partition.qualified_name(view) || ' AS'
+        || regexp_replace(d.def, E'\n   FROM \\(', E',\n    ' || replace(m.columns, E'\\', E'\\\\') || E'\n   FROM (') || m.defaults
+    FROM (SELECT string_agg(format('%s.%I', n.alias, n.name), E',\n    ' ORDER BY n.alias DESC, n.attnum),
+            coalesce(string_agg(format(E'\nALTER VIEW %s ALTER %I SET DEFAULT %s;', vertical_partition.qualified_name(view), n.name, n.default_value), ''
+                ORDER BY n.alias DESC, n.attnum) FILTER (WHERE n.default_value IS NOT NULL), '')
+            FROM missing n) m (columns, defaults),
+        LATERAL (SELECT pg_get_viewdef(view)) d (def)
+    WHERE m.columns IS NOT NULL AND d.def ~ E'\n   FROM \\([^\n]* h\n     LEFT JOIN [^\n]* c ON \\('
+$$;
+
+-- Refuses to merge what merge() would lose columns of.
+CREATE FUNCTION vertical_partition.check_differences(view regclass)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    problems text;
+    help text;
+    remake text;
+BEGIN
+    SELECT string_agg(E'\n' || d.problem, '' ORDER BY d.problem COLLATE "C"),
+        string_agg(E'\n' || d.help, '' ORDER BY d.problem COLLATE "C") FILTER (WHERE d.problem IS NOT NULL),
+        CASE WHEN bool_and(d.help IS NOT NULL) THEN max(d.help) FILTER (WHERE d.problem IS NULL) END
+    INTO problems, help, remake FROM vertical_partition.differences(view) d;
+    IF problems IS NOT NULL THEN
+        RAISE EXCEPTION 'cannot merge %', vertical_partition.qualified_name(view) USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'The parts and the definition of the view differ:' || problems,
+            HINT = CASE WHEN help IS NULL THEN 'Make the view anew by CREATE OR REPLACE VIEW, with each column of the parts once.'
+                ELSE 'To have columns in the table' || coalesce(E':\n' || remake, ', add them to the view by CREATE OR REPLACE VIEW.')
+                    || E'\nTo do without their data:' || help END;
+    END IF;
 END
 $$;
 
@@ -1010,11 +1190,34 @@ BEGIN
 END
 $$;
 
+-- The triggers of a hot part, whose guarded columns are given as a list.  Where a foreign key
+-- deletes its rows, it is let, and cold rows go with them.
+CREATE FUNCTION vertical_partition.hot_triggers(hot oid, guarded text, cascades boolean)
+RETURNS text[] LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ARRAY[format('CREATE OR REPLACE TRIGGER vertical_partition_guard BEFORE INSERT%s OR TRUNCATE%s ON %s '
+            'FOR EACH STATEMENT EXECUTE FUNCTION vertical_partition.guard_part()', CASE WHEN NOT cascades THEN ' OR DELETE' END,
+            ' OR UPDATE OF ' || nullif(guarded, ''), vertical_partition.qualified_name(hot))]
+        || CASE WHEN cascades THEN ARRAY[format('CREATE OR REPLACE TRIGGER vertical_partition_delete AFTER DELETE ON %s '
+            'FOR EACH ROW EXECUTE FUNCTION vertical_partition.delete_cold()', vertical_partition.qualified_name(hot))] END
+$$;
+
+-- Has the triggers of a hot part let foreign keys delete its rows.
+CREATE FUNCTION vertical_partition.let_cascade(view oid)
+RETURNS void LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT vertical_partition.run(c.relowner, vertical_partition.hot_triggers(l.hot,
+        (SELECT string_agg(quote_ident(k), ', ') FROM unnest(l.key_columns || l.link_column) k), true))
+    FROM vertical_partition.layout(view) l JOIN pg_class c ON c.oid = l.hot
+$$;
+
 --
 -- split()
 --
 
-CREATE FUNCTION vertical_partition.split("table" regclass, cold_columns name[], method text DEFAULT 'shared_key')
+CREATE FUNCTION vertical_partition.split("table" regclass, cold_columns name[], method text DEFAULT 'shared_key', force boolean DEFAULT false)
 RETURNS regclass LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET default_tablespace = ''
@@ -1061,7 +1264,9 @@ BEGIN
         RAISE EXCEPTION 'unknown method "%"', method USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Methods are shared_key, surrogate_key and row_pointer.';
     END IF;
-    class := vertical_partition.lock_relation("table", 'split');
+    PERFORM vertical_partition.check_preload(vertical_partition.qualified_name(rel), coalesce(force, false))
+    FROM pg_class c WHERE c.oid = rel AND c.relkind = 'r';
+    class := vertical_partition.lock_relation("table", 'split', true);
     owner := class.relowner;
     view_name := vertical_partition.qualified_name(rel);
     schema := (SELECT n.nspname FROM pg_namespace n WHERE n.oid = class.relnamespace);
@@ -1275,7 +1480,6 @@ BEGIN
     marker := CASE method WHEN 'surrogate_key' THEN format('c.%I', hidden) ELSE r.marker END;
     guarded := concat_ws(', ', r.copied, quote_ident(hidden));
 
-    PERFORM vertical_partition.lock(rel, true);
     surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(rel, hot_oid, hot, cold_oid)) || surface;
     PERFORM vertical_partition.swap_foreign_key(k.old, k.new) FROM unnest(old_keys, new_keys) k (old, new);
     PERFORM vertical_partition.run(owner, ARRAY[format('DROP TABLE %s', view_name),
@@ -1290,22 +1494,27 @@ BEGIN
     PERFORM vertical_partition.run(owner, ARRAY[
         format('CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s '
             'FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row()', view_name),
-        format('CREATE TRIGGER vertical_partition_guard BEFORE INSERT%s OR TRUNCATE%s ON %s '
-            'FOR EACH STATEMENT EXECUTE FUNCTION vertical_partition.guard_part()', CASE WHEN NOT cascades THEN ' OR DELETE' END,
-            ' OR UPDATE OF ' || nullif(guarded, ''), hot_name),
         format('CREATE TRIGGER vertical_partition_guard BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %s '
-            'FOR EACH STATEMENT EXECUTE FUNCTION vertical_partition.guard_part()', cold_name)] || CASE WHEN cascades THEN ARRAY[
-            format('CREATE TRIGGER vertical_partition_delete AFTER DELETE ON %s '
-                'FOR EACH ROW EXECUTE FUNCTION vertical_partition.delete_cold()', hot_name)] END || surface || r.defaults);
+            'FOR EACH STATEMENT EXECUTE FUNCTION vertical_partition.guard_part()', cold_name)]
+        || format('COMMENT ON TABLE %s IS %L', hot_name, format('hot part of the split table %1$s; a dump of %1$s alone has no rows, dump %1$s, %2$s and %3$s together',
+            view_name, hot_name, cold_name))
+        || vertical_partition.hot_triggers(hot_oid, guarded, cascades) || surface || r.defaults);
+    IF current_setting('vertical_partition.declare_keys')::boolean THEN
+        PERFORM vertical_partition.declare_key(view_oid);
+    END IF;
     IF method = 'row_pointer' THEN
         PERFORM vertical_partition.set_row_pointers(cold_oid);
     END IF;
-    PERFORM vertical_partition.tell_preload();
+    RAISE NOTICE 'a dump of % alone has no rows', view_name
+    USING DETAIL = CASE WHEN NOT current_setting('vertical_partition.declare_keys')::boolean THEN
+            'GROUP BY of its primary key has to name all other columns that the statement shows, unless declare_key() is called.'
+        ELSE '' END,
+        HINT = format('Use pg_dump -t %L -t %L -t %L, and --disable-triggers to restore data alone.', view_name, hot_name, cold_name);
     RETURN view_oid;
 END
 $$;
 
-COMMENT ON FUNCTION vertical_partition.split(regclass, name[], text) IS
+COMMENT ON FUNCTION vertical_partition.split(regclass, name[], text, boolean) IS
     'move columns of a table to a part of its own, behind a view with the table''s name';
 
 --
@@ -1345,9 +1554,9 @@ DECLARE
     n bigint;
     r record;
 BEGIN
-    class := vertical_partition.lock_relation(view, 'merge');
+    class := vertical_partition.lock_relation(view, 'merge', true);
     owner := class.relowner;
-    layout := vertical_partition.lock_parts(view);
+    layout := vertical_partition.split_layout(view);
     view_name := vertical_partition.qualified_name(view);
     hot_name := vertical_partition.qualified_name(layout.hot);
     cold_name := vertical_partition.qualified_name(layout.cold);
@@ -1361,6 +1570,8 @@ BEGIN
     END IF;
 
     PERFORM vertical_partition.check_privileges(p, 'merge') FROM unnest(ARRAY[layout.hot, layout.cold]) p;
+
+    PERFORM vertical_partition.check_differences(view);
 
     -- The view's columns can have got other names since, which become the table's:
     -- under these all definitions are right there.
@@ -1384,6 +1595,15 @@ BEGIN
                 ELSE 'a table of another owner' END)
         FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f
         WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.strange
+        UNION
+        -- the table would fire them more often than the part does, or at other times
+        SELECT pg_describe_object(t.tableoid, t.oid, 0)
+        FROM pg_trigger t
+        WHERE t.tgrelid IN (layout.hot, layout.cold) AND NOT t.tgisinternal
+            AND t.tgname NOT IN ('vertical_partition_guard', 'vertical_partition_delete')
+        UNION
+        SELECT format('inheritance of table %s from table %s', vertical_partition.qualified_name(i.inhrelid), vertical_partition.qualified_name(i.inhparent))
+        FROM pg_inherits i WHERE i.inhrelid IN (layout.hot, layout.cold) OR i.inhparent IN (layout.hot, layout.cold)
         UNION
         SELECT format('publication %s, %s', p.pubname, CASE
             WHEN bool_or(l.prqual IS NOT NULL OR l.prattrs IS NOT NULL) THEN 'which has a column list or a row filter'
@@ -1438,7 +1658,6 @@ BEGIN
     PERFORM vertical_partition.publish(ARRAY[new_oid], ARRAY[layout.hot, layout.cold]);
     PERFORM vertical_partition.execute_as(owner, 'ANALYZE ' || vertical_partition.qualified_name(new_oid));
 
-    PERFORM vertical_partition.lock(view, true), vertical_partition.lock(layout.hot, true), vertical_partition.lock(layout.cold, true);
     surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.hot, new_oid, '{}', new_oid,
             ARRAY(SELECT v.name FROM vertical_partition.columns(view) v)))
         || ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.cold, new_oid, '{}', new_oid, layout.cold_columns)) || surface;
@@ -1477,8 +1696,8 @@ DECLARE
     surplus bigint;
     changed bigint;
 BEGIN
-    owner := (vertical_partition.lock_relation(view, 'relink')).relowner;
-    layout := vertical_partition.lock_parts(view);
+    owner := (vertical_partition.lock_relation(view, 'relink', false)).relowner;
+    layout := vertical_partition.split_layout(view);
     IF layout.method <> 'row_pointer' THEN
         RAISE EXCEPTION 'split table % has no row pointers', view USING ERRCODE = 'wrong_object_type',
             DETAIL = format('Its method is %s.', layout.method);
@@ -1536,6 +1755,16 @@ GRANT SELECT ON vertical_partition.parts TO PUBLIC;
 
 COMMENT ON VIEW vertical_partition.parts IS 'the split tables of this database';
 
+-- DROP EXTENSION ... CASCADE would drop the views.
+CREATE FUNCTION vertical_partition.guard_drop()
+RETURNS event_trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_guard_drop';
+REVOKE ALL ON FUNCTION vertical_partition.guard_drop() FROM PUBLIC;
+
+CREATE EVENT TRIGGER vertical_partition_guard ON ddl_command_start
+WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED')
+EXECUTE FUNCTION vertical_partition.guard_drop();
+ALTER EVENT TRIGGER vertical_partition_guard ENABLE ALWAYS;
+
 --
 -- advise() and what it counts: advise.c, track.c
 --
@@ -1548,9 +1777,6 @@ RETURNS void LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME'
 REVOKE ALL ON FUNCTION vertical_partition.reset_column_updates() FROM PUBLIC;
 COMMENT ON FUNCTION vertical_partition.reset_column_updates() IS
 'forget what was counted in the database';
-
-CREATE FUNCTION vertical_partition.layout_columns(view oid, OUT attnum int2, OUT part oid, OUT part_attnum int2)
-RETURNS SETOF record LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_layout_columns';
 
 CREATE FUNCTION vertical_partition.best_split(relation oid, attnums int2[], lengths int4[], alignments int4[],
     widths float8[], null_fracs float8[], keys boolean[], movable boolean[], row_pointer boolean, cold_now int2[],

@@ -4,8 +4,8 @@
  *	  Module header and settings of the vertical_partition library.
  *
  * The library is loaded when a statement that uses a split view is planned, by
- * the support function of linked(), or when a row is written through one.  With
- * session_preload_libraries the first such statement is rewritten as well.
+ * the support function of linked(), or when a row is written through one.  But
+ * some statements do neither: split() asks for session_preload_libraries.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -26,6 +26,7 @@ PG_MODULE_MAGIC;
 void		_PG_init(void);
 
 bool		vp_enable_rewrite = true;
+bool		vp_declare_keys = false;
 
 /* Called when a backend, or the postmaster, loads the library. */
 void
@@ -38,6 +39,14 @@ _PG_init(void)
 							 true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 
+	DefineCustomBoolVariable("vertical_partition.declare_keys",
+							 "Gives the view of a split table the primary key's entry in the catalog.",
+							 "Statements that group by the key may then show all columns. See the README for what a dump does with such views.",
+							 &vp_declare_keys,
+							 false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	vp_guard_init();
 	vp_layout_init();
 	vp_rewrite_init();
 	vp_write_init();

@@ -19,6 +19,15 @@
 /* GUC variables */
 extern bool vp_enable_rewrite;
 
+/* vertical_partition_ddl.c */
+typedef struct VpDdl VpDdl;
+extern VpDdl *vp_before_ddl(Node *stmt);
+extern void vp_after_ddl(VpDdl *ddl, Node *stmt);
+
+/* vertical_partition_key.c */
+extern bool vp_declare_keys;
+extern void vp_follow_key(Oid view);
+
 /* vertical_partition_link.c */
 extern bool vp_row_pointers_valid(Oid cold);
 extern List *vp_pointed_tables(void);
@@ -31,6 +40,7 @@ extern void vp_check_owner(Oid relid);
 extern bool vp_planner_hooked;
 
 /* vertical_partition_utility.c */
+extern bool vp_is_copying(Oid view);
 extern bool vp_is_truncating(Oid part);
 
 /* vertical_partition_write.c */
@@ -38,6 +48,7 @@ extern PGDLLEXPORT Datum vp_write_row(PG_FUNCTION_ARGS);
 extern void vp_check_replica_role(Oid view);
 
 /* What each file does when the library is loaded */
+extern void vp_guard_init(void);
 extern void vp_layout_init(void);
 extern void vp_rewrite_init(void);
 extern void vp_track_init(void);

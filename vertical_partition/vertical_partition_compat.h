@@ -27,6 +27,8 @@
 #include "nodes/parsenodes.h"
 #include "parser/parse_relation.h"
 #include "utils/acl.h"
+#include "utils/guc.h"
+#include "utils/guc_tables.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 
@@ -53,6 +55,24 @@ typedef bool CompatUpdateIndexes;
 #if PG_VERSION_NUM >= 170000
 #define COMPAT_MERGE_VIEW
 #endif
+
+/* find_option() of a setting that is there */
+static inline struct config_generic *
+compat_find_option(const char *name)
+{
+#if PG_VERSION_NUM >= 160000
+	return find_option(name, false, true, 0);
+#else
+	struct config_generic **options = get_guc_variables();
+
+	for (int i = 0; i < GetNumConfigOptions(); i++)
+	{
+		if (strcmp(options[i]->name, name) == 0)
+			return options[i];
+	}
+	return NULL;
+#endif
+}
 
 /* pg_class_ownercheck() */
 static inline bool
@@ -129,6 +149,24 @@ compat_cluster(Oid relid, Oid indexid, bool verbose)
 #else
 	cluster_rel(relid, indexid, &params);
 #endif
+}
+
+/* CreateConstraintEntry() of a primary key by that index, maybe of another relation */
+static inline Oid
+compat_create_primary_key(const char *name, Oid namespaceid, Oid relid,
+						  const int16 *columns, int n, Oid indexid)
+{
+	return CreateConstraintEntry(name, namespaceid, CONSTRAINT_PRIMARY, false, false,
+#if PG_VERSION_NUM >= 180000
+								 true,
+#endif
+								 true, InvalidOid, relid, columns, n, n, InvalidOid, indexid,
+								 InvalidOid, NULL, NULL, NULL, NULL, 0, ' ', ' ', NULL, 0, ' ',
+								 NULL, NULL, NULL, true, 0, true,
+#if PG_VERSION_NUM >= 180000
+								 false,
+#endif
+								 true);
 }
 
 /* RelationGetPrimaryKeyIndex() */

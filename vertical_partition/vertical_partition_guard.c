@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_guard.c
- *	  Triggers of the parts of a split table.
+ *	  Triggers of the parts of a split table, and the event trigger that
+ *	  keeps DROP EXTENSION ... CASCADE from dropping the views.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -14,9 +15,20 @@
 
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_namespace.h"
+#include "commands/event_trigger.h"
+#include "commands/extension.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
+#include "executor/spi.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "nodes/parsenodes.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -26,7 +38,10 @@
 #include "vertical_partition_write.h"
 
 PG_FUNCTION_INFO_V1(vp_guard_part);
+PG_FUNCTION_INFO_V1(vp_guard_drop);
 PG_FUNCTION_INFO_V1(vp_delete_cold);
+
+static bool guard_drop = true;
 
 /*
  * vertical_partition.delete_cold() -- AFTER DELETE row trigger of a hot part
@@ -101,4 +116,133 @@ vp_guard_part(PG_FUNCTION_ARGS)
 					RelationGetRelationName(trigdata->tg_relation)),
 			 errhint("Write to the view of the split table.")));
 	return PointerGetDatum(NULL);	/* keep compiler quiet */
+}
+
+/*
+ * What a statement drops together with all that depends on it, as lists for
+ * SQL: objects, the schemas among them, and roles whose objects go.  Returns
+ * false if there is nothing.
+ */
+static bool
+find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo roles)
+{
+	bool		found = false;
+	ListCell   *lc;
+
+	/* OIDs of no object stand for none */
+	appendStringInfoString(targets, "(0, 0)");
+	appendStringInfoString(schemas, "0");
+	appendStringInfoString(roles, "0");
+	if (IsA(statement, DropOwnedStmt) && ((DropOwnedStmt *) statement)->behavior == DROP_CASCADE)
+	{
+		foreach(lc, ((DropOwnedStmt *) statement)->roles)
+		{
+			appendStringInfo(roles, ", %u", get_rolespec_oid(lfirst_node(RoleSpec, lc), true));
+			found = true;
+		}
+	}
+	else if (IsA(statement, DropStmt) && ((DropStmt *) statement)->behavior == DROP_CASCADE)
+	{
+		DropStmt   *drop = (DropStmt *) statement;
+
+		foreach(lc, drop->objects)
+		{
+			if (drop->removeType == OBJECT_EXTENSION)
+				appendStringInfo(targets, ", (%u, %u)", ExtensionRelationId,
+								 get_extension_oid(strVal(lfirst(lc)), true));
+			else if (drop->removeType == OBJECT_SCHEMA)
+			{
+				Oid			nspid = get_namespace_oid(strVal(lfirst(lc)), true);
+
+				appendStringInfo(targets, ", (%u, %u)", NamespaceRelationId, nspid);
+				appendStringInfo(schemas, ", %u", nspid);
+			}
+			else
+				continue;
+			found = true;
+		}
+	}
+
+	return found;
+}
+
+/*
+ * vertical_partition.guard_drop() returns event_trigger
+ *
+ * The views of split tables depend on the extension, so that CASCADE drops them;
+ * the parts stay, without what holds them together.  Errors out instead, as long
+ * as there are split tables, unless the views' schemas or owners go as well.
+ */
+Datum
+vp_guard_drop(PG_FUNCTION_ARGS)
+{
+	EventTriggerData *trigger;
+	StringInfoData targets;
+	StringInfoData schemas;
+	StringInfoData roles;
+	StringInfoData sql;
+	int			nestlevel;
+
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" was not called by event trigger manager",
+						"vertical_partition.guard_drop")));
+	trigger = (EventTriggerData *) fcinfo->context;
+	if (!guard_drop || trigger->parsetree == NULL)
+		return PointerGetDatum(NULL);
+	initStringInfo(&targets);
+	initStringInfo(&schemas);
+	initStringInfo(&roles);
+	if (!find_targets(trigger->parsetree, &targets, &schemas, &roles))
+		return PointerGetDatum(NULL);
+
+	SPI_connect();
+	nestlevel = NewGUCNestLevel();
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	initStringInfo(&sql);
+	/* the extension, and what it cannot be without */
+	appendStringInfo(&sql,
+					 "WITH RECURSIVE base (classid, objid) AS ("
+					 " SELECT 'pg_extension'::regclass::oid, oid FROM pg_extension WHERE extname = 'vertical_partition'"
+					 " UNION SELECT 'pg_namespace'::regclass::oid, d.objid FROM pg_extension e"
+					 "  JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'"
+					 "  WHERE e.extname = 'vertical_partition' AND d.classid = 'pg_namespace'::regclass"
+					 " UNION SELECT d.refclassid, d.refobjid FROM base b JOIN pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
+					 "  WHERE d.refclassid IN ('pg_extension'::regclass, 'pg_namespace'::regclass))"
+					 " SELECT p.view::text FROM vertical_partition.parts p JOIN pg_class c ON c.oid = p.view"
+					 " WHERE c.relnamespace NOT IN (%s) AND c.relowner NOT IN (%s)"
+					 " AND EXISTS (SELECT FROM base b WHERE (b.classid, b.objid) IN (%s)"
+					 "  OR EXISTS (SELECT FROM pg_shdepend s WHERE s.classid = b.classid AND s.objid = b.objid AND s.deptype = 'o'"
+					 "   AND s.refclassid = 'pg_authid'::regclass AND s.refobjid IN (%s)"
+					 "   AND s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())))"
+					 " ORDER BY 1", schemas.data, roles.data, targets.data, roles.data);
+	if (SPI_execute(sql.data, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not execute \"%s\"", sql.data);
+	if (SPI_processed > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop extension \"vertical_partition\" while tables are split"),
+				 errdetail_plural("%d view would be dropped, and its parts would stay: %s.",
+								  "%d views would be dropped, and their parts would stay, %s among them.",
+								  (int) SPI_processed, (int) SPI_processed,
+								  SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
+				 errhint("Call vertical_partition.merge() for each of them, or SET vertical_partition.guard_drop = off.")));
+	AtEOXact_GUC(true, nestlevel);
+	SPI_finish();
+
+	return PointerGetDatum(NULL);
+}
+
+/* Part of _PG_init(): define the setting. */
+void
+vp_guard_init(void)
+{
+	DefineCustomBoolVariable("vertical_partition.guard_drop",
+							 "Refuses to drop the extension while tables are split.",
+							 NULL,
+							 &guard_drop,
+							 true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 }

@@ -50,6 +50,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
@@ -204,32 +205,90 @@ hold_schema_name(Oid schema)
 	table_close(rel, RowShareLock);
 }
 
+/* Is there a foreign key of the one table that refers to the other? */
+static bool
+refers_to(Oid referencing, Oid referenced)
+{
+	Relation	catalog = table_open(ConstraintRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		found = false;
+
+	ScanKeyInit(&key, Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(referencing));
+	scan = systable_beginscan(catalog, ConstraintRelidTypidNameIndexId, true, NULL, 1, &key);
+	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
+
+		found = form->contype == CONSTRAINT_FOREIGN && form->confrelid == referenced;
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+
+	return found;
+}
+
 /*
- * vertical_partition.lock(relation regclass, exclusive boolean) returns void
+ * Errors out unless the caller may lock the relation: who owns it, or a table
+ * that a foreign key joins to it, whom DROP TABLE would give that lock as well.
+ * Returns false if there is no such relation or foreign key.
+ */
+static bool
+may_lock(Oid relid, Oid partner_of)
+{
+	if (get_rel_name(relid) == NULL || (OidIsValid(partner_of) && get_rel_name(partner_of) == NULL))
+		return false;
+	vp_check_owner(OidIsValid(partner_of) ? partner_of : relid);
+	return !OidIsValid(partner_of) || refers_to(partner_of, relid) || refers_to(relid, partner_of);
+}
+
+/*
+ * vertical_partition.lock(relation oid, partner_of oid, exclusive boolean,
+ *						   patience integer) returns boolean
  *
- * Takes a relation, and whether readers are to be locked out as well as
- * writers.  Locks the relation alone, not what a view is made of, by its OID: a
- * name can come to be another relation's while LOCK TABLE waits.  Keeps the name
- * of its schema from being changed as well.  Errors: 42501 if the caller does
- * not own it, before and after the wait; 55000 if it is gone by then.
+ * Takes a relation, the caller's table that a foreign key joins to it if it is not
+ * the caller's own, and whether readers are to be locked out as well as all others.
+ * Locks the relation alone, not what a view is made of, by its OID: a name can come to
+ * be another relation's while LOCK TABLE waits.  Keeps the name of its schema from being
+ * changed as well, of one's own.
+ *
+ * Returns true, also if there is no such relation or foreign key any more, so that
+ * there is nothing to lock.  With a number of milliseconds, returns false if the lock
+ * cannot be had in that time.  It is tried again and again then, rather than waited for:
+ * so nobody else who waits for us is found to be in a deadlock.
+ *
+ * Errors: 42501 if the caller may not lock it, before and after the wait.
  */
 Datum
 vp_lock_relation(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
-	char	   *name;
+	Oid			partner_of = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
+	LOCKMODE	mode = PG_GETARG_BOOL(2) ? AccessExclusiveLock : ExclusiveLock;
 
-	vp_check_owner(relid);
-	name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid));
-	LockRelationOid(relid, PG_GETARG_BOOL(1) ? AccessExclusiveLock : ShareRowExclusiveLock);
-	if (get_rel_name(relid) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("relation %s was changed by another session", name)));
-	vp_check_owner(relid);
-	hold_schema_name(get_rel_namespace(relid));
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	if (!may_lock(relid, partner_of))
+		PG_RETURN_BOOL(true);
+	if (PG_ARGISNULL(3))
+		LockRelationOid(relid, mode);
+	else
+	{
+		TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PG_GETARG_INT32(3));
 
-	PG_RETURN_VOID();
+		while (!ConditionalLockRelationOid(relid, mode))
+		{
+			if (GetCurrentTimestamp() >= end)
+				PG_RETURN_BOOL(false);
+			CHECK_FOR_INTERRUPTS();
+			pg_usleep(1000L);
+		}
+	}
+	if (may_lock(relid, partner_of) && !OidIsValid(partner_of))
+		hold_schema_name(get_rel_namespace(relid));
+
+	PG_RETURN_BOOL(true);
 }
 
 /*

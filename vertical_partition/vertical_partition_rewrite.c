@@ -627,7 +627,7 @@ infer_hot_arbiters(Query *query, List **arbiters)
 	arbiter = palloc0(sizeof(Arbiter));
 	arbiter->view = target->relid;
 	*arbiters = lappend(*arbiters, arbiter);
-	if (onconflict->arbiterElems == NIL)
+	if (onconflict->arbiterElems == NIL && !OidIsValid(onconflict->constraint))
 		return;					/* any conflict will do */
 
 	/* the cached layout is not safe from what opening a relation can bring */
@@ -657,6 +657,16 @@ infer_hot_arbiters(Query *query, List **arbiters)
 	rte->rellockmode = RowExclusiveLock;
 	rte->eref = makeAlias(RelationGetRelationName(rel), NIL);
 	query->rtable = lappend(query->rtable, rte);
+
+	if (OidIsValid(onconflict->constraint))
+	{
+		/* the view's primary key, see vertical_partition_key.c */
+		arbiter->indexes = list_make1_oid(get_constraint_index(onconflict->constraint));
+		relation_close(rel, NoLock);
+		query->onConflict = onconflict = copyObject(onconflict);
+		onconflict->constraint = InvalidOid;
+		return;
+	}
 
 	/* what the planner would do with a plain table */
 	hot.source = 1;

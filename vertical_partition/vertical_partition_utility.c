@@ -6,6 +6,7 @@
  * What a table can be the object of, but a view not, goes to the parts of a
  * split view: TRUNCATE, VACUUM, ANALYZE and REINDEX.  COPY ... TO becomes one of
  * a query.  LOCK TABLE needs no help, it locks what is behind a view by itself.
+ * For ALTER TABLE and the like see vertical_partition_ddl.c.
  *
  * VACUUM FULL and CLUSTER move the rows of a table.  They are kept from cold
  * parts to whose rows there are pointers.
@@ -61,6 +62,16 @@ bool
 vp_is_truncating(Oid part)
 {
 	return list_member_oid(vp_truncated_parts, part);
+}
+
+/* The view that rows are being copied to */
+static Oid	vp_copied_view = InvalidOid;
+
+/* Is it this view?  For write_row(). */
+bool
+vp_is_copying(Oid view)
+{
+	return OidIsValid(view) && view == vp_copied_view;
 }
 
 /*
@@ -559,12 +570,40 @@ next_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 		standard_ProcessUtility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
 }
 
+/*
+ * Returns the columns that COPY of the view is to have, when a list of them is
+ * given, or none.  Generated columns are left out, as those of a table are.
+ */
+static List *
+copy_columns(const VpLayout *layout, List *given)
+{
+	List	   *columns = NIL;
+	bool		generated = false;
+
+	for (int i = 0; i < layout->natts; i++)
+	{
+		char	   *name = get_attname(layout->view, i + 1, false);
+
+		if (get_attgenerated(layout->columns[i].cold ? layout->cold : layout->hot, layout->columns[i].attnum) == '\0')
+		{
+			columns = lappend(columns, makeString(name));
+			continue;
+		}
+		generated = true;
+		if (list_member(given, makeString(name)))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+					 errmsg("column \"%s\" is a generated column", name),
+					 errdetail("Generated columns cannot be used in COPY.")));
+	}
+	return given == NIL && generated ? columns : given;
+}
+
 /* The query that COPY ... TO of a view is short for */
 static Node *
-copy_query(CopyStmt *stmt)
+copy_query(CopyStmt *stmt, List *names)
 {
 	SelectStmt *select = makeNode(SelectStmt);
-	List	   *names = stmt->attlist;
 	ListCell   *lc;
 
 	select->fromClause = list_make1(stmt->relation);
@@ -584,6 +623,25 @@ copy_query(CopyStmt *stmt)
 	return (Node *) select;
 }
 
+/* Runs COPY ... FROM of a view. */
+static void
+copy_from(Oid view, PlannedStmt *pstmt, const char *query_string, ProcessUtilityContext context,
+		  ParamListInfo params, QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
+{
+	Oid			saved = vp_copied_view;
+
+	PG_TRY();
+	{
+		vp_copied_view = view;
+		next_utility(pstmt, query_string, false, context, params, query_env, dest, qc);
+	}
+	PG_FINALLY();
+	{
+		vp_copied_view = saved;
+	}
+	PG_END_TRY();
+}
+
 static void
 vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 		   ProcessUtilityContext context, ParamListInfo params,
@@ -591,6 +649,7 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 {
 	Node	   *stmt = pstmt->utilityStmt;
 	VpLayout   *layout;
+	VpDdl	   *ddl;
 
 	switch (nodeTag(stmt))
 	{
@@ -628,15 +687,17 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 				if (copy->relation == NULL || !OidIsValid(vp_linked_oid()) ||
 					(layout = split_view(copy->relation)) == NULL)
 					break;
-				if (copy->is_from)
-				{
-					vp_check_replica_role(layout->view);
-					break;
-				}
 				pstmt = copyObject(pstmt);
 				read_only_tree = false;
 				copy = (CopyStmt *) pstmt->utilityStmt;
-				copy->query = copy_query(copy);
+				if (copy->is_from)
+				{
+					vp_check_replica_role(layout->view);
+					copy->attlist = copy_columns(layout, copy->attlist);
+					copy_from(layout->view, pstmt, query_string, context, params, query_env, dest, qc);
+					return;
+				}
+				copy->query = copy_query(copy, copy_columns(layout, copy->attlist));
 				copy->relation = NULL;
 				copy->attlist = NIL;
 				break;
@@ -673,6 +734,17 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 					PopActiveSnapshot();
 				return;
 			}
+
+		case T_AlterTableStmt:
+		case T_CreateTrigStmt:
+		case T_ViewStmt:
+			/* the command may change its tree */
+			ddl = vp_before_ddl(stmt);
+			stmt = ddl ? copyObject(stmt) : NULL;
+			next_utility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
+			if (ddl)
+				vp_after_ddl(ddl, stmt);
+			return;
 
 		default:
 			break;

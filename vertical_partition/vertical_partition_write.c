@@ -30,6 +30,9 @@
 #include "fmgr.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
+#include "nodes/plannodes.h"
+#include "parser/parsetree.h"
+#include "tcop/pquery.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -170,6 +173,37 @@ vp_find_caller(const Trigger *trigger)
 		}
 	}
 	return NULL;
+}
+
+/*
+ * Errors out unless the row comes from COPY or a plain INSERT.  The hook has not seen the
+ * statement that loads the library in order to fire the trigger; it could be one with ON
+ * CONFLICT, which is not to be inserted like any other.
+ */
+static void
+vp_check_caller(Relation view)
+{
+	PlannedStmt *stmt;
+	ModifyTable *node;
+
+	if (vp_is_copying(RelationGetRelid(view)))
+		return;
+	if (ActivePortal && list_length(ActivePortal->stmts) == 1)
+	{
+		stmt = linitial_node(PlannedStmt, ActivePortal->stmts);
+		if (stmt->commandType == CMD_UTILITY && IsA(stmt->utilityStmt, CopyStmt))
+			return;
+		node = (ModifyTable *) stmt->planTree;
+		if (stmt->commandType == CMD_INSERT && !stmt->hasModifyingCTE && node && IsA(node, ModifyTable) &&
+			node->onConflictAction == ONCONFLICT_NONE &&
+			rt_fetch(node->nominalRelation, stmt->rtable)->relid == RelationGetRelid(view))
+			return;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("library \"%s\" was not loaded when the statement began that writes to view \"%s\" of a split table",
+					"vertical_partition", RelationGetRelationName(view)),
+			 errhint("Add it to \"session_preload_libraries\".  In this session, it is loaded now.")));
 }
 
 /*
@@ -339,6 +373,7 @@ vp_write_row(PG_FUNCTION_ARGS)
 		row.cid = GetCurrentCommandId(true);
 		if (!TRIGGER_FIRED_BY_INSERT(trigdata->tg_event))
 			elog(ERROR, "statement that changes view \"%s\" is not known", RelationGetRelationName(trigdata->tg_relation));
+		vp_check_caller(trigdata->tg_relation);
 	}
 
 	natts = row.desc->natts;

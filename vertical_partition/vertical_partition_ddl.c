@@ -1,0 +1,386 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_ddl.c
+ *	  DDL on split views and their parts.
+ *
+ * A command on the view that concerns the parts is carried to them, and one on
+ * a part that would leave the split table broken is refused, or has the triggers of
+ * the part follow.  The utility hook calls vp_before_ddl() and vp_after_ddl()
+ * around each command that may be one of those.  Sessions that have not got the
+ * library do not come here.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_ddl.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_trigger.h"
+#include "catalog/pg_type.h"
+#include "commands/tablecmds.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "vertical_partition.h"
+#include "vertical_partition_compat.h"
+#include "vertical_partition_layout.h"
+
+/* What is known of a command before it is executed */
+struct VpDdl
+{
+	Oid			view;			/* of the split table */
+	Oid			part;			/* that is the command's object, or InvalidOid */
+	Oid			owner;			/* of the view before the command */
+	VpLayout	layout;			/* before the command */
+};
+
+/* Runs a query of ours for what it does. */
+static void
+call(const char *query)
+{
+	SPI_connect();
+	if (SPI_execute(query, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not execute \"%s\"", query);
+	SPI_finish();
+}
+
+/* The name of a relation, as messages and hints have it */
+static char *
+qualified_name(Oid relid)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid));
+}
+
+/* Returns the first subcommand of that kind, or NULL. */
+static AlterTableCmd *
+find_command(AlterTableStmt *stmt, AlterTableType type)
+{
+	ListCell   *lc;
+
+	foreach(lc, stmt->cmds)
+	{
+		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
+
+		if (cmd->subtype == type)
+			return cmd;
+	}
+	return NULL;
+}
+
+/*
+ * If the name is that of a split view, or of a part of one, returns what is to be known of
+ * it.  Else returns NULL; that there is no such relation is for the command to
+ * say.
+ */
+static VpDdl *
+find_split(RangeVar *name)
+{
+	Oid			relid = name ? RangeVarGetRelid(name, NoLock, true) : InvalidOid;
+	const VpLayout *layout = NULL;
+	Oid			view = InvalidOid;
+	VpDdl	   *ddl;
+
+	switch (OidIsValid(relid) ? get_rel_relkind(relid) : '\0')
+	{
+		case RELKIND_VIEW:
+			/* a lock that will not be needed could be waited for */
+			if (!compat_owns_relation(relid, GetUserId()))
+				return NULL;
+			LockRelationOid(relid, AccessShareLock);
+			view = get_rel_relkind(relid) == RELKIND_VIEW ? relid : InvalidOid;
+			layout = OidIsValid(view) ? vp_layout(view) : NULL;
+			UnlockRelationOid(relid, AccessShareLock);
+			break;
+		case RELKIND_RELATION:
+			if (compat_owns_relation(relid, GetUserId()))
+				view = vp_view_of_part(relid);
+			layout = OidIsValid(view) ? vp_layout(view) : NULL;
+			break;
+		default:
+			break;
+	}
+	if (layout == NULL)
+		return NULL;
+	ddl = palloc0(sizeof(VpDdl));
+	ddl->view = view;
+	ddl->part = view == relid ? InvalidOid : relid;
+	vp_copy_layout(&ddl->layout, layout);
+	ddl->owner = ddl->layout.owner;
+	return ddl;
+}
+
+/*
+ * Locks the view and its parts for a command that will change all of them: at
+ * once, see lock_all().
+ */
+static void
+lock_all(VpDdl *ddl)
+{
+	call(psprintf("SELECT vertical_partition.lock_all('{%u,%u,%u}', true, false)",
+				  ddl->view, ddl->layout.hot, ddl->layout.cold));
+}
+
+/*-------------------------------------------------------------------------
+ * ALTER ... OWNER
+ *-------------------------------------------------------------------------
+ */
+
+/* Refuses to give a part alone to somebody else. */
+static void
+refuse_owner(VpDdl *ddl, AlterTableCmd *cmd)
+{
+	if (get_rolespec_oid(cmd->newowner, true) == ddl->owner)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("cannot change the owner of table \"%s\", a part of a split table", get_rel_name(ddl->part)),
+			 errdetail("The view of a split table and both its parts must have one owner."),
+			 errhint("Use ALTER VIEW %s OWNER TO, which changes that of the parts as well.", qualified_name(ddl->view))));
+}
+
+/*
+ * Gives the parts to whom the view was given.  Only parts that belonged to the view's
+ * owner: anybody can make a view of any tables that looks like a split one.
+ */
+static void
+carry_owner(VpDdl *ddl)
+{
+	Oid			parts[2] = {ddl->layout.hot, ddl->layout.cold};
+	Oid			owner;
+
+	CommandCounterIncrement();
+	owner = vp_relation_owner(ddl->view);
+	for (int i = 0; i < 2; i++)
+	{
+		if (OidIsValid(owner) && owner != ddl->owner && vp_relation_owner(parts[i]) == ddl->owner)
+			ATExecChangeOwner(parts[i], owner, false, AccessExclusiveLock);
+	}
+	CommandCounterIncrement();
+}
+
+/*-------------------------------------------------------------------------
+ * Foreign keys of parts
+ *-------------------------------------------------------------------------
+ */
+
+/* Is one of these columns of the hot part guarded, since the cold part depends on it? */
+static bool
+any_guarded(const VpLayout *layout, Datum columns)
+{
+	Datum	   *attnums;
+	int			n;
+
+	deconstruct_array(DatumGetArrayTypeP(columns), INT2OID, sizeof(int16), true, TYPALIGN_SHORT,
+					  &attnums, NULL, &n);
+	for (int i = 0; i < n; i++)
+	{
+		AttrNumber	attnum = DatumGetInt16(attnums[i]);
+
+		if (attnum == layout->hot_link)
+			return true;
+		for (int k = 0; k < layout->nkeys; k++)
+		{
+			if (attnum == layout->hot_keys[k])
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Does an action of a foreign key change columns of the referencing row? */
+static bool
+changes_row(char action)
+{
+	return action == FKCONSTR_ACTION_SETNULL || action == FKCONSTR_ACTION_SETDEFAULT;
+}
+
+/*
+ * Errors out if the foreign key has an action that the guards would not let
+ * through.  Else returns whether it deletes rows.
+ */
+static bool
+check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
+{
+	Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
+	bool		refused;
+
+	if (ddl->part == ddl->layout.cold)
+		refused = form->confdeltype == FKCONSTR_ACTION_CASCADE || changes_row(form->confdeltype) ||
+			form->confupdtype == FKCONSTR_ACTION_CASCADE || changes_row(form->confupdtype);
+	else
+	{
+		bool		isnull;
+		Datum		columns = heap_getattr(tuple, Anum_pg_constraint_conkey, desc, &isnull);
+		Datum		set = heap_getattr(tuple, Anum_pg_constraint_confdelsetcols, desc, &isnull);
+
+		refused = (form->confupdtype == FKCONSTR_ACTION_CASCADE || changes_row(form->confupdtype)) &&
+			any_guarded(&ddl->layout, columns);
+		refused |= changes_row(form->confdeltype) && any_guarded(&ddl->layout, isnull ? columns : set);
+	}
+	if (refused)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("foreign key \"%s\" cannot have actions that change table \"%s\", a part of a split table",
+						NameStr(form->conname), get_rel_name(ddl->part)),
+				 errdetail("ON DELETE or ON UPDATE would write to this part alone."),
+				 errhint("Use NO ACTION or RESTRICT, or call vertical_partition.merge('%s') first.", qualified_name(ddl->view))));
+	return form->confdeltype == FKCONSTR_ACTION_CASCADE;
+}
+
+/*
+ * Does the part's guard refuse DELETE?  In a restore there may be no guard yet; the
+ * one to come does what the dumped table's did.
+ */
+static bool
+guard_refuses_delete(Oid part)
+{
+	Relation	rel = table_open(part, NoLock);
+	bool		result = false;
+
+	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
+	{
+		const Trigger *trigger = &rel->trigdesc->triggers[i];
+
+		if (strcmp(trigger->tgname, "vertical_partition_guard") == 0 && TRIGGER_FOR_DELETE(trigger->tgtype))
+			result = true;
+	}
+	table_close(rel, NoLock);
+
+	return result;
+}
+
+/*
+ * Has the triggers of a part follow its foreign keys: where one of the hot part's deletes
+ * rows, it has to be let, and the cold rows have to go with them.
+ */
+static void
+follow_foreign_keys(VpDdl *ddl)
+{
+	Relation	catalog;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		cascades = false;
+
+	CommandCounterIncrement();
+	catalog = table_open(ConstraintRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(ddl->part));
+	scan = systable_beginscan(catalog, ConstraintRelidTypidNameIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		if (((Form_pg_constraint) GETSTRUCT(tuple))->contype == CONSTRAINT_FOREIGN)
+			cascades |= check_actions(ddl, tuple, RelationGetDescr(catalog));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+
+	if (cascades && guard_refuses_delete(ddl->part))
+		call(psprintf("SELECT vertical_partition.let_cascade(%u)", ddl->view));
+}
+
+/*-------------------------------------------------------------------------
+ * The key of the view
+ *-------------------------------------------------------------------------
+ */
+
+/* Is the view that of a split table, and does not only look like it? */
+static bool
+has_trigger(Oid view)
+{
+	return OidIsValid(get_trigger_oid(view, "vertical_partition_write", true));
+}
+
+/*
+ * Has the key follow: the view gets its trigger, or the hot part its primary key, in a
+ * restore; the view gets another definition.
+ */
+static void
+follow_key(VpDdl *ddl)
+{
+	CommandCounterIncrement();
+	if (ddl->part != ddl->layout.cold && has_trigger(ddl->view))
+		vp_follow_key(ddl->view);
+}
+
+/*-------------------------------------------------------------------------
+ * What the utility hook calls
+ *-------------------------------------------------------------------------
+ */
+
+/*
+ * Takes a utility command.  Returns NULL if it does not concern a split table, else
+ * what vp_after_ddl() will need.  Errors out if the command is refused.
+ */
+VpDdl *
+vp_before_ddl(Node *stmt)
+{
+	VpDdl	   *ddl = NULL;
+	AlterTableCmd *cmd;
+
+	if (!OidIsValid(vp_linked_oid()))
+		return NULL;
+	switch (nodeTag(stmt))
+	{
+		case T_AlterTableStmt:
+			ddl = find_split(((AlterTableStmt *) stmt)->relation);
+			cmd = ddl ? find_command((AlterTableStmt *) stmt, AT_ChangeOwner) : NULL;
+			if (cmd && OidIsValid(ddl->part))
+				refuse_owner(ddl, cmd);
+			else if (cmd && has_trigger(ddl->view))
+				lock_all(ddl);
+			break;
+		case T_CreateTrigStmt:
+			ddl = find_split(((CreateTrigStmt *) stmt)->relation);
+			break;
+		case T_ViewStmt:
+			ddl = find_split(((ViewStmt *) stmt)->view);
+			break;
+		default:
+			break;
+	}
+	return ddl;
+}
+
+/* Takes the command when it has been executed.  Carries it to the parts. */
+void
+vp_after_ddl(VpDdl *ddl, Node *stmt)
+{
+	switch (nodeTag(stmt))
+	{
+		case T_AlterTableStmt:
+			if (OidIsValid(ddl->part))
+			{
+				follow_foreign_keys(ddl);
+				follow_key(ddl);
+			}
+			else if (find_command((AlterTableStmt *) stmt, AT_ChangeOwner) && has_trigger(ddl->view))
+				carry_owner(ddl);
+			break;
+		case T_CreateTrigStmt:
+		case T_ViewStmt:
+			follow_key(ddl);
+			break;
+		default:
+			break;
+	}
+}
