@@ -280,6 +280,7 @@ look_at_string(AdviseColumn *column, Datum value)
 	if (size > MAX_LOOK)
 	{
 		column->unfit = true;
+		advise_native_rule_out(column->native);
 		return;
 	}
 	str = DatumGetTextPP(value);
@@ -295,6 +296,7 @@ look_at_string(AdviseColumn *column, Datum value)
 	if (column->nvalues == 0 || len < column->min_bytes)
 		column->min_bytes = len;
 	column->max_bytes = Max(column->max_bytes, len);
+	advise_native_look(column->native, data, len);
 	if (!column->multibyte && pg_database_encoding_max_length() > 1)
 	{
 		for (int i = 0; i < len; i++)
@@ -619,6 +621,24 @@ propose_string(Advice *advice, AdviseColumn *column)
 		column->reason = "compact_text is not in this database";
 }
 
+/* Add to what a proposal risks. */
+static void
+add_risk(AdviseColumn *column, const char *risk)
+{
+	column->risk = column->risk ? psprintf("%s; %s", column->risk, risk) : pstrdup(risk);
+}
+
+/*
+ * A driver decides by the OID of a type what the application gets.  A string is
+ * right for a string.  For a number it is not: an application that multiplies it
+ * fails, or repeats the string.
+ */
+static void
+add_driver_risk(AdviseColumn *column)
+{
+	add_risk(column, psprintf("client drivers that were not told of %s return strings", column->type.name));
+}
+
 static void
 propose_integer(Advice *advice, AdviseColumn *column)
 {
@@ -673,11 +693,13 @@ propose_integer(Advice *advice, AdviseColumn *column)
 		{
 			column->kind = ADVISE_INTEGER;
 			if (!proven)
-			{
-				column->risk = psprintf("values below %lld or above %lld will be refused, and no CHECK constraint rules them out",
-										(long long) type->min, (long long) type->max);
-				column->by_name = !asked;
-			}
+				add_risk(column, psprintf("values below %lld or above %lld will be refused, and no CHECK constraint rules them out",
+										  (long long) type->min, (long long) type->max));
+			if (OidIsValid(type->typid))
+				add_risk(column, psprintf("results of arithmetic that %s does not hold will be refused", type->name));
+			else
+				add_driver_risk(column);
+			column->by_name = !asked;
 		}
 		return;
 	}
@@ -730,10 +752,10 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 	column->kind = ADVISE_DECIMAL;
 	column->reason = "holds every number of the type";
 	if (advise_looks_like_coordinate(column))
-	{
-		column->risk = "functions of double precision, as of trigonometry, take a numeric and no decimal";
-		column->by_name = !advice->options.narrow;
-	}
+		add_risk(column, "functions of double precision, as of trigonometry, take a numeric and no decimal");
+	add_driver_risk(column);
+	add_risk(column, psprintf("numbers of more than %d digits will be accepted", precision));
+	column->by_name = !advice->options.narrow;
 }
 
 static void
@@ -759,8 +781,9 @@ propose_seconds(Advice *advice, AdviseColumn *column)
 	column->kind = ADVISE_SECONDS;
 	column->reason = psprintf("whole seconds from 1970 to 2106-02-07%s",
 							  column->att->atttypmod != 0 ? "; fractions will be rounded" : "");
-	column->risk = psprintf("times before 1970 and after 2106-02-07 and infinity will be refused%s",
-							column->att->atttypmod != 0 ? ", fractions of a second rounded" : "");
+	add_risk(column, psprintf("times before 1970 and after 2106-02-07 and infinity will be refused%s",
+							  column->att->atttypmod != 0 ? ", fractions of a second rounded" : ""));
+	add_driver_risk(column);
 	column->by_name = !advice->options.narrow && !advice->options.round_seconds;
 	if (column->mutable_default && column->att->atttypmod != 0)
 		block(column, "the default may have fractions of a second");
@@ -1618,9 +1641,13 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 
 		if (att->attisdropped)
+		{
 			advice->has_dropped = true;
-		else
-			advice->columns[advice->ncolumns++].att = att;
+			continue;
+		}
+		if (att->atttypid == BPCHAROID || att->atttypid == VARCHAROID || att->atttypid == TEXTOID)
+			advice->columns[advice->ncolumns].native = advise_native_make();
+		advice->columns[advice->ncolumns++].att = att;
 	}
 	advice->order = palloc0((advice->ncolumns + 1) * sizeof(int));
 	advice->nblocks = RelationGetNumberOfBlocks(rel);
@@ -1637,7 +1664,12 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 	advice->updates = SPI_processed == 1 ? strtoll(advise_result(0, 0), NULL, 10) : 0;
 	look_at_defaults(advice);
 	for (int i = 0; i < advice->ncolumns; i++)
-		advice->columns[i].dependents = advice->columns[i].blockers;
+	{
+		AdviseColumn *column = &advice->columns[i];
+
+		column->dependents = column->blockers;
+		column->native_type = advise_native_type(advice, column);
+	}
 	judge(advice);
 	if (avoid_blocked_references(advice))
 		judge(advice);
@@ -1694,8 +1726,8 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 void
 advise_append_type(StringInfo buf, const AdviseColumn *column)
 {
-	appendStringInfoString(buf, column->type.sql);
-	if (column->type.typmod >= 0)
+	appendStringInfoString(buf, column->type.complete ? column->type.complete : column->type.sql);
+	if (column->type.typmod >= 0 && column->type.complete == NULL)
 		appendStringInfo(buf, "(%d)", column->type.typmod - (int) VARHDRSZ);
 	/* without a clause the column would get the type's own collation */
 	if (OidIsValid(column->att->attcollation) &&
@@ -1830,7 +1862,9 @@ compact_types_advise(PG_FUNCTION_ARGS)
 		values[5] = Float8GetDatum(proposed && column->nafter > 0 ?
 								   (double) column->bytes_after / column->nafter : now);
 		nulls[4] = nulls[5] = (column->nvalues == 0);
-		values[6] = CStringGetTextDatum(column->reason);
+		values[6] = CStringGetTextDatum(column->native_type ?
+										psprintf("%s; otherwise: %s", column->native_type, column->reason) :
+										column->reason);
 		values[7] = column->risk ? CStringGetTextDatum(column->risk) : (Datum) 0;
 		nulls[7] = (column->risk == NULL);
 		values[8] = text_array(proposed ? list_concat_copy(column->blockers, advice->blockers) :

@@ -29,7 +29,8 @@ typedef enum AdviseKind
 	ADVISE_TEXT,				/* compact_text */
 	ADVISE_INTEGER,				/* a narrower integer */
 	ADVISE_DECIMAL,				/* compact_decimal4_S or compact_decimal8_S */
-	ADVISE_SECONDS				/* seconds4, seconds4tz */
+	ADVISE_SECONDS,				/* seconds4, seconds4tz */
+	ADVISE_REVERT				/* the type that it had, see compact_revert.c */
 } AdviseKind;
 
 typedef struct AdviseOptions
@@ -52,8 +53,12 @@ typedef struct AdviseType
 	char		align;
 	char		storage;
 	char	   *sql;			/* name for statements, without typmod */
+	char	   *complete;		/* the same with typmod, for ADVISE_REVERT */
 	bool		by_extension;	/* extension of that name, to be created */
 } AdviseType;
+
+/* What is known of strings as values of other types, see compact_advise_native.c. */
+typedef struct AdviseNative AdviseNative;
 
 typedef struct AdviseColumn
 {
@@ -76,6 +81,7 @@ typedef struct AdviseColumn
 	bool		multibyte;
 	bool		trailing_blanks;
 	bool		unfit;			/* a value that no compact type holds */
+	AdviseNative *native;		/* of a column of strings */
 	int64		bytes_now;		/* sums */
 	int64		bytes_before;	/* sums of some rows, as they are stored anew */
 	int64		bytes_after;
@@ -84,12 +90,16 @@ typedef struct AdviseColumn
 	/* proposal */
 	AdviseKind	kind;
 	AdviseType	type;
-	char	   *risk;			/* which values of the old type it refuses */
+	char	   *risk;			/* what may break an application */
 	bool		by_name;		/* converted only if the user names it */
 	FmgrInfo	cast;			/* to it, for ADVISE_TEXT */
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* gains nothing in today's order */
+	char	   *storage;		/* clauses behind that of the type, for
+								 * ADVISE_REVERT */
+	bool		outdated;		/* changed since it was converted */
 	char	   *reason;
+	char	   *native_type;	/* a type of PostgreSQL's own, or NULL */
 	char	   *mentions;		/* functions whose source names it, or NULL */
 	List	   *dependents;		/* what blocks every proposal, of char * */
 	List	   *blockers;		/* all that blocks this one */
@@ -112,6 +122,15 @@ typedef struct Advice
 	List	   *available;		/* extensions on the server, read once */
 	bool		available_valid;
 
+	/* of a table that goes back to the types it had */
+	bool		reverts;
+	List	   *constraints;	/* clauses that drop constraints to make anew */
+	List	   *prepare;		/* statements before that, and behind it */
+	List	   *complete;
+	List	   *validate;		/* by the caller's search_path, at last */
+	List	   *referencing;	/* OIDs of tables with foreign keys to it */
+	List	   *definitions;	/* of Definition *, see compact_revert.c */
+
 	int			ncolumns;		/* without the dropped ones */
 	AdviseColumn *columns;
 	List	   *blockers;		/* of the whole table */
@@ -120,6 +139,8 @@ typedef struct Advice
 	BlockNumber sampled_blocks;
 	int64		sampled_rows;
 	int64		updates;		/* of rows, as the statistics counted them */
+	List	   *checks;			/* CHECK constraints, as an implicit AND */
+	bool		checks_valid;
 	bool		has_dropped;	/* or a column that is always null on disk */
 
 	int		   *order;			/* the best one, indexes of columns */
@@ -146,8 +167,14 @@ extern char *advise_storage_clauses(const AdviseColumn *column, const char *sepa
 
 extern bool advise_calls_users_functions(Node *node);
 
+/* compact_advise_native.c */
+extern AdviseNative *advise_native_make(void);
+extern void advise_native_look(AdviseNative *native, const char *str, int len);
+extern void advise_native_rule_out(AdviseNative *native);
+extern char *advise_native_type(Advice *advice, const AdviseColumn *column);
+
 /* compact_advise_range.c */
-extern bool advise_range_is_proven(const Advice *advice, const AdviseColumn *column, int64 min, int64 max);
+extern bool advise_range_is_proven(Advice *advice, const AdviseColumn *column, int64 min, int64 max);
 extern bool advise_looks_like_coordinate(const AdviseColumn *column);
 extern char *advise_never_narrow(Advice *advice, const AdviseColumn *column);
 extern bool advise_room_for_updates(const AdviseColumn *column, int64 updates, int64 min, int64 max);

@@ -267,7 +267,8 @@ advise_find_blockers(Advice *advice)
 	 * UNIQUE, PRIMARY KEY and NOT NULL constraints, indexes (looked at by
 	 * advise_check_indexes()), the column's own default, statistics objects
 	 * unless they have a target, which would be lost; and sequences, which do
-	 * not care.  Plain views are convert()'s business.
+	 * not care.  Plain views are convert()'s business.  On the way back,
+	 * ALTER TABLE takes foreign keys along that are all the owner's own.
 	 */
 	advise_query(
 				 "SELECT d.refobjsubid, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)"
@@ -277,6 +278,11 @@ advise_find_blockers(Advice *advice)
 				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c"
 				 "  WHERE d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND c.oid = d.objid"
 				 "  AND c.contype IN ('c', 'p', 'u', 'n') AND c.conrelid = %u)"
+				 " AND NOT (%s AND EXISTS (SELECT FROM pg_catalog.pg_constraint c"
+				 "  JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_class t ON t.oid = c.confrelid"
+				 "  WHERE d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND c.oid = d.objid"
+				 "  AND c.contype = 'f' AND r.relowner = t.relowner AND r.relkind = 'r' AND t.relkind = 'r'"
+				 "  AND NOT r.relispartition AND NOT t.relispartition))"
 				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
 				 "  WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid"
 				 "  AND c.relkind IN ('i', 'S'))"
@@ -290,7 +296,7 @@ advise_find_blockers(Advice *advice)
 				 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.oid = d.objid"
 				 "  AND r.rulename = '_RETURN' AND c.relkind = 'v')"
 				 " GROUP BY d.refobjsubid, d.classid, d.objid, d.objsubid ORDER BY 1, 2",
-				 relid, relid, relid);
+				 relid, relid, advice->reverts ? "true" : "false", relid);
 	add_blockers_of_result(advice);
 
 	/* what the rules for single types want to know */
@@ -364,7 +370,8 @@ add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
 /*
  * Note the indexes that could not be rebuilt with the proposed types: those
  * with an operator class that is not the default one, of an access method
- * that has none for the new type, or with the column in an expression.
+ * that has none for the new type, or with the column in an expression.  An
+ * expression is no matter on the way back, where types get wider.
  */
 void
 advise_check_indexes(Advice *advice)
@@ -386,8 +393,9 @@ advise_check_indexes(Advice *advice)
 
 			if (column->kind == ADVISE_KEEP)
 				continue;
-			if (bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used) ||
-				bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, used))
+			if (!advice->reverts &&
+				(bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used) ||
+				 bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, used)))
 				advise_add_blocker(advice, attnum,
 								   psprintf("expression or predicate of index %s",
 											RelationGetRelationName(index)));
@@ -505,6 +513,9 @@ advise_unrestorable(const Advice *advice, List *views)
 				 " AND c.relowner <> (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = CURRENT_USER)"
 				 " UNION SELECT view || ' belongs to another user'"
 				 " FROM c JOIN name USING (oid) WHERE NOT pg_catalog.pg_has_role(c.relowner, 'USAGE')"
+				 " UNION SELECT view || pg_catalog.format(' belongs to role %%I, which needs SET ROLE', pg_catalog.pg_get_userbyid(c.relowner))"
+				 " FROM c JOIN name USING (oid) WHERE pg_catalog.pg_has_role(c.relowner, 'USAGE')"
+				 " AND NOT pg_catalog.pg_has_role(c.relowner, '" COMPAT_SET_ROLE_PRIVILEGE "')"
 				 " UNION SELECT view || ' has privileges that its owner did not grant'"
 				 " FROM c JOIN name USING (oid) WHERE EXISTS"
 				 "  (SELECT FROM pg_catalog.aclexplode(c.relacl) x WHERE x.grantor <> c.relowner)"

@@ -5,9 +5,9 @@
  *
  * The values that are there say nothing of those to come.  What a type refuses
  * that the old one holds is safe to give up only where a CHECK constraint keeps
- * such values out anyway.  Everything else is a proposal with a risk, which the
- * user has to take by name; and some columns are never proposed, since their
- * values or their use say that the range will not do.
+ * such values out anyway.  Everything else is a proposal with that risk; and some
+ * columns are never proposed, since their values or their use say that the range
+ * will not do.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -38,15 +38,19 @@
 
 /*
  * The CHECK constraints of the table that hold for all rows, as a list of
- * clauses that are ANDed.  Constraints that call functions of users are left
- * out: to fold their constants would be to run them.
+ * clauses that are ANDed, read once.  Constraints that call functions of users
+ * are left out: to fold their constants would be to run them.
  */
 static List *
-valid_checks(const Advice *advice)
+valid_checks(Advice *advice)
 {
 	TupleConstr *constr = RelationGetDescr(advice->rel)->constr;
-	List	   *result = NIL;
+	MemoryContext oldcxt;
 
+	if (advice->checks_valid)
+		return advice->checks;
+
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	for (int i = 0; constr && i < constr->num_check; i++)
 	{
 		ConstrCheck *check = &constr->check[i];
@@ -59,10 +63,12 @@ valid_checks(const Advice *advice)
 			continue;
 		expr = eval_const_expressions(NULL, expr);
 		expr = (Node *) canonicalize_qual((Expr *) expr, true);
-		result = list_concat(result, make_ands_implicit((Expr *) expr));
+		advice->checks = list_concat(advice->checks, make_ands_implicit((Expr *) expr));
 	}
+	advice->checks_valid = true;
+	MemoryContextSwitchTo(oldcxt);
 
-	return result;
+	return advice->checks;
 }
 
 /* The clause that compares the column with a constant of its own type. */
@@ -86,7 +92,7 @@ comparison(const AdviseColumn *column, int strategy, int64 value)
  * Returns false where that is not certain.
  */
 bool
-advise_range_is_proven(const Advice *advice, const AdviseColumn *column, int64 min, int64 max)
+advise_range_is_proven(Advice *advice, const AdviseColumn *column, int64 min, int64 max)
 {
 	List	   *checks = valid_checks(advice);
 

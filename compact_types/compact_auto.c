@@ -1,19 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * compact_auto.c
- *	  compact_types.auto: char(n) columns of new tables as compact_charN.
+ *	  compact_types.auto: char(n) columns of new tables as compact_charN, and
+ *	  varchar(n) columns as compact_text(n).
  *
  * A hook on utility commands changes the column types in the parse tree of
  * CREATE TABLE and of ALTER TABLE ... ADD COLUMN, and says so.  It takes a
- * type only if it is a member of the extension of its own name, so that a
+ * type only if it is a member of the extension that makes it, so that a
  * user's type of that name is never put into the table of another user, nor one
  * of an extension that another user could drop.  What
  * it is not sure of, it leaves alone: the statement then does what it says.
  *
- * The hook needs the library before the first statement, so that it is there
- * in sessions with the library preloaded only.  In any other session the
- * setting cannot be switched on: it would depend on whether a function of the
- * library has been called before.
+ * A column with a foreign key gets a compact type only if that is the type of
+ * the column it refers to, for a join of two types has less indexes to choose
+ * from.  A foreign key that is added later may have a compact type on one side
+ * and char or varchar on the other.
+ *
+ * ALTER COLUMN ... TYPE leaves a column that has a compact type with one: what
+ * an application wants there is another length.
+ *
+ * The setting needs the library before the first statement.  It can be switched
+ * on only in sessions with the library preloaded: in any other it would depend
+ * on whether a function of the library has been called before.  The hook itself
+ * is there as soon as the library is, for compact_auto_index().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -31,6 +40,7 @@
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
@@ -39,6 +49,7 @@
 #include "nodes/makefuncs.h"
 #include "parser/parse_type.h"
 #include "tcop/utility.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -46,6 +57,7 @@
 #include "utils/syscache.h"
 
 #include "compact_ddl.h"
+#include "compact_scalar.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
@@ -57,7 +69,9 @@ typedef struct AutoContext
 {
 	const char *relname;		/* for messages */
 	Oid			owner;			/* of the table */
+	CreateStmt *create;			/* the statement, or NULL for ALTER TABLE */
 	List	   *excluded;		/* names of columns that keep their type */
+	List	   *foreign_keys;	/* Constraints of the table */
 	List	   *missing;		/* names of extensions that are not created */
 	bool		detailed;		/* was the limit in bytes spoken of? */
 } AutoContext;
@@ -89,21 +103,62 @@ check_auto(bool *newval, void **extra, GucSource source)
 }
 
 /*
- * OID of the type compact_charN if the extension of that name made it, and if
- * the user may use it.  An extension that is not there is added to the list of
- * those missing.
+ * OID of the type of that name and length in bytes (-1: variable) if the
+ * extension made it, and if the user may use it.
  */
 static Oid
-find_compact_type(AutoContext *context, int length)
+find_type_of_extension(const char *name, int typlen, Oid extid)
 {
-	char		name[NAMEDATALEN];
-	Oid			extid;
 	Oid			result = InvalidOid;
 	Relation	rel;
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
 
+	/* its schema is anyone's guess, so look at all types of that name */
+	rel = table_open(TypeRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_type_typname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum(name));
+	scan = systable_beginscan(rel, TypeNameNspIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_type type = (Form_pg_type) GETSTRUCT(tuple);
+
+		if (type->typtype == TYPTYPE_BASE && type->typlen == typlen &&
+			getExtensionOfObject(TypeRelationId, type->oid) == extid)
+		{
+			if (compat_has_usage(NamespaceRelationId, type->typnamespace, GetUserId()) &&
+				compat_has_usage(TypeRelationId, type->oid, GetUserId()))
+				result = type->oid;
+			break;
+		}
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * The type that stands for char(length) or, with varchar, varchar(length).  An
+ * extension that is not there is added to the list of those missing.
+ */
+static Oid
+find_compact_type(AutoContext *context, bool varchar, int length)
+{
+	char		name[NAMEDATALEN];
+	Oid			extid;
+
+	if (varchar)
+	{
+		extid = get_extension_oid("compact_types", true);
+		if (!OidIsValid(extid))
+			return InvalidOid;
+		return find_type_of_extension("compact_text", -1, extid);
+	}
+
+	if (length > COMPACT_CHAR_MAX_LENGTH)
+		return InvalidOid;
 	snprintf(name, sizeof(name), "compact_char%d", length);
 	extid = get_extension_oid(name, true);
 	if (!OidIsValid(extid))
@@ -117,28 +172,7 @@ find_compact_type(AutoContext *context, int length)
 		return InvalidOid;
 	}
 
-	/* its schema is anyone's guess, so look at all types of that name */
-	rel = table_open(TypeRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_type_typname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum(name));
-	scan = systable_beginscan(rel, TypeNameNspIndexId, true, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_type type = (Form_pg_type) GETSTRUCT(tuple);
-
-		if (type->typtype == TYPTYPE_BASE && type->typlen == length &&
-			getExtensionOfObject(TypeRelationId, type->oid) == extid)
-		{
-			if (compat_has_usage(NamespaceRelationId, type->typnamespace, GetUserId()) &&
-				compat_has_usage(TypeRelationId, type->oid, GetUserId()))
-				result = type->oid;
-			break;
-		}
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-
-	return result;
+	return find_type_of_extension(name, length, extid);
 }
 
 /*
@@ -166,7 +200,7 @@ is_character_type(const TypeName *typeName, Oid *typid, int *length)
 	if (!IsA(typmod, A_Const) || !IsA(&((A_Const *) typmod)->val, Integer))
 		return false;
 	*length = intVal(&((A_Const *) typmod)->val);
-	if (*length < 1 || *length > COMPACT_CHAR_MAX_LENGTH)
+	if (*length < 1 || *length > MaxAttrSize)
 		return false;
 
 	/* without the modifier, an error in which would have no position here */
@@ -200,9 +234,6 @@ column_is_special(const ColumnDef *column)
 			case CONSTR_IDENTITY:
 			case CONSTR_GENERATED:
 				return true;
-			case CONSTR_FOREIGN:
-				/* the referenced column has that type */
-				return true;
 			default:
 				break;
 		}
@@ -211,54 +242,266 @@ column_is_special(const ColumnDef *column)
 	return false;
 }
 
+/* Attribute numbers of the table's primary key, in its order; NIL without one. */
+static List *
+primary_key_attributes(Oid relid)
+{
+	Relation	rel = table_open(ConstraintRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	List	   *result = NIL;
+
+	ScanKeyInit(&key, Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, ConstraintRelidTypidNameIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		if (((Form_pg_constraint) GETSTRUCT(tuple))->contype == CONSTRAINT_PRIMARY)
+		{
+			bool		isnull;
+			Datum		datum = heap_getattr(tuple, Anum_pg_constraint_conkey,
+											 RelationGetDescr(rel), &isnull);
+			Datum	   *attnums;
+			int			nattnums = 0;
+
+			if (!isnull)
+				deconstruct_array(DatumGetArrayTypeP(datum), INT2OID, sizeof(int16), true,
+								  TYPALIGN_SHORT, &attnums, NULL, &nattnums);
+			for (int i = 0; i < nattnums; i++)
+				result = lappend_int(result, DatumGetInt16(attnums[i]));
+			break;
+		}
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/* Names of the columns of the primary key that the statement makes. */
+static List *
+primary_key_columns(const CreateStmt *stmt)
+{
+	ListCell   *lc;
+
+	foreach(lc, stmt->tableElts)
+	{
+		Node	   *element = lfirst(lc);
+
+		if (IsA(element, Constraint) && ((Constraint *) element)->contype == CONSTR_PRIMARY)
+			return ((Constraint *) element)->keys;
+		if (IsA(element, ColumnDef))
+		{
+			ColumnDef  *column = (ColumnDef *) element;
+			ListCell   *lc2;
+
+			foreach(lc2, column->constraints)
+			{
+				if (lfirst_node(Constraint, lc2)->contype == CONSTR_PRIMARY)
+					return list_make1(makeString(column->colname));
+			}
+		}
+	}
+
+	return NIL;
+}
+
+/* Is it the table that the statement makes?  Nothing depends on the answer. */
+static bool
+is_created_table(const CreateStmt *stmt, const RangeVar *table)
+{
+	char	   *nspname;
+
+	if (strcmp(stmt->relation->relname, table->relname) != 0)
+		return false;
+	if (table->schemaname == NULL)
+		return true;
+	nspname = get_namespace_name(RangeVarGetCreationNamespace(stmt->relation));
+
+	return nspname != NULL && strcmp(nspname, table->schemaname) == 0;
+}
+
+/* Does the foreign key refer to the table that the statement makes? */
+static bool
+is_self_reference(const AutoContext *context, const Constraint *constraint)
+{
+	return context->create != NULL && is_created_table(context->create, constraint->pktable);
+}
+
 /*
- * Give the column the compact type of its length, if there is one.  A type that
- * another user could drop, with the column, is no such one: the application
- * asked for char(n), and gets it.
+ * Type of the column that the foreign key refers to by its column number n, or
+ * InvalidOid if that is not known.  In the same statement, it is the one that
+ * has been chosen.
  */
-static void
-choose_type(AutoContext *context, ColumnDef *column)
+static Oid
+referenced_type(const AutoContext *context, const Constraint *constraint, int n)
+{
+	List	   *names = constraint->pk_attrs;
+	Oid			relid;
+	AttrNumber	attnum;
+
+	if (is_self_reference(context, constraint))
+	{
+		ListCell   *lc;
+
+		if (names == NIL)
+			names = primary_key_columns(context->create);
+		if (n >= list_length(names))
+			return InvalidOid;
+		foreach(lc, context->create->tableElts)
+		{
+			ColumnDef  *column = lfirst(lc);
+
+			if (IsA(column, ColumnDef) && column->typeName != NULL &&
+				strcmp(column->colname, strVal(list_nth(names, n))) == 0)
+				return column->typeName->typeOid;
+		}
+		return InvalidOid;
+	}
+
+	relid = RangeVarGetRelid(constraint->pktable, NoLock, true);
+	if (!OidIsValid(relid))
+		return InvalidOid;
+	if (names == NIL)
+	{
+		List	   *attributes = primary_key_attributes(relid);
+
+		if (n >= list_length(attributes))
+			return InvalidOid;
+		attnum = list_nth_int(attributes, n);
+	}
+	else
+	{
+		if (n >= list_length(names))
+			return InvalidOid;
+		attnum = get_attnum(relid, strVal(list_nth(names, n)));
+	}
+	if (attnum <= 0)
+		return InvalidOid;
+
+	return get_atttype(relid, attnum);
+}
+
+/* Are the columns that this one refers to of the type, if there are any? */
+static bool
+references_have_type(const AutoContext *context, const ColumnDef *column, Oid typid)
+{
+	ListCell   *lc;
+
+	foreach(lc, column->constraints)
+	{
+		Constraint *constraint = lfirst_node(Constraint, lc);
+
+		if (constraint->contype == CONSTR_FOREIGN &&
+			referenced_type(context, constraint, 0) != typid)
+			return false;
+	}
+	foreach(lc, context->foreign_keys)
+	{
+		Constraint *constraint = lfirst_node(Constraint, lc);
+		int			n = 0;
+		ListCell   *lc2;
+
+		foreach(lc2, constraint->fk_attrs)
+		{
+			if (strcmp(strVal(lfirst(lc2)), column->colname) == 0 &&
+				referenced_type(context, constraint, n) != typid)
+				return false;
+			n++;
+		}
+	}
+
+	return true;
+}
+
+/* Does the column refer to another one of the table that the statement makes? */
+static bool
+refers_to_itself(const AutoContext *context, const ColumnDef *column)
+{
+	ListCell   *lc;
+
+	foreach(lc, column->constraints)
+	{
+		Constraint *constraint = lfirst_node(Constraint, lc);
+
+		if (constraint->contype == CONSTR_FOREIGN && is_self_reference(context, constraint))
+			return true;
+	}
+	foreach(lc, context->foreign_keys)
+	{
+		Constraint *constraint = lfirst_node(Constraint, lc);
+
+		if (is_self_reference(context, constraint) &&
+			list_member(constraint->fk_attrs, makeString(column->colname)))
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * The type name of the compact type, if there is one for a column of the table
+ * that was declared as typeName; otherwise NULL.  A type that another user could
+ * drop, with the column, is no such one: the application asked for char(n), and
+ * gets it.  Says what is done.
+ */
+static TypeName *
+compact_type_name(AutoContext *context, const ColumnDef *column, const char *colname)
 {
 	Oid			typid;
 	Oid			compact;
 	int			length;
+	int32		typmod;
 	char	   *drop;
 	TypeName   *typeName;
 
-	if (!is_character_type(column->typeName, &typid, &length) ||
-		column_is_special(column) ||
-		list_member(context->excluded, makeString(column->colname)))
-		return;
-
-	compact = find_compact_type(context, length);
-	if (!OidIsValid(compact))
-		return;
+	if (!is_character_type(column->typeName, &typid, &length))
+		return NULL;
+	compact = find_compact_type(context, typid == VARCHAROID, length);
+	if (!OidIsValid(compact) || !references_have_type(context, column, compact))
+		return NULL;
 	drop = ddl_who_could_drop(compact, context->owner);
 	if (drop)
 	{
 		ereport(NOTICE,
 				(errmsg("column \"%s\" of table \"%s\" gets no compact type",
-						column->colname, context->relname),
+						colname, context->relname),
 				 errdetail_internal("%s", drop),
 				 errhint(DDL_OWNER_HINT)));
-		return;
+		return NULL;
 	}
 
+	typmod = typid == VARCHAROID ? length + VARHDRSZ : -1;
 	ereport(NOTICE,
 			(errmsg("column \"%s\" of table \"%s\" gets type %s instead of %s",
-					column->colname, context->relname, format_type_be(compact),
+					colname, context->relname,
+					format_type_with_typemod(compact, typmod),
 					format_type_with_typemod(typid, length + VARHDRSZ)),
-			 !context->detailed && pg_database_encoding_max_length() > 1 ?
-			 errdetail("The length is in bytes, of which a character outside of ASCII has more than one.") : 0,
-			 typid == VARCHAROID ?
-			 errhint("Trailing blanks are not kept, and output is padded with blanks as that of character(%d) is.",
-					 length) : 0));
-	context->detailed = true;
+			 !context->detailed && typid == BPCHAROID && pg_database_encoding_max_length() > 1 ?
+			 errdetail("The length is in bytes, of which a character outside of ASCII has more than one.") : 0));
+	if (typid == BPCHAROID)
+		context->detailed = true;
 
 	/* by OID, so that no search_path and no name can lead elsewhere */
-	typeName = makeTypeNameFromOid(compact, -1);
+	typeName = makeTypeNameFromOid(compact, typmod);
 	typeName->location = column->typeName->location;
-	column->typeName = typeName;
+
+	return typeName;
+}
+
+/* Give a new column its compact type, if there is one. */
+static void
+choose_type(AutoContext *context, ColumnDef *column)
+{
+	TypeName   *typeName;
+
+	if (column_is_special(column) ||
+		list_member(context->excluded, makeString(column->colname)))
+		return;
+	typeName = compact_type_name(context, column, column->colname);
+	if (typeName != NULL)
+		column->typeName = typeName;
 }
 
 /* Speak of the extensions that were missing, once for a statement. */
@@ -285,21 +528,17 @@ report_missing(const AutoContext *context)
 }
 
 /*
- * Add the columns of a table constraint that keep their type: those of a
- * foreign key, whose other side decides; and those of an exclusion constraint,
- * whose operators and index need not have a compact type.
+ * Note what a table constraint says of the columns.  Those of an exclusion
+ * constraint keep their type, for its operators and index need not have a
+ * compact type.
  */
 static void
-exclude_by_constraint(AutoContext *context, const Constraint *constraint)
+note_constraint(AutoContext *context, const Constraint *constraint)
 {
 	ListCell   *lc;
 
 	if (constraint->contype == CONSTR_FOREIGN)
-	{
-		/* not list_concat(), which would share the cells of the statement */
-		foreach(lc, constraint->fk_attrs)
-			context->excluded = lappend(context->excluded, lfirst(lc));
-	}
+		context->foreign_keys = lappend(context->foreign_keys, unconstify(Constraint *, constraint));
 	else if (constraint->contype == CONSTR_EXCLUSION)
 	{
 		foreach(lc, constraint->exclusions)
@@ -316,7 +555,7 @@ exclude_by_constraint(AutoContext *context, const Constraint *constraint)
 static void
 choose_for_create(CreateStmt *stmt)
 {
-	AutoContext context = {.relname = stmt->relation->relname,.owner = GetUserId()};
+	AutoContext context = {.relname = stmt->relation->relname,.owner = GetUserId(),.create = stmt};
 	ListCell   *lc;
 
 	/* the columns' types are the type's or the parents' */
@@ -348,12 +587,18 @@ choose_for_create(CreateStmt *stmt)
 	foreach(lc, stmt->tableElts)
 	{
 		if (IsA(lfirst(lc), Constraint))
-			exclude_by_constraint(&context, lfirst(lc));
+			note_constraint(&context, lfirst(lc));
 	}
-	foreach(lc, stmt->tableElts)
+
+	/* at last those that refer to others of the table */
+	for (int self = 0; self <= 1; self++)
 	{
-		if (IsA(lfirst(lc), ColumnDef))
-			choose_type(&context, lfirst(lc));
+		foreach(lc, stmt->tableElts)
+		{
+			if (IsA(lfirst(lc), ColumnDef) &&
+				refers_to_itself(&context, lfirst(lc)) == (self == 1))
+				choose_type(&context, lfirst(lc));
+		}
 	}
 	report_missing(&context);
 }
@@ -388,7 +633,93 @@ relation_owner(Oid relid)
 	return owner;
 }
 
-/* ALTER TABLE ... ADD COLUMN */
+/* Is the column part of a foreign key, or does one refer to it? */
+static bool
+column_is_in_foreign_key(Oid relid, AttrNumber attnum)
+{
+	Relation	rel = table_open(ConstraintRelationId, AccessShareLock);
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		result = false;
+
+	/* there is no index on those that refer to a table */
+	scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
+	while (!result && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
+
+		if (form->contype == CONSTRAINT_FOREIGN &&
+			(form->conrelid == relid || form->confrelid == relid))
+		{
+			int			count;
+			AttrNumber	conkey[INDEX_MAX_KEYS];
+			AttrNumber	confkey[INDEX_MAX_KEYS];
+
+			DeconstructFkConstraintRow(tuple, &count, conkey, confkey,
+									   NULL, NULL, NULL, NULL, NULL);
+			for (int i = 0; i < count; i++)
+				result = result ||
+					(form->conrelid == relid && conkey[i] == attnum) ||
+					(form->confrelid == relid && confkey[i] == attnum);
+		}
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * ALTER TABLE ... ALTER COLUMN ... TYPE: a compact_text stays one, and a
+ * compact_charN becomes the one of the new length unless a foreign key needs
+ * the same type on its other side.
+ */
+static void
+choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
+{
+	ColumnDef  *column = (ColumnDef *) cmd->def;
+	AttrNumber	attnum = get_attnum(relid, cmd->name);
+	Oid			present;
+	Oid			typid;
+	int			length;
+	TypeName   *typeName;
+
+	if (attnum <= 0 || column->collClause != NULL ||
+		!is_character_type(column->typeName, &typid, &length))
+		return;
+	present = get_atttype(relid, attnum);
+	if (compact_string_kind(present) != (typid == VARCHAROID ? COMPACT_STRING_TEXT : COMPACT_STRING_CHAR))
+		return;
+	if (typid == BPCHAROID && get_typlen(present) != length &&
+		column_is_in_foreign_key(relid, attnum))
+		return;
+
+	typeName = compact_type_name(context, column, cmd->name);
+	if (typeName == NULL)
+		return;
+
+	/*
+	 * Many applications write USING c::varchar(n).  That cast would come in
+	 * the way of the server's, which sees where no row need be written.
+	 */
+	if (column->raw_default != NULL && IsA(column->raw_default, TypeCast))
+	{
+		TypeCast   *cast = (TypeCast *) column->raw_default;
+		ColumnRef  *ref = (ColumnRef *) cast->arg;
+		Oid			cast_typid;
+		int			cast_length;
+
+		if (IsA(ref, ColumnRef) && list_length(ref->fields) == 1 &&
+			IsA(linitial(ref->fields), String) &&
+			strcmp(strVal(linitial(ref->fields)), cmd->name) == 0 &&
+			is_character_type(cast->typeName, &cast_typid, &cast_length) &&
+			cast_typid == typid && cast_length == length)
+			cast->typeName = copyObject(typeName);
+	}
+	column->typeName = typeName;
+}
+
+/* ALTER TABLE ... ADD COLUMN and ALTER COLUMN ... TYPE */
 static void
 choose_for_alter(AlterTableStmt *stmt)
 {
@@ -412,7 +743,7 @@ choose_for_alter(AlterTableStmt *stmt)
 		AlterTableCmd *cmd = lfirst_node(AlterTableCmd, lc);
 
 		if (cmd->subtype == AT_AddConstraint && IsA(cmd->def, Constraint))
-			exclude_by_constraint(&context, (Constraint *) cmd->def);
+			note_constraint(&context, (Constraint *) cmd->def);
 	}
 	foreach(lc, stmt->cmds)
 	{
@@ -425,8 +756,35 @@ choose_for_alter(AlterTableStmt *stmt)
 		if (cmd->subtype == AT_AddColumn && IsA(cmd->def, ColumnDef) &&
 			!column_exists(relid, ((ColumnDef *) cmd->def)->colname))
 			choose_type(&context, (ColumnDef *) cmd->def);
+		else if (cmd->subtype == AT_AlterColumnType && IsA(cmd->def, ColumnDef))
+			choose_for_alter_type(&context, relid, cmd);
 	}
 	report_missing(&context);
+}
+
+/* Run the statement, known as the one that may EXECUTE meanwhile. */
+static void
+run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
+			ProcessUtilityContext context, ParamListInfo params,
+			QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
+{
+	ExecuteNote outer;
+
+	compact_execute_begin(pstmt->utilityStmt, &outer);
+	PG_TRY();
+	{
+		if (prev_ProcessUtility)
+			prev_ProcessUtility(pstmt, queryString, readOnlyTree, context, params,
+								queryEnv, dest, qc);
+		else
+			standard_ProcessUtility(pstmt, queryString, readOnlyTree, context,
+									params, queryEnv, dest, qc);
+	}
+	PG_FINALLY();
+	{
+		compact_execute_end(&outer);
+	}
+	PG_END_TRY();
 }
 
 static void
@@ -436,9 +794,10 @@ compact_auto_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 							DestReceiver *dest, QueryCompletion *qc)
 {
 	/* scripts of extensions and of pg_upgrade mean the types that they name */
-	if (auto_char && !creating_extension && !IsBinaryUpgrade &&
-		(IsA(pstmt->utilityStmt, CreateStmt) ||
-		 IsA(pstmt->utilityStmt, AlterTableStmt)))
+	if (!creating_extension && !IsBinaryUpgrade &&
+		(IsA(pstmt->utilityStmt, IndexStmt) ||
+		 (auto_char && (IsA(pstmt->utilityStmt, CreateStmt) ||
+						IsA(pstmt->utilityStmt, AlterTableStmt)))))
 	{
 		/* the tree of a cached plan is used again */
 		if (readOnlyTree)
@@ -448,21 +807,18 @@ compact_auto_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 		}
 		if (IsA(pstmt->utilityStmt, CreateStmt))
 			choose_for_create((CreateStmt *) pstmt->utilityStmt);
+		else if (IsA(pstmt->utilityStmt, IndexStmt))
+			compact_auto_index((IndexStmt *) pstmt->utilityStmt);
 		else
 			choose_for_alter((AlterTableStmt *) pstmt->utilityStmt);
 	}
 
-	if (prev_ProcessUtility)
-		prev_ProcessUtility(pstmt, queryString, readOnlyTree, context, params,
-							queryEnv, dest, qc);
-	else
-		standard_ProcessUtility(pstmt, queryString, readOnlyTree, context,
-								params, queryEnv, dest, qc);
+	run_utility(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 }
 
 /*
- * Part of _PG_init(): define the settings, and install the hook if the library
- * is preloaded, which is before the session gets to its normal work.
+ * Part of _PG_init(): define the settings, and install the hook.  If the library
+ * is preloaded, that is before the session gets to its normal work.
  */
 void
 compact_auto_init(void)
@@ -478,16 +834,13 @@ compact_auto_init(void)
 							 PGC_USERSET, 0,
 							 check_auto, NULL, NULL);
 	DefineCustomBoolVariable("compact_types.auto_varchar",
-							 "Lets compact_types.auto change varchar(n) as well.",
-							 "Values then lose trailing blanks and are padded on output.",
+							 "Lets compact_types.auto create varchar(n) columns as compact_text(n).",
+							 NULL,
 							 &auto_varchar,
 							 false,
 							 PGC_USERSET, 0,
 							 check_auto, NULL, NULL);
 
-	if (preloaded)
-	{
-		prev_ProcessUtility = ProcessUtility_hook;
-		ProcessUtility_hook = compact_auto_ProcessUtility;
-	}
+	prev_ProcessUtility = ProcessUtility_hook;
+	ProcessUtility_hook = compact_auto_ProcessUtility;
 }

@@ -55,6 +55,7 @@
 #include "utils/syscache.h"
 
 #include "compact_advise.h"
+#include "compact_convert.h"
 #include "compact_ddl.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
@@ -82,6 +83,7 @@ typedef struct SavedView
 	char	   *properties;		/* all but the query, to compare */
 	int			ncolumns;
 	char	  **types;			/* of the columns; NULL for converted ones */
+	char	   *origin;			/* query before its first conversion, or NULL */
 	bool		default_acl;	/* no privileges of its own */
 	List	   *grants;			/* statements that give privileges back */
 	List	   *restore;		/* and the rest */
@@ -231,14 +233,15 @@ save_view(const Advice *advice, Oid view, List *converted)
 	SavedView  *saved;
 	MemoryContext oldcxt;
 	char	   *properties = view_properties(advice, view);
+	char	   *create;
+	char	   *query;
 
 	advise_query(
 				 "SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname),"
-				 " pg_catalog.format('CREATE VIEW %%I.%%I%%s AS %%s', n.nspname, c.relname,"
+				 " pg_catalog.format('CREATE VIEW %%I.%%I%%s AS ', n.nspname, c.relname,"
 				 "  (SELECT ' WITH (' || pg_catalog.string_agg(pg_catalog.format('%%I = %%L', option_name, option_value), ', ') || ')'"
-				 "   FROM pg_catalog.pg_options_to_table(c.reloptions)),"
-				 "  pg_catalog.pg_get_viewdef(c.oid)),"
-				 " c.relowner, c.relacl IS NULL, c.relpersistence"
+				 "   FROM pg_catalog.pg_options_to_table(c.reloptions))),"
+				 " c.relowner, c.relacl IS NULL, c.relpersistence, pg_catalog.pg_get_viewdef(c.oid)"
 				 " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 				 " WHERE c.oid = %u", view);
 	if (SPI_processed != 1)
@@ -248,10 +251,20 @@ save_view(const Advice *advice, Oid view, List *converted)
 	saved->oid = view;
 	saved->properties = properties;
 	saved->name = pstrdup(advise_result(0, 0));
-	saved->create = pstrdup(advise_result(0, 1));
+	create = pstrdup(advise_result(0, 1));
+	query = pstrdup(advise_result(0, 5));
 	saved->owner = atooid(advise_result(0, 2));
 	saved->default_acl = advise_result(0, 3)[0] == 't';
 	saved->temporary = advise_result(0, 4)[0] == RELPERSISTENCE_TEMP;
+	MemoryContextSwitchTo(oldcxt);
+
+	saved->origin = revert_view_origin(advice, view, query);
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	if (advice->reverts)
+		query = saved->origin ? saved->origin : revert_without_stand_ins(advice, query);
+	else if (saved->origin == NULL)
+		saved->origin = query;
+	saved->create = psprintf("%s%s", create, query);
 	MemoryContextSwitchTo(oldcxt);
 
 	advise_query(
@@ -500,8 +513,8 @@ restore_view(const Advice *advice, List *views, SavedView *saved)
 /*
  * Mark the columns to convert: those named, or all with a proposal.
  */
-static bool *
-choose_columns(const Advice *advice, ArrayType *names)
+bool *
+convert_choose_columns(const Advice *advice, ArrayType *names)
 {
 	bool	   *chosen = palloc0(advice->ncolumns + 1);
 	Datum	   *elems;
@@ -536,6 +549,11 @@ choose_columns(const Advice *advice, ArrayType *names)
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("column \"%s\" of relation \"%s\" does not exist",
 							name, RelationGetRelationName(advice->rel))));
+		if (advice->columns[i].kind == ADVISE_KEEP && advice->reverts)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("there is no type known that column \"%s\" had", name),
+					 errdetail_internal("%s", advice->columns[i].reason)));
 		if (advice->columns[i].kind == ADVISE_KEEP)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -600,7 +618,8 @@ skip_blocked(const Advice *advice, bool *chosen)
 
 /* Refuse the conversion if anything is in its way. */
 static void
-refuse(const Advice *advice, const bool *chosen, List *unrestorable, bool all)
+refuse(const Advice *advice, const bool *chosen, List *unrestorable,
+	   const ConvertOptions *options)
 {
 	StringInfoData detail;
 	ListCell   *lc;
@@ -623,11 +642,38 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable, bool all)
 	if (detail.len > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 advice->reverts ?
+				 errmsg("cannot revert table \"%s\" because of what depends on it",
+						RelationGetRelationName(advice->rel)) :
 				 errmsg("cannot convert table \"%s\" because of what depends on it",
 						RelationGetRelationName(advice->rel)),
 				 errdetail_internal("%s", detail.data),
-				 all ? errhint("Remove what is in the way, use skip_blocked => true, or name the columns to convert in the argument \"columns\".") :
+				 options->table_too ? errhint("Remove what is in the way, or use skip_blocked => true.") :
+				 options->all ? errhint("Remove what is in the way, use skip_blocked => true, or name the columns to convert in the argument \"columns\".") :
 				 errhint("Remove what is in the way first.")));
+}
+
+/*
+ * See that the caller could become the relation's owner by SET ROLE.  Statements
+ * run as the owner, with attributes that a member inherits none of: it could have
+ * put code on the table that is not the owner's.
+ */
+static void
+check_set_role(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	if (!compat_can_become(GetUserId(), owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be able to SET ROLE \"%s\"", GetUserNameFromId(owner, false))));
 }
 
 /*
@@ -645,6 +691,7 @@ check_table(Oid relid)
 				 errmsg("relation with OID %u does not exist", relid)));
 	if (!compat_relation_ownercheck(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relkind), get_rel_name(relid));
+	check_set_role(relid);
 	if (relkind != RELKIND_RELATION)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -720,6 +767,7 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 	const char *separator = " ";
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
 	AttrNumber *attnums = palloc0((advice->ncolumns + 1) * sizeof(AttrNumber));
+	ListCell   *lc;
 
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "ALTER TABLE ONLY %s", table);
@@ -736,9 +784,12 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 			appendStringInfo(&sql, "%s.convert_row(%s::%s)", schema, name, column->type.sql);
 		else
 			appendStringInfo(&sql, "%s::%s", name, column->type.sql);
-		appendStringInfoString(&sql, advise_storage_clauses(column, ", "));
+		appendStringInfoString(&sql, column->storage ? column->storage :
+							   advise_storage_clauses(column, ", "));
 		separator = ", ";
 	}
+	foreach(lc, advice->constraints)
+		appendStringInfo(&sql, ", %s", (char *) lfirst(lc));
 
 	progress.relid = relid;
 	progress.rows_total = advice->sampled_rows;
@@ -782,6 +833,8 @@ change_types(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 
 		execute_as_owner(view, psprintf("DROP VIEW %s RESTRICT", view->name));
 	}
+	foreach(lc, advice->prepare)
+		ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
 
 	/*
 	 * Every name in this statement is qualified; but functions in CHECK
@@ -798,8 +851,20 @@ change_types(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 	AtEOXact_GUC(true, nestlevel);
 	nestlevel = ddl_set_gucs();
 	ddl_set_deparse_gucs();
+	foreach(lc, advice->complete)
+		ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
 	foreach(lc, saved)
 		restore_view(advice, saved, lfirst(lc));
+	if (advice->validate != NIL)
+	{
+		AtEOXact_GUC(true, nestlevel);
+		nestlevel = NewGUCNestLevel();
+		foreach(lc, advice->validate)
+			ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
+		AtEOXact_GUC(true, nestlevel);
+		nestlevel = ddl_set_gucs();
+		ddl_set_deparse_gucs();
+	}
 
 	return nestlevel;
 }
@@ -844,9 +909,13 @@ rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 	PG_TRY();
 	{
 		int			inner = ddl_set_gucs();
+		ListCell   *lc;
 
 		ddl_set_deparse_gucs();
 		empty_table(relid);
+		/* whose foreign keys would miss the rows */
+		foreach(lc, advice->referencing)
+			empty_table(lfirst_oid(lc));
 		inner = change_types(advice, chosen, relid, owner, table, saved, true, inner);
 		AtEOXact_GUC(true, inner);
 	}
@@ -869,28 +938,69 @@ rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 	return nestlevel;
 }
 
-/*
- * compact_types.convert(rel regclass, columns name[], narrow bool,
- * narrow_keys bool, fixed_varchar bool, round_seconds bool, skip_blocked bool,
- * update_statistics bool) returns setof record
- *
- * Changes the columns to the types that advise() proposes for all rows of the
- * table, in one rewrite; columns NULL stands for all of them.  Returns a row
- * for each changed column and each view that was made again.  Errors: 42501 if
- * the caller does not own the table, 25001 in a transaction that does not see
- * the present, 2BP01 for dependencies that cannot be carried, 55000 for a column
- * without a proposal; those of advise() and of ALTER TABLE.
- */
-PG_FUNCTION_INFO_V1(compact_types_convert);
-Datum
-compact_types_convert(PG_FUNCTION_ARGS)
+/* Add a row to the result; there need not be types. */
+static void
+add_result(ReturnSetInfo *rsinfo, const ConvertOptions *options, Oid relid,
+		   const char *object, const char *name, const char *old_type,
+		   const char *new_type)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	ArrayType  *names = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
-	AdviseOptions options = {0};
-	Oid			relid;
-	Advice	   *advice;
-	bool	   *chosen;
+	Datum		values[5] = {0};
+	bool		nulls[5] = {false};
+	int			n = 0;
+
+	if (options->table_too)
+		values[n++] = ObjectIdGetDatum(relid);
+	values[n++] = CStringGetTextDatum(object);
+	values[n++] = CStringGetTextDatum(name);
+	nulls[n] = (old_type == NULL);
+	values[n++] = old_type ? CStringGetTextDatum(old_type) : (Datum) 0;
+	nulls[n] = (new_type == NULL);
+	values[n++] = new_type ? CStringGetTextDatum(new_type) : (Datum) 0;
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/*
+ * Errors out in a transaction that cannot change types.  function is the name
+ * of the SQL function that was called.
+ */
+void
+convert_check_call(const char *function)
+{
+	PreventCommandIfReadOnly(function);
+
+	/*
+	 * Rows and catalogs are read as they are now.  In such a transaction that
+	 * would be another state than what the rest of it sees, and the rewrite
+	 * would make rows visible to it that are not there yet.
+	 */
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("%s cannot run in a transaction of isolation level REPEATABLE READ or SERIALIZABLE", function),
+				 errhint("Use READ COMMITTED.")));
+}
+
+/* Lock the table, if the caller may change it. */
+void
+convert_lock_table(Oid relid)
+{
+	check_table(relid);
+	LockRelationOid(relid, AccessExclusiveLock);
+	check_table(relid);
+	ddl_hold_schema_name(get_rel_namespace(relid));
+}
+
+/*
+ * Change the chosen columns to the types that the advice has for them, and add a
+ * row for each of them and for each view that was made again to the result.  The
+ * advice is on a table that convert_lock_table() has locked, which it has open;
+ * here it gets closed.
+ */
+void
+convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
+				ReturnSetInfo *rsinfo)
+{
+	Oid			relid = RelationGetRelid(advice->rel);
 	List	   *views;
 	bool		too_deep = false;
 	List	   *converted = NIL;
@@ -901,55 +1011,16 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	char	   *table;
 	int			nestlevel;
 	int			nchosen;
-	char	  **old_types;
-
-	for (int i = 0; i < PG_NARGS(); i++)
-	{
-		if (i != 1 && PG_ARGISNULL(i))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("the arguments of the conversion must not be null, but for \"columns\"")));
-	}
-	relid = PG_GETARG_OID(0);
-	options.narrow = PG_GETARG_BOOL(2);
-	options.narrow_keys = PG_GETARG_BOOL(3);
-	options.fixed_varchar = PG_GETARG_BOOL(4);
-	options.round_seconds = PG_GETARG_BOOL(5);
-
-	PreventCommandIfReadOnly("compact_types.convert()");
-
-	/*
-	 * Rows and catalogs are read as they are now.  In such a transaction that
-	 * would be another state than what the rest of it sees, and the rewrite
-	 * would make rows visible to it that are not there yet.
-	 */
-	if (IsolationUsesXactSnapshot())
-		ereport(ERROR,
-				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-				 errmsg("compact_types.convert() cannot run in a transaction of isolation level REPEATABLE READ or SERIALIZABLE"),
-				 errhint("Use READ COMMITTED.")));
-	check_table(relid);
-	LockRelationOid(relid, AccessExclusiveLock);
-	check_table(relid);
-	ddl_hold_schema_name(get_rel_namespace(relid));
-
-	/* rows that came in before the lock was ours */
-	PushActiveSnapshot(GetLatestSnapshot());
-	advice = advise_make(relid, &options, fcinfo->flinfo->fn_oid,
-						 AccessExclusiveLock);
-	PopActiveSnapshot();
-	chosen = choose_columns(advice, names);
-	InitMaterializedSRF(fcinfo, 0);
 
 	SPI_connect();
 	nestlevel = ddl_set_gucs();
 	ddl_set_deparse_gucs();
-	if (PG_GETARG_BOOL(6))
+	if (options->skip_blocked)
 		skipped = skip_blocked(advice, chosen);
 	attnums = chosen_attnums(advice, chosen, &nchosen);
 	views = advise_dependent_views(advice, attnums, &too_deep);
 	if (nchosen > 0)
-		refuse(advice, chosen, advise_unrestorable(advice, views), names == NULL);
+		refuse(advice, chosen, advise_unrestorable(advice, views), options);
 	foreach(lc, views)
 	{
 		LockRelationOid(lfirst_oid(lc), AccessExclusiveLock);
@@ -970,11 +1041,10 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		converted = advise_look_at_views(advice, views, chosen);
 		refuse(advice, chosen,
 			   list_concat(advise_unrestorable(advice, views),
-						   advise_foreign_constants(advice, views)), names == NULL);
+						   advise_foreign_constants(advice, views)), options);
 		check_view_owners(views);
 	}
 
-	old_types = palloc0((advice->ncolumns + 1) * sizeof(char *));
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		Form_pg_attribute att = advice->columns[i].att;
@@ -983,8 +1053,6 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		/* the relation gets closed, and its descriptor goes */
 		memcpy(copy, att, ATTRIBUTE_FIXED_PART_SIZE);
 		advice->columns[i].att = copy;
-		old_types[i] = format_type_extended(att->atttypid, att->atttypmod,
-											FORMAT_TYPE_TYPEMOD_GIVEN);
 	}
 	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
 									   RelationGetRelationName(advice->rel));
@@ -997,10 +1065,12 @@ compact_types_convert(PG_FUNCTION_ARGS)
 
 		create_types(advice, chosen);
 		advise_check_indexes(advice);
-		if (PG_GETARG_BOOL(6))
+		if (options->skip_blocked)
 			skipped = list_concat(skipped, skip_blocked(advice, chosen));
-		refuse(advice, chosen, NIL, names == NULL);
+		refuse(advice, chosen, NIL, options);
 		check_types(advice, chosen);
+		if (!advice->reverts)
+			revert_read_definitions(advice, relid);
 		foreach(lc, views)
 			saved = lappend(saved, save_view(advice, lfirst_oid(lc), converted));
 
@@ -1011,12 +1081,20 @@ compact_types_convert(PG_FUNCTION_ARGS)
 		{
 			nestlevel = rehearse(advice, chosen, relid, owner, table, saved, nestlevel);
 			nestlevel = change_types(advice, chosen, relid, owner, table, saved, false, nestlevel);
+			if (advice->reverts)
+				revert_forget(advice, chosen, relid);
+			else
+				revert_remember(advice, chosen, relid);
+			revert_note_definitions(advice, relid);
+			foreach(lc, saved)
+				revert_note_view(advice, ((SavedView *) lfirst(lc))->new_oid,
+								 ((SavedView *) lfirst(lc))->origin);
 
 			/*
 			 * Statistics of the changed columns are gone. All columns, since
 			 * a statistics object may have others as well.
 			 */
-			if (PG_GETARG_BOOL(7))
+			if (options->update_statistics)
 				ddl_execute_as(owner, true, "ANALYZE %s", table);
 		}
 		else
@@ -1030,28 +1108,69 @@ compact_types_convert(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
-		Datum		values[4];
-		bool		nulls[4] = {false, false, false, false};
+		Form_pg_attribute att = advice->columns[i].att;
 
-		if (!chosen[i])
-			continue;
-		values[0] = CStringGetTextDatum("column");
-		values[1] = CStringGetTextDatum(NameStr(advice->columns[i].att->attname));
-		values[2] = CStringGetTextDatum(old_types[i]);
-		values[3] = CStringGetTextDatum(format_type_with_typemod(advice->columns[i].type.typid,
-																 advice->columns[i].type.typmod));
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		if (chosen[i])
+			add_result(rsinfo, options, relid, "column", NameStr(att->attname),
+					   format_type_extended(att->atttypid, att->atttypmod,
+											FORMAT_TYPE_TYPEMOD_GIVEN),
+					   format_type_with_typemod(advice->columns[i].type.typid,
+												advice->columns[i].type.typmod));
 	}
 	foreach(lc, saved)
-	{
-		Datum		values[4] = {0};
-		bool		nulls[4] = {false, false, true, true};
-
-		values[0] = CStringGetTextDatum("view");
-		values[1] = CStringGetTextDatum(((SavedView *) lfirst(lc))->name);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	}
+		add_result(rsinfo, options, relid, "view", ((SavedView *) lfirst(lc))->name, NULL, NULL);
 	SPI_finish();
+}
+
+/*
+ * compact_types.convert(rel regclass, columns name[], narrow bool,
+ * narrow_keys bool, fixed_varchar bool, round_seconds bool, skip_blocked bool,
+ * update_statistics bool) returns setof record
+ *
+ * Changes the columns to the types that advise() proposes for all rows of the
+ * table, in one rewrite; columns NULL stands for all of them.  Returns a row
+ * for each changed column and each view that was made again.  Errors: 42501 if
+ * the caller does not own the table, 25001 in a transaction that does not see
+ * the present, 2BP01 for dependencies that cannot be carried, 55000 for a column
+ * without a proposal; those of advise() and of ALTER TABLE.
+ */
+PG_FUNCTION_INFO_V1(compact_types_convert);
+Datum
+compact_types_convert(PG_FUNCTION_ARGS)
+{
+	ArrayType  *names = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
+	AdviseOptions options = {0};
+	ConvertOptions how = {.all = (names == NULL)};
+	Oid			relid;
+	Advice	   *advice;
+	bool	   *chosen;
+
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		if (i != 1 && PG_ARGISNULL(i))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("the arguments of the conversion must not be null, but for \"columns\"")));
+	}
+	relid = PG_GETARG_OID(0);
+	options.narrow = PG_GETARG_BOOL(2);
+	options.narrow_keys = PG_GETARG_BOOL(3);
+	options.fixed_varchar = PG_GETARG_BOOL(4);
+	options.round_seconds = PG_GETARG_BOOL(5);
+	how.skip_blocked = PG_GETARG_BOOL(6);
+	how.update_statistics = PG_GETARG_BOOL(7);
+
+	convert_check_call("compact_types.convert()");
+	convert_lock_table(relid);
+
+	/* rows that came in before the lock was ours */
+	PushActiveSnapshot(GetLatestSnapshot());
+	advice = advise_make(relid, &options, fcinfo->flinfo->fn_oid,
+						 AccessExclusiveLock);
+	PopActiveSnapshot();
+	chosen = convert_choose_columns(advice, names);
+	InitMaterializedSRF(fcinfo, 0);
+	convert_columns(advice, chosen, &how, (ReturnSetInfo *) fcinfo->resultinfo);
 
 	return (Datum) 0;
 }

@@ -251,14 +251,32 @@ ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
 	{
 		const ComparisonOperator *op = &comparison_operators[i];
+
+		ddl_create_function(ddl, psprintf("%s_%s", function, op->suffix), args,
+							"bool", psprintf("%s_%s", symbol, op->suffix),
+							attributes);
+	}
+	ddl_create_function(ddl, psprintf("%s_cmp", function), args, "int4",
+						psprintf("%s_cmp", symbol), attributes);
+	ddl_create_comparison_operators(ddl, left, right, function, mark,
+									commutator_mark, equal_options);
+}
+
+/* The operators alone, on functions that are there. */
+void
+ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
+								const char *right, const char *function,
+								const char *mark, const char *commutator_mark,
+								const char *equal_options)
+{
+	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
+	{
+		const ComparisonOperator *op = &comparison_operators[i];
 		const char *commutator = "";
 
 		if (commutator_mark != NULL)
 			commutator = psprintf(" COMMUTATOR = OPERATOR(%s.%s%s%s),", ddl->opschema,
 								  commutator_mark, op->commutator, commutator_mark);
-		ddl_create_function(ddl, psprintf("%s_%s", function, op->suffix), args,
-							"bool", psprintf("%s_%s", symbol, op->suffix),
-							attributes);
 		ddl_execute("CREATE OPERATOR %s.%s%s%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = %s,"
 					"%s NEGATOR = OPERATOR(%s.%s%s%s),"
 					" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s)",
@@ -268,8 +286,6 @@ ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 					op->restrict_join, op->restrict_join,
 					op->strategy == BTEqualStrategyNumber ? equal_options : "");
 	}
-	ddl_create_function(ddl, psprintf("%s_cmp", function), args, "int4",
-						psprintf("%s_cmp", symbol), attributes);
 }
 
 /*
@@ -677,13 +693,14 @@ ddl_set_gucs(void)
 /*
  * In the nest level of the settings that is there: what the text of expressions
  * and views depends on, when it is made and when it is read again, as pg_dump
- * sets it.
+ * sets it.  Statements mean the types that they name.
  */
 void
 ddl_set_deparse_gucs(void)
 {
 	static const char *const settings[][2] = {
 		{"array_nulls", "on"},
+		{"compact_types.auto", "off"},
 		{"datestyle", "ISO"},
 		{"extra_float_digits", "3"},
 		{"intervalstyle", "postgres"},

@@ -62,6 +62,11 @@ extern void ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 									 const char *commutator_mark,
 									 const char *attributes,
 									 const char *equal_options);
+extern void ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
+											const char *right, const char *function,
+											const char *mark,
+											const char *commutator_mark,
+											const char *equal_options);
 extern void ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
 									   const char *right);
 extern void ddl_append_pair(StringInfo btree, StringInfo hash,
@@ -91,6 +96,7 @@ extern void ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideT
 										  const char *symbol,
 										  const char *reverse_symbol,
 										  const char *cast_symbol,
+										  const char *reverse_cast_symbol,
 										  const char *attributes,
 										  StringInfo btree, StringInfo hash,
 										  StringInfo brin);

@@ -231,13 +231,13 @@ parse_special(const char *str)
 }
 
 /*
- * Read a number with or without exponent as an integer of 10^-scale units.
- * With exact == NULL it is rounded half away from zero; otherwise *value is
- * the next integer not above the number, and *exact tells whether it is the
- * number.  In case of DECIMAL_RANGE, *value has the number's sign.
+ * Read a number with or without exponent as an integer of 10^-scale units: the
+ * next one that is not above the number, or else it is rounded half away from
+ * zero.  *exact, unless NULL, tells whether it is the number.  In case of
+ * DECIMAL_RANGE, *value has the number's sign.
  */
 static DecimalResult
-parse_decimal(const char *str, int scale, int64 *value, bool *exact)
+parse_decimal(const char *str, int scale, bool round_down, int64 *value, bool *exact)
 {
 	const char *p = str;
 	const char *digits;
@@ -322,10 +322,9 @@ parse_decimal(const char *str, int scale, int64 *value, bool *exact)
 
 	/* away from zero if half or more is cut; down, for the floor */
 	if (exact != NULL)
-	{
 		*exact = !inexact;
+	if (round_down)
 		round_up = negative && inexact;
-	}
 	if (round_up)
 	{
 		if (magnitude == PG_UINT64_MAX)
@@ -342,7 +341,7 @@ parse_decimal(const char *str, int scale, int64 *value, bool *exact)
 
 /* The same for a numeric. */
 static DecimalResult
-parse_numeric(Numeric num, int scale, int64 *value, bool *exact)
+parse_numeric(Numeric num, int scale, bool round_down, int64 *value, bool *exact)
 {
 	char	   *str;
 	DecimalResult result;
@@ -356,7 +355,7 @@ parse_numeric(Numeric num, int scale, int64 *value, bool *exact)
 		result = DECIMAL_INFINITY;
 	}
 	else
-		result = parse_decimal(str, scale, value, exact);
+		result = parse_decimal(str, scale, round_down, value, exact);
 	pfree(str);
 
 	return result;
@@ -366,7 +365,7 @@ parse_numeric(Numeric num, int scale, int64 *value, bool *exact)
 DecimalResult
 compact_decimal_from_numeric(Numeric num, int scale, int64 *value)
 {
-	return parse_numeric(num, scale, value, NULL);
+	return parse_numeric(num, scale, false, value, NULL);
 }
 
 /* The number, which can have more digits than a message should. */
@@ -382,10 +381,10 @@ compact_numeric_for_message(Numeric num)
 }
 
 static Datum
-numeric_to_decimal(Numeric num, int width, int scale)
+numeric_to_decimal(Numeric num, int width, int scale, bool *exact)
 {
 	int64		value;
-	DecimalResult result = parse_numeric(num, scale, &value, NULL);
+	DecimalResult result = parse_numeric(num, scale, false, &value, exact);
 
 	if (result == DECIMAL_OK && !decimal_in_range(value, width))
 		result = DECIMAL_RANGE;
@@ -414,11 +413,9 @@ static Datum
 decimal_in(FunctionCallInfo fcinfo, int width, int scale)
 {
 	char	   *str = PG_GETARG_CSTRING(0);
-	bool		must_be_exact = compact_literal_must_be_exact();
 	bool		exact = true;
 	int64		value;
-	DecimalResult result = parse_decimal(str, scale, &value,
-										 must_be_exact ? &exact : NULL);
+	DecimalResult result = parse_decimal(str, scale, false, &value, &exact);
 
 	if (result == DECIMAL_SYNTAX)
 	{
@@ -426,14 +423,13 @@ decimal_in(FunctionCallInfo fcinfo, int width, int scale)
 
 		result = parse_special(str);
 		if (result == DECIMAL_SYNTAX && compat_parse_numeric(numeric_in, str, &num))
-			result = parse_numeric(DatumGetNumeric(num), scale, &value,
-								   must_be_exact ? &exact : NULL);
+			result = parse_numeric(DatumGetNumeric(num), scale, false, &value, &exact);
 	}
 	if (result == DECIMAL_OK && !decimal_in_range(value, width))
 		result = DECIMAL_RANGE;
-	if (must_be_exact && result == DECIMAL_OK && !exact)
-		compact_literal_inexact(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, str,
-								decimal_type_name(width, scale), "numeric");
+	if (unlikely(result == DECIMAL_OK && !exact))
+		compact_check_inexact(compact_value_use(fcinfo), ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+							  str, decimal_type_name(width, scale), "numeric");
 	if (unlikely(result != DECIMAL_OK))
 		return conversion_error(result, str, "\"", width, scale, fcinfo->context);
 
@@ -458,8 +454,15 @@ decimal_recv(FunctionCallInfo fcinfo, int width, int scale)
 	Datum		num = DirectFunctionCall3(numeric_recv, PG_GETARG_DATUM(0),
 										  ObjectIdGetDatum(InvalidOid),
 										  Int32GetDatum(-1));
+	bool		exact = true;
+	Datum		result = numeric_to_decimal(DatumGetNumeric(num), width, scale, &exact);
 
-	return numeric_to_decimal(DatumGetNumeric(num), width, scale);
+	if (unlikely(!exact))
+		compact_check_inexact(compact_value_use(fcinfo), ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+							  compact_numeric_for_message(DatumGetNumeric(num)),
+							  decimal_type_name(width, scale), "numeric");
+
+	return result;
 }
 
 /* decimal_send(decimal) returns bytea, numeric's binary format */
@@ -476,10 +479,25 @@ decimal_send(FunctionCallInfo fcinfo, int width, int scale)
  * infinity.  From a decimal to an integer: rounded as numeric is, error 22003.
  */
 
+/* Round a numeric for a cast to the decimal, unless EXECUTE compares it. */
+static Datum
+round_for_cast(FunctionCallInfo fcinfo, Numeric num, int width, int scale)
+{
+	bool		exact = true;
+	Datum		result = numeric_to_decimal(num, width, scale, &exact);
+
+	if (unlikely(!exact) && compact_cast_is_compared(fcinfo))
+		compact_check_inexact(VALUE_ARGUMENT, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+							  compact_numeric_for_message(num),
+							  decimal_type_name(width, scale), "numeric");
+
+	return result;
+}
+
 static Datum
 numeric_cast(FunctionCallInfo fcinfo, int width, int scale)
 {
-	return numeric_to_decimal(PG_GETARG_NUMERIC(0), width, scale);
+	return round_for_cast(fcinfo, PG_GETARG_NUMERIC(0), width, scale);
 }
 
 static Datum
@@ -519,7 +537,7 @@ float4_cast(FunctionCallInfo fcinfo, int width, int scale)
 {
 	Datum		num = DirectFunctionCall1(float4_numeric, PG_GETARG_DATUM(0));
 
-	return numeric_to_decimal(DatumGetNumeric(num), width, scale);
+	return round_for_cast(fcinfo, DatumGetNumeric(num), width, scale);
 }
 
 static Datum
@@ -527,7 +545,7 @@ float8_cast(FunctionCallInfo fcinfo, int width, int scale)
 {
 	Datum		num = DirectFunctionCall1(float8_numeric, PG_GETARG_DATUM(0));
 
-	return numeric_to_decimal(DatumGetNumeric(num), width, scale);
+	return round_for_cast(fcinfo, DatumGetNumeric(num), width, scale);
 }
 
 static Datum
@@ -669,7 +687,7 @@ make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
 	constant->beyond = beyond_int64(num);
 	if (constant->beyond == 0)
 	{
-		if (parse_numeric(num, scale, &value, &constant->exact) == DECIMAL_OK)
+		if (parse_numeric(num, scale, true, &value, &constant->exact) == DECIMAL_OK)
 			constant->floor = value;
 		else
 			constant->beyond = value;

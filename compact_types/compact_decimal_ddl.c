@@ -72,15 +72,16 @@ create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol
 	initStringInfo(&btree);
 	initStringInfo(&hash);
 	initStringInfo(&brin);
-	ddl_append_pair(&btree, &hash, ddl->opschema, "", ddl->type, "numeric",
+	ddl_append_pair(&btree, &hash, ddl->opschema, "#", ddl->type, "numeric",
 					psprintf("%s.%s_numeric_cmp", ddl->schema, ddl->name));
-	ddl_append_pair(&btree, &hash, ddl->opschema, "", "numeric", ddl->type,
+	ddl_append_pair(&btree, &hash, ddl->opschema, "#", "numeric", ddl->type,
 					psprintf("%s.numeric_%s_cmp", ddl->schema, ddl->name));
 	ddl_append_pair(&btree, &hash, ddl->schema, "#", "numeric", "numeric",
 					"pg_catalog.numeric_cmp");
 	ddl_create_stand_in_operators(ddl, twin, psprintf("%s_numeric", symbol),
 								  psprintf("numeric_%s", symbol),
 								  psprintf("%s_to_numeric", symbol),
+								  psprintf("%s_from_numeric", symbol),
 								  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
 	ddl_append_stand_ins(ddl, twin, &btree, &hash);
 	appendStringInfoString(&btree,
@@ -88,7 +89,7 @@ create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol
 	appendStringInfoString(&hash,
 						   "FUNCTION 1 (numeric, numeric) pg_catalog.hash_numeric(numeric),"
 						   " FUNCTION 2 (numeric, numeric) pg_catalog.hash_numeric_extended(numeric, int8)");
-	ddl_append_brin(&brin, ddl->opschema, "", ddl->type, "numeric");
+	ddl_append_brin(&brin, ddl->opschema, "#", ddl->type, "numeric");
 	ddl_extend_family(ddl, family, "btree", &btree);
 	ddl_extend_family(ddl, family, "hash", &hash);
 	ddl_extend_family(ddl, family, "brin", &brin);
@@ -116,9 +117,9 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 
 	ddl_create_comparison(ddl, type, type, name, width_symbol, ddl->mark);
 	ddl_create_comparison(ddl, type, "numeric", psprintf("%s_numeric", name),
-						  psprintf("%s_numeric", symbol), "");
+						  psprintf("%s_numeric", symbol), ddl->mark);
 	ddl_create_comparison(ddl, "numeric", type, psprintf("numeric_%s", name),
-						  psprintf("numeric_%s", symbol), "");
+						  psprintf("numeric_%s", symbol), ddl->mark);
 	create_families(ddl, symbol, width_symbol);
 
 	ddl_create_extremes(ddl, width_symbol);
@@ -133,12 +134,17 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 	{
 		const char *other = cast_types[i];
 
-		/* a second implicit cast would make most expressions ambiguous */
+		/*
+		 * A second implicit cast to another type would make most expressions
+		 * ambiguous.  That from an integer gives coalesce(d, 0) a common
+		 * type.
+		 */
 		ddl_create_cast(ddl, type, other, psprintf("%s_to_%s", name, other),
 						psprintf("%s_to_%s", symbol, other), "IMMUTABLE",
 						strcmp(other, "numeric") == 0);
 		ddl_create_cast(ddl, other, type, psprintf("%s_to_%s", other, name),
-						psprintf("%s_from_%s", symbol, other), "IMMUTABLE", false);
+						psprintf("%s_from_%s", symbol, other), "IMMUTABLE",
+						strncmp(other, "int", 3) == 0);
 	}
 	ddl_create_json_cast(ddl, psprintf("%s_to_json", symbol), "IMMUTABLE");
 }

@@ -7,7 +7,7 @@
  * Had a narrow type T an operator T = T, the parser would give a literal on the
  * other side the type T: it would be rounded or refused, and count wrong.  So
  * the operators of a type with itself have names that no query uses, #=# for =.
- * The operator classes use them, and two types stand in for what else there is:
+ * The operator classes use them, and types stand in for what else there is:
  *
  * - integer_literal, numeric_literal, timestamp_literal, timestamptz_literal:
  *	 of the category of strings, which the parser prefers for what has no type.
@@ -16,7 +16,13 @@
  *	 the category of T, with implicit casts from T.  They are the right side
  *	 of T = T, and break the tie of T = int8 and int8 = T.
  *
- * The planner gets rid of both: the support function here replaces such a
+ * A decimal has no operators with numeric under the plain names either, and meets
+ * numeric and the integers as numeric_operand on the right side and numeric_left on
+ * the left one, to which those have implicit casts.  Beside numeric = d, the implicit
+ * cast of an integer to the type of d, which coalesce(d, 0) needs, would make numeric =
+ * int4 ambiguous; numeric_left = d never comes before core's numeric = numeric.
+ *
+ * The planner gets rid of all of them: the support function here replaces such a
  * comparison by the native one or by that with the wide type, on which indexes,
  * joins, partitions and statistics work.  What it is not called for (ANY, row
  * comparisons, IS DISTINCT FROM) the operator families have members for.  The
@@ -83,6 +89,7 @@ static const struct
 	{"integer_operand", INT8OID},
 	{"numeric_literal", NUMERICOID},
 	{"numeric_operand", NUMERICOID},
+	{"numeric_left", NUMERICOID},
 	{"timestamp_literal", TIMESTAMPOID},
 	{"timestamp_operand", TIMESTAMPOID},
 	{"timestamptz_literal", TIMESTAMPTZOID}
@@ -192,6 +199,8 @@ make_wide(Node *node, Oid typid, Oid wide)
 		constant->consttype = wide;
 		return (Node *) constant;
 	}
+	if (IsA(node, RelabelType) && exprType((Node *) ((RelabelType *) node)->arg) == wide)
+		return (Node *) ((RelabelType *) node)->arg;
 	arg = uncast(node, typid);
 	if (arg && find_coercion_pathway(wide, exprType(arg), COERCION_IMPLICIT,
 									 &funcid) == COERCION_PATH_FUNC)
@@ -289,7 +298,33 @@ compact_types_comparison_support(PG_FUNCTION_ARGS)
 }
 
 /*
- * Is an input function called for a literal of a query that is no assignment?
+ * Does the parser give its literals a common type of several expressions, with no
+ * operator or expression around them?  It does so for set operations and for
+ * VALUES, and so it assigns defaults and arguments of EXECUTE.
+ */
+static bool
+has_common_type(const ParseState *pstate)
+{
+	ListCell   *lc;
+
+	/* VALUES of a FROM clause; neither a default nor an argument has a query */
+	if (pstate->parentParseState != NULL || pstate->p_hasSubLinks)
+		return true;
+	foreach(lc, pstate->p_rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		/* a branch of UNION, as transformSetOperationTree() names it */
+		if (rte->rtekind == RTE_SUBQUERY && strncmp(rte->eref->aliasname, "*SELECT* ", 9) == 0)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Is an input function called for a literal of a query that is no assignment, or
+ * for an argument of EXECUTE?
  *
  * There a value that is rounded on the way may count wrong, since a list of IN
  * or a CASE resolves literals to the narrow type without an operator.  The parser
@@ -297,10 +332,11 @@ compact_types_comparison_support(PG_FUNCTION_ARGS)
  * to the ParseState; nothing else calls them directly below it.  What is stored
  * is rounded, as numeric(p,s) and timestamp(0) round it.
  */
-bool
-compact_literal_must_be_exact(void)
+static ValueUse
+literal_use(void)
 {
 	static void (*parser_callback) (void *arg) = NULL;
+	ParseCallbackState *callback;
 	ParseState *pstate;
 
 	if (parser_callback == NULL)
@@ -314,39 +350,73 @@ compact_literal_must_be_exact(void)
 	}
 	if (error_context_stack == NULL ||
 		error_context_stack->callback != parser_callback)
-		return false;
-	pstate = ((ParseCallbackState *) error_context_stack->arg)->pstate;
+		return VALUE_STORED;
+	callback = (ParseCallbackState *) error_context_stack->arg;
+	pstate = callback->pstate;
 	if (pstate == NULL)
-		return false;
+		return VALUE_STORED;
 
 	switch (pstate->p_expr_kind)
 	{
 		case EXPR_KIND_NONE:
+			if (has_common_type(pstate))
+				return VALUE_LITERAL;
+			if (compact_execute_argument_is_compared(pstate, callback->location))
+				return VALUE_ARGUMENT;
+			return VALUE_STORED;
 		case EXPR_KIND_INSERT_TARGET:
 		case EXPR_KIND_UPDATE_TARGET:
-		case EXPR_KIND_VALUES:
-		case EXPR_KIND_VALUES_SINGLE:
 		case EXPR_KIND_COLUMN_DEFAULT:
 		case EXPR_KIND_FUNCTION_DEFAULT:
 		case EXPR_KIND_EXECUTE_PARAMETER:
 		case EXPR_KIND_CALL_ARGUMENT:
 		case EXPR_KIND_ALTER_COL_TRANSFORM:
-			return false;
+			return VALUE_STORED;
 		default:
-			return true;
+			return VALUE_LITERAL;
 	}
 }
 
-/* The error of a literal that a narrow type does not hold exactly. */
-void
-compact_literal_inexact(int sqlerrcode, const char *str, const char *type,
-						const char *wide)
+/*
+ * What is the value that an input function is called for?  To be asked for one
+ * that is not exact: the answer can take long.  fcinfo is the call, or NULL where
+ * it is not known.
+ */
+ValueUse
+compact_value_use(FunctionCallInfo fcinfo)
 {
+	ValueUse	use = literal_use();
+
+	if (use == VALUE_STORED && compact_bound_parameter() != 0 &&
+		compact_parameter_is_compared(fcinfo && fcinfo->flinfo ?
+									  get_func_rettype(fcinfo->flinfo->fn_oid) : InvalidOid))
+		use = VALUE_PARAMETER;
+
+	return use;
+}
+
+/*
+ * The error of a value that a narrow type does not hold exactly; nothing if it is
+ * only stored.
+ */
+void
+compact_check_inexact(ValueUse use, int sqlerrcode, const char *str,
+					  const char *type, const char *wide)
+{
+	if (use == VALUE_STORED)
+		return;
 	ereport(ERROR,
 			(errcode(sqlerrcode),
-			 errmsg("literal \"%s\" would be rounded to type %s", str, type),
+			 use == VALUE_LITERAL ?
+			 errmsg("literal \"%s\" would be rounded to type %s", str, type) :
+			 use == VALUE_ARGUMENT ?
+			 errmsg("argument \"%s\" of EXECUTE would be rounded to type %s", str, type) :
+			 errmsg("value \"%s\" of parameter $%d would be rounded to type %s",
+					str, compact_bound_parameter(), type),
 			 errdetail("Only a value that is stored is rounded."),
-			 errhint("Cast the literal to type %s to compare with its exact value.",
+			 use == VALUE_LITERAL ?
+			 errhint("Cast the literal to type %s to compare with its exact value.", wide) :
+			 errhint("Cast the parameter to type %s in the statement to compare with the exact value.",
 					 wide)));
 }
 
@@ -357,8 +427,17 @@ compact_literal_inexact(int sqlerrcode, const char *str, const char *type,
 int
 compact_range_hint(const char *wide)
 {
-	if (compact_literal_must_be_exact())
-		return errhint("Cast the literal to type %s to compare with that value.", wide);
+	switch (compact_value_use(NULL))
+	{
+		case VALUE_LITERAL:
+			return errhint("Cast the literal to type %s to compare with that value.", wide);
+		case VALUE_ARGUMENT:
+		case VALUE_PARAMETER:
+			return errhint("Cast the parameter to type %s in the statement to compare with that value.",
+						   wide);
+		case VALUE_STORED:
+			break;
+	}
 
 	return errhint("Use ALTER TABLE ... ALTER COLUMN ... TYPE %s if the column has to hold such values.",
 				   wide);

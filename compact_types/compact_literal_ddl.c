@@ -33,17 +33,20 @@ struct WideTwin
 	const char *hash;			/* core's hash functions */
 	const char *hash_extended;
 	char		category;		/* of the operand type; 0: there is none */
+	bool		left;			/* is there one for the left side, too? */
 };
+
+static const char *const roles[] = {"literal", "operand", "left"};
 
 static const struct WideTwin twins[] = {
 	{"int8", "integer", "int8", false, "IMMUTABLE",
-	"compact_int8_int8", true, "hashint8", "hashint8extended", 'N'},
+	"compact_int8_int8", true, "hashint8", "hashint8extended", 'N', false},
 	{"numeric", "numeric", "numeric_", true, "IMMUTABLE",
-	"numeric", false, "hash_numeric", "hash_numeric_extended", 'N'},
+	"numeric", false, "hash_numeric", "hash_numeric_extended", 'N', true},
 	{"timestamp", "timestamp", "timestamp_", true, "STABLE",
-	"timestamp", false, "timestamp_hash", "timestamp_hash_extended", 'D'},
+	"timestamp", false, "timestamp_hash", "timestamp_hash_extended", 'D', false},
 	{"timestamptz", "timestamptz", "timestamptz_", true, "STABLE",
-	"timestamp", false, "timestamp_hash", "timestamp_hash_extended", 0}
+	"timestamp", false, "timestamp_hash", "timestamp_hash_extended", 0, false}
 };
 
 const struct WideTwin *
@@ -55,6 +58,13 @@ ddl_wide_twin(const char *name)
 			return &twins[i];
 	}
 	elog(ERROR, "type %s has no types that stand in for it", name);
+}
+
+/* The number of stand-ins that there are, in the order of roles. */
+static int
+n_roles(const struct WideTwin *twin)
+{
+	return twin->category == 0 ? 1 : twin->left ? 3 : 2;
 }
 
 static char *
@@ -102,33 +112,37 @@ create_stand_in(const TypeDdl *ddl, const struct WideTwin *twin, const char *rol
 }
 
 /*
- * Casts that let an expression be read again after a column got its wide type
- * back: one of u < '300'::integer_literal or u = v::integer_operand, which CHECK
- * constraints and indexes are.  Those to an operand are explicit, so that no
- * operator is picked for their sake.
+ * Casts between a stand-in and core's types.  To the type that it is stored as they
+ * let an expression be read again after a column got its wide type back: one of
+ * u < '300'::integer_literal or u = v::integer_operand, which CHECK constraints and
+ * indexes are.  Those from core's types are implicit for the decimals alone, whose
+ * operators with numeric and the integers they lead to.
  */
 static void
-create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin)
+create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin, const char *role)
 {
-	static const char *const integers[][2] = {{"int2", "int28"}, {"int4", "int48"}};
+	static const char *const integers[] = {"int2", "int4", "int8"};
+	bool		is_numeric = strcmp(twin->name, "numeric") == 0;
+	const char *context = is_numeric ? " AS IMPLICIT" : "";
 	TypeDdl		core = *ddl;
-	char	   *operand = stand_in_type(ddl, twin, "operand");
+	char	   *type = stand_in_type(ddl, twin, role);
 
-	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION AS IMPLICIT",
-				stand_in_type(ddl, twin, "literal"), twin->name);
-	if (twin->category == 0)
+	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION AS IMPLICIT", type, twin->name);
+	if (strcmp(role, "literal") == 0)
 		return;
-	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION AS IMPLICIT", operand, twin->name);
-	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION", twin->name, operand);
+	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION%s", twin->name, type, context);
 	core.library = NULL;
-	for (int i = 0; strcmp(twin->kind, "integer") == 0 && i < (int) lengthof(integers); i++)
+	for (int i = 0; twin->category == 'N' && i < (int) lengthof(integers); i++)
 	{
-		char	   *function = psprintf("%s_to_integer_operand", integers[i][0]);
+		char	   *function = psprintf("%s_to_%s_%s", integers[i], twin->kind, role);
 
-		ddl_create_function(&core, function, integers[i][0], operand, integers[i][1],
-							"IMMUTABLE");
-		ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s(%s)", integers[i][0],
-					operand, ddl->schema, function, integers[i][0]);
+		if (strcmp(integers[i], twin->name) == 0)
+			continue;
+		ddl_create_function(&core, function, integers[i], type,
+							is_numeric ? psprintf("%s_numeric", integers[i]) :
+							psprintf("int%s8", integers[i] + 3), "IMMUTABLE");
+		ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s(%s)%s", integers[i],
+					type, ddl->schema, function, integers[i], context);
 	}
 }
 
@@ -147,19 +161,27 @@ ddl_create_stand_ins(const TypeDdl *ddl)
 			create_stand_in(ddl, twin, "operand", twin->category, true,
 							psprintf("right side of a comparison of compact types, stored as %s",
 									 twin->name));
-		create_stand_in_casts(ddl, twin);
+		if (twin->left)
+			create_stand_in(ddl, twin, "left", twin->category, true,
+							psprintf("left side of a comparison with a compact type, stored as %s",
+									 twin->name));
+		for (int role = 0; role < n_roles(twin); role++)
+			create_stand_in_casts(ddl, twin, roles[role]);
 	}
 }
 
 /*
- * The comparison of the type with its stand-ins, and the cast that leads to it,
- * on the C functions for the wide twin: prefix symbol, reverse_symbol with the twin
- * on the left side.  They are added to the lists of the families' members.
+ * The comparison of the type with its stand-ins, the cast that leads to it, and that
+ * which stores a literal, on the C functions for the wide twin: prefix symbol,
+ * reverse_symbol with the twin on the left side.  The operators are added to the
+ * lists of the families' members.
  */
 void
 ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
 							  const char *symbol, const char *reverse_symbol,
-							  const char *cast_symbol, const char *attributes,
+							  const char *cast_symbol,
+							  const char *reverse_cast_symbol,
+							  const char *attributes,
 							  StringInfo btree, StringInfo hash, StringInfo brin)
 {
 	const char *name = ddl->name;
@@ -178,6 +200,9 @@ ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
 	ddl_append_pair(btree, hash, ddl->opschema, "", literal, type,
 					psprintf("%s.%s_cmp", ddl->schema, right_name));
 	ddl_append_brin(brin, ddl->opschema, "", type, literal);
+	/* SET d = $1 WHERE d <> $1 */
+	ddl_create_cast(ddl, literal, type, psprintf("%s_literal_to_%s", twin->kind, name),
+					reverse_cast_symbol, "IMMUTABLE", false);
 
 	if (twin->category != 0)
 	{
@@ -194,6 +219,16 @@ ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
 						psprintf("%s_to_%s_operand", name, twin->kind), cast_symbol,
 						"IMMUTABLE", true);
 	}
+	if (twin->left)
+	{
+		char	   *left = stand_in_type(ddl, twin, "left");
+		char	   *function = psprintf("%s_left_%s", twin->kind, name);
+
+		ddl_create_comparison_as(ddl, left, type, function, reverse_symbol, "", NULL,
+								 supported, "");
+		ddl_append_pair(btree, hash, ddl->opschema, "", left, type,
+						psprintf("%s.%s_cmp", ddl->schema, function));
+	}
 }
 
 /* Add the stand-ins themselves to the lists of a family's members. */
@@ -201,9 +236,7 @@ void
 ddl_append_stand_ins(const TypeDdl *ddl, const struct WideTwin *twin, StringInfo btree,
 					 StringInfo hash)
 {
-	static const char *const roles[] = {"literal", "operand"};
-
-	for (int i = 0; i < (twin->category != 0 ? 2 : 1); i++)
+	for (int i = 0; i < n_roles(twin); i++)
 	{
 		char	   *type = stand_in_type(ddl, twin, roles[i]);
 

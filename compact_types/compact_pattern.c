@@ -10,6 +10,9 @@
  * the place of the index's; each condition that they find is then turned into
  * the same condition on our type, by way of the operators' btree strategy.
  *
+ * An index made for patterns has the collation C.  It serves "=" as well, since
+ * in every collation that our types take only identical strings are equal.
+ *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
@@ -542,3 +545,55 @@ PATTERN_ESTIMATOR(compact_types_regexnesel, regexeq, true)
 PATTERN_ESTIMATOR(compact_types_icregexeqsel, icregexeq, false)
 PATTERN_ESTIMATOR(compact_types_icregexnesel, icregexeq, true)
 PATTERN_ESTIMATOR(compact_types_prefixsel, starts_with, false)
+
+/*
+ * SupportRequestIndexCondition of "=": the index has the operator, but not its
+ * collation.  Returns the same condition in the collation of the index.
+ */
+static Node *
+equal_index_condition(SupportRequestIndexCondition *req)
+{
+	OpExpr	   *clause = (OpExpr *) req->node;
+	Expr	   *key;
+	Oid			opno;
+	TypeCacheEntry *typcache;
+
+	if (!is_opclause(clause) || list_length(clause->args) != 2 ||
+		(req->indexarg != 0 && req->indexarg != 1))
+		return NULL;
+	if (!OidIsValid(clause->inputcollid) || !OidIsValid(req->indexcollation) ||
+		!get_collation_isdeterministic(clause->inputcollid) ||
+		!get_collation_isdeterministic(req->indexcollation))
+		return NULL;
+
+	/* all families of our types have what is "=" in that of btree */
+	key = list_nth(clause->args, req->indexarg);
+	opno = req->indexarg == 0 ? clause->opno : get_commutator(clause->opno);
+	typcache = lookup_type_cache(exprType((Node *) key), TYPECACHE_BTREE_OPFAMILY);
+	if (!OidIsValid(opno) || !OidIsValid(typcache->btree_opf) ||
+		get_op_opfamily_strategy(opno, typcache->btree_opf) != BTEqualStrategyNumber ||
+		!op_in_opfamily(opno, req->opfamily))
+		return NULL;
+
+	req->lossy = false;
+
+	return (Node *) list_make1(make_opclause(opno, BOOLOID, false, key,
+											 list_nth(clause->args, 1 - req->indexarg),
+											 InvalidOid, req->indexcollation));
+}
+
+/*
+ * compact_types.equal_support(internal) returns internal: planner support of
+ * the comparison operators
+ */
+PG_FUNCTION_INFO_V1(compact_types_equal_support);
+Datum
+compact_types_equal_support(PG_FUNCTION_ARGS)
+{
+	Node	   *req = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(req, SupportRequestIndexCondition))
+		PG_RETURN_POINTER(equal_index_condition((SupportRequestIndexCondition *) req));
+
+	PG_RETURN_POINTER(NULL);
+}

@@ -13,7 +13,10 @@
 #ifndef COMPACT_SCALAR_H
 #define COMPACT_SCALAR_H
 
+#include "fmgr.h"
+#include "parser/parse_node.h"
 #include "utils/numeric.h"
+#include "utils/portal.h"
 
 #define DECIMAL4_MAX_SCALE	9
 #define DECIMAL8_MAX_SCALE	18
@@ -59,16 +62,41 @@ typedef enum DecimalResult
 	DECIMAL_INFINITY
 } DecimalResult;
 
+/* What is the value that is made one of a narrow type? */
+typedef enum ValueUse
+{
+	VALUE_STORED,				/* or cast explicitly */
+	VALUE_LITERAL,				/* of a list, a CASE or the like */
+	VALUE_PARAMETER,			/* in such a place, read by Bind */
+	VALUE_ARGUMENT				/* of EXECUTE, for such a parameter */
+} ValueUse;
+
+/* What is known of an EXECUTE around the one that runs. */
+typedef struct ExecuteNote
+{
+	ExecuteStmt *execute;
+	Portal		portal;
+	ErrorContextCallback *error_context;
+} ExecuteNote;
+
 /* compact_decimal.c */
 extern DecimalResult compact_decimal_from_numeric(Numeric num, int scale,
 												  int64 *value);
 extern char *compact_numeric_for_message(Numeric num);
 
 /* compact_literal.c */
-extern bool compact_literal_must_be_exact(void);
-extern void compact_literal_inexact(int sqlerrcode, const char *str,
-									const char *type, const char *wide);
+extern ValueUse compact_value_use(FunctionCallInfo fcinfo);
+extern void compact_check_inexact(ValueUse use, int sqlerrcode, const char *str,
+								  const char *type, const char *wide);
 extern int	compact_range_hint(const char *wide);
+
+/* compact_parameter.c */
+extern int	compact_bound_parameter(void);
+extern bool compact_parameter_is_compared(Oid narrow);
+extern void compact_execute_begin(Node *statement, ExecuteNote *outer);
+extern void compact_execute_end(const ExecuteNote *outer);
+extern bool compact_execute_argument_is_compared(ParseState *pstate, int location);
+extern bool compact_cast_is_compared(FunctionCallInfo fcinfo);
 
 /* compact_sum.c */
 extern CompactSum *compact_sum_transition_state(FunctionCallInfo fcinfo);

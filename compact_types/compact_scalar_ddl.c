@@ -217,24 +217,27 @@ typedef struct IntegerType
 {
 	const char *name;
 	bool		narrow;			/* of this extension */
+	bool		is_unsigned;	/* then a later one holds all its values */
 	const char *storage;		/* how it is stored, for CREATE TYPE */
 	const char *comment;
 } IntegerType;
 
 static const IntegerType integer_types[] = {
-	{"int1", true, "LIKE = pg_catalog.\"char\"", "signed integer of one byte, -128 to 127"},
-	{"uint1", true, "LIKE = pg_catalog.\"char\"", "unsigned integer of one byte, 0 to 255"},
-	{"uint2", true, "LIKE = pg_catalog.int2", "unsigned integer of two bytes, 0 to 65535"},
-	{"uint3", true, "INTERNALLENGTH = 3, ALIGNMENT = char", "unsigned integer of three bytes, 0 to 16777215"},
-	{"int2", false, NULL, NULL},
-	{"int4", false, NULL, NULL},
-	{"int8", false, NULL, NULL}
+	{"int1", true, false, "LIKE = pg_catalog.\"char\"", "signed integer of one byte, -128 to 127"},
+	{"uint1", true, true, "LIKE = pg_catalog.\"char\"", "unsigned integer of one byte, 0 to 255"},
+	{"uint2", true, true, "LIKE = pg_catalog.int2", "unsigned integer of two bytes, 0 to 65535"},
+	{"uint3", true, true, "INTERNALLENGTH = 3, ALIGNMENT = char", "unsigned integer of three bytes, 0 to 16777215"},
+	{"int2", false, false, NULL, NULL},
+	{"int4", false, false, NULL, NULL},
+	{"int8", false, false, NULL, NULL}
 };
 
 #define N_INTEGERS	((int) lengthof(integer_types))
 
 /* other types that a narrow integer has casts from and, implicit, to */
 static const char *const integer_cast_types[] = {"numeric", "float4", "float8"};
+
+static const char *const numeric_stand_ins[] = {"numeric_operand", "numeric_left"};
 
 typedef struct ArithmeticOperator
 {
@@ -433,6 +436,7 @@ static void
 create_integer_casts(TypeDdl *const *ddls, int i)
 {
 	const TypeDdl *ddl = ddls[i];
+	const IntegerType *type = &integer_types[i];
 
 	for (int j = 0; j < N_INTEGERS; j++)
 	{
@@ -442,7 +446,8 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 			continue;
 		if (other->narrow)
 			create_integer_cast(ddl, ddl->name, ddl->type,
-								other->name, ddls[j]->type, false);
+								other->name, ddls[j]->type,
+								type->is_unsigned && other->is_unsigned && i < j);
 		else
 		{
 			/* to int2 it would be implicit only where int2 holds all values */
@@ -459,6 +464,13 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 		create_integer_cast(ddl, ddl->name, ddl->type, other, other, true);
 		create_integer_cast(ddl, other, other, ddl->name, ddl->type, false);
 	}
+	/* in a comparison with a decimal: see compact_literal.c */
+	for (int j = 0; j < (int) lengthof(numeric_stand_ins); j++)
+		ddl_create_cast(ddl, ddl->type,
+						psprintf("%s.%s", ddl->schema, numeric_stand_ins[j]),
+						psprintf("%s_to_%s", ddl->name, numeric_stand_ins[j]),
+						psprintf("compact_cast_%s_numeric", ddl->name),
+						"IMMUTABLE", true);
 	ddl_create_json_cast(ddl, psprintf("compact_cast_%s_json", ddl->name), "IMMUTABLE");
 }
 
@@ -514,6 +526,7 @@ extend_integer_families(TypeDdl *const *ddls)
 										  psprintf("compact_%s_int8", left->name),
 										  psprintf("compact_int8_%s", left->name),
 										  psprintf("compact_cast_%s_int8", left->name),
+										  psprintf("compact_cast_int8_%s", left->name),
 										  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
 	}
 	ddl_append_stand_ins(ddl, twin, &btree, &hash);
@@ -762,6 +775,7 @@ extend_seconds_families(TypeDdl *const *ddls)
 										  psprintf("compact_%s_%s", left->name, left->wide),
 										  psprintf("compact_%s_%s", left->wide, left->name),
 										  psprintf("compact_cast_%s_%s", left->name, left->wide),
+										  psprintf("compact_cast_%s_%s", left->wide, left->name),
 										  "IMMUTABLE LEAKPROOF",
 										  &btree, &hash[left->zone], &brin);
 			ddl_append_stand_ins(ddl, twin, &btree, &hash[left->zone]);

@@ -47,6 +47,12 @@ seconds_timestamp(Datum datum)
 	return ((int64) SECONDS_VALUE(datum) - EPOCH_DIFFERENCE) * USECS_PER_SEC;
 }
 
+static inline bool
+has_fraction(Timestamp timestamp)
+{
+	return timestamp % USECS_PER_SEC != 0 && !TIMESTAMP_NOT_FINITE(timestamp);
+}
+
 /*
  * Round a timestamp to the second as timestamp(0) does, which is half away
  * from 2000-01-01.  Errors go to escontext.
@@ -85,6 +91,20 @@ make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 	}
 
 	return SECONDS_DATUM(seconds);
+}
+
+/* Round a timestamp for a cast to the type, unless EXECUTE compares it. */
+static Datum
+timestamp_cast(FunctionCallInfo fcinfo, Timestamp timestamp, const char *type,
+			   const char *wide, PGFunction output)
+{
+	if (has_fraction(timestamp) && compact_cast_is_compared(fcinfo))
+		compact_check_inexact(VALUE_ARGUMENT, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE,
+							  DatumGetCString(DirectFunctionCall1(output,
+																  TimestampGetDatum(timestamp))),
+							  type, wide);
+
+	return make_seconds(timestamp, type, NULL);
 }
 
 /*
@@ -132,11 +152,9 @@ seconds_json(Datum datum, Oid typid)
 		if (!compat_input_function_call(wide##_in, PG_GETARG_CSTRING(0), \
 										fcinfo->context, &result)) \
 			PG_RETURN_NULL(); \
-		if (DatumGetTimestamp(result) % USECS_PER_SEC != 0 && \
-			!TIMESTAMP_NOT_FINITE(DatumGetTimestamp(result)) && \
-			compact_literal_must_be_exact()) \
-			compact_literal_inexact(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, \
-									PG_GETARG_CSTRING(0), #type, #wide); \
+		if (has_fraction(DatumGetTimestamp(result))) \
+			compact_check_inexact(compact_value_use(fcinfo), ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, \
+								  PG_GETARG_CSTRING(0), #type, #wide); \
 		return make_seconds(DatumGetTimestamp(result), #type, fcinfo->context); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_out); \
@@ -153,6 +171,10 @@ seconds_json(Datum datum, Oid typid)
 		Datum		result = DirectFunctionCall3(wide##_recv, PG_GETARG_DATUM(0), \
 												 ObjectIdGetDatum(InvalidOid), \
 												 Int32GetDatum(-1)); \
+		if (has_fraction(DatumGetTimestamp(result))) \
+			compact_check_inexact(compact_value_use(fcinfo), ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, \
+								  DatumGetCString(DirectFunctionCall1(wide##_out, result)), \
+								  #type, #wide); \
 		return make_seconds(DatumGetTimestamp(result), #type, NULL); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_send); \
@@ -175,7 +197,12 @@ seconds_json(Datum datum, Oid typid)
 	} \
 	CAST_FUNCTION(type, wide, TimestampGetDatum(seconds_timestamp(PG_GETARG_DATUM(0)))) \
 	CAST_FUNCTION(type, json, seconds_json(PG_GETARG_DATUM(0), wide_oid)) \
-	TO_SECONDS(wide, type, PG_GETARG_DATUM(0)) \
+	PG_FUNCTION_INFO_V1(compact_cast_##wide##_##type); \
+	Datum \
+	compact_cast_##wide##_##type(PG_FUNCTION_ARGS) \
+	{ \
+		return timestamp_cast(fcinfo, PG_GETARG_TIMESTAMP(0), #type, #wide, wide##_out); \
+	} \
 	TO_SECONDS(date, type, DirectFunctionCall1(date_##wide, PG_GETARG_DATUM(0))) \
 	FROM_SECONDS(type, date, wide##_date) \
 	FROM_SECONDS(type, time, wide##_time)
@@ -201,8 +228,16 @@ SECONDS_FUNCTIONS(seconds4, timestamp, TIMESTAMPOID, in_range_timestamp_interval
 SECONDS_FUNCTIONS(seconds4tz, timestamptz, TIMESTAMPTZOID, in_range_timestamptz_interval)
 
 /* between the types with and without time zone */
-TO_SECONDS(timestamptz, seconds4, DirectFunctionCall1(timestamptz_timestamp, PG_GETARG_DATUM(0)))
-TO_SECONDS(timestamp, seconds4tz, DirectFunctionCall1(timestamp_timestamptz, PG_GETARG_DATUM(0)))
+CAST_FUNCTION(timestamptz, seconds4,
+			  timestamp_cast(fcinfo,
+							 DatumGetTimestamp(DirectFunctionCall1(timestamptz_timestamp,
+																   PG_GETARG_DATUM(0))),
+							 "seconds4", "timestamp", timestamp_out))
+CAST_FUNCTION(timestamp, seconds4tz,
+			  timestamp_cast(fcinfo,
+							 DatumGetTimestamp(DirectFunctionCall1(timestamp_timestamptz,
+																   PG_GETARG_DATUM(0))),
+							 "seconds4tz", "timestamptz", timestamptz_out))
 FROM_SECONDS(seconds4, timestamptz, timestamp_timestamptz)
 FROM_SECONDS(seconds4tz, timestamp, timestamptz_timestamp)
 TO_SECONDS(seconds4tz, seconds4,

@@ -8,10 +8,13 @@
  * with names that no query uses: core has none for the mixed ones, and its
  * own stay out of our families (see ddl_create_core_comparison()).
  *
- * varchar must not have operators of its own here: there are none of two
+ * varchar must not have operators of those names: there are none of two
  * varchars in core, so that "varchar = unknown literal" would be resolved to
- * "varchar = compact type", and every index on a varchar column be lost.  It
- * takes part as text, as it does in core.
+ * "varchar = compact type", and every index on a varchar column be lost.  In a
+ * query it takes part as text, as it does in core.  A foreign key, however,
+ * looks for the type itself in the family of the key that it refers to.  So
+ * the families have operators of varchar, too, under the names that no query
+ * uses.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -38,8 +41,12 @@ typedef struct StringType
 
 static const StringType string_types[] = {
 	{"text", "pg_catalog.bttextcmp"},
-	{"bpchar", "pg_catalog.bpcharcmp"}
+	{"bpchar", "pg_catalog.bpcharcmp"},
+	{"varchar", NULL}
 };
+
+/* The first ones have operators that queries use. */
+#define NUM_QUERIED_TYPES	2
 
 /* Add all pairs of the other string types. */
 static void
@@ -53,18 +60,23 @@ append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
 			const char *right = string_types[j].name;
 
 			ddl_append_pair(btree, hash, schema, "#", left, right,
-							i == j ? string_types[i].cmp_function :
+							i == j && string_types[i].cmp_function != NULL ?
+							string_types[i].cmp_function :
 							psprintf("%s.%s_%s_cmp", schema, left, right));
 		}
 	}
 	appendStringInfoString(btree,
 						   "FUNCTION 2 (text, text) pg_catalog.bttextsortsupport(internal),"
+						   " FUNCTION 2 (varchar, varchar) pg_catalog.bttextsortsupport(internal),"
 						   " FUNCTION 2 (bpchar, bpchar) pg_catalog.bpchar_sortsupport(internal)");
-	appendStringInfoString(hash,
-						   "FUNCTION 1 (text, text) pg_catalog.hashtext(text),"
-						   " FUNCTION 2 (text, text) pg_catalog.hashtextextended(text, int8),"
-						   " FUNCTION 1 (bpchar, bpchar) pg_catalog.hashbpchar(bpchar),"
-						   " FUNCTION 2 (bpchar, bpchar) pg_catalog.hashbpcharextended(bpchar, int8)");
+	appendStringInfo(hash,
+					 "FUNCTION 1 (text, text) pg_catalog.hashtext(text),"
+					 " FUNCTION 2 (text, text) pg_catalog.hashtextextended(text, int8),"
+					 " FUNCTION 1 (varchar, varchar) %s.varchar_hash(varchar),"
+					 " FUNCTION 2 (varchar, varchar) %s.varchar_hash_extended(varchar, int8),"
+					 " FUNCTION 1 (bpchar, bpchar) pg_catalog.hashbpchar(bpchar),"
+					 " FUNCTION 2 (bpchar, bpchar) pg_catalog.hashbpcharextended(bpchar, int8)",
+					 schema, schema);
 }
 
 /*
@@ -101,10 +113,11 @@ create_classes(const TypeDdl *ddl, const char *symbol)
 	for (int i = 0; i < (int) lengthof(string_types); i++)
 	{
 		const char *other = string_types[i].name;
+		const char *mark = i < NUM_QUERIED_TYPES ? "" : "#";
 
-		ddl_append_pair(&btree, &hash, opschema, "", type, other,
+		ddl_append_pair(&btree, &hash, opschema, mark, type, other,
 						psprintf("%s.%s_%s_cmp", schema, name, other));
-		ddl_append_pair(&btree, &hash, opschema, "", other, type,
+		ddl_append_pair(&btree, &hash, opschema, mark, other, type,
 						psprintf("%s.%s_%s_cmp", schema, other, name));
 	}
 	append_string_pairs(&btree, &hash, schema);
@@ -130,7 +143,7 @@ create_brin_classes(const TypeDdl *ddl)
 
 	initStringInfo(&members);
 	ddl_append_brin(&members, opschema, "", type, type);
-	for (int i = 0; i < (int) lengthof(string_types); i++)
+	for (int i = 0; i < NUM_QUERIED_TYPES; i++)
 		ddl_append_brin(&members, opschema, "", type, string_types[i].name);
 
 	ddl_execute("CREATE OPERATOR FAMILY %s.%s_minmax_ops USING brin", schema, name);
@@ -179,6 +192,30 @@ create_casts(const TypeDdl *ddl, const char *symbol)
 }
 
 /*
+ * The operators of two types, one of them name, which has a cast to text and so
+ * as many operators of ours as of core to choose from.  The planner puts the
+ * functions' bodies in their place, so that an index serves them.
+ */
+static void
+create_name_operators(const TypeDdl *ddl, const char *left, const char *right)
+{
+	static const char *const functions[][2] = {
+		{"lt", "<"}, {"le", "<="}, {"eq", "="}, {"ge", ">="}, {"gt", ">"}, {"ne", "<>"}
+	};
+	bool		name_is_left = strcmp(left, "name") == 0;
+	char	   *prefix = name_is_left ? psprintf("name_%s", ddl->name) :
+		psprintf("%s_name", ddl->name);
+
+	for (int i = 0; i < (int) lengthof(functions); i++)
+		ddl_execute("CREATE FUNCTION %s.%s_%s(%s, %s) RETURNS bool LANGUAGE sql"
+					" IMMUTABLE STRICT PARALLEL SAFE RETURN %s OPERATOR(%s.%s) %s",
+					ddl->schema, prefix, functions[i][0], left, right,
+					name_is_left ? "$1::text" : "$1", ddl->opschema, functions[i][1],
+					name_is_left ? "$2" : "$2::text");
+	ddl_create_comparison_operators(ddl, left, right, prefix, "", "", "");
+}
+
+/*
  * DROP TYPE ... CASCADE leaves what does not depend on the type: the families
  * and the sort support function.  The type can be created again all the same.
  */
@@ -205,19 +242,28 @@ void
 ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 {
 	const char *name = ddl->name;
+	const char *attributes = psprintf("IMMUTABLE LEAKPROOF SUPPORT %s.equal_support",
+									  ddl->schema);
 
-	ddl_create_comparison(ddl, ddl->type, ddl->type, name, symbol, "");
+	ddl_create_comparison_as(ddl, ddl->type, ddl->type, name, symbol, "", "",
+							 attributes, ", HASHES, MERGES");
 	for (int i = 0; i < (int) lengthof(string_types); i++)
 	{
 		const char *other = string_types[i].name;
+		const char *mark = i < NUM_QUERIED_TYPES ? "" : "#";
+		const char *function_of = i < NUM_QUERIED_TYPES ? other : "text";
 
-		ddl_create_comparison(ddl, ddl->type, other,
-							  psprintf("%s_%s", name, other),
-							  psprintf("%s_%s", symbol, other), "");
-		ddl_create_comparison(ddl, other, ddl->type,
-							  psprintf("%s_%s", other, name),
-							  psprintf("%s_%s", other, symbol), "");
+		ddl_create_comparison_as(ddl, ddl->type, other,
+								 psprintf("%s_%s", name, other),
+								 psprintf("%s_%s", symbol, function_of),
+								 mark, mark, attributes, ", HASHES, MERGES");
+		ddl_create_comparison_as(ddl, other, ddl->type,
+								 psprintf("%s_%s", other, name),
+								 psprintf("%s_%s", function_of, symbol),
+								 mark, mark, attributes, ", HASHES, MERGES");
 	}
+	create_name_operators(ddl, ddl->type, "name");
+	create_name_operators(ddl, "name", ddl->type);
 	create_classes(ddl, symbol);
 	create_brin_classes(ddl);
 	ddl_create_extremes(ddl, symbol);
@@ -225,11 +271,55 @@ ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 	create_casts(ddl, symbol);
 }
 
+/* The type whose functions do for the type. */
+static const char *
+as_text(const StringType *type)
+{
+	return strcmp(type->name, "varchar") == 0 ? "text" : type->name;
+}
+
+/*
+ * The operators of varchar with itself or with text, on core's functions of
+ * text.  The functions are declared again, since a family wants those of its
+ * operators' types.
+ */
+static void
+create_varchar_comparison(const TypeDdl *ddl, const char *left, const char *right)
+{
+	static const char *const functions[][2] = {
+		{"lt", "text_lt"}, {"le", "text_le"}, {"eq", "texteq"}, {"ge", "text_ge"},
+		{"gt", "text_gt"}, {"ne", "textne"}, {"cmp", "bttextcmp"}
+	};
+	TypeDdl		core = *ddl;
+	char	   *prefix = psprintf("%s_%s", left, right);
+
+	core.library = NULL;
+	for (int i = 0; i < (int) lengthof(functions); i++)
+		ddl_create_function(&core, psprintf("%s_%s", prefix, functions[i][0]),
+							psprintf("%s, %s", left, right),
+							strcmp(functions[i][0], "cmp") == 0 ? "int4" : "bool",
+							functions[i][1], "IMMUTABLE LEAKPROOF");
+	ddl_create_comparison_operators(ddl, left, right, prefix, "#", "#", ", HASHES, MERGES");
+}
+
+/* The hash functions of varchar, which are core's of text. */
+static void
+create_varchar_hash(const TypeDdl *ddl)
+{
+	TypeDdl		core = *ddl;
+
+	core.library = NULL;
+	ddl_create_function(&core, "varchar_hash", "varchar", "int4", "hashtext", "IMMUTABLE");
+	ddl_create_function(&core, "varchar_hash_extended", "varchar, int8", "int8",
+						"hashtextextended", "IMMUTABLE");
+}
+
 /*
  * compact_types.create_string_operators() returns void
  *
- * Part of the extension's script: the operators of text with bpchar, which
- * core does not have, and a btree and a hash family that hold them.  They mean
+ * Part of the extension's script: the operators of text with bpchar, and of
+ * varchar with all, which core does not have, and a btree and a hash family
+ * that hold them.  They mean
  * what comparing a compact type with those types means: trailing blanks count
  * in text alone.
  */
@@ -261,15 +351,18 @@ compact_types_create_string_operators(PG_FUNCTION_ARGS)
 			const StringType *left = &string_types[i];
 			const StringType *right = &string_types[j];
 
-			if (i == j)
+			if (i == j && left->cmp_function != NULL)
 				ddl_create_core_comparison(&ddl, left->name, right->name);
+			else if (strcmp(as_text(left), as_text(right)) == 0)
+				create_varchar_comparison(&ddl, left->name, right->name);
 			else
 				ddl_create_comparison(&ddl, left->name, right->name,
 									  psprintf("%s_%s", left->name, right->name),
-									  psprintf("compact_types_%s_%s", left->name, right->name),
+									  psprintf("compact_types_%s_%s", as_text(left), as_text(right)),
 									  "#");
 		}
 	}
+	create_varchar_hash(&ddl);
 	append_string_pairs(&btree, &hash, ddl.schema);
 	ddl_execute("CREATE OPERATOR FAMILY %s.string_ops USING btree", ddl.schema);
 	ddl_execute("ALTER OPERATOR FAMILY %s.string_ops USING btree ADD %s",

@@ -31,6 +31,11 @@ LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_string_operators();
 DROP FUNCTION compact_types.create_string_operators();
 
+-- The planner's support of comparisons: an index of another collation serves "=".
+CREATE FUNCTION compact_types.equal_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'compact_types_equal_support'
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+
 -- The planner's support of LIKE, regular expressions and ^@ for the string
 -- types: index conditions from a pattern's prefix, and selectivity.
 CREATE FUNCTION compact_types.like_support(internal) RETURNS internal
@@ -173,3 +178,99 @@ FROM pg_catalog.pg_stat_get_progress_info('CLUSTER') AS p
 LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid
 WHERE p.param20 = 1668246896;
 GRANT SELECT ON compact_types.convert_progress TO PUBLIC;
+
+--
+-- The way back
+--
+
+-- A column, by whatever name it has; one that is not there yet, by the name.
+CREATE TYPE compact_types.column_reference;
+CREATE FUNCTION compact_types.column_reference_in(cstring) RETURNS compact_types.column_reference
+AS 'MODULE_PATHNAME', 'compact_types_column_reference_in'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.column_reference_out(compact_types.column_reference) RETURNS cstring
+AS 'MODULE_PATHNAME', 'compact_types_column_reference_out'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE TYPE compact_types.column_reference (
+  INPUT = compact_types.column_reference_in, OUTPUT = compact_types.column_reference_out,
+  INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = plain);
+CREATE FUNCTION compact_types.column_reference(rel oid, attnum int2) RETURNS compact_types.column_reference
+AS 'MODULE_PATHNAME', 'compact_types_column_reference'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.referenced_table(compact_types.column_reference) RETURNS oid
+AS 'MODULE_PATHNAME', 'compact_types_referenced_table'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION compact_types.referenced_attnum(compact_types.column_reference) RETURNS int2
+AS 'MODULE_PATHNAME', 'compact_types_referenced_attnum'
+LANGUAGE c STABLE STRICT PARALLEL SAFE;
+
+-- What converted columns were, for revert().  A dump takes it along, but for
+-- columns that are gone.
+CREATE TABLE compact_types.conversions (
+  converted compact_types.column_reference NOT NULL,
+  old_type text NOT NULL,
+  old_storage "char" NOT NULL,
+  old_compression "char" NOT NULL,
+  new_type name NOT NULL,
+  new_typmod int4 NOT NULL);
+
+-- A dump is restored by whoever may create the tables.  The trigger leaves out
+-- rows on tables of others.
+CREATE FUNCTION compact_types.guard_conversions() RETURNS trigger
+AS 'MODULE_PATHNAME', 'compact_types_guard_conversions'
+LANGUAGE c;
+REVOKE ALL ON FUNCTION compact_types.guard_conversions() FROM PUBLIC;
+CREATE TRIGGER guard BEFORE INSERT ON compact_types.conversions
+FOR EACH ROW EXECUTE FUNCTION compact_types.guard_conversions();
+ALTER TABLE compact_types.conversions ENABLE ALWAYS TRIGGER guard;
+GRANT SELECT, INSERT ON compact_types.conversions TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('compact_types.conversions', 'WHERE converted::text <> ''-''');
+
+-- What constraints, statistics objects and views were that the conversion has
+-- given another text.
+CREATE TABLE compact_types.definitions (
+  used compact_types.column_reference NOT NULL,
+  owner name NOT NULL,
+  old_definition text NOT NULL,
+  new_definition text NOT NULL);
+CREATE FUNCTION compact_types.guard_definitions() RETURNS trigger
+AS 'MODULE_PATHNAME', 'compact_types_guard_definitions'
+LANGUAGE c;
+REVOKE ALL ON FUNCTION compact_types.guard_definitions() FROM PUBLIC;
+CREATE TRIGGER guard BEFORE INSERT ON compact_types.definitions
+FOR EACH ROW EXECUTE FUNCTION compact_types.guard_definitions();
+ALTER TABLE compact_types.definitions ENABLE ALWAYS TRIGGER guard;
+GRANT SELECT, INSERT ON compact_types.definitions TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('compact_types.definitions', 'WHERE used::text <> ''-''');
+
+-- Gives the columns the types back that they had.
+CREATE FUNCTION compact_types.revert(rel regclass, columns name[] DEFAULT NULL,
+  unrecorded bool DEFAULT false, skip_blocked bool DEFAULT false,
+  update_statistics bool DEFAULT true, OUT object_type text,
+  OUT object_name text, OUT old_type text, OUT new_type text) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'compact_types_revert'
+LANGUAGE c VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION compact_types.revert(regclass, name[], bool, bool, bool) IS
+'give the columns of a table the types back that convert() has changed';
+
+-- The same for all tables.
+CREATE FUNCTION compact_types.revert_all(unrecorded bool DEFAULT false,
+  skip_blocked bool DEFAULT false, update_statistics bool DEFAULT true,
+  OUT rel regclass, OUT object_type text, OUT object_name text,
+  OUT old_type text, OUT new_type text) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'compact_types_revert_all'
+LANGUAGE c VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION compact_types.revert_all(bool, bool, bool) IS
+'revert() for each table of the database that the caller may alter';
+
+-- DROP EXTENSION ... CASCADE would drop columns with their values.
+CREATE FUNCTION compact_types.guard_drop() RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'compact_types_guard_drop'
+LANGUAGE c;
+REVOKE ALL ON FUNCTION compact_types.guard_drop() FROM PUBLIC;
+CREATE EVENT TRIGGER compact_types_guard ON ddl_command_start
+WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP TYPE', 'DROP OWNED')
+EXECUTE FUNCTION compact_types.guard_drop();
+ALTER EVENT TRIGGER compact_types_guard ENABLE ALWAYS;

@@ -72,6 +72,7 @@ void
 _PG_init(void)
 {
 	compact_auto_init();
+	compact_guard_init();
 	if (process_shared_preload_libraries_in_progress)
 		compact_text_dict_build_all();
 

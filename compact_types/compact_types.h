@@ -14,6 +14,7 @@
 #define COMPACT_TYPES_H
 
 #include "fmgr.h"
+#include "nodes/parsenodes.h"
 
 /* pg_type.typlen is an int16 */
 #define COMPACT_CHAR_MAX_LENGTH		PG_INT16_MAX
@@ -71,5 +72,23 @@ compact_collation_is_c_cached(Oid collid, Oid typid)
 
 /* compact_auto.c */
 extern void compact_auto_init(void);
+
+/* compact_guard.c */
+extern void compact_guard_init(void);
+
+/* The output functions tell the types. */
+extern Datum compact_char_out(PG_FUNCTION_ARGS);
+extern Datum compact_text_out(PG_FUNCTION_ARGS);
+
+/* compact_auto_index.c */
+typedef enum CompactStringKind
+{
+	COMPACT_STRING_NONE,
+	COMPACT_STRING_CHAR,		/* compact_charN */
+	COMPACT_STRING_TEXT			/* compact_text */
+} CompactStringKind;
+
+extern CompactStringKind compact_string_kind(Oid typid);
+extern void compact_auto_index(IndexStmt *stmt);
 
 #endif							/* COMPACT_TYPES_H */

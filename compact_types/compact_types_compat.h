@@ -21,6 +21,7 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "nodes/parsenodes.h"
+#include "parser/parse_type.h"
 #include "utils/acl.h"
 
 #include "utils/builtins.h"
@@ -175,6 +176,27 @@ compat_relation_ownercheck(Oid relid, Oid roleid)
 }
 
 /*
+ * Could the role become the other one by SET ROLE?  Before 16, every member can,
+ * and has the privileges unless it does not inherit any.  Behind it, the same for
+ * pg_has_role().
+ */
+static inline bool
+compat_can_become(Oid member, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return has_privs_of_role(member, role) && member_can_set_role(member, role);
+#else
+	return has_privs_of_role(member, role);
+#endif
+}
+
+#if PG_VERSION_NUM >= 160000
+#define COMPAT_SET_ROLE_PRIVILEGE	"SET"
+#else
+#define COMPAT_SET_ROLE_PRIVILEGE	"USAGE"
+#endif
+
+/*
  * The expression that a column of the grouping step stands for, or NULL.  Before
  * 18 a query has no such step among its range table entries.
  */
@@ -211,6 +233,17 @@ compat_check_is_enforced(const ConstrCheck *check)
 #else
 	(void) check;
 	return true;
+#endif
+}
+
+/* Read a type's name with its modifier; errors out if there is none. */
+static inline void
+compat_parse_type(const char *name, Oid *typid, int32 *typmod)
+{
+#if PG_VERSION_NUM >= 160000
+	(void) parseTypeString(name, typid, typmod, NULL);
+#else
+	parseTypeString(name, typid, typmod, false);
 #endif
 }
 

@@ -206,9 +206,7 @@ INSERT INTO ref_text VALUES ('key 9');
 INSERT INTO ref_char VALUES ('key 9');
 INSERT INTO ref_compact VALUES ('key 9'), ('key 10');
 INSERT INTO ref_text VALUES ('no key');
-\set VERBOSITY terse
 CREATE TABLE ref_varchar (k varchar REFERENCES keys);
-\set VERBOSITY default
 INSERT INTO ref_compact VALUES ('no key');
 UPDATE keys SET k = 'key nine' WHERE k = 'key 9';
 TABLE ref_text;
@@ -249,7 +247,7 @@ RESET ALL;
 -- text stays sorted and joined by its own family when many lengths are there
 SELECT plan_has('SELECT 1 FROM text_keys ORDER BY k', 'Sort', false) AS sorts FROM set_config('enable_seqscan', 'off', true);
 
-DROP TABLE keys, small, conditions, by_index, sorted, many, ref_text, ref_char, ref_compact,
+DROP TABLE keys, small, conditions, by_index, sorted, many, ref_text, ref_char, ref_varchar, ref_compact,
   ref_to_text, text_keys, parted, hashed;
 DROP FUNCTION plan_has, found, estimate;
 DROP EXTENSION compact_char24;

@@ -10,10 +10,10 @@ SET datestyle = 'ISO, YMD';
 
 -- the types that stand in for literals and for the right side of T = T
 SELECT typname, typlen, typbyval, typcategory, typispreferred, obj_description(oid, 'pg_type') AS comment
-FROM pg_type WHERE typname ~ '^[a-z]+_(literal|operand)$' ORDER BY typname;
+FROM pg_type WHERE typname ~ '^[a-z]+_(literal|operand|left)$' ORDER BY typname;
 -- nothing but T = T leads to an operand without an explicit cast, nothing to a literal
 SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast
-WHERE casttarget::regtype::text ~ '_(literal|operand)$' OR castsource::regtype::text ~ '_(literal|operand)$' ORDER BY 1, 2;
+WHERE casttarget::regtype::text ~ '_(literal|operand|left)$' OR castsource::regtype::text ~ '_(literal|operand|left)$' ORDER BY 1, 2;
 -- the operators of a type with itself have names that no query uses
 SELECT oprleft::regtype, string_agg(oprname, ' ' ORDER BY oprname) AS names
 FROM pg_operator o JOIN pg_type t ON t.oid = oprleft
@@ -105,6 +105,86 @@ SELECT '1.005'::compact_decimal4_2;
 SELECT '1.005'::numeric::compact_decimal4_2, '1.00'::compact_decimal4_2;
 UPDATE stored SET d = coalesce('0.005', d);
 INSERT INTO stored (u) VALUES ('300');
+
+-- common types without an operator or a CASE
+SELECT d FROM stored UNION SELECT '10.995';
+SELECT d FROM stored EXCEPT SELECT '10.995';
+(SELECT s FROM stored LIMIT 1) UNION ALL SELECT '2000-01-01 00:00:00.5';
+SELECT count(*) FROM (SELECT d FROM stored UNION SELECT '10.99') s;
+WITH RECURSIVE r AS (SELECT d FROM stored WHERE u = '1' UNION ALL SELECT '10.995' FROM r WHERE d < 1) SELECT * FROM r;
+SELECT v.* FROM stored, LATERAL (VALUES (d), ('10.995')) v;
+SELECT v.* FROM stored, LATERAL (VALUES (coalesce(d, '10.995'))) v;
+VALUES ((SELECT max(d) FROM stored)), ('10.995');
+SELECT array_position(array_agg(d), '10.995') FROM stored;
+SELECT array_agg(d) @> '{10.995}' FROM stored;
+-- arguments of EXECUTE for a parameter that got the narrow type
+PREPARE l AS SELECT count(*) FROM stored WHERE d IN ($1, $2) OR s IN ($3, '2001-01-01');
+SELECT parameter_types FROM pg_prepared_statements WHERE name = 'l';
+EXECUTE l ('11', '2.23', '2000-01-01 00:00:01');
+EXECUTE l ('10.995', '2.23', '2000-01-01 00:00:01');
+EXECUTE l ('11', 2.225, '2000-01-01 00:00:01');
+EXECUTE l ('11', -2.225, '2000-01-01 00:00:01');
+EXECUTE l ('11', 2.225::compact_decimal4_2, '2000-01-01 00:00:01');
+EXECUTE l ('11', '2.23', '2000-01-01 00:00:00.7');
+EXECUTE l ('11', '2.23', timestamp '2000-01-01 00:00:00' + interval '0.7 s');
+EXECUTE l ('11', '2.23', timestamp '2000-01-01' + (random() * 0 + 0.7) * interval '1 s');
+EXECUTE l ('11', (round(2.2249, 4))::compact_decimal4_2, '2000-01-01 00:00:01');
+EXPLAIN (COSTS OFF) EXECUTE l ('11', '2.225', '2000-01-01 00:00:01');
+CREATE TABLE executed AS EXECUTE l ('11', '2.225', '2000-01-01 00:00:01');
+DO $$ BEGIN EXECUTE $e$EXECUTE l ('11', '2.225', '2000-01-01 00:00:01')$e$; END $$;
+-- a cast to another type does not round, the assignment after it would
+EXECUTE l (2.225::numeric, 1, '2000-01-01 00:00:01');
+EXECUTE l (numeric '2.225', 1, '2000-01-01 00:00:01');
+EXECUTE l ('2.225'::numeric(9,3), 1, '2000-01-01 00:00:01');
+EXECUTE l (CAST(2.225 AS numeric), 1, '2000-01-01 00:00:01');
+EXECUTE l (CAST(CAST(2.225 AS numeric) AS compact_decimal4_2), 1, '2000-01-01 00:00:01');
+EXECUTE l (2.225::float8, 1, '2000-01-01 00:00:01');
+EXECUTE l (2.225::float4, 1, '2000-01-01 00:00:01');
+EXECUTE l (float8 '2.225' * (random() * 0 + 1), 1, '2000-01-01 00:00:01');
+EXECUTE l (1, 1, timestamp '2000-01-01 00:00:00.7');
+EXECUTE l (1, 1, timestamptz '2000-01-01 00:00:00.7');
+EXECUTE l (1, 1, timestamptz '2000-01-01 00:00:00.7' + interval '0');
+EXECUTE l (2.23::float8, 2.23::float4, timestamptz '2000-01-01 00:00:01');
+EXECUTE l (2.225::float8::compact_decimal4_2, 1, timestamptz '2000-01-01 00:00:00.7'::seconds4);
+PREPARE lz AS SELECT count(*) FROM narrow WHERE z IN ($1, $2);
+EXECUTE lz (timestamp '2000-01-02 00:00:00.4', '2000-01-01');
+EXECUTE lz ('2000-01-02', timestamp '2000-01-02 00:00:00.4' + interval '0');
+EXECUTE lz (timestamp '2000-01-02 00:00:00.4'::seconds4tz, timestamp '2000-01-02');
+CREATE DOMAIN amount AS compact_decimal4_2;
+EXECUTE l (2.225::amount, 1, '2000-01-01 00:00:01');
+PREPARE la (amount, amount[]) AS SELECT count(*) FROM stored WHERE d IN ($1, 1);
+EXECUTE la (2.225, '{}');
+EXECUTE la (2.225::numeric, '{}');
+EXECUTE la (2.225::amount, '{}');
+EXECUTE la (2.225::compact_decimal4_2, '{}');
+-- EXECUTE that is run by a function
+DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (2.225, 1, '2000-01-01 00:00:01')$e$ INTO n; END $$;
+DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (2.225::float8 + random() * 0, 1, '2000-01-01 00:00:01')$e$ INTO n; END $$;
+DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (1, 1, timestamp '2000-01-01 00:00:00.7')$e$ INTO n; END $$;
+DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (2.225::compact_decimal4_2, 1, '2000-01-01 00:00:01')$e$ INTO n; RAISE NOTICE '%', n; END $$;
+DO $$ BEGIN EXECUTE $e$EXPLAIN EXECUTE l (2.225, 1, '2000-01-01 00:00:01')$e$; END $$;
+-- what a function does for an argument is not the argument
+CREATE FUNCTION rounded(numeric) RETURNS numeric LANGUAGE plpgsql AS $$ DECLARE d compact_decimal4_2 := $1; BEGIN RETURN d; END $$;
+CREATE FUNCTION rounded_sql(numeric) RETURNS compact_decimal4_2 LANGUAGE sql AS 'SELECT $1::compact_decimal4_2';
+EXECUTE l (rounded(2.225), rounded_sql(2.2249), '2000-01-01 00:00:01');
+DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (rounded(2.225), rounded_sql(2.2249), '2000-01-01 00:00:01')$e$ INTO n; RAISE NOTICE '%', n; END $$;
+PREPARE b AS SELECT count(*) FROM stored WHERE u IN ($1, '3');
+EXECUTE b ('300');
+PREPARE bo AS UPDATE stored SET d = $1 WHERE u = $2 AND d IN ($1, '2.23') RETURNING d;
+EXECUTE bo ('2.225', '4');
+-- one that is compared by an operator, and stored
+PREPARE cast_p AS UPDATE stored SET d = $1, s = $3 WHERE u = $2 AND d <> $1 AND s < $3 RETURNING d, s;
+SELECT parameter_types FROM pg_prepared_statements WHERE name = 'cast_p';
+EXECUTE cast_p ('2.2249', '4', '2000-01-01 00:00:01.5');
+PREPARE u AS UPDATE stored SET d = coalesce($1, d), s = CASE WHEN u > 1 THEN $3 ELSE s END WHERE u = $2 RETURNING d, s;
+EXECUTE u ('2.225', '4', '2000-01-01 00:00:00.5');
+PREPARE ins AS INSERT INTO stored VALUES ($1, $2, '6') RETURNING d, s;
+EXECUTE ins (2.225, timestamp '2000-01-01 00:00:00.5');
+DEALLOCATE l;
+DEALLOCATE la;
+DEALLOCATE lz;
+DROP DOMAIN amount;
+DROP FUNCTION rounded, rounded_sql;
 
 -- clauses that resolve an operator on their own
 SELECT count(*) FROM narrow a JOIN narrow b USING (u3);

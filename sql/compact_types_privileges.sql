@@ -50,7 +50,7 @@ SELECT caller, provolatile, count(*) FROM callers WHERE caller IS NOT NULL GROUP
 SELECT name, provolatile FROM callers WHERE caller IS NULL ORDER BY name COLLATE "C";
 -- nothing runs as its owner
 SELECT objid::regprocedure FROM members JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND prosecdef;
-SELECT count(*) FROM members JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND (proowner <> 10 OR prolang NOT IN (SELECT oid FROM pg_language WHERE lanname IN ('c', 'internal')) AND prokind <> 'a');
+SELECT count(*) FROM members JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND (proowner <> 10 OR prolang NOT IN (SELECT oid FROM pg_language WHERE lanname IN ('c', 'internal')) AND prosqlbody IS NULL AND prokind <> 'a');
 SELECT count(*) FROM members JOIN pg_type t ON t.oid = objid WHERE classid = 'pg_type'::regclass AND typowner <> 10;
 DROP VIEW callers, granted, members;
 RESET search_path;

@@ -1,6 +1,6 @@
 --
 -- What convert() does without being asked: nothing that a value to come could be
--- refused by
+-- refused by, and nothing that a client driver returns as another kind of value
 --
 \set VERBOSITY default
 \set SHOW_CONTEXT never
@@ -81,12 +81,12 @@ CREATE VIEW handed_on AS WITH RECURSIVE p (path, i) AS (SELECT c, 1 FROM blocked
 	SELECT path FROM p;
 ANALYZE blocked;
 SELECT column_name, blockers FROM compact_types.advise('blocked') ORDER BY attnum;
-SELECT * FROM compact_types.convert('blocked');
-SELECT * FROM compact_types.convert('blocked', skip_blocked => true);
+SELECT * FROM compact_types.convert('blocked', narrow => true);
+SELECT * FROM compact_types.convert('blocked', narrow => true, skip_blocked => true);
 SELECT count(DISTINCT path) FROM handed_on;
 -- statistics are there again
 SELECT attname, n_distinct FROM pg_stats WHERE schemaname = 'rng' AND tablename = 'blocked' AND attname IN ('c', 'd', 'm') ORDER BY 1;
-SELECT * FROM compact_types.convert('blocked', skip_blocked => true);
+SELECT * FROM compact_types.convert('blocked', narrow => true, skip_blocked => true);
 
 -- Functions whose source names the table and the column are named.
 CREATE TABLE named (id int PRIMARY KEY, note text, "odd.name" text, plain text);

@@ -11,7 +11,7 @@ FROM pg_type WHERE typname IN ('int1', 'uint1', 'uint2', 'uint3', 'seconds4', 's
 -- (the types that stand in for literals and operands are left out: no clause has two of them)
 WITH member AS (SELECT amopfamily AS family, amopmethod AS method, amoplefttype AS l, amoprighttype AS r, amopstrategy AS strategy
                 FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily
-                WHERE opfnamespace = 'compact_types'::regnamespace AND amoplefttype::regtype::text !~ '_(literal|operand)$')
+                WHERE opfnamespace = 'compact_types'::regnamespace AND amoplefttype::regtype::text !~ '_(literal|operand|left)$')
 SELECT amname, opfname, l.l::regtype, r.l::regtype
 FROM (SELECT DISTINCT family, method, l FROM member) l JOIN (SELECT DISTINCT family, l FROM member) r USING (family)
   JOIN pg_opfamily f ON f.oid = family JOIN pg_am a ON a.oid = method
@@ -19,13 +19,13 @@ WHERE amname <> 'brin' AND ((SELECT count(*) FROM member m WHERE m.family = l.fa
    OR (amname = 'btree' OR l.l = r.l) AND NOT EXISTS (SELECT FROM pg_amproc WHERE amprocfamily = l.family AND amproclefttype = l.l AND amprocrighttype = r.l AND amprocnum = 1));
 SET client_min_messages = warning;
 SELECT amname, opcname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
-WHERE opcnamespace = 'compact_types'::regnamespace AND amname = 'brin' AND NOT amvalidate(c.oid);
+WHERE opcnamespace = 'compact_types'::regnamespace AND CASE WHEN amname = 'brin' THEN NOT amvalidate(c.oid) END;
 RESET client_min_messages;
 SELECT amname, count(*) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
 WHERE opcnamespace = 'compact_types'::regnamespace AND opcname !~ 'text' GROUP BY amname ORDER BY amname;
 SELECT oprname, oprleft::regtype, oprright::regtype FROM pg_operator o JOIN pg_proc p ON p.oid = oprcode
 WHERE pronamespace = 'compact_types'::regnamespace AND prorettype = 'bool'::regtype
-  AND oprname ~ '[<=>]' AND (oprcom = 0 OR oprnegate = 0) AND oprright::regtype::text !~ '_operand$';
+  AND oprname ~ '[<=>]' AND (oprcom = 0 OR oprnegate = 0) AND oprright::regtype::text !~ '_operand$' AND oprleft::regtype::text !~ '_left$';
 
 --
 -- Input and output

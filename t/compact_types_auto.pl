@@ -1,6 +1,6 @@
-# compact_types.auto: char(n) columns of new tables become compact_charN where
-# the library is preloaded, and nothing else changes; without preloading the
-# setting is refused.
+# compact_types.auto: char(n) columns of new tables become compact_charN, and
+# varchar(n) columns compact_text(n), where the library is preloaded, and nothing
+# else changes; without preloading the setting is refused.
 use strict;
 use warnings FATAL => 'all';
 
@@ -27,6 +27,7 @@ CREATE TABLE parent (c char(24));
 CREATE TABLE partitioned (c char(24), i int) PARTITION BY LIST (c);
 CREATE TYPE composite AS (c char(24));
 CREATE TABLE refd (k char(24) PRIMARY KEY);
+CREATE TABLE refd_compact (k compact_char24 PRIMARY KEY);
 CREATE EXTENSION file_fdw;
 CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
 SQL
@@ -126,6 +127,7 @@ my %kept = (
 	'generated column' => 'i text, c char(24) GENERATED ALWAYS AS (upper(i)) STORED',
 	'foreign key' => 'c char(24) REFERENCES refd',
 	'foreign key of the table' => 'c char(24), i int, FOREIGN KEY (c) REFERENCES refd',
+	'two foreign keys' => 'c char(24) REFERENCES refd REFERENCES refd_compact',
 	'compression' => 'c char(24) COMPRESSION pglz',
 	'exclusion constraint' => 'c char(24), EXCLUDE (c WITH =)',
 	'LIKE' => 'LIKE parent',
@@ -180,14 +182,211 @@ like(run('BEGIN READ ONLY; CREATE TABLE bad (c char(24)); COMMIT'), qr/^ERROR:  
 #
 # varchar(n)
 #
-is(run('CREATE TABLE v (c varchar(24), d character varying(8), e varchar)', 'app', 'compact_types.auto_varchar = on') =~ s/DETAIL.*\n//r, <<'EOT',
-NOTICE:  column "c" of table "v" gets type compact_char24 instead of character varying(24)
-HINT:  Trailing blanks are not kept, and output is padded with blanks as that of character(24) is.
-NOTICE:  column "d" of table "v" gets type types.compact_char8 instead of character varying(8)
-HINT:  Trailing blanks are not kept, and output is padded with blanks as that of character(8) is.
+is(run('CREATE TABLE v (c varchar(24), d character varying(8) NOT NULL, e varchar, f varchar(10485760), g varchar(8)[], h char(8))', 'app', 'compact_types.auto_varchar = on'), <<'EOT',
+NOTICE:  column "c" of table "v" gets type compact_text(24) instead of character varying(24)
+NOTICE:  column "d" of table "v" gets type compact_text(8) instead of character varying(8)
+NOTICE:  column "f" of table "v" gets type compact_text(10485760) instead of character varying(10485760)
+NOTICE:  column "h" of table "v" gets type types.compact_char8 instead of character(8)
+DETAIL:  The length is in bytes, of which a character outside of ASCII has more than one.
 EOT
 	'varchar, when asked for');
-is(types('v'), 'c compact_char24, d types.compact_char8, e character varying', 'varchar(n) alone');
+is(types('v'), 'c compact_text(24), d compact_text(8), e character varying, f compact_text(10485760), g character varying(8)[], h types.compact_char8',
+	'varchar(n) alone');
+is(run('ALTER TABLE v ADD i varchar(24)', 'app', 'compact_types.auto_varchar = on'),
+	qq(NOTICE:  column "i" of table "v" gets type compact_text(24) instead of character varying(24)\n), 'ALTER TABLE ... ADD COLUMN');
+like(run('CREATE TABLE v_bad (c varchar(0))', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  length for type varchar must be at least 1\nLINE 1/, 'varchar(0)');
+like(run('CREATE TABLE v_bad (c varchar(10485761))', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  length for type varchar cannot exceed 10485760\nLINE 1/, 'varchar that is too long');
+
+# Two tables of the same definition, with and without, give the same answers, in
+# all but what names the type.
+my $varchar_table = 'c varchar(6), d varchar(6) DEFAULT \'none  \', n int, s serial, CHECK (length(c) < 6 OR d <> \'check\')';
+run("CREATE TABLE same_on ($varchar_table); CREATE UNLOGGED TABLE same_unlogged ($varchar_table)", 'app', 'compact_types.auto_varchar = on');
+like(types($_), qr/^c compact_text\(6\), d compact_text\(6\)/, $_) for ('same_on', 'same_unlogged');
+$node->safe_psql('app', "CREATE TABLE same_off ($varchar_table)");
+my @same = (
+	q{INSERT INTO %s (c) VALUES ('日本語六文字'), ('a  '), ('a'), (''), (NULL), ('123456    ')},
+	q{INSERT INTO %s (c) VALUES ('日本語六文字七')},
+	q{INSERT INTO %s (c) VALUES ('1234567')},
+	q{INSERT INTO %s (c) VALUES ('1234567'::text)},
+	q{INSERT INTO %s (c) VALUES ('1234567'::char(7))},
+	q{INSERT INTO %s (c) VALUES ('1234567'::varchar(6))},
+	q{INSERT INTO %s (c, d) VALUES ('123456', 'check')},
+	q{INSERT INTO %s (c) VALUES (123456::int), (now()::date)},
+	q{INSERT INTO %s (c) VALUES (12345::int), (true::text)},
+	q{UPDATE %s SET n = 1 WHERE c = 'a  ' RETURNING c || '|', d || '|'},
+	q{UPDATE %s SET d = c WHERE c = 'a'::name},
+	q{SELECT quote_literal(c), length(c), octet_length(c), d || '|', upper(c), c::varchar(2), c::char(8) || '|', c::text FROM %s ORDER BY c, s},
+	q{SELECT c, count(*) FROM %s GROUP BY c HAVING count(*) >= 1 ORDER BY c NULLS FIRST},
+	q{SELECT count(*) FROM %s WHERE c = 'none'::char(9) OR d = 'true'::char(4)},
+	q{SELECT count(*) FROM %s WHERE c = 'a  '::varchar OR c IN ('', '12345') OR c = ANY ('{true,x}'::varchar[])},
+	q{SELECT count(*) FROM %s WHERE c > 'a' AND c < 'b'::text AND c <> 'a'::name},
+	q{SELECT count(*) FROM %s WHERE c LIKE 'a%%' OR c ILIKE 'T_UE' OR c ~ '^日' OR c SIMILAR TO '[0-9]+'},
+	q{SELECT coalesce(c, 'x'::varchar), CASE WHEN n = 1 THEN c ELSE 'y'::text END, greatest(c, d), concat(c, n), nullif(c, 'a') FROM %s ORDER BY s},
+	q{SELECT c FROM %s UNION SELECT 'u'::varchar(5) ORDER BY 1},
+	q{SELECT string_agg(c, ',' ORDER BY s), min(c), max(c), array_agg(c ORDER BY s), to_json(array_agg(c ORDER BY s)) FROM %s},
+	q{SELECT row_to_json(t) FROM (SELECT c, d FROM %s ORDER BY s) t},
+	q{SELECT s FROM %s WHERE c = (VALUES ('true'::varchar))},
+	q{SELECT c::date FROM %s WHERE c = '12345'},
+	q{SELECT c::int + 1, md5(c), left(c, 2), substring(c from 2), position('3' in c), c || 1, format('%%s', c) FROM %s WHERE c = '12345'},
+	q{COPY (SELECT c, d FROM %s ORDER BY s) TO STDOUT},
+	q{PREPARE p (varchar) AS SELECT s FROM %s WHERE c = $1; EXECUTE p('true'); EXECUTE p('true ')},
+	q{PREPARE q AS INSERT INTO %s (c) VALUES ($1) RETURNING c; EXECUTE q('param'); EXECUTE q('too long')},
+	q{DO 'DECLARE v varchar(3); BEGIN SELECT c INTO v FROM %s WHERE c = ''true''; EXCEPTION WHEN string_data_right_truncation THEN RAISE NOTICE ''%%'', SQLSTATE; END'},
+	q{CREATE VIEW v_%1$s AS SELECT c, d || 'x' AS dx FROM %1$s WHERE c LIKE 'a%%'; SELECT * FROM v_%1$s ORDER BY 1; DROP VIEW v_%1$s},
+	q{ALTER TABLE %s ADD g text GENERATED ALWAYS AS (lower(c) || d) STORED; SELECT g FROM %1$s ORDER BY s},
+	q{SELECT column_name, is_nullable, column_default, ordinal_position FROM information_schema.columns WHERE table_name = '%s' AND column_name = 'c'});
+for my $sql (@same)
+{
+	my %answer;
+	for my $table ('same_on', 'same_off')
+	{
+		my ($ret, $stdout, $stderr) = $node->psql('app', "\\set VERBOSITY sqlstate\n" . sprintf($sql, $table));
+		$answer{$table} = ("$stdout\n$stderr" =~ s/\Q$table\E/TABLE/gr);
+	}
+	is($answer{same_on}, $answer{same_off}, sprintf($sql, 'TABLE'));
+}
+
+#
+# Foreign keys: both sides get a compact type, or both keep theirs
+#
+my %references = (
+	'parent made without' => [ 'p_off', 'c varchar(30) REFERENCES p_off', 'c character varying(30)' ],
+	'parent made with' => [ 'p_on', 'c varchar(20) REFERENCES p_on', 'c compact_text(20)' ],
+	'named column' => [ 'p_on', 'c varchar(30) REFERENCES p_on (u)', 'c compact_text(30)' ],
+	'other kind' => [ 'p_on', 'c char(8) REFERENCES p_on', 'c character(8)' ],
+	'other length of char' => [ 'p_on', 'c char(8) REFERENCES p_on (x), d char(24) REFERENCES p_on (x)', 'c character(8), d compact_char24' ],
+	'varchar to char' => [ 'p_on', 'c varchar(24) REFERENCES p_on (x)', 'c character varying(24)' ],
+	'text' => [ 'p_on', 'c varchar(30) REFERENCES p_on (t)', 'c character varying(30)' ],
+	'composite key' => [ 'p_on', 'a varchar(30), b varchar(9), c varchar(30), FOREIGN KEY (b, a) REFERENCES p_two',
+		'a compact_text(30), b character varying(9), c compact_text(30)' ],
+	'composite key by names' => [ 'p_on', 'a varchar(30), b varchar(9), FOREIGN KEY (a, b) REFERENCES p_two (c, k)',
+		'a compact_text(30), b character varying(9)' ],
+	'self-reference' => [ 'p_on', 'c varchar(30) PRIMARY KEY, up varchar(20) REFERENCES r', 'c compact_text(30), up compact_text(20)' ],
+	'self-reference of the table' => [ 'p_on', 'up varchar(20), c varchar(30), PRIMARY KEY (c), FOREIGN KEY (up) REFERENCES public.r (c)',
+		'up compact_text(20), c compact_text(30)' ],
+	'self-reference to another kind' => [ 'p_on', 'c char(24) PRIMARY KEY, up char(8) REFERENCES r', 'c compact_char24, up character(8)' ],
+	'reference of a key' => [ 'p_on', 'c varchar(30) PRIMARY KEY REFERENCES p_off, up varchar(30) REFERENCES r',
+		'c character varying(30), up character varying(30)' ],
+	'reference of a compact key' => [ 'p_on', 'c varchar(30) PRIMARY KEY REFERENCES p_on, up varchar(30) REFERENCES r',
+		'c compact_text(30), up compact_text(30)' ],
+	'LIKE' => [ 'p_on', 'LIKE p_off, c varchar(30) REFERENCES p_on', 'k character varying(30), c compact_text(30)' ]);
+$node->safe_psql('app', 'CREATE TABLE p_off (k varchar(30) PRIMARY KEY)');
+run(<<'SQL', 'app', 'compact_types.auto_varchar = on');
+CREATE TABLE p_on (k varchar(30) PRIMARY KEY, u varchar(30) UNIQUE, x char(24) UNIQUE, t text UNIQUE, n int);
+CREATE TABLE p_two (c varchar(30), n int, k varchar(9));
+SET compact_types.auto = off;
+ALTER TABLE p_two ALTER k TYPE varchar(9), ADD PRIMARY KEY (k, c), ADD UNIQUE (c, k);
+SQL
+for my $name (sort keys %references)
+{
+	my ($parent, $columns, $types) = @{ $references{$name} };
+	unlike(run("CREATE TABLE r ($columns)", 'app', 'compact_types.auto_varchar = on'), qr/ERROR/, "$name: no error");
+	is(types('r'), $types, "foreign key: $name");
+	$node->safe_psql('app', 'DROP TABLE IF EXISTS r');
+}
+# by ALTER TABLE, in every order
+my %later = (
+	'ADD COLUMN' => [ 'CREATE TABLE r (i int); ALTER TABLE r ADD c varchar(30) REFERENCES p_on, ADD d varchar(30) REFERENCES p_off',
+		'i integer, c compact_text(30), d character varying(30)' ],
+	'ADD COLUMN and CONSTRAINT' =>
+	  [ 'CREATE TABLE r (i int); ALTER TABLE r ADD c varchar(30), ADD d varchar(30), ADD FOREIGN KEY (c) REFERENCES p_on, ADD FOREIGN KEY (d) REFERENCES p_off',
+		'i integer, c compact_text(30), d character varying(30)' ],
+	'ADD COLUMN of the same table' =>
+	  [ 'CREATE TABLE r (c varchar(30) PRIMARY KEY); ALTER TABLE r ADD up varchar(30) REFERENCES r', 'c compact_text(30), up compact_text(30)' ],
+	'ADD CONSTRAINT' =>
+	  [ 'CREATE TABLE r (c varchar(30), d varchar(30)); ALTER TABLE r ADD FOREIGN KEY (c) REFERENCES p_on, ADD FOREIGN KEY (d) REFERENCES p_off',
+		'c compact_text(30), d compact_text(30)' ],
+	'ADD CONSTRAINT to a table made without' =>
+	  [ 'SET compact_types.auto = off; CREATE TABLE r (c varchar(30)); RESET compact_types.auto; ALTER TABLE r ADD FOREIGN KEY (c) REFERENCES p_on',
+		'c character varying(30)' ],
+	'CREATE TABLE AS' => [ 'CREATE TABLE r AS SELECT k, u, \'x\'::varchar(30) AS c FROM p_on; ALTER TABLE r ADD FOREIGN KEY (c) REFERENCES p_on, ADD FOREIGN KEY (k) REFERENCES p_off',
+		'k compact_text(30), u compact_text(30), c character varying(30)' ],
+	'partitions' => [ 'CREATE TABLE r (c varchar(30) REFERENCES p_on, d varchar(30) REFERENCES p_off) PARTITION BY LIST (c); CREATE TABLE r1 PARTITION OF r DEFAULT;'
+		  . 'CREATE TABLE r2 (c varchar(30), d varchar(30) REFERENCES p_off); ALTER TABLE r ATTACH PARTITION r2 FOR VALUES IN (\'x\')',
+		'c compact_text(30), d character varying(30)' ],
+	'INHERITS' => [ 'CREATE TABLE r (c varchar(30) REFERENCES p_on) INHERITS (p_off)', 'k character varying(30), c character varying(30)' ]);
+for my $name (sort keys %later)
+{
+	unlike(run($later{$name}[0], 'app', 'compact_types.auto_varchar = on'), qr/ERROR/, "$name: no error");
+	is(types('r'), $later{$name}[1], "foreign key: $name");
+	$node->safe_psql('app', 'DROP TABLE r');
+}
+like(run('CREATE TABLE r (c varchar(30) REFERENCES nowhere)', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  relation "nowhere" does not exist/m, 'unknown table');
+like(run('CREATE TABLE r (c varchar(30) REFERENCES p_on (nothing))', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  column "nothing" referenced in foreign key constraint does not exist/m, 'unknown column');
+like(run('CREATE TABLE r (c varchar(30), d int, FOREIGN KEY (c, d) REFERENCES p_on)', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  number of referencing and referenced columns for foreign key disagree/m, 'number of columns');
+like(run('CREATE TABLE r (c varchar(30) REFERENCES r)', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  there is no primary key for referenced table "r"/m, 'no primary key');
+
+#
+# ALTER COLUMN ... TYPE
+#
+$node->safe_psql('app', <<'SQL');
+CREATE TABLE altered (c compact_text(10) DEFAULT 'x', v varchar(10), d compact_char24, t text, e compact_char24 REFERENCES refd_compact);
+INSERT INTO altered SELECT i, i, i, i FROM generate_series(1, 100) i;
+CREATE INDEX altered_c ON altered (c);
+SQL
+my $altered = q{SELECT pg_relation_filenode('altered'), pg_relation_filenode('altered_c')};
+my $filenodes = $node->safe_psql('app', $altered);
+is(run('ALTER TABLE altered ALTER c TYPE varchar(20) USING "c"::varchar(20)', 'app', 'compact_types.auto_varchar = on'),
+	qq(NOTICE:  column "c" of table "altered" gets type compact_text(20) instead of character varying(20)\n), 'a longer varchar, as Django says it');
+is($node->safe_psql('app', $altered), $filenodes, 'no row and no index was written');
+is(run('ALTER TABLE altered ALTER COLUMN c SET DATA TYPE varchar(30)', 'app', 'compact_types.auto_varchar = on'),
+	qq(NOTICE:  column "c" of table "altered" gets type compact_text(30) instead of character varying(30)\n), 'and without USING');
+is($node->safe_psql('app', $altered), $filenodes, 'neither');
+like(run(q{ALTER TABLE altered ALTER c TYPE varchar(2)}, 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  value too long for type compact_text\(2\)/m, 'a shorter one that does not do');
+is(run(q{ALTER TABLE altered ALTER c TYPE varchar(2) USING c::varchar(2)}, 'app', 'compact_types.auto_varchar = on') =~ s/^NOTICE.*\n//r,
+	'', 'and that cuts');
+is($node->safe_psql('app', q{SELECT max(length(c)) FROM altered}), 2, 'what is beyond is cut');
+unlike(run(q{ALTER TABLE altered ALTER c TYPE varchar(9) USING t || 'x'}, 'app', 'compact_types.auto_varchar = on'), qr/ERROR/, 'another expression');
+is($node->safe_psql('app', q{SELECT c FROM altered WHERE t = '7'}), '7x', 'is evaluated');
+run('ALTER TABLE altered ALTER v TYPE varchar(20), ALTER d TYPE char(8), ALTER t TYPE varchar(20), ALTER e TYPE char(8)', 'app', 'compact_types.auto_varchar = on');
+is(types('altered'), 'c compact_text(9), v character varying(20), d types.compact_char8, t character varying(20), e character(8)',
+	'a column that was not compact stays so, and one of a foreign key finds its type');
+run('ALTER TABLE altered ALTER c TYPE varchar(20) COLLATE "C"', 'app', 'compact_types.auto_varchar = on');
+run('SET compact_types.auto = off; ALTER TABLE altered ALTER d TYPE char(8)', 'app', 'compact_types.auto_varchar = on');
+is(types('altered'), 'c character varying(20), v character varying(20), d character(8), t character varying(20), e character(8)',
+	'back to the types, with a clause of its own or with the setting off');
+like(run('ALTER TABLE altered ALTER nothing TYPE varchar(20)', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  column "nothing" of relation "altered" does not exist/, 'unknown column');
+
+# revert() means the types that it names
+$node->safe_psql('app', <<'SQL');
+CREATE TABLE reverted (c varchar(60), d varchar(60));
+INSERT INTO reverted SELECT repeat('the words of the language ', 2), 'd' FROM generate_series(1, 300);
+SELECT * FROM compact_types.convert('reverted', ARRAY['c']);
+SQL
+is(types('reverted'), 'c compact_text(60), d character varying(60)', 'converted');
+run(q{SELECT * FROM compact_types.revert('reverted')}, 'app', 'compact_types.auto_varchar = on');
+is(types('reverted'), 'c character varying(60), d character varying(60)', 'revert() with the setting on');
+
+# an operator class of varchar
+is(run('CREATE TABLE patterned (c varchar(24)); CREATE INDEX ON patterned (c varchar_pattern_ops)', 'app', 'compact_types.auto_varchar = on'), <<'EOT',
+NOTICE:  column "c" of table "patterned" gets type compact_text(24) instead of character varying(24)
+NOTICE:  index on column "c" of table "patterned" gets the operator class of type compact_text instead of "varchar_pattern_ops"
+EOT
+	'CREATE INDEX with an operator class of varchar');
+is(run('SET compact_types.auto = off; CREATE INDEX ON patterned (c text_pattern_ops)'),
+	qq(NOTICE:  index on column "c" of table "patterned" gets the operator class of type compact_text instead of "text_pattern_ops"\n),
+	'the setting does not matter for it');
+is($node->safe_psql('app', <<'SQL'), "t\nt", 'it serves LIKE and =');
+INSERT INTO patterned SELECT 'key ' || i FROM generate_series(1, 5000) i;
+ANALYZE patterned;
+CREATE FUNCTION uses_index(query text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE line text; found bool := false;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN ' || query LOOP found := found OR line ~ 'Index Cond'; END LOOP;
+  RETURN found;
+END $$;
+SELECT uses_index($$SELECT * FROM patterned WHERE c LIKE 'key 19%'$$);
+SELECT uses_index($$SELECT * FROM patterned WHERE c = 'key 19'$$);
+SQL
+
 run('SET compact_types.auto = off; CREATE TABLE v_off (c varchar(24), d char(24))', 'app', 'compact_types.auto_varchar = on');
 unlike(types('v_off'), qr/compact/, 'auto_varchar alone does nothing');
 
@@ -320,6 +519,11 @@ like(error("$load SET compact_types.auto = on"),
 like(error("$load SET compact_types.auto_varchar = on"), qr/^ERROR:  55000: $refusal/, 'so is auto_varchar');
 unlike(error("$load SET compact_types.auto = off; RESET compact_types.auto"), qr/ERROR/, 'off is not');
 like(error("$load SET compact_types.automatic = on"), qr/ERROR:  42602: invalid configuration parameter name/, 'a misspelled setting');
+# CREATE INDEX knows the classes of core once the library has been loaded
+like(error('CREATE INDEX ON patterned (c varchar_pattern_ops)'),
+	qr/^ERROR:  42804: operator class "varchar_pattern_ops" does not accept data type compact_text/, 'not before');
+is(error("$load CREATE INDEX ON patterned (c varchar_pattern_ops)") =~ s/\nLOCATION.*//gr,
+	qq(NOTICE:  00000: index on column "c" of table "patterned" gets the operator class of type compact_text instead of "varchar_pattern_ops"), 'but then');
 # set before the library is loaded, it is nobody's setting yet
 like(error("SET compact_types.auto = on; $load"), qr/^WARNING:  55000: $refusal\nHINT/, 'loading the library warns');
 is($node->safe_psql('app', "SET client_min_messages = error; SET compact_types.auto = on; $load SHOW compact_types.auto"),

@@ -3,10 +3,17 @@
 # side, joins.  The answer is the wide twin's: the same count, or an error on both
 # sides.  The twins are int8, numeric, timestamp and timestamptz.
 #
+# Where no operator tells what a literal is, in a list of IN, in CASE, UNION and the
+# like, it may be an error on the narrow side alone, but never a different count.
+#
 # PGDENSE_FUZZ_CASES is the number of literals (default 2000), PGDENSE_FUZZ_SEED the
 # random seed, which is printed.
 use strict;
 use warnings FATAL => 'all';
+
+use FindBin;
+use JSON::PP;
+use lib $FindBin::RealBin;
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -41,7 +48,11 @@ CREATE FUNCTION parameter_outcome(types text, query text, arguments text) RETURN
 DECLARE
   result text;
 BEGIN
-  EXECUTE 'PREPARE parameter_query' || types || ' AS ' || query;
+  BEGIN
+    EXECUTE 'PREPARE parameter_query' || types || ' AS ' || query;
+  EXCEPTION WHEN OTHERS THEN
+    RETURN '!';
+  END;
   BEGIN
     EXECUTE 'EXECUTE parameter_query(' || arguments || ')' INTO result;
   EXCEPTION WHEN OTHERS THEN
@@ -98,6 +109,22 @@ my @conditions = (
 	'NULLIF(C, A) IS NULL', 'CASE C WHEN A THEN 1 WHEN B THEN 2 END > 0', '(C, id) %s (A, 50)', 'C IN (A)',
 	'(A, 50) %s (C, id)', 'A IS DISTINCT FROM C', 'NULLIF(A, C) IS NULL', 'NOT C %s A', 'C %s A OR C = B', 'C = A AND C %s B');
 
+# Queries of table S whose literals get the type of the column, and no operator of
+# their own.
+my @lists = (
+	'SELECT count(*) FROM S WHERE C IN (A, B)', 'SELECT count(*) FROM S WHERE C NOT IN (A, B)',
+	'SELECT count(*) FROM S WHERE A IN (C, B)', 'SELECT count(*) FROM S WHERE (C, id) IN ((A, 50), (B, 60))',
+	'SELECT count(*) FROM S WHERE coalesce(C, A) %s B', 'SELECT count(*) FROM S WHERE coalesce(nullif(C, A), A) %s B',
+	'SELECT count(*) FROM S WHERE CASE WHEN id < 60 THEN C ELSE A END %s B', 'SELECT count(*) FROM S WHERE greatest(C, A) %s B',
+	'SELECT count(*) FROM S WHERE least(C, A, B) %s C', 'SELECT count(*) FROM S WHERE A = ANY (ARRAY[C, B])',
+	'SELECT count(*) FROM S WHERE array_position(ARRAY[C, B], A) IS NULL',
+	'SELECT count(*) FROM (SELECT C FROM S UNION SELECT A) s', 'SELECT count(*) FROM (SELECT A UNION SELECT C FROM S) s',
+	'SELECT count(*) FROM (SELECT C FROM S EXCEPT SELECT A) s', 'SELECT count(*) FROM (SELECT C FROM S INTERSECT SELECT A) s',
+	'SELECT count(*) FROM (SELECT C AS x FROM S UNION ALL SELECT A) s WHERE x %s B',
+	'SELECT count(*) FROM S, LATERAL (VALUES (C), (A)) v (x) WHERE x %s B',
+	'SELECT count(*) FROM S, LATERAL (VALUES (coalesce(C, A))) v (x) WHERE x %s B',
+	'SELECT sum((SELECT count(DISTINCT x) FROM (SELECT C UNION ALL SELECT A) s (x))) FROM S');
+
 sub condition
 {
 	my ($pattern, $column, $a, $b) = @_;
@@ -115,7 +142,7 @@ sub fuzz_type
 {
 	my (%t) = @_;
 	my ($type, $name, $wide) = @t{qw(type name wide)};
-	my (@rows, @bound);
+	my (@rows, @bound, @protocol);
 
 	# a plain table, and partitions by each method
 	my $columns = "id int, n $type, w $t{wide}";
@@ -160,9 +187,13 @@ SQL
 		my $array = '{' . join(',', map { $_ eq '' || /[ :+]/ ? "\"$_\"" : $_ } ($a, $b)) . '}';
 		push @rows, [ $id, 'any', '', "${query}n $op ANY (" . quote($array) . ')', "${query}w $op ANY (" . quote($array) . ')', '' ];
 		push @rows, [ $id, 'any parameter', '', "${query}n $op ALL (\$1)", "${query}w $op ALL (\$1)", quote($array) ];
-		# resolved without an operator: the same count, or an error
-		push @rows, [ $id, 'list', '', "${query}n IN (" . quote($a) . ', ' . quote($b) . ')', "${query}w IN (" . quote($a) . ', ' . quote($b) . ')', '' ];
-		push @rows, [ $id, 'list', '', "${query}coalesce(n, " . quote($a) . ") $op " . quote($b), "${query}coalesce(w, " . quote($a) . ") $op " . quote($b), '' ];
+		my $list = pick(@lists) =~ s/\bS\b/$source/gr;
+		$list = sprintf($list, $op) if $list =~ /%s/;
+		push @rows, [ $id, 'list', '', condition($list, 'n', quote($a), quote($b)), condition($list, 'w', quote($a), quote($b)), '' ];
+		push @rows, [ $id, 'list parameter', '', condition($list, 'n', '$1', '$2'), condition($list, 'w', '$1', '$2'),
+			$list =~ /\bB\b/ ? quote($a) . ', ' . quote($b) : quote($a) ];
+		push @protocol, { map { $_ => condition($list, $_, '%(a)s', '%(b)s') } ('n', 'w') };
+		$protocol[-1]->{parameters} = { a => "$a", $list =~ /\bB\b/ ? (b => "$b") : () };
 		push @bound, [ $id, $query, $pattern, $a, $b ];
 	}
 	for my $row (@rows)
@@ -184,10 +215,19 @@ SELECT * FROM (
   SELECT form, CASE WHEN arguments = '' THEN outcome(narrow) ELSE parameter_outcome(types, narrow, arguments) END AS n,
          CASE WHEN arguments = '' THEN outcome(wide) ELSE parameter_outcome(types, wide, arguments) END AS w, narrow, arguments
   FROM cases_$name) s
-WHERE n <> w AND NOT (form = 'list' AND n = '!')
+WHERE n <> w AND NOT (form LIKE 'list%' AND n = '!')
 LIMIT 5
 SQL
 	}
+
+	# parameters without a type, bound in text format by a driver
+	my ($stdout, $stderr);
+	my $stdin = encode_json(\@protocol);
+	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/python/compact_types_literal.py", $node->connstr('postgres') ],
+		'<', \$stdin, '>', \$stdout, '2>', \$stderr);
+	like($stdout, qr/^[1-9]\d* equal, \d+ refused\n\z/, "$type: lists of parameters in the extended protocol");
+	note $stdout;
+	is($stderr, '', "$type: nothing on stderr");
 
 	# parameters without a type in the extended protocol, as a driver sends them
 	my @sent = grep { $_->[3] !~ /^['\s]*$/ && $_->[4] !~ /^['\s]*$/ } @bound;
@@ -283,6 +323,98 @@ for my $decimal (@decimals)
 	fuzz_type(
 		type => $type, name => $type, wide => 'numeric', share => $share, middle => '0',
 		values => "((g * 37 % 100) - 50) * 4 * 1e-" . ($scale > 2 ? 0 : $scale) . ' + 1e-' . $scale, random => sub { random_decimal($scale) });
+}
+
+# what a statement only stores is rounded as by numeric(p,s) and timestamp(0)
+my @stored = (
+	'INSERT INTO S VALUES (1, :d, :s), (2, :d, :s)', 'INSERT INTO S SELECT 3, :d, :s',
+	'INSERT INTO S VALUES (1, 0, NULL) ON CONFLICT (id) DO UPDATE SET d = :e', 'UPDATE S SET (d, s) = (:e, :s) WHERE id = 2',
+	'UPDATE S SET d = coalesce(:d, d), s = CASE WHEN id = 3 THEN :s ELSE s END WHERE id = 3',
+	'UPDATE S SET d = :d WHERE id = 1 AND d <> :d', 'UPDATE S SET d = greatest(d, :e)',
+	'MERGE INTO S USING (SELECT 4) v (x) ON id = x WHEN NOT MATCHED THEN INSERT VALUES (x, :d, :s)');
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE stored (id int PRIMARY KEY, d compact_decimal4_2, s seconds4);
+CREATE TABLE stored_wide (id int PRIMARY KEY, d numeric(9,2), s timestamp(0));
+SQL
+for my $mode ('extended', 'prepared')
+{
+	my $script = $node->basedir . "/$mode.sql";
+	append_to_file($script, join '', map { my $query = $_; map { ($query =~ s/\bS\b/$_/gr) . ";\n" } ('stored', 'stored_wide') } @stored);
+	$node->safe_psql('postgres', 'TRUNCATE stored, stored_wide');
+	$node->command_ok([ 'pgbench', '-n', '-t', '1', '-M', $mode, '-f', $script, '-D', 'd=10.995', '-D', 'e=20.4449', '-D', 's=2000-01-01 00:00:00.7', 'postgres' ],
+		"stored: pgbench -M $mode");
+	is($node->safe_psql('postgres', 'SELECT id, d, s FROM stored EXCEPT SELECT id, d, s FROM stored_wide'), '', "stored values are rounded: $mode");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM stored'), 4, "all are stored: $mode");
+}
+
+# parameters that are cast to another type after they got the narrow one, or that are
+# stored in a column of another type: errors (undef) unless the value is exact
+$node->safe_psql('postgres', <<'SQL');
+CREATE DOMAIN price AS compact_decimal4_2;
+CREATE TYPE pair AS (d compact_decimal4_2, n numeric);
+CREATE TABLE p (id int PRIMARY KEY, d compact_decimal4_2, s seconds4, a compact_decimal4_2[], dropped int, n numeric, q price, c pair);
+ALTER TABLE p DROP dropped;
+INSERT INTO p VALUES (1, 1.23, '2000-01-01 00:00:01');
+CREATE TABLE wide (id int, n numeric, d compact_decimal4_2);
+INSERT INTO wide VALUES (1);
+CREATE VIEW wide_view AS SELECT d, n, id FROM wide;
+SQL
+my @cast = (
+	[ 'INSERT INTO p AS t VALUES (1, A, NULL) ON CONFLICT (id) DO UPDATE SET s = t.s WHERE t.d < A::numeric RETURNING 1', undef ],
+	[ 'INSERT INTO p AS t VALUES (1, A, NULL) ON CONFLICT (id) DO UPDATE SET s = t.s WHERE t.d <= A::compact_decimal4_2 RETURNING 1', 1 ],
+	[ 'INSERT INTO p AS t VALUES (1, A, NULL) ON CONFLICT (id) DO UPDATE SET s = t.s WHERE t.d <= A::price RETURNING 1', 1 ],
+	[ 'WITH i AS (INSERT INTO wide (d) VALUES (A)) SELECT count(*) FROM p WHERE d::numeric = A::numeric', undef ],
+	[ 'WITH i AS (INSERT INTO wide (d) VALUES (A)) SELECT count(*) FROM p WHERE d::text = A::text', undef ],
+	[ 'WITH i AS (INSERT INTO wide (d) VALUES (A)) SELECT count(*) FROM p WHERE d = A::compact_decimal4_2', 1 ],
+	[ 'WITH i AS (INSERT INTO wide (d) VALUES (A)) INSERT INTO wide (n) VALUES (A) RETURNING 1', undef ],
+	[ 'SELECT count(*) FROM p WHERE d = A::numeric', 0 ], [ 'SELECT count(*) FROM p WHERE d IN (A::numeric, 7)', 0 ],
+	[ 'SELECT count(*) FROM p WHERE d IN (A::compact_decimal4_2, B::price)', 1 ],
+	[ 'SELECT count(*) FROM p WHERE d IN (A, B::numeric)', 0 ], [ 'SELECT count(*) FROM p WHERE d IN (A, B)', undef ],
+	[ "SELECT count(*) FROM p WHERE d = ANY (('{' || A::text || '}')::compact_decimal4_2[])", 1 ]);
+my @assigned = (
+	[ 'UPDATE wide SET n = greatest(p.d, A) FROM p WHERE p.id = 1 RETURNING 1', undef ],
+	[ 'UPDATE wide SET (id, n) = (2, coalesce(p.d, A)) FROM p WHERE p.id = 1 RETURNING 1', undef ],
+	[ 'UPDATE wide SET (n, d) = (2, coalesce(p.d, A)) FROM p WHERE p.id = 1 RETURNING 1', 1 ],
+	[ 'UPDATE wide SET (n, d) = ROW (A, B) RETURNING n::text', '1.2345' ],
+	[ 'UPDATE wide_view SET n = CASE WHEN p.id = 1 THEN A ELSE p.d END FROM p RETURNING 1', undef ],
+	[ 'UPDATE wide_view SET d = CASE WHEN p.id = 1 THEN A ELSE p.d END FROM p RETURNING 1', 1 ],
+	[ 'UPDATE public.wide SET d = greatest(p.d, A) FROM p WHERE p.id = 1 RETURNING 1', 1 ],
+	[ 'UPDATE p SET q = greatest(d, A) WHERE id = 1 RETURNING 1', 1 ],
+	[ 'UPDATE p SET a[1] = A, c.d = A WHERE id = 1 RETURNING 1', 1 ],
+	[ 'UPDATE p SET c = (A, B) WHERE id = 1 RETURNING (c).n::text', '7.2345' ],
+	[ 'INSERT INTO wide SELECT 3, d FROM p UNION ALL SELECT 4, A RETURNING 1', undef ],
+	[ 'INSERT INTO wide (id, d) SELECT 3, d FROM p UNION ALL SELECT 4, A RETURNING 1', 1 ],
+	[ 'INSERT INTO wide (id, n) SELECT id, least(d, A) FROM p RETURNING 1', undef ],
+	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) FROM p RETURNING 1', 1 ],
+	[ 'INSERT INTO wide (id, d) SELECT DISTINCT id, least(d, A) FROM p RETURNING 1', undef ],
+	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) FROM p GROUP BY 1, 2 RETURNING 1', undef ],
+	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) AS x FROM p ORDER BY x LIMIT 1 RETURNING 1', undef ],
+	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) FROM p ORDER BY 2 LIMIT 1 RETURNING 1', undef ],
+	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) AS x FROM p ORDER BY id LIMIT 1 RETURNING 1', 1 ],
+	[ 'INSERT INTO wide (id, n) VALUES (2, A), (3, (SELECT coalesce(d, B) FROM p)) RETURNING 1', undef ],
+	[ 'INSERT INTO p (id, d, n) VALUES (2, A, B) ON CONFLICT (id) DO UPDATE SET n = coalesce(excluded.d, A) RETURNING 1', undef ],
+	[ 'INSERT INTO p (id, d, n) VALUES (1, A, B) ON CONFLICT (id) DO UPDATE SET d = coalesce(excluded.d, A), n = excluded.n RETURNING n::text', '7.2345' ],
+	[ 'INSERT INTO p SELECT 5, coalesce(d, A), s, a, coalesce(d, B) FROM p WHERE id = 1 RETURNING 1', undef ],
+	[ 'INSERT INTO p SELECT 6, coalesce(d, A), s, a, coalesce(d, 7) FROM p WHERE id = 1 RETURNING 1', 1 ],
+	[ 'INSERT INTO p SELECT 7, d, s, a, 2.5, coalesce(d, A) FROM p WHERE id = 1 RETURNING 1', 1 ],
+	[ 'WITH m AS (SELECT 1) INSERT INTO wide (id, d) VALUES (5, A) RETURNING 1', 1 ]);
+$node->safe_psql('postgres', 'CREATE TABLE merged (id int, n numeric, d compact_decimal4_2)');
+my @merged = (
+	[ 'INSERT INTO merged VALUES (1)', 1 ],
+	[ 'MERGE INTO merged USING p ON merged.id = p.id WHEN MATCHED THEN UPDATE SET n = coalesce(p.d, A)', undef ],
+	[ 'MERGE INTO merged m USING p ON m.id = p.id WHEN MATCHED AND m.d IS NULL THEN UPDATE SET d = coalesce(p.d, A)', 1 ],
+	[ 'MERGE INTO merged USING (SELECT 1, d FROM p WHERE id = 1) p (id, d) ON false WHEN NOT MATCHED THEN INSERT (id, n) VALUES (p.id, coalesce(p.d, A))', undef ],
+	[ 'MERGE INTO merged USING (SELECT 1, d FROM p WHERE id = 1) p (id, d) ON false WHEN NOT MATCHED THEN INSERT (d, id) VALUES (coalesce(p.d, A), p.id)', 1 ],
+	[ 'MERGE INTO merged USING (SELECT 1, d FROM p WHERE id = 1) p (id, d) ON false WHEN NOT MATCHED THEN INSERT VALUES (p.id, B, A)', 1 ]);
+my @expected = map { { n => ($_->[0] =~ s/\b([AB])\b/'%(' . lc($1) . ')s'/gre), expected => $_->[1] // '22003',
+	parameters => { $_->[0] =~ /\bA\b/ ? (a => '1.2345') : (), $_->[0] =~ /\bB\b/ ? (b => '7.2345') : () } } } (@cast, @assigned, @merged);
+{
+	my ($stdin, $stdout, $stderr) = encode_json(\@expected);
+
+	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/python/compact_types_literal.py", $node->connstr('postgres') ],
+		'<', \$stdin, '>', \$stdout, '2>', \$stderr);
+	is($stdout, @expected . " equal, 0 refused\n", 'parameters that are cast, and what they are stored in');
+	is($stderr, '', 'nothing on stderr');
 }
 
 $node->stop;

@@ -147,9 +147,12 @@ if ($jit)
 	like($node->safe_psql('postgres', "$modes{jit} EXPLAIN (ANALYZE) SELECT count(*) FROM big WHERE c_$samples[0]{type} = w_$samples[0]{type}"),
 		qr/^JIT:/m, 'JIT was at work');
 }
-else
+elsif (`pg_config --configure` =~ /--with-llvm/)
 {
-	ok(1, 'no JIT here');
+  SKIP:
+	{
+		skip 'the library for JIT is not installed', 1;
+	}
 }
 
 # amcheck, with rows that were changed after the indexes were built

@@ -37,6 +37,11 @@ INSERT INTO scalars SELECT g, g % 256 - 128, g % 256, g % 65536, g * 800, timest
 CREATE INDEX scalars_btree ON scalars (i, u, w, t, s, z, d, e);
 CREATE INDEX scalars_hash ON scalars USING hash (z);
 CREATE INDEX scalars_brin ON scalars USING brin (w, t, s, z, d, e);
+CREATE TABLE noted (gone int, c char(8), "the name" varchar(60), qty int8 CHECK (qty BETWEEN 0 AND 99));
+ALTER TABLE noted DROP gone;
+ALTER TABLE noted ALTER c SET STORAGE MAIN;
+INSERT INTO noted SELECT 'c' || i % 100, repeat('a long name ', 3) || i, i % 99 FROM generate_series(1, 500) i;
+SELECT compact_types.convert('noted', narrow => true);
 SQL
 
 my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM t;
@@ -86,6 +91,10 @@ is($new->safe_psql('app', <<'SQL'), 'f', 'objects still belong to their extensio
 SELECT EXISTS (SELECT FROM pg_operator o WHERE oprleft = 'compact_char24'::regtype
   AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_operator'::regclass AND objid = o.oid AND deptype = 'e'));
 SQL
+
+# the way back from a conversion that was made before
+is($new->safe_psql('app', q{SELECT object_name, new_type FROM compact_types.revert('noted'); SELECT attstorage FROM pg_attribute WHERE attrelid = 'noted'::regclass AND attname = 'c'}),
+	"c|character(8)\nthe name|character varying(60)\nqty|bigint\nm", 'converted columns get back what they were');
 
 # created and dropped as on a server that was never upgraded
 $new->safe_psql('app', <<'SQL');

@@ -1,0 +1,243 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_auto_index.c
+ *	  CREATE INDEX on compact strings with the operator classes of core's types.
+ *
+ * An application that takes a column for varchar(n) names operator classes of
+ * text, varchar or char, or relies on their default class of an access method
+ * that the compact type has none for.  Either would be an error.  So the
+ * statement's parse tree is changed, and the change is said: the compact type's
+ * own class, the collation C for a class of patterns, or the value as text.
+ * Whatever else is wrong with the statement is left to the server.
+ *
+ * The collation C is more than a stopgap: unlike a class of the compact type, it
+ * stays valid when the column gets another type.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_auto_index.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "compact_types.h"
+#include "compact_types_compat.h"
+
+/* Is the type one of our strings, and which? */
+CompactStringKind
+compact_string_kind(Oid typid)
+{
+	char		category;
+	bool		preferred;
+	Oid			output;
+	bool		isvarlena;
+	FmgrInfo	finfo;
+
+	if (typid < FirstNormalObjectId || get_typtype(typid) != TYPTYPE_BASE)
+		return COMPACT_STRING_NONE;
+	get_type_category_preferred(typid, &category, &preferred);
+	if (category != TYPCATEGORY_STRING)
+		return COMPACT_STRING_NONE;
+
+	getTypeOutputInfo(typid, &output, &isvarlena);
+	fmgr_info(output, &finfo);
+	if (finfo.fn_addr == compact_text_out)
+		return COMPACT_STRING_TEXT;
+	if (finfo.fn_addr == compact_char_out)
+		return COMPACT_STRING_CHAR;
+
+	return COMPACT_STRING_NONE;
+}
+
+/* Name of the column that the element of the index is, or NULL. */
+static char *
+element_column(const IndexElem *element)
+{
+	ColumnRef  *ref = (ColumnRef *) element->expr;
+
+	if (element->name != NULL)
+		return element->name;
+	if (ref != NULL && IsA(ref, ColumnRef) && list_length(ref->fields) == 1 &&
+		IsA(linitial(ref->fields), String))
+		return strVal(linitial(ref->fields));
+
+	return NULL;
+}
+
+/* Does the column's own collation compare as memcmp() does? */
+static bool
+column_collation_is_c(Oid relid, AttrNumber attnum)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attnum));
+	Oid			collation = InvalidOid;
+	bool		collate_c = false;
+	bool		deterministic;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		collation = ((Form_pg_attribute) GETSTRUCT(tuple))->attcollation;
+		ReleaseSysCache(tuple);
+	}
+	if (OidIsValid(collation))
+		compat_collation_properties(collation, &collate_c, &deterministic);
+
+	return collate_c;
+}
+
+/* Is it one of the families of core's classes for patterns? */
+static bool
+is_pattern_family(Oid opfamily)
+{
+	return opfamily == TEXT_PATTERN_BTREE_FAM_OID || opfamily == BPCHAR_PATTERN_BTREE_FAM_OID;
+}
+
+/* The type's bloom class instead of core's, in the schema of its default class */
+static List *
+bloom_class(Oid default_class, Oid typid)
+{
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(default_class));
+	HeapTuple	type_tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(typid));
+	List	   *result = NIL;
+
+	if (HeapTupleIsValid(tuple) && HeapTupleIsValid(type_tuple))
+		result = list_make2(makeString(get_namespace_name(((Form_pg_opclass) GETSTRUCT(tuple))->opcnamespace)),
+							makeString(psprintf("%s_bloom_ops",
+												NameStr(((Form_pg_type) GETSTRUCT(type_tuple))->typname))));
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	if (HeapTupleIsValid(type_tuple))
+		ReleaseSysCache(type_tuple);
+
+	return result;
+}
+
+/* Change one element of the index, if need be, and say so. */
+static void
+adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elevel)
+{
+	char	   *colname = element_column(element);
+	AttrNumber	attnum;
+	Oid			typid;
+	Oid			default_class;
+	char	   *opclass_name = NULL;
+	ColumnRef  *ref;
+	TypeCast   *cast;
+
+	if (colname == NULL)
+		return;
+	attnum = get_attnum(relid, colname);
+	if (attnum <= 0)
+		return;
+	typid = getBaseType(get_atttype(relid, attnum));
+	if (compact_string_kind(typid) == COMPACT_STRING_NONE)
+		return;
+	default_class = GetDefaultOpClass(typid, amid);
+
+	if (element->opclass != NIL)
+	{
+		Oid			opclass = get_opclass_oid(amid, element->opclass, true);
+		Oid			input;
+
+		if (!OidIsValid(opclass))
+			return;
+		input = get_opclass_input_type(opclass);
+		if (input != TEXTOID && input != VARCHAROID && input != BPCHAROID)
+			return;
+		opclass_name = NameListToString(element->opclass);
+
+		/* what core's classes do, the compact type's do as well */
+		if (OidIsValid(default_class) && opclass < FirstNormalObjectId)
+		{
+			Oid			opfamily = get_opclass_family(opclass);
+
+			if (is_pattern_family(opfamily) && !column_collation_is_c(relid, attnum))
+			{
+				element->opclass = NIL;
+				element->collation = list_make2(makeString("pg_catalog"), makeString("C"));
+				ereport(elevel,
+						(errmsg("index on column \"%s\" of table \"%s\" gets collation \"C\" instead of operator class \"%s\"",
+								colname, stmt->relation->relname, opclass_name)));
+				return;
+			}
+			element->opclass = NIL;
+			if (strstr(opclass_name, "_bloom_ops") != NULL)
+				element->opclass = bloom_class(default_class, typid);
+			ereport(elevel,
+					(errmsg("index on column \"%s\" of table \"%s\" gets the operator class of type %s instead of \"%s\"",
+							colname, stmt->relation->relname, format_type_be(typid), opclass_name)));
+			return;
+		}
+	}
+	else if (OidIsValid(default_class) || !OidIsValid(GetDefaultOpClass(TEXTOID, amid)))
+		return;
+
+	/* ON CONFLICT (c) and foreign keys want a column */
+	if (stmt->unique || stmt->isconstraint || stmt->excludeOpNames != NIL)
+		return;
+
+	element->name = NULL;
+	ref = makeNode(ColumnRef);
+	ref->fields = list_make1(makeString(colname));
+	ref->location = -1;
+	cast = makeNode(TypeCast);
+	cast->arg = (Node *) ref;
+	cast->typeName = makeTypeNameFromOid(TEXTOID, -1);
+	cast->location = -1;
+	element->expr = (Node *) cast;
+	ereport(elevel,
+			(errmsg("index on column \"%s\" of table \"%s\" is one on its value as text",
+					colname, stmt->relation->relname),
+			 opclass_name != NULL ?
+			 errdetail("Operator class \"%s\" does not accept type %s.", opclass_name, format_type_be(typid)) :
+			 errdetail("Access method \"%s\" has no operator class for type %s.", stmt->accessMethod, format_type_be(typid)),
+			 errhint("The index serves conditions on %s::text.", quote_identifier(colname))));
+}
+
+/*
+ * Change the CREATE INDEX statement where it names, or relies on, an operator
+ * class that the type of a compact column cannot have.
+ */
+void
+compact_auto_index(IndexStmt *stmt)
+{
+	Oid			relid;
+	Oid			amid;
+	char		relkind;
+	int			elevel = NOTICE;
+	ListCell   *lc;
+
+	if (stmt->relation == NULL || stmt->accessMethod == NULL)
+		return;
+	relid = RangeVarGetRelid(stmt->relation, NoLock, true);
+	amid = get_index_am_oid(stmt->accessMethod, true);
+	if (!OidIsValid(relid) || !OidIsValid(amid))
+		return;
+	relkind = get_rel_relkind(relid);
+	if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE &&
+		relkind != RELKIND_MATVIEW)
+		return;
+
+	/* if nothing will be created, the server checks the classes all the same */
+	if (stmt->if_not_exists && stmt->idxname != NULL &&
+		OidIsValid(get_relname_relid(stmt->idxname, get_rel_namespace(relid))))
+		elevel = DEBUG1;
+
+	foreach(lc, stmt->indexParams)
+		adapt_element(stmt, lfirst_node(IndexElem, lc), relid, amid, elevel);
+}

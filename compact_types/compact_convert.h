@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_convert.h
+ *	  The change of a table's column types, there and back.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_convert.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMPACT_CONVERT_H
+#define COMPACT_CONVERT_H
+
+#include "nodes/execnodes.h"
+#include "utils/array.h"
+
+#include "compact_advise.h"
+
+typedef struct ConvertOptions
+{
+	bool		all;			/* columns were not named */
+	bool		skip_blocked;	/* leave out what something is in the way of */
+	bool		update_statistics;	/* ANALYZE at the end */
+	bool		table_too;		/* results begin with the table */
+} ConvertOptions;
+
+/* The text of a constraint, statistics object or view */
+typedef struct Definition
+{
+	char	   *object;			/* its name; of a table's objects */
+	AttrNumber	attnum;			/* a column that it uses */
+	char	   *text;			/* as it is now */
+	char	   *origin;			/* as it was before its first conversion, or
+								 * NULL if that is not known */
+	char	   *comment;		/* statement, or NULL */
+	bool		is_constraint;
+} Definition;
+
+/* compact_convert.c */
+extern void convert_check_call(const char *function);
+extern void convert_lock_table(Oid relid);
+extern bool *convert_choose_columns(const Advice *advice, ArrayType *names);
+extern void convert_columns(Advice *advice, bool *chosen,
+							const ConvertOptions *options, ReturnSetInfo *rsinfo);
+
+/* compact_revert.c */
+extern void revert_remember(const Advice *advice, const bool *chosen, Oid relid);
+extern void revert_forget(const Advice *advice, const bool *chosen, Oid relid);
+extern void revert_read_definitions(Advice *advice, Oid relid);
+extern void revert_note_definitions(Advice *advice, Oid relid);
+extern char *revert_view_origin(const Advice *advice, Oid view, const char *text);
+extern void revert_note_view(const Advice *advice, Oid view, const char *origin);
+extern char *revert_without_stand_ins(const Advice *advice, const char *definition);
+
+#endif							/* COMPACT_CONVERT_H */

@@ -1,0 +1,207 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_guard.c
+ *	  Keeps DROP EXTENSION ... CASCADE from dropping columns with their values.
+ *
+ * A column depends on its type.  The error that DROP EXTENSION gives while there
+ * are columns of the extension's types has a hint to use CASCADE, which drops
+ * them all.  An event trigger looks for them before: whether a statement with
+ * CASCADE drops one of the types, or what it cannot be without, that is its
+ * extension, that of compact_types, and the schemas they are in.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_guard.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/event_trigger.h"
+#include "commands/extension.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "nodes/parsenodes.h"
+#include "parser/parse_type.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+
+#include "compact_advise.h"
+#include "compact_ddl.h"
+#include "compact_types.h"
+
+/* So many columns are named. */
+#define MAX_NAMED	3
+
+static bool guard_drop = true;
+
+/* Add an object to the list for SQL, if there is one. */
+static void
+add_target(StringInfo targets, Oid classid, Oid objectid)
+{
+	if (OidIsValid(objectid))
+		appendStringInfo(targets, "%s(%u, %u)", targets->len > 0 ? ", " : "",
+						 classid, objectid);
+}
+
+/*
+ * What the statement drops together with all that depends on it: objects, the
+ * schemas among them, and roles whose objects go.
+ */
+static void
+find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo roles)
+{
+	ListCell   *lc;
+
+	if (IsA(statement, DropOwnedStmt))
+	{
+		DropOwnedStmt *drop = (DropOwnedStmt *) statement;
+
+		foreach(lc, drop->roles)
+		{
+			Oid			role = get_rolespec_oid(lfirst_node(RoleSpec, lc), true);
+
+			if (drop->behavior == DROP_CASCADE && OidIsValid(role))
+				appendStringInfo(roles, ", %u", role);
+		}
+	}
+	else if (IsA(statement, DropStmt))
+	{
+		DropStmt   *drop = (DropStmt *) statement;
+
+		if (drop->behavior != DROP_CASCADE)
+			return;
+		foreach(lc, drop->objects)
+		{
+			if (drop->removeType == OBJECT_EXTENSION)
+				add_target(targets, ExtensionRelationId,
+						   get_extension_oid(strVal(lfirst(lc)), true));
+			else if (drop->removeType == OBJECT_TYPE)
+				add_target(targets, TypeRelationId,
+						   LookupTypeNameOid(NULL, lfirst_node(TypeName, lc), true));
+			else if (drop->removeType == OBJECT_SCHEMA)
+			{
+				Oid			nspid = get_namespace_oid(strVal(lfirst(lc)), true);
+
+				add_target(targets, NamespaceRelationId, nspid);
+				appendStringInfo(schemas, ", %u", nspid);
+			}
+		}
+	}
+}
+
+/*
+ * compact_types.guard_drop() returns event_trigger
+ *
+ * Errors out if the statement would drop columns of tables because it drops
+ * their types.  Tables that it drops as a whole do not count.
+ */
+PG_FUNCTION_INFO_V1(compact_types_guard_drop);
+Datum
+compact_types_guard_drop(PG_FUNCTION_ARGS)
+{
+	EventTriggerData *trigger;
+	StringInfoData targets;
+	StringInfoData schemas;
+	StringInfoData roles;
+	StringInfoData names;
+	int			nestlevel;
+	int			n;
+
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" was not called by event trigger manager",
+						"compact_types.guard_drop")));
+	trigger = (EventTriggerData *) fcinfo->context;
+	if (!guard_drop || trigger->parsetree == NULL)
+		PG_RETURN_NULL();
+	initStringInfo(&targets);
+	initStringInfo(&schemas);
+	initStringInfo(&roles);
+	appendStringInfoString(&schemas, "0");
+	appendStringInfoString(&roles, "0");
+	find_targets(trigger->parsetree, &targets, &schemas, &roles);
+	if (targets.len == 0 && roles.len == 1)
+		PG_RETURN_NULL();
+
+	SPI_connect();
+	nestlevel = ddl_set_gucs();
+	/* OIDs of no object stand for none */
+	if (targets.len == 0)
+		appendStringInfoString(&targets, "(0, 0)");
+
+	/*
+	 * Upward from each type to what it cannot be without, and downward from
+	 * those that go to columns: by arrays, domains, ranges and composite
+	 * types.
+	 */
+	advise_query("WITH RECURSIVE base (typid, classid, objid) AS ("
+				 "  SELECT t.oid, 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, t.oid"
+				 "  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+				 "  WHERE t.typtype = 'b' AND p.pronamespace = %u"
+				 "  UNION SELECT b.typid, d.refclassid, d.refobjid FROM base b"
+				 "  JOIN pg_catalog.pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
+				 "  WHERE d.refclassid IN ('pg_catalog.pg_type'::pg_catalog.regclass, 'pg_catalog.pg_proc'::pg_catalog.regclass,"
+				 "   'pg_catalog.pg_namespace'::pg_catalog.regclass, 'pg_catalog.pg_extension'::pg_catalog.regclass)"
+				 "  AND d.deptype IN ('n', 'a', 'e', 'i')),"
+				 " used (typid) AS ("
+				 "  SELECT b.typid FROM base b WHERE (b.classid, b.objid) IN (%s)"
+				 "   OR EXISTS (SELECT FROM pg_catalog.pg_shdepend s WHERE s.classid = b.classid AND s.objid = b.objid"
+				 "    AND s.deptype = 'o' AND s.refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass AND s.refobjid IN (%s)"
+				 "    AND s.dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))"
+				 "  UNION SELECT CASE WHEN d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass THEN d.objid ELSE c.reltype END"
+				 "  FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
+				 "  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid AND c.relkind = 'c'"
+				 "  WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass OR c.oid IS NOT NULL)"
+				 " SELECT DISTINCT pg_catalog.format('%%I.%%I.%%I', n.nspname, c.relname, a.attname)"
+				 " FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
+				 "  AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid > 0"
+				 " JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')"
+				 " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+				 " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid AND NOT a.attisdropped"
+				 " WHERE c.relnamespace NOT IN (%s) AND c.relowner NOT IN (%s)"
+				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+				 "  AND e.objid = c.oid AND e.deptype = 'e')"
+				 " ORDER BY 1",
+				 get_func_namespace(fcinfo->flinfo->fn_oid), targets.data, roles.data,
+				 schemas.data, roles.data);
+	n = (int) SPI_processed;
+	initStringInfo(&names);
+	for (int i = 0; i < Min(n, MAX_NAMED); i++)
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", advise_result(i, 0));
+	AtEOXact_GUC(true, nestlevel);
+	if (n > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop types of compact_types while columns use them"),
+				 n > MAX_NAMED ?
+				 errdetail("%d columns would be dropped with their values, %s among them.", n, names.data) :
+				 errdetail_plural("%d column would be dropped with its values: %s.",
+								  "%d columns would be dropped with their values: %s.",
+								  n, n, names.data),
+				 errhint("SELECT compact_types.revert_all(unrecorded => true) gives them ordinary types.  SET compact_types.guard_drop = off lets them be dropped.")));
+	SPI_finish();
+
+	PG_RETURN_NULL();
+}
+
+/* Part of _PG_init(): define the setting. */
+void
+compact_guard_init(void)
+{
+	DefineCustomBoolVariable("compact_types.guard_drop",
+							 "Refuses to drop a compact type together with columns of it.",
+							 NULL,
+							 &guard_drop,
+							 true,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+}

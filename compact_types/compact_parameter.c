@@ -1,0 +1,677 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_parameter.c
+ *	  Parameters without a type that become parameters of a narrow scalar type.
+ *
+ * An operator with such a parameter gives it a type that holds every value: see
+ * compact_literal.c.  Where there is no operator, as in d IN ($1, $2) and in
+ * coalesce(d, $1), the parser makes it one of the narrow type, and Bind calls the
+ * input function.  What is stored is to be rounded there, as numeric(p,s) rounds
+ * it, and nothing else.  So a value that the type does not hold exactly is looked
+ * after in the text of the statement: is the parameter only assigned to a column
+ * of its type, or cast to that type?  The library may be loaded as late as by Bind itself, so
+ * that nothing could have been noted when the statement was parsed.
+ *
+ * EXECUTE assigns its arguments to parameters, and is treated alike.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_parameter.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/prepare.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_node.h"
+#include "parser/parse_type.h"
+#include "parser/parser.h"
+#include "tcop/pquery.h"
+#include "tcop/tcopprot.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/portal.h"
+
+#include "compact_scalar.h"
+
+/* Where the parameters of a statement are. */
+typedef struct ParameterUse
+{
+	Oid			narrow;			/* type that they got, or 0: not known */
+	Bitmapset  *stored;			/* locations of ParamRefs that are only stored */
+	Bitmapset  *compared;		/* numbers of those that are somewhere else */
+} ParameterUse;
+
+/* What is a column that a value is assigned to? */
+typedef enum TargetKind
+{
+	TARGET_NARROW,				/* of the type that parameters got */
+	TARGET_WIDE,				/* of another type */
+	TARGET_UNKNOWN				/* a composite one, or not found */
+} TargetKind;
+
+/*
+ * What exec_bind_message() has as argument of its error callback; the struct is
+ * private to postgres.c, and the same in all releases.
+ */
+typedef struct BoundParameter
+{
+	const char *portal_name;
+	int			paramno;		/* from 0 */
+} BoundParameter;
+
+/* The statement that was bound last, as the grammar has it */
+static MemoryContext last_context = NULL;
+static const char *last_query = NULL;
+static List *last_statements = NIL;
+
+/* and its parameters that are compared, which can change with the catalog */
+static TimestampTz last_bind = 0;
+static Oid	last_narrow = InvalidOid;
+static Bitmapset *last_compared = NULL;
+
+/* The EXECUTE whose arguments are evaluated, and where it was begun. */
+static ExecuteStmt *current_execute = NULL;
+static Portal execute_portal = NULL;
+static ErrorContextCallback *execute_error_context = NULL;
+
+static bool parameter_walker(Node *node, ParameterUse *use);
+
+/* The type below domains and arrays. */
+static Oid
+plain_type(Oid typid)
+{
+	Oid			element;
+
+	typid = getBaseType(typid);
+	element = get_element_type(typid);
+
+	return OidIsValid(element) ? getBaseType(element) : typid;
+}
+
+/*
+ * Does the explicit cast read a value of the narrow type?  One to another type
+ * gets what was rounded already; none exists to a composite type or a range, so
+ * that such a parameter is of that type itself.
+ */
+static bool
+is_cast_to(const TypeCast *cast, Oid narrow)
+{
+	Oid			typid;
+
+	if (!OidIsValid(narrow))
+		return true;
+	typid = LookupTypeNameOid(NULL, cast->typeName, true);
+	if (!OidIsValid(typid))
+		return false;
+	typid = plain_type(typid);
+
+	return typid == narrow || get_typtype(typid) != TYPTYPE_BASE;
+}
+
+/*
+ * The relation's OID, or 0.  The statement was analyzed: privileges are no
+ * concern of this one.
+ */
+static Oid
+target_relation(const RangeVar *relation)
+{
+	if (relation->schemaname == NULL)
+		return RelnameGetRelid(relation->relname);
+
+	return get_relname_relid(relation->relname,
+							 LookupNamespaceNoError(relation->schemaname));
+}
+
+static TargetKind
+column_kind(Oid relid, AttrNumber attnum, const ParameterUse *use)
+{
+	Oid			typid;
+
+	if (!OidIsValid(use->narrow))
+		return TARGET_NARROW;
+	if (!OidIsValid(relid) || attnum == InvalidAttrNumber)
+		return TARGET_UNKNOWN;
+	typid = get_atttype(relid, attnum);
+	if (!OidIsValid(typid))
+		return TARGET_UNKNOWN;
+	typid = plain_type(typid);
+	if (typid == use->narrow)
+		return TARGET_NARROW;
+
+	return get_typtype(typid) == TYPTYPE_BASE ? TARGET_WIDE : TARGET_UNKNOWN;
+}
+
+/*
+ * The kinds of the columns that INSERT names, or of all.  The list is shorter
+ * than that of the values where the rest is not known.
+ */
+static List *
+inserted_kinds(Oid relid, List *columns, const ParameterUse *use)
+{
+	List	   *kinds = NIL;
+	ListCell   *lc;
+	char	   *name;
+
+	foreach(lc, columns)
+		kinds = lappend_int(kinds,
+							column_kind(relid, get_attnum(relid, lfirst_node(ResTarget, lc)->name),
+										use));
+	for (AttrNumber attnum = 1;
+		 columns == NIL && (name = get_attname(relid, attnum, true)) != NULL; attnum++)
+	{
+		/* get_attnum() does not find one that was dropped */
+		if (get_attnum(relid, name) == attnum)
+			kinds = lappend_int(kinds, column_kind(relid, attnum, use));
+	}
+
+	return kinds;
+}
+
+/*
+ * Note the parameters that become the value of an expression which is assigned
+ * to the column, rounded before or after it: the greater of two numbers rounded is
+ * the greater one, rounded.  A parameter gets the type of the column if it is the
+ * value itself, and that of its neighbours below an expression.
+ */
+static void
+note_stored(Node *node, TargetKind kind, bool nested, ParameterUse *use)
+{
+	List	   *values = NIL;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return;
+	switch (nodeTag(node))
+	{
+		case T_ParamRef:
+			if (kind == TARGET_NARROW || (kind == TARGET_UNKNOWN && !nested))
+				use->stored = bms_add_member(use->stored,
+											 ((ParamRef *) node)->location);
+			return;
+		case T_RowExpr:
+			/* of a composite column */
+			foreach(lc, ((RowExpr *) node)->args)
+				note_stored(lfirst(lc), kind, nested, use);
+			return;
+		case T_CoalesceExpr:
+			values = ((CoalesceExpr *) node)->args;
+			break;
+		case T_MinMaxExpr:
+			values = ((MinMaxExpr *) node)->args;
+			break;
+		case T_CaseWhen:
+			note_stored((Node *) ((CaseWhen *) node)->result, kind, true, use);
+			break;
+		case T_CaseExpr:
+			values = ((CaseExpr *) node)->args;
+			note_stored((Node *) ((CaseExpr *) node)->defresult, kind, true, use);
+			break;
+		default:
+			break;
+	}
+	foreach(lc, values)
+		note_stored(lfirst(lc), kind, true, use);
+}
+
+/* The same for the assignments of UPDATE. */
+static void
+note_updated(Oid relid, List *targets, ParameterUse *use)
+{
+	ListCell   *lc;
+
+	foreach(lc, targets)
+	{
+		ResTarget  *target = lfirst_node(ResTarget, lc);
+		TargetKind	kind = column_kind(relid, get_attnum(relid, target->name), use);
+		Node	   *value = target->val;
+
+		/* one of several columns that get a row */
+		if (value && IsA(value, MultiAssignRef))
+		{
+			MultiAssignRef *assigned = (MultiAssignRef *) value;
+			RowExpr    *row = (RowExpr *) assigned->source;
+
+			value = NULL;
+			if (IsA(row, RowExpr) && assigned->colno <= list_length(row->args))
+				value = list_nth(row->args, assigned->colno - 1);
+		}
+		note_stored(value, kind, false, use);
+	}
+}
+
+/* The same for a row of values. */
+static void
+note_row(List *values, const List *kinds, bool nested, ParameterUse *use)
+{
+	ListCell   *lc;
+	bool		shifted = !OidIsValid(use->narrow);
+
+	foreach(lc, values)
+	{
+		Node	   *value = lfirst(lc);
+		int			i = foreach_current_index(lc);
+		List	   *fields = NIL;
+
+		if (IsA(value, ResTarget))
+			value = ((ResTarget *) value)->val;
+		if (IsA(value, ColumnRef))
+			fields = ((ColumnRef *) value)->fields;
+		else if (IsA(value, A_Indirection))
+			fields = ((A_Indirection *) value)->indirection;
+		/* behind a star, it is not known which column a value is for */
+		if (fields != NIL && IsA(llast(fields), A_Star))
+			shifted = true;
+		note_stored(value,
+					!OidIsValid(use->narrow) ? TARGET_NARROW :
+					shifted || i >= list_length(kinds) ? TARGET_UNKNOWN :
+					(TargetKind) list_nth_int(kinds, i), nested, use);
+	}
+}
+
+/* Does ORDER BY compare values that the query returns? */
+static bool
+sorts_output(const SelectStmt *select)
+{
+	ListCell   *lc;
+
+	foreach(lc, select->sortClause)
+	{
+		Node	   *node = lfirst_node(SortBy, lc)->node;
+		ListCell   *target;
+
+		/* by number, or by name */
+		if (IsA(node, A_Const))
+			return true;
+		if (!IsA(node, ColumnRef) || list_length(((ColumnRef *) node)->fields) != 1 ||
+			!IsA(linitial(((ColumnRef *) node)->fields), String))
+			continue;
+		foreach(target, select->targetList)
+		{
+			const char *name = lfirst_node(ResTarget, target)->name;
+
+			if (name && strcmp(name, strVal(linitial(((ColumnRef *) node)->fields))) == 0)
+				return true;
+		}
+	}
+
+	return false;
+}
+
+/* The same for the rows that INSERT stores. */
+static void
+note_inserted(Node *node, const List *kinds, bool nested, ParameterUse *use)
+{
+	SelectStmt *select = (SelectStmt *) node;
+	ListCell   *lc;
+
+	if (node == NULL || !IsA(node, SelectStmt))
+		return;
+	if (select->op == SETOP_NONE)
+	{
+		foreach(lc, select->valuesLists)
+			note_row(lfirst(lc), kinds, nested, use);
+		if (select->distinctClause == NIL && select->groupClause == NIL &&
+			!sorts_output(select))
+			note_row(select->targetList, kinds, nested, use);
+	}
+	else if (select->op == SETOP_UNION && select->all && select->sortClause == NIL)
+	{
+		note_inserted((Node *) select->larg, kinds, true, use);
+		note_inserted((Node *) select->rarg, kinds, true, use);
+	}
+}
+
+static bool
+parameter_walker(Node *node, ParameterUse *use)
+{
+	Oid			relid;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_ParamRef:
+			if (!bms_is_member(((ParamRef *) node)->location, use->stored))
+				use->compared = bms_add_member(use->compared,
+											   ((ParamRef *) node)->number);
+			return false;
+		case T_TypeCast:
+			/* an explicit cast rounds */
+			if (((TypeCast *) node)->arg && IsA(((TypeCast *) node)->arg, ParamRef) &&
+				is_cast_to((TypeCast *) node, use->narrow))
+				return false;
+			break;
+		case T_InsertStmt:
+			{
+				InsertStmt *insert = (InsertStmt *) node;
+
+				relid = target_relation(insert->relation);
+				note_inserted(insert->selectStmt,
+							  inserted_kinds(relid, insert->cols, use), false, use);
+				if (insert->onConflictClause)
+					note_updated(relid, insert->onConflictClause->targetList, use);
+			}
+			break;
+		case T_UpdateStmt:
+			note_updated(target_relation(((UpdateStmt *) node)->relation),
+						 ((UpdateStmt *) node)->targetList, use);
+			break;
+		case T_MergeStmt:
+			relid = target_relation(((MergeStmt *) node)->relation);
+			foreach(lc, ((MergeStmt *) node)->mergeWhenClauses)
+			{
+				MergeWhenClause *when = lfirst_node(MergeWhenClause, lc);
+
+				if (when->commandType == CMD_UPDATE)
+					note_updated(relid, when->targetList, use);
+				else if (when->commandType == CMD_INSERT)
+					note_row(when->values, inserted_kinds(relid, when->targetList, use),
+							 false, use);
+			}
+			break;
+		default:
+			break;
+	}
+
+	return raw_expression_tree_walker(node, parameter_walker, use);
+}
+
+/*
+ * The numbers of the parameters that a statement, as the grammar has it, does not
+ * only store, if they are of the type.
+ */
+static Bitmapset *
+compared_parameters(Node *node, Oid narrow)
+{
+	ParameterUse use = {narrow, NULL, NULL};
+
+	while (node)
+	{
+		if (IsA(node, RawStmt))
+			node = ((RawStmt *) node)->stmt;
+		else if (IsA(node, ExplainStmt))
+			node = ((ExplainStmt *) node)->query;
+		else if (IsA(node, CreateTableAsStmt))
+			node = ((CreateTableAsStmt *) node)->query;
+		else if (IsA(node, DeclareCursorStmt))
+			node = ((DeclareCursorStmt *) node)->query;
+		else
+			break;
+	}
+	if (node && (IsA(node, SelectStmt) || IsA(node, InsertStmt) ||
+				 IsA(node, UpdateStmt) || IsA(node, DeleteStmt) ||
+				 IsA(node, MergeStmt)))
+		(void) parameter_walker(node, &use);
+
+	return use.compared;
+}
+
+/* The number of the parameter that Bind calls an input function for, or 0. */
+int
+compact_bound_parameter(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	const char *name = context->ident;
+	BoundParameter *parameter;
+	Portal		portal;
+
+	/* the portal has no query yet, which only Bind evaluates something in */
+	if (error_context_stack == NULL || error_context_stack->arg == NULL ||
+		name == NULL || debug_query_string == NULL ||
+		strcmp(context->name, "PortalContext") != 0)
+		return 0;
+	portal = GetPortalByName(strcmp(name, "<unnamed>") == 0 ? "" : name);
+	if (!PortalIsValid(portal) || portal->portalContext != context ||
+		portal->status != PORTAL_NEW || portal->sourceText != NULL)
+		return 0;
+	parameter = (BoundParameter *) error_context_stack->arg;
+
+	return parameter->portal_name == portal->name ? parameter->paramno + 1 : 0;
+}
+
+/*
+ * Is a value of the type read for a parameter that its statement does not only
+ * store?  Without a type, not all that the answer depends on is looked at.
+ */
+bool
+compact_parameter_is_compared(Oid narrow)
+{
+	int			paramno = compact_bound_parameter();
+	TimestampTz bind = GetCurrentStatementStartTimestamp();
+
+	if (paramno == 0)
+		return false;
+	if (last_query == NULL || strcmp(last_query, debug_query_string) != 0)
+	{
+		MemoryContext oldcontext;
+
+		if (last_context == NULL)
+			last_context = AllocSetContextCreate(TopMemoryContext,
+												 "compact_types parameters",
+												 ALLOCSET_SMALL_SIZES);
+		last_query = NULL;
+		last_bind = 0;
+		last_compared = NULL;
+		MemoryContextReset(last_context);
+		oldcontext = MemoryContextSwitchTo(last_context);
+		last_statements = raw_parser(debug_query_string, RAW_PARSE_DEFAULT);
+		last_query = pstrdup(debug_query_string);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	if (last_bind != bind || last_narrow != narrow)
+	{
+		Bitmapset  *compared = NULL;
+		MemoryContext oldcontext;
+		ListCell   *lc;
+
+		foreach(lc, last_statements)
+			compared = bms_add_members(compared, compared_parameters(lfirst(lc), narrow));
+		last_bind = 0;
+		bms_free(last_compared);
+		oldcontext = MemoryContextSwitchTo(last_context);
+		last_compared = bms_copy(compared);
+		MemoryContextSwitchTo(oldcontext);
+		last_narrow = narrow;
+		last_bind = bind;
+	}
+
+	return bms_is_member(paramno, last_compared);
+}
+
+/* The EXECUTE in a statement, or NULL. */
+static ExecuteStmt *
+find_execute(Node *node)
+{
+	while (node)
+	{
+		if (IsA(node, ExecuteStmt))
+			return (ExecuteStmt *) node;
+		if (IsA(node, RawStmt))
+			node = ((RawStmt *) node)->stmt;
+		else if (IsA(node, PlannedStmt))
+			node = ((PlannedStmt *) node)->utilityStmt;
+		else if (IsA(node, Query))
+			node = ((Query *) node)->utilityStmt;
+		else if (IsA(node, ExplainStmt))
+			node = ((ExplainStmt *) node)->query;
+		else if (IsA(node, CreateTableAsStmt))
+			node = ((CreateTableAsStmt *) node)->query;
+		else
+			break;
+	}
+
+	return NULL;
+}
+
+/*
+ * Note the EXECUTE that the utility statement is, if it is one, until
+ * compact_execute_end().  What was noted before goes to outer.
+ */
+void
+compact_execute_begin(Node *statement, ExecuteNote *outer)
+{
+	outer->execute = current_execute;
+	outer->portal = execute_portal;
+	outer->error_context = execute_error_context;
+	current_execute = find_execute(statement);
+	execute_portal = ActivePortal;
+	execute_error_context = error_context_stack;
+}
+
+void
+compact_execute_end(const ExecuteNote *outer)
+{
+	current_execute = outer->execute;
+	execute_portal = outer->portal;
+	execute_error_context = outer->error_context;
+}
+
+/*
+ * The EXECUTE whose arguments are evaluated, or NULL.  Functions that it calls
+ * for them have an error callback, its plan has a portal.
+ */
+static ExecuteStmt *
+running_execute(void)
+{
+	if (current_execute && execute_portal == ActivePortal)
+		return execute_error_context == error_context_stack ? current_execute : NULL;
+
+	/* the library was loaded later */
+	if (ActivePortal == NULL || ActivePortal->stmts == NIL)
+		return NULL;
+
+	return find_execute(linitial(ActivePortal->stmts));
+}
+
+/* The number of the parameter that the value at the location is for, or 0. */
+static int
+argument_number(const ExecuteStmt *execute, int location)
+{
+	ListCell   *lc;
+
+	if (location < 0)
+		return 0;
+	foreach(lc, execute->params)
+	{
+		Node	   *argument = lfirst(lc);
+
+		/*
+		 * the parser keeps the literal's location, not that of the type
+		 * before it
+		 */
+		while (argument && exprLocation(argument) != location)
+			argument = IsA(argument, TypeCast) ? ((TypeCast *) argument)->arg : NULL;
+		if (argument)
+			return foreach_current_index(lc) + 1;
+	}
+
+	return 0;
+}
+
+/*
+ * Is the literal at the location an argument of EXECUTE for a parameter that
+ * the prepared statement does not only store?  The parser is to be one that
+ * analyzes no query, but expressions of a statement without one.
+ */
+bool
+compact_execute_argument_is_compared(ParseState *pstate, int location)
+{
+	const char *text = pstate->p_sourcetext;
+	List	   *statements = NIL;
+	ListCell   *lc;
+
+	if (text == NULL)
+		return false;
+	if (ActivePortal && ActivePortal->sourceText == text)
+		statements = ActivePortal->stmts;
+	else if (strcasestr(text, "execute"))
+		statements = raw_parser(text, RAW_PARSE_DEFAULT);	/* of a function */
+	foreach(lc, statements)
+	{
+		ExecuteStmt *execute = find_execute(lfirst(lc));
+		int			paramno = execute ? argument_number(execute, location) : 0;
+		PreparedStatement *prepared;
+
+		if (paramno == 0)
+			continue;
+		prepared = FetchPreparedStatement(execute->name, false);
+		if (prepared == NULL || paramno > prepared->plansource->num_params)
+			return false;
+
+		return bms_is_member(paramno,
+							 compared_parameters((Node *) prepared->plansource->raw_parse_tree,
+												 plain_type(prepared->plansource->param_types[paramno - 1])));
+	}
+
+	return false;
+}
+
+/*
+ * Is the function a cast that rounds an argument of EXECUTE for a parameter that
+ * the prepared statement does not only store?
+ */
+bool
+compact_cast_is_compared(FunctionCallInfo fcinfo)
+{
+	FuncExpr   *call = (FuncExpr *) fcinfo->flinfo->fn_expr;
+	ExecuteStmt *execute = running_execute();
+	PreparedStatement *prepared;
+	Bitmapset  *compared;
+	const Oid  *types;
+	int			location;
+	int			paramno;
+
+	if (call == NULL || !IsA(call, FuncExpr) || execute == NULL)
+		return false;
+	prepared = FetchPreparedStatement(execute->name, false);
+	if (prepared == NULL)
+		return false;
+	types = prepared->plansource->param_types;
+	compared = compared_parameters((Node *) prepared->plansource->raw_parse_tree,
+								   call->funcresulttype);
+	location = exprLocation(linitial(call->args));
+	paramno = argument_number(execute, location);
+
+	/* an explicit cast to the type rounds, one to another type does not */
+	if (paramno != 0)
+	{
+		Node	   *argument = list_nth(execute->params, paramno - 1);
+
+		return bms_is_member(paramno, compared) &&
+			!(IsA(argument, TypeCast) &&
+			  is_cast_to((TypeCast *) argument, call->funcresulttype));
+	}
+
+	/*
+	 * One of an expression: any parameter of the type whose argument can be
+	 * it. The planner keeps no location of what is no literal and, where it
+	 * evaluates the cast, not that it is implicit. Functions that EXECUTE
+	 * calls for its arguments have an error callback.
+	 */
+	if ((execute != current_execute && error_context_stack != NULL) ||
+		(location >= 0 && call->funcformat != COERCE_IMPLICIT_CAST))
+		return false;
+	for (paramno = -1; (paramno = bms_next_member(compared, paramno)) >= 0;)
+	{
+		Node	   *argument;
+
+		if (paramno > list_length(execute->params) ||
+			paramno > prepared->plansource->num_params ||
+			plain_type(types[paramno - 1]) != call->funcresulttype)
+			continue;
+		argument = list_nth(execute->params, paramno - 1);
+		if (!IsA(argument, A_Const) &&
+			!(IsA(argument, TypeCast) &&
+			  is_cast_to((TypeCast *) argument, call->funcresulttype)))
+			return true;
+	}
+
+	return false;
+}

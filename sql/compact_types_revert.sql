@@ -1,0 +1,274 @@
+--
+-- The way back: compact_types.revert(), revert_all(), and what keeps DROP
+-- EXTENSION from dropping columns
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS compact_char9;
+CREATE EXTENSION IF NOT EXISTS compact_decimal4_2;
+RESET client_min_messages;
+CREATE SCHEMA rev;
+CREATE TABLE rev.item (
+  id int PRIMARY KEY, code char(9) CHECK (code <> 'bad'), name varchar(100), qty int8 CHECK (qty BETWEEN 0 AND 200),
+  kind int8 CHECK (kind BETWEEN 0 AND 9), price numeric(9,2), made timestamp(0),
+  CONSTRAINT narrow CHECK (kind <= qty));
+INSERT INTO rev.item SELECT i, 'c' || i, repeat('a name of an item ', 3) || i, 50 + i, i % 9, i / 7.0, timestamp '2001-01-01' + i * interval '1 h'
+FROM generate_series(1, 100) i;
+ALTER TABLE rev.item ALTER code SET STORAGE MAIN;
+CREATE VIEW rev.item_view AS SELECT id, code, qty FROM rev.item WHERE qty > kind;
+CREATE VIEW types AS
+SELECT attname, format_type(atttypid, atttypmod) AS type, attstorage AS storage FROM pg_attribute
+WHERE attrelid = 'rev.item'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
+SELECT * FROM types;
+SELECT object_name, old_type, new_type FROM compact_types.convert('rev.item', narrow => true);
+SELECT * FROM compact_types.conversions ORDER BY converted::text COLLATE "C";
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'narrow';
+SELECT * FROM compact_types.revert('rev.item');
+SELECT * FROM types;
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'narrow';
+SELECT pg_get_viewdef('rev.item_view') ~ 'compact';
+SELECT count(*) FROM compact_types.conversions;
+-- there is nothing left to do
+SELECT * FROM compact_types.revert('rev.item');
+SELECT * FROM compact_types.revert('rev.item', '{code}');
+SELECT * FROM compact_types.revert('rev.item', '{none}');
+SELECT * FROM compact_types.revert('rev.item', NULL, NULL);
+SELECT * FROM compact_types.revert(NULL);
+SELECT * FROM compact_types.revert('rev.item_view');
+SELECT * FROM compact_types.revert('pg_class');
+
+-- Some columns only; the first type counts, and what is done by hand stays.
+SET client_min_messages = warning;
+SELECT count(*) FROM compact_types.convert('rev.item', '{code,name,price,kind}', narrow => true);
+RESET client_min_messages;
+SELECT object_name, old_type, new_type FROM compact_types.revert('rev.item', '{price}');
+DROP VIEW rev.item_view;
+ALTER TABLE rev.item ALTER kind TYPE int4;
+ALTER TABLE rev.item ALTER code TYPE varchar(20);
+SELECT object_name, old_type, new_type FROM compact_types.convert('rev.item', '{kind}', narrow => true);
+SELECT object_name, old_type, new_type FROM compact_types.revert('rev.item');
+-- from int8 to int4 and on to uint1
+SELECT object_name, old_type, new_type FROM compact_types.convert('rev.item', '{qty}', narrow => true);
+ALTER TABLE rev.item ALTER qty TYPE int8;
+ALTER TABLE rev.item DROP CONSTRAINT item_qty_check;
+UPDATE rev.item SET qty = 40000 + id;
+SELECT object_name, old_type, new_type FROM compact_types.convert('rev.item', '{qty}', narrow => true);
+UPDATE rev.item SET qty = 50 + id;
+SELECT object_name, old_type, new_type FROM compact_types.convert('rev.item', '{qty}', narrow => true);
+SELECT converted, old_type, new_type FROM compact_types.conversions ORDER BY converted::text COLLATE "C";
+-- names are followed
+ALTER TABLE rev.item RENAME qty TO "Quantity.of";
+ALTER TABLE rev.item RENAME TO "The item";
+CREATE SCHEMA "Other";
+ALTER TABLE rev."The item" SET SCHEMA "Other";
+SELECT converted, old_type, new_type FROM compact_types.conversions ORDER BY converted::text COLLATE "C";
+SELECT object_name, old_type, new_type FROM compact_types.revert('"Other"."The item"');
+ALTER TABLE "Other"."The item" SET SCHEMA rev;
+ALTER TABLE rev."The item" RENAME "Quantity.of" TO qty;
+ALTER TABLE rev."The item" RENAME TO item;
+SELECT * FROM types;
+
+-- notes are not for everybody to write
+CREATE ROLE regress_rev_a;
+CREATE ROLE regress_rev_b;
+GRANT USAGE, CREATE ON SCHEMA rev TO regress_rev_a, regress_rev_b;
+SET ROLE regress_rev_a;
+CREATE TABLE rev.a (c compact_char9, d int);
+SET ROLE regress_rev_b;
+CREATE TABLE rev.b (c compact_char9, d compact_text(12));
+INSERT INTO rev.b VALUES ('b', 'd');
+INSERT INTO compact_types.conversions VALUES ('rev.a.c', 'text', 'x', '', 'compact_char9', -1);
+INSERT INTO compact_types.conversions VALUES ('rev.none.c', 'text', 'x', '', 'compact_char9', -1);
+INSERT INTO compact_types.conversions VALUES ('rev.b.c', 'text', 'e', '', 'compact_char9', -1);
+INSERT INTO compact_types.conversions VALUES ('rev.b.d', 'int4', 'e', '', 'compact_text', 16);
+UPDATE compact_types.conversions SET old_type = 'text';
+DELETE FROM compact_types.conversions;
+TRUNCATE compact_types.conversions;
+SELECT * FROM compact_types.conversions;
+SELECT * FROM compact_types.revert('rev.a');
+SELECT * FROM compact_types.revert('rev.b');
+RESET ROLE;
+-- by a superuser, who may err
+INSERT INTO compact_types.conversions VALUES ('rev.a.c', 'text; DROP TABLE rev.a', 'x', '', 'compact_char9', -1);
+INSERT INTO compact_types.conversions VALUES ('rev.a.c', 'types', 'x', '', 'compact_char9', -1);
+INSERT INTO compact_types.conversions VALUES (NULL, NULL, 'x', '', 'compact_char9', -1);
+TRUNCATE compact_types.conversions;
+INSERT INTO compact_types.conversions VALUES ('rev.a.c', 'varchar(3)', '?', '?', 'compact_char9', -1), ('not a name', 'text', 'x', '', 'compact_text', -1),
+  ('', 'text', 'x', '', 'compact_text', -1), ('"rev.a.c', 'text', 'x', '', 'compact_text', -1), ('rev.a.later', 'varchar(7)', 'x', '', 'compact_text', 11);
+SELECT converted, compact_types.referenced_table(converted)::regclass, compact_types.referenced_attnum(converted) FROM compact_types.conversions;
+INSERT INTO rev.a VALUES ('long');
+-- an old type that does not hold the values is an error
+SELECT * FROM compact_types.revert('rev.a');
+UPDATE rev.a SET c = 'abc ';
+SELECT object_name, old_type, new_type FROM compact_types.revert('rev.a');
+-- a name that meant nothing means the column that comes to be
+ALTER TABLE rev.a ADD later compact_text(7);
+SELECT object_name, old_type, new_type FROM compact_types.revert('rev.a');
+TRUNCATE compact_types.conversions;
+
+-- revert_all() leaves out what is another owner's, and says so
+SET client_min_messages = warning;
+SELECT count(*) FROM compact_types.convert('rev.item', narrow => true);
+RESET client_min_messages;
+CREATE TABLE rev.all_types (
+  a compact_char9 COLLATE "C" DEFAULT 'x', b compact_text(20), c compact_text, d int1, e uint1, f uint2, g uint3, h seconds4, i seconds4tz,
+  j compact_decimal4_2, k compact_char9[], l uint1[]);
+INSERT INTO rev.all_types VALUES ('a', 'b', 'c', 1, 2, 3, 4, '2001-01-01', '2001-01-01 00:00+00', 5.25, '{a,b}', '{1,2}');
+CREATE INDEX ON rev.all_types (a, d);
+CREATE TABLE rev.parted (a compact_char9) PARTITION BY LIST (a);
+CREATE TABLE rev.parted_1 PARTITION OF rev.parted FOR VALUES IN ('x');
+SET ROLE regress_rev_a;
+SELECT * FROM compact_types.revert_all();
+RESET ROLE;
+SELECT * FROM compact_types.revert_all(update_statistics => false);
+SELECT * FROM compact_types.revert_all(unrecorded => true, update_statistics => false);
+SELECT attname, format_type(atttypid, atttypmod), attcollation::regcollation FROM pg_attribute WHERE attrelid = 'rev.all_types'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT a, b, c, d, e, f, g, h, j, k, l FROM rev.all_types;
+SELECT * FROM compact_types.revert_all(NULL);
+DROP TABLE rev.parted, rev.all_types;
+
+-- what is in the way is told before anything changes, all of it or none
+CREATE TABLE rev.first (c compact_char9);
+CREATE TABLE rev.second (c compact_char9, t compact_text);
+CREATE MATERIALIZED VIEW rev.mat AS SELECT c FROM rev.second;
+SELECT * FROM compact_types.revert_all(unrecorded => true);
+SELECT * FROM compact_types.revert_all(unrecorded => true, skip_blocked => true);
+DROP MATERIALIZED VIEW rev.mat;
+SELECT * FROM compact_types.revert('rev.second', unrecorded => true);
+DROP TABLE rev.first, rev.second;
+
+-- what was made for the compact types does not keep them
+CREATE TABLE rev.later (
+  a uint1, b uint2, c compact_text, z seconds4tz,
+  CONSTRAINT later CHECK (a <= b AND b < '300' AND a = ANY ('{1,2}') AND c <> '::compact_types.integer_operand "x' AND z > '2001-01-01 00:00+00'));
+INSERT INTO rev.later VALUES (1, 2, 'c', '2002-01-01 00:00+00');
+CREATE STATISTICS rev.later_statistics ON (a < b), (b = '7') FROM rev.later;
+CREATE VIEW rev.later_view AS SELECT a, b FROM rev.later WHERE a = b OR b = '7' OR c = '''::compact_types.integer_literal';
+SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_type'::regclass AND refobjid::regtype::text ~ '_(literal|operand|left)' AND classid IN ('pg_constraint'::regclass, 'pg_statistic_ext'::regclass, 'pg_rewrite'::regclass);
+SELECT * FROM compact_types.revert('rev.later', unrecorded => true);
+SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_type'::regclass AND refobjid::regtype::text ~ '_(literal|operand|left)' AND classid IN ('pg_constraint'::regclass, 'pg_statistic_ext'::regclass, 'pg_rewrite'::regclass);
+SELECT pg_get_constraintdef(oid) ~ 'compact_types.integer_operand "x' AS kept FROM pg_constraint WHERE conname = 'later';
+SELECT pg_get_viewdef('rev.later_view') ~ '::compact_types.integer_literal''' AS kept;
+DROP VIEW rev.later_view;
+DROP TABLE rev.later;
+
+-- nor do the operands of a decimal on either side
+CREATE TABLE rev.amount (d compact_decimal4_2, e compact_decimal4_2, i int,
+  CONSTRAINT amount CHECK (d < 10.5 AND 5 > d AND 0.5 < e AND d IN (1, 2, 3.5) AND d <> ALL ('{7,8}') AND d <= e AND d < i AND i > e AND coalesce(d, 0) >= 0));
+INSERT INTO rev.amount VALUES (1, 2, 3);
+CREATE VIEW rev.amount_view AS SELECT i FROM rev.amount WHERE 5 > d AND (1, 5) <= (d, i);
+SELECT count(*) > 0 AS some FROM pg_depend WHERE refclassid = 'pg_type'::regclass AND refobjid::regtype::text ~ '_(operand|left)' AND classid IN ('pg_constraint'::regclass, 'pg_rewrite'::regclass);
+SELECT * FROM compact_types.revert('rev.amount', unrecorded => true);
+SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_type'::regclass AND refobjid::regtype::text ~ '_(operand|left)' AND classid IN ('pg_constraint'::regclass, 'pg_rewrite'::regclass);
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'amount';
+INSERT INTO rev.amount VALUES (6, 7, 8);
+INSERT INTO rev.amount VALUES (2, 3, 4);
+SELECT * FROM rev.amount_view ORDER BY i;
+DROP VIEW rev.amount_view;
+DROP TABLE rev.amount;
+
+-- foreign keys, on both sides
+CREATE TABLE rev.parent (c compact_char9 PRIMARY KEY, n uint2 UNIQUE);
+CREATE TABLE rev.child (c char(9) REFERENCES rev.parent, n uint2 REFERENCES rev.parent (n) ON DELETE CASCADE, p compact_char9);
+ALTER TABLE rev.child ADD FOREIGN KEY (p) REFERENCES rev.parent NOT VALID;
+INSERT INTO rev.parent VALUES ('a', 1), ('b', 2);
+INSERT INTO rev.child VALUES ('a', 1, 'b'), ('b', NULL, NULL);
+SELECT * FROM compact_types.revert('rev.parent', unrecorded => true);
+SELECT * FROM compact_types.revert('rev.child', unrecorded => true);
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'rev.child'::regclass AND contype = 'f' ORDER BY 1;
+SELECT * FROM rev.child;
+-- but for those of other owners
+CREATE TABLE rev.key (c compact_char9 PRIMARY KEY);
+GRANT REFERENCES ON rev.key TO regress_rev_a;
+SET ROLE regress_rev_a;
+CREATE TABLE rev.others (c char(9) REFERENCES rev.key);
+RESET ROLE;
+SELECT * FROM compact_types.revert('rev.key', unrecorded => true);
+DROP TABLE rev.others, rev.key, rev.child, rev.parent;
+
+-- isolation levels, as for convert()
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT * FROM compact_types.revert('rev.item');
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT * FROM compact_types.revert_all();
+ROLLBACK;
+
+--
+-- No extension is dropped with columns
+--
+CREATE TABLE rev.guarded (a compact_char9, b compact_decimal4_2, c compact_char9[], d uint1);
+CREATE DOMAIN rev.dom AS compact_char9;
+CREATE TYPE rev.comp AS (x int, y compact_char9);
+CREATE TABLE rev.guarded_2 (a rev.dom, b rev.comp[]);
+SELECT count(*) FROM compact_types.revert_all(unrecorded => true) WHERE rel::text NOT LIKE 'rev.guarded%';
+CREATE TABLE rev.guarded_3 (a compact_char9, b compact_decimal4_2, c compact_char9[], d uint1);
+\set VERBOSITY terse
+DROP EXTENSION compact_char9;
+\set VERBOSITY default
+DROP EXTENSION compact_char9 CASCADE;
+DROP EXTENSION compact_decimal4_2 CASCADE;
+DROP EXTENSION IF EXISTS none, compact_types CASCADE;
+DROP TYPE compact_char9 CASCADE;
+DROP SCHEMA compact_types CASCADE;
+DROP SCHEMA public CASCADE;
+SELECT compact_types.guard_drop();
+-- tables that go as a whole do not count
+BEGIN;
+SET client_min_messages = warning;
+DROP TABLE rev.guarded, rev.guarded_2, rev.guarded_3, rev.b, rev.a;
+DROP EXTENSION compact_char9 CASCADE;
+CREATE SCHEMA rev_2;
+CREATE EXTENSION compact_char9 SCHEMA rev_2;
+CREATE TABLE rev_2.t (c rev_2.compact_char9);
+DROP SCHEMA rev_2 CASCADE;
+ROLLBACK;
+BEGIN;
+SET LOCAL client_min_messages = warning;
+SET LOCAL compact_types.guard_drop = off;
+DROP EXTENSION compact_char9 CASCADE;
+SELECT attname, attisdropped FROM pg_attribute WHERE attrelid = 'rev.guarded_3'::regclass AND attnum = 1;
+ROLLBACK;
+
+-- A default that was set after the conversion is one of the old type again.
+CREATE TABLE rev.later (c varchar(60), t text DEFAULT 'first', p numeric(8,2), s timestamp(0));
+INSERT INTO rev.later SELECT 'some words that are long enough ' || i, 'other words that are long enough ' || i, i, '2024-01-01' FROM generate_series(1, 200) i;
+SELECT object_name, new_type FROM compact_types.convert('rev.later', narrow => true);
+ALTER TABLE rev.later ALTER c SET DEFAULT 'it''s', ALTER p SET DEFAULT -2.5, ALTER s SET DEFAULT '2025-01-01';
+SELECT count(*) FROM compact_types.revert('rev.later');
+SELECT attname, pg_get_expr(adbin, adrelid) FROM pg_attrdef JOIN pg_attribute a ON attrelid = adrelid AND attnum = adnum
+WHERE adrelid = 'rev.later'::regclass ORDER BY adnum;
+-- nothing that DROP EXTENSION would take along
+SELECT pg_describe_object(d.refclassid, d.refobjid, 0) FROM pg_attrdef f JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid
+WHERE f.adrelid = 'rev.later'::regclass AND d.refclassid <> 'pg_class'::regclass;
+
+-- Names in a constraint mean what they meant, whoever has made better matches since.
+CREATE TYPE rev.mood AS ENUM ('a', 'b');
+CREATE TABLE rev.feels (id int, c char(9), m rev.mood, CONSTRAINT k CHECK (m <> 'b' AND length(c) < 10));
+INSERT INTO rev.feels SELECT i, 'c' || i, 'a' FROM generate_series(1, 200) i;
+SELECT object_name, new_type FROM compact_types.convert('rev.feels', '{c}', narrow => true);
+SET search_path = rev, public;
+CREATE FUNCTION never(mood, mood) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE WARNING 'called'; RETURN true; END $$;
+CREATE OPERATOR <> (LEFTARG = mood, RIGHTARG = mood, FUNCTION = never);
+SELECT object_name, new_type FROM compact_types.revert('feels');
+SELECT convalidated, pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'k';
+INSERT INTO feels VALUES (0, 'z', 'b');
+RESET search_path;
+
+-- A note of a name is on the column that has it then, and one that would round is none.
+CREATE TEMP TABLE named (r compact_types.column_reference);
+INSERT INTO named VALUES ('rev.price.d');
+CREATE TABLE rev.price (d int);
+INSERT INTO compact_types.conversions SELECT r, 'numeric(4,2)', 'm', '', 'compact_decimal4_2', -1 FROM named;
+DROP TABLE rev.price;
+CREATE TABLE rev.price (d compact_decimal4_2);
+SELECT * FROM compact_types.revert('rev.price');
+INSERT INTO compact_types.conversions SELECT r, 'numeric(3,0)', 'm', '', 'compact_decimal4_2', -1 FROM named;
+INSERT INTO compact_types.conversions SELECT r, 'numeric(4,2)', 'm', '', 'compact_decimal4_2', -1 FROM named;
+ALTER TABLE rev.price DROP d;
+SELECT count(*) FROM compact_types.conversions WHERE converted::text ~ 'dropped';
+
+SET client_min_messages = warning;
+DROP VIEW types;
+DROP SCHEMA rev, "Other" CASCADE;
+DROP ROLE regress_rev_a, regress_rev_b;
+DROP EXTENSION compact_char9, compact_decimal4_2;
