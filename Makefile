@@ -24,7 +24,8 @@ help:
 	@echo "make server          build PostgreSQL MAJOR=17 or 18 as build/MAJOR/stock and build/MAJOR/dense;"
 	@echo "                     CASSERT=1 adds build/MAJOR/cassert"
 	@echo "make bench           run one study: STUDY=tpcc (the default), see bench/run --help for the others"
-	@echo "make check-patches   every server-patch series applies exactly, alone and together"
+	@echo "make check-patches   every server-patch series applies exactly, alone and together, and each"
+	@echo "                     patch compiles without a warning"
 	@echo "make indent-check    the C sources are as pgindent has them"
 	@echo "make all             build the extensions for the server of PG_CONFIG=path (default: pg_config)"
 	@echo "make install         install them there"
@@ -32,9 +33,19 @@ help:
 	@echo "make uninstall       remove them from there"
 	@echo "make clean           remove what make all built; everything else is below build/ (rm -rf build)"
 
-all install uninstall clean installcheck:
-	@$(PG_CONFIG) --pgxs > /dev/null 2>&1 || { echo "make $@: error: \"$(PG_CONFIG)\" is not a working pg_config, give one by PG_CONFIG=path" >&2; exit 1; }
+need_pg_config = $(PG_CONFIG) --pgxs > /dev/null 2>&1 || \
+	{ echo "make $@: error: \"$(PG_CONFIG)\" is not a working pg_config, give one by PG_CONFIG=path" >&2; exit 1; }
+
+all install uninstall clean:
+	@$(need_pg_config)
 	@set -e; for feature in $(features); do $(MAKE) --no-print-directory -C $$feature PG_CONFIG='$(PG_CONFIG)' $@; done
+
+# Other extensions' tests tell something even when those of one have failed.
+installcheck:
+	@$(need_pg_config)
+	@failed=; for feature in $(features); do \
+		$(MAKE) --no-print-directory -C $$feature PG_CONFIG='$(PG_CONFIG)' $@ || failed="$$failed $$feature"; \
+	done; [ -z "$$failed" ] || { echo "make $@: error: failed:$$failed" >&2; exit 1; }
 
 server:
 	@tools/deps build
@@ -60,7 +71,7 @@ soak:
 
 check-patches:
 	@tools/deps build
-	@set -e; for major in $(majors); do tools/patches check $$major; done
+	@set -e; for major in $(majors); do tools/patches check $$major; tools/patches compile $$major; done
 
 indent-check:
 	@tools/deps build

@@ -6,36 +6,15 @@ use warnings FATAL => 'all';
 
 use Cwd qw(abs_path);
 use Exporter 'import';
-use File::Spec;
 use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
 use PgDenseCrash;
+use PgDensePatch;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(core_tests core_suite core_isolation core_crash core_tap);
-
-# core_tests() - the folder of core's regression tests.  They are not part of an
-# installation; those of the server that is built here are in its build tree.
-# PGDENSE_CORE_TESTS names another such folder.  With another server, whose tests are
-# not at hand, the test ends here.
-sub core_tests
-{
-	my ($major) = `pg_config --version` =~ /(\d+)/;
-	my ($bindir) = `pg_config --bindir` =~ /(.*)/;
-	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
-	my ($regress) = grep { -x "$_/regress.so" } ($ENV{PGDENSE_CORE_TESTS} // "$top/build/$major/obj/dense/src/test/regress");
-
-	if ($bindir ne "$top/build/$major/dense/bin" && !$ENV{PGDENSE_CORE_TESTS})
-	{
-		ok(1, 'not the server that is built here: its tests are not at hand');
-		done_testing();
-		exit;
-	}
-	ok($regress, 'core\'s tests are in the build tree') or BAIL_OUT('no tests');
-	return $regress;
-}
 
 # With it, rows may come in another order than expected, as they do when space is used anew.
 our $any_order = 0;

@@ -1,4 +1,4 @@
-# Is the server that is tested one with a feature's patches?
+# Which server is it that is tested: one with a feature's patches, one that is built here?
 package PgDensePatch;
 
 use strict;
@@ -9,23 +9,53 @@ use File::Spec;
 use FindBin;
 use Test::More;
 
-our @EXPORT = qw(needs_patch);
+our @EXPORT = qw(needs_patch core_tests built_here);
 
-# needs_patch(FEATURE, PARAMETER) - end the test on a server without the parameter that
-# the patches of FEATURE add, which is right for stock servers and wrong for the one
-# that is built here with the patches of this tree
+# built_here() - the name of a server that is built here with the patches of this tree,
+# dense or another variant of it, or undef; and the folder build/MAJOR
+sub built_here
+{
+	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+	my ($major) = `pg_config --version` =~ /(\d+)/;
+	my ($bindir) = `pg_config --bindir` =~ /(.*)/;
+	my ($variant) = $bindir =~ m{^\Q$top\E/build/$major/(dense|cassert|ubsan)/bin$};
+
+	return ($variant, "$top/build/$major", $top, $major);
+}
+
+# needs_patch(FEATURE, PARAMETER) - skip all of the test on a server without the parameter
+# that the patches of FEATURE add.  A server that is built here must have it, if there is
+# a series for its major version; where there is none, nothing is tested, which tools/check
+# takes for a failure on a patched server.
 sub needs_patch
 {
 	my ($feature, $parameter) = @_;
 	return if `postgres --describe-config` =~ /^$parameter\t/m;
 
-	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
-	my ($major) = `pg_config --version` =~ /(\d+)/;
-	my ($bindir) = `pg_config --bindir` =~ /(.*)/;
-	my $ours = $bindir eq "$top/build/$major/dense/bin" && glob("$top/$feature/$major/*.patch");
+	my ($variant, undef, $top, $major) = built_here();
+	my @series = glob("$top/$feature/$major/*.patch");
 
-	ok(!$ours, 'a server without the patch');
-	note "this server has no $parameter, nothing else to test";
+	if (defined $variant && @series)
+	{
+		fail("the server that is built here has $parameter");
+		done_testing();
+		exit;
+	}
+	plan skip_all => "this server is without the patches of $feature";
+}
+
+# core_tests() - the folder of core's regression tests.  They are not part of an
+# installation; those of a server that is built here are in its build tree.
+# PGDENSE_CORE_TESTS names another such folder.  With another server, whose tests are
+# not at hand, all of the test is skipped.
+sub core_tests
+{
+	my ($variant, $base) = built_here();
+
+	plan skip_all => 'not a server that is built here: its tests are not at hand' if !defined $variant && !$ENV{PGDENSE_CORE_TESTS};
+	# Where no feature has patches, dense is installed from the build tree of stock.
+	my ($regress) = grep { -x "$_/regress.so" } $ENV{PGDENSE_CORE_TESTS} // map { "$base/obj/$_/src/test/regress" } $variant, 'stock';
+	return $regress if ok($regress, 'core\'s tests are in the build tree');
 	done_testing();
 	exit;
 }

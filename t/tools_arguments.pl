@@ -29,6 +29,7 @@ my @wrong = (
 		'tools/patches', 'check', '--nonsense', '17'
 	],
 	[ qr/unknown argument "alpha"/, 'tools/patches', 'check', '17', 'alpha' ],
+	[ qr/unknown argument "alpha"/, 'tools/patches', 'compile', '17', 'alpha' ],
 	[ qr/export needs one feature/, 'tools/patches', 'export', '17' ],
 	[ qr/no command given/, 'tools/cluster' ],
 	[ qr/unknown argument "nonsense"/, 'tools/cluster', 'nonsense' ],
@@ -50,6 +51,7 @@ my @wrong = (
 	],
 	[ qr/unknown argument "16"/, 'tools/distribution-15', '16' ],
 	[ qr/unknown argument "--nonsense"/, 'tools/indent', '--nonsense' ],
+	[ qr/unknown argument "--nonsense"/, 'tools/venv', '--nonsense' ],
 	[ qr/no command given/, 'tools/mounts' ],
 	[ qr/unknown argument "nonsense"/, 'tools/mounts', 'nonsense' ],
 	[ qr/unknown argument "now"/, 'tools/mounts', 'create', 'now' ],

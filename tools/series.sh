@@ -132,3 +132,28 @@ series_commit()
 	rm -rf "$clone"
 	[ $rc = 0 ] && git -C "$src" rev-parse --verify -q "$key"
 }
+
+# How the trees are configured and compiled: $configure_options and the environment.
+# shellcheck disable=SC2034	# by tools/server and tools/patches
+configure_options=(--enable-debug --enable-tap-tests --with-icu --with-lz4 --with-zstd)
+
+compiler_settings()
+{
+	local program
+	for program in gcc make bison flex perl; do
+		command -v $program > /dev/null || die "\"$program\" was not found, run tools/deps build"
+	done
+
+	# Paths on the compiler's command line are relative to the source tree, and the
+	# working directory is kept out of the key: another checkout hits the cache.
+	CC=gcc
+	if command -v ccache > /dev/null; then
+		CC="ccache gcc"
+		export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$top
+		# Three servers of two major versions are about 700 MB.
+		case $(ccache --get-config max_size 2> /dev/null || ccache -k max_size) in
+			*M | [01].*G) export CCACHE_MAXSIZE=2G ;;
+		esac
+	fi
+	export CC
+}

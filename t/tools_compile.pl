@@ -1,0 +1,135 @@
+# tools/patches compile, on a "release" of three files: each patch of a series must
+# compile on those before it without a warning, and so must all series together.
+# What has passed is not compiled again; what has changed is.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::Bin;
+use PgDenseTools;
+use Test::More;
+
+my $dir = checkout();
+my %release = (
+	'configure' => "#!/bin/sh\necho configure >> ../calls\n",
+	'src/backend/Makefile' => "generated-headers:\n\techo '#define TEN 10' > ten.h\n",
+	'src/Makefile' => <<'MAKEFILE',
+%.o: %.c
+	@echo "$<" >> ../../calls
+	gcc -O2 -Wall -Ibackend $(COPT) -c -o $@ $<
+MAKEFILE
+	'src/a.h' => "extern int\ta(int i);\n",
+	'src/a.c' => "#include \"ten.h\"\n#include \"a.h\"\nint\na(int i)\n{\n\treturn i + TEN;\n}\n",
+	'src/b.c' => "#include \"a.h\"\nint\t\tb(void);\nint\nb(void)\n{\n\treturn a(1);\n}\n");
+pin_release($dir, '17.11', release_tarball("$dir/sources/postgresql-17.11.tar.bz2", '17.11', \%release));
+$ENV{PG_SOURCES} = "$dir/sources";
+write_file("$dir/tools/patch-order", "alpha\nbeta\n");
+system_ok('mkdir', "$dir/alpha", "$dir/beta");
+
+sub compile { return run_tool($dir, 'tools/patches', 'compile', '17'); }
+
+# What was compiled since the last time this was asked
+sub calls
+{
+	my $file = "$dir/build/17/obj/calls";
+	my $content = -e $file ? read_file($file) : '';
+	unlink $file;
+	return join ' ', split /\n/, $content;
+}
+
+# series(FEATURE, {FILE => CONTENT}...) - a series with a patch for each of these
+sub series
+{
+	my ($feature, @commits) = @_;
+	my $number = 0;
+
+	system_ok('mkdir', '-p', "$dir/$feature");
+	my ($code, $out, $err) = run_tool($dir, 'tools/patches', 'tree', '--force', '17', $feature);
+	die $err if $code != 0;
+	git_src($dir, 'reset', '-q', '--hard', 'pristine');
+	for my $files (@commits)
+	{
+		$number++;
+		write_file("$dir/build/17/src/$_", $files->{$_}) for keys %$files;
+		git_src($dir, 'add', '-A');
+		git_src($dir, 'commit', '-q', '-m', "Change number $number");
+	}
+	($code, $out, $err) = run_tool($dir, 'tools/patches', 'export', '17', $feature);
+	is($code, 0, "$feature: a series") or diag $err;
+}
+
+# a.c with a variable, and what is done with it
+sub with_variable
+{
+	my (@statements) = @_;
+	return $release{'src/a.c'} =~ s/\treturn.*/join "\n", map { "\t$_;" } 'int k', @statements, 'return i + k'/re;
+}
+
+my ($code, $out, $err) = compile();
+is($code, 0, 'no series, nothing to compile') or diag $err;
+is($out, "17: no feature has server patches\n", 'and that is said');
+
+# What the third patch of the series mends is wrong after the second.
+series(
+	'alpha',
+	{ 'src/a.c' => $release{'src/a.c'} =~ s/TEN/TEN + 1/r },
+	{ 'src/a.c' => with_variable() },
+	{ 'src/a.c' => with_variable('k = TEN') },
+	{ 'doc/a.sgml' => "a\n", 'src/README' => "a\n" });
+($code, $out, $err) = run_tool($dir, 'tools/patches', 'check', '17');
+is($code, 0, 'the series applies') or diag $err;
+($code, $out, $err) = compile();
+isnt($code, 0, 'a patch reads a variable that a later one sets');
+like($err, qr{error: "17: compiling alpha/17/0002-Change-number-2\.patch" failed, full log in "\Q$dir\E/build/17/log/prefixes\.alpha\.log"$}m, 'the patch is named');
+like($err, qr/a\.c:\d+:\d+: error: .*uninitialized/, 'the warning is shown');
+unlike($err, qr/0003/, 'and nothing after it is compiled');
+calls();
+($code, $out, $err) = compile();
+isnt($code, 0, 'it stays so');
+unlike(calls(), qr/configure/, 'without another configure');
+
+series(
+	'alpha',
+	{ 'src/a.c' => $release{'src/a.c'} =~ s/TEN/TEN + 1/r },
+	{ 'src/a.c' => with_variable('k = TEN') },
+	{ 'doc/a.sgml' => "a\n", 'src/README' => "a\n" });
+calls();
+($code, $out, $err) = compile();
+is($code, 0, 'mended') or diag $err;
+is($out, "17: each patch of alpha compiles without a warning\n", 'and said');
+is(calls(), 'a.c a.c a.c', 'the file after each patch but the one of documents, and with all series');
+($code, $out, $err) = compile();
+is("$code $out $err", "0 17: each patch of alpha compiles without a warning\n ", 'the same series again');
+is(calls(), '', 'costs nothing');
+
+# Of a file that another patch changes, the caller may be wrong before.
+my $wide = "extern int\ta(int i, int j);\n";
+my %wide = ('src/a.h' => $wide, 'src/a.c' => $release{'src/a.c'} =~ s/int i/int i, int j/r);
+my %caller = ('src/b.c' => $release{'src/b.c'} =~ s/a\(1\)/a(1, 2)/r);
+series('alpha', \%wide, \%caller);
+($code, $out, $err) = compile();
+isnt($code, 0, 'a caller is changed by a later patch than the function');
+like($err, qr{"17: compiling alpha/17/0001-.*too few arguments|too few arguments.*"17: compiling alpha/17/0001-}s, 'the first is named');
+
+# Each series is fine, and both together are not.
+series('alpha', { %wide, %caller });
+series('beta', { 'src/c.c' => $release{'src/b.c'} =~ s/\bb\b/c/gr });
+is((run_tool($dir, 'tools/patches', 'check', '17'))[0], 0, 'two series apply');
+($code, $out, $err) = compile();
+isnt($code, 0, 'a series calls what another one changes');
+like($err, qr{error: "17: compiling all series together" failed}, 'which is found with both');
+calls();
+series('beta', { 'src/c.c' => "extern int\tc;\nint\t\t\tc = 1;\n" });
+($code, $out, $err) = compile();
+is($code, 0, 'mended') or diag $err;
+is(join(' ', sort split / /, calls()), 'a.c b.c c.c c.c', 'of what passed before, nothing was compiled but with both');
+
+# A run that ends in the middle leaves nothing that is trusted.
+write_file("$dir/build/17/obj/prefixes.building", '');
+write_file("$dir/build/17/obj/prefixes/src/a.c", "half a file\n");
+unlink "$dir/build/17/compiled/alpha";
+($code, $out, $err) = compile();
+is($code, 0, 'after a run that was killed') or diag $err;
+is(calls(), 'configure a.c b.c', 'the tree is made anew');
+
+done_testing();

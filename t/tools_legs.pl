@@ -1,0 +1,74 @@
+# A test that does not fit the server that it runs on says so: it is skipped, and a
+# skipped test makes tools/check fail on a server with patches.  A server that
+# is built here must have the patches that are there for it.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::Bin;
+use PgDenseTools;
+use Test::More;
+
+my $dir = checkout();
+my $base = "$dir/build";
+
+# server(MAJOR, NAME OF VARIANT, HAS THE PARAMETER) - programs that tests ask what they run on
+sub server
+{
+	my ($major, $variant, $has) = @_;
+	my $bin = "$base/$major/$variant/bin";
+
+	write_file("$bin/pg_config", "#!/bin/sh\ncase \$1 in --version) echo PostgreSQL $major.1;; *) echo $bin;; esac\n");
+	write_file("$bin/postgres", "#!/bin/sh\necho 'other\ta'\n" . ($has ? "echo 'the_switch\tb'\n" : ''));
+	chmod 0755, "$bin/pg_config", "$bin/postgres";
+	return $bin;
+}
+
+sub counts
+{
+	my ($bin, $script) = @_;
+	local $ENV{PATH} = "$bin:$ENV{PATH}";
+	local $ENV{PGDENSE_TOP} = $dir;
+	local $ENV{PERL5LIB} = "$top/t";
+
+	write_file("$dir/t/a.pl", "use strict; use warnings; use PgDensePatch; use Test::More;\n$script\ndone_testing();\n");
+	my ($code, $out, $err) = run_tool($dir, 'tools/tap-count', 't/a.pl');
+	return $out =~ /^# passed (\d+) failed (\d+) skipped (\d+) excused (\d+)$/m ? "$1 $2 $3 $4" : "$out$err";
+}
+
+delete $ENV{PGDENSE_CORE_TESTS};
+write_file("$dir/alpha/17/0001-a.patch", '');
+my $needs = "needs_patch('alpha', 'the_switch'); ok(1);";
+my $core = 'my $dir = core_tests(); like($dir, qr/regress/);';
+my %bin = map { my ($major, $variant, $has) = @$_; ("$major $variant" => server(@$_)) }
+  [ 17, 'dense', 1 ], [ 17, 'cassert', 0 ], [ 17, 'stock', 0 ], [ 19, 'dense', 0 ], [ 17, 'far/away', 1 ];
+
+# passed, failed, skipped, excused
+is(counts($bin{'17 dense'}, $needs), '1 0 0 0', 'a server with the patch');
+is(counts($bin{'17 far/away'}, $needs), '1 0 0 0', 'another one with the patch');
+is(counts($bin{'17 stock'}, $needs), '0 0 1 0', 'a stock server');
+is(counts($bin{'17 cassert'}, $needs), '0 1 0 0', 'a server that is built here and has lost the patch');
+is(counts($bin{'19 dense'}, $needs), '0 0 1 0', 'a major version without a series');
+
+write_file("$base/$_/src/test/regress/regress.so", '') for '17/obj/dense', '19/obj/stock';
+chmod 0755, map { "$base/$_/src/test/regress/regress.so" } '17/obj/dense', '19/obj/stock';
+is(counts($bin{'17 dense'}, $core), '2 0 0 0', 'core\'s tests of a server that is built here');
+is(counts($bin{'19 dense'}, $core), '2 0 0 0', 'those of stock where dense is built from it');
+is(counts($bin{'17 cassert'}, $core), '0 1 0 0', 'a build tree without them');
+is(counts($bin{'17 stock'}, $core), '0 0 1 0', 'a stock server');
+is(counts($bin{'17 far/away'}, $core), '0 0 1 0', 'a server that was built elsewhere');
+{
+	local $ENV{PGDENSE_CORE_TESTS} = "$base/17/obj/dense/src/test/regress";
+	is(counts($bin{'17 far/away'}, $core), '2 0 0 0', 'with its tests at hand');
+	local $ENV{PGDENSE_CORE_TESTS} = $base;
+	is(counts($bin{'17 dense'}, $core), '0 1 0 0', 'where they are said to be, and are not');
+}
+
+# Which legs may skip, as tools/check has it
+my ($function) = read_file("$top/tools/check") =~ /^(may_skip\(\)\n\{\n.*?^\}\n)/ms;
+for my $leg ([ '17-dense', 1 ], [ '18-dense', 1 ], [ 15, 0 ], [ 18, 0 ], [ '17-ubsan', 1 ])
+{
+	is((run_tool($dir, 'bash', '-c', "${function}may_skip $leg->[0]"))[0], $leg->[1], "leg $leg->[0] may " . ($leg->[1] ? 'not skip' : 'skip'));
+}
+
+done_testing();
