@@ -722,8 +722,7 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 		return;
 	}
 	precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
-	/* the scale is a signed number of 11 bits */
-	scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+	scale = advise_numeric_scale(typmod);
 	if (scale < 0 || scale > precision || precision > 18)
 	{
 		column->reason = "no decimal type holds that precision and scale";

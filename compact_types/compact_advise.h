@@ -158,6 +158,13 @@ advise_converts(const Advice *advice, const AdviseColumn *column)
 		advice->blockers == NIL;
 }
 
+/* Returns the scale that a numeric's modifier has: a signed number of 11 bits. */
+static inline int
+advise_numeric_scale(int32 typmod)
+{
+	return (((typmod - (int32) VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+}
+
 /* compact_advise.c */
 extern Advice *advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
 						   LOCKMODE lockmode);

@@ -367,7 +367,7 @@ advise_native_look(AdviseNative *native, const char *str, int len)
 		look_at_label(native, str, len);
 }
 
-/* There is a string that is of no such type. */
+/* Rule out all native types: a string has been seen that fits none of them. */
 void
 advise_native_rule_out(AdviseNative *native)
 {

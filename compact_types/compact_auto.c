@@ -444,7 +444,7 @@ refers_to_itself(const AutoContext *context, const ColumnDef *column)
  * The type name of the compact type, if there is one for a column of the table
  * that was declared as typeName; otherwise NULL.  A type that another user could
  * drop, with the column, is no such one: the application asked for char(n), and
- * gets it.  Says what is done.
+ * gets it.  A NOTICE or WARNING names the column, and the type that it gets.
  */
 static TypeName *
 compact_type_name(AutoContext *context, const ColumnDef *column, const char *colname)
@@ -618,21 +618,6 @@ column_exists(Oid relid, const char *colname)
 	return false;
 }
 
-static Oid
-relation_owner(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-		ReleaseSysCache(tuple);
-	}
-
-	return owner;
-}
-
 /* Is the column part of a foreign key, or does one refer to it? */
 static bool
 column_is_in_foreign_key(Oid relid, AttrNumber attnum)
@@ -736,7 +721,7 @@ choose_for_alter(AlterTableStmt *stmt)
 	relkind = get_rel_relkind(relid);
 	if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
 		return;
-	context.owner = relation_owner(relid);
+	context.owner = ddl_relation_owner(relid);
 
 	foreach(lc, stmt->cmds)
 	{

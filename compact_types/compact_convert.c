@@ -565,9 +565,9 @@ convert_choose_columns(const Advice *advice, ArrayType *names)
 	return chosen;
 }
 
-/* The numbers of the chosen columns, for advise_dependent_views() */
-static char *
-chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen)
+/* Returns the numbers of the chosen columns as an SQL list, and how many they are. */
+char *
+convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen)
 {
 	StringInfoData buf;
 
@@ -661,15 +661,12 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable,
 static void
 check_set_role(Oid relid)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner;
+	Oid			owner = ddl_relation_owner(relid);
 
-	if (!HeapTupleIsValid(tuple))
+	if (!OidIsValid(owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid)));
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
 	if (!compat_can_become(GetUserId(), owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -960,12 +957,23 @@ add_result(ReturnSetInfo *rsinfo, const ConvertOptions *options, Oid relid,
 }
 
 /*
- * Errors out in a transaction that cannot change types.  function is the name
- * of the SQL function that was called.
+ * Errors out for an argument that is NULL, and in a transaction that cannot change
+ * types.  function is the name of the SQL function that was called; has_columns: its
+ * second argument may be NULL.
  */
 void
-convert_check_call(const char *function)
+convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_columns)
 {
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		if (!PG_ARGISNULL(i) || (has_columns && i == 1))
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 has_columns ?
+				 errmsg("the arguments of the conversion must not be null, but for \"columns\"") :
+				 errmsg("the arguments of the conversion must not be null")));
+	}
 	PreventCommandIfReadOnly(function);
 
 	/*
@@ -1017,7 +1025,7 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
 	ddl_set_deparse_gucs();
 	if (options->skip_blocked)
 		skipped = skip_blocked(advice, chosen);
-	attnums = chosen_attnums(advice, chosen, &nchosen);
+	attnums = convert_chosen_attnums(advice, chosen, &nchosen);
 	views = advise_dependent_views(advice, attnums, &too_deep);
 	if (nchosen > 0)
 		refuse(advice, chosen, advise_unrestorable(advice, views), options);
@@ -1076,7 +1084,7 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
 
 		/* ALTER TABLE refuses a table that is open elsewhere in this session */
 		table_close(advice->rel, NoLock);
-		(void) chosen_attnums(advice, chosen, &nchosen);
+		(void) convert_chosen_attnums(advice, chosen, &nchosen);
 		if (nchosen > 0)
 		{
 			nestlevel = rehearse(advice, chosen, relid, owner, table, saved, nestlevel);
@@ -1145,13 +1153,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	Advice	   *advice;
 	bool	   *chosen;
 
-	for (int i = 0; i < PG_NARGS(); i++)
-	{
-		if (i != 1 && PG_ARGISNULL(i))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("the arguments of the conversion must not be null, but for \"columns\"")));
-	}
+	convert_check_call(fcinfo, "compact_types.convert()", true);
 	relid = PG_GETARG_OID(0);
 	options.narrow = PG_GETARG_BOOL(2);
 	options.narrow_keys = PG_GETARG_BOOL(3);
@@ -1160,7 +1162,6 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	how.skip_blocked = PG_GETARG_BOOL(6);
 	how.update_statistics = PG_GETARG_BOOL(7);
 
-	convert_check_call("compact_types.convert()");
 	convert_lock_table(relid);
 
 	/* rows that came in before the lock was ours */

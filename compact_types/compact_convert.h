@@ -13,6 +13,7 @@
 #ifndef COMPACT_CONVERT_H
 #define COMPACT_CONVERT_H
 
+#include "fmgr.h"
 #include "nodes/execnodes.h"
 #include "utils/array.h"
 
@@ -39,7 +40,8 @@ typedef struct Definition
 } Definition;
 
 /* compact_convert.c */
-extern void convert_check_call(const char *function);
+extern void convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_columns);
+extern char *convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen);
 extern void convert_lock_table(Oid relid);
 extern bool *convert_choose_columns(const Advice *advice, ArrayType *names);
 extern void convert_columns(Advice *advice, bool *chosen,

@@ -98,6 +98,22 @@ ddl_format(const char *format, va_list args)
 	}
 }
 
+/* Returns the owner of a relation, or InvalidOid if there is no such relation. */
+Oid
+ddl_relation_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+
+	return owner;
+}
+
 /*
  * Run the statement that the format makes.  The caller is connected to SPI.
  */

@@ -37,6 +37,7 @@ typedef struct TypeDdl
 extern char *ddl_format(const char *format, va_list args) pg_attribute_printf(1, 0);
 extern void ddl_hold_schema_name(Oid schema);
 extern void ddl_execute(const char *format,...) pg_attribute_printf(1, 2);
+extern Oid	ddl_relation_owner(Oid relid);
 extern int	ddl_become(Oid roleid, bool restricted, Oid *save_userid, int *save_sec_context);
 extern void ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel);
 extern void ddl_execute_as(Oid roleid, bool restricted, const char *format,...) pg_attribute_printf(3, 4);

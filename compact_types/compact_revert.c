@@ -270,23 +270,16 @@ noted_name(Oid nspid, Oid typid)
 	return result;
 }
 
-/*
- * Run a statement on the notes as their owner.  The format's first argument is
- * the quoted name of the schema.
- */
+/* Run a statement on the notes as their owner. */
 static void
 write_notes(const Advice *advice, const char *sql)
 {
-	Oid			relid = get_relname_relid("conversions", advice->nspid);
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner;
+	Oid			owner = ddl_relation_owner(get_relname_relid("conversions", advice->nspid));
 
-	if (!HeapTupleIsValid(tuple))
+	if (!OidIsValid(owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation \"%s\" does not exist", "compact_types.conversions")));
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
 	ddl_execute_as(owner, true, "%s", sql);
 }
 
@@ -345,19 +338,13 @@ void
 revert_forget(const Advice *advice, const bool *chosen, Oid relid)
 {
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
-	StringInfoData attnums;
+	int			nchosen;
 
-	initStringInfo(&attnums);
-	appendStringInfoString(&attnums, "0");
-	for (int i = 0; i < advice->ncolumns; i++)
-	{
-		if (chosen[i])
-			appendStringInfo(&attnums, ", %d", advice->columns[i].att->attnum);
-	}
 	write_notes(advice,
 				psprintf("DELETE FROM %s.conversions WHERE %s.referenced_table(converted) = %u"
 						 " AND %s.referenced_attnum(converted) IN (%s)",
-						 schema, schema, relid, schema, attnums.data));
+						 schema, schema, relid, schema,
+						 convert_chosen_attnums(advice, chosen, &nchosen)));
 }
 
 /*
@@ -388,10 +375,9 @@ is_plausible(Oid old_typid, int32 old_typmod, const char *new_type)
 				strcmp(new_type, "uint2") == 0 || strcmp(new_type, "uint3") == 0 ||
 				strcmp(new_type, "int2") == 0 || strcmp(new_type, "int4") == 0;
 		case NUMERICOID:
-			/* the scale is a signed number of 11 bits */
 			return sscanf(new_type, "compact_decimal%d_%d", &width, &scale) == 2 &&
 				old_typmod >= (int32) VARHDRSZ &&
-				(((old_typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024 == scale;
+				advise_numeric_scale(old_typmod) == scale;
 		case TIMESTAMPOID:
 			return strcmp(new_type, "seconds4") == 0;
 		case TIMESTAMPTZOID:
@@ -501,12 +487,8 @@ compact_types_guard_definitions(PG_FUNCTION_ARGS)
 	reference = heap_getattr(trigdata->tg_trigtuple, 1, desc, &isnull);
 	if (isnull || !resolve((ColumnReference *) PG_DETOAST_DATUM(reference), &relid, &attnum))
 		return PointerGetDatum(superuser() ? trigdata->tg_trigtuple : NULL);
-	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	if (!HeapTupleIsValid(tuple))
-		return PointerGetDatum(NULL);
-	roleid = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	if (!compat_can_become(GetUserId(), roleid))
+	roleid = ddl_relation_owner(relid);
+	if (!OidIsValid(roleid) || !compat_can_become(GetUserId(), roleid))
 		return PointerGetDatum(NULL);
 	namestrcpy(&name, GetUserNameFromId(roleid, false));
 	owner = NameGetDatum(&name);
@@ -844,6 +826,15 @@ revert_note_view(const Advice *advice, Oid view, const char *origin)
 		note_definition(advice, view, 1, origin, advise_result(0, 0));
 }
 
+static bool
+ends_with(const char *str, const char *suffix)
+{
+	size_t		len = strlen(str);
+	size_t		suffix_len = strlen(suffix);
+
+	return len >= suffix_len && strcmp(str + len - suffix_len, suffix) == 0;
+}
+
 /*
  * Note how to make the constraints and statistics objects anew that were
  * something else, or have casts to stand-ins.
@@ -876,7 +867,7 @@ find_definitions(Advice *advice)
 			 * in the constraint looks up may need that path, so check the
 			 * rows by it.
 			 */
-			bool		checked = strstr(text, "NOT VALID") == NULL && strstr(text, "NOT ENFORCED") == NULL;
+			bool		checked = !ends_with(text, " NOT VALID") && !ends_with(text, " NOT ENFORCED");
 
 			advice->constraints = lappend(advice->constraints,
 										  psprintf("DROP CONSTRAINT %s", definition->object));
@@ -1029,23 +1020,17 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 static void
 lock_referencing(Advice *advice, const bool *chosen)
 {
-	StringInfoData attnums;
+	int			nchosen;
+	char	   *attnums = convert_chosen_attnums(advice, chosen, &nchosen);
 	MemoryContext oldcxt;
 	ListCell   *lc;
 
-	initStringInfo(&attnums);
-	appendStringInfoString(&attnums, "0");
-	for (int i = 0; i < advice->ncolumns; i++)
-	{
-		if (chosen[i])
-			appendStringInfo(&attnums, ", %d", advice->columns[i].att->attnum);
-	}
 	SPI_connect();
 	advise_query("SELECT DISTINCT f.conrelid FROM pg_catalog.pg_constraint f JOIN pg_catalog.pg_class r ON r.oid OPERATOR(pg_catalog.=) f.conrelid"
 				 " WHERE f.confrelid OPERATOR(pg_catalog.=) %u AND f.conrelid OPERATOR(pg_catalog.<>) f.confrelid"
 				 " AND f.contype OPERATOR(pg_catalog.=) 'f' AND f.confkey OPERATOR(pg_catalog.&&) ARRAY[%s]::pg_catalog.int2[]"
 				 " AND r.relkind OPERATOR(pg_catalog.=) 'r' AND NOT r.relispartition AND r.relowner OPERATOR(pg_catalog.=) %u ORDER BY 1",
-				 RelationGetRelid(advice->rel), attnums.data, advice->rel->rd_rel->relowner);
+				 RelationGetRelid(advice->rel), attnums, advice->rel->rd_rel->relowner);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	for (uint64 i = 0; i < SPI_processed; i++)
 		advice->referencing = lappend_oid(advice->referencing, atooid(advise_result(i, 0)));
@@ -1114,17 +1099,10 @@ compact_types_revert(PG_FUNCTION_ARGS)
 	ArrayType  *names = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
 	ConvertOptions options = {.all = (names == NULL)};
 
-	for (int i = 0; i < PG_NARGS(); i++)
-	{
-		if (i != 1 && PG_ARGISNULL(i))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("the arguments of the conversion must not be null, but for \"columns\"")));
-	}
+	convert_check_call(fcinfo, "compact_types.revert()", true);
 	options.skip_blocked = PG_GETARG_BOOL(3);
 	options.update_statistics = PG_GETARG_BOOL(4);
 
-	convert_check_call("compact_types.revert()");
 	InitMaterializedSRF(fcinfo, 0);
 	revert_table(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid, names, PG_GETARG_BOOL(2),
 				 &options, (ReturnSetInfo *) fcinfo->resultinfo);
@@ -1154,16 +1132,9 @@ compact_types_revert_all(PG_FUNCTION_ARGS)
 	int			nestlevel;
 	ListCell   *lc;
 
-	for (int i = 0; i < PG_NARGS(); i++)
-	{
-		if (PG_ARGISNULL(i))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("the arguments of the conversion must not be null")));
-	}
+	convert_check_call(fcinfo, "compact_types.revert_all()", false);
 	options.skip_blocked = PG_GETARG_BOOL(1);
 	options.update_statistics = PG_GETARG_BOOL(2);
-	convert_check_call("compact_types.revert_all()");
 	InitMaterializedSRF(fcinfo, 0);
 
 	SPI_connect();

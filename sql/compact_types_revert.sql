@@ -252,6 +252,14 @@ CREATE OPERATOR <> (LEFTARG = mood, RIGHTARG = mood, FUNCTION = never);
 SELECT object_name, new_type FROM compact_types.revert('feels');
 SELECT convalidated, pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'k';
 INSERT INTO feels VALUES (0, 'z', 'b');
+-- The rows are checked by the caller's search_path, whatever words the constraint has.
+CREATE TABLE outdated (word text);
+CREATE FUNCTION current_word(text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN NOT EXISTS (SELECT FROM outdated WHERE word = $1); END $$;
+CREATE TABLE looks_up (w text, p numeric(8,2), CONSTRAINT k CHECK (current_word(w) AND p < 500 AND w <> 'NOT VALID'));
+INSERT INTO looks_up SELECT 'w' || i, i FROM generate_series(1, 200) i;
+SELECT object_name, new_type FROM compact_types.convert('looks_up', '{p}', narrow => true);
+SELECT object_name, new_type FROM compact_types.revert('looks_up');
+SELECT convalidated, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'looks_up'::regclass;
 RESET search_path;
 
 -- A note of a name is on the column that has it then, and one that would round is none.
