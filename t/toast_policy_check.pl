@@ -179,5 +179,22 @@ for my $name (@names)
 }
 note(($silent // 0) . ' single bytes that amcheck does not miss');
 
+# An index that is dropped meanwhile is not checked.  DROP INDEX CONCURRENTLY has
+# made it invalid, and waits for the session that checks; that waits for the lock on
+# another index of the table.
+$node->safe_psql('postgres', 'CREATE INDEX kept ON sound (id); CREATE INDEX dropped ON sound (id)');
+my ($holder, $checker, $dropper) = map { $node->background_psql('postgres') } 1 .. 3;
+$holder->query_safe('BEGIN; ALTER INDEX kept SET TABLESPACE pg_default');
+$checker->query_until(qr/checks/, "\\echo checks\nSELECT 'found ' || count(*) FROM toast_policy.check('sound');\n");
+$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'kept'::regclass AND NOT granted)")
+  or die 'the check does not come to the index';
+$dropper->query_until(qr/drops/, "\\echo drops\nDROP INDEX CONCURRENTLY dropped;\n");
+$node->poll_query_until('postgres', "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = 'dropped'::regclass")
+  or die 'the index is not being dropped';
+$holder->query_safe('COMMIT');
+is($checker->query_safe("SELECT 'next'"), "found 0\nnext", 'check() passes over an index that is being dropped');
+$_->quit foreach $holder, $checker, $dropper;
+is($node->safe_psql('postgres', "SELECT to_regclass('dropped') IS NULL"), 't', 'which is gone then');
+
 $node->stop;
 done_testing();

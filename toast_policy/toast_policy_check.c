@@ -196,6 +196,26 @@ tp_verify_table(TpCheck *check)
 	relation_close(rel, AccessShareLock);
 }
 
+/* Is it a B-tree that can be checked?  DROP INDEX CONCURRENTLY may have begun. */
+static bool
+tp_is_checkable_btree(Oid relid)
+{
+	HeapTuple	class = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	HeapTuple	index = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(relid));
+	bool		result;
+
+	result = HeapTupleIsValid(class) && HeapTupleIsValid(index) &&
+		((Form_pg_class) GETSTRUCT(class))->relam == BTREE_AM_OID &&
+		((Form_pg_index) GETSTRUCT(index))->indisvalid &&
+		((Form_pg_index) GETSTRUCT(index))->indisready;
+	if (HeapTupleIsValid(class))
+		ReleaseSysCache(class);
+	if (HeapTupleIsValid(index))
+		ReleaseSysCache(index);
+
+	return result;
+}
+
 static void
 tp_verify_index(TpCheck *check)
 {
@@ -251,13 +271,17 @@ tp_check_one(TpCheck *check, Oid relid, void (*function) (TpCheck *check))
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
 
-		if (!tp_is_damage(error))
-			ReThrowError(error);
-		values[0] = ObjectIdGetDatum(relid);
-		values[4] = CStringGetTextDatum(error->detail == NULL ? error->message :
-										psprintf("%s: %s", error->message, error->detail));
-		tuplestore_putvalues(check->rsinfo->setResult, check->rsinfo->setDesc, values,
-							 nulls);
+		/* an index that is being dropped meanwhile is not checked */
+		if (function != tp_verify_index || tp_is_checkable_btree(relid))
+		{
+			if (!tp_is_damage(error))
+				ReThrowError(error);
+			values[0] = ObjectIdGetDatum(relid);
+			values[4] = CStringGetTextDatum(error->detail == NULL ? error->message :
+											psprintf("%s: %s", error->message, error->detail));
+			tuplestore_putvalues(check->rsinfo->setResult, check->rsinfo->setDesc, values,
+								 nulls);
+		}
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
@@ -273,18 +297,8 @@ tp_btrees(Relation rel)
 
 	foreach(cell, indexes)
 	{
-		HeapTuple	class = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(cell)));
-		HeapTuple	index = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
-
-		if (HeapTupleIsValid(class) && HeapTupleIsValid(index) &&
-			((Form_pg_class) GETSTRUCT(class))->relam == BTREE_AM_OID &&
-			((Form_pg_index) GETSTRUCT(index))->indisvalid &&
-			((Form_pg_index) GETSTRUCT(index))->indisready)
+		if (tp_is_checkable_btree(lfirst_oid(cell)))
 			result = lappend_oid(result, lfirst_oid(cell));
-		if (HeapTupleIsValid(class))
-			ReleaseSysCache(class);
-		if (HeapTupleIsValid(index))
-			ReleaseSysCache(index);
 	}
 	list_free(indexes);
 
