@@ -200,3 +200,33 @@ features()
 {
 	grep -v '^#' "$top/tools/feature-list"
 }
+
+# python_environment - set $python, and keep pip to what a tool tells it
+#
+# The interpreter is the distribution's: one of another origin may be out of reach
+# for the account that runs the tests.
+python_environment()
+{
+	# shellcheck disable=SC2034	# by the tools
+	python=/usr/bin/python3
+	[ -x $python ] || die "\"$python\" was not found, run tools/deps test"
+	# What the invoker has set for other environments.
+	unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CONSTRAINT PIP_REQUIREMENT PIP_DRY_RUN
+	export PIP_CACHE_DIR=$top/build/pip PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+}
+
+# pip_install VENV PINS - make the environment VENV, with the packages of PINS alone
+pip_install()
+{
+	$python -m venv "$1" || return 1
+	"$1/bin/python" -m pip install --no-color --progress-bar off --only-binary :all: --require-hashes -r "$2"
+}
+
+# need_python_packages LOG MEGABYTES - fail early where packages could not be installed
+need_python_packages()
+{
+	$python -c 'import ensurepip, venv' 2> /dev/null || die "Python's module ensurepip was not found, run tools/deps test"
+	make_dir "$(dirname "$1")"
+	need_tmp
+	need_space "$top/build" "$2"
+}
