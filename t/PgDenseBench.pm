@@ -44,7 +44,7 @@ sub bench
 	my ($out, $err) = ('', '');
 
 	IPC::Run::run([ "$checkout/bench/run", @arguments ], '<', \undef, '>', \$out, '2>', \$err);
-	return ($? >> 8, $out, $err);
+	return ($? & 127 ? 128 + ($? & 127) : $? >> 8, $out, $err);
 }
 
 # What a piece of Python prints that has the modules of bench/run, without the line's end.

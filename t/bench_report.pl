@@ -244,7 +244,7 @@ foreach my $page ($chromium ? qw(report committed) : ())
 
 	mkdir $shots;
 	IPC::Run::run([ '/usr/bin/python3', '-B', "$FindBin::RealBin/python/report_page.py", $chromium, "$work/$page.html", $shots ], '<', \undef, '>', \$out, '2>', \$err);
-	is($? >> 8, 0, "$page: the browser shows it") or do { diag($err); next };
+	is($?, 0, "$page: the browser shows it") or do { diag($err); next };
 	my $seen = JSON::PP::decode_json($out);
 	is_deeply([ grep { $_ ne $seen->{page} } @{ $seen->{requests} } ], [], "$page: nothing else is requested");
 	is_deeply($seen->{complaints}, [], "$page: the browser has nothing to complain about");

@@ -35,7 +35,7 @@ sub result_of
 	my @command = ($bench, $study, '--running', '--quick', @arguments, '--json', "$results/$study.json");
 
 	IPC::Run::run(\@command, '<', \undef, '>', \$out, '2>', \$err);
-	is($? >> 8, 0, "bench/run $study") or diag("$out\n$err");
+	is($?, 0, "bench/run $study") or diag("$out\n$err");
 	my $result = JSON::PP::decode_json(slurp_file("$results/$study.json"));
 	is($result->{study}, $study, 'the result names its study');
 	ok($result->{quick}, 'a smoke run says so');
@@ -212,7 +212,7 @@ like(slurp_file("$work/benchmarks.md"), qr/^\| PLAIN \|.*\| error 54000 \| error
 my ($out, $err) = ('', '');
 $node->stop;
 IPC::Run::run([ $bench, 'toast-chunks', '--running', '--quick' ], '<', \undef, '>', \$out, '2>', \$err);
-is($? >> 8, 1, 'no server: exit code');
+is($?, 1 << 8, 'no server: exit code');
 like($err, qr/\Abench\/run: error: lost the server[^\n]*\n\z/, 'no server: one line');
 
 done_testing();

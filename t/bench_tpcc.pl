@@ -36,7 +36,7 @@ sub bench
 {
 	my ($out, $err) = ('', '');
 	IPC::Run::run([ $bench, @_ ], '<', \undef, '>', \$out, '2>', \$err);
-	return ($? >> 8, $out, $err);
+	return ($? & 127 ? 128 + ($? & 127) : $? >> 8, $out, $err);
 }
 
 # A run that must fail: by that code, with one line that matches.

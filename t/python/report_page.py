@@ -13,7 +13,8 @@ import tempfile
 from pathlib import Path
 
 SCREENS = {"telephone": (390, 844), "desktop": (1280, 900)}
-TIMEOUT = 60
+# Seconds.  A browser on a machine that does other things as well takes minutes.
+TIMEOUT = 600
 
 # Everything is measured with all folded parts open.
 MEASURE = """(() => {
@@ -190,5 +191,6 @@ if __name__ == "__main__":
     # What waits for a browser that hangs is ended by this.
     import signal
 
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"the browser has not answered for {TIMEOUT} s"))
     signal.alarm(TIMEOUT)
     main()
