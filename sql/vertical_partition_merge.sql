@@ -74,6 +74,22 @@ SELECT oid::regclass, relkind FROM pg_class WHERE relnamespace IN ('public'::reg
 AND relkind IN ('r', 'v', 'S') ORDER BY oid::regclass::text COLLATE "C";
 DROP TABLE other."a view";
 
+-- parts of different access methods
+CREATE ACCESS METHOD regress_vp_heap TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE t (id int PRIMARY KEY, a int, b text);
+INSERT INTO t VALUES (1, 1, 'b');
+SELECT vertical_partition.split('t', '{b}');
+ALTER TABLE t_cold SET ACCESS METHOD regress_vp_heap;
+SELECT vertical_partition.merge('t');
+ALTER TABLE t_cold SET ACCESS METHOD heap;
+ALTER TABLE t_hot SET ACCESS METHOD regress_vp_heap;
+SELECT vertical_partition.merge('t');
+ALTER TABLE s.t SET ACCESS METHOD regress_vp_heap;
+SELECT vertical_partition.merge('t');
+SELECT a.amname, t.* FROM t JOIN pg_class c ON c.oid = t.tableoid JOIN pg_am a ON a.oid = c.relam;
+DROP TABLE t;
+DROP ACCESS METHOD regress_vp_heap;
+
 -- another owner
 CREATE ROLE regress_vp_alice;
 CREATE TABLE t (id int PRIMARY KEY, a int, b text);

@@ -440,7 +440,7 @@ AS $$
         AND (d.classid = 'pg_class'::regclass AND d.objid IN (SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = relation)
             OR d.classid = 'pg_trigger'::regclass AND d.objid IN (SELECT t.oid FROM pg_trigger t WHERE t.tgrelid = relation))
     UNION
-    SELECT pg_describe_object(i.tableoid, i.indexrelid, 0) || ', which is invalid' FROM pg_index i WHERE i.indrelid = relation AND NOT i.indisvalid
+    SELECT pg_describe_object('pg_class'::regclass, i.indexrelid, 0) || ', which is invalid' FROM pg_index i WHERE i.indrelid = relation AND NOT i.indisvalid
     UNION
     -- their equality is not that of a unique index
     SELECT pg_describe_object(c.tableoid, c.oid, 0) || ', of periods' FROM pg_constraint c
@@ -1213,6 +1213,128 @@ AS $$
     FROM vertical_partition.layout(view) l JOIN pg_class c ON c.oid = l.hot
 $$;
 
+-- Has the guard of a hot part let its key be altered, or keep it again.
+CREATE FUNCTION vertical_partition.guard_keys(view oid, guarded boolean)
+RETURNS void LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT vertical_partition.run(c.relowner, vertical_partition.hot_triggers(l.hot,
+        (SELECT string_agg(quote_ident(k), ', ') FROM unnest(l.key_columns || l.link_column) k WHERE guarded),
+        EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = l.hot AND t.tgname = 'vertical_partition_delete')))
+    FROM vertical_partition.layout(view) l JOIN pg_class c ON c.oid = l.hot
+        JOIN pg_class v ON v.oid = view AND v.relowner = c.relowner
+$$;
+
+--
+-- What ALTER TABLE on the name of a split table needs: alter.c
+--
+
+-- The query of a split view that would show all columns but these.
+CREATE FUNCTION vertical_partition.query_without(view regclass, columns name[])
+RETURNS text LANGUAGE C STABLE STRICT AS 'MODULE_PATHNAME', 'vp_query_without';
+
+-- Makes the view of a split table anew, without some of its columns, and returns its OID: a
+-- view's columns cannot be dropped.
+CREATE FUNCTION vertical_partition.shrink(view regclass, dropped name[])
+RETURNS oid LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET quote_all_identifiers = off
+SET standard_conforming_strings = on
+SET extra_float_digits = 3
+SET datestyle = 'ISO'
+SET intervalstyle = 'postgres'
+AS $$
+DECLARE
+    class pg_class;
+    layout record;
+    view_name text := vertical_partition.qualified_name(view);
+    query text;
+    options text;
+    defaults text[];
+    surface text[];
+    had_key boolean := EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = view AND c.contype = 'p');
+    result oid;
+BEGIN
+    SELECT * INTO class FROM pg_class c WHERE c.oid = view;
+    layout := vertical_partition.split_layout(view);
+    PERFORM vertical_partition.refuse('drop a column of split table', view_name, ARRAY(
+        SELECT * FROM vertical_partition.dependents(view, ARRAY[view::oid, layout.hot::oid, layout.cold::oid])
+        UNION
+        SELECT pg_describe_object(d.classid, d.objid, 0)
+        FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+        WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = view AND a.attname = ANY (dropped)));
+    PERFORM vertical_partition.check_privileges(view, 'drop a column of split table');
+
+    -- what goes with the columns
+    PERFORM vertical_partition.run(class.relowner, ARRAY(
+        SELECT format('COMMENT ON COLUMN %s.%I IS NULL', view_name, d) FROM unnest(dropped) d
+        UNION ALL
+        SELECT DISTINCT format('REVOKE ALL (%I) ON TABLE %s FROM %s', a.attname, view_name,
+            CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
+        FROM pg_attribute a, aclexplode(a.attacl) x WHERE a.attrelid = view AND a.attname = ANY (dropped)));
+    surface := ARRAY(SELECT * FROM vertical_partition.surface(view, 'VIEW'));
+    defaults := ARRAY(SELECT format('ALTER VIEW %s ALTER %I SET DEFAULT %s', view_name, c.name, c.default_value)
+        FROM vertical_partition.columns(view) c WHERE c.default_value IS NOT NULL AND c.name <> ALL (dropped) ORDER BY c.attnum);
+    options := ' WITH (' || vertical_partition.options_list(class.reloptions) || ')';
+    query := vertical_partition.query_without(view, dropped);
+
+    PERFORM vertical_partition.run(class.relowner, ARRAY[format('DROP VIEW %s', view_name),
+        format('CREATE VIEW %s%s AS %s', view_name, options, query)]);
+    result := vertical_partition.new_relation(view_name, class.relowner, class.relnamespace);
+    PERFORM vertical_partition.own(result, class.relowner);
+    IF NOT EXISTS (SELECT FROM vertical_partition.layout(result) l WHERE l.hot = layout.hot AND l.cold = layout.cold) THEN
+        RAISE EXCEPTION 'relation % was changed by another session', view_name USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    PERFORM vertical_partition.run(class.relowner, ARRAY[
+        format('CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s '
+            'FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row()', view_name)] || surface || defaults);
+    IF had_key THEN
+        PERFORM vertical_partition.declare_key(result);
+    END IF;
+    RETURN result;
+END
+$$;
+
+-- Has a view say what the sequence of an identity column gives, as split() does.
+CREATE FUNCTION vertical_partition.show_identity(view oid, part oid, "column" name)
+RETURNS void LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT vertical_partition.run(v.relowner, ARRAY[
+            format('ALTER VIEW %s ALTER %I SET DEFAULT nextval(%L)', vertical_partition.qualified_name(view), "column",
+                vertical_partition.qualified_name(c.sequence))]
+        || ARRAY(
+            SELECT DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', vertical_partition.qualified_name(c.sequence),
+                CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
+            FROM (SELECT (aclexplode(v.relacl)).*
+                UNION ALL
+                SELECT (aclexplode(a.attacl)).* FROM pg_attribute a WHERE a.attrelid = view) x
+            WHERE x.privilege_type = 'INSERT'))
+    FROM pg_class v, vertical_partition.columns(part) c
+    WHERE v.oid = view AND c.name = "column" AND c.sequence IS NOT NULL
+$$;
+
+-- Errors out if an altered key is not the same in both parts.
+CREATE FUNCTION vertical_partition.check_keys(view oid)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET enable_nestloop = off
+SET jit = off
+AS $$
+DECLARE
+    layout record := vertical_partition.layout(view);
+    owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = view);
+BEGIN
+    IF vertical_partition.execute_as(owner, format('SELECT count(*) FROM ONLY %s h WHERE NOT EXISTS (SELECT FROM ONLY %s c WHERE %s)',
+            vertical_partition.qualified_name(layout.hot), vertical_partition.qualified_name(layout.cold),
+            vertical_partition.key_equality(layout.hot, 'h', 'c', layout.cold_key_columns))) > 0 THEN
+        RAISE EXCEPTION 'cannot alter the key of split table %', vertical_partition.qualified_name(view) USING ERRCODE = 'data_exception',
+            DETAIL = 'USING has given other values for the hot part than for the cold part.',
+            HINT = format('Call vertical_partition.merge(%L) first, and split the table again afterwards.', vertical_partition.qualified_name(view));
+    END IF;
+END
+$$;
+
 --
 -- split()
 --
@@ -1257,6 +1379,7 @@ DECLARE
     new_keys oid[];
     hot_rows bigint;
     cold_rows bigint;
+    help text;
     number constant text := '((t.ctid::text::point)[0]::bigint * 65536 + (t.ctid::text::point)[1]::bigint)';
     r record;
 BEGIN
@@ -1505,11 +1628,13 @@ BEGIN
     IF method = 'row_pointer' THEN
         PERFORM vertical_partition.set_row_pointers(cold_oid);
     END IF;
-    RAISE NOTICE 'a dump of % alone has no rows', view_name
-    USING DETAIL = CASE WHEN NOT current_setting('vertical_partition.declare_keys')::boolean THEN
-            'GROUP BY of its primary key has to name all other columns that the statement shows, unless declare_key() is called.'
-        ELSE '' END,
-        HINT = format('Use pg_dump -t %L -t %L -t %L, and --disable-triggers to restore data alone.', view_name, hot_name, cold_name);
+    help := format('Use pg_dump -t %L -t %L -t %L, and --disable-triggers to restore data alone.', view_name, hot_name, cold_name);
+    IF current_setting('vertical_partition.declare_keys')::boolean THEN
+        RAISE NOTICE 'a dump of % alone has no rows', view_name USING HINT = help;
+    ELSE
+        RAISE NOTICE 'a dump of % alone has no rows', view_name
+        USING DETAIL = 'GROUP BY of its primary key has to name all other columns that the statement shows, unless declare_key() is called.', HINT = help;
+    END IF;
     RETURN view_oid;
 END
 $$;
@@ -1567,6 +1692,15 @@ BEGIN
         RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = format('The view and its parts, %s and %s, are in different schemas.', hot_name, cold_name),
             HINT = 'Use ALTER TABLE ... SET SCHEMA.';
+    END IF;
+    -- The table could have one of them only, and what its columns are set up for could be lost in silence.
+    SELECT a.amname AS hot, b.amname AS cold INTO r
+    FROM pg_class h JOIN pg_am a ON a.oid = h.relam, pg_class c JOIN pg_am b ON b.oid = c.relam
+    WHERE h.oid = layout.hot AND c.oid = layout.cold;
+    IF r.hot <> r.cold THEN
+        RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = format('The access method of %s is %I, that of %s is %I.', hot_name, r.hot, cold_name, r.cold),
+            HINT = format('Use ALTER TABLE %s SET ACCESS METHOD %I.', view_name, CASE r.cold WHEN 'heap' THEN r.hot ELSE r.cold END);
     END IF;
 
     PERFORM vertical_partition.check_privileges(p, 'merge') FROM unnest(ARRAY[layout.hot, layout.cold]) p;

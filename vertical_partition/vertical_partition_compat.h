@@ -15,8 +15,11 @@
 #ifndef VERTICAL_PARTITION_COMPAT_H
 #define VERTICAL_PARTITION_COMPAT_H
 
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "catalog/pg_attrdef.h"
+#include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "commands/cluster.h"
@@ -177,6 +180,78 @@ compat_primary_key_index(Relation rel)
 	return RelationGetPrimaryKeyIndex(rel, false);
 #else
 	return RelationGetPrimaryKeyIndex(rel);
+#endif
+}
+
+/* StoreAttrDefault() of a column that is there */
+static inline void
+compat_store_default(Relation rel, AttrNumber attnum, Node *expr)
+{
+#if PG_VERSION_NUM >= 180000
+	StoreAttrDefault(rel, attnum, expr, true);
+#else
+	StoreAttrDefault(rel, attnum, expr, true, false);
+#endif
+}
+
+/* Since 17, ALTER TABLE can change the expression of a generated column. */
+static inline bool
+compat_sets_expression(const AlterTableCmd *cmd)
+{
+#if PG_VERSION_NUM >= 170000
+	return cmd->subtype == AT_SetExpression;
+#else
+	(void) cmd;
+	return false;
+#endif
+}
+
+/* The constraint that ALTER CONSTRAINT changes */
+static inline const char *
+compat_altered_constraint(const AlterTableCmd *cmd)
+{
+#if PG_VERSION_NUM >= 180000
+	return ((ATAlterConstraint *) cmd->def)->conname;
+#else
+	return ((Constraint *) cmd->def)->conname;
+#endif
+}
+
+/* Is the constraint NOT NULL, written as one of a table?  That is new in 18. */
+static inline bool
+compat_is_table_not_null(const Constraint *constraint)
+{
+#if PG_VERSION_NUM >= 180000
+	return constraint->contype == CONSTR_NOTNULL;
+#else
+	(void) constraint;
+	return false;
+#endif
+}
+
+/* Is the generated column of a new table one that is not stored?  That is new in 18. */
+static inline bool
+compat_is_virtual(const Constraint *constraint)
+{
+#if PG_VERSION_NUM >= 180000
+	return constraint->contype == CONSTR_GENERATED && constraint->generated_kind == ATTRIBUTE_GENERATED_VIRTUAL;
+#else
+	(void) constraint;
+	return false;
+#endif
+}
+
+/* Have a query read one more column of a table. */
+static inline void
+compat_add_selected(Query *query, RangeTblEntry *rte, AttrNumber attnum)
+{
+#if PG_VERSION_NUM >= 160000
+	RTEPermissionInfo *perminfo = getRTEPermissionInfo(query->rteperminfos, rte);
+
+	perminfo->selectedCols = bms_add_member(perminfo->selectedCols, attnum - FirstLowInvalidHeapAttributeNumber);
+#else
+	(void) query;
+	rte->selectedCols = bms_add_member(rte->selectedCols, attnum - FirstLowInvalidHeapAttributeNumber);
 #endif
 }
 

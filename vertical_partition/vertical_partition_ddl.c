@@ -22,6 +22,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
@@ -33,6 +34,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -43,30 +45,22 @@
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
+#include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
 
-/* What is known of a command before it is executed */
-struct VpDdl
-{
-	Oid			view;			/* of the split table */
-	Oid			part;			/* that is the command's object, or InvalidOid */
-	Oid			owner;			/* of the view before the command */
-	VpLayout	layout;			/* before the command */
-};
-
 /* Runs a query of ours for what it does. */
-static void
-call(const char *query)
+void
+vp_call(const char *query)
 {
 	SPI_connect();
-	if (SPI_execute(query, false, 0) != SPI_OK_SELECT)
+	if (SPI_execute(query, false, 0) < 0)
 		elog(ERROR, "could not execute \"%s\"", query);
 	SPI_finish();
 }
 
 /* The name of a relation, as messages and hints have it */
-static char *
-qualified_name(Oid relid)
+char *
+vp_qualified_name(Oid relid)
 {
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid));
 }
@@ -88,12 +82,34 @@ find_command(AlterTableStmt *stmt, AlterTableType type)
 }
 
 /*
+ * Returns the view of that name, with an AccessShareLock on it, or InvalidOid if it is no
+ * view's, or, with owned, not the user's.  DROP COLUMN of a split table makes a view
+ * anew: while the lock was waited for, the name can have become that of another one.
+ */
+Oid
+vp_lock_view(const RangeVar *name, bool owned)
+{
+	for (;;)
+	{
+		Oid			view = name ? RangeVarGetRelid(name, NoLock, true) : InvalidOid;
+
+		if (!OidIsValid(view) || get_rel_relkind(view) != RELKIND_VIEW ||
+			(owned && !compat_owns_relation(view, GetUserId())))
+			return InvalidOid;
+		LockRelationOid(view, AccessShareLock);
+		if (RangeVarGetRelid(name, NoLock, true) == view && get_rel_relkind(view) == RELKIND_VIEW)
+			return view;
+		UnlockRelationOid(view, AccessShareLock);
+	}
+}
+
+/*
  * If the name is that of a split view, or of a part of one, returns what is to be known of
  * it.  Else returns NULL; that there is no such relation is for the command to
  * say.
  */
-static VpDdl *
-find_split(RangeVar *name)
+VpDdl *
+vp_find_split(RangeVar *name)
 {
 	Oid			relid = name ? RangeVarGetRelid(name, NoLock, true) : InvalidOid;
 	const VpLayout *layout = NULL;
@@ -104,13 +120,17 @@ find_split(RangeVar *name)
 	{
 		case RELKIND_VIEW:
 			/* a lock that will not be needed could be waited for */
-			if (!compat_owns_relation(relid, GetUserId()))
+			relid = view = vp_lock_view(name, true);
+			if (!OidIsValid(view))
 				return NULL;
-			LockRelationOid(relid, AccessShareLock);
-			view = get_rel_relkind(relid) == RELKIND_VIEW ? relid : InvalidOid;
-			layout = OidIsValid(view) ? vp_layout(view) : NULL;
-			UnlockRelationOid(relid, AccessShareLock);
+			layout = vp_layout(view);
+			UnlockRelationOid(view, AccessShareLock);
 			break;
+		case RELKIND_INDEX:
+			relid = IndexGetRelation(relid, true);
+			if (!OidIsValid(relid))
+				break;
+			/* FALLTHROUGH */
 		case RELKIND_RELATION:
 			if (compat_owns_relation(relid, GetUserId()))
 				view = vp_view_of_part(relid);
@@ -129,15 +149,46 @@ find_split(RangeVar *name)
 	return ddl;
 }
 
+/* Is the view that of a split table, and does not only look like it? */
+static bool
+has_trigger(Oid view)
+{
+	return OidIsValid(get_trigger_oid(view, "vertical_partition_write", true));
+}
+
+/*
+ * Is a command on the view one for the parts?  Anybody can make a view of the tables of
+ * others that looks like a split one, and a superuser may alter it.
+ */
+bool
+vp_carries(const VpDdl *ddl)
+{
+	return !OidIsValid(ddl->part) && has_trigger(ddl->view) &&
+		vp_relation_owner(ddl->view) == ddl->owner &&
+		vp_relation_owner(ddl->layout.hot) == ddl->owner &&
+		vp_relation_owner(ddl->layout.cold) == ddl->owner;
+}
+
 /*
  * Locks the view and its parts for a command that will change all of them: at
- * once, see lock_all().
+ * once, see lock_all().  Errors out if it has got other parts, or another owner, since
+ * it was looked at: who waits gets the lock after whoever has replaced the view.
  */
-static void
-lock_all(VpDdl *ddl)
+void
+vp_lock_split(VpDdl *ddl)
 {
-	call(psprintf("SELECT vertical_partition.lock_all('{%u,%u,%u}', true, false)",
-				  ddl->view, ddl->layout.hot, ddl->layout.cold));
+	Oid			owner = ddl->owner;
+	Oid			hot = ddl->layout.hot;
+	Oid			cold = ddl->layout.cold;
+
+	PreventCommandIfReadOnly("ALTER TABLE");
+	PreventCommandIfParallelMode("ALTER TABLE");
+	PreventCommandDuringRecovery("ALTER TABLE");
+	vp_call(psprintf("SELECT vertical_partition.lock_all('{%u,%u,%u}', true, false)",
+					 ddl->view, ddl->layout.hot, ddl->layout.cold));
+	vp_refresh_split(ddl, ddl->view);
+	if (ddl->owner != owner || ddl->layout.hot != hot || ddl->layout.cold != cold || !vp_carries(ddl))
+		vp_changed(get_rel_name(ddl->view));
 }
 
 /*-------------------------------------------------------------------------
@@ -155,7 +206,7 @@ refuse_owner(VpDdl *ddl, AlterTableCmd *cmd)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("cannot change the owner of table \"%s\", a part of a split table", get_rel_name(ddl->part)),
 			 errdetail("The view of a split table and both its parts must have one owner."),
-			 errhint("Use ALTER VIEW %s OWNER TO, which changes that of the parts as well.", qualified_name(ddl->view))));
+			 errhint("Use ALTER VIEW %s OWNER TO, which changes that of the parts as well.", vp_qualified_name(ddl->view))));
 }
 
 /*
@@ -243,7 +294,7 @@ check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 				 errmsg("foreign key \"%s\" cannot have actions that change table \"%s\", a part of a split table",
 						NameStr(form->conname), get_rel_name(ddl->part)),
 				 errdetail("ON DELETE or ON UPDATE would write to this part alone."),
-				 errhint("Use NO ACTION or RESTRICT, or call vertical_partition.merge('%s') first.", qualified_name(ddl->view))));
+				 errhint("Use NO ACTION or RESTRICT, or call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
 	return form->confdeltype == FKCONSTR_ACTION_CASCADE;
 }
 
@@ -273,8 +324,8 @@ guard_refuses_delete(Oid part)
  * Has the triggers of a part follow its foreign keys: where one of the hot part's deletes
  * rows, it has to be let, and the cold rows have to go with them.
  */
-static void
-follow_foreign_keys(VpDdl *ddl)
+void
+vp_follow_foreign_keys(VpDdl *ddl)
 {
 	Relation	catalog;
 	ScanKeyData key;
@@ -295,20 +346,13 @@ follow_foreign_keys(VpDdl *ddl)
 	table_close(catalog, AccessShareLock);
 
 	if (cascades && guard_refuses_delete(ddl->part))
-		call(psprintf("SELECT vertical_partition.let_cascade(%u)", ddl->view));
+		vp_call(psprintf("SELECT vertical_partition.let_cascade(%u)", ddl->view));
 }
 
 /*-------------------------------------------------------------------------
  * The key of the view
  *-------------------------------------------------------------------------
  */
-
-/* Is the view that of a split table, and does not only look like it? */
-static bool
-has_trigger(Oid view)
-{
-	return OidIsValid(get_trigger_oid(view, "vertical_partition_write", true));
-}
 
 /*
  * Has the key follow: the view gets its trigger, or the hot part its primary key, in a
@@ -320,6 +364,51 @@ follow_key(VpDdl *ddl)
 	CommandCounterIncrement();
 	if (ddl->part != ddl->layout.cold && has_trigger(ddl->view))
 		vp_follow_key(ddl->view);
+}
+
+/*-------------------------------------------------------------------------
+ * ALTER ... RENAME and ALTER ... SET SCHEMA
+ *-------------------------------------------------------------------------
+ */
+
+/*
+ * Is the command for the parts as well?  ALTER TABLE is, and ALTER VIEW is not: the names of
+ * the view's columns need not be those of the parts' columns.
+ */
+static bool
+renames_parts(const VpDdl *ddl, const Node *stmt)
+{
+	if (!vp_carries(ddl))
+		return false;
+	if (IsA(stmt, AlterObjectSchemaStmt))
+		return ((const AlterObjectSchemaStmt *) stmt)->objectType == OBJECT_TABLE;
+	return ((const RenameStmt *) stmt)->renameType == OBJECT_COLUMN &&
+		((const RenameStmt *) stmt)->relationType == OBJECT_TABLE;
+}
+
+/* Gives the columns of the parts the names that those of the view have. */
+static void
+carry_rename(VpDdl *ddl)
+{
+	CommandCounterIncrement();
+	vp_call(psprintf("SELECT vertical_partition.rename_columns(%u)", ddl->view));
+}
+
+/* Takes the parts to the schema of the view. */
+static void
+carry_schema(VpDdl *ddl)
+{
+	Oid			parts[2] = {ddl->layout.hot, ddl->layout.cold};
+	Oid			schema;
+
+	CommandCounterIncrement();
+	schema = get_rel_namespace(ddl->view);
+	for (int i = 0; i < 2; i++)
+	{
+		if (OidIsValid(schema) && get_rel_namespace(parts[i]) != schema)
+			vp_call(psprintf("ALTER TABLE %s SET SCHEMA %s", vp_qualified_name(parts[i]),
+							 quote_identifier(get_namespace_name(schema))));
+	}
 }
 
 /*-------------------------------------------------------------------------
@@ -342,22 +431,40 @@ vp_before_ddl(Node *stmt)
 	switch (nodeTag(stmt))
 	{
 		case T_AlterTableStmt:
-			ddl = find_split(((AlterTableStmt *) stmt)->relation);
+			ddl = vp_find_split(((AlterTableStmt *) stmt)->relation);
 			cmd = ddl ? find_command((AlterTableStmt *) stmt, AT_ChangeOwner) : NULL;
 			if (cmd && OidIsValid(ddl->part))
 				refuse_owner(ddl, cmd);
-			else if (cmd && has_trigger(ddl->view))
-				lock_all(ddl);
+			else if (cmd && vp_carries(ddl))
+				vp_lock_split(ddl);
 			break;
 		case T_CreateTrigStmt:
-			ddl = find_split(((CreateTrigStmt *) stmt)->relation);
+			ddl = vp_find_split(((CreateTrigStmt *) stmt)->relation);
 			break;
 		case T_ViewStmt:
-			ddl = find_split(((ViewStmt *) stmt)->view);
+			ddl = vp_find_split(((ViewStmt *) stmt)->view);
+			break;
+		case T_RenameStmt:
+			if (((RenameStmt *) stmt)->relation == NULL)
+				break;
+			ddl = vp_find_split(((RenameStmt *) stmt)->relation);
+			if (ddl && renames_parts(ddl, stmt))
+			{
+				vp_check_new_name(ddl, ((RenameStmt *) stmt)->newname);
+				vp_lock_split(ddl);
+			}
+			break;
+		case T_AlterObjectSchemaStmt:
+			ddl = vp_find_split(((AlterObjectSchemaStmt *) stmt)->relation);
+			if (ddl && renames_parts(ddl, stmt))
+				vp_lock_split(ddl);
 			break;
 		default:
 			break;
 	}
+	/* what follows is done when the whole command has been executed */
+	if (ddl && vp_is_carrying(ddl->part))
+		return NULL;
 	return ddl;
 }
 
@@ -370,11 +477,21 @@ vp_after_ddl(VpDdl *ddl, Node *stmt)
 		case T_AlterTableStmt:
 			if (OidIsValid(ddl->part))
 			{
-				follow_foreign_keys(ddl);
+				vp_follow_foreign_keys(ddl);
 				follow_key(ddl);
 			}
 			else if (find_command((AlterTableStmt *) stmt, AT_ChangeOwner) && has_trigger(ddl->view))
 				carry_owner(ddl);
+			break;
+		case T_RenameStmt:
+			if (renames_parts(ddl, stmt))
+				carry_rename(ddl);
+			else if (OidIsValid(ddl->part))
+				follow_key(ddl);
+			break;
+		case T_AlterObjectSchemaStmt:
+			if (renames_parts(ddl, stmt))
+				carry_schema(ddl);
 			break;
 		case T_CreateTrigStmt:
 		case T_ViewStmt:

@@ -46,6 +46,7 @@
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
+#include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
 
 PG_FUNCTION_INFO_V1(vp_declare_key);
@@ -85,7 +86,7 @@ remove_key(Oid view)
 	CommandCounterIncrement();
 }
 
-/* Has the view that key already? */
+/* Has the view that key already, and by the index's name? */
 static bool
 has_key(Oid view, Oid index, const int16 *columns, int n)
 {
@@ -94,7 +95,8 @@ has_key(Oid view, Oid index, const int16 *columns, int n)
 	Bitmapset  *attnums;
 	bool		result;
 
-	if (!OidIsValid(constraint) || get_constraint_index(constraint) != index)
+	if (!OidIsValid(constraint) || get_constraint_index(constraint) != index ||
+		strcmp(get_constraint_name(constraint), get_rel_name(index)) != 0)
 		return false;
 	attnums = get_primary_key_attnos(view, true, &found);
 	result = bms_num_members(attnums) == n;
@@ -185,6 +187,29 @@ vp_follow_key(Oid view)
 	/* anybody can make a view of any tables that looks like a split one */
 	else if ((vp_declare_keys || OidIsValid(key_of(view))) &&
 			 vp_relation_owner(layout->hot) == layout->owner)
+		declare_key(view, layout);
+}
+
+/*
+ * Removes the key of a view while the index that it is for is made anew.  Returns whether
+ * there was one, which vp_restore_key() is to give back.
+ */
+bool
+vp_remove_key(Oid view)
+{
+	bool		found = OidIsValid(key_of(view));
+
+	remove_key(view);
+	return found;
+}
+
+/* Gives a view its key again. */
+void
+vp_restore_key(Oid view)
+{
+	const VpLayout *layout = vp_layout(view);
+
+	if (layout)
 		declare_key(view, layout);
 }
 

@@ -50,6 +50,7 @@
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
+#include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
 
 static ProcessUtility_hook_type vp_next_utility_hook = NULL;
@@ -86,13 +87,10 @@ split_view(RangeVar *name)
 	VpLayout   *layout;
 	Oid			relid;
 
-	if (name == NULL)
+	relid = vp_lock_view(name, false);
+	if (!OidIsValid(relid))
 		return NULL;
-	relid = RangeVarGetRelid(name, NoLock, true);
-	if (!OidIsValid(relid) || get_rel_relkind(relid) != RELKIND_VIEW)
-		return NULL;
-	LockRelationOid(relid, AccessShareLock);
-	if (get_rel_relkind(relid) != RELKIND_VIEW || (cached = vp_layout(relid)) == NULL)
+	if ((cached = vp_layout(relid)) == NULL)
 	{
 		UnlockRelationOid(relid, AccessShareLock);
 		return NULL;
@@ -735,9 +733,26 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 				return;
 			}
 
+		case T_CreateStmt:
+		case T_IndexStmt:
+		case T_CreateStatsStmt:
+		case T_CreateSeqStmt:
+		case T_AlterSeqStmt:
+		case T_CommentStmt:
+			pstmt = vp_redirect_ddl(pstmt);
+			break;
+
+		case T_DropStmt:
 		case T_AlterTableStmt:
+			if (vp_carry_ddl(pstmt, query_string, params, query_env))
+				return;
+			/* FALLTHROUGH */
+		case T_RenameStmt:
+		case T_AlterObjectSchemaStmt:
 		case T_CreateTrigStmt:
 		case T_ViewStmt:
+			pstmt = vp_redirect_ddl(pstmt);
+			stmt = pstmt->utilityStmt;
 			/* the command may change its tree */
 			ddl = vp_before_ddl(stmt);
 			stmt = ddl ? copyObject(stmt) : NULL;

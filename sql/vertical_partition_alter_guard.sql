@@ -1,0 +1,137 @@
+--
+-- DDL on the name of a split table: what may not be done with it
+--
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS vertical_partition;
+LOAD 'vertical_partition';
+CREATE ROLE regress_alter_a;
+CREATE ROLE regress_alter_b;
+CREATE SCHEMA alter_a AUTHORIZATION regress_alter_a;
+CREATE SCHEMA alter_b AUTHORIZATION regress_alter_b;
+
+SET ROLE regress_alter_a;
+CREATE TABLE alter_a.t (id int PRIMARY KEY, x int, big text);
+INSERT INTO alter_a.t VALUES (1, 2, 'three');
+SELECT vertical_partition.split('alter_a.t', '{big}', force => true);
+
+-- Subqueries and whole rows have no columns to look for.
+CREATE INDEX ON alter_a.t (((SELECT * FROM (VALUES (1)) v)));
+CREATE STATISTICS alter_a.s ON x, ((SELECT count(*) FROM (SELECT * FROM pg_class) c)) FROM alter_a.t;
+CREATE INDEX ON alter_a.t ((t.*::text));
+CREATE INDEX ON alter_a.t ((t::text));
+CREATE INDEX ON alter_a.t (nothing);
+ALTER TABLE alter_a.t ADD CHECK ((SELECT true));
+
+-- Nor are names in a type's modifiers columns.
+RESET ROLE;
+CREATE TYPE alter_a.word;
+CREATE FUNCTION alter_a.word_in(cstring, oid, int) RETURNS alter_a.word LANGUAGE internal IMMUTABLE STRICT AS 'varcharin';
+CREATE FUNCTION alter_a.word_out(alter_a.word) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'varcharout';
+CREATE FUNCTION alter_a.word_modifier(cstring[]) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT 20';
+CREATE TYPE alter_a.word (INPUT = alter_a.word_in, OUTPUT = alter_a.word_out, TYPMOD_IN = alter_a.word_modifier, LIKE = text);
+SET ROLE regress_alter_a;
+ALTER TABLE alter_a.t ADD w alter_a.word GENERATED ALWAYS AS ('w'::alter_a.word(short)) STORED;
+SELECT id, x, w, big FROM alter_a.t;
+
+-- What the owner's code does while the parts are altered is refused, or undone with the
+-- command: the view would take the values of one type for those of another.
+CREATE TABLE alter_a.l_hot (id text PRIMARY KEY, x int);
+CREATE TABLE alter_a.l_cold (id text PRIMARY KEY, big text);
+INSERT INTO alter_a.l_hot VALUES ('1', 1);
+INSERT INTO alter_a.l_cold VALUES ('1', 'b');
+CREATE FUNCTION alter_a.tf() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE VIEW alter_a.l AS SELECT h.x, c.big FROM alter_a.l_hot h LEFT JOIN alter_a.l_cold c ON h.id = c.id
+    WHERE vertical_partition.linked('shared_key', h.tableoid, c.id);
+CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT ON alter_a.l FOR EACH ROW EXECUTE FUNCTION alter_a.tf();
+CREATE FUNCTION alter_a.type_cold(int) RETURNS bigint LANGUAGE plpgsql
+AS $$ BEGIN ALTER TABLE alter_a.l_cold ALTER id TYPE bigint USING 4242424242; RETURN $1; END $$;
+CREATE FUNCTION alter_a.type_hot(text) RETURNS varchar LANGUAGE plpgsql
+AS $$ BEGIN ALTER TABLE alter_a.l_hot ALTER id TYPE bigint USING 4242424243; RETURN $1; END $$;
+ALTER TABLE alter_a.l ALTER x TYPE bigint USING alter_a.type_cold(x), ALTER big TYPE varchar USING alter_a.type_hot(big);
+CREATE FUNCTION alter_a.other_view(int) RETURNS bigint LANGUAGE plpgsql
+AS $$ BEGIN
+    CREATE OR REPLACE VIEW alter_a.vertical_partition_l_view AS SELECT h.x, h.id AS big FROM alter_a.l_cold c RIGHT JOIN alter_a.l h ON h.id = c.id
+        WHERE vertical_partition.linked('shared_key', h.tableoid, c.id);
+    RETURN $1;
+END $$;
+ALTER TABLE alter_a.l ALTER x TYPE bigint USING alter_a.other_view(x);
+CREATE FUNCTION alter_a.other_parts(int) RETURNS bigint LANGUAGE plpgsql
+AS $$ BEGIN
+    CREATE OR REPLACE VIEW alter_a.vertical_partition_l_view AS SELECT 0 AS x, 'b'::text AS big;
+    RETURN $1;
+END $$;
+ALTER TABLE alter_a.l ALTER x TYPE bigint USING alter_a.other_parts(x);
+CREATE FUNCTION alter_a.again(int) RETURNS bigint LANGUAGE plpgsql
+AS $$ BEGIN ALTER TABLE alter_a.vertical_partition_l_view ADD COLUMN y int; RETURN $1; END $$;
+ALTER TABLE alter_a.l ALTER x TYPE bigint USING alter_a.again(x);
+SELECT * FROM alter_a.l;
+SELECT relname, relkind FROM pg_class WHERE relnamespace = 'alter_a'::regnamespace AND relkind IN ('r', 'v') ORDER BY relname;
+RESET ROLE;
+
+-- A superuser's command on a view that only looks like a split one leaves the tables of others alone.
+CREATE TABLE alter_b.x (id int PRIMARY KEY, x int);
+CREATE TABLE alter_b.y (id int PRIMARY KEY, big text);
+ALTER TABLE alter_b.x OWNER TO regress_alter_b;
+ALTER TABLE alter_b.y OWNER TO regress_alter_b;
+GRANT USAGE ON SCHEMA alter_b TO regress_alter_a;
+SET ROLE regress_alter_a;
+CREATE VIEW alter_a.fake AS SELECT h.id, h.x, c.big FROM alter_b.x h LEFT JOIN alter_b.y c ON h.id = c.id
+    WHERE vertical_partition.linked('shared_key', h.tableoid, c.id);
+CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT ON alter_a.fake FOR EACH ROW EXECUTE FUNCTION alter_a.tf();
+RESET ROLE;
+BEGIN;
+ALTER VIEW alter_a.fake OWNER TO regress_alter_a;
+SELECT relation::regclass, mode FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('alter_b.x'::regclass, 'alter_b.y'::regclass);
+ROLLBACK;
+ALTER TABLE alter_a.fake ADD COLUMN z int;
+ALTER TABLE alter_a.fake ALTER x TYPE bigint;
+CREATE INDEX ON alter_a.fake (x);
+DROP TABLE alter_a.fake;
+ALTER TABLE alter_a.fake RENAME COLUMN x TO xx;
+ALTER TABLE alter_a.fake SET SCHEMA public;
+SELECT attrelid::regclass, attname, atttypid::regtype FROM pg_attribute
+WHERE attrelid IN ('alter_b.x'::regclass, 'alter_b.y'::regclass) AND attnum > 0 ORDER BY 1, attnum;
+DROP VIEW public.fake;
+
+-- Event triggers are fired once, when view and parts have their names again.
+CREATE FUNCTION alter_a.seen() RETURNS event_trigger LANGUAGE plpgsql SET client_min_messages = notice
+AS $$
+DECLARE
+    o text := (SELECT string_agg(DISTINCT object_identity, ', ' ORDER BY object_identity) FROM pg_event_trigger_ddl_commands());
+BEGIN
+    RAISE NOTICE '% %: %, % of %', tg_event, tg_tag, o, (SELECT count(big) FROM alter_a.t), (SELECT relkind FROM pg_class WHERE oid = 'alter_a.t'::regclass);
+END
+$$;
+CREATE EVENT TRIGGER regress_alter_seen ON ddl_command_end EXECUTE FUNCTION alter_a.seen();
+ALTER TABLE alter_a.t ADD COLUMN y int, ALTER big TYPE varchar;
+DROP EVENT TRIGGER regress_alter_seen;
+-- One that gives each altered table to somebody does not get a part alone.
+CREATE FUNCTION alter_a.give() RETURNS event_trigger LANGUAGE plpgsql
+AS $$
+DECLARE
+    o text;
+BEGIN
+    FOR o IN SELECT object_identity FROM pg_event_trigger_ddl_commands() WHERE object_type = 'table' LOOP
+        EXECUTE format('ALTER TABLE %s OWNER TO regress_alter_b', o);
+    END LOOP;
+END
+$$;
+CREATE EVENT TRIGGER regress_alter_give ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION alter_a.give();
+ALTER TABLE alter_a.t ADD COLUMN z int;
+DROP EVENT TRIGGER regress_alter_give;
+SELECT relname, relowner::regrole FROM pg_class WHERE relname IN ('t', 't_hot', 't_cold') AND relnamespace = 'alter_a'::regnamespace ORDER BY 1;
+
+-- An index that could not be built is named when merge() refuses it.
+INSERT INTO alter_a.t (id, x, big) VALUES (2, 2, 'four');
+CREATE UNIQUE INDEX CONCURRENTLY not_unique ON alter_a.t (x);
+\set VERBOSITY default
+SELECT vertical_partition.merge('alter_a.t');
+\set VERBOSITY terse
+DROP INDEX alter_a.not_unique;
+SELECT vertical_partition.merge('alter_a.t');
+\d alter_a.t
+
+DROP SCHEMA alter_a, alter_b CASCADE;
+DROP ROLE regress_alter_a, regress_alter_b;

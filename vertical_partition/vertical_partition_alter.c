@@ -1,0 +1,1418 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_alter.c
+ *	  ALTER TABLE and DROP TABLE of a split table, carried to its parts.
+ *
+ * ALTER TABLE of a split view becomes one of each part whose columns it names, and
+ * then the view follows.  DROP TABLE becomes one of all three.
+ *
+ * While a part is altered it has the view's name, and the view another one.  So new
+ * constraints, indexes and sequences get the names that they would get with one
+ * table, and messages say what they would say.  Nobody else sees that: the view
+ * and both parts are locked.
+ *
+ * The parts have no defaults, see split(): those of the view are what counts.  A part gets
+ * the default of a column while a command concerns it, for the server to check and convert.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_alter.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/stratnum.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "access/toast_compression.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/index.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_attrdef.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_rewrite.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "commands/event_trigger.h"
+#include "commands/extension.h"
+#include "commands/tablecmds.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_node.h"
+#include "parser/parse_oper.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteDefine.h"
+#include "rewrite/rewriteHandler.h"
+#include "rewrite/rewriteSupport.h"
+#include "storage/lmgr.h"
+#include "tcop/dest.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+#include "utils/syscache.h"
+
+#include "vertical_partition.h"
+#include "vertical_partition_compat.h"
+#include "vertical_partition_ddl.h"
+#include "vertical_partition_layout.h"
+
+PG_FUNCTION_INFO_V1(vp_query_without);
+
+/* The view and the part that are being altered */
+static Oid	vp_altered_view = InvalidOid;
+static Oid	vp_carrying = InvalidOid;
+
+/* Is it that view? */
+bool
+vp_is_altering(Oid view)
+{
+	return OidIsValid(view) && view == vp_altered_view;
+}
+
+/* Is it that part? */
+bool
+vp_is_carrying(Oid relid)
+{
+	return OidIsValid(relid) && relid == vp_carrying;
+}
+
+/*-------------------------------------------------------------------------
+ * ALTER TABLE: taking it apart
+ *-------------------------------------------------------------------------
+ */
+
+/* Adds a subcommand to those of the parts. */
+static void
+add_command(VpAlter *alter, AlterTableCmd *cmd, int places)
+{
+	if (places & VP_IN_HOT)
+		alter->hot = lappend(alter->hot, cmd);
+	if (places & VP_IN_COLD)
+		alter->cold = lappend(alter->cold, cmd);
+	if (places & VP_IN_VIEW)
+		alter->view = lappend(alter->view, cmd);
+}
+
+/* The parts whose column is altered; errors out if there is no such column. */
+static int
+places_of_column(const VpAlter *alter, const char *name)
+{
+	int			places = name ? vp_places_of(alter, name) : 0;
+
+	if (name == NULL)
+		vp_refuse(alter, "alter a column by its number");
+	if (places == 0)
+		vp_undefined_column(alter, name);
+	return places;
+}
+
+/* The hot part alone, for what a copy of a key's column in the cold part has not got */
+static int
+own_place(const VpAlter *alter, const char *name)
+{
+	int			places = places_of_column(alter, name);
+
+	return places == VP_IN_BOTH ? VP_IN_HOT : places;
+}
+
+static void
+take_add_column(VpAlter *alter, AlterTableCmd *cmd)
+{
+	ColumnDef  *column = (ColumnDef *) cmd->def;
+	AttrNumber	attnum = get_attnum(alter->ddl->view, column->colname);
+	List	   *names = NIL;
+	ListCell   *lc;
+	int			part = VP_IN_HOT;
+
+	if (vp_has_name(alter->added, column->colname) ||
+		(attnum != InvalidAttrNumber && !vp_has_name(alter->dropped, column->colname)))
+	{
+		if (!cmd->missing_ok)
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" already exists", column->colname, alter->name)));
+		alter->skipped = lappend(alter->skipped, psprintf(_("column \"%s\" of relation \"%s\" already exists, skipping"),
+														  column->colname, alter->name));
+		return;
+	}
+	vp_check_new_name(alter->ddl, column->colname);
+
+	foreach(lc, column->constraints)
+	{
+		Constraint *constraint = (Constraint *) lfirst(lc);
+
+		if (constraint->contype == CONSTR_IDENTITY && constraint->generated_when == ATTRIBUTE_IDENTITY_ALWAYS)
+			vp_refuse(alter, "add a column GENERATED ALWAYS AS IDENTITY");
+		if (compat_is_virtual(constraint))
+			vp_refuse(alter, "add a virtual generated column");
+		if (constraint->contype == CONSTR_CHECK || constraint->contype == CONSTR_GENERATED)
+			names = list_concat(names, vp_names_in_constraint(constraint));
+	}
+
+	/* it goes where what it is made from is */
+	if (names != NIL)
+	{
+		List	   *others = NIL;
+
+		foreach(lc, names)
+		{
+			if (strcmp((char *) lfirst(lc), column->colname) != 0)
+				others = lappend(others, lfirst(lc));
+		}
+		part = vp_place(alter, others, "add a column that uses hot and cold columns");
+	}
+	alter->added = vp_add_name(alter->added, column->colname);
+	if (part == VP_IN_COLD)
+		alter->added_cold = vp_add_name(alter->added_cold, column->colname);
+	alter->names = true;
+	add_command(alter, cmd, part);
+}
+
+/*
+ * Adds to what the view is to lose the generated columns that CASCADE drops with a column
+ * of a part.
+ */
+static void
+add_generated(VpAlter *alter, const VpColumn *dropped)
+{
+	const VpLayout *layout = &alter->ddl->layout;
+	Oid			part = dropped->cold ? layout->cold : layout->hot;
+
+	for (int i = 0; i < layout->natts; i++)
+	{
+		const VpColumn *column = &layout->columns[i];
+		Bitmapset  *used = NULL;
+
+		if (column->cold != dropped->cold || get_attgenerated(part, column->attnum) == '\0')
+			continue;
+		pull_varattnos(vp_default_of(part, column->attnum), 1, &used);
+		if (bms_is_member(dropped->attnum - FirstLowInvalidHeapAttributeNumber, used))
+			alter->dropped = vp_add_name(alter->dropped, get_attname(layout->view, i + 1, false));
+	}
+}
+
+/* Errors out if no column of the cold part would be left in the view, which needs one. */
+static void
+check_cold_left(const VpAlter *alter)
+{
+	const VpLayout *layout = &alter->ddl->layout;
+
+	if (alter->added_cold != NIL)
+		return;
+	for (int i = 0; i < layout->natts; i++)
+	{
+		if (layout->columns[i].cold && !vp_has_name(alter->dropped, get_attname(layout->view, i + 1, false)))
+			return;
+	}
+	vp_refuse(alter, "drop the last cold column");
+}
+
+static void
+take_drop_column(VpAlter *alter, AlterTableCmd *cmd)
+{
+	AttrNumber	attnum = get_attnum(alter->ddl->view, cmd->name);
+	Oid			index = InvalidOid;
+
+	if (attnum == InvalidAttrNumber && cmd->missing_ok)
+	{
+		alter->skipped = lappend(alter->skipped, psprintf(_("column \"%s\" of relation \"%s\" does not exist, skipping"),
+														  cmd->name, alter->name));
+		return;
+	}
+	if (attnum < 1)
+		vp_undefined_column(alter, cmd->name);
+	if (!alter->ddl->layout.columns[attnum - 1].cold)
+	{
+		Bitmapset  *key = get_primary_key_attnos(alter->ddl->layout.hot, false, &index);
+
+		if (vp_places_of(alter, cmd->name) == VP_IN_BOTH ||
+			bms_is_member(alter->ddl->layout.columns[attnum - 1].attnum - FirstLowInvalidHeapAttributeNumber, key))
+			vp_refuse(alter, "drop a column of the primary key");
+	}
+	if (cmd->behavior == DROP_CASCADE)
+		add_generated(alter, &alter->ddl->layout.columns[attnum - 1]);
+	add_command(alter, cmd, alter->ddl->layout.columns[attnum - 1].cold ? VP_IN_COLD : VP_IN_HOT);
+}
+
+static void
+take_type(VpAlter *alter, AlterTableCmd *cmd)
+{
+	ColumnDef  *column = (ColumnDef *) cmd->def;
+	int			places = places_of_column(alter, cmd->name);
+
+	/* each part must have what the new values are made from */
+	if (column->raw_default)
+	{
+		List	   *names = vp_names_in(column->raw_default);
+		ListCell   *lc;
+
+		(void) vp_place(alter, lappend(list_copy(names), cmd->name), "alter the type of a column USING hot and cold columns");
+		foreach(lc, names)
+		{
+			if (places == VP_IN_BOTH && vp_places_of(alter, (char *) lfirst(lc)) != VP_IN_BOTH)
+				vp_refuse(alter, "alter the type of a column of the key USING other columns");
+		}
+	}
+
+	/* a new column has not got a type yet, as the server will say */
+	if (!vp_has_name(alter->added, cmd->name))
+	{
+		alter->retyped = vp_add_name(alter->retyped, cmd->name);
+		alter->touched = vp_add_name(alter->touched, cmd->name);
+		alter->key_retyped |= places == VP_IN_BOTH;
+	}
+	add_command(alter, cmd, places);
+}
+
+static void
+take_constraint(VpAlter *alter, AlterTableCmd *cmd)
+{
+	Constraint *constraint = (Constraint *) cmd->def;
+	int			part;
+
+	if (constraint->indexname)
+		part = vp_place_of_index(&alter->ddl->layout, constraint->indexname);
+	else if (constraint->contype == CONSTR_PRIMARY)
+		part = VP_IN_HOT;
+	else
+		part = vp_place(alter, vp_names_in_constraint(constraint), "add a constraint on hot and cold columns");
+	alter->names |= constraint->conname == NULL;
+	add_command(alter, cmd, part);
+}
+
+static void
+take_drop_constraint(VpAlter *alter, AlterTableCmd *cmd)
+{
+	const VpLayout *layout = &alter->ddl->layout;
+	int			part = vp_place_of_constraint(layout, cmd->name);
+	Oid			constraint = part == VP_IN_HOT ? get_relation_constraint_oid(layout->hot, cmd->name, true) : InvalidOid;
+
+	if (OidIsValid(constraint))
+	{
+		HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+		bool		is_primary = HeapTupleIsValid(tuple) &&
+			((Form_pg_constraint) GETSTRUCT(tuple))->contype == CONSTRAINT_PRIMARY;
+
+		if (HeapTupleIsValid(tuple))
+			ReleaseSysCache(tuple);
+		if (is_primary)
+			vp_refuse(alter, "drop the primary key");
+	}
+	add_command(alter, cmd, part);
+}
+
+/* Parameters of the view stay with it, those of a table are for both parts. */
+static void
+take_options(VpAlter *alter, AlterTableCmd *cmd)
+{
+	ListCell   *lc;
+	int			places = 0;
+
+	foreach(lc, (List *) cmd->def)
+	{
+		const char *name = ((DefElem *) lfirst(lc))->defname;
+
+		places |= (strcmp(name, "security_barrier") == 0 || strcmp(name, "security_invoker") == 0 ||
+				   strcmp(name, "check_option") == 0) ? VP_IN_VIEW : VP_IN_BOTH;
+	}
+	if ((places & VP_IN_VIEW) && (places & VP_IN_BOTH))
+		vp_refuse(alter, "set parameters of a view and of a table together");
+	add_command(alter, cmd, places);
+}
+
+static void
+take_identity(VpAlter *alter, AlterTableCmd *cmd)
+{
+	ListCell   *lc;
+
+	if (cmd->subtype == AT_AddIdentity)
+	{
+		Constraint *identity = castNode(Constraint, cmd->def);
+
+		if (identity->generated_when == ATTRIBUTE_IDENTITY_ALWAYS)
+			vp_refuse(alter, "add GENERATED ALWAYS AS IDENTITY");
+		alter->names = true;
+	}
+	else if (cmd->subtype == AT_SetIdentity)
+	{
+		foreach(lc, castNode(List, cmd->def))
+		{
+			DefElem    *option = (DefElem *) lfirst(lc);
+
+			if (strcmp(option->defname, "generated") == 0 && defGetInt32(option) == ATTRIBUTE_IDENTITY_ALWAYS)
+				vp_refuse(alter, "set GENERATED ALWAYS");
+		}
+	}
+	else
+		alter->unidentified = vp_add_name(alter->unidentified, cmd->name);
+	alter->touched = vp_add_name(alter->touched, cmd->name);
+	add_command(alter, cmd, own_place(alter, cmd->name));
+}
+
+/* Takes the subcommands apart. */
+static void
+take_apart(VpAlter *alter, AlterTableStmt *stmt)
+{
+	ListCell   *lc;
+
+	foreach(lc, stmt->cmds)
+	{
+		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
+
+		/* a name that is dropped can be used again, in whatever order */
+		if (cmd->subtype == AT_DropColumn && get_attnum(alter->ddl->view, cmd->name) > 0)
+			alter->dropped = vp_add_name(alter->dropped, cmd->name);
+	}
+	foreach(lc, stmt->cmds)
+	{
+		/* the others can use new columns, and are executed later anyway */
+		if (((AlterTableCmd *) lfirst(lc))->subtype == AT_AddColumn)
+			take_add_column(alter, (AlterTableCmd *) lfirst(lc));
+	}
+	foreach(lc, stmt->cmds)
+	{
+		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
+
+		switch (cmd->subtype)
+		{
+			case AT_AddColumn:
+				break;
+			case AT_DropColumn:
+				take_drop_column(alter, cmd);
+				break;
+			case AT_AlterColumnType:
+				take_type(alter, cmd);
+				break;
+			case AT_ColumnDefault:
+				alter->touched = vp_add_name(alter->touched, cmd->name);
+				add_command(alter, cmd, own_place(alter, cmd->name));
+				break;
+			case AT_SetNotNull:
+			case AT_DropNotNull:
+				alter->names = true;
+				add_command(alter, cmd, own_place(alter, cmd->name));
+				break;
+			case AT_DropExpression:
+			case AT_SetStatistics:
+			case AT_SetOptions:
+			case AT_ResetOptions:
+			case AT_SetStorage:
+			case AT_SetCompression:
+				add_command(alter, cmd, own_place(alter, cmd->name));
+				break;
+			case AT_AddIdentity:
+			case AT_SetIdentity:
+			case AT_DropIdentity:
+				take_identity(alter, cmd);
+				break;
+			case AT_AddConstraint:
+				take_constraint(alter, cmd);
+				break;
+			case AT_DropConstraint:
+				take_drop_constraint(alter, cmd);
+				break;
+			case AT_ValidateConstraint:
+				add_command(alter, cmd, vp_place_of_constraint(&alter->ddl->layout, cmd->name));
+				break;
+			case AT_AlterConstraint:
+				add_command(alter, cmd, vp_place_of_constraint(&alter->ddl->layout, compat_altered_constraint(cmd)));
+				break;
+			case AT_ClusterOn:
+				add_command(alter, cmd, vp_place_of_index(&alter->ddl->layout, cmd->name));
+				break;
+			case AT_DropCluster:
+			case AT_SetLogged:
+			case AT_SetUnLogged:
+			case AT_SetAccessMethod:
+			case AT_SetTableSpace:
+				add_command(alter, cmd, VP_IN_BOTH);
+				break;
+			case AT_SetRelOptions:
+			case AT_ResetRelOptions:
+				take_options(alter, cmd);
+				break;
+			case AT_ReplicaIdentity:
+				if (((ReplicaIdentityStmt *) cmd->def)->identity_type == REPLICA_IDENTITY_INDEX)
+					vp_refuse(alter, "set REPLICA IDENTITY USING INDEX");
+				add_command(alter, cmd, VP_IN_BOTH);
+				break;
+			case AT_ChangeOwner:
+				add_command(alter, cmd, VP_IN_VIEW);
+				break;
+			default:
+				if (compat_sets_expression(cmd))
+				{
+					List	   *names = lappend(vp_names_in(cmd->def), cmd->name);
+
+					add_command(alter, cmd, vp_place(alter, names, "set an expression of hot and cold columns"));
+					break;
+				}
+				vp_refuse(alter, "execute this form of ALTER TABLE");
+		}
+	}
+	if (alter->dropped != NIL)
+		check_cold_left(alter);
+}
+
+/*-------------------------------------------------------------------------
+ * Defaults
+ *-------------------------------------------------------------------------
+ */
+
+/* Gives a column that default, or none. */
+static void
+set_default(Oid relid, AttrNumber attnum, Node *expr)
+{
+	RemoveAttrDefault(relid, attnum, DROP_RESTRICT, false, true);
+	CommandCounterIncrement();
+	if (expr)
+	{
+		Relation	rel = relation_open(relid, NoLock);
+
+		compat_store_default(rel, attnum, expr);
+		relation_close(rel, NoLock);
+		CommandCounterIncrement();
+	}
+}
+
+/* What pg_attribute says of a column */
+static bool
+is_identity(Oid relid, AttrNumber attnum)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attnum));
+	bool		result = HeapTupleIsValid(tuple) && ((Form_pg_attribute) GETSTRUCT(tuple))->attidentity != '\0';
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return result;
+}
+
+/* The part that has the column of that name, as the view has it after the command, and its number there */
+static Oid
+part_of_column(const VpAlter *alter, const char *name, AttrNumber *attnum)
+{
+	Oid			part = vp_places_of(alter, name) == VP_IN_COLD ? alter->ddl->layout.cold : alter->ddl->layout.hot;
+
+	*attnum = get_attnum(part, name);
+	return part;
+}
+
+/* Gives the parts the defaults of columns that the command concerns. */
+static void
+lend_defaults(const VpAlter *alter)
+{
+	ListCell   *lc;
+
+	foreach(lc, alter->touched)
+	{
+		const char *name = (const char *) lfirst(lc);
+		AttrNumber	attnum;
+		AttrNumber	shown = get_attnum(alter->ddl->view, name);
+		Oid			part;
+
+		if (vp_has_name(alter->added, name) || shown < 1)
+			continue;
+		part = part_of_column(alter, name, &attnum);
+		if (get_attgenerated(part, attnum) != '\0')
+			continue;
+		if (!is_identity(part, attnum))
+			set_default(part, attnum, vp_default_of(alter->ddl->view, shown));
+		else if (vp_has_name(alter->unidentified, name))
+			set_default(alter->ddl->view, shown, NULL);
+	}
+}
+
+/* Gives the view what has become of them, and those of new columns. */
+static void
+take_defaults(const VpAlter *alter)
+{
+	List	   *names = list_concat_copy(alter->touched, alter->added);
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		const char *name = (const char *) lfirst(lc);
+		AttrNumber	attnum;
+		AttrNumber	shown = get_attnum(alter->ddl->view, name);
+		Oid			part = part_of_column(alter, name, &attnum);
+
+		if (get_attgenerated(part, attnum) != '\0')
+			continue;
+		if (!is_identity(part, attnum))
+		{
+			set_default(alter->ddl->view, shown, vp_default_of(part, attnum));
+			set_default(part, attnum, NULL);
+		}
+		else if (vp_default_of(alter->ddl->view, shown) == NULL || vp_has_name(alter->retyped, name))
+			vp_call(psprintf("SELECT vertical_partition.show_identity(%u, %u, %s)",
+							 alter->ddl->view, part, quote_literal_cstr(name)));
+	}
+}
+
+/*-------------------------------------------------------------------------
+ * The view
+ *-------------------------------------------------------------------------
+ */
+
+/* The rule that the view is */
+static Oid
+rule_of(Oid view)
+{
+	return get_rewrite_oid(view, ViewSelectRuleName, false);
+}
+
+/* Errors out if anything but the view itself depends on its column. */
+static void
+check_dependents(const VpAlter *alter, const char *name)
+{
+	AttrNumber	attnum = get_attnum(alter->ddl->view, name);
+	Relation	catalog = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[3];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(alter->ddl->view));
+	ScanKeyInit(&keys[2], Anum_pg_depend_refobjsubid, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(attnum));
+	scan = systable_beginscan(catalog, DependReferenceIndexId, true, NULL, lengthof(keys), keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
+		ObjectAddress object = {form->classid, form->objid, form->objsubid};
+
+		/* the default and the key of the view are made anew */
+		if (form->classid == AttrDefaultRelationId || form->classid == ConstraintRelationId)
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot alter type of a column used by a view or rule"),
+				 errdetail("%s depends on column \"%s\"", getObjectDescription(&object, false), name)));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+}
+
+/* Has the view's rule let go of a column of a part, until remake_view(). */
+static void
+release_column(Oid rule, Oid part, AttrNumber attnum)
+{
+	Relation	catalog = table_open(DependRelationId, RowExclusiveLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RewriteRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(rule));
+	scan = systable_beginscan(catalog, DependDependerIndexId, true, NULL, lengthof(keys), keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
+
+		if (form->refclassid == RelationRelationId && form->refobjid == part && form->refobjsubid == attnum)
+			CatalogTupleDelete(catalog, &tuple->t_self);
+	}
+	systable_endscan(scan);
+	table_close(catalog, RowExclusiveLock);
+}
+
+/*
+ * Has the view let go of the columns of its parts that get other types.  All others it
+ * holds: a user's code that the command runs, USING for one, could change them as well.
+ */
+static void
+release_parts(VpAlter *alter, bool *had_key)
+{
+	Oid			view = alter->ddl->view;
+	const VpLayout *layout = &alter->ddl->layout;
+	Relation	rel = relation_open(view, NoLock);
+	ListCell   *lc;
+
+	foreach(lc, alter->retyped)
+		check_dependents(alter, (const char *) lfirst(lc));
+	if (alter->retyped != NIL)
+		find_composite_type_dependencies(rel->rd_rel->reltype, rel, NULL);
+	relation_close(rel, NoLock);
+
+	/* a trigger of the hot part that is made anew may give the view its key */
+	if (alter->key_retyped)
+		vp_call(psprintf("SELECT vertical_partition.guard_keys(%u, false)", view));
+	*had_key = vp_remove_key(view);
+	foreach(lc, alter->retyped)
+	{
+		const char *name = (const char *) lfirst(lc);
+		int			places = vp_places_of(alter, name);
+
+		if (places & VP_IN_HOT)
+			release_column(rule_of(view), layout->hot, get_attnum(layout->hot, name));
+		if (places & VP_IN_COLD)
+			release_column(rule_of(view), layout->cold, get_attnum(layout->cold, name));
+	}
+	CommandCounterIncrement();
+}
+
+/* Gives a column of the view the type of the part's column. */
+static void
+retype_column(Oid view, AttrNumber shown, Oid part, AttrNumber attnum)
+{
+	Relation	catalog = table_open(AttributeRelationId, RowExclusiveLock);
+	HeapTuple	tuple = SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(view), Int16GetDatum(shown));
+	HeapTuple	source = SearchSysCache2(ATTNUM, ObjectIdGetDatum(part), Int16GetDatum(attnum));
+	Form_pg_attribute to;
+	Form_pg_attribute from;
+	Relation	depend;
+	ScanKeyData keys[3];
+	SysScanDesc scan;
+	HeapTuple	old;
+	ObjectAddress column = {RelationRelationId, view, shown};
+	ObjectAddress type = {TypeRelationId, InvalidOid, 0};
+	ObjectAddress collation = {CollationRelationId, InvalidOid, 0};
+
+	if (!HeapTupleIsValid(tuple) || !HeapTupleIsValid(source))
+		elog(ERROR, "cache lookup failed for attribute %d of relation %u", shown, view);
+	to = (Form_pg_attribute) GETSTRUCT(tuple);
+	from = (Form_pg_attribute) GETSTRUCT(source);
+	type.objectId = to->atttypid = from->atttypid;
+	to->atttypmod = from->atttypmod;
+	collation.objectId = to->attcollation = from->attcollation;
+	to->attndims = from->attndims;
+	to->attlen = from->attlen;
+	to->attbyval = from->attbyval;
+	to->attalign = from->attalign;
+	to->attstorage = get_typstorage(from->atttypid);
+	to->attcompression = InvalidCompressionMethod;
+	CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+	ReleaseSysCache(source);
+	heap_freetuple(tuple);
+	table_close(catalog, RowExclusiveLock);
+
+	/* the column depends on nothing else */
+	depend = table_open(DependRelationId, RowExclusiveLock);
+	ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(view));
+	ScanKeyInit(&keys[2], Anum_pg_depend_objsubid, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(shown));
+	scan = systable_beginscan(depend, DependDependerIndexId, true, NULL, lengthof(keys), keys);
+	while (HeapTupleIsValid(old = systable_getnext(scan)))
+		CatalogTupleDelete(depend, &old->t_self);
+	systable_endscan(scan);
+	table_close(depend, RowExclusiveLock);
+	recordDependencyOn(&column, &type, DEPENDENCY_NORMAL);
+	if (OidIsValid(collation.objectId) && collation.objectId != DEFAULT_COLLATION_OID)
+		recordDependencyOn(&column, &collation, DEPENDENCY_NORMAL);
+	CommandCounterIncrement();
+}
+
+/* Gives the variables of the view's query the types that altered columns of the parts have now. */
+static bool
+retype_vars(Node *node, const VpAlter *alter)
+{
+	const VpLayout *layout = &alter->ddl->layout;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		Var		   *var = (Var *) node;
+
+		if (var->varattno > 0 && (var->varno == layout->hot_rti || var->varno == layout->cold_rti))
+		{
+			Oid			part = var->varno == layout->hot_rti ? layout->hot : layout->cold;
+
+			if (vp_has_name(alter->retyped, get_attname(part, var->varattno, false)))
+				get_atttypetypmodcoll(part, var->varattno, &var->vartype, &var->vartypmod, &var->varcollid);
+		}
+		return false;
+	}
+	return expression_tree_walker(node, retype_vars, (void *) alter);
+}
+
+/*
+ * Errors out unless each variable of the view's query is of the type that its column has.
+ * One that is not would have a value taken for a pointer.
+ */
+static bool
+check_vars(Node *node, Query *query)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) && ((Var *) node)->varattno > 0)
+	{
+		Var		   *var = (Var *) node;
+		RangeTblEntry *rte = rt_fetch(var->varno, query->rtable);
+		Oid			type = InvalidOid;
+		int32		typmod = -1;
+		Oid			collation = InvalidOid;
+		HeapTuple	tuple;
+
+		if (rte->rtekind == RTE_RELATION)
+		{
+			tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(rte->relid), Int16GetDatum(var->varattno));
+			if (HeapTupleIsValid(tuple))
+			{
+				Form_pg_attribute att = (Form_pg_attribute) GETSTRUCT(tuple);
+
+				type = att->attisdropped ? InvalidOid : att->atttypid;
+				typmod = att->atttypmod;
+				collation = att->attcollation;
+				ReleaseSysCache(tuple);
+			}
+		}
+		if (var->varlevelsup != 0 || var->vartype != type || var->vartypmod != typmod || var->varcollid != collation)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("columns of a split table were changed while it was being altered")));
+		return false;
+	}
+	return expression_tree_walker(node, check_vars, query);
+}
+
+static Node *
+without_relabeling(Node *node)
+{
+	while (node && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+/*
+ * Has the link compare keys of another type: by the equality of the primary key's
+ * index, as split() does.
+ */
+static void
+retype_link(Query *query, const VpLayout *layout)
+{
+	JoinExpr   *join = linitial_node(JoinExpr, query->jointree->fromlist);
+	ParseState *pstate = make_parsestate(NULL);
+	Relation	hot = table_open(layout->hot, NoLock);
+	Relation	index;
+	Oid			primary = compat_primary_key_index(hot);
+	ListCell   *lc;
+
+	if (!OidIsValid(primary))
+		elog(ERROR, "table %u has no primary key", layout->hot);
+	index = relation_open(primary, AccessShareLock);
+	foreach(lc, make_ands_implicit((Expr *) join->quals))
+	{
+		OpExpr	   *op = lfirst_node(OpExpr, lc);
+		Node	   *left = without_relabeling(linitial(op->args));
+		Node	   *right = without_relabeling(lsecond(op->args));
+		Var		   *var = castNode(Var, ((Var *) left)->varno == layout->hot_rti ? left : right);
+		int			column = -1;
+		Oid			operator;
+		HeapTuple	tuple;
+		Node	   *new;
+
+		if (var->varattno == layout->hot_link)
+			continue;
+		for (int i = 0; i < index->rd_index->indnkeyatts; i++)
+		{
+			if (index->rd_index->indkey.values[i] == var->varattno)
+				column = i;
+		}
+		operator = column < 0 ? InvalidOid :
+			get_opfamily_member(index->rd_opfamily[column], index->rd_opcintype[column], index->rd_opcintype[column],
+								BTEqualStrategyNumber);
+		tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(operator));
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "table %u has no equality of its key", layout->hot);
+		new = (Node *) make_op(pstate,
+							   list_make2(makeString(get_namespace_name(((Form_pg_operator) GETSTRUCT(tuple))->oprnamespace)),
+										  makeString(pstrdup(NameStr(((Form_pg_operator) GETSTRUCT(tuple))->oprname)))),
+							   left, right, NULL, -1);
+		ReleaseSysCache(tuple);
+		assign_expr_collations(pstate, new);
+		*op = *castNode(OpExpr, new);
+	}
+	assign_expr_collations(pstate, query->jointree->quals);
+	relation_close(index, NoLock);
+	table_close(hot, NoLock);
+	free_parsestate(pstate);
+}
+
+/* A variable of that relation of the query's range table */
+typedef struct VpFindVar
+{
+	int			rti;
+	Var		   *found;
+} VpFindVar;
+
+static bool
+find_var(Node *node, VpFindVar *find)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) && ((Var *) node)->varno == find->rti && ((Var *) node)->varlevelsup == 0)
+	{
+		find->found = (Var *) node;
+		return true;
+	}
+	return expression_tree_walker(node, find_var, find);
+}
+
+/* Appends a column of a part to what the view shows. */
+static void
+append_column(Query *query, const VpLayout *layout, bool cold, AttrNumber attnum, char *name)
+{
+	VpFindVar	find = {cold ? layout->cold_rti : layout->hot_rti, NULL};
+	Oid			part = cold ? layout->cold : layout->hot;
+	RangeTblEntry *rte = rt_fetch(find.rti, query->rtable);
+	Var		   *var;
+	TargetEntry *tle;
+
+	/* one like the others: the join may make it null */
+	(void) (expression_tree_walker((Node *) query->targetList, find_var, &find) ||
+			find_var(query->jointree->quals, &find));
+	if (find.found == NULL)
+		elog(ERROR, "view %u shows no column of table %u", layout->view, part);
+	var = copyObject(find.found);
+	var->varattno = attnum;
+	var->varattnosyn = attnum;
+	var->location = -1;
+	get_atttypetypmodcoll(part, attnum, &var->vartype, &var->vartypmod, &var->varcollid);
+	tle = makeTargetEntry((Expr *) var, list_length(query->targetList) + 1, name, false);
+	tle->resorigtbl = part;
+	tle->resorigcol = attnum;
+	query->targetList = lappend(query->targetList, tle);
+	compat_add_selected(query, rte, attnum);
+}
+
+/* Do two layouts have the same columns of the same parts at the same places? */
+static bool
+is_same_layout(const VpLayout *a, const VpLayout *b)
+{
+	if (a->hot != b->hot || a->cold != b->cold || a->hot_rti != b->hot_rti || a->cold_rti != b->cold_rti ||
+		a->method != b->method || a->natts != b->natts || a->nkeys != b->nkeys ||
+		a->hot_link != b->hot_link || a->cold_link != b->cold_link)
+		return false;
+	for (int i = 0; i < a->natts; i++)
+	{
+		if (a->columns[i].cold != b->columns[i].cold || a->columns[i].attnum != b->columns[i].attnum)
+			return false;
+	}
+	for (int i = 0; i < a->nkeys; i++)
+	{
+		if (a->hot_keys[i] != b->hot_keys[i] || a->cold_keys[i] != b->cold_keys[i])
+			return false;
+	}
+	return true;
+}
+
+/* Has the view show what the parts have now: new columns, and other types. */
+static void
+remake_view(VpAlter *alter, AlterTableStmt *stmt)
+{
+	VpLayout   *layout = &alter->ddl->layout;
+	Oid			view = layout->view;
+	Relation	rel = relation_open(view, NoLock);
+	Query	   *query = copyObject(get_view_query(rel));
+	VpLayout	now;
+	List	   *cmds = NIL;
+	ListCell   *lc;
+
+	relation_close(rel, NoLock);
+
+	/* a user's code that ran meanwhile can have replaced the view */
+	memset(&now, 0, sizeof(now));
+	if (!vp_query_layout(query, &now) || !is_same_layout(&now, layout))
+		vp_changed(alter->name);
+	for (int i = 0; i < layout->natts; i++)
+	{
+		/* what has been dropped by CASCADE should be known */
+		if (!SearchSysCacheExistsAttName(layout->columns[i].cold ? layout->cold : layout->hot, get_attname(view, i + 1, false)))
+			elog(ERROR, "column \"%s\" of split table \"%s\" is gone", get_attname(view, i + 1, false), alter->name);
+	}
+	if (alter->retyped != NIL)
+	{
+		foreach(lc, alter->retyped)
+		{
+			AttrNumber	attnum;
+			Oid			part = part_of_column(alter, (const char *) lfirst(lc), &attnum);
+
+			retype_column(view, get_attnum(view, (const char *) lfirst(lc)), part, attnum);
+		}
+		(void) query_tree_walker(query, retype_vars, (void *) alter, 0);
+		if (alter->key_retyped)
+			retype_link(query, layout);
+	}
+	foreach(lc, alter->added)
+	{
+		char	   *name = (char *) lfirst(lc);
+		bool		cold = vp_has_name(alter->added_cold, name);
+		AttrNumber	attnum = get_attnum(cold ? layout->cold : layout->hot, name);
+		AlterTableCmd *cmd = makeNode(AlterTableCmd);
+		TargetEntry *tle;
+
+		append_column(query, layout, cold, attnum, name);
+		tle = llast_node(TargetEntry, query->targetList);
+		cmd->subtype = AT_AddColumnToView;
+		cmd->def = (Node *) makeColumnDef(name, exprType((Node *) tle->expr), exprTypmod((Node *) tle->expr),
+										  exprCollation((Node *) tle->expr));
+		cmds = lappend(cmds, cmd);
+	}
+	if (cmds != NIL)
+	{
+		EventTriggerAlterTableStart((Node *) stmt);
+		AlterTableInternal(view, cmds, true);
+		EventTriggerAlterTableEnd();
+		CommandCounterIncrement();
+	}
+
+	/* columns can have been renamed; the owner is filled in when loaded */
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = (TargetEntry *) lfirst(lc);
+
+		if (!tle->resjunk)
+			tle->resname = get_attname(view, tle->resno, false);
+	}
+	setRuleCheckAsUser((Node *) query, InvalidOid);
+
+	/* a join's list of columns can have dropped ones; nothing refers to them */
+	(void) query_tree_walker(query, check_vars, query, QTW_IGNORE_JOINALIASES);
+	DefineQueryRewrite(pstrdup(ViewSelectRuleName), view, NULL, CMD_SELECT, true, true, list_make1(query));
+	CommandCounterIncrement();
+}
+
+/*
+ * vertical_partition.query_without(view regclass, columns name[]) returns text
+ *
+ * Takes a split view and some of its columns.  Returns the query that would show the
+ * others.  Errors: 42501 if the caller does not own the view, 42809 if it is not the view of a
+ * split table.
+ */
+Datum
+vp_query_without(PG_FUNCTION_ARGS)
+{
+	Oid			view = PG_GETARG_OID(0);
+	Datum	   *columns;
+	int			n;
+	List	   *names = NIL;
+	List	   *kept = NIL;
+	Relation	rel;
+	Query	   *query;
+	ListCell   *lc;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &columns, NULL, &n);
+	for (int i = 0; i < n; i++)
+		names = lappend(names, NameStr(*DatumGetName(columns[i])));
+
+	vp_check_owner(view);
+	rel = relation_open(view, AccessShareLock);
+	if (rel->rd_rel->relkind != RELKIND_VIEW || vp_layout(view) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a split table", RelationGetRelationName(rel))));
+	query = copyObject(get_view_query(rel));
+	relation_close(rel, NoLock);
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = (TargetEntry *) lfirst(lc);
+
+		tle->resname = get_attname(view, tle->resno, false);
+		if (vp_has_name(names, tle->resname))
+			continue;
+		kept = lappend(kept, tle);
+		tle->resno = list_length(kept);
+	}
+	query->targetList = kept;
+	PG_RETURN_TEXT_P(cstring_to_text(pg_get_querydef(query, false)));
+}
+
+/*-------------------------------------------------------------------------
+ * ALTER TABLE: doing it
+ *-------------------------------------------------------------------------
+ */
+
+/* What ran the command, for those that it becomes */
+typedef struct VpCommand
+{
+	PlannedStmt *pstmt;
+	const char *query_string;
+	ParamListInfo params;
+	QueryEnvironment *query_env;
+} VpCommand;
+
+/* Runs a utility command of ours in the place of the user's, or as a part of that. */
+static void
+run_utility(const VpCommand *command, Node *stmt, ProcessUtilityContext context)
+{
+	PlannedStmt *wrapper = makeNode(PlannedStmt);
+
+	wrapper->commandType = CMD_UTILITY;
+	wrapper->canSetTag = false;
+	wrapper->utilityStmt = stmt;
+	wrapper->stmt_location = command->pstmt->stmt_location;
+	wrapper->stmt_len = command->pstmt->stmt_len;
+	ProcessUtility(wrapper, command->query_string, false, context,
+				   command->params, command->query_env, None_Receiver, NULL);
+	CommandCounterIncrement();
+}
+
+/* Runs an ALTER TABLE with these subcommands. */
+static void
+run_alter(const VpCommand *command, const AlterTableStmt *stmt, Oid relid, Oid carrying, List *cmds)
+{
+	AlterTableStmt *new = makeNode(AlterTableStmt);
+	Oid			saved = vp_carrying;
+
+	new->relation = makeRangeVar(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid), stmt->relation->location);
+	new->relation->inh = stmt->relation->inh;
+	new->cmds = copyObject(cmds);
+	new->objtype = OBJECT_TABLE;
+	(void) vp_redirect_references((Node *) new->cmds, InvalidOid, NULL);
+	PG_TRY();
+	{
+		vp_carrying = carrying;
+		run_utility(command, (Node *) new, PROCESS_UTILITY_SUBCOMMAND);
+	}
+	PG_FINALLY();
+	{
+		vp_carrying = saved;
+	}
+	PG_END_TRY();
+}
+
+static void
+rename_to(Oid relid, const char *name)
+{
+	RenameRelationInternal(relid, name, true, false);
+	CommandCounterIncrement();
+}
+
+/* Alters a part under the name of the view, which has got another one. */
+static void
+alter_part(const VpAlter *alter, const VpCommand *command, const AlterTableStmt *stmt, Oid part, List *cmds)
+{
+	char	   *name = get_rel_name(part);
+
+	if (cmds == NIL)
+		return;
+	rename_to(part, alter->name);
+	run_alter(command, stmt, part, part, cmds);
+	rename_to(part, name);
+}
+
+/*
+ * Locks the split table for a command that changes the view and its parts, unless it has
+ * become another one since it was looked at.  Then the name may be another table's.
+ */
+static void
+lock_named(VpDdl *ddl, RangeVar *name)
+{
+	vp_lock_split(ddl);
+	if (RangeVarGetRelid(name, NoLock, true) != ddl->view)
+		vp_changed(name->relname);
+}
+
+/* Does any column of the parts go by another name than in the view? */
+static bool
+names_differ(const VpLayout *layout)
+{
+	for (int i = 0; i < layout->natts; i++)
+	{
+		char	   *name = get_attname(layout->view, i + 1, false);
+
+		if (strcmp(name, vp_name_in_part(layout, name, false)) != 0 || strcmp(name, vp_name_in_part(layout, name, true)) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Takes the command apart anew, with what is known of the table now. */
+static void
+begin_alter(VpAlter *alter, VpDdl *ddl, AlterTableStmt *stmt)
+{
+	memset(alter, 0, sizeof(*alter));
+	alter->ddl = ddl;
+	alter->name = get_rel_name(ddl->view);
+	take_apart(alter, stmt);
+}
+
+/* Makes the view anew without the columns that are to be dropped.  Returns its OID. */
+static Oid
+shrink_view(const VpAlter *alter)
+{
+	StringInfoData query;
+	ListCell   *lc;
+	bool		isnull;
+	bool		saved = creating_extension;
+	volatile Oid result = InvalidOid;
+
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT vertical_partition.shrink(%u, ARRAY[", alter->ddl->view);
+	foreach(lc, alter->dropped)
+		appendStringInfo(&query, "%s%s", lc == list_head(alter->dropped) ? "" : ", ", quote_literal_cstr(lfirst(lc)));
+	appendStringInfoString(&query, "]::pg_catalog.name[])");
+
+	/* a view that an extension's script changes is no member of the extension */
+	creating_extension = false;
+	PG_TRY();
+	{
+		SPI_connect();
+		if (SPI_execute(query.data, false, 0) != SPI_OK_SELECT || SPI_processed != 1)
+			elog(ERROR, "could not execute \"%s\"", query.data);
+		result = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+		SPI_finish();
+	}
+	PG_FINALLY();
+	{
+		creating_extension = saved;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+/* The file that a table is in */
+static Oid
+file_of(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			result = HeapTupleIsValid(tuple) ? ((Form_pg_class) GETSTRUCT(tuple))->relfilenode : InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return result;
+}
+
+/* Has the triggers of the parts follow their foreign keys. */
+static void
+follow(const VpAlter *alter)
+{
+	VpDdl		part = *alter->ddl;
+
+	part.part = alter->ddl->layout.hot;
+	if (alter->hot != NIL)
+		vp_follow_foreign_keys(&part);
+	part.part = alter->ddl->layout.cold;
+	if (alter->cold != NIL)
+		vp_follow_foreign_keys(&part);
+}
+
+/*
+ * Executes an ALTER TABLE that changes what other sessions see of the table.  The view
+ * and the parts are locked.
+ */
+static void
+alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
+{
+	VpDdl	   *ddl = alter->ddl;
+	Oid			file = file_of(ddl->layout.cold);
+	char	   *name = pstrdup(alter->name);
+	bool		had_key = false;
+
+	if (names_differ(&ddl->layout))
+		vp_call(psprintf("SELECT vertical_partition.rename_columns(%u)", ddl->view));
+	if (alter->dropped != NIL)
+		vp_refresh_split(ddl, shrink_view(alter));
+	lend_defaults(alter);
+	if (alter->retyped != NIL || alter->dropped != NIL)
+		release_parts(alter, &had_key);
+
+	(void) vp_redirect_references((Node *) alter->hot, ddl->layout.hot, alter->name);
+	(void) vp_redirect_references((Node *) alter->cold, ddl->layout.cold, alter->name);
+	vp_altered_view = ddl->view;
+	PG_TRY();
+	{
+		rename_to(ddl->view, ChooseRelationName("vertical_partition", name, "view", get_rel_namespace(ddl->view), false));
+		alter_part(alter, command, stmt, ddl->layout.hot, alter->hot);
+		alter_part(alter, command, stmt, ddl->layout.cold, alter->cold);
+		rename_to(ddl->view, name);
+	}
+	PG_FINALLY();
+	{
+		vp_altered_view = InvalidOid;
+	}
+	PG_END_TRY();
+
+	if (alter->added != NIL || alter->retyped != NIL || alter->dropped != NIL)
+		remake_view(alter, stmt);
+	take_defaults(alter);
+	vp_refresh_split(ddl, ddl->view);
+	if (!vp_carries(ddl))
+		vp_changed(name);
+	if (had_key)
+		vp_restore_key(ddl->view);
+	if (alter->key_retyped)
+		vp_call(psprintf("SELECT vertical_partition.guard_keys(%u, true), vertical_partition.check_keys(%u)",
+						 ddl->view, ddl->view));
+	follow(alter);
+	if (ddl->layout.method == VP_ROW_POINTER && file_of(ddl->layout.cold) != file)
+		vp_call(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
+}
+
+static void
+tell_skipped(const VpAlter *alter)
+{
+	ListCell   *lc;
+
+	foreach(lc, alter->skipped)
+		ereport(NOTICE,
+				(errmsg_internal("%s", (char *) lfirst(lc))));
+}
+
+/* Executes an ALTER TABLE of a split table, without its event triggers. */
+static void
+execute_alter(const VpCommand *command, AlterTableStmt *stmt)
+{
+	VpDdl	   *ddl = vp_hold_split(stmt->relation);
+	VpAlter		alter;
+
+	if (ddl == NULL)
+		vp_changed(stmt->relation->relname);
+	begin_alter(&alter, ddl, stmt);
+	if (AlterTableGetLockLevel(stmt->cmds) < AccessExclusiveLock && !alter.names && alter.view == NIL &&
+		!names_differ(&ddl->layout))
+	{
+		if (alter.hot != NIL)
+			run_alter(command, stmt, ddl->layout.hot, InvalidOid, alter.hot);
+		if (alter.cold != NIL)
+			run_alter(command, stmt, ddl->layout.cold, InvalidOid, alter.cold);
+		return;
+	}
+	UnlockRelationOid(ddl->view, AccessShareLock);
+	lock_named(ddl, stmt->relation);
+	begin_alter(&alter, ddl, copyObject(stmt));
+	tell_skipped(&alter);
+	alter_all(&alter, command, stmt);
+	if (alter.view != NIL)
+		run_alter(command, stmt, ddl->view, InvalidOid, alter.view);
+}
+
+/*
+ * Executes an ALTER TABLE of a split table.  Returns false if it is one that the view
+ * takes by itself.
+ *
+ * Event triggers are fired once for the whole command, when the names of the view and the
+ * parts are right again.
+ */
+static bool
+carry_alter(const VpCommand *command, AlterTableStmt *stmt)
+{
+	VpDdl	   *ddl = stmt->objtype == OBJECT_TABLE ? vp_hold_split(stmt->relation) : NULL;
+	VpAlter		alter;
+	bool		triggers;
+
+	if (ddl == NULL)
+		return false;
+	begin_alter(&alter, ddl, stmt);
+	UnlockRelationOid(ddl->view, AccessShareLock);
+	if (alter.hot == NIL && alter.cold == NIL)
+	{
+		if (alter.view == NIL)
+			tell_skipped(&alter);
+		return alter.view == NIL;
+	}
+
+	triggers = EventTriggerBeginCompleteQuery();
+	PG_TRY();
+	{
+		EventTriggerDDLCommandStart((Node *) stmt);
+		execute_alter(command, stmt);
+		EventTriggerSQLDrop((Node *) stmt);
+		EventTriggerDDLCommandEnd((Node *) stmt);
+	}
+	PG_FINALLY();
+	{
+		if (triggers)
+			EventTriggerEndCompleteQuery();
+	}
+	PG_END_TRY();
+	return true;
+}
+
+/*-------------------------------------------------------------------------
+ * DROP TABLE
+ *-------------------------------------------------------------------------
+ */
+
+/* The name of a relation, as DROP has it */
+static List *
+name_list(Oid relid)
+{
+	return list_make2(makeString(get_namespace_name(get_rel_namespace(relid))), makeString(get_rel_name(relid)));
+}
+
+/*
+ * Executes DROP TABLE of split tables, and maybe others: of the views first, then of the
+ * parts.  Returns false if there is none among them.
+ */
+static bool
+carry_drop(const VpCommand *command, DropStmt *stmt)
+{
+	DropStmt   *views;
+	DropStmt   *tables;
+	ListCell   *lc;
+
+	if (stmt->removeType != OBJECT_TABLE)
+		return false;
+	views = makeNode(DropStmt);
+	views->removeType = OBJECT_VIEW;
+	views->behavior = stmt->behavior;
+	tables = makeNode(DropStmt);
+	tables->removeType = OBJECT_TABLE;
+	tables->behavior = stmt->behavior;
+	tables->missing_ok = stmt->missing_ok;
+	foreach(lc, stmt->objects)
+	{
+		RangeVar   *name = makeRangeVarFromNameList(lfirst_node(List, lc));
+		VpDdl	   *ddl = vp_hold_split(name);
+
+		if (ddl == NULL)
+		{
+			tables->objects = lappend(tables->objects, copyObject(lfirst(lc)));
+			continue;
+		}
+		UnlockRelationOid(ddl->view, AccessShareLock);
+		lock_named(ddl, name);
+		if (ddl->layout.method == VP_ROW_POINTER)
+			vp_call(psprintf("SELECT vertical_partition.forget_row_pointers(%u)", ddl->layout.cold));
+		views->objects = lappend(views->objects, name_list(ddl->view));
+		tables->objects = lappend(tables->objects, name_list(ddl->layout.hot));
+		tables->objects = lappend(tables->objects, name_list(ddl->layout.cold));
+	}
+	if (views->objects == NIL)
+		return false;
+	run_utility(command, (Node *) views, PROCESS_UTILITY_QUERY);
+	run_utility(command, (Node *) tables, PROCESS_UTILITY_QUERY);
+	return true;
+}
+
+/*
+ * Takes a utility command.  Executes it and returns true if it is one on a split table that
+ * becomes several others.
+ */
+bool
+vp_carry_ddl(PlannedStmt *pstmt, const char *query_string, ParamListInfo params, QueryEnvironment *query_env)
+{
+	VpCommand	command = {pstmt, query_string, params, query_env};
+	Node	   *stmt = pstmt->utilityStmt;
+
+	if (!OidIsValid(vp_linked_oid()))
+		return false;
+	if (IsA(stmt, AlterTableStmt))
+		return carry_alter(&command, (AlterTableStmt *) stmt);
+	if (IsA(stmt, DropStmt))
+		return carry_drop(&command, (DropStmt *) stmt);
+	return false;
+}

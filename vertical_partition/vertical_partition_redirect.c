@@ -1,0 +1,910 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_redirect.c
+ *	  Which part of a split table a command is for.
+ *
+ * A command names columns, a constraint or an index of the table.  The part that has
+ * them is the one that it is for.  CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME CONSTRAINT,
+ * OWNED BY and REFERENCES get the name of a part in the place of the view's, and need no more.
+ * For ALTER TABLE see vertical_partition_alter.c.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_redirect.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_attrdef.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_statistic_ext.h"
+#include "commands/defrem.h"
+#include "commands/trigger.h"
+#include "mb/pg_wchar.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_target.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "vertical_partition.h"
+#include "vertical_partition_compat.h"
+#include "vertical_partition_ddl.h"
+#include "vertical_partition_layout.h"
+
+/*-------------------------------------------------------------------------
+ * Where things belong
+ *-------------------------------------------------------------------------
+ */
+
+/* Is the name in a list of them? */
+bool
+vp_has_name(List *names, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		if (strcmp((char *) lfirst(lc), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Adds a name to a list once. */
+List *
+vp_add_name(List *names, char *name)
+{
+	return vp_has_name(names, name) ? names : lappend(names, name);
+}
+
+/* The hint that helps always */
+#define MERGE_HINT(ddl) \
+	errhint("Call vertical_partition.merge('%s') first, and split the table again afterwards.", \
+			vp_qualified_name((ddl)->view))
+
+void
+vp_refuse(const VpAlter *alter, const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot %s on split table \"%s\"", what, alter->name),
+			 MERGE_HINT(alter->ddl)));
+}
+
+void
+vp_undefined_column(const VpAlter *alter, const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("column \"%s\" of relation \"%s\" does not exist", name, alter->name)));
+}
+
+/*
+ * The parts that have the column of the view, or will have it.  Columns of the key are in
+ * both by most methods, what else leads from one to the other is no column of the view.
+ */
+int
+vp_places_of(const VpAlter *alter, const char *name)
+{
+	const VpLayout *layout = &alter->ddl->layout;
+	AttrNumber	attnum;
+	const VpColumn *column;
+
+	if (vp_has_name(alter->added, name))
+		return vp_has_name(alter->added_cold, name) ? VP_IN_COLD : VP_IN_HOT;
+	attnum = get_attnum(layout->view, name);
+	if (attnum < 1 || attnum > layout->natts)
+		return 0;
+	column = &layout->columns[attnum - 1];
+	if (column->cold)
+		return VP_IN_COLD;
+	for (int i = 0; i < layout->nkeys; i++)
+	{
+		if (layout->hot_keys[i] == column->attnum)
+			return VP_IN_BOTH;
+	}
+	return VP_IN_HOT;
+}
+
+/* The name that a part has for a column of the view; the hot part's if the cold one has none */
+char *
+vp_name_in_part(const VpLayout *layout, const char *name, bool cold)
+{
+	AttrNumber	attnum = get_attnum(layout->view, name);
+	const VpColumn *column;
+
+	if (attnum < 1 || attnum > layout->natts)
+		elog(ERROR, "view %u has no column \"%s\"", layout->view, name);
+	column = &layout->columns[attnum - 1];
+	if (cold && !column->cold)
+	{
+		for (int i = 0; i < layout->nkeys; i++)
+		{
+			if (layout->hot_keys[i] == column->attnum)
+				return get_attname(layout->cold, layout->cold_keys[i], false);
+		}
+	}
+	return get_attname(column->cold ? layout->cold : layout->hot, column->attnum, false);
+}
+
+/*
+ * The part that has all of these columns: the hot part if it can be either.  Errors out if
+ * there is none.
+ */
+int
+vp_place(const VpAlter *alter, List *names, const char *what)
+{
+	int			places = VP_IN_BOTH;
+	const char *hot = NULL;
+	const char *cold = NULL;
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		const char *name = (const char *) lfirst(lc);
+		int			found = vp_places_of(alter, name);
+
+		if (found == 0 && strcmp(name, alter->name) == 0)
+			vp_refuse(alter, "use a whole row");
+		if (found == 0)
+			vp_undefined_column(alter, name);
+		if (found == VP_IN_HOT)
+			hot = name;
+		else if (found == VP_IN_COLD)
+			cold = name;
+		places &= found;
+	}
+	if (places == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot %s on split table \"%s\"", what, alter->name),
+				 errdetail("Column \"%s\" is in the hot part, column \"%s\" in the cold part.", hot, cold),
+				 MERGE_HINT(alter->ddl)));
+	return (places & VP_IN_HOT) ? VP_IN_HOT : VP_IN_COLD;
+}
+
+/*
+ * Has the node no columns of the table in it?  The server refuses subqueries; what looks
+ * like a column in a type's modifiers is none.
+ */
+static bool
+has_no_columns(Node *node)
+{
+	return IsA(node, SubLink) || IsA(node, TypeName);
+}
+
+/* Collects the names of columns in a raw expression. */
+static bool
+collect_names(Node *node, List **names)
+{
+	if (node == NULL || has_no_columns(node))
+		return false;
+	if (IsA(node, ColumnRef))
+	{
+		Node	   *last = (Node *) llast(((ColumnRef *) node)->fields);
+
+		if (!IsA(last, String))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot use a whole row of a split table"),
+					 errhint("Name the columns.")));
+		*names = lappend(*names, strVal(last));
+		return false;
+	}
+	return raw_expression_tree_walker(node, collect_names, names);
+}
+
+List *
+vp_names_in(Node *expr)
+{
+	List	   *names = NIL;
+
+	(void) collect_names(expr, &names);
+	return names;
+}
+
+/* The names of a list of String nodes */
+static List *
+strings(List *list)
+{
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, list)
+		names = lappend(names, strVal(lfirst(lc)));
+	return names;
+}
+
+/* The columns that are used by elements of an index */
+static List *
+names_in_elements(List *elements)
+{
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, elements)
+	{
+		IndexElem  *element = (IndexElem *) lfirst(lc);
+
+		names = element->name ? lappend(names, element->name) :
+			list_concat(names, vp_names_in(element->expr));
+	}
+	return names;
+}
+
+/* The columns that a constraint uses, or what it has to be instead. */
+List *
+vp_names_in_constraint(const Constraint *constraint)
+{
+	List	   *names;
+	ListCell   *lc;
+
+	switch (constraint->contype)
+	{
+		case CONSTR_CHECK:
+		case CONSTR_GENERATED:
+			return vp_names_in(constraint->raw_expr);
+		case CONSTR_FOREIGN:
+			return strings(constraint->fk_attrs);
+		case CONSTR_EXCLUSION:
+			names = list_concat(vp_names_in(constraint->where_clause), strings(constraint->including));
+			foreach(lc, constraint->exclusions)
+				names = list_concat(names, names_in_elements(list_make1(linitial(lfirst_node(List, lc)))));
+			return names;
+		case CONSTR_UNIQUE:
+		case CONSTR_PRIMARY:
+			return list_concat(strings(constraint->keys), strings(constraint->including));
+		default:
+			return compat_is_table_not_null(constraint) ? strings(constraint->keys) : NIL;
+	}
+}
+
+/* The part that has the constraint; the hot part will say if there is none. */
+int
+vp_place_of_constraint(const VpLayout *layout, const char *name)
+{
+	Oid			constraint;
+	HeapTuple	tuple;
+	char		type;
+
+	if (OidIsValid(get_relation_constraint_oid(layout->hot, name, true)))
+		return VP_IN_HOT;
+	constraint = get_relation_constraint_oid(layout->cold, name, true);
+	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	if (!HeapTupleIsValid(tuple))
+		return VP_IN_HOT;
+	type = ((Form_pg_constraint) GETSTRUCT(tuple))->contype;
+	ReleaseSysCache(tuple);
+	if (type == CONSTRAINT_PRIMARY)
+		return VP_IN_HOT;
+	if (type == 'n')
+	{
+		/* those of the cold part's own columns are not for the user */
+		Oid			oid;
+		Bitmapset  *columns = get_relation_constraint_attnos(layout->cold, name, true, &oid);
+
+		for (int i = 0; i < layout->nkeys; i++)
+		{
+			if (bms_is_member(layout->cold_keys[i] - FirstLowInvalidHeapAttributeNumber, columns))
+				return VP_IN_HOT;
+		}
+		if (layout->cold_link > 0 && bms_is_member(layout->cold_link - FirstLowInvalidHeapAttributeNumber, columns))
+			return VP_IN_HOT;
+	}
+	return VP_IN_COLD;
+}
+
+/* The part that has the index, by a name that is looked for beside the view */
+int
+vp_place_of_index(const VpLayout *layout, const char *name)
+{
+	Oid			index = get_relname_relid(name, get_rel_namespace(layout->view));
+
+	if (OidIsValid(index) && (get_rel_relkind(index) == RELKIND_INDEX) &&
+		IndexGetRelation(index, true) == layout->cold)
+		return VP_IN_COLD;
+	return VP_IN_HOT;
+}
+
+/* The default of a column, or NULL */
+Node *
+vp_default_of(Oid relid, AttrNumber attnum)
+{
+	Relation	catalog = table_open(AttrDefaultRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	Node	   *result = NULL;
+
+	ScanKeyInit(&keys[0], Anum_pg_attrdef_adrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	ScanKeyInit(&keys[1], Anum_pg_attrdef_adnum, BTEqualStrategyNumber, F_INT2EQ, Int16GetDatum(attnum));
+	scan = systable_beginscan(catalog, AttrDefaultIndexId, true, NULL, lengthof(keys), keys);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, Anum_pg_attrdef_adbin, RelationGetDescr(catalog), &isnull);
+
+		if (!isnull)
+			result = stringToNode(TextDatumGetCString(value));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+
+	return result;
+}
+
+/* Errors out if a part has a column of that name which the view has not got. */
+void
+vp_check_new_name(const VpDdl *ddl, const char *name)
+{
+	if (get_attnum(ddl->view, name) == InvalidAttrNumber &&
+		(get_attnum(ddl->layout.hot, name) > 0 || get_attnum(ddl->layout.cold, name) > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_COLUMN),
+				 errmsg("column name \"%s\" is taken on split table \"%s\"", name, get_rel_name(ddl->view)),
+				 errdetail("Table \"%s\", a part of it, has a column of its own of that name.",
+						   get_rel_name(get_attnum(ddl->layout.hot, name) > 0 ? ddl->layout.hot : ddl->layout.cold)),
+				 errhint("Use another name, or call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
+}
+
+/*-------------------------------------------------------------------------
+ * References to split tables
+ *-------------------------------------------------------------------------
+ */
+
+/* Has the name stand for the relation. */
+static void
+set_name(RangeVar *name, Oid relid)
+{
+	name->catalogname = NULL;
+	name->schemaname = get_namespace_name(get_rel_namespace(relid));
+	name->relname = get_rel_name(relid);
+}
+
+/*
+ * What is known of the split table that a foreign key refers to, which need not be the
+ * user's, or NULL
+ */
+static VpDdl *
+find_referenced(RangeVar *name)
+{
+	Oid			relid = name ? RangeVarGetRelid(name, NoLock, true) : InvalidOid;
+	const VpLayout *layout;
+	VpDdl	   *ddl = NULL;
+
+	/* a view of others is locked only if it is one that may be referred to */
+	if (!OidIsValid(relid) || !OidIsValid(get_trigger_oid(relid, "vertical_partition_write", true)))
+		return NULL;
+	relid = vp_lock_view(name, false);
+	if (!OidIsValid(relid))
+		return NULL;
+	layout = vp_layout(relid);
+	if (layout)
+	{
+		ddl = palloc0(sizeof(VpDdl));
+		ddl->view = relid;
+		vp_copy_layout(&ddl->layout, layout);
+		ddl->owner = ddl->layout.owner;
+		if (!vp_carries(ddl))
+			ddl = NULL;
+	}
+	UnlockRelationOid(relid, AccessShareLock);
+	return ddl;
+}
+
+/*
+ * Has a foreign key refer to the part of a split table which has the columns.  The
+ * command then asks for the privilege to refer to that.  If it is the part being altered,
+ * this goes by the view's name.
+ */
+static bool
+redirect_reference(Constraint *constraint, Oid altered, const char *altered_name)
+{
+	VpDdl	   *ddl;
+	VpAlter		alter = {0};
+	Oid			part;
+	ListCell   *lc;
+
+	if (constraint->contype != CONSTR_FOREIGN || (ddl = find_referenced(constraint->pktable)) == NULL)
+		return false;
+	alter.ddl = ddl;
+	alter.name = get_rel_name(ddl->view);
+	part = vp_place(&alter, strings(constraint->pk_attrs), "refer to hot and cold columns") == VP_IN_HOT ?
+		ddl->layout.hot : ddl->layout.cold;
+	foreach(lc, constraint->pk_attrs)
+		lfirst(lc) = makeString(vp_name_in_part(&ddl->layout, strVal(lfirst(lc)), part == ddl->layout.cold));
+	set_name(constraint->pktable, part);
+	if (part == altered)
+		constraint->pktable->relname = pstrdup(altered_name);
+	return true;
+}
+
+/* The same for all foreign keys of a column or a command.  Returns whether there was any. */
+bool
+vp_redirect_references(Node *node, Oid altered, const char *altered_name)
+{
+	ListCell   *lc;
+	bool		any = false;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Constraint:
+			return redirect_reference((Constraint *) node, altered, altered_name);
+		case T_ColumnDef:
+			return vp_redirect_references((Node *) ((ColumnDef *) node)->constraints, altered, altered_name);
+		case T_AlterTableCmd:
+			if (((AlterTableCmd *) node)->subtype == AT_AddColumn || ((AlterTableCmd *) node)->subtype == AT_AddConstraint)
+				return vp_redirect_references(((AlterTableCmd *) node)->def, altered, altered_name);
+			return false;
+		case T_List:
+			foreach(lc, (List *) node)
+				any |= vp_redirect_references((Node *) lfirst(lc), altered, altered_name);
+			return any;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Leaves foreign keys alone that will refer to the table to be created, by a name that
+ * is a split table's until then.
+ */
+static List *
+hide_own_references(CreateStmt *stmt)
+{
+	List	   *hidden = NIL;
+	List	   *all = NIL;
+	Oid			schema = InvalidOid;
+	ListCell   *lc;
+
+	foreach(lc, stmt->tableElts)
+	{
+		if (IsA(lfirst(lc), ColumnDef))
+			all = list_concat(all, ((ColumnDef *) lfirst(lc))->constraints);
+		else
+			all = lappend(all, lfirst(lc));
+	}
+	foreach(lc, all)
+	{
+		Constraint *constraint = (Constraint *) lfirst(lc);
+		Oid			view;
+		ListCell   *path;
+
+		if (!IsA(constraint, Constraint) || constraint->contype != CONSTR_FOREIGN || constraint->pktable->schemaname ||
+			strcmp(constraint->pktable->relname, stmt->relation->relname) != 0)
+			continue;
+		if (!OidIsValid(schema))
+			schema = RangeVarGetCreationNamespace(stmt->relation);
+		view = RangeVarGetRelid(constraint->pktable, NoLock, true);
+		foreach(path, fetch_search_path(true))
+		{
+			if (lfirst_oid(path) == schema || lfirst_oid(path) == get_rel_namespace(view))
+			{
+				if (lfirst_oid(path) == schema)
+				{
+					constraint->contype = CONSTR_NULL;
+					hidden = lappend(hidden, constraint);
+				}
+				break;
+			}
+		}
+	}
+	return hidden;
+}
+
+/* Might one of the constraints refer to a split table?  Looks at no catalog. */
+static bool
+any_reference(Node *node)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Constraint:
+			return ((Constraint *) node)->contype == CONSTR_FOREIGN;
+		case T_ColumnDef:
+			return any_reference((Node *) ((ColumnDef *) node)->constraints);
+		case T_AlterTableCmd:
+			return any_reference(((AlterTableCmd *) node)->def);
+		case T_List:
+			foreach(lc, (List *) node)
+			{
+				if (any_reference((Node *) lfirst(lc)))
+					return true;
+			}
+			return false;
+		default:
+			return false;
+	}
+}
+
+/*-------------------------------------------------------------------------
+ * The split table of a command
+ *-------------------------------------------------------------------------
+ */
+
+/* Errors out: what was looked at without a lock has changed since. */
+void
+vp_changed(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("relation \"%s\" was changed by another session", name ? name : "")));
+}
+
+/* Reads the layout of the view again.  The view is locked. */
+void
+vp_refresh_split(VpDdl *ddl, Oid view)
+{
+	const VpLayout *layout;
+
+	CommandCounterIncrement();
+	layout = get_rel_relkind(view) == RELKIND_VIEW ? vp_layout(view) : NULL;
+	if (layout == NULL)
+		vp_changed(get_rel_name(view));
+	ddl->view = view;
+	vp_copy_layout(&ddl->layout, layout);
+	ddl->owner = ddl->layout.owner;
+}
+
+/*
+ * What is known of the split table of the user's whose name this is, or NULL.  Nothing of it
+ * changes until the transaction ends.
+ */
+VpDdl *
+vp_hold_split(RangeVar *name)
+{
+	Oid			view = vp_lock_view(name, true);
+	VpDdl	   *ddl;
+
+	if (!OidIsValid(view))
+		return NULL;
+	ddl = vp_find_split(name);
+	if (ddl == NULL || !vp_carries(ddl))
+	{
+		UnlockRelationOid(view, AccessShareLock);
+		return NULL;
+	}
+	if (vp_is_altering(ddl->view))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot change split table \"%s\" while it is being altered", get_rel_name(ddl->view))));
+	return ddl;
+}
+
+/*-------------------------------------------------------------------------
+ * Commands that are executed on a part instead of the view
+ *-------------------------------------------------------------------------
+ */
+
+/* What the names of columns are mapped with */
+typedef struct VpMapping
+{
+	const VpLayout *layout;
+	bool		cold;
+} VpMapping;
+
+/* Gives columns the names that a part has for them. */
+static bool
+map_names(Node *node, VpMapping *mapping)
+{
+	if (node == NULL || has_no_columns(node))
+		return false;
+	if (IsA(node, ColumnRef))
+	{
+		ColumnRef  *column = (ColumnRef *) node;
+
+		column->fields = list_make1(makeString(vp_name_in_part(mapping->layout, strVal(llast(column->fields)), mapping->cold)));
+		return false;
+	}
+	return raw_expression_tree_walker(node, map_names, mapping);
+}
+
+static void
+map_elements(List *elements, VpMapping *mapping)
+{
+	ListCell   *lc;
+
+	foreach(lc, elements)
+	{
+		IndexElem  *element = (IndexElem *) lfirst(lc);
+
+		if (element->name)
+			element->name = vp_name_in_part(mapping->layout, element->name, mapping->cold);
+		else
+			(void) map_names(element->expr, mapping);
+	}
+}
+
+/* Names joined as in the default names of objects */
+static char *
+joined_names(List *names)
+{
+	StringInfoData buf;
+	ListCell   *lc;
+
+	initStringInfo(&buf);
+	foreach(lc, names)
+	{
+		appendStringInfo(&buf, "%s%s", buf.len > 0 ? "_" : "", (char *) lfirst(lc));
+		if (buf.len >= NAMEDATALEN)
+			break;
+	}
+	return buf.data;
+}
+
+/* The name that an index of a table with the view's name and columns would get */
+static char *
+index_name(const VpAlter *alter, IndexStmt *stmt)
+{
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, list_concat_copy(stmt->indexParams, stmt->indexIncludingParams))
+	{
+		IndexElem  *element = (IndexElem *) lfirst(lc);
+		const char *first = element->name ? element->name : FigureIndexColname(element->expr);
+		char	   *name;
+
+		if (element->indexcolname)
+			first = element->indexcolname;
+		else if (first == NULL)
+			first = "expr";
+		name = pstrdup(first);
+		for (int i = 1; vp_has_name(names, name); i++)
+		{
+			char		number[16];
+			int			length;
+
+			snprintf(number, sizeof(number), "%d", i);
+			length = pg_mbcliplen(first, strlen(first), NAMEDATALEN - 1 - strlen(number));
+			name = psprintf("%.*s%s", length, first, number);
+		}
+		names = lappend(names, name);
+	}
+	return ChooseRelationName(alter->name, joined_names(names), "idx", get_rel_namespace(alter->ddl->view), false);
+}
+
+static bool
+redirect_index(IndexStmt *stmt)
+{
+	VpAlter		alter = {0};
+	VpMapping	mapping;
+	Oid			part;
+	List	   *names;
+	ListCell   *lc;
+
+	alter.ddl = vp_hold_split(stmt->relation);
+	if (alter.ddl == NULL)
+		return false;
+	alter.name = get_rel_name(alter.ddl->view);
+	names = list_concat(names_in_elements(stmt->indexParams), names_in_elements(stmt->indexIncludingParams));
+	names = list_concat(names, vp_names_in(stmt->whereClause));
+	mapping.layout = &alter.ddl->layout;
+	mapping.cold = vp_place(&alter, names, "create an index of hot and cold columns") == VP_IN_COLD;
+	part = mapping.cold ? mapping.layout->cold : mapping.layout->hot;
+
+	/* with the command's lock, the names of its columns stay, too */
+	LockRelationOid(part, stmt->concurrent ? ShareUpdateExclusiveLock : ShareLock);
+	if (stmt->idxname == NULL)
+		stmt->idxname = index_name(&alter, stmt);
+
+	/* the names of its own columns are those that it would have */
+	foreach(lc, stmt->indexParams)
+	{
+		IndexElem  *element = (IndexElem *) lfirst(lc);
+
+		if (element->expr && element->indexcolname == NULL)
+			element->indexcolname = FigureIndexColname(element->expr);
+	}
+	map_elements(stmt->indexParams, &mapping);
+	map_elements(stmt->indexIncludingParams, &mapping);
+	(void) map_names(stmt->whereClause, &mapping);
+	set_name(stmt->relation, part);
+	return true;
+}
+
+static bool
+redirect_statistics(CreateStatsStmt *stmt)
+{
+	VpAlter		alter = {0};
+	VpMapping	mapping;
+	List	   *used = NIL;
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	if (list_length(stmt->relations) != 1 || !IsA(linitial(stmt->relations), RangeVar))
+		return false;
+	alter.ddl = vp_hold_split(linitial_node(RangeVar, stmt->relations));
+	if (alter.ddl == NULL)
+		return false;
+	alter.name = get_rel_name(alter.ddl->view);
+	foreach(lc, stmt->exprs)
+	{
+		StatsElem  *element = (StatsElem *) lfirst(lc);
+
+		used = element->name ? lappend(used, element->name) : list_concat(used, vp_names_in(element->expr));
+		names = lappend(names, element->name ? element->name : pstrdup("expr"));
+	}
+	mapping.layout = &alter.ddl->layout;
+	mapping.cold = vp_place(&alter, used, "create statistics of hot and cold columns") == VP_IN_COLD;
+	if (stmt->defnames == NIL)
+	{
+		Oid			schema = get_rel_namespace(alter.ddl->view);
+		char	   *label = pstrdup("stat");
+		char	   *name;
+
+		for (int i = 1;; i++)
+		{
+			name = makeObjectName(alter.name, joined_names(names), label);
+			if (!SearchSysCacheExists2(STATEXTNAMENSP, CStringGetDatum(name), ObjectIdGetDatum(schema)))
+				break;
+			label = psprintf("stat%d", i);
+		}
+		stmt->defnames = list_make2(makeString(get_namespace_name(schema)), makeString(name));
+	}
+	foreach(lc, stmt->exprs)
+	{
+		StatsElem  *element = (StatsElem *) lfirst(lc);
+
+		if (element->name)
+			element->name = vp_name_in_part(mapping.layout, element->name, mapping.cold);
+		else
+			(void) map_names(element->expr, &mapping);
+	}
+	set_name(linitial_node(RangeVar, stmt->relations), mapping.cold ? mapping.layout->cold : mapping.layout->hot);
+	return true;
+}
+
+/* Has a sequence belong to a column of a part. */
+static bool
+redirect_sequence(List *options)
+{
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		DefElem    *option = (DefElem *) lfirst(lc);
+		VpDdl	   *ddl;
+		VpAlter		alter = {0};
+		char	   *name;
+		bool		cold;
+		Oid			part;
+
+		if (strcmp(option->defname, "owned_by") != 0 || !IsA(option->arg, List) || list_length((List *) option->arg) < 2)
+			continue;
+		name = strVal(llast((List *) option->arg));
+		ddl = vp_hold_split(makeRangeVarFromNameList(list_truncate(list_copy((List *) option->arg),
+																   list_length((List *) option->arg) - 1)));
+		if (ddl == NULL)
+			continue;
+		alter.ddl = ddl;
+		alter.name = get_rel_name(ddl->view);
+		cold = vp_place(&alter, list_make1(name), "own a sequence") == VP_IN_COLD;
+		part = cold ? ddl->layout.cold : ddl->layout.hot;
+		option->arg = (Node *) list_make3(makeString(get_namespace_name(get_rel_namespace(part))),
+										  makeString(get_rel_name(part)),
+										  makeString(vp_name_in_part(&ddl->layout, name, cold)));
+		return true;
+	}
+	return false;
+}
+
+static bool
+redirect_comment(CommentStmt *stmt)
+{
+	VpDdl	   *ddl;
+	Oid			part;
+	List	   *names;
+
+	if (stmt->objtype != OBJECT_TABLE && stmt->objtype != OBJECT_TABCONSTRAINT)
+		return false;
+	names = list_copy((List *) stmt->object);
+	if (stmt->objtype == OBJECT_TABCONSTRAINT)
+		names = list_truncate(names, list_length(names) - 1);
+	ddl = names == NIL ? NULL : vp_hold_split(makeRangeVarFromNameList(names));
+	if (ddl == NULL)
+		return false;
+	if (stmt->objtype == OBJECT_TABLE)
+	{
+		stmt->objtype = OBJECT_VIEW;
+		return true;
+	}
+	part = vp_place_of_constraint(&ddl->layout, strVal(llast((List *) stmt->object))) == VP_IN_HOT ?
+		ddl->layout.hot : ddl->layout.cold;
+	stmt->object = (Node *) list_make3(makeString(get_namespace_name(get_rel_namespace(part))),
+									   makeString(get_rel_name(part)), llast((List *) stmt->object));
+	return true;
+}
+
+static bool
+redirect_rename(RenameStmt *stmt)
+{
+	VpDdl	   *ddl = vp_hold_split(stmt->relation);
+	Oid			part;
+
+	if (ddl == NULL)
+		return false;
+	part = vp_place_of_constraint(&ddl->layout, stmt->subname) == VP_IN_HOT ? ddl->layout.hot : ddl->layout.cold;
+	if (!OidIsValid(get_relation_constraint_oid(part, stmt->subname, true)))
+		return false;
+	set_name(stmt->relation, part);
+	return true;
+}
+
+/*
+ * Takes a utility command.  Returns it, or if it names a split table where only a table
+ * can be, a copy that names the part instead.
+ */
+PlannedStmt *
+vp_redirect_ddl(PlannedStmt *pstmt)
+{
+	Node	   *stmt = pstmt->utilityStmt;
+	PlannedStmt *copy;
+	List	   *hidden;
+	ListCell   *lc;
+	bool		redirected = false;
+
+	if (!OidIsValid(vp_linked_oid()) ||
+		!(IsA(stmt, IndexStmt) || IsA(stmt, CreateStatsStmt) || IsA(stmt, CommentStmt) ||
+		  IsA(stmt, CreateSeqStmt) || IsA(stmt, AlterSeqStmt) ||
+		  (IsA(stmt, RenameStmt) && ((RenameStmt *) stmt)->renameType == OBJECT_TABCONSTRAINT) ||
+		  (IsA(stmt, CreateStmt) && any_reference((Node *) ((CreateStmt *) stmt)->tableElts)) ||
+		  (IsA(stmt, AlterTableStmt) && any_reference((Node *) ((AlterTableStmt *) stmt)->cmds))))
+		return pstmt;
+	copy = copyObject(pstmt);
+	stmt = copy->utilityStmt;
+	switch (nodeTag(stmt))
+	{
+		case T_IndexStmt:
+			redirected = redirect_index((IndexStmt *) stmt);
+			break;
+		case T_CreateStatsStmt:
+			redirected = redirect_statistics((CreateStatsStmt *) stmt);
+			break;
+		case T_CommentStmt:
+			redirected = redirect_comment((CommentStmt *) stmt);
+			break;
+		case T_RenameStmt:
+			redirected = redirect_rename((RenameStmt *) stmt);
+			break;
+		case T_CreateSeqStmt:
+			redirected = redirect_sequence(((CreateSeqStmt *) stmt)->options);
+			break;
+		case T_AlterSeqStmt:
+			redirected = redirect_sequence(((AlterSeqStmt *) stmt)->options);
+			break;
+		case T_CreateStmt:
+			hidden = hide_own_references((CreateStmt *) stmt);
+			redirected = vp_redirect_references((Node *) ((CreateStmt *) stmt)->tableElts, InvalidOid, NULL);
+			foreach(lc, hidden)
+				((Constraint *) lfirst(lc))->contype = CONSTR_FOREIGN;
+			break;
+		case T_AlterTableStmt:
+			redirected = vp_redirect_references((Node *) ((AlterTableStmt *) stmt)->cmds, InvalidOid, NULL);
+			break;
+		default:
+			break;
+	}
+	return redirected ? copy : pstmt;
+}
