@@ -22,6 +22,11 @@ def words(chance, count):
     return " ".join(chance.choice(WORDS) for _ in range(count))
 
 
+def text(chance, short, large):
+    """Words; where "large" is true, as many as a row has no room for."""
+    return words(chance, chance.choice((600, 2000, 9000)) if large else short)
+
+
 def money(chance, limit):
     return decimal.Decimal(chance.randrange(limit)) / 100
 
@@ -41,7 +46,8 @@ def write():
             token=uuid.uuid5(uuid.NAMESPACE_URL, str(i)).hex,
             birthday=None if i % 5 == 0 else datetime.date(1950, 1, 1) + datetime.timedelta(days=i * 37),
             newsletter=i % 2 == 0, points=i % 90, credit=money(chance, 100000),
-            notes=words(chance, i % 12), preferences={"theme": "dark" if i % 2 else "light", "size": i % 9},
+            notes=text(chance, i % 12, i % 40 == 11),
+            preferences={"theme": "dark" if i % 2 else "light", "size": i % 9} | ({"seen": [chance.randrange(10 ** 9) for _ in range(900)]} if i % 60 == 5 else {}),
             tags=WORDS[i % 9:i % 9 + i % 4], country_id=("de", "fr", "us", None)[i % 4])
         for i in range(300)], batch_size=100)
     top = Category.objects.create(name="All", slug="all")
@@ -49,7 +55,7 @@ def write():
     Product.objects.bulk_create([
         Product(
             category=categories[i % 8], sku=f"SKU-{i:06d}", title=words(chance, 3 + i % 5).title(),
-            subtitle=None if i % 4 else words(chance, 4), description=words(chance, 10 + i % 40),
+            subtitle=None if i % 4 else words(chance, 4), description=text(chance, 10 + i % 40, i % 10 == 3),
             maker=f"{WORDS[i % 20]} & sons", price=money(chance, 90000),
             cost=None if i % 6 == 0 else money(chance, 50000), weight=None if i % 3 == 0 else decimal.Decimal(i) / 8,
             stock=i % 60, reserved=i % 5, rating=None if i % 2 else 1 + i % 5, active=i % 9 != 0,
@@ -72,16 +78,16 @@ def write():
         for i, order in enumerate(orders) for position in range(1, 2 + i % 5)])
     Review.objects.bulk_create([
         Review(product=products[i % 200], customer=customers[i], stars=1 + i % 5, title=words(chance, i % 4),
-               body=words(chance, 5 + i % 60))
+               body=text(chance, 5 + i % 60, i % 30 == 9))
         for i in range(300)])
     Job.objects.bulk_create([
-        Job(kind=("mail", "invoice", "export")[i % 3], payload={"number": i, "text": words(chance, 3)},
+        Job(kind=("mail", "invoice", "export")[i % 3], payload={"number": i, "text": text(chance, 3, i % 9 == 4)},
             message=None if i % 2 else words(chance, 6)) for i in range(60)])
     Counter.objects.bulk_create([
         Counter(name=f"page/{word}", value=i, amount=money(chance, 1000), label=words(chance, 3))
         for i, word in enumerate(sorted(set(WORDS)))])
     Setting.objects.bulk_create([
-        Setting(scope=f"user:{i % 10}", name=f"setting.{i // 10}", value=words(chance, 8)) for i in range(80)])
+        Setting(scope=f"user:{i % 10}", name=f"setting.{i // 10}", value=text(chance, 8, i % 16 == 3)) for i in range(80)])
     # what is there of Django's own
     for i in range(20):
         user = User(username=f"staff{i}", first_name=WORDS[i], last_name=WORDS[-i], email=f"staff{i}@example.org",
@@ -91,4 +97,5 @@ def write():
     for i in range(20):
         Session.objects.create(
             session_key=f"key{i:04d}" + "x" * 24, expire_date=timezone.now() + datetime.timedelta(days=14),
-            session_data=SessionStore().encode({"cart": {"items": list(range(i)), "note": words(chance, 5)}}))
+            session_data=SessionStore().encode({"cart": {"items": list(range(i)), "note": words(chance, 5),
+                                                        "seen": [chance.randrange(10 ** 9) for _ in range(1000 if i % 5 == 2 else 0)]}}))

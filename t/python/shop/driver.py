@@ -54,7 +54,7 @@ def driver(see, connect):
             look("coalesce of decimal, digits", "SELECT coalesce(weight, %s) FROM shop_product ORDER BY id LIMIT 5", D("0.12345"))
             look("case", "SELECT CASE WHEN price > %s THEN title ELSE %s END FROM shop_product ORDER BY id LIMIT 5", D("300"), "cheap")
             look("result of a parameter", "SELECT %s, price + %s FROM shop_product ORDER BY id LIMIT 2", "x", D("1.5"))
-            look("row", "SELECT id FROM shop_product WHERE (title, price) > (%s, %s) ORDER BY title, price LIMIT 3", "M", D("5"))
+            look("row", "SELECT id FROM shop_product WHERE (title, price) > (%s, %s) ORDER BY title, price, id LIMIT 3", "M", D("5"))
             look("jsonb", "SELECT id FROM shop_product WHERE attributes @> %s ORDER BY id LIMIT 3", Jsonb({"color": "red"}))
             look("update", "UPDATE shop_product SET price = %s, title = %s WHERE sku = %s RETURNING price, title, sku", D("5.55"), "Updated", "SKU-000100")
             look("update by expression", "UPDATE shop_product SET price = price * %s, stock = stock + %s WHERE sku = %s RETURNING price, stock", D("1.1"), 5, "SKU-000100")

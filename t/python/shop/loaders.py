@@ -1,6 +1,8 @@
 """
-What a program that reads compact types registers, once for each connection, so that
-results, and arrays of them, have the Python types that those of the wide types have.
+What a program registers, once for each connection.
+
+One that reads compact types does, so that results, and arrays of them, have the Python
+types that those of the wide types have.
 """
 import re
 
@@ -15,6 +17,11 @@ WIDE = {
 
 def none(conn):
     """As the driver is."""
+
+
+def split_tables(conn):
+    """Nothing for the driver; Django's migrations find the constraints."""
+    import split_tables_django
 
 
 def compact_types(conn):

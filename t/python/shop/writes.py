@@ -118,6 +118,10 @@ def writes(see, using):
     write("country gone", lambda: Country.objects.using(using).filter(code="is").delete())
     write("delete by condition", lambda: Review.objects.using(using).filter(title__startswith="a", stars__lt=3, pk__gt=200).delete())
     write("delete by product", lambda: Review.objects.using(using).filter(product__maker__startswith="quality").delete())
+    write("create with a key", lambda: Country.objects.using(using).create(code=tag[0] + "1", name="Old Country"))
+    write("change of a key", lambda: Country.objects.using(using).filter(code=tag[0] + "1").update(code=tag[0] + "2"))
+    write("change of a key, as read", lambda: again(Country, code=tag[0] + "2"))
+    write("change of a long key", lambda: counters.filter(name="page/free").update(name=f"page/{tag}/free", label=F("name")))
     write("full_clean", lambda: Customer(email="not an address", name="x" * 61, token="t").full_clean())
     write("full_clean, taken", lambda: Customer(email="customer.8@shop1.example.org", name="n", token="t").full_clean())
 

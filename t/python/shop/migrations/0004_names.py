@@ -9,13 +9,14 @@ class Migration(migrations.Migration):
     dependencies = [("shop", "0003_grow")]
 
     operations = [
+        # before it, because the way back would look for the old name of the column
+        migrations.RemoveIndex("product", "product_by_maker"),
         migrations.RenameField("product", "maker", "manufacturer"),
         migrations.RemoveField("product", "subtitle"),
         migrations.RenameModel("Setting", "Preference"),
         migrations.AddIndex("customer", models.Index(fields=["name", "status"], name="customer_name")),
         migrations.AddIndex("customer", models.Index(Lower("name"), name="customer_name_lower")),
         migrations.AddIndex("product", models.Index(F("cost").desc(nulls_last=True), name="product_cost")),
-        migrations.RemoveIndex("product", "product_by_maker"),
         migrations.AddConstraint("order", models.CheckConstraint(
             condition=Q(state__in=["open", "paid", "sent", "closed"]), name="order_state")),
         migrations.AddConstraint("orderline", models.CheckConstraint(
