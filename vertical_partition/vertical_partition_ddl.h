@@ -87,7 +87,7 @@ extern int	vp_place_of_constraint(const VpLayout *layout, const char *name);
 extern int	vp_place_of_index(const VpLayout *layout, const char *name);
 extern Node *vp_default_of(Oid relid, AttrNumber attnum);
 extern void vp_check_new_name(const VpDdl *ddl, const char *name);
-extern void vp_changed(const char *name) pg_attribute_noreturn();
+extern void vp_changed(const char *name);
 extern void vp_refresh_split(VpDdl *ddl, Oid view);
 extern VpDdl *vp_hold_split(RangeVar *name);
 extern bool vp_redirect_references(Node *node, Oid altered, const char *altered_name);
