@@ -66,6 +66,49 @@ ALTER TABLE alter_a.l ALTER x TYPE bigint USING alter_a.other_parts(x);
 CREATE FUNCTION alter_a.again(int) RETURNS bigint LANGUAGE plpgsql
 AS $$ BEGIN ALTER TABLE alter_a.vertical_partition_l_view ADD COLUMN y int; RETURN $1; END $$;
 ALTER TABLE alter_a.l ALTER x TYPE bigint USING alter_a.again(x);
+-- So is what it makes of the view: rows, views.
+CREATE FUNCTION alter_a.make_row(bigint) RETURNS text LANGUAGE plpgsql
+AS $$ BEGIN
+    CREATE TABLE alter_a.rows (v alter_a.vertical_partition_n_view);
+    INSERT INTO alter_a.rows VALUES (ROW(1, 123456789012, 'q')::alter_a.vertical_partition_n_view);
+    RETURN $1;
+END $$;
+CREATE FUNCTION alter_a.make_view(bigint) RETURNS text LANGUAGE plpgsql
+AS $$ BEGIN CREATE VIEW alter_a.dependent AS SELECT x + 1 AS y FROM alter_a.vertical_partition_n_view; RETURN $1; END $$;
+CREATE TABLE alter_a.n (id int PRIMARY KEY, x bigint, big text);
+INSERT INTO alter_a.n VALUES (1, 5, 'b');
+SELECT vertical_partition.split('alter_a.n', '{big}', force => true);
+ALTER TABLE alter_a.n ALTER x TYPE text USING alter_a.make_row(x);
+ALTER TABLE alter_a.n ALTER x TYPE text USING alter_a.make_view(x);
+-- Constraints and defaults of other tables are not those of the view.
+CREATE TABLE alter_a.uses (d bigint, CHECK ((ROW(d::int, d, 'b')::alter_a.n).x < 1000));
+ALTER TABLE alter_a.n ALTER x TYPE text;
+DROP TABLE alter_a.uses;
+CREATE TABLE alter_a.uses (d bigint DEFAULT (ROW(1, 2, 'b')::alter_a.n).x + 1);
+ALTER TABLE alter_a.n ALTER x TYPE text;
+DROP TABLE alter_a.uses;
+-- A table is not altered while the session writes to it.
+CREATE FUNCTION alter_a.alter_n(text) RETURNS bigint LANGUAGE plpgsql
+AS $$ BEGIN EXECUTE 'ALTER TABLE alter_a.n ' || $1; RETURN 424242424242; END $$;
+INSERT INTO alter_a.n SELECT g, CASE WHEN g = 3 THEN alter_a.alter_n('ALTER x TYPE text') ELSE 4242424242 END, 3 FROM generate_series(2, 4) g;
+INSERT INTO alter_a.n VALUES (5, 5, 'five') RETURNING alter_a.alter_n('ALTER big TYPE varchar');
+SELECT * FROM alter_a.n;
+-- Nor while it alters it, and another one meanwhile.
+CREATE TABLE alter_a.m (id int PRIMARY KEY, x bigint, big text);
+SELECT vertical_partition.split('alter_a.m', '{big}', force => true);
+CREATE FUNCTION alter_a.alter_both() RETURNS int LANGUAGE plpgsql
+AS $$ BEGIN
+    ALTER TABLE alter_a.m ALTER x TYPE numeric;
+    ALTER TABLE alter_a.vertical_partition_n_view ALTER big TYPE varchar;
+    RETURN 1;
+END $$;
+ALTER TABLE alter_a.n ADD COLUMN y int DEFAULT alter_a.alter_both();
+-- A view that marks an expression is no split table.
+CREATE VIEW alter_a.e AS SELECT h.x, c.big FROM alter_a.l_hot h LEFT JOIN alter_a.l_cold c ON h.id = c.id
+    WHERE vertical_partition.linked('shared_key', h.tableoid, c.big || 'q');
+CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT ON alter_a.e FOR EACH ROW EXECUTE FUNCTION alter_a.tf();
+ALTER TABLE alter_a.e ALTER big TYPE bigint USING 4242424242;
+DROP VIEW alter_a.e;
 SELECT * FROM alter_a.l;
 SELECT relname, relkind FROM pg_class WHERE relnamespace = 'alter_a'::regnamespace AND relkind IN ('r', 'v') ORDER BY relname;
 RESET ROLE;
@@ -121,6 +164,14 @@ $$;
 CREATE EVENT TRIGGER regress_alter_give ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION alter_a.give();
 ALTER TABLE alter_a.t ADD COLUMN z int;
 DROP EVENT TRIGGER regress_alter_give;
+-- One that keeps a table sees that it is dropped.
+CREATE FUNCTION alter_a.keep() RETURNS event_trigger LANGUAGE plpgsql
+AS $$ BEGIN
+    IF EXISTS (SELECT FROM pg_event_trigger_dropped_objects() WHERE object_identity = 'alter_a.t') THEN RAISE EXCEPTION 'this table is kept'; END IF;
+END $$;
+CREATE EVENT TRIGGER regress_alter_keep ON sql_drop WHEN TAG IN ('DROP TABLE') EXECUTE FUNCTION alter_a.keep();
+DROP TABLE alter_a.t;
+DROP EVENT TRIGGER regress_alter_keep;
 SELECT relname, relowner::regrole FROM pg_class WHERE relname IN ('t', 't_hot', 't_cold') AND relnamespace = 'alter_a'::regnamespace ORDER BY 1;
 
 -- An index that could not be built is named when merge() refuses it.

@@ -80,15 +80,15 @@
 
 PG_FUNCTION_INFO_V1(vp_query_without);
 
-/* The view and the part that are being altered */
-static Oid	vp_altered_view = InvalidOid;
+/* The views that are being altered, and the part of the innermost one */
+static List *vp_altered_views = NIL;
 static Oid	vp_carrying = InvalidOid;
 
-/* Is it that view? */
+/* Is it one of those views? */
 bool
 vp_is_altering(Oid view)
 {
-	return OidIsValid(view) && view == vp_altered_view;
+	return list_member_oid(vp_altered_views, view);
 }
 
 /* Is it that part? */
@@ -583,6 +583,24 @@ rule_of(Oid view)
 	return get_rewrite_oid(view, ViewSelectRuleName, false);
 }
 
+/* Is it a default or a constraint of the view itself? */
+static bool
+is_of_view(const ObjectAddress *object, Oid view)
+{
+	HeapTuple	tuple;
+	bool		result;
+
+	if (object->classId == AttrDefaultRelationId)
+		return GetAttrDefaultColumnAddress(object->objectId).objectId == view;
+	if (object->classId != ConstraintRelationId)
+		return false;
+	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(object->objectId));
+	result = HeapTupleIsValid(tuple) && ((Form_pg_constraint) GETSTRUCT(tuple))->conrelid == view;
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return result;
+}
+
 /* Errors out if anything but the view itself depends on its column. */
 static void
 check_dependents(const VpAlter *alter, const char *name)
@@ -603,7 +621,7 @@ check_dependents(const VpAlter *alter, const char *name)
 		ObjectAddress object = {form->classid, form->objid, form->objsubid};
 
 		/* the default and the key of the view are made anew */
-		if (form->classid == AttrDefaultRelationId || form->classid == ConstraintRelationId)
+		if (is_of_view(&object, alter->ddl->view))
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -612,6 +630,23 @@ check_dependents(const VpAlter *alter, const char *name)
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
+}
+
+/*
+ * Errors out if anything but the view depends on a column that gets another type, or
+ * somebody has stored rows of the view.
+ */
+static void
+check_retyped(const VpAlter *alter)
+{
+	Relation	rel = relation_open(alter->ddl->view, NoLock);
+	ListCell   *lc;
+
+	foreach(lc, alter->retyped)
+		check_dependents(alter, (const char *) lfirst(lc));
+	if (alter->retyped != NIL)
+		find_composite_type_dependencies(rel->rd_rel->reltype, rel, NULL);
+	relation_close(rel, NoLock);
 }
 
 /* Has the view's rule let go of a column of a part, until remake_view(). */
@@ -646,14 +681,9 @@ release_parts(VpAlter *alter, bool *had_key)
 {
 	Oid			view = alter->ddl->view;
 	const VpLayout *layout = &alter->ddl->layout;
-	Relation	rel = relation_open(view, NoLock);
 	ListCell   *lc;
 
-	foreach(lc, alter->retyped)
-		check_dependents(alter, (const char *) lfirst(lc));
-	if (alter->retyped != NIL)
-		find_composite_type_dependencies(rel->rd_rel->reltype, rel, NULL);
-	relation_close(rel, NoLock);
+	check_retyped(alter);
 
 	/* a trigger of the hot part that is made anew may give the view its key */
 	if (alter->key_retyped)
@@ -944,6 +974,8 @@ remake_view(VpAlter *alter, AlterTableStmt *stmt)
 	}
 	if (alter->retyped != NIL)
 	{
+		/* a user's code that ran meanwhile can have made some */
+		check_retyped(alter);
 		foreach(lc, alter->retyped)
 		{
 			AttrNumber	attnum;
@@ -1220,6 +1252,7 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 	Oid			file = file_of(ddl->layout.cold);
 	char	   *name = pstrdup(alter->name);
 	bool		had_key = false;
+	List	   *saved = vp_altered_views;
 
 	if (names_differ(&ddl->layout))
 		vp_call(psprintf("SELECT vertical_partition.rename_columns(%u)", ddl->view));
@@ -1231,7 +1264,7 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 
 	(void) vp_redirect_references((Node *) alter->hot, ddl->layout.hot, alter->name);
 	(void) vp_redirect_references((Node *) alter->cold, ddl->layout.cold, alter->name);
-	vp_altered_view = ddl->view;
+	vp_altered_views = lappend_oid(list_copy(saved), ddl->view);
 	PG_TRY();
 	{
 		rename_to(ddl->view, ChooseRelationName("vertical_partition", name, "view", get_rel_namespace(ddl->view), false));
@@ -1241,7 +1274,7 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 	}
 	PG_FINALLY();
 	{
-		vp_altered_view = InvalidOid;
+		vp_altered_views = saved;
 	}
 	PG_END_TRY();
 
@@ -1277,6 +1310,7 @@ execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 {
 	VpDdl	   *ddl = vp_hold_split(stmt->relation);
 	VpAlter		alter;
+	Relation	view;
 
 	if (ddl == NULL)
 		vp_changed(stmt->relation->relname);
@@ -1292,6 +1326,11 @@ execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 	}
 	UnlockRelationOid(ddl->view, AccessShareLock);
 	lock_named(ddl, stmt->relation);
+
+	/* an INSERT has only the view open while it computes the next row */
+	view = relation_open(ddl->view, NoLock);
+	CheckTableNotInUse(view, "ALTER TABLE");
+	relation_close(view, NoLock);
 	begin_alter(&alter, ddl, copyObject(stmt));
 	tell_skipped(&alter);
 	alter_all(&alter, command, stmt);
@@ -1362,6 +1401,7 @@ carry_drop(const VpCommand *command, DropStmt *stmt)
 {
 	DropStmt   *views;
 	DropStmt   *tables;
+	bool		triggers;
 	ListCell   *lc;
 
 	if (stmt->removeType != OBJECT_TABLE)
@@ -1393,8 +1433,23 @@ carry_drop(const VpCommand *command, DropStmt *stmt)
 	}
 	if (views->objects == NIL)
 		return false;
-	run_utility(command, (Node *) views, PROCESS_UTILITY_QUERY);
-	run_utility(command, (Node *) tables, PROCESS_UTILITY_QUERY);
+
+	/* event triggers see one command, which drops all */
+	triggers = EventTriggerBeginCompleteQuery();
+	PG_TRY();
+	{
+		EventTriggerDDLCommandStart((Node *) stmt);
+		run_utility(command, (Node *) views, PROCESS_UTILITY_SUBCOMMAND);
+		run_utility(command, (Node *) tables, PROCESS_UTILITY_SUBCOMMAND);
+		EventTriggerSQLDrop((Node *) stmt);
+		EventTriggerDDLCommandEnd((Node *) stmt);
+	}
+	PG_FINALLY();
+	{
+		if (triggers)
+			EventTriggerEndCompleteQuery();
+	}
+	PG_END_TRY();
 	return true;
 }
 

@@ -130,6 +130,8 @@ vp_query_layout(Query *query, VpLayout *layout)
 	FuncExpr   *marker;
 	JoinExpr   *join;
 	Const	   *method;
+	Var		   *marked_hot,
+			   *marked_cold;
 	List	   *clauses;
 	ListCell   *lc;
 	char	   *name;
@@ -168,6 +170,15 @@ vp_query_layout(Query *query, VpLayout *layout)
 	method = (Const *) linitial(marker->args);
 	if (!IsA(method, Const) || method->constisnull)
 		return false;
+
+	/* variables, since ALTER TABLE gives other types to those alone */
+	marked_hot = (Var *) lsecond(marker->args);
+	marked_cold = (Var *) lthird(marker->args);
+	if (query->cteList != NIL || query->hasSubLinks ||
+		!IsA(marked_hot, Var) || marked_hot->varno != layout->hot_rti || marked_hot->varattno != TableOidAttributeNumber ||
+		!IsA(marked_cold, Var) || marked_cold->varno != layout->cold_rti)
+		return false;
+
 	name = TextDatumGetCString(method->constvalue);
 	for (layout->method = VP_SHARED_KEY; strcmp(name, vp_method_names[layout->method]) != 0; layout->method++)
 	{
