@@ -103,6 +103,41 @@ AS $$ BEGIN
     RETURN 1;
 END $$;
 ALTER TABLE alter_a.n ADD COLUMN y int DEFAULT alter_a.alter_both();
+-- Nor is it written to.
+CREATE FUNCTION alter_a.write_n(text) RETURNS varchar LANGUAGE plpgsql
+AS $$ BEGIN INSERT INTO alter_a.vertical_partition_n_view VALUES (9, 4242424242, 'q'); RETURN 'q'; END $$;
+ALTER TABLE alter_a.n ALTER x TYPE text, ALTER big TYPE varchar USING alter_a.write_n(big);
+CREATE FUNCTION alter_a.delete_hot(text) RETURNS varchar LANGUAGE plpgsql
+AS $$ BEGIN DELETE FROM alter_a.d_hot WHERE x = 1; RETURN 'q'; END $$;
+CREATE TABLE alter_a.d_hot (id text PRIMARY KEY, x int);
+CREATE TABLE alter_a.d_cold (id text, big text);
+INSERT INTO alter_a.d_hot VALUES ('1', 1);
+INSERT INTO alter_a.d_cold VALUES ('1', '1');
+CREATE VIEW alter_a.d AS SELECT h.id, h.x, c.big FROM alter_a.d_hot h LEFT JOIN alter_a.d_cold c ON h.id = c.id
+    WHERE vertical_partition.linked('shared_key', h.tableoid, c.id);
+CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT ON alter_a.d FOR EACH ROW EXECUTE FUNCTION alter_a.tf();
+CREATE TRIGGER vertical_partition_delete AFTER DELETE ON alter_a.d_hot FOR EACH ROW EXECUTE FUNCTION vertical_partition.delete_cold();
+ALTER TABLE alter_a.d ALTER id TYPE bigint USING 4242424242 + id::bigint, ALTER big TYPE varchar USING alter_a.delete_hot(big);
+DROP VIEW alter_a.d;
+DROP TABLE alter_a.d_hot, alter_a.d_cold;
+-- One table is not both parts.
+CREATE TABLE alter_a.one (id text PRIMARY KEY, id2 text, x int);
+INSERT INTO alter_a.one VALUES ('1', '1', 1);
+CREATE VIEW alter_a.o AS SELECT h.x, c.id, c.id2 FROM alter_a.one h LEFT JOIN alter_a.one c ON h.id = c.id2
+    WHERE vertical_partition.linked('shared_key', h.tableoid, c.id);
+CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT ON alter_a.o FOR EACH ROW EXECUTE FUNCTION alter_a.tf();
+ALTER TABLE alter_a.o ALTER id TYPE bigint USING 4242424242, ALTER id2 TYPE bigint USING 4242424242;
+SELECT * FROM alter_a.o;
+DROP VIEW alter_a.o;
+DROP TABLE alter_a.one;
+-- USING must give a key's column the same value in both parts.
+CREATE SEQUENCE alter_a.q MAXVALUE 3 CYCLE;
+INSERT INTO alter_a.m SELECT g, g, g FROM generate_series(1, 3) g;
+UPDATE alter_a.m SET x = x WHERE id = 1;
+ALTER TABLE alter_a.m ALTER id TYPE bigint USING nextval('alter_a.q');
+ALTER TABLE alter_a.m ALTER id TYPE bigint USING m.id + 10;
+SELECT * FROM alter_a.m ORDER BY id;
+DROP SEQUENCE alter_a.q;
 -- A view that marks an expression is no split table.
 CREATE VIEW alter_a.e AS SELECT h.x, c.big FROM alter_a.l_hot h LEFT JOIN alter_a.l_cold c ON h.id = c.id
     WHERE vertical_partition.linked('shared_key', h.tableoid, c.big || 'q');

@@ -57,8 +57,10 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_collate.h"
+#include "parser/parse_expr.h"
 #include "parser/parse_node.h"
 #include "parser/parse_oper.h"
+#include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteDefine.h"
 #include "rewrite/rewriteHandler.h"
@@ -1241,6 +1243,52 @@ follow(const VpAlter *alter)
 		vp_follow_foreign_keys(&part);
 }
 
+/* Has columns go by their names alone, without the table's. */
+static bool
+unqualify(Node *node, void *context)
+{
+	if (node == NULL || IsA(node, SubLink) || IsA(node, TypeName))
+		return false;
+	if (IsA(node, ColumnRef))
+	{
+		((ColumnRef *) node)->fields = list_make1(llast(((ColumnRef *) node)->fields));
+		return false;
+	}
+	return raw_expression_tree_walker(node, unqualify, context);
+}
+
+/*
+ * Errors out if a column of the key is to get other values for each part: rows would get
+ * the other halves of others.
+ */
+static void
+check_key_values(const VpAlter *alter)
+{
+	ListCell   *lc;
+
+	foreach(lc, alter->cold)
+	{
+		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
+		Node	   *using = cmd->subtype == AT_AlterColumnType ? ((ColumnDef *) cmd->def)->raw_default : NULL;
+		ParseState *pstate;
+		Relation	rel;
+
+		if (using == NULL || vp_places_of(alter, cmd->name) != VP_IN_BOTH)
+			continue;
+		using = copyObject(using);
+		(void) unqualify(using, NULL);
+		pstate = make_parsestate(NULL);
+		rel = table_open(alter->ddl->layout.cold, NoLock);
+		addNSItemToQuery(pstate, addRangeTableEntryForRelation(pstate, rel, AccessShareLock, NULL, false, true),
+						 false, true, true);
+		using = transformExpr(pstate, using, EXPR_KIND_ALTER_COL_TRANSFORM);
+		table_close(rel, NoLock);
+		free_parsestate(pstate);
+		if (contain_volatile_functions(using))
+			vp_refuse(alter, "alter the type of a column of the key USING a volatile function");
+	}
+}
+
 /*
  * Executes an ALTER TABLE that changes what other sessions see of the table.  The view
  * and the parts are locked.
@@ -1258,6 +1306,7 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 		vp_call(psprintf("SELECT vertical_partition.rename_columns(%u)", ddl->view));
 	if (alter->dropped != NIL)
 		vp_refresh_split(ddl, shrink_view(alter));
+	check_key_values(alter);
 	lend_defaults(alter);
 	if (alter->retyped != NIL || alter->dropped != NIL)
 		release_parts(alter, &had_key);

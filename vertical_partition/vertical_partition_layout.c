@@ -30,6 +30,7 @@
 #include "funcapi.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parse_coerce.h"
 #include "parser/parse_func.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
@@ -167,6 +168,10 @@ vp_query_layout(Query *query, VpLayout *layout)
 	layout->hot = hot->relid;
 	layout->cold = cold->relid;
 
+	/* one table is not two parts */
+	if (layout->hot == layout->cold)
+		return false;
+
 	method = (Const *) linitial(marker->args);
 	if (!IsA(method, Const) || method->constisnull)
 		return false;
@@ -215,8 +220,16 @@ vp_query_layout(Query *query, VpLayout *layout)
 				   *right,
 				   *hot_var,
 				   *cold_var;
+		Oid			left_type,
+					right_type;
 
 		if (!IsA(op, OpExpr) || list_length(op->args) != 2)
+			return false;
+
+		/* as long as the columns have the operator's types */
+		op_input_types(op->opno, &left_type, &right_type);
+		if (!IsBinaryCoercible(exprType(linitial(op->args)), left_type) ||
+			!IsBinaryCoercible(exprType(lsecond(op->args)), right_type))
 			return false;
 		left = vp_strip_var(linitial(op->args));
 		right = vp_strip_var(lsecond(op->args));

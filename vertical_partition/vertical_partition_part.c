@@ -32,6 +32,7 @@
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
+#include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
 #include "vertical_partition_write.h"
 
@@ -106,6 +107,12 @@ vp_open_parts(VpRow *row, bool speculative)
 {
 	Oid			relids[2] = {row->layout.hot, row->layout.cold};
 	Bitmapset  *updated[2] = {NULL, NULL};
+
+	/* the parts can have other types than the view already */
+	if (vp_is_altering(row->layout.view))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot write to split table \"%s\" while it is being altered", get_rel_name(row->layout.view))));
 
 	row->estate = CreateExecutorState();
 	row->estate->es_snapshot = row->snapshot;
