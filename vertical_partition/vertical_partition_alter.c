@@ -1247,7 +1247,7 @@ follow(const VpAlter *alter)
 static bool
 unqualify(Node *node, void *context)
 {
-	if (node == NULL || IsA(node, SubLink) || IsA(node, TypeName))
+	if (node == NULL || vp_has_no_columns(node))
 		return false;
 	if (IsA(node, ColumnRef))
 	{

@@ -81,6 +81,7 @@ extern void vp_undefined_column(const VpAlter *alter, const char *name);
 extern int	vp_places_of(const VpAlter *alter, const char *name);
 extern char *vp_name_in_part(const VpLayout *layout, const char *name, bool cold);
 extern int	vp_place(const VpAlter *alter, List *names, const char *what);
+extern bool vp_has_no_columns(Node *node);
 extern List *vp_names_in(Node *expr);
 extern List *vp_names_in_constraint(const Constraint *constraint);
 extern int	vp_place_of_constraint(const VpLayout *layout, const char *name);

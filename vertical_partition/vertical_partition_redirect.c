@@ -182,8 +182,8 @@ vp_place(const VpAlter *alter, List *names, const char *what)
  * Has the node no columns of the table in it?  The server refuses subqueries; what looks
  * like a column in a type's modifiers is none.
  */
-static bool
-has_no_columns(Node *node)
+bool
+vp_has_no_columns(Node *node)
 {
 	return IsA(node, SubLink) || IsA(node, TypeName);
 }
@@ -192,7 +192,7 @@ has_no_columns(Node *node)
 static bool
 collect_names(Node *node, List **names)
 {
-	if (node == NULL || has_no_columns(node))
+	if (node == NULL || vp_has_no_columns(node))
 		return false;
 	if (IsA(node, ColumnRef))
 	{
@@ -608,7 +608,7 @@ typedef struct VpMapping
 static bool
 map_names(Node *node, VpMapping *mapping)
 {
-	if (node == NULL || has_no_columns(node))
+	if (node == NULL || vp_has_no_columns(node))
 		return false;
 	if (IsA(node, ColumnRef))
 	{
