@@ -10,6 +10,7 @@ CREATE DATABASE regress_toast_policy_errors TEMPLATE template0 ENCODING 'UTF8' L
 CREATE EXTENSION toast_policy;
 CREATE SCHEMA errors;
 SET search_path = errors, public;
+SET default_toast_compression = pglz;
 CREATE ROLE regress_toast_policy_alice;
 CREATE ROLE regress_toast_policy_bob;
 GRANT ALL ON SCHEMA errors TO regress_toast_policy_alice, regress_toast_policy_bob;

@@ -5,6 +5,7 @@
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 SET search_path = public, toast_policy;
+SET default_toast_compression = pglz;
 
 CREATE FUNCTION key_storage(regclass) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(attstorage::text, '' ORDER BY c.oid, attnum)

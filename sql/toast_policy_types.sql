@@ -218,7 +218,9 @@ DECLARE
   line text;
 BEGIN
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    RETURN NEXT left(regexp_replace(line, '^( *InitPlan \d+).*', '\1'), 160);
+    -- 19 names initplans, and says what a Result replaces
+    CONTINUE WHEN line ~ '^ *Replaces: ';
+    RETURN NEXT left(regexp_replace(line, '^( *InitPlan )(\w*?)(\d+).*', '\1\3'), 160);
   END LOOP;
 END $$;
 SET enable_mergejoin = off;

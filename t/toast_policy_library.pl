@@ -127,8 +127,9 @@ $node->command_fails_like([ 'pg_dump', '-f', File::Spec->devnull, $node->connstr
 $node->command_fails_like([ 'vacuumdb', '-d', $node->connstr('postgres') ], qr/could not access file "(\$libdir\/)?toast_policy"/, 'vacuumdb stops');
 # for the sessions of a role or a database it can be preloaded, too
 $node->safe_psql('postgres', q{ALTER DATABASE other SET session_preload_libraries = 'toast_policy'});
-($ret, $stdout, $stderr) = $node->psql('other', 'SELECT 1');
-like($stderr, qr/FATAL:  could not access file "toast_policy": No such file or directory|ERROR:  could not access file "toast_policy"/, 'where sessions preload the library there are none');
+# by the command line, since psql can be gone before it is given a statement
+$node->command_fails_like([ 'psql', '-X', '-c', 'SELECT 1', $node->connstr('other') ],
+	qr/(FATAL|ERROR):  could not access file "toast_policy": No such file or directory/, 'where sessions preload the library there are none');
 $node->safe_psql('postgres', 'ALTER DATABASE other RESET session_preload_libraries');
 is($node->safe_psql('other', 'SELECT 1'), '1', 'and without that there are');
 

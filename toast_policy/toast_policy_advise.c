@@ -47,6 +47,7 @@
 #include "utils/memutils.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
 
 #include "toast_policy_advise.h"
 #include "toast_policy_compat.h"

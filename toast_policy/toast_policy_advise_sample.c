@@ -126,7 +126,7 @@ tp_sample_source(TpAdvice *advice, int number, BlockNumber blocks)
 		ItemPointerSet(&first, block, FirstOffsetNumber);
 		ItemPointerSet(&last, block, MaxOffsetNumber);
 		if (scan == NULL)
-			scan = table_beginscan_tidrange(source->rel, GetActiveSnapshot(), &first, &last);
+			scan = compat_beginscan_tidrange(source->rel, GetActiveSnapshot(), &first, &last);
 		else
 			table_rescan_tidrange(scan, &first, &last);
 		while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))

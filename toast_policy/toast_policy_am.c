@@ -142,8 +142,8 @@ tp_end_row(void)
 }
 
 static void
-tp_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
-				BulkInsertState bistate)
+tp_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid,
+				CompatOptions options, BulkInsertState bistate)
 {
 	TupleTableSlot *stored;
 
@@ -163,7 +163,7 @@ tp_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 
 static void
 tp_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
-							int options, BulkInsertState bistate,
+							CompatOptions options, BulkInsertState bistate,
 							uint32 specToken)
 {
 	TupleTableSlot *stored;
@@ -186,7 +186,7 @@ tp_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 
 static void
 tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
-				int options, BulkInsertState bistate)
+				CompatOptions options, BulkInsertState bistate)
 {
 	TupleTableSlot **stored = NULL;
 	bool		begun = false;
@@ -230,23 +230,24 @@ tp_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 
 static TM_Result
 tp_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
-				CommandId cid, Snapshot snapshot, Snapshot crosscheck,
-				bool wait, TM_FailureData *tmfd, LockTupleMode *lockmode,
-				CompatUpdateIndexes *update_indexes)
+				CommandId cid, COMPAT_UPDATE_OPTIONS_PARAM Snapshot snapshot,
+				Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
+				LockTupleMode *lockmode, CompatUpdateIndexes *update_indexes)
 {
 	TupleTableSlot *stored;
 	TM_Result	result;
 
 	if (likely(tp_row_is_small(rel, slot, TP_UPDATE)))
-		return tp_heap_am->tuple_update(rel, otid, slot, cid, snapshot,
+		return tp_heap_am->tuple_update(rel, otid, slot, cid,
+										COMPAT_UPDATE_OPTIONS snapshot,
 										crosscheck, wait, tmfd, lockmode,
 										update_indexes);
 
 	tp_begin_row();
 	stored = tp_make_slot(rel, slot, TP_UPDATE);
 	result = tp_heap_am->tuple_update(rel, otid, stored ? stored : slot, cid,
-									  snapshot, crosscheck, wait, tmfd, lockmode,
-									  update_indexes);
+									  COMPAT_UPDATE_OPTIONS snapshot, crosscheck,
+									  wait, tmfd, lockmode, update_indexes);
 	if (stored)
 		tp_finish_slot(slot, stored);
 	tp_end_row();
@@ -393,12 +394,12 @@ tp_index_validate_scan(Relation table_rel, Relation index_rel,
 	tp_undisguise(&disguise);
 }
 
-/* VACUUM FULL and CLUSTER keep what is stored; recompress() does not. */
+/* VACUUM FULL, CLUSTER and REPACK keep what is stored; recompress() does not. */
 static void
 tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
 							 Relation OldIndex, bool use_sort,
 							 TransactionId OldestXmin,
-							 TransactionId *xid_cutoff,
+							 COMPAT_COPY_SNAPSHOT_PARAM TransactionId *xid_cutoff,
 							 MultiXactId *multi_cutoff,
 							 double *num_tuples, double *tups_vacuumed,
 							 double *tups_recently_dead)
@@ -409,7 +410,8 @@ tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
 						   tups_recently_dead);
 	else
 		tp_heap_am->relation_copy_for_cluster(OldHeap, NewHeap, OldIndex,
-											  use_sort, OldestXmin, xid_cutoff,
+											  use_sort, OldestXmin,
+											  COMPAT_COPY_SNAPSHOT xid_cutoff,
 											  multi_cutoff, num_tuples,
 											  tups_vacuumed,
 											  tups_recently_dead);

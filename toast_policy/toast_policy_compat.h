@@ -20,7 +20,8 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
-#include "commands/cluster.h"
+#include "commands/progress.h"
+#include "fmgr.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/acl.h"
@@ -43,6 +44,12 @@
 #include "storage/dsm_registry.h"
 #endif
 
+#if PG_VERSION_NUM >= 190000
+#include "commands/repack.h"
+#else
+#include "commands/cluster.h"
+#endif
+
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()
 #endif
@@ -52,6 +59,39 @@
 typedef TU_UpdateIndexes CompatUpdateIndexes;
 #else
 typedef bool CompatUpdateIndexes;
+#endif
+
+/* How a row is to be written, in the callbacks that insert */
+#if PG_VERSION_NUM >= 190000
+typedef uint32 CompatOptions;
+#else
+typedef int CompatOptions;
+#endif
+
+/*
+ * What a callback has as one more parameter since 19, and how it is passed on: the
+ * options of an update, and the snapshot of a table that is copied under writes.
+ */
+#if PG_VERSION_NUM >= 190000
+#define COMPAT_UPDATE_OPTIONS_PARAM	uint32 options,
+#define COMPAT_UPDATE_OPTIONS	options,
+#define COMPAT_COPY_SNAPSHOT_PARAM	Snapshot snapshot,
+#define COMPAT_COPY_SNAPSHOT	snapshot,
+#else
+#define COMPAT_UPDATE_OPTIONS_PARAM
+#define COMPAT_UPDATE_OPTIONS
+#define COMPAT_COPY_SNAPSHOT_PARAM
+#define COMPAT_COPY_SNAPSHOT
+#endif
+
+/* What CLUSTER and VACUUM FULL show of themselves is called REPACK since 19. */
+#if PG_VERSION_NUM >= 190000
+#define PROGRESS_CLUSTER_PHASE	PROGRESS_REPACK_PHASE
+#define PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP	PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP
+#define PROGRESS_CLUSTER_TOTAL_HEAP_BLKS	PROGRESS_REPACK_TOTAL_HEAP_BLKS
+#define PROGRESS_CLUSTER_HEAP_BLKS_SCANNED	PROGRESS_REPACK_HEAP_BLKS_SCANNED
+#define PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED	PROGRESS_REPACK_HEAP_TUPLES_SCANNED
+#define PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN	PROGRESS_REPACK_HEAP_TUPLES_INSERTED
 #endif
 
 /* Can a partitioned table have an access method for its future partitions? */
@@ -123,11 +163,56 @@ compat_rewrite_table(Oid relid)
 {
 	ClusterParams params = {0};
 
-#if PG_VERSION_NUM >= 180000
-	/* closes the relation */
+	/* closes the relation, since 18 */
+#if PG_VERSION_NUM >= 190000
+	cluster_rel(REPACK_COMMAND_VACUUMFULL, table_open(relid, AccessExclusiveLock),
+				InvalidOid, &params, false);
+#elif PG_VERSION_NUM >= 180000
 	cluster_rel(table_open(relid, AccessExclusiveLock), InvalidOid, &params);
 #else
 	cluster_rel(relid, InvalidOid, &params);
+#endif
+}
+
+/* table_beginscan() without keys */
+static inline TableScanDesc
+compat_beginscan(Relation rel, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(rel, snapshot, 0, NULL, SO_NONE);
+#else
+	return table_beginscan(rel, snapshot, 0, NULL);
+#endif
+}
+
+/* table_beginscan_tidrange() */
+static inline TableScanDesc
+compat_beginscan_tidrange(Relation rel, Snapshot snapshot, ItemPointer first,
+						  ItemPointer last)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan_tidrange(rel, snapshot, first, last, SO_NONE);
+#else
+	return table_beginscan_tidrange(rel, snapshot, first, last);
+#endif
+}
+
+/* A new tranche of locks.  Before 19, each process tells its name. */
+static inline int
+compat_new_tranche(const char *name)
+{
+#if PG_VERSION_NUM >= 190000
+	return LWLockNewTrancheId(name);
+#else
+	return LWLockNewTrancheId();
+#endif
+}
+
+static inline void
+compat_name_tranche(int tranche, const char *name)
+{
+#if PG_VERSION_NUM < 190000
+	LWLockRegisterTranche(tranche, name);
 #endif
 }
 
@@ -135,10 +220,24 @@ compat_rewrite_table(Oid relid)
  * A named piece of shared memory that needs no preloading, or NULL where the
  * release has none.
  */
-static inline void *
-compat_shared_segment(const char *name, size_t size, void (*init) (void *))
+typedef void (*CompatSegmentInit) (void *segment);
+
+#if PG_VERSION_NUM >= 190000
+static inline void
+compat_init_segment(void *segment, void *arg)
 {
-#if PG_VERSION_NUM >= 170000
+	(*(CompatSegmentInit *) arg) (segment);
+}
+#endif
+
+static inline void *
+compat_shared_segment(const char *name, size_t size, CompatSegmentInit init)
+{
+#if PG_VERSION_NUM >= 190000
+	bool		found;
+
+	return GetNamedDSMSegment(name, size, compat_init_segment, &found, &init);
+#elif PG_VERSION_NUM >= 170000
 	bool		found;
 
 	return GetNamedDSMSegment(name, size, init, &found);

@@ -490,7 +490,7 @@ tp_has_large_values(Relation rel, int64 *rows)
 		ItemPointerSet(&first, block, FirstOffsetNumber);
 		ItemPointerSet(&last, block, MaxOffsetNumber);
 		if (scan == NULL)
-			scan = table_beginscan_tidrange(rel, GetActiveSnapshot(), &first, &last);
+			scan = compat_beginscan_tidrange(rel, GetActiveSnapshot(), &first, &last);
 		else
 			table_rescan_tidrange(scan, &first, &last);
 		while (!found &&

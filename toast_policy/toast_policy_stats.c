@@ -31,12 +31,16 @@
 #include "utils/hsearch.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "toast_policy.h"
 #include "toast_policy_compat.h"
 
 PG_FUNCTION_INFO_V1(tp_stats_rows);
 PG_FUNCTION_INFO_V1(tp_stats_reset);
+
+/* Of the shared memory and its lock, which shows in wait events */
+#define TP_STATS_NAME		"toast_policy statistics"
 
 /* Tables that are counted separately, in all databases together */
 #define TP_STATS_PLACES		1024
@@ -79,7 +83,7 @@ tp_stats_init_shared(void *pointer)
 	TpStatsShared *shared = pointer;
 
 	memset(shared, 0, sizeof(TpStatsShared));
-	LWLockInitialize(&shared->lock, LWLockNewTrancheId());
+	LWLockInitialize(&shared->lock, compat_new_tranche(TP_STATS_NAME));
 	shared->reset = GetCurrentTimestamp();
 }
 
@@ -92,12 +96,12 @@ tp_stats_attach(void)
 		char		name[NAMEDATALEN];
 
 		/* another version of the library may have left one of its own */
-		snprintf(name, sizeof(name), "toast_policy statistics 1/%zu",
+		snprintf(name, sizeof(name), TP_STATS_NAME " 1/%zu",
 				 sizeof(TpStatsShared));
 		tp_shared = compat_shared_segment(name, sizeof(TpStatsShared),
 										  tp_stats_init_shared);
 		if (tp_shared != NULL)
-			LWLockRegisterTranche(tp_shared->lock.tranche, "toast_policy statistics");
+			compat_name_tranche(tp_shared->lock.tranche, TP_STATS_NAME);
 	}
 }
 
@@ -248,7 +252,7 @@ tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in, int32 bytes_out)
 
 		info.keysize = sizeof(TpStatsKey);
 		info.entrysize = sizeof(TpStatsEntry);
-		tp_pending = hash_create("toast_policy statistics", 16, &info,
+		tp_pending = hash_create(TP_STATS_NAME, 16, &info,
 								 HASH_ELEM | HASH_BLOBS);
 		tp_session_reset = GetCurrentTimestamp();
 		RegisterXactCallback(tp_stats_xact_callback, NULL);
@@ -394,12 +398,12 @@ tp_stats_shmem_startup(void)
 		tp_next_shmem_startup_hook();
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	tp_shared = ShmemInitStruct("toast_policy statistics", sizeof(TpStatsShared),
+	tp_shared = ShmemInitStruct(TP_STATS_NAME, sizeof(TpStatsShared),
 								&found);
 	if (!found)
 		tp_stats_init_shared(tp_shared);
 	LWLockRelease(AddinShmemInitLock);
-	LWLockRegisterTranche(tp_shared->lock.tranche, "toast_policy statistics");
+	compat_name_tranche(tp_shared->lock.tranche, TP_STATS_NAME);
 }
 
 /* Called when the library is loaded. */

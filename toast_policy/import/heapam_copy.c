@@ -6,7 +6,8 @@
  * From PostgreSQL 17.11, src/backend/access/heap/heapam_handler.c, function
  * heapam_relation_copy_for_cluster(): what is needed to copy in physical order,
  * with tp_recompress_tuple() in the place of reform_and_rewrite_tuple().  15.20
- * and 18.6 have the same statements there.
+ * and 18.6 have the same statements there; 19 has another lock on the page, which
+ * is taken over.
  *
  * Portions Copyright (c) 1996-2024, PostgreSQL Global Development Group
  * Portions Copyright (c) 1994, Regents of the University of California
@@ -22,7 +23,6 @@
 #include "access/rewriteheap.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "commands/progress.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -64,7 +64,7 @@ tp_recompress_copy(Relation OldHeap, Relation NewHeap, TransactionId OldestXmin,
 	 * scan with SnapshotAny and use HeapTupleSatisfiesVacuum for the
 	 * visibility test.
 	 */
-	tableScan = table_beginscan(OldHeap, SnapshotAny, 0, (ScanKey) NULL);
+	tableScan = compat_beginscan(OldHeap, SnapshotAny);
 	heapScan = (HeapScanDesc) tableScan;
 	pgstat_progress_update_param(PROGRESS_CLUSTER_TOTAL_HEAP_BLKS,
 								 heapScan->rs_nblocks);
@@ -99,7 +99,12 @@ tp_recompress_copy(Relation OldHeap, Relation NewHeap, TransactionId OldestXmin,
 		tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
 		buf = ((BufferHeapTupleTableSlot *) slot)->buffer;
 
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		/*
+		 * rewrite_heap_tuple() looks at the hint bits that the visibility
+		 * test sets.  From 19 on, only a stronger lock than a shared one
+		 * makes sure that they can be set.  Nobody else wants the page.
+		 */
+		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 		switch (HeapTupleSatisfiesVacuum(tuple, OldestXmin, buf))
 		{
 			case HEAPTUPLE_DEAD:
