@@ -67,6 +67,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "compact_advise.h"
 #include "compact_ddl.h"
@@ -213,7 +214,7 @@ scan_rows(Advice *advice, int max_pages, RowCallback callback, void *arg)
 			ItemPointerSet(&mintid, block, FirstOffsetNumber);
 			ItemPointerSet(&maxtid, block, MaxOffsetNumber);
 			if (scan == NULL)
-				scan = table_beginscan_tidrange(rel, GetActiveSnapshot(), &mintid, &maxtid);
+				scan = compat_beginscan_tidrange(rel, GetActiveSnapshot(), &mintid, &maxtid);
 			else
 				table_rescan_tidrange(scan, &mintid, &maxtid);
 		}

@@ -82,6 +82,9 @@ static bool preloaded = false;
 
 static ProcessUtility_hook_type prev_ProcessUtility = NULL;
 
+/* The CREATE SCHEMA that is being executed */
+static const CreateSchemaStmt *executed_schema = NULL;
+
 /*
  * GUC check hook: refuse to be switched on where it could not work.
  *
@@ -551,9 +554,45 @@ note_constraint(AutoContext *context, const Constraint *constraint)
 	}
 }
 
+/*
+ * Note the foreign keys of a table that CREATE SCHEMA makes.  From 19 on it executes
+ * them after all else, and its CREATE TABLE has none.
+ */
+static void
+note_keys_of_schema(AutoContext *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, executed_schema->schemaElts)
+	{
+		CreateStmt *stmt = lfirst(lc);
+		ListCell   *element;
+
+		if (!IsA(stmt, CreateStmt) || strcmp(stmt->relation->relname, context->relname) != 0)
+			continue;
+		foreach(element, stmt->tableElts)
+		{
+			ListCell   *lc2;
+
+			if (IsA(lfirst(element), Constraint))
+				note_constraint(context, lfirst(element));
+			if (!IsA(lfirst(element), ColumnDef))
+				continue;
+			foreach(lc2, lfirst_node(ColumnDef, element)->constraints)
+			{
+				Constraint *constraint = copyObject(lfirst_node(Constraint, lc2));
+
+				constraint->fk_attrs = list_make1(makeString(lfirst_node(ColumnDef, element)->colname));
+				if (constraint->contype == CONSTR_FOREIGN)
+					note_constraint(context, constraint);
+			}
+		}
+	}
+}
+
 /* CREATE TABLE */
 static void
-choose_for_create(CreateStmt *stmt)
+choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 {
 	AutoContext context = {.relname = stmt->relation->relname,.owner = GetUserId(),.create = stmt};
 	ListCell   *lc;
@@ -589,6 +628,8 @@ choose_for_create(CreateStmt *stmt)
 		if (IsA(lfirst(lc), Constraint))
 			note_constraint(&context, lfirst(lc));
 	}
+	if (executed_schema != NULL && utility_context == PROCESS_UTILITY_SUBCOMMAND)
+		note_keys_of_schema(&context);
 
 	/* at last those that refer to others of the table */
 	for (int self = 0; self <= 1; self++)
@@ -754,7 +795,10 @@ run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 			QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
 {
 	ExecuteNote outer;
+	const CreateSchemaStmt *outer_schema = executed_schema;
 
+	if (IsA(pstmt->utilityStmt, CreateSchemaStmt))
+		executed_schema = (const CreateSchemaStmt *) pstmt->utilityStmt;
 	compact_execute_begin(pstmt->utilityStmt, &outer);
 	PG_TRY();
 	{
@@ -768,6 +812,7 @@ run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	PG_FINALLY();
 	{
 		compact_execute_end(&outer);
+		executed_schema = outer_schema;
 	}
 	PG_END_TRY();
 }
@@ -791,7 +836,7 @@ compact_auto_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 			readOnlyTree = false;
 		}
 		if (IsA(pstmt->utilityStmt, CreateStmt))
-			choose_for_create((CreateStmt *) pstmt->utilityStmt);
+			choose_for_create((CreateStmt *) pstmt->utilityStmt, context);
 		else if (IsA(pstmt->utilityStmt, IndexStmt))
 			compact_auto_index((IndexStmt *) pstmt->utilityStmt);
 		else

@@ -37,7 +37,6 @@
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
-#include "commands/progress.h"
 #include "commands/tablecmds.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -53,6 +52,7 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+#include "utils/tuplestore.h"
 
 #include "compact_advise.h"
 #include "compact_convert.h"
@@ -110,9 +110,7 @@ compact_types_convert_row(PG_FUNCTION_ARGS)
 	{
 		if (progress.rows_done++ == 0)
 		{
-			pgstat_progress_start_command(PROGRESS_COMMAND_CLUSTER, progress.relid);
-			pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
-										 PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
+			compat_progress_begin_rewrite(progress.relid);
 			pgstat_progress_update_param(PROGRESS_CONVERT_ROWS_TOTAL, progress.rows_total);
 			pgstat_progress_update_param(PROGRESS_CONVERT_MARK, CONVERT_MARK);
 		}

@@ -314,8 +314,11 @@ has_common_type(const ParseState *pstate)
 	{
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
-		/* a branch of UNION, as transformSetOperationTree() names it */
-		if (rte->rtekind == RTE_SUBQUERY && strncmp(rte->eref->aliasname, "*SELECT* ", 9) == 0)
+		/*
+		 * A branch of UNION, which transformSetOperationTree() has put there.
+		 * So is the query of INSERT, but what is inserted is assigned.
+		 */
+		if (rte->rtekind == RTE_SUBQUERY && !rte->inFromCl && pstate->p_target_relation == NULL)
 			return true;
 	}
 

@@ -167,14 +167,18 @@ CREATE FUNCTION compact_types.convert_row(anyelement) RETURNS anyelement
 AS 'MODULE_PATHNAME', 'compact_types_convert_row'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
--- The mark in the last parameter tells convert() from CLUSTER.
+-- The mark in the last parameter tells convert() from CLUSTER.  With 19, the command
+-- became REPACK, and got one more phase and more parameters.
 CREATE VIEW compact_types.convert_progress AS
 SELECT p.pid, p.datid, d.datname, p.relid,
-       CASE p.param2 WHEN 1 THEN 'rewriting rows' WHEN 5 THEN 'swapping relation files'
-         WHEN 6 THEN 'rebuilding indexes' WHEN 7 THEN 'performing final cleanup' END AS phase,
+       CASE WHEN p.param2 = 1 THEN 'rewriting rows'
+         ELSE CASE p.param2 - CASE WHEN v.is_repack THEN 1 ELSE 0 END
+           WHEN 5 THEN 'swapping relation files' WHEN 6 THEN 'rebuilding indexes'
+           WHEN 7 THEN 'performing final cleanup' END END AS phase,
        p.param19 AS rows_done, p.param18 AS rows_total,
-       p.param8 AS indexes_rebuilt
-FROM pg_catalog.pg_stat_get_progress_info('CLUSTER') AS p
+       CASE WHEN v.is_repack THEN p.param10 ELSE p.param8 END AS indexes_rebuilt
+FROM (SELECT pg_catalog.current_setting('server_version_num')::int4 >= 190000) AS v (is_repack)
+CROSS JOIN LATERAL pg_catalog.pg_stat_get_progress_info(CASE WHEN v.is_repack THEN 'REPACK' ELSE 'CLUSTER' END) AS p
 LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid
 WHERE p.param20 = 1668246896;
 GRANT SELECT ON compact_types.convert_progress TO PUBLIC;

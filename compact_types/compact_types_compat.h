@@ -15,15 +15,17 @@
 #ifndef COMPACT_TYPES_COMPAT_H
 #define COMPACT_TYPES_COMPAT_H
 
+#include "access/tableam.h"
 #include "access/tupdesc.h"
 #include "catalog/index.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
+#include "commands/progress.h"
 #include "nodes/parsenodes.h"
 #include "parser/parse_type.h"
 #include "utils/acl.h"
-
+#include "utils/backend_progress.h"
 #include "utils/builtins.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
@@ -244,6 +246,33 @@ compat_parse_type(const char *name, Oid *typid, int32 *typmod)
 	(void) parseTypeString(name, typid, typmod, NULL);
 #else
 	parseTypeString(name, typid, typmod, false);
+#endif
+}
+
+/* table_beginscan_tidrange() */
+static inline TableScanDesc
+compat_beginscan_tidrange(Relation rel, Snapshot snapshot, ItemPointer first, ItemPointer last)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan_tidrange(rel, snapshot, first, last, SO_NONE);
+#else
+	return table_beginscan_tidrange(rel, snapshot, first, last);
+#endif
+}
+
+/*
+ * Show the session in the progress view of commands that rewrite a table, as one
+ * that reads the old rows.  The view convert_progress knows the numbers as well.
+ */
+static inline void
+compat_progress_begin_rewrite(Oid relid)
+{
+#if PG_VERSION_NUM >= 190000
+	pgstat_progress_start_command(PROGRESS_COMMAND_REPACK, relid);
+	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP);
+#else
+	pgstat_progress_start_command(PROGRESS_COMMAND_CLUSTER, relid);
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
 #endif
 }
 

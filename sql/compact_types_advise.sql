@@ -487,19 +487,25 @@ SET timezone = 'Asia/Kolkata';
 SET intervalstyle = 'sql_standard';
 SET array_nulls = off;
 SET transform_null_equals = on;
+-- from 19 on there are no other strings
+SELECT current_setting('server_version_num')::int < 190000 AS has_strings \gset
+\if :has_strings
 SET standard_conforming_strings = off;
 SET escape_string_warning = off;
+\endif
 SELECT object_name, new_type FROM compact_types.convert('settings', narrow => true);
 SELECT current_setting('extra_float_digits'), current_setting('datestyle'), current_setting('timezone'), current_setting('intervalstyle'),
-  current_setting('array_nulls'), current_setting('transform_null_equals'), current_setting('standard_conforming_strings');
+  current_setting('array_nulls'), current_setting('transform_null_equals'), current_setting('standard_conforming_strings')::bool <> :'has_strings' AS strings;
 RESET extra_float_digits;
 RESET datestyle;
 RESET timezone;
 RESET intervalstyle;
 RESET array_nulls;
 RESET transform_null_equals;
+\if :has_strings
 RESET standard_conforming_strings;
 RESET escape_string_warning;
+\endif
 SELECT settings_text() = :'before' AS same;
 -- nor does a transaction that looks at the past
 BEGIN ISOLATION LEVEL REPEATABLE READ;

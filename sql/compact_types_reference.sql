@@ -202,7 +202,9 @@ CREATE INDEX ON indexed (t varchar_pattern_ops, (upper(c)) varchar_pattern_ops, 
 CREATE INDEX ON indexed (c int4_ops);
 CREATE INDEX ON indexed (c name_ops);
 CREATE INDEX ON indexed (c no_such_ops);
+\set VERBOSITY sqlstate
 CREATE INDEX ON indexed (no_such_column varchar_pattern_ops);
+\set VERBOSITY default
 CREATE INDEX ON indexed USING no_such_am (c varchar_pattern_ops);
 CREATE INDEX ON no_such_table (c varchar_pattern_ops);
 CREATE INDEX ON indexed (c compact_types.compact_text_ops);

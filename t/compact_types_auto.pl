@@ -99,6 +99,14 @@ CREATE TABLE keys (k char(24) PRIMARY KEY, u char(8) UNIQUE, CHECK (k <> u::text
 CREATE TABLE gen (c char(24), g text GENERATED ALWAYS AS (upper(c)) STORED);
 SQL
 is(types('s.of_schema'), 'c compact_char24', 'CREATE SCHEMA with a table');
+run(<<'SQL');
+CREATE SCHEMA keyed
+	CREATE TABLE first (k char(24) PRIMARY KEY)
+	CREATE TABLE second (c char(24) REFERENCES public.refd, d char(24) REFERENCES public.refd_compact, e char(24) REFERENCES first,
+		f char(24), g char(24), FOREIGN KEY (f) REFERENCES public.refd);
+SQL
+is(types('keyed.second'), 'c character(24), d compact_char24, e compact_char24, f character(24), g compact_char24',
+	'foreign keys in CREATE SCHEMA, which 19 executes as commands of their own');
 is(types('unlogged'), 'c compact_char24', 'unlogged table');
 is(types('"Odd ""name"'), 'C c compact_char24', 'quoted names');
 is(types($_), 'c compact_char24, i integer, d types.compact_char8', $_) for ('by_list', 'by_list_1', 'by_list_2');
