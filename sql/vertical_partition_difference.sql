@@ -72,7 +72,9 @@ SELECT * FROM m ORDER BY id;
 
 -- another type, which the server prevents
 SELECT vertical_partition.split('m', '{b}');
+\set VERBOSITY terse
 ALTER TABLE m_hot ALTER telex TYPE bigint;
+\set VERBOSITY default
 UPDATE pg_attribute SET atttypmod = 14 WHERE attrelid = 'm_hot'::regclass AND attname = 'phone';
 SELECT vertical_partition.merge('m');
 UPDATE pg_attribute SET atttypmod = -1 WHERE attrelid = 'm_hot'::regclass AND attname = 'phone';
@@ -84,6 +86,15 @@ CREATE TRIGGER of_rows AFTER UPDATE ON m_cold FOR EACH ROW EXECUTE FUNCTION fire
 CREATE TABLE parent (telex int);
 ALTER TABLE m_hot INHERIT parent;
 CREATE TABLE child () INHERITS (m_cold);
+-- without the library
+ALTER DATABASE regress_vertical_partition_difference RESET session_preload_libraries;
+\c regress_vertical_partition_difference
+SET client_min_messages = warning;
+ALTER TABLE m_hot INHERIT parent;
+CREATE TABLE child () INHERITS (m_cold);
+ALTER DATABASE regress_vertical_partition_difference SET session_preload_libraries = 'vertical_partition';
+\c regress_vertical_partition_difference
+SET client_min_messages = warning;
 SELECT vertical_partition.merge('m');
 DROP TRIGGER of_statements ON m_hot;
 DROP TRIGGER of_rows ON m_cold;

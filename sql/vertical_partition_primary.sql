@@ -92,6 +92,23 @@ CREATE OR REPLACE VIEW pair AS SELECT c AS c, y AS y, h AS h, x AS x FROM pair_c
 SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'pair'::regclass;
 SELECT t.*, count(*) FROM pair t GROUP BY x, h;
 ROLLBACK;
+-- What does not concern the key leaves it alone, as a view may need it.
+CREATE TABLE needed (id int, a int, b varchar(20), c text, CONSTRAINT needed_pkey PRIMARY KEY (id) INCLUDE (a));
+SELECT vertical_partition.split('needed', '{b,c}', 'surrogate_key');
+CREATE VIEW uses_key AS SELECT n.id, n.c FROM needed n GROUP BY n.id;
+ALTER TABLE needed ALTER b TYPE varchar(100), ADD d int;
+ALTER TABLE needed RENAME CONSTRAINT needed_pkey TO renamed;
+ALTER INDEX renamed RENAME TO "renamed again";
+SELECT conname, pg_get_constraintdef(oid), conindid::regclass FROM pg_constraint WHERE conrelid = 'needed'::regclass;
+ALTER TABLE needed ALTER id TYPE bigint;
+ALTER TABLE needed ALTER a TYPE bigint;
+DROP VIEW uses_key;
+ALTER TABLE needed ALTER id TYPE bigint;
+ALTER TABLE needed ALTER a TYPE bigint, DROP b;
+SELECT conname, pg_get_constraintdef(oid), conindid::regclass FROM pg_constraint WHERE conrelid = 'needed'::regclass;
+-- a column that the index of the key includes would take the key along
+ALTER TABLE needed DROP a;
+DROP TABLE needed;
 -- after a session without the library
 UPDATE pg_constraint SET conkey = '{4}' WHERE conrelid = 'pair'::regclass;
 SELECT vertical_partition.declare_key('pair');

@@ -323,7 +323,7 @@ DROP TABLE refs, parts, r, refd;
 CREATE TABLE master (id int PRIMARY KEY);
 INSERT INTO master SELECT generate_series(1, 4);
 CREATE TABLE detail (master int REFERENCES master ON DELETE CASCADE, line int,
-  other int DEFAULT 4 REFERENCES master ON DELETE SET DEFAULT ON UPDATE CASCADE, note text,
+  other int DEFAULT 4 REFERENCES master ON DELETE SET NULL ON UPDATE CASCADE, note text,
   PRIMARY KEY (master, line));
 INSERT INTO detail SELECT i % 2 + 1, i, 3, 'note ' || i FROM generate_series(1, 6) i;
 SELECT vertical_partition.split('detail', '{note}', 'row_pointer');

@@ -95,6 +95,11 @@ my @differences = (
 		same => sub { $_[0][0] }
 	},
 	{
+		doc => 'Any other `INCLUDING`, `ALL` too, is refused',
+		step => qr/^tried: table like another$/,
+		seen => qr/^\{"error":"NotSupportedError","sqlstate":"0A000"\}$/
+	},
+	{
 		doc => 'Row-level triggers are refused',
 		step => qr/^tried: trigger$/,
 		seen => qr/^\{"error":"ProgrammingError","sqlstate":"42809"\}$/

@@ -111,7 +111,7 @@ is($node->safe_psql('three', partition_contents($method)), $contents{$method}, '
 if ($node->pg_version >= 18)
 {
 	my $constraints = q{SELECT conname, conrelid::regclass, pg_get_constraintdef(oid), obj_description(oid) FROM pg_constraint
-		WHERE connamespace = 'public'::regnamespace AND conrelid::regclass::text ~ '^t(_hot|_cold)?$' ORDER BY conname};
+		WHERE connamespace = 'public'::regnamespace AND conrelid::regclass::text ~ '^t(_hot|_cold)?$' ORDER BY conname, conrelid::regclass::text};
 	$node->safe_psql('postgres', 'CREATE DATABASE constraints');
 	$node->safe_psql('constraints', <<'SQL');
 CREATE EXTENSION vertical_partition;
@@ -131,6 +131,7 @@ chk|t_hot|CHECK ((a > 100)) NOT ENFORCED|
 cnn|t_cold|NOT NULL c NOT VALID|
 fk|t_hot|FOREIGN KEY (o) REFERENCES o(id) NOT ENFORCED|
 idnn|t_hot|NOT NULL id|
+pk|t|PRIMARY KEY (id)|
 pk|t_hot|PRIMARY KEY (id)|
 t_cold_id_not_null|t_cold|NOT NULL id|
 t_cold_pkey|t_cold|PRIMARY KEY (id)|

@@ -15,6 +15,7 @@ my ($major) = `pg_config --version` =~ /(\d+)/;
 my $tester = dirname(dirname($ENV{PG_REGRESS})) . '/isolation/isolationtester';
 my $top = dirname($FindBin::RealBin);
 my @specs = (glob("$top/specs/vertical_partition_*.spec"), $major >= 17 ? "$top/t/vertical_partition_merge_statement.spec" : ());
+@specs = grep { !/_select\.spec$/ } @specs if $major < 19;
 
 # A MERGE that would go over from one action to one of another kind, because the row has
 # been changed or deleted, cannot: a trigger has been called for the first one.  It is to be tried
@@ -31,7 +32,8 @@ for my $method ('plain', @partition_methods)
 for my $spec (@specs)
 {
 	my $name = basename($spec, '.spec');
-	my $file = "$top/expected/$name.out";
+	# where 19 has words of its own, the others' are the alternative
+	my ($file) = grep { -e } ($major < 19 ? "$top/expected/${name}_1.out" : ()), "$top/expected/$name.out";
 	my %output;
 
 	for my $method ('plain', @partition_methods)
@@ -47,7 +49,7 @@ for my $spec (@specs)
 		is($err, '', "$name, $method: no complaint");
 
 		# one permutation at a time, because the whole is long
-		my ($expected, $got) = map { [ split /\n(?=\nstarting permutation)/, $_ ] } $method eq 'plain' ? (-e $file ? slurp_file($file) =~ s{"vp_(?:hot|cold)"}{"vp"}gr : $output{plain}) : $output{plain}, $output{$method};
+		my ($expected, $got) = map { [ split /\n(?=\nstarting permutation)/, $_ ] } $method eq 'plain' ? ($file ? slurp_file($file) =~ s{"vp_(?:hot|cold)"}{"vp"}gr : $output{plain}) : $output{plain}, $output{$method};
 		my $different = @$expected == @$got ? 0 : 1;
 		for my $i (0 .. $#$expected)
 		{

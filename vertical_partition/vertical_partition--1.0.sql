@@ -75,6 +75,11 @@ RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_validate_foreign_key';
 CREATE FUNCTION vertical_partition.hold_schema_name(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_schema_name';
 
+-- Keeps the privileges on a relation from being changed, which no lock on it does: who would
+-- GRANT waits, and fails if the relation is gone then.
+CREATE FUNCTION vertical_partition.hold_privileges(relation regclass)
+RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_privileges';
+
 CREATE FUNCTION vertical_partition.lock(relation oid, partner_of oid, exclusive boolean, patience integer)
 RETURNS boolean LANGUAGE C AS 'MODULE_PATHNAME', 'vp_lock_relation';
 
@@ -433,6 +438,20 @@ AS $$
     WHERE t.tgrelid = relation AND NOT t.tgisinternal AND (t.tgtype & 1 = 1 OR t.tgtype & 32 <> 0
             OR t.tgoldtable IS NOT NULL OR t.tgnewtable IS NOT NULL OR t.tgenabled <> 'O')
         AND (t.tgname NOT IN ('vertical_partition_write', 'vertical_partition_guard', 'vertical_partition_delete') OR cardinality(family) = 1)
+    UNION
+    -- the parts have no defaults
+    SELECT pg_describe_object(f.tableoid, f.oid, 0) || ', whose action SET DEFAULT would set NULL'
+    FROM pg_constraint f
+    WHERE f.conrelid = relation AND f.contype = 'f' AND 'd' IN (f.confdeltype, f.confupdtype) AND cardinality(family) = 1
+    UNION
+    -- an action writes to the hot part, and the trigger is one of the view
+    SELECT format('%s, which would not fire for what %s does', pg_describe_object(t.tableoid, t.oid, 0), pg_describe_object(f.tableoid, f.oid, 0))
+    FROM pg_trigger t JOIN pg_constraint f ON f.conrelid = t.tgrelid
+    WHERE t.tgrelid = relation AND NOT t.tgisinternal AND t.tgtype & 1 = 0 AND f.contype = 'f' AND cardinality(family) = 1
+        AND (t.tgtype & 8 <> 0 AND f.confdeltype = 'c'
+            OR t.tgtype & 16 <> 0 AND f.confdeltype IN ('n', 'd')
+                AND (t.tgattr::text = '' OR t.tgattr::int2[] && coalesce(f.confdelsetcols, f.conkey))
+            OR t.tgtype & 16 <> 0 AND f.confupdtype IN ('c', 'n', 'd') AND (t.tgattr::text = '' OR t.tgattr::int2[] && f.conkey))
     UNION
     SELECT pg_describe_object(d.classid, d.objid, 0) || ', which depends on an extension'
     FROM pg_depend d
@@ -894,6 +913,7 @@ BEGIN
             PERFORM vertical_partition.execute_as(owner,
                 format('SELECT setval(%L, last_value, is_called) FROM %s', temporary, r.name));
             PERFORM vertical_partition.own(to_regclass(temporary), owner);
+            PERFORM vertical_partition.hold_privileges(r.sequence);
             RETURN NEXT format('ALTER SEQUENCE %s RENAME TO %I', temporary, r.relname);
             IF r.comment IS NOT NULL THEN
                 RETURN NEXT format('COMMENT ON SEQUENCE %s IS %L', r.name, r.comment);
@@ -1272,6 +1292,7 @@ BEGIN
         SELECT DISTINCT format('REVOKE ALL (%I) ON TABLE %s FROM %s', a.attname, view_name,
             CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
         FROM pg_attribute a, aclexplode(a.attacl) x WHERE a.attrelid = view AND a.attname = ANY (dropped)));
+    PERFORM vertical_partition.hold_privileges(view);
     surface := ARRAY(SELECT * FROM vertical_partition.surface(view, 'VIEW'));
     defaults := ARRAY(SELECT format('ALTER VIEW %s ALTER %I SET DEFAULT %s', view_name, c.name, c.default_value)
         FROM vertical_partition.columns(view) c WHERE c.default_value IS NOT NULL AND c.name <> ALL (dropped) ORDER BY c.attnum);
@@ -1492,10 +1513,13 @@ BEGIN
         SELECT format('column %s, GENERATED ALWAYS AS IDENTITY (BY DEFAULT can be carried over)', a.name)
         FROM vertical_partition.columns(rel) a WHERE a.identity = 'a'
         UNION
-        SELECT format('publication %s, %s', p.pubname, CASE WHEN l.prqual IS NOT NULL OR l.prattrs IS NOT NULL
+        -- since 19, one of all tables can leave some out
+        SELECT format('publication %s, %s', p.pubname, CASE WHEN (to_jsonb(l) ->> 'prexcept')::boolean THEN 'which leaves it out'
+            WHEN l.prqual IS NOT NULL OR l.prattrs IS NOT NULL
             THEN 'which has a column list or a row filter' ELSE 'which has another owner' END)
         FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid
-        WHERE l.prrelid = rel AND (l.prqual IS NOT NULL OR l.prattrs IS NOT NULL OR NOT pg_has_role(p.pubowner, 'USAGE'))
+        WHERE l.prrelid = rel AND (l.prqual IS NOT NULL OR l.prattrs IS NOT NULL OR NOT pg_has_role(p.pubowner, 'USAGE')
+            OR (to_jsonb(l) ->> 'prexcept')::boolean)
         UNION
         SELECT format('publication %s (row pointers mean nothing to a subscriber, use shared_key)', p.pubname)
         FROM pg_publication p
@@ -1513,6 +1537,7 @@ BEGIN
             HINT = 'The extension should be created by a superuser or by the owner of the database.';
     END IF;
     PERFORM vertical_partition.check_not_in_use(rel);
+    PERFORM vertical_partition.hold_privileges(rel);
     surface := ARRAY(SELECT * FROM vertical_partition.surface(rel, 'VIEW'));
 
     -- the parts
@@ -1740,17 +1765,20 @@ BEGIN
         FROM pg_inherits i WHERE i.inhrelid IN (layout.hot, layout.cold) OR i.inhparent IN (layout.hot, layout.cold)
         UNION
         SELECT format('publication %s, %s', p.pubname, CASE
+            WHEN bool_or((to_jsonb(l) ->> 'prexcept')::boolean) THEN 'which leaves a part out'
             WHEN bool_or(l.prqual IS NOT NULL OR l.prattrs IS NOT NULL) THEN 'which has a column list or a row filter'
             WHEN count(*) < 2 THEN 'which has one part only'
             ELSE 'which has another owner' END)
         FROM pg_publication_rel l JOIN pg_publication p ON p.oid = l.prpubid
         WHERE l.prrelid IN (layout.hot, layout.cold)
         GROUP BY p.oid, p.pubname
-        HAVING bool_or(l.prqual IS NOT NULL OR l.prattrs IS NOT NULL) OR count(*) < 2 OR NOT pg_has_role(p.pubowner, 'USAGE')));
+        HAVING bool_or(l.prqual IS NOT NULL OR l.prattrs IS NOT NULL OR coalesce((to_jsonb(l) ->> 'prexcept')::boolean, false))
+            OR count(*) < 2 OR NOT pg_has_role(p.pubowner, 'USAGE')));
     PERFORM vertical_partition.check_not_in_use(layout.hot), vertical_partition.check_not_in_use(layout.cold);
 
     definitions := ARRAY(SELECT d FROM vertical_partition.definitions(layout.hot, family) d)
         || ARRAY(SELECT d FROM vertical_partition.definitions(layout.cold, family) d WHERE NOT d.is_primary);
+    PERFORM vertical_partition.hold_privileges(view);
     surface := ARRAY(SELECT * FROM vertical_partition.surface(view, 'TABLE'));
     SELECT c.relpersistence, c.relreplident INTO persistence, identity FROM pg_class c WHERE c.oid = layout.hot;
 

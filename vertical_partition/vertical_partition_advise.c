@@ -36,6 +36,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
@@ -199,7 +200,7 @@ static void
 vp_judge(const VpProblem *problem, VpSplit *split)
 {
 	static const VpWidth tid = {sizeof(ItemPointerData), 2, sizeof(ItemPointerData), 0};
-	static const VpWidth surrogate = {sizeof(int64), ALIGNOF_LONG, sizeof(int64), 0};
+	static const VpWidth surrogate = {sizeof(int64), ALIGNOF_DOUBLE, sizeof(int64), 0};
 	double		updates = 0;
 	double		visit;
 	bool		cold_updated = false;

@@ -30,6 +30,7 @@
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "access/toast_compression.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/index.h"
@@ -43,6 +44,7 @@
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_operator.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_rewrite.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
@@ -56,11 +58,13 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
 #include "parser/parse_expr.h"
 #include "parser/parse_node.h"
 #include "parser/parse_oper.h"
 #include "parser/parse_relation.h"
+#include "parser/parse_type.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteDefine.h"
 #include "rewrite/rewriteHandler.h"
@@ -139,6 +143,27 @@ own_place(const VpAlter *alter, const char *name)
 	return places == VP_IN_BOTH ? VP_IN_HOT : places;
 }
 
+/*
+ * Notes the name of a new constraint of a part, if it has one.  Errors out if the other part has one
+ * of that name, which for the user is the same table.
+ */
+static void
+take_constraint_name(VpAlter *alter, const Constraint *constraint, int part)
+{
+	const VpLayout *layout = &alter->ddl->layout;
+	List	  **own = part == VP_IN_HOT ? &alter->hot_constraints : &alter->cold_constraints;
+	List	   *others = part == VP_IN_HOT ? alter->cold_constraints : alter->hot_constraints;
+	Oid			other = part == VP_IN_HOT ? layout->cold : layout->hot;
+
+	if (constraint->conname == NULL)
+		return;
+	if (vp_has_name(others, constraint->conname) ||
+		(OidIsValid(get_relation_constraint_oid(other, constraint->conname, true)) &&
+		 !vp_has_name(alter->unconstrained, constraint->conname)))
+		vp_duplicate_constraint(alter->name, constraint->conname);
+	*own = vp_add_name(*own, constraint->conname);
+}
+
 static void
 take_add_column(VpAlter *alter, AlterTableCmd *cmd)
 {
@@ -170,7 +195,7 @@ take_add_column(VpAlter *alter, AlterTableCmd *cmd)
 		if (compat_is_virtual(constraint))
 			vp_refuse(alter, "add a virtual generated column");
 		if (constraint->contype == CONSTR_CHECK || constraint->contype == CONSTR_GENERATED)
-			names = list_concat(names, vp_names_in_constraint(constraint));
+			names = list_concat(names, vp_names_in_constraint(alter, constraint));
 	}
 
 	/* it goes where what it is made from is */
@@ -185,6 +210,8 @@ take_add_column(VpAlter *alter, AlterTableCmd *cmd)
 		}
 		part = vp_place(alter, others, "add a column that uses hot and cold columns");
 	}
+	foreach(lc, column->constraints)
+		take_constraint_name(alter, (Constraint *) lfirst(lc), part);
 	alter->added = vp_add_name(alter->added, column->colname);
 	if (part == VP_IN_COLD)
 		alter->added_cold = vp_add_name(alter->added_cold, column->colname);
@@ -194,7 +221,7 @@ take_add_column(VpAlter *alter, AlterTableCmd *cmd)
 
 /*
  * Adds to what the view is to lose the generated columns that CASCADE drops with a column
- * of a part.
+ * of a part.  One whose expression was dropped before, in the same command, stays.
  */
 static void
 add_generated(VpAlter *alter, const VpColumn *dropped)
@@ -210,7 +237,8 @@ add_generated(VpAlter *alter, const VpColumn *dropped)
 		if (column->cold != dropped->cold || get_attgenerated(part, column->attnum) == '\0')
 			continue;
 		pull_varattnos(vp_default_of(part, column->attnum), 1, &used);
-		if (bms_is_member(dropped->attnum - FirstLowInvalidHeapAttributeNumber, used))
+		if (bms_is_member(dropped->attnum - FirstLowInvalidHeapAttributeNumber, used) &&
+			!vp_has_name(alter->unexpressed, get_attname(layout->view, i + 1, false)))
 			alter->dropped = vp_add_name(alter->dropped, get_attname(layout->view, i + 1, false));
 	}
 }
@@ -235,7 +263,6 @@ static void
 take_drop_column(VpAlter *alter, AlterTableCmd *cmd)
 {
 	AttrNumber	attnum = get_attnum(alter->ddl->view, cmd->name);
-	Oid			index = InvalidOid;
 
 	if (attnum == InvalidAttrNumber && cmd->missing_ok)
 	{
@@ -245,16 +272,10 @@ take_drop_column(VpAlter *alter, AlterTableCmd *cmd)
 	}
 	if (attnum < 1)
 		vp_undefined_column(alter, cmd->name);
-	if (!alter->ddl->layout.columns[attnum - 1].cold)
-	{
-		Bitmapset  *key = get_primary_key_attnos(alter->ddl->layout.hot, false, &index);
-
-		if (vp_places_of(alter, cmd->name) == VP_IN_BOTH ||
-			bms_is_member(alter->ddl->layout.columns[attnum - 1].attnum - FirstLowInvalidHeapAttributeNumber, key))
-			vp_refuse(alter, "drop a column of the primary key");
-	}
-	if (cmd->behavior == DROP_CASCADE)
-		add_generated(alter, &alter->ddl->layout.columns[attnum - 1]);
+	if (!alter->ddl->layout.columns[attnum - 1].cold &&
+		(vp_places_of(alter, cmd->name) == VP_IN_BOTH ||
+		 vp_key_uses(alter->ddl->layout.hot, alter->ddl->layout.columns[attnum - 1].attnum)))
+		vp_refuse(alter, "drop a column of the primary key");
 	add_command(alter, cmd, alter->ddl->layout.columns[attnum - 1].cold ? VP_IN_COLD : VP_IN_HOT);
 }
 
@@ -267,7 +288,7 @@ take_type(VpAlter *alter, AlterTableCmd *cmd)
 	/* each part must have what the new values are made from */
 	if (column->raw_default)
 	{
-		List	   *names = vp_names_in(column->raw_default);
+		List	   *names = vp_names_in(alter, column->raw_default);
 		ListCell   *lc;
 
 		(void) vp_place(alter, lappend(list_copy(names), cmd->name), "alter the type of a column USING hot and cold columns");
@@ -299,7 +320,8 @@ take_constraint(VpAlter *alter, AlterTableCmd *cmd)
 	else if (constraint->contype == CONSTR_PRIMARY)
 		part = VP_IN_HOT;
 	else
-		part = vp_place(alter, vp_names_in_constraint(constraint), "add a constraint on hot and cold columns");
+		part = vp_place(alter, vp_names_in_constraint(alter, constraint), "add a constraint on hot and cold columns");
+	take_constraint_name(alter, constraint, part);
 	alter->names |= constraint->conname == NULL;
 	add_command(alter, cmd, part);
 }
@@ -379,13 +401,22 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 {
 	ListCell   *lc;
 
+	/* a name that is dropped can be used again, in whatever order */
 	foreach(lc, stmt->cmds)
 	{
 		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
+		AttrNumber	attnum;
 
-		/* a name that is dropped can be used again, in whatever order */
-		if (cmd->subtype == AT_DropColumn && get_attnum(alter->ddl->view, cmd->name) > 0)
+		if (cmd->subtype == AT_DropExpression)
+			alter->unexpressed = vp_add_name(alter->unexpressed, cmd->name);
+		else if (cmd->subtype == AT_DropConstraint)
+			alter->unconstrained = vp_add_name(alter->unconstrained, cmd->name);
+		else if (cmd->subtype == AT_DropColumn && (attnum = get_attnum(alter->ddl->view, cmd->name)) > 0)
+		{
 			alter->dropped = vp_add_name(alter->dropped, cmd->name);
+			if (cmd->behavior == DROP_CASCADE)
+				add_generated(alter, &alter->ddl->layout.columns[attnum - 1]);
+		}
 	}
 	foreach(lc, stmt->cmds)
 	{
@@ -466,7 +497,7 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 			default:
 				if (compat_sets_expression(cmd))
 				{
-					List	   *names = lappend(vp_names_in(cmd->def), cmd->name);
+					List	   *names = lappend(vp_names_in(alter, cmd->def), cmd->name);
 
 					add_command(alter, cmd, vp_place(alter, names, "set an expression of hot and cold columns"));
 					break;
@@ -523,13 +554,13 @@ part_of_column(const VpAlter *alter, const char *name, AttrNumber *attnum)
 
 /* Gives the parts the defaults of columns that the command concerns. */
 static void
-lend_defaults(const VpAlter *alter)
+lend_defaults(VpAlter *alter)
 {
 	ListCell   *lc;
 
 	foreach(lc, alter->touched)
 	{
-		const char *name = (const char *) lfirst(lc);
+		char	   *name = (char *) lfirst(lc);
 		AttrNumber	attnum;
 		AttrNumber	shown = get_attnum(alter->ddl->view, name);
 		Oid			part;
@@ -540,7 +571,10 @@ lend_defaults(const VpAlter *alter)
 		if (get_attgenerated(part, attnum) != '\0')
 			continue;
 		if (!is_identity(part, attnum))
+		{
+			alter->unidentical = vp_add_name(alter->unidentical, name);
 			set_default(part, attnum, vp_default_of(alter->ddl->view, shown));
+		}
 		else if (vp_has_name(alter->unidentified, name))
 			set_default(alter->ddl->view, shown, NULL);
 	}
@@ -550,16 +584,23 @@ lend_defaults(const VpAlter *alter)
 static void
 take_defaults(const VpAlter *alter)
 {
-	List	   *names = list_concat_copy(alter->touched, alter->added);
+	List	   *names = list_copy(alter->touched);
 	ListCell   *lc;
 
+	/* each once: what has been moved to the view is gone from the part */
+	foreach(lc, alter->added)
+		names = vp_add_name(names, (char *) lfirst(lc));
 	foreach(lc, names)
 	{
 		const char *name = (const char *) lfirst(lc);
 		AttrNumber	attnum;
 		AttrNumber	shown = get_attnum(alter->ddl->view, name);
-		Oid			part = part_of_column(alter, name, &attnum);
+		Oid			part;
 
+		/* the same command can have dropped it */
+		if (shown < 1)
+			continue;
+		part = part_of_column(alter, name, &attnum);
 		if (get_attgenerated(part, attnum) != '\0')
 			continue;
 		if (!is_identity(part, attnum))
@@ -567,9 +608,10 @@ take_defaults(const VpAlter *alter)
 			set_default(alter->ddl->view, shown, vp_default_of(part, attnum));
 			set_default(part, attnum, NULL);
 		}
-		else if (vp_default_of(alter->ddl->view, shown) == NULL || vp_has_name(alter->retyped, name))
-			vp_call(psprintf("SELECT vertical_partition.show_identity(%u, %u, %s)",
-							 alter->ddl->view, part, quote_literal_cstr(name)));
+		else if (vp_default_of(alter->ddl->view, shown) == NULL || vp_has_name(alter->retyped, name) ||
+				 vp_has_name(alter->unidentical, name))
+			vp_call_helper(alter->ddl, psprintf("SELECT vertical_partition.show_identity(%u, %u, %s)",
+												alter->ddl->view, part, quote_literal_cstr(name)));
 	}
 }
 
@@ -628,7 +670,7 @@ check_dependents(const VpAlter *alter, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot alter type of a column used by a view or rule"),
-				 errdetail("%s depends on column \"%s\"", getObjectDescription(&object, false), name)));
+				 errdetail(COMPAT_DEPENDS_ON_COLUMN, getObjectDescription(&object, false), name)));
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
@@ -674,6 +716,23 @@ release_column(Oid rule, Oid part, AttrNumber attnum)
 	table_close(catalog, RowExclusiveLock);
 }
 
+/* Does a column get another type that the index of the primary key has?  It is made anew then. */
+static bool
+remakes_key(const VpAlter *alter)
+{
+	Oid			hot = alter->ddl->layout.hot;
+	ListCell   *lc;
+
+	foreach(lc, alter->retyped)
+	{
+		const char *name = (const char *) lfirst(lc);
+
+		if ((vp_places_of(alter, name) & VP_IN_HOT) && vp_key_uses(hot, get_attnum(hot, name)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Has the view let go of the columns of its parts that get other types.  All others it
  * holds: a user's code that the command runs, USING for one, could change them as well.
@@ -689,8 +748,9 @@ release_parts(VpAlter *alter, bool *had_key)
 
 	/* a trigger of the hot part that is made anew may give the view its key */
 	if (alter->key_retyped)
-		vp_call(psprintf("SELECT vertical_partition.guard_keys(%u, false)", view));
-	*had_key = vp_remove_key(view);
+		vp_call_helper(alter->ddl, psprintf("SELECT vertical_partition.guard_keys(%u, false)", view));
+	if (remakes_key(alter))
+		*had_key = vp_remove_key(view);
 	foreach(lc, alter->retyped)
 	{
 		const char *name = (const char *) lfirst(lc);
@@ -1138,13 +1198,75 @@ rename_to(Oid relid, const char *name)
 static void
 alter_part(const VpAlter *alter, const VpCommand *command, const AlterTableStmt *stmt, Oid part, List *cmds)
 {
-	char	   *name = get_rel_name(part);
+	char	   *name;
 
 	if (cmds == NIL)
 		return;
+	name = get_rel_name(part);
 	rename_to(part, alter->name);
 	run_alter(command, stmt, part, part, cmds);
 	rename_to(part, name);
+}
+
+/* Does the subcommand drop what has a name, for others to take it or to be dropped after it? */
+static bool
+is_drop(const AlterTableCmd *cmd)
+{
+	return cmd->subtype == AT_DropColumn || cmd->subtype == AT_DropConstraint || cmd->subtype == AT_DropIdentity;
+}
+
+/* The subcommands of a part that drop something, or the others */
+static List *
+drops_of(List *cmds, bool drops)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, cmds)
+	{
+		if (is_drop((AlterTableCmd *) lfirst(lc)) == drops)
+			result = lappend(result, lfirst(lc));
+	}
+	return result;
+}
+
+/*
+ * Alters both parts.  What is dropped is dropped first, and in the order of the user's command, as the
+ * server does it with one table: names get free, and constraints go before those that they need.
+ */
+static void
+alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt *stmt)
+{
+	const VpLayout *layout = &alter->ddl->layout;
+	List	   *run = NIL;
+	Oid			part = InvalidOid;
+	ListCell   *lc;
+
+	/* in the hot part alone, a command drops first by itself */
+	if (drops_of(alter->cold, true) == NIL || alter->hot == NIL)
+	{
+		alter_part(alter, command, stmt, layout->hot, alter->hot);
+		alter_part(alter, command, stmt, layout->cold, alter->cold);
+		return;
+	}
+	foreach(lc, stmt->cmds)
+	{
+		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
+		Oid			owner = list_member_ptr(alter->cold, cmd) ? layout->cold : layout->hot;
+
+		if (!is_drop(cmd) || !(list_member_ptr(alter->cold, cmd) || list_member_ptr(alter->hot, cmd)))
+			continue;
+		if (owner != part)
+		{
+			alter_part(alter, command, stmt, part, run);
+			run = NIL;
+		}
+		part = owner;
+		run = lappend(run, cmd);
+	}
+	alter_part(alter, command, stmt, part, run);
+	alter_part(alter, command, stmt, layout->hot, drops_of(alter->hot, false));
+	alter_part(alter, command, stmt, layout->cold, drops_of(alter->cold, false));
 }
 
 /*
@@ -1157,20 +1279,6 @@ lock_named(VpDdl *ddl, RangeVar *name)
 	vp_lock_split(ddl);
 	if (RangeVarGetRelid(name, NoLock, true) != ddl->view)
 		vp_changed(name->relname);
-}
-
-/* Does any column of the parts go by another name than in the view? */
-static bool
-names_differ(const VpLayout *layout)
-{
-	for (int i = 0; i < layout->natts; i++)
-	{
-		char	   *name = get_attname(layout->view, i + 1, false);
-
-		if (strcmp(name, vp_name_in_part(layout, name, false)) != 0 || strcmp(name, vp_name_in_part(layout, name, true)) != 0)
-			return true;
-	}
-	return false;
 }
 
 /* Takes the command apart anew, with what is known of the table now. */
@@ -1193,6 +1301,7 @@ shrink_view(const VpAlter *alter)
 	bool		saved = creating_extension;
 	volatile Oid result = InvalidOid;
 
+	vp_need_latest_snapshot(alter->ddl);
 	initStringInfo(&query);
 	appendStringInfo(&query, "SELECT vertical_partition.shrink(%u, ARRAY[", alter->ddl->view);
 	foreach(lc, alter->dropped)
@@ -1229,6 +1338,24 @@ file_of(Oid relid)
 	return result;
 }
 
+/* How many columns of the parts are none of the view's: those that lead from one to the other, and the user's own */
+static int
+count_hidden(const VpLayout *layout)
+{
+	Oid			parts[2] = {layout->hot, layout->cold};
+	int			hidden = 0;
+
+	for (int part = 0; part < 2; part++)
+	{
+		Relation	rel = table_open(parts[part], NoLock);
+
+		for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+			hidden += !TupleDescAttr(RelationGetDescr(rel), i)->attisdropped;
+		table_close(rel, NoLock);
+	}
+	return hidden - layout->natts;
+}
+
 /* Has the triggers of the parts follow their foreign keys. */
 static void
 follow(const VpAlter *alter)
@@ -1258,34 +1385,132 @@ unqualify(Node *node, void *context)
 }
 
 /*
- * Errors out if a column of the key is to get other values for each part: rows would get
- * the other halves of others.
+ * Can the function return something else for the other part?  The parts are altered by two
+ * statements, for which a stable function need not return the same.  A stable conversion of
+ * the server's own does, see below: dates and enums have no other.
+ */
+static bool
+is_not_immutable(Oid function, void *context)
+{
+	return func_volatile(function) != PROVOLATILE_IMMUTABLE;
+}
+
+/* Is it volatile, or not the server's own? */
+static bool
+is_other_function(Oid function, void *context)
+{
+	return func_volatile(function) == PROVOLATILE_VOLATILE || function >= FirstNormalObjectId;
+}
+
+/* Is the node a conversion by text, or a cast, by functions of the server's own that call no cast of a user's? */
+static bool
+is_server_conversion(Node *node)
+{
+	if (IsA(node, FuncExpr))
+	{
+		FuncExpr   *function = (FuncExpr *) node;
+
+		if ((function->funcformat != COERCE_EXPLICIT_CAST && function->funcformat != COERCE_IMPLICIT_CAST) ||
+			exprType((Node *) linitial(function->args)) >= FirstNormalObjectId)
+			return false;
+	}
+	else if (!IsA(node, CoerceViaIO))
+		return false;
+	return !check_functions_in_node(node, is_other_function, NULL);
+}
+
+/*
+ * Can the planned expression have another value for the other part?  Node types that are not
+ * known here can: some call a cast that a user has made.
+ */
+static bool
+differs_by_statement(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_Var:
+		case T_Const:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_CaseExpr:
+		case T_CaseWhen:
+		case T_CaseTestExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_ArrayExpr:
+		case T_SubscriptingRef:
+		case T_CollateExpr:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
+		case T_CoerceToDomain:
+			break;
+		default:
+			return true;
+	}
+	if (check_functions_in_node(node, is_not_immutable, NULL) && !is_server_conversion(node))
+		return true;
+	return expression_tree_walker(node, differs_by_statement, context);
+}
+
+/*
+ * Errors out if a column of the key is to get other values for each part, by USING or by a
+ * cast: rows would get the other halves of others.
  */
 static void
 check_key_values(const VpAlter *alter)
 {
+	Oid			cold = alter->ddl->layout.cold;
 	ListCell   *lc;
 
 	foreach(lc, alter->cold)
 	{
 		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
-		Node	   *using = cmd->subtype == AT_AlterColumnType ? ((ColumnDef *) cmd->def)->raw_default : NULL;
+		ColumnDef  *definition = (ColumnDef *) cmd->def;
 		ParseState *pstate;
 		Relation	rel;
+		Node	   *value;
+		Oid			type;
+		int32		typmod;
 
-		if (using == NULL || vp_places_of(alter, cmd->name) != VP_IN_BOTH)
+		if (cmd->subtype != AT_AlterColumnType || vp_places_of(alter, cmd->name) != VP_IN_BOTH)
 			continue;
-		using = copyObject(using);
-		(void) unqualify(using, NULL);
 		pstate = make_parsestate(NULL);
-		rel = table_open(alter->ddl->layout.cold, NoLock);
+		rel = table_open(cold, NoLock);
 		addNSItemToQuery(pstate, addRangeTableEntryForRelation(pstate, rel, AccessShareLock, NULL, false, true),
 						 false, true, true);
-		using = transformExpr(pstate, using, EXPR_KIND_ALTER_COL_TRANSFORM);
+		if (definition->raw_default != NULL)
+		{
+			value = copyObject(definition->raw_default);
+			(void) unqualify(value, NULL);
+			value = transformExpr(pstate, value, EXPR_KIND_ALTER_COL_TRANSFORM);
+		}
+		else
+			value = colNameToVar(pstate, cmd->name, false, -1);
+		typenameTypeIdAndMod(pstate, definition->typeName, &type, &typmod);
+		if (value != NULL)
+			value = coerce_to_target_type(pstate, value, exprType(value), type, typmod,
+										  COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST, -1);
+		if (value != NULL)
+			assign_expr_collations(pstate, value);
 		table_close(rel, NoLock);
 		free_parsestate(pstate);
-		if (contain_volatile_functions(using))
-			vp_refuse(alter, "alter the type of a column of the key USING a volatile function");
+
+		/*
+		 * what cannot be cast, ALTER TABLE itself refuses; arguments by
+		 * default are seen in a planned expression alone
+		 */
+		if (value != NULL && differs_by_statement((Node *) expression_planner((Expr *) value), NULL))
+			vp_refuse(alter, "alter the type of a column of the key by a function that is not immutable");
 	}
 }
 
@@ -1301,9 +1526,9 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 	char	   *name = pstrdup(alter->name);
 	bool		had_key = false;
 	List	   *saved = vp_altered_views;
+	int			hidden = count_hidden(&ddl->layout);
 
-	if (names_differ(&ddl->layout))
-		vp_call(psprintf("SELECT vertical_partition.rename_columns(%u)", ddl->view));
+	vp_carry_names(ddl);
 	if (alter->dropped != NIL)
 		vp_refresh_split(ddl, shrink_view(alter));
 	check_key_values(alter);
@@ -1317,8 +1542,7 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 	PG_TRY();
 	{
 		rename_to(ddl->view, ChooseRelationName("vertical_partition", name, "view", get_rel_namespace(ddl->view), false));
-		alter_part(alter, command, stmt, ddl->layout.hot, alter->hot);
-		alter_part(alter, command, stmt, ddl->layout.cold, alter->cold);
+		alter_parts(alter, command, stmt);
 		rename_to(ddl->view, name);
 	}
 	PG_FINALLY();
@@ -1333,11 +1557,15 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 	vp_refresh_split(ddl, ddl->view);
 	if (!vp_carries(ddl))
 		vp_changed(name);
+
+	/* a column that the view alone has lost would be gone for everybody */
+	if (count_hidden(&ddl->layout) != hidden)
+		elog(ERROR, "split table \"%s\" does not show all columns of its parts", name);
 	if (had_key)
 		vp_restore_key(ddl->view);
 	if (alter->key_retyped)
-		vp_call(psprintf("SELECT vertical_partition.guard_keys(%u, true), vertical_partition.check_keys(%u)",
-						 ddl->view, ddl->view));
+		vp_call_helper(ddl, psprintf("SELECT vertical_partition.guard_keys(%u, true), vertical_partition.check_keys(%u)",
+									 ddl->view, ddl->view));
 	follow(alter);
 	if (ddl->layout.method == VP_ROW_POINTER && file_of(ddl->layout.cold) != file)
 		vp_call(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
@@ -1365,7 +1593,7 @@ execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 		vp_changed(stmt->relation->relname);
 	begin_alter(&alter, ddl, stmt);
 	if (AlterTableGetLockLevel(stmt->cmds) < AccessExclusiveLock && !alter.names && alter.view == NIL &&
-		!names_differ(&ddl->layout))
+		!vp_names_differ(&ddl->layout))
 	{
 		if (alter.hot != NIL)
 			run_alter(command, stmt, ddl->layout.hot, InvalidOid, alter.hot);
@@ -1380,7 +1608,8 @@ execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 	view = relation_open(ddl->view, NoLock);
 	CheckTableNotInUse(view, "ALTER TABLE");
 	relation_close(view, NoLock);
-	begin_alter(&alter, ddl, copyObject(stmt));
+	stmt = copyObject(stmt);
+	begin_alter(&alter, ddl, stmt);
 	tell_skipped(&alter);
 	alter_all(&alter, command, stmt);
 	if (alter.view != NIL)
@@ -1408,7 +1637,12 @@ carry_alter(const VpCommand *command, AlterTableStmt *stmt)
 	if (alter.hot == NIL && alter.cold == NIL)
 	{
 		if (alter.view == NIL)
+		{
+			PreventCommandIfReadOnly("ALTER TABLE");
+			PreventCommandIfParallelMode("ALTER TABLE");
+			PreventCommandDuringRecovery("ALTER TABLE");
 			tell_skipped(&alter);
+		}
 		return alter.view == NIL;
 	}
 

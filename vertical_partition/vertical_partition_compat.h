@@ -22,13 +22,17 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
-#include "commands/cluster.h"
 #include "commands/tablecmds.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
+#include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+#include "optimizer/planner.h"
 #include "parser/parse_relation.h"
+#include "storage/lwlock.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
@@ -41,6 +45,24 @@
 
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
+#endif
+
+#if PG_VERSION_NUM >= 190000
+#include "commands/repack.h"
+#else
+#include "commands/cluster.h"
+#endif
+
+/* Since 19, the server asks for more than a comment. */
+#if PG_VERSION_NUM < 190000
+#define pg_fallthrough	__attribute__((fallthrough))
+#endif
+
+/* The server's words for what a column cannot be altered for */
+#if PG_VERSION_NUM >= 190000
+#define COMPAT_DEPENDS_ON_COLUMN	"%s depends on column \"%s\"."
+#else
+#define COMPAT_DEPENDS_ON_COLUMN	"%s depends on column \"%s\""
 #endif
 
 /* What an update tells about the indexes that need a new entry */
@@ -77,6 +99,17 @@ compat_find_option(const char *name)
 #endif
 }
 
+/* What a setting has that is a string.  Before 19, the one begins with the other. */
+static inline struct config_string *
+compat_string_option(struct config_generic *record)
+{
+#if PG_VERSION_NUM >= 190000
+	return &record->_string;
+#else
+	return (struct config_string *) record;
+#endif
+}
+
 /* pg_class_ownercheck() */
 static inline bool
 compat_owns_relation(Oid relid, Oid roleid)
@@ -85,6 +118,29 @@ compat_owns_relation(Oid relid, Oid roleid)
 	return object_ownercheck(RelationRelationId, relid, roleid);
 #else
 	return pg_class_ownercheck(relid, roleid);
+#endif
+}
+
+/* NOT NULL of a new column that is like one of that table, as the parser gives it; since 18, it has a name. */
+static inline Constraint *
+compat_not_null(Oid relid, AttrNumber attnum, char *column)
+{
+#if PG_VERSION_NUM >= 180000
+	Constraint *constraint = makeNotNullConstraint(makeString(column));
+	HeapTuple	tuple = findNotNullConstraintAttnum(relid, attnum);
+
+	if (HeapTupleIsValid(tuple))
+		constraint->conname = pstrdup(NameStr(((Form_pg_constraint) GETSTRUCT(tuple))->conname));
+	return constraint;
+#else
+	Constraint *constraint = makeNode(Constraint);
+
+	(void) relid;
+	(void) attnum;
+	(void) column;
+	constraint->contype = CONSTR_NOTNULL;
+	constraint->location = -1;
+	return constraint;
 #endif
 }
 
@@ -114,19 +170,79 @@ compat_can_become(Oid member, Oid role)
 #endif
 }
 
+/* What CLUSTER is asked for, or since 19 REPACK, whose one kind it is then. */
+typedef struct CompatCluster
+{
+	const char *name;			/* of the command */
+	int			kind;			/* a RepackCommand */
+	bool		is_repack;
+	RangeVar   *table;			/* NULL: all of them */
+	List	   *columns;		/* for ANALYZE */
+	bool		by_index;		/* in the order of an index; without table,
+								 * where there is one */
+	List	   *params;
+} CompatCluster;
+
+#if PG_VERSION_NUM >= 190000
+#define COMPAT_T_CLUSTER	T_RepackStmt
+#else
+#define COMPAT_T_CLUSTER	T_ClusterStmt
+#endif
+
+static inline CompatCluster
+compat_cluster_command(Node *stmt)
+{
+	CompatCluster command = {0};
+#if PG_VERSION_NUM >= 190000
+	RepackStmt *repack = castNode(RepackStmt, stmt);
+
+	command.is_repack = repack->command == REPACK_COMMAND_REPACK;
+	command.name = command.is_repack ? "REPACK" : "CLUSTER";
+	command.kind = repack->command;
+	command.table = repack->relation ? repack->relation->relation : NULL;
+	command.columns = repack->relation ? repack->relation->va_cols : NIL;
+	command.by_index = repack->usingindex;
+	command.params = repack->params;
+#else
+	ClusterStmt *cluster = castNode(ClusterStmt, stmt);
+
+	command.name = "CLUSTER";
+	command.table = cluster->relation;
+	command.by_index = true;
+	command.params = cluster->params;
+#endif
+	return command;
+}
+
+/* Has the command be for that table. */
+static inline void
+compat_set_clustered(Node *stmt, RangeVar *table, List *columns)
+{
+#if PG_VERSION_NUM >= 190000
+	castNode(RepackStmt, stmt)->relation = makeVacuumRelation(table, InvalidOid, columns);
+#else
+	(void) columns;
+	castNode(ClusterStmt, stmt)->relation = table;
+#endif
+}
+
 /*
  * May the user cluster the table?  If not and if wanted, says that it is left
  * out where the server's own command does.
  */
 static inline bool
-compat_may_cluster(Oid relid, bool tell)
+compat_may_cluster(const CompatCluster *command, Oid relid, bool tell)
 {
 #if PG_VERSION_NUM >= 170000
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK)
 		return true;
 	if (tell)
 		ereport(WARNING,
+#if PG_VERSION_NUM >= 190000
+				(errmsg("permission denied to execute %s on \"%s\", skipping it", command->name, get_rel_name(relid))));
+#else
 				(errmsg("permission denied to cluster \"%s\", skipping it", get_rel_name(relid))));
+#endif
 	return false;
 #else
 	(void) tell;
@@ -134,20 +250,28 @@ compat_may_cluster(Oid relid, bool tell)
 #endif
 }
 
-/* cluster_rel() of a table on its own index, unless that has changed */
+/*
+ * cluster_rel() of a table on its own index, unless that has changed, or since 19 in
+ * the order in which it is
+ */
 static inline void
-compat_cluster(Oid relid, Oid indexid, bool verbose)
+compat_cluster(const CompatCluster *command, Oid relid, Oid indexid, bool verbose, bool is_top_level)
 {
 	ClusterParams params = {0};
 
-	params.options = CLUOPT_RECHECK | CLUOPT_RECHECK_ISCLUSTERED | (verbose ? CLUOPT_VERBOSE : 0);
+	params.options = CLUOPT_RECHECK | (OidIsValid(indexid) ? CLUOPT_RECHECK_ISCLUSTERED : 0) |
+		(verbose ? CLUOPT_VERBOSE : 0);
 #if PG_VERSION_NUM >= 180000
 	{
 		Relation	rel = try_table_open(relid, AccessExclusiveLock);
 
 		/* cluster_rel() closes it */
 		if (rel)
+#if PG_VERSION_NUM >= 190000
+			cluster_rel((RepackCommand) command->kind, rel, indexid, &params, is_top_level);
+#else
 			cluster_rel(rel, indexid, &params);
+#endif
 	}
 #else
 	cluster_rel(relid, indexid, &params);
@@ -229,6 +353,17 @@ compat_is_table_not_null(const Constraint *constraint)
 #endif
 }
 
+/* Has CREATE FOREIGN TABLE a clause LIKE?  That is new in 18, the parser of others takes it to refuse it. */
+static inline bool
+compat_foreign_like(void)
+{
+#if PG_VERSION_NUM >= 180000
+	return true;
+#else
+	return false;
+#endif
+}
+
 /* Is the generated column of a new table one that is not stored?  That is new in 18. */
 static inline bool
 compat_is_virtual(const Constraint *constraint)
@@ -260,7 +395,13 @@ static inline List *
 compat_insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate, bool update,
 						   bool *spec_conflict, List *arbiters, bool only_summarizing)
 {
-#if PG_VERSION_NUM >= 160000
+#if PG_VERSION_NUM >= 190000
+	return ExecInsertIndexTuples(info, estate,
+								 (update ? EIIT_IS_UPDATE : 0) |
+								 (spec_conflict != NULL ? EIIT_NO_DUPE_ERROR : 0) |
+								 (only_summarizing ? EIIT_ONLY_SUMMARIZING : 0),
+								 slot, arbiters, spec_conflict);
+#elif PG_VERSION_NUM >= 160000
 	return ExecInsertIndexTuples(info, slot, estate, update, spec_conflict != NULL, spec_conflict,
 								 arbiters, only_summarizing);
 #else
@@ -283,6 +424,96 @@ compat_check_index_constraints(ResultRelInfo *info, TupleTableSlot *slot, EState
 	return ExecCheckIndexConstraints(info, slot, estate, conflict, arbiters);
 #endif
 }
+
+/* table_tuple_update() that waits, of a row as the snapshot shows it */
+static inline TM_Result
+compat_tuple_update(Relation rel, ItemPointer tid, TupleTableSlot *slot, CommandId cid, Snapshot snapshot,
+					TM_FailureData *tmfd, LockTupleMode *mode, CompatUpdateIndexes *update)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_tuple_update(rel, tid, slot, cid, 0, snapshot, InvalidSnapshot, true, tmfd, mode, update);
+#else
+	return table_tuple_update(rel, tid, slot, cid, snapshot, InvalidSnapshot, true, tmfd, mode, update);
+#endif
+}
+
+/* table_tuple_delete() of a row as the snapshot shows it */
+static inline TM_Result
+compat_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot, bool wait,
+					TM_FailureData *tmfd)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_tuple_delete(rel, tid, cid, 0, snapshot, InvalidSnapshot, wait, tmfd);
+#else
+	return table_tuple_delete(rel, tid, cid, snapshot, InvalidSnapshot, wait, tmfd, false);
+#endif
+}
+
+/* table_beginscan() without keys */
+static inline TableScanDesc
+compat_beginscan(Relation rel, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(rel, snapshot, 0, NULL, SO_NONE);
+#else
+	return table_beginscan(rel, snapshot, 0, NULL);
+#endif
+}
+
+/* What an INSERT knows of its ON CONFLICT, and since 19 that it may be DO SELECT */
+#if PG_VERSION_NUM >= 190000
+typedef OnConflictActionState CompatConflictState;
+#define COMPAT_SELECTS_CONFLICTING(plan)	((plan)->onConflictAction == ONCONFLICT_SELECT)
+#else
+typedef OnConflictSetState CompatConflictState;
+#define COMPAT_SELECTS_CONFLICTING(plan)	false
+#endif
+
+/* How does DO SELECT lock the row?  Returns false if it does not. */
+static inline bool
+compat_conflict_lock(const CompatConflictState *conflict, LockTupleMode *mode)
+{
+#if PG_VERSION_NUM >= 190000
+	switch (conflict->oc_LockStrength)
+	{
+		case LCS_NONE:
+			return false;
+		case LCS_FORKEYSHARE:
+			*mode = LockTupleKeyShare;
+			break;
+		case LCS_FORSHARE:
+			*mode = LockTupleShare;
+			break;
+		case LCS_FORNOKEYUPDATE:
+			*mode = LockTupleNoKeyExclusive;
+			break;
+		case LCS_FORUPDATE:
+			*mode = LockTupleExclusive;
+			break;
+	}
+	return true;
+#else
+	(void) conflict;
+	(void) mode;
+	return false;
+#endif
+}
+
+/* What a plan node counts while it runs */
+#if PG_VERSION_NUM >= 190000
+typedef NodeInstrumentation CompatInstrumentation;
+#else
+typedef Instrumentation CompatInstrumentation;
+#endif
+
+/* What a planner gets as one more parameter since 19, and how it is passed on */
+#if PG_VERSION_NUM >= 190000
+#define COMPAT_PLANNER_PARAM	, ExplainState *explain
+#define COMPAT_PLANNER_ARGUMENT	, explain
+#else
+#define COMPAT_PLANNER_PARAM
+#define COMPAT_PLANNER_ARGUMENT
+#endif
 
 /*
  * Gives an EState a range table: of tables, by their OIDs, and the columns of
@@ -387,14 +618,51 @@ compat_set_update_permissions(Query *query, RangeTblEntry *view, Query *definiti
 #endif
 }
 
+/* A new tranche of locks.  Before 19, each process tells its name. */
+static inline int
+compat_new_tranche(const char *name)
+{
+#if PG_VERSION_NUM >= 190000
+	return LWLockNewTrancheId(name);
+#else
+	(void) name;
+	return LWLockNewTrancheId();
+#endif
+}
+
+static inline void
+compat_name_tranche(int tranche, const char *name)
+{
+#if PG_VERSION_NUM < 190000
+	LWLockRegisterTranche(tranche, name);
+#else
+	(void) tranche;
+	(void) name;
+#endif
+}
+
 /*
  * A named piece of shared memory that needs no preloading, or NULL where the
  * release has none.
  */
-static inline void *
-compat_shared_segment(const char *name, size_t size, void (*init) (void *))
+typedef void (*CompatSegmentInit) (void *segment);
+
+#if PG_VERSION_NUM >= 190000
+static inline void
+compat_init_segment(void *segment, void *arg)
 {
-#if PG_VERSION_NUM >= 170000
+	(*(CompatSegmentInit *) arg) (segment);
+}
+#endif
+
+static inline void *
+compat_shared_segment(const char *name, size_t size, CompatSegmentInit init)
+{
+#if PG_VERSION_NUM >= 190000
+	bool		found;
+
+	return GetNamedDSMSegment(name, size, compat_init_segment, &found, &init);
+#elif PG_VERSION_NUM >= 170000
 	bool		found;
 
 	return GetNamedDSMSegment(name, size, init, &found);

@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
@@ -54,38 +55,24 @@ vp_check_visible(VpRow *row, VpPart *part, ItemPointer tid)
 }
 
 /*
- * Updates the row that the new one is in conflict with, as DO UPDATE says.
- * Returns false if it has been changed meanwhile, and all is to be tried again.
+ * Locks the hot row that the new one is in conflict with.  Returns false if it has been
+ * changed meanwhile.
  */
 static bool
-vp_update_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
+vp_lock_conflicting(VpRow *row, ItemPointer tid, LockTupleMode mode, bool update)
 {
-	ModifyTableState *node = row->node;
-	OnConflictSetState *conflict = node->resultRelInfo->ri_onConflict;
-	ExprContext *econtext = node->ps.ps_ExprContext;
-	TupleTableSlot *existing = conflict->oc_Existing;
-	TupleTableSlot *excluded;
-	TupleTableSlot *new;
 	TM_FailureData tmfd;
-	Bitmapset  *keys;
-	LockTupleMode mode;
-	int			natts = row->layout.natts;
-
-	/* which columns will be changed is known only later */
-	keys = RelationGetIndexAttrBitmap(row->hot.rel, INDEX_ATTR_BITMAP_KEY);
-	mode = bms_overlap(keys, ExecGetUpdatedCols(row->hot.info, row->estate)) ?
-		LockTupleExclusive : LockTupleNoKeyExclusive;
-	bms_free(keys);
 
 	switch (table_tuple_lock(row->hot.rel, tid, row->snapshot, row->hot.current, row->cid, mode,
 							 LockWaitBlock, 0, &tmfd))
 	{
 		case TM_Ok:
-			break;
+			return true;
 		case TM_Invisible:
 			ereport(ERROR,
 					(errcode(ERRCODE_CARDINALITY_VIOLATION),
-					 errmsg("%s command cannot affect row a second time", "ON CONFLICT DO UPDATE"),
+					 errmsg("%s command cannot affect row a second time",
+							update ? "ON CONFLICT DO UPDATE" : "ON CONFLICT DO SELECT"),
 					 errhint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")));
 			break;
 		case TM_Updated:
@@ -99,11 +86,76 @@ vp_update_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
 		default:
 			elog(ERROR, "unexpected table_tuple_lock status");
 	}
-	vp_check_visible(row, &row->hot, tid);
-	if (TTS_EMPTY(row->hot.current) &&
-		!table_tuple_fetch_row_version(row->hot.rel, tid, SnapshotAny, row->hot.current))
+	return false;				/* keep compiler quiet */
+}
+
+/*
+ * Puts the parts of that row into hot.current and cold.current.  Returns false if it has
+ * been changed meanwhile.
+ *
+ * DO SELECT need not lock the row, or may lock it so that others can update it.  So both
+ * parts are looked at with one snapshot, taken after the conflict was found.  It would
+ * not show a row of this very command, whose parts are nobody else's to change.
+ */
+static bool
+vp_read_conflicting(VpRow *row, ItemPointer tid)
+{
+	TupleTableSlot *slot = row->hot.current;
+	Snapshot	snapshot;
+	bool		found;
+	bool		isnull;
+	Datum		xmin;
+
+	if (!table_tuple_fetch_row_version(row->hot.rel, tid, SnapshotAny, slot))
 		elog(ERROR, "failed to fetch conflicting tuple for ON CONFLICT");
-	vp_find_cold(row);
+	xmin = slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull);
+	if (TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin)))
+	{
+		vp_find_cold(row, SnapshotSelf);
+		return true;
+	}
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	found = table_tuple_satisfies_snapshot(row->hot.rel, slot, snapshot);
+	if (found)
+		vp_find_cold(row, snapshot);
+	UnregisterSnapshot(snapshot);
+	return found;
+}
+
+/*
+ * Does with the row that the new one is in conflict with what DO UPDATE or DO SELECT
+ * says.  Returns false if it has been changed meanwhile, and all is to be tried again.
+ */
+static bool
+vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
+{
+	ModifyTableState *node = row->node;
+	bool		update = !COMPAT_SELECTS_CONFLICTING((ModifyTable *) node->ps.plan);
+	CompatConflictState *conflict = node->resultRelInfo->ri_onConflict;
+	ExprContext *econtext = node->ps.ps_ExprContext;
+	TupleTableSlot *existing = conflict->oc_Existing;
+	TupleTableSlot *excluded;
+	TupleTableSlot *new;
+	LockTupleMode mode = LockTupleExclusive;
+	bool		lock = true;
+	int			natts = row->layout.natts;
+
+	if (update)
+	{
+		/* which columns will be changed is known only later */
+		Bitmapset  *keys = RelationGetIndexAttrBitmap(row->hot.rel, INDEX_ATTR_BITMAP_KEY);
+
+		mode = bms_overlap(keys, ExecGetUpdatedCols(row->hot.info, row->estate)) ?
+			LockTupleExclusive : LockTupleNoKeyExclusive;
+		bms_free(keys);
+	}
+	else
+		lock = compat_conflict_lock(conflict, &mode);
+	if (lock && !vp_lock_conflicting(row, tid, mode, update))
+		return false;
+	vp_check_visible(row, &row->hot, tid);
+	if (!vp_read_conflicting(row, tid))
+		return false;
 
 	/* the row that is there, and the one that is not to be inserted */
 	ExecClearTuple(existing);
@@ -120,17 +172,22 @@ vp_update_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
 	*result = NULL;
 	if (ExecQual(conflict->oc_WhereClause, econtext))
 	{
-		new = ExecProject(conflict->oc_ProjInfo);
-		slot_getallattrs(new);
-		memcpy(row->old_values, existing->tts_values, natts * sizeof(Datum));
-		memcpy(row->old_nulls, existing->tts_isnull, natts * sizeof(bool));
-		memcpy(row->new_values, new->tts_values, natts * sizeof(Datum));
-		memcpy(row->new_nulls, new->tts_isnull, natts * sizeof(bool));
-		row->rechecked = true;
-		vp_compare(row);
-		row->updating = true;
-		vp_write_update(row);
-		*result = vp_result(row);
+		if (update)
+		{
+			new = ExecProject(conflict->oc_ProjInfo);
+			slot_getallattrs(new);
+			memcpy(row->old_values, existing->tts_values, natts * sizeof(Datum));
+			memcpy(row->old_nulls, existing->tts_isnull, natts * sizeof(bool));
+			memcpy(row->new_values, new->tts_values, natts * sizeof(Datum));
+			memcpy(row->new_nulls, new->tts_isnull, natts * sizeof(bool));
+			row->rechecked = true;
+			vp_compare(row);
+			row->updating = true;
+			vp_write_update(row);
+			*result = vp_result(row);
+		}
+		else
+			*result = heap_form_tuple(row->desc, existing->tts_values, existing->tts_isnull);
 	}
 
 	/* they refer to what goes with this row */
@@ -240,7 +297,7 @@ vp_insert_or_update(VpRow *row)
 			vp_check_visible(row, &row->hot, &tid);
 			return NULL;
 		}
-		else if (vp_update_conflicting(row, &tid, &result))
+		else if (vp_meet_conflicting(row, &tid, &result))
 			return result;
 	}
 }

@@ -20,6 +20,7 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/index.h"
@@ -56,6 +57,31 @@ vp_call(const char *query)
 	if (SPI_execute(query, false, 0) < 0)
 		elog(ERROR, "could not execute \"%s\"", query);
 	SPI_finish();
+}
+
+/*
+ * Runs a query of ours that reads the catalogs by SQL.  Errors out where it would see them as they
+ * were when the transaction began, and so undo what others have done to the table since.
+ */
+void
+vp_call_helper(const VpDdl *ddl, const char *query)
+{
+	vp_need_latest_snapshot(ddl);
+	vp_call(query);
+}
+
+/* Errors out unless each query of the transaction sees what others have committed. */
+void
+vp_need_latest_snapshot(const VpDdl *ddl)
+{
+	if (!IsolationUsesXactSnapshot())
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot execute this command on split table \"%s\" in a %s transaction", get_rel_name(ddl->view),
+					XactIsoLevel == XACT_SERIALIZABLE ? "SERIALIZABLE" : "REPEATABLE READ"),
+			 errdetail("Changes of the table that were committed after its snapshot was taken would be lost."),
+			 errhint("Use READ COMMITTED.")));
 }
 
 /* The name of a relation, as messages and hints have it */
@@ -130,7 +156,7 @@ vp_find_split(RangeVar *name)
 			relid = IndexGetRelation(relid, true);
 			if (!OidIsValid(relid))
 				break;
-			/* FALLTHROUGH */
+			pg_fallthrough;
 		case RELKIND_RELATION:
 			if (compat_owns_relation(relid, GetUserId()))
 				view = vp_view_of_part(relid);
@@ -230,6 +256,53 @@ carry_owner(VpDdl *ddl)
 }
 
 /*-------------------------------------------------------------------------
+ * Inheritance
+ *-------------------------------------------------------------------------
+ */
+
+/* Refuses a part of a split table in a tree of tables: its guard does not see what is written through that. */
+static void
+refuse_part(RangeVar *name)
+{
+	VpDdl	   *ddl = vp_find_split(name);
+
+	if (ddl && OidIsValid(ddl->part))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\", a part of a split table, cannot inherit or be inherited from", get_rel_name(ddl->part)),
+				 errhint("Call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
+}
+
+/* Refuses a command that has a part inherit, be inherited from, or be a partition. */
+void
+vp_refuse_inheritance(Node *stmt)
+{
+	ListCell   *lc;
+
+	if (!OidIsValid(vp_linked_oid()))
+		return;
+	if (IsA(stmt, CreateStmt) || IsA(stmt, CreateForeignTableStmt))
+	{
+		/* that of a foreign table begins with that of a table */
+		foreach(lc, ((CreateStmt *) stmt)->inhRelations)
+			refuse_part(lfirst_node(RangeVar, lc));
+		return;
+	}
+	foreach(lc, ((AlterTableStmt *) stmt)->cmds)
+	{
+		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
+
+		if (cmd->subtype == AT_AddInherit)
+		{
+			refuse_part(((AlterTableStmt *) stmt)->relation);
+			refuse_part((RangeVar *) cmd->def);
+		}
+		else if (cmd->subtype == AT_AttachPartition)
+			refuse_part(((PartitionCmd *) cmd->def)->name);
+	}
+}
+
+/*-------------------------------------------------------------------------
  * Foreign keys of parts
  *-------------------------------------------------------------------------
  */
@@ -265,9 +338,21 @@ changes_row(char action)
 	return action == FKCONSTR_ACTION_SETNULL || action == FKCONSTR_ACTION_SETDEFAULT;
 }
 
+/* The columns of the referencing row that ON DELETE would change, or with update those that ON UPDATE would */
+static Datum
+changed_columns(HeapTuple tuple, TupleDesc desc, bool update)
+{
+	bool		isnull = true;
+	Datum		columns = (Datum) 0;
+
+	if (!update)
+		columns = heap_getattr(tuple, Anum_pg_constraint_confdelsetcols, desc, &isnull);
+	return isnull ? heap_getattr(tuple, Anum_pg_constraint_conkey, desc, &isnull) : columns;
+}
+
 /*
  * Errors out if the foreign key has an action that the guards would not let
- * through.  Else returns whether it deletes rows.
+ * through, or one that sets what the part does not know.  Else returns whether it deletes rows.
  */
 static bool
 check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
@@ -280,13 +365,9 @@ check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 			form->confupdtype == FKCONSTR_ACTION_CASCADE || changes_row(form->confupdtype);
 	else
 	{
-		bool		isnull;
-		Datum		columns = heap_getattr(tuple, Anum_pg_constraint_conkey, desc, &isnull);
-		Datum		set = heap_getattr(tuple, Anum_pg_constraint_confdelsetcols, desc, &isnull);
-
 		refused = (form->confupdtype == FKCONSTR_ACTION_CASCADE || changes_row(form->confupdtype)) &&
-			any_guarded(&ddl->layout, columns);
-		refused |= changes_row(form->confdeltype) && any_guarded(&ddl->layout, isnull ? columns : set);
+			any_guarded(&ddl->layout, changed_columns(tuple, desc, true));
+		refused |= changes_row(form->confdeltype) && any_guarded(&ddl->layout, changed_columns(tuple, desc, false));
 	}
 	if (refused)
 		ereport(ERROR,
@@ -295,7 +376,137 @@ check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 						NameStr(form->conname), get_rel_name(ddl->part)),
 				 errdetail("ON DELETE or ON UPDATE would write to this part alone."),
 				 errhint("Use NO ACTION or RESTRICT, or call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
+
+	/* a default could be given to the column later */
+	if (form->confdeltype == FKCONSTR_ACTION_SETDEFAULT || form->confupdtype == FKCONSTR_ACTION_SETDEFAULT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("foreign key \"%s\" cannot have the action SET DEFAULT on table \"%s\", a part of a split table",
+						NameStr(form->conname), get_rel_name(ddl->part)),
+				 errdetail("Defaults of a split table belong to its view.  The action would set NULL."),
+				 errhint("Use SET NULL, NO ACTION or RESTRICT, or call vertical_partition.merge('%s') first.",
+						 vp_qualified_name(ddl->view))));
 	return form->confdeltype == FKCONSTR_ACTION_CASCADE;
+}
+
+/* Is one of these columns of the hot part among those of the view that a trigger is for?  No columns are all. */
+static bool
+fires_for(const VpLayout *layout, const int16 *shown, int n, Datum columns)
+{
+	Datum	   *attnums;
+	int			nattnums;
+
+	if (n == 0)
+		return true;
+	deconstruct_array(DatumGetArrayTypeP(columns), INT2OID, sizeof(int16), true, TYPALIGN_SHORT,
+					  &attnums, NULL, &nattnums);
+	for (int i = 0; i < n; i++)
+	{
+		const VpColumn *column;
+
+		if (shown[i] < 1 || shown[i] > layout->natts)
+			continue;
+		column = &layout->columns[shown[i] - 1];
+		for (int k = 0; k < nattnums; k++)
+		{
+			if (!column->cold && column->attnum == DatumGetInt16(attnums[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Errors out if a trigger of the view, for statements, would not fire for what the foreign key of the
+ * hot part does: an action writes to that part.
+ */
+static void
+check_trigger(const VpDdl *ddl, const char *trigger, int16 events, const int16 *shown, int n, HeapTuple tuple, TupleDesc desc)
+{
+	Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
+	const char *action = NULL;
+
+	if (TRIGGER_FOR_DELETE(events) && form->confdeltype == FKCONSTR_ACTION_CASCADE)
+		action = "ON DELETE CASCADE";
+	else if (TRIGGER_FOR_UPDATE(events) && changes_row(form->confdeltype) &&
+			 fires_for(&ddl->layout, shown, n, changed_columns(tuple, desc, false)))
+		action = "ON DELETE SET NULL";
+	else if (TRIGGER_FOR_UPDATE(events) &&
+			 (form->confupdtype == FKCONSTR_ACTION_CASCADE || changes_row(form->confupdtype)) &&
+			 fires_for(&ddl->layout, shown, n, changed_columns(tuple, desc, true)))
+		action = form->confupdtype == FKCONSTR_ACTION_CASCADE ? "ON UPDATE CASCADE" : "ON UPDATE SET NULL";
+	if (action)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("split table \"%s\" cannot have both trigger \"%s\" and foreign key \"%s\" with %s",
+						get_rel_name(ddl->view), trigger, NameStr(form->conname), action),
+				 errdetail("The trigger would not fire for what the foreign key does to rows of the table."),
+				 errhint("Use NO ACTION or RESTRICT, do without the trigger, or call vertical_partition.merge('%s') first.",
+						 vp_qualified_name(ddl->view))));
+}
+
+/* The same for all triggers of the view */
+static void
+check_triggers(const VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
+{
+	Relation	view = relation_open(ddl->view, AccessShareLock);
+
+	for (int i = 0; view->trigdesc != NULL && i < view->trigdesc->numtriggers; i++)
+	{
+		const Trigger *trigger = &view->trigdesc->triggers[i];
+
+		if (!TRIGGER_FOR_ROW(trigger->tgtype))
+			check_trigger(ddl, trigger->tgname, trigger->tgtype, trigger->tgattr, trigger->tgnattr, tuple, desc);
+	}
+	relation_close(view, AccessShareLock);
+}
+
+/*
+ * Errors out if CREATE TRIGGER is for statements of a split table, and a foreign key does what the
+ * trigger would not fire for.  Who creates it need not own the table.
+ */
+static void
+check_new_trigger(const CreateTrigStmt *stmt)
+{
+	VpDdl	   *ddl = stmt->row ? NULL : vp_find_any_split(stmt->relation);
+	Oid			view;
+	Oid			hot;
+	int16	   *shown;
+	int			n = 0;
+	Relation	catalog;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	ListCell   *lc;
+
+	/*
+	 * the server refuses who has not got the privilege, and columns that do
+	 * not exist
+	 */
+	if (ddl == NULL || pg_class_aclcheck(ddl->view, GetUserId(), ACL_TRIGGER) != ACLCHECK_OK)
+		return;
+
+	/* a foreign key that is added meanwhile waits, and sees the trigger then */
+	view = ddl->view;
+	hot = ddl->layout.hot;
+	LockRelationOid(hot, ShareUpdateExclusiveLock);
+	ddl = vp_find_any_split(stmt->relation);
+	if (ddl == NULL || ddl->view != view || ddl->layout.hot != hot)
+		vp_changed(stmt->relation->relname);
+
+	shown = palloc((list_length(stmt->columns) + 1) * sizeof(int16));
+	foreach(lc, stmt->columns)
+		shown[n++] = get_attnum(view, strVal(lfirst(lc)));
+	catalog = table_open(ConstraintRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(hot));
+	scan = systable_beginscan(catalog, ConstraintRelidTypidNameIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		if (((Form_pg_constraint) GETSTRUCT(tuple))->contype == CONSTRAINT_FOREIGN)
+			check_trigger(ddl, stmt->trigname, stmt->events, shown, n, tuple, RelationGetDescr(catalog));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
 }
 
 /*
@@ -339,14 +550,17 @@ vp_follow_foreign_keys(VpDdl *ddl)
 	scan = systable_beginscan(catalog, ConstraintRelidTypidNameIndexId, true, NULL, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
-		if (((Form_pg_constraint) GETSTRUCT(tuple))->contype == CONSTRAINT_FOREIGN)
-			cascades |= check_actions(ddl, tuple, RelationGetDescr(catalog));
+		if (((Form_pg_constraint) GETSTRUCT(tuple))->contype != CONSTRAINT_FOREIGN)
+			continue;
+		cascades |= check_actions(ddl, tuple, RelationGetDescr(catalog));
+		if (ddl->part == ddl->layout.hot)
+			check_triggers(ddl, tuple, RelationGetDescr(catalog));
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
 
 	if (cascades && guard_refuses_delete(ddl->part))
-		vp_call(psprintf("SELECT vertical_partition.let_cascade(%u)", ddl->view));
+		vp_call_helper(ddl, psprintf("SELECT vertical_partition.let_cascade(%u)", ddl->view));
 }
 
 /*-------------------------------------------------------------------------
@@ -386,12 +600,31 @@ renames_parts(const VpDdl *ddl, const Node *stmt)
 		((const RenameStmt *) stmt)->relationType == OBJECT_TABLE;
 }
 
+/* Does any column of the parts go by another name than in the view? */
+bool
+vp_names_differ(const VpLayout *layout)
+{
+	for (int i = 0; i < layout->natts; i++)
+	{
+		char	   *name = get_attname(layout->view, i + 1, false);
+
+		if (strcmp(name, vp_name_in_part(layout, name, false)) != 0 || strcmp(name, vp_name_in_part(layout, name, true)) != 0)
+			return true;
+	}
+	return false;
+}
+
 /* Gives the columns of the parts the names that those of the view have. */
-static void
-carry_rename(VpDdl *ddl)
+void
+vp_carry_names(const VpDdl *ddl)
 {
 	CommandCounterIncrement();
-	vp_call(psprintf("SELECT vertical_partition.rename_columns(%u)", ddl->view));
+	if (!vp_names_differ(&ddl->layout))
+		return;
+	vp_call_helper(ddl, psprintf("SELECT vertical_partition.rename_columns(%u)", ddl->view));
+	CommandCounterIncrement();
+	if (vp_names_differ(&ddl->layout))
+		vp_changed(get_rel_name(ddl->view));
 }
 
 /* Takes the parts to the schema of the view. */
@@ -431,6 +664,7 @@ vp_before_ddl(Node *stmt)
 	switch (nodeTag(stmt))
 	{
 		case T_AlterTableStmt:
+			vp_refuse_inheritance(stmt);
 			ddl = vp_find_split(((AlterTableStmt *) stmt)->relation);
 			cmd = ddl ? find_command((AlterTableStmt *) stmt, AT_ChangeOwner) : NULL;
 			if (cmd && OidIsValid(ddl->part))
@@ -439,6 +673,7 @@ vp_before_ddl(Node *stmt)
 				vp_lock_split(ddl);
 			break;
 		case T_CreateTrigStmt:
+			check_new_trigger((CreateTrigStmt *) stmt);
 			ddl = vp_find_split(((CreateTrigStmt *) stmt)->relation);
 			break;
 		case T_ViewStmt:
@@ -450,6 +685,7 @@ vp_before_ddl(Node *stmt)
 			ddl = vp_find_split(((RenameStmt *) stmt)->relation);
 			if (ddl && renames_parts(ddl, stmt))
 			{
+				vp_need_latest_snapshot(ddl);
 				vp_check_new_name(ddl, ((RenameStmt *) stmt)->newname);
 				vp_lock_split(ddl);
 			}
@@ -485,7 +721,7 @@ vp_after_ddl(VpDdl *ddl, Node *stmt)
 			break;
 		case T_RenameStmt:
 			if (renames_parts(ddl, stmt))
-				carry_rename(ddl);
+				vp_carry_names(ddl);
 			else if (OidIsValid(ddl->part))
 				follow_key(ddl);
 			break;

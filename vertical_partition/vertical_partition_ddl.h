@@ -49,6 +49,11 @@ typedef struct VpAlter
 	List	   *retyped;
 	List	   *touched;		/* whose default may change */
 	List	   *unidentified;	/* that will be no identity columns any more */
+	List	   *unexpressed;	/* nor generated ones */
+	List	   *unidentical;	/* that were no identity columns */
+	List	   *unconstrained;	/* names of constraints that are dropped */
+	List	   *hot_constraints;	/* and of new ones of each part */
+	List	   *cold_constraints;
 	List	   *skipped;		/* notices */
 	bool		key_retyped;
 	bool		names;			/* does it make up names? */
@@ -60,7 +65,12 @@ extern bool vp_carries(const VpDdl *ddl);
 extern void vp_lock_split(VpDdl *ddl);
 extern Oid	vp_lock_view(const RangeVar *name, bool owned);
 extern void vp_call(const char *query);
+extern void vp_call_helper(const VpDdl *ddl, const char *query);
+extern void vp_need_latest_snapshot(const VpDdl *ddl);
+extern bool vp_names_differ(const VpLayout *layout);
+extern void vp_carry_names(const VpDdl *ddl);
 extern char *vp_qualified_name(Oid relid);
+extern void vp_refuse_inheritance(Node *stmt);
 extern void vp_follow_foreign_keys(VpDdl *ddl);
 
 /* vertical_partition_alter.c */
@@ -70,6 +80,7 @@ extern bool vp_is_altering(Oid view);
 extern bool vp_is_carrying(Oid relid);
 
 /* vertical_partition_key.c */
+extern bool vp_key_uses(Oid hot, AttrNumber attnum);
 extern bool vp_remove_key(Oid view);
 extern void vp_restore_key(Oid view);
 
@@ -78,12 +89,13 @@ extern bool vp_has_name(List *names, const char *name);
 extern List *vp_add_name(List *names, char *name);
 extern void vp_refuse(const VpAlter *alter, const char *what);
 extern void vp_undefined_column(const VpAlter *alter, const char *name);
+extern void vp_duplicate_constraint(const char *table, const char *name);
 extern int	vp_places_of(const VpAlter *alter, const char *name);
 extern char *vp_name_in_part(const VpLayout *layout, const char *name, bool cold);
 extern int	vp_place(const VpAlter *alter, List *names, const char *what);
 extern bool vp_has_no_columns(Node *node);
-extern List *vp_names_in(Node *expr);
-extern List *vp_names_in_constraint(const Constraint *constraint);
+extern List *vp_names_in(const VpAlter *alter, Node *expr);
+extern List *vp_names_in_constraint(const VpAlter *alter, const Constraint *constraint);
 extern int	vp_place_of_constraint(const VpLayout *layout, const char *name);
 extern int	vp_place_of_index(const VpLayout *layout, const char *name);
 extern Node *vp_default_of(Oid relid, AttrNumber attnum);
@@ -91,6 +103,7 @@ extern void vp_check_new_name(const VpDdl *ddl, const char *name);
 extern void vp_changed(const char *name);
 extern void vp_refresh_split(VpDdl *ddl, Oid view);
 extern VpDdl *vp_hold_split(RangeVar *name);
+extern VpDdl *vp_find_any_split(RangeVar *name);
 extern bool vp_redirect_references(Node *node, Oid altered, const char *altered_name);
 extern PlannedStmt *vp_redirect_ddl(PlannedStmt *pstmt);
 

@@ -28,6 +28,7 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "access/xact.h"
@@ -74,6 +75,26 @@ key_of(Oid view)
 	return result;
 }
 
+/* Has the index of the hot part's primary key that column, be it one that is only included? */
+bool
+vp_key_uses(Oid hot, AttrNumber attnum)
+{
+	Relation	rel = table_open(hot, AccessShareLock);
+	Oid			primary = compat_primary_key_index(rel);
+	bool		found = false;
+
+	if (OidIsValid(primary))
+	{
+		Relation	index = relation_open(primary, AccessShareLock);
+
+		for (int i = 0; i < index->rd_index->indnatts; i++)
+			found |= index->rd_index->indkey.values[i] == attnum;
+		relation_close(index, AccessShareLock);
+	}
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
 /* Removes the primary key that the view has, if any. */
 static void
 remove_key(Oid view)
@@ -86,17 +107,15 @@ remove_key(Oid view)
 	CommandCounterIncrement();
 }
 
-/* Has the view that key already, and by the index's name? */
+/* Is that key of the view the one of these columns and this index? */
 static bool
-has_key(Oid view, Oid index, const int16 *columns, int n)
+is_key(Oid constraint, Oid view, Oid index, const int16 *columns, int n)
 {
-	Oid			constraint = key_of(view);
 	Oid			found;
 	Bitmapset  *attnums;
 	bool		result;
 
-	if (!OidIsValid(constraint) || get_constraint_index(constraint) != index ||
-		strcmp(get_constraint_name(constraint), get_rel_name(index)) != 0)
+	if (!OidIsValid(constraint) || get_constraint_index(constraint) != index)
 		return false;
 	attnums = get_primary_key_attnos(view, true, &found);
 	result = bms_num_members(attnums) == n;
@@ -133,6 +152,7 @@ declare_key(Oid view, const VpLayout *cached)
 	int16		columns[INDEX_MAX_KEYS];
 	int			n;
 	bool		possible;
+	Oid			found;
 
 	vp_copy_layout(&layout, cached);
 	hot = table_open(layout.hot, AccessShareLock);
@@ -154,9 +174,19 @@ declare_key(Oid view, const VpLayout *cached)
 	}
 	ReleaseSysCache(tuple);
 
+	found = key_of(view);
 	if (!possible)
 		remove_key(view);
-	else if (!has_key(view, index, columns, n))
+	else if (is_key(found, view, index, columns, n))
+	{
+		/* what depends on it is none the wiser */
+		if (strcmp(get_constraint_name(found), get_rel_name(index)) != 0)
+		{
+			RenameConstraintById(found, get_rel_name(index));
+			CommandCounterIncrement();
+		}
+	}
+	else
 	{
 		ObjectAddress constraint = {ConstraintRelationId, InvalidOid, 0};
 		ObjectAddress referenced = {RelationRelationId, index, 0};

@@ -243,9 +243,12 @@ vp_query_layout(Query *query, VpLayout *layout)
 		/*
 		 * Anybody can make a view of this shape.  We copy values from one
 		 * side to the other, and look up one with the other: so they must
-		 * have one type, whatever the operator would take.
+		 * have one type, whatever the operator would take.  We call the
+		 * operator as whoever uses the view: so it must be the equality of an
+		 * operator class, which a superuser has made.
 		 */
-		if (hot_var->varattno <= 0 || hot_var->vartype != cold_var->vartype)
+		if (hot_var->varattno <= 0 || hot_var->vartype != cold_var->vartype ||
+			get_mergejoin_opfamilies(op->opno) == NIL)
 			return false;
 
 		if (layout->method == VP_SURROGATE_KEY ||

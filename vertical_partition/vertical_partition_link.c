@@ -183,8 +183,8 @@ write_row_pointers(Oid cold, bool valid)
 			TM_FailureData tmfd;
 
 			/* do not wait for the transaction of somebody else */
-			(void) table_tuple_delete(rel, &tuple->t_self, GetCurrentCommandId(true), GetActiveSnapshot(),
-									  InvalidSnapshot, false, &tmfd, false);
+			(void) compat_tuple_delete(rel, &tuple->t_self, GetCurrentCommandId(true), GetActiveSnapshot(),
+									   false, &tmfd);
 		}
 	}
 	systable_endscan(scan);

@@ -24,11 +24,14 @@
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/objectaddress.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
@@ -59,6 +62,7 @@
 PG_FUNCTION_INFO_V1(vp_execute_as);
 PG_FUNCTION_INFO_V1(vp_lock_relation);
 PG_FUNCTION_INFO_V1(vp_hold_schema_name);
+PG_FUNCTION_INFO_V1(vp_hold_privileges);
 PG_FUNCTION_INFO_V1(vp_validate_foreign_key);
 
 /* What become() has changed */
@@ -172,6 +176,35 @@ vp_check_owner(Oid relid)
 }
 
 /*
+ * Locks a row of a catalog until the transaction ends, against others who would update or delete
+ * it.  Takes the number of the syscache and its keys.  Returns false if there is no such row.
+ */
+static bool
+lock_catalog_row(Relation catalog, int cache, Datum key1, Datum key2, LockTupleMode mode)
+{
+	TM_Result	result;
+
+	do
+	{
+		HeapTuple	tuple = SearchSysCacheCopy(cache, key1, key2, 0, 0);
+		TM_FailureData tmfd;
+		Buffer		buffer;
+
+		if (!HeapTupleIsValid(tuple))
+			return false;
+		result = heap_lock_tuple(catalog, tuple, GetCurrentCommandId(true), mode,
+								 LockWaitBlock, false, &buffer, &tmfd);
+		ReleaseBuffer(buffer);
+		heap_freetuple(tuple);
+		CHECK_FOR_INTERRUPTS();
+		AcceptInvalidationMessages();
+	} while (result == TM_Updated || result == TM_Deleted);
+	if (result != TM_Ok && result != TM_SelfModified)
+		elog(ERROR, "unexpected result of heap_lock_tuple: %d", (int) result);
+	return true;
+}
+
+/*
  * Keeps the schema's name from being changed until the transaction ends, by a
  * lock on its row that ALTER SCHEMA ... RENAME waits for.  Its owner need not be
  * that of the tables in it, and could have statements on these land on others
@@ -181,27 +214,11 @@ static void
 hold_schema_name(Oid schema)
 {
 	Relation	rel = table_open(NamespaceRelationId, RowShareLock);
-	TM_Result	result;
 
-	do
-	{
-		HeapTuple	tuple = SearchSysCacheCopy1(NAMESPACEOID, ObjectIdGetDatum(schema));
-		TM_FailureData tmfd;
-		Buffer		buffer;
-
-		if (!HeapTupleIsValid(tuple))
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_SCHEMA),
-					 errmsg("schema with OID %u does not exist", schema)));
-		result = heap_lock_tuple(rel, tuple, GetCurrentCommandId(true), LockTupleKeyShare,
-								 LockWaitBlock, false, &buffer, &tmfd);
-		ReleaseBuffer(buffer);
-		heap_freetuple(tuple);
-		CHECK_FOR_INTERRUPTS();
-		AcceptInvalidationMessages();
-	} while (result == TM_Updated || result == TM_Deleted);
-	if (result != TM_Ok && result != TM_SelfModified)
-		elog(ERROR, "unexpected result of heap_lock_tuple: %d", (int) result);
+	if (!lock_catalog_row(rel, NAMESPACEOID, ObjectIdGetDatum(schema), 0, LockTupleKeyShare))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_SCHEMA),
+				 errmsg("schema with OID %u does not exist", schema)));
 	table_close(rel, RowShareLock);
 }
 
@@ -308,6 +325,37 @@ vp_hold_schema_name(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/*
+ * vertical_partition.hold_privileges(relation regclass) returns void
+ *
+ * Takes a locked relation, and keeps the privileges on it and its columns from being changed until
+ * the transaction ends.  GRANT and REVOKE take no lock on the relation, but update these rows.
+ * Errors: 42501 if the caller does not own it.
+ */
+Datum
+vp_hold_privileges(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	Relation	catalog = table_open(RelationRelationId, RowShareLock);
+	Relation	rel;
+	int			natts;
+
+	PreventCommandIfReadOnly("vertical_partition.hold_privileges()");
+	vp_check_owner(relid);
+	(void) lock_catalog_row(catalog, RELOID, ObjectIdGetDatum(relid), 0, LockTupleNoKeyExclusive);
+	table_close(catalog, RowShareLock);
+
+	rel = relation_open(relid, AccessShareLock);
+	natts = RelationGetNumberOfAttributes(rel);
+	relation_close(rel, AccessShareLock);
+	catalog = table_open(AttributeRelationId, RowShareLock);
+	for (int i = 1; i <= natts; i++)
+		(void) lock_catalog_row(catalog, ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(i), LockTupleNoKeyExclusive);
+	table_close(catalog, RowShareLock);
+
+	PG_RETURN_VOID();
+}
+
 /* Makes the foreign key valid, and those that are parts of it. */
 static void
 set_valid(Relation catalog, Oid oid)
@@ -346,7 +394,7 @@ check_each_row(Relation rel, const FormData_pg_constraint *constraint)
 	Trigger		trigger;
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
-	TableScanDesc scan = table_beginscan(rel, snapshot, 0, NULL);
+	TableScanDesc scan = compat_beginscan(rel, snapshot);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "vertical_partition foreign key",
 												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);

@@ -318,16 +318,14 @@ vp_keys_equal(VpRow *row)
 }
 
 /*
- * Finds the cold row of the locked hot one in hot.current, and puts it into
- * cold.current.  Nobody can change it meanwhile, so what is committed now, or
- * was done by this transaction, is the last version.  Returns false if there is none.
+ * Finds the cold row of the hot one in hot.current, both as the snapshot shows them, and
+ * puts it into cold.current.  Returns false if there is none.
  */
-bool
-vp_look_for_cold(VpRow *row)
+static bool
+vp_look_for_cold_as_of(VpRow *row, Snapshot snapshot)
 {
 	bool		found;
 	bool		isnull;
-	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 
 	if (row->layout.method == VP_ROW_POINTER)
 	{
@@ -352,10 +350,7 @@ vp_look_for_cold(VpRow *row)
 			Datum		value = slot_getattr(row->hot.current, hot_att, &isnull);
 
 			if (isnull)
-			{
-				UnregisterSnapshot(snapshot);
 				return false;
-			}
 			ScanKeyEntryInitialize(&keys[i], 0, surrogate ? row->layout.cold_link : row->layout.cold_keys[i],
 								   BTEqualStrategyNumber, InvalidOid,
 								   surrogate ? InvalidOid : row->layout.key_collations[i],
@@ -372,15 +367,28 @@ vp_look_for_cold(VpRow *row)
 	/* it must not go with the snapshot */
 	if (found)
 		ExecMaterializeSlot(row->cold.current);
+	return found;
+}
+
+/*
+ * Finds the cold row of a hot one that is locked.  Nobody can change it meanwhile, so what
+ * is committed now, or was done by this transaction, is the last version.
+ */
+bool
+vp_look_for_cold(VpRow *row)
+{
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	bool		found = vp_look_for_cold_as_of(row, snapshot);
+
 	UnregisterSnapshot(snapshot);
 	return found;
 }
 
-/* Likewise, and raises an error if there is none. */
+/* The two likewise, and they raise an error if there is none; without a snapshot, of a row that is locked. */
 void
-vp_find_cold(VpRow *row)
+vp_find_cold(VpRow *row, Snapshot snapshot)
 {
-	if (!vp_look_for_cold(row))
+	if (!(snapshot ? vp_look_for_cold_as_of(row, snapshot) : vp_look_for_cold(row)))
 		vp_cold_missing(row);
 }
 
@@ -410,8 +418,8 @@ vp_update_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
 	TM_Result	result;
 
 	vp_prepare_part(row, part, CMD_UPDATE);
-	result = table_tuple_update(part->rel, &part->current->tts_tid, part->slot, row->cid,
-								row->snapshot, InvalidSnapshot, true, tmfd, &mode, &update);
+	result = compat_tuple_update(part->rel, &part->current->tts_tid, part->slot, row->cid,
+								 row->snapshot, tmfd, &mode, &update);
 	if (result != TM_Ok)
 		return result;
 	if (part->info->ri_NumIndices > 0 && COMPAT_UPDATES_INDEXES(update))
@@ -506,8 +514,7 @@ vp_delete_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
 	TM_Result	result;
 
 	CheckCmdReplicaIdentity(part->rel, CMD_DELETE);
-	result = table_tuple_delete(part->rel, &part->current->tts_tid, row->cid, row->snapshot,
-								InvalidSnapshot, true, tmfd, false);
+	result = compat_tuple_delete(part->rel, &part->current->tts_tid, row->cid, row->snapshot, true, tmfd);
 	if (result == TM_Ok)
 		ExecARDeleteTriggers(row->estate, part->info, &part->current->tts_tid, NULL, NULL, false);
 	return result;

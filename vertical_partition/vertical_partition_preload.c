@@ -161,9 +161,9 @@ server_setting(void)
 	if (record == NULL || record->vartype != PGC_STRING)
 		return NULL;
 	if (record->source <= PGC_S_ARGV)
-		return *((struct config_string *) record)->variable;
+		return *compat_string_option(record)->variable;
 	if (record->reset_source <= PGC_S_ARGV)
-		return ((struct config_string *) record)->reset_val;
+		return compat_string_option(record)->reset_val;
 	return NULL;
 }
 

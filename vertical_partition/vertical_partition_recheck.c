@@ -352,7 +352,7 @@ vp_recheck(VpRow *row)
 	Datum		whole;
 	MemoryContext old_context;
 
-	vp_find_cold(row);
+	vp_find_cold(row, NULL);
 	if (!vp_find_marks(row, marks))
 		elog(ERROR, "row marks not found");
 

@@ -94,6 +94,14 @@ vp_undefined_column(const VpAlter *alter, const char *name)
 			 errmsg("column \"%s\" of relation \"%s\" does not exist", name, alter->name)));
 }
 
+void
+vp_duplicate_constraint(const char *table, const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DUPLICATE_OBJECT),
+			 errmsg("constraint \"%s\" for relation \"%s\" already exists", name, table)));
+}
+
 /*
  * The parts that have the column of the view, or will have it.  Columns of the key are in
  * both by most methods, what else leads from one to the other is no column of the view.
@@ -188,34 +196,52 @@ vp_has_no_columns(Node *node)
 	return IsA(node, SubLink) || IsA(node, TypeName);
 }
 
+/* The names of columns of the table with this name */
+typedef struct VpNames
+{
+	const char *table;
+	List	   *names;
+} VpNames;
+
 /* Collects the names of columns in a raw expression. */
 static bool
-collect_names(Node *node, List **names)
+collect_names(Node *node, VpNames *found)
 {
 	if (node == NULL || vp_has_no_columns(node))
 		return false;
 	if (IsA(node, ColumnRef))
 	{
-		Node	   *last = (Node *) llast(((ColumnRef *) node)->fields);
+		List	   *fields = ((ColumnRef *) node)->fields;
+		Node	   *last = (Node *) llast(fields);
 
 		if (!IsA(last, String))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("cannot use a whole row of a split table"),
 					 errhint("Name the columns.")));
-		*names = lappend(*names, strVal(last));
+		if (list_length(fields) > 1)
+		{
+			const char *table = strVal(list_nth(fields, list_length(fields) - 2));
+
+			if (strcmp(table, found->table) != 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_UNDEFINED_TABLE),
+						 errmsg("missing FROM-clause entry for table \"%s\"", table)));
+		}
+		found->names = lappend(found->names, strVal(last));
 		return false;
 	}
-	return raw_expression_tree_walker(node, collect_names, names);
+	return raw_expression_tree_walker(node, collect_names, found);
 }
 
+/* The names of the columns of the altered table in a raw expression */
 List *
-vp_names_in(Node *expr)
+vp_names_in(const VpAlter *alter, Node *expr)
 {
-	List	   *names = NIL;
+	VpNames		found = {alter->name, NIL};
 
-	(void) collect_names(expr, &names);
-	return names;
+	(void) collect_names(expr, &found);
+	return found.names;
 }
 
 /* The names of a list of String nodes */
@@ -232,7 +258,7 @@ strings(List *list)
 
 /* The columns that are used by elements of an index */
 static List *
-names_in_elements(List *elements)
+names_in_elements(const VpAlter *alter, List *elements)
 {
 	List	   *names = NIL;
 	ListCell   *lc;
@@ -242,14 +268,14 @@ names_in_elements(List *elements)
 		IndexElem  *element = (IndexElem *) lfirst(lc);
 
 		names = element->name ? lappend(names, element->name) :
-			list_concat(names, vp_names_in(element->expr));
+			list_concat(names, vp_names_in(alter, element->expr));
 	}
 	return names;
 }
 
 /* The columns that a constraint uses, or what it has to be instead. */
 List *
-vp_names_in_constraint(const Constraint *constraint)
+vp_names_in_constraint(const VpAlter *alter, const Constraint *constraint)
 {
 	List	   *names;
 	ListCell   *lc;
@@ -258,13 +284,13 @@ vp_names_in_constraint(const Constraint *constraint)
 	{
 		case CONSTR_CHECK:
 		case CONSTR_GENERATED:
-			return vp_names_in(constraint->raw_expr);
+			return vp_names_in(alter, constraint->raw_expr);
 		case CONSTR_FOREIGN:
 			return strings(constraint->fk_attrs);
 		case CONSTR_EXCLUSION:
-			names = list_concat(vp_names_in(constraint->where_clause), strings(constraint->including));
+			names = list_concat(vp_names_in(alter, constraint->where_clause), strings(constraint->including));
 			foreach(lc, constraint->exclusions)
-				names = list_concat(names, names_in_elements(list_make1(linitial(lfirst_node(List, lc)))));
+				names = list_concat(names, names_in_elements(alter, list_make1(linitial(lfirst_node(List, lc)))));
 			return names;
 		case CONSTR_UNIQUE:
 		case CONSTR_PRIMARY:
@@ -378,11 +404,11 @@ set_name(RangeVar *name, Oid relid)
 }
 
 /*
- * What is known of the split table that a foreign key refers to, which need not be the
- * user's, or NULL
+ * What is known of the split table that a foreign key refers to, or LIKE, or that a trigger is
+ * for, which need not be the user's, or NULL
  */
-static VpDdl *
-find_referenced(RangeVar *name)
+VpDdl *
+vp_find_any_split(RangeVar *name)
 {
 	Oid			relid = name ? RangeVarGetRelid(name, NoLock, true) : InvalidOid;
 	const VpLayout *layout;
@@ -421,7 +447,7 @@ redirect_reference(Constraint *constraint, Oid altered, const char *altered_name
 	Oid			part;
 	ListCell   *lc;
 
-	if (constraint->contype != CONSTR_FOREIGN || (ddl = find_referenced(constraint->pktable)) == NULL)
+	if (constraint->contype != CONSTR_FOREIGN || (ddl = vp_find_any_split(constraint->pktable)) == NULL)
 		return false;
 	alter.ddl = ddl;
 	alter.name = get_rel_name(ddl->view);
@@ -510,7 +536,78 @@ hide_own_references(CreateStmt *stmt)
 	return hidden;
 }
 
-/* Might one of the constraints refer to a split table?  Looks at no catalog. */
+/*
+ * CREATE TABLE (LIKE view) would give the columns of a split table without NOT NULL, and none of
+ * its constraints and indexes.  Has it name the columns instead, with NOT NULL and, where they are
+ * wanted, defaults.  Errors out if more of the table is to be copied.
+ */
+static List *
+columns_like(const VpDdl *ddl, const TableLikeClause *like)
+{
+	const VpLayout *layout = &ddl->layout;
+	List	   *columns = NIL;
+	AclResult	result = pg_class_aclcheck(ddl->view, GetUserId(), ACL_SELECT);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_TABLE, get_rel_name(ddl->view));
+	if ((like->options & ~CREATE_TABLE_LIKE_DEFAULTS) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot copy more than columns and defaults of split table \"%s\"", get_rel_name(ddl->view)),
+				 errhint("Use LIKE %s INCLUDING DEFAULTS, and add what else the new table needs.", vp_qualified_name(ddl->view))));
+	for (int i = 0; i < layout->natts; i++)
+	{
+		Oid			part = layout->columns[i].cold ? layout->cold : layout->hot;
+		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(part), Int16GetDatum(layout->columns[i].attnum));
+		Form_pg_attribute att;
+		ColumnDef  *column;
+
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for attribute %d of relation %u", layout->columns[i].attnum, part);
+		att = (Form_pg_attribute) GETSTRUCT(tuple);
+		column = makeColumnDef(get_attname(ddl->view, i + 1, false), att->atttypid, att->atttypmod, att->attcollation);
+		if (att->attnotnull)
+			column->constraints = list_make1(compat_not_null(part, layout->columns[i].attnum, column->colname));
+		if ((like->options & CREATE_TABLE_LIKE_DEFAULTS) && att->attidentity == '\0' && att->attgenerated == '\0')
+			column->cooked_default = vp_default_of(ddl->view, i + 1);
+		ReleaseSysCache(tuple);
+		columns = lappend(columns, column);
+	}
+	return columns;
+}
+
+/* Has each LIKE of a split table name its columns.  Returns whether there was any. */
+static bool
+redirect_like(CreateStmt *stmt)
+{
+	List	   *elements = NIL;
+	ListCell   *lc;
+	bool		any = false;
+
+	foreach(lc, stmt->tableElts)
+	{
+		VpDdl	   *ddl = IsA(lfirst(lc), TableLikeClause) ?
+			vp_find_any_split(((TableLikeClause *) lfirst(lc))->relation) : NULL;
+
+		if (ddl)
+			elements = list_concat(elements, columns_like(ddl, (TableLikeClause *) lfirst(lc)));
+		else
+			elements = lappend(elements, lfirst(lc));
+		any |= ddl != NULL;
+	}
+	stmt->tableElts = elements;
+	return any;
+}
+
+/* Will CREATE TABLE IF NOT EXISTS find that there is such a relation, and look at nothing else? */
+static bool
+is_there(CreateStmt *stmt)
+{
+	return stmt->if_not_exists &&
+		OidIsValid(get_relname_relid(stmt->relation->relname, RangeVarGetCreationNamespace(stmt->relation)));
+}
+
+/* Might one of the constraints refer to a split table, or one be copied?  Looks at no catalog. */
 static bool
 any_reference(Node *node)
 {
@@ -520,6 +617,8 @@ any_reference(Node *node)
 		return false;
 	switch (nodeTag(node))
 	{
+		case T_TableLikeClause:
+			return true;
 		case T_Constraint:
 			return ((Constraint *) node)->contype == CONSTR_FOREIGN;
 		case T_ColumnDef:
@@ -698,8 +797,8 @@ redirect_index(IndexStmt *stmt)
 	if (alter.ddl == NULL)
 		return false;
 	alter.name = get_rel_name(alter.ddl->view);
-	names = list_concat(names_in_elements(stmt->indexParams), names_in_elements(stmt->indexIncludingParams));
-	names = list_concat(names, vp_names_in(stmt->whereClause));
+	names = list_concat(names_in_elements(&alter, stmt->indexParams), names_in_elements(&alter, stmt->indexIncludingParams));
+	names = list_concat(names, vp_names_in(&alter, stmt->whereClause));
 	mapping.layout = &alter.ddl->layout;
 	mapping.cold = vp_place(&alter, names, "create an index of hot and cold columns") == VP_IN_COLD;
 	part = mapping.cold ? mapping.layout->cold : mapping.layout->hot;
@@ -743,7 +842,7 @@ redirect_statistics(CreateStatsStmt *stmt)
 	{
 		StatsElem  *element = (StatsElem *) lfirst(lc);
 
-		used = element->name ? lappend(used, element->name) : list_concat(used, vp_names_in(element->expr));
+		used = element->name ? lappend(used, element->name) : list_concat(used, vp_names_in(&alter, element->expr));
 		names = lappend(names, element->name ? element->name : pstrdup("expr"));
 	}
 	mapping.layout = &alter.ddl->layout;
@@ -848,6 +947,8 @@ redirect_rename(RenameStmt *stmt)
 	part = vp_place_of_constraint(&ddl->layout, stmt->subname) == VP_IN_HOT ? ddl->layout.hot : ddl->layout.cold;
 	if (!OidIsValid(get_relation_constraint_oid(part, stmt->subname, true)))
 		return false;
+	if (OidIsValid(get_relation_constraint_oid(part == ddl->layout.hot ? ddl->layout.cold : ddl->layout.hot, stmt->newname, true)))
+		vp_duplicate_constraint(get_rel_name(ddl->view), stmt->newname);
 	set_name(stmt->relation, part);
 	return true;
 }
@@ -869,7 +970,8 @@ vp_redirect_ddl(PlannedStmt *pstmt)
 		!(IsA(stmt, IndexStmt) || IsA(stmt, CreateStatsStmt) || IsA(stmt, CommentStmt) ||
 		  IsA(stmt, CreateSeqStmt) || IsA(stmt, AlterSeqStmt) ||
 		  (IsA(stmt, RenameStmt) && ((RenameStmt *) stmt)->renameType == OBJECT_TABCONSTRAINT) ||
-		  (IsA(stmt, CreateStmt) && any_reference((Node *) ((CreateStmt *) stmt)->tableElts)) ||
+		  ((IsA(stmt, CreateStmt) || (IsA(stmt, CreateForeignTableStmt) && compat_foreign_like())) &&
+		   any_reference((Node *) ((CreateStmt *) stmt)->tableElts)) ||
 		  (IsA(stmt, AlterTableStmt) && any_reference((Node *) ((AlterTableStmt *) stmt)->cmds))))
 		return pstmt;
 	copy = copyObject(pstmt);
@@ -895,10 +997,18 @@ vp_redirect_ddl(PlannedStmt *pstmt)
 			redirected = redirect_sequence(((AlterSeqStmt *) stmt)->options);
 			break;
 		case T_CreateStmt:
-			hidden = hide_own_references((CreateStmt *) stmt);
-			redirected = vp_redirect_references((Node *) ((CreateStmt *) stmt)->tableElts, InvalidOid, NULL);
-			foreach(lc, hidden)
-				((Constraint *) lfirst(lc))->contype = CONSTR_FOREIGN;
+		case T_CreateForeignTableStmt:
+			/* that of a foreign table begins with that of a table */
+			if (is_there((CreateStmt *) stmt))
+				break;
+			if (IsA(stmt, CreateStmt))
+			{
+				hidden = hide_own_references((CreateStmt *) stmt);
+				redirected = vp_redirect_references((Node *) ((CreateStmt *) stmt)->tableElts, InvalidOid, NULL);
+				foreach(lc, hidden)
+					((Constraint *) lfirst(lc))->contype = CONSTR_FOREIGN;
+			}
+			redirected |= redirect_like((CreateStmt *) stmt);
 			break;
 		case T_AlterTableStmt:
 			redirected = vp_redirect_references((Node *) ((AlterTableStmt *) stmt)->cmds, InvalidOid, NULL);

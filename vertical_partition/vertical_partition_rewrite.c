@@ -658,31 +658,27 @@ infer_hot_arbiters(Query *query, List **arbiters)
 	rte->eref = makeAlias(RelationGetRelationName(rel), NIL);
 	query->rtable = lappend(query->rtable, rte);
 
-	if (OidIsValid(onconflict->constraint))
-	{
-		/* the view's primary key, see vertical_partition_key.c */
-		arbiter->indexes = list_make1_oid(get_constraint_index(onconflict->constraint));
-		relation_close(rel, NoLock);
-		query->onConflict = onconflict = copyObject(onconflict);
-		onconflict->constraint = InvalidOid;
-		return;
-	}
-
-	/* what the planner would do with a plain table */
+	/*
+	 * What the planner would do with a plain table.  A constraint is the
+	 * view's primary key, whose index is one of the hot part, see
+	 * vertical_partition_key.c.
+	 */
 	hot.source = 1;
 	root = makeNode(PlannerInfo);
+	root->glob = makeNode(PlannerGlobal);
 	root->parse = makeNode(Query);
 	root->parse->commandType = CMD_INSERT;
 	root->parse->rtable = list_make1(rte);
 	root->parse->resultRelation = 1;
 	root->parse->onConflict = makeNode(OnConflictExpr);
 	root->parse->onConflict->action = onconflict->action;
+	root->parse->onConflict->constraint = onconflict->constraint;
 	root->parse->onConflict->arbiterElems = (List *)
-		eval_const_expressions(NULL, hot_columns_mutator((Node *) onconflict->arbiterElems, &hot));
+		eval_const_expressions(root, hot_columns_mutator((Node *) onconflict->arbiterElems, &hot));
 	if (onconflict->arbiterWhere)
 		root->parse->onConflict->arbiterWhere = (Node *)
 			make_ands_implicit(canonicalize_qual((Expr *)
-												 eval_const_expressions(NULL, hot_columns_mutator(onconflict->arbiterWhere, &hot)),
+												 eval_const_expressions(root, hot_columns_mutator(onconflict->arbiterWhere, &hot)),
 												 false));
 	arbiter->indexes = infer_arbiter_indexes(root);
 	relation_close(rel, NoLock);
@@ -690,6 +686,7 @@ infer_hot_arbiters(Query *query, List **arbiters)
 	query->onConflict = onconflict = copyObject(onconflict);
 	onconflict->arbiterElems = NIL;
 	onconflict->arbiterWhere = NULL;
+	onconflict->constraint = InvalidOid;
 }
 
 /*
@@ -716,7 +713,8 @@ set_arbiters(PlannedStmt *stmt, Plan *plan, List *arbiters)
 
 /* The hook itself */
 static PlannedStmt *
-vp_planner(Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params)
+vp_planner(Query *parse, const char *query_string, int cursor_options,
+		   ParamListInfo bound_params COMPAT_PLANNER_PARAM)
 {
 	List	   *arbiters = NIL;
 	PlannedStmt *stmt;
@@ -732,9 +730,9 @@ vp_planner(Query *parse, const char *query_string, int cursor_options, ParamList
 	infer_hot_arbiters(parse, &arbiters);
 
 	if (vp_next_planner_hook)
-		stmt = vp_next_planner_hook(parse, query_string, cursor_options, bound_params);
+		stmt = vp_next_planner_hook(parse, query_string, cursor_options, bound_params COMPAT_PLANNER_ARGUMENT);
 	else
-		stmt = standard_planner(parse, query_string, cursor_options, bound_params);
+		stmt = standard_planner(parse, query_string, cursor_options, bound_params COMPAT_PLANNER_ARGUMENT);
 
 	if (arbiters != NIL)
 	{

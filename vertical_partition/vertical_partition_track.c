@@ -39,6 +39,7 @@
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -54,6 +55,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
@@ -62,6 +64,9 @@
 
 PG_FUNCTION_INFO_V1(vp_counted_shapes);
 PG_FUNCTION_INFO_V1(vp_reset_column_updates);
+
+/* Of the shared memory and its lock, which shows in wait events */
+#define VP_COUNTS_NAME	"vertical_partition counts"
 
 /* Places of the shared table: 2048, about half a megabyte */
 #define VP_BUCKETS		64
@@ -116,7 +121,7 @@ vp_counts_init(void *pointer)
 	VpCounts   *counts = pointer;
 
 	memset(counts, 0, sizeof(VpCounts));
-	LWLockInitialize(&counts->lock, LWLockNewTrancheId());
+	LWLockInitialize(&counts->lock, compat_new_tranche(VP_COUNTS_NAME));
 }
 
 /* Finds the table of counts, or makes one of the session's own. */
@@ -129,11 +134,11 @@ vp_counts_attach(void)
 		return;
 
 	/* another version of the library may have left one of its own */
-	snprintf(name, sizeof(name), "vertical_partition counts 1/%zu", sizeof(VpCounts));
+	snprintf(name, sizeof(name), VP_COUNTS_NAME " 1/%zu", sizeof(VpCounts));
 	vp_counts = compat_shared_segment(name, sizeof(VpCounts), vp_counts_init);
 	vp_counts_shared = (vp_counts != NULL);
 	if (vp_counts_shared)
-		LWLockRegisterTranche(vp_counts->lock.tranche, "vertical_partition counts");
+		compat_name_tranche(vp_counts->lock.tranche, VP_COUNTS_NAME);
 	else
 		vp_counts = MemoryContextAllocZero(TopMemoryContext, sizeof(VpCounts));
 }
@@ -440,7 +445,7 @@ vp_count_scan(VpTracked *tracked, ScanState *scanstate)
 {
 	Scan	   *scan = (Scan *) scanstate->ps.plan;
 	Relation	rel = scanstate->ss_currentRelation;
-	Instrumentation *instrument = scanstate->ps.instrument;
+	CompatInstrumentation *instrument = scanstate->ps.instrument;
 	RangeTblEntry *rte;
 	Bitmapset  *selected,
 			   *used = NULL;
@@ -704,12 +709,12 @@ vp_track_shmem_startup(void)
 		vp_next_shmem_startup();
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	vp_counts = ShmemInitStruct("vertical_partition counts", sizeof(VpCounts), &found);
+	vp_counts = ShmemInitStruct(VP_COUNTS_NAME, sizeof(VpCounts), &found);
 	if (!found)
 		vp_counts_init(vp_counts);
 	vp_counts_shared = true;
 	LWLockRelease(AddinShmemInitLock);
-	LWLockRegisterTranche(vp_counts->lock.tranche, "vertical_partition counts");
+	compat_name_tranche(vp_counts->lock.tranche, VP_COUNTS_NAME);
 }
 
 /* Called when the library is loaded. */

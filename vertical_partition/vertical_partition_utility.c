@@ -4,11 +4,11 @@
  *	  Utility commands on split views and their parts.
  *
  * What a table can be the object of, but a view not, goes to the parts of a
- * split view: TRUNCATE, VACUUM, ANALYZE and REINDEX.  COPY ... TO becomes one of
- * a query.  LOCK TABLE needs no help, it locks what is behind a view by itself.
- * For ALTER TABLE and the like see vertical_partition_ddl.c.
+ * split view: TRUNCATE, VACUUM, ANALYZE, REINDEX and, from 19 on, REPACK.  COPY ... TO
+ * becomes one of a query.  LOCK TABLE needs no help, it locks what is behind a view by
+ * itself.  For ALTER TABLE and the like see vertical_partition_ddl.c.
  *
- * VACUUM FULL and CLUSTER move the rows of a table.  They are kept from cold
+ * VACUUM FULL, CLUSTER and REPACK move the rows of a table.  They are kept from cold
  * parts to whose rows there are pointers.
  *
  * Copyright (c) 2026, pg_dense contributors
@@ -321,7 +321,46 @@ truncate_split(TruncateStmt *stmt)
 }
 
 /*-------------------------------------------------------------------------
- * VACUUM, ANALYZE, CLUSTER and REINDEX
+ * The next hook
+ *-------------------------------------------------------------------------
+ */
+
+static void
+next_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
+			 ProcessUtilityContext context, ParamListInfo params,
+			 QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
+{
+	if (vp_next_utility_hook)
+		vp_next_utility_hook(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
+	else
+		standard_ProcessUtility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
+}
+
+/* Executes the commands that one on a split view becomes, copies which may be changed. */
+static void
+run_on_parts(PlannedStmt *hot, PlannedStmt *cold, const char *query_string,
+			 ProcessUtilityContext context, ParamListInfo params,
+			 QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
+{
+	MemoryContext context_before = CurrentMemoryContext;
+	bool		pushed = false;
+
+	next_utility(hot, query_string, false, context, params, query_env, dest, qc);
+
+	/* some have ended a transaction, and begun another one */
+	MemoryContextSwitchTo(context_before);
+	if (!ActiveSnapshotSet())
+	{
+		PushActiveSnapshot(GetTransactionSnapshot());
+		pushed = true;
+	}
+	next_utility(cold, query_string, false, context, params, query_env, dest, qc);
+	if (pushed && ActiveSnapshotSet())
+		PopActiveSnapshot();
+}
+
+/*-------------------------------------------------------------------------
+ * VACUUM, ANALYZE, CLUSTER, REPACK and REINDEX
  *-------------------------------------------------------------------------
  */
 
@@ -448,30 +487,45 @@ redirect_vacuum(VacuumStmt *stmt)
 }
 
 /*
- * The tables that a CLUSTER without a name clusters again, and their indexes, in
- * turn: those that have been clustered, if the user may.  Says which others
- * there are if wanted.
+ * The tables that a CLUSTER or REPACK without a name is for, and the index of each, in
+ * turn: those that have been clustered, or all of them without an index, if the user may.
+ * Says which others there are if wanted.
  */
 static List *
-clustered_tables(MemoryContext context, bool tell)
+clustered_tables(const CompatCluster *command, MemoryContext context, bool tell)
 {
 	List	   *result = NIL;
-	Relation	rel = table_open(IndexRelationId, AccessShareLock);
+	Relation	rel = table_open(command->by_index ? IndexRelationId : RelationRelationId, AccessShareLock);
 	ScanKeyData key;
 	TableScanDesc scan;
 	HeapTuple	tuple;
 
 	ScanKeyInit(&key, Anum_pg_index_indisclustered, BTEqualStrategyNumber, F_BOOLEQ, BoolGetDatum(true));
-	scan = table_beginscan_catalog(rel, 1, &key);
+	scan = table_beginscan_catalog(rel, command->by_index ? 1 : 0, command->by_index ? &key : NULL);
 	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
 	{
-		Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
+		Oid			relid;
+		Oid			index = InvalidOid;
 		MemoryContext old;
 
-		if (!compat_may_cluster(index->indrelid, tell))
+		if (command->by_index)
+		{
+			relid = ((Form_pg_index) GETSTRUCT(tuple))->indrelid;
+			index = ((Form_pg_index) GETSTRUCT(tuple))->indexrelid;
+		}
+		else
+		{
+			Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+			if ((form->relkind != RELKIND_RELATION && form->relkind != RELKIND_MATVIEW) ||
+				(form->relpersistence == RELPERSISTENCE_TEMP && !isTempOrTempToastNamespace(form->relnamespace)))
+				continue;
+			relid = form->oid;
+		}
+		if (!compat_may_cluster(command, relid, tell))
 			continue;
 		old = MemoryContextSwitchTo(context);
-		result = lappend_oid(lappend_oid(result, index->indrelid), index->indexrelid);
+		result = lappend_oid(lappend_oid(result, relid), index);
 		MemoryContextSwitchTo(old);
 	}
 	table_endscan(scan);
@@ -480,25 +534,47 @@ clustered_tables(MemoryContext context, bool tell)
 	return result;
 }
 
+/* Has the command the option, and is it on? */
+static bool
+has_option(const CompatCluster *command, const char *name)
+{
+	ListCell   *lc;
+	bool		result = false;
+
+	foreach(lc, command->params)
+	{
+		DefElem    *option = (DefElem *) lfirst(lc);
+
+		if (strcmp(option->defname, name) == 0)
+			result |= defGetBoolean(option);
+	}
+	return result;
+}
+
 /*
- * CLUSTER without the name of a table, each table in a transaction of its own,
+ * CLUSTER or REPACK without the name of a table, each table in a transaction of its own,
  * as the server does it, but leaving out tables to whose rows there are
  * pointers; or returns false, if there are none of these.
  */
 static bool
-cluster_database(ClusterStmt *stmt, bool is_top_level)
+cluster_database(const CompatCluster *command, bool is_top_level)
 {
 	List	   *pointed = vp_pointed_tables();
 	List	   *tables;
 	MemoryContext context;
 	ListCell   *lc;
-	bool		verbose = false;
 	bool		left_out = false;
 
 	if (pointed == NIL)
 		return false;
+
+	/* the server refuses what it does only with a table */
+	if (command->is_repack && (has_option(command, "analyze") || has_option(command, "analyse") ||
+							   has_option(command, "concurrently")))
+		return false;
+
 	context = AllocSetContextCreate(PortalContext, "vertical_partition CLUSTER", ALLOCSET_SMALL_SIZES);
-	tables = clustered_tables(context, false);
+	tables = clustered_tables(command, context, false);
 	for (int i = 0; i < list_length(tables); i += 2)
 		left_out |= list_member_oid(pointed, list_nth_oid(tables, i));
 	if (!left_out)
@@ -506,21 +582,22 @@ cluster_database(ClusterStmt *stmt, bool is_top_level)
 		MemoryContextDelete(context);
 		return false;
 	}
-	(void) clustered_tables(context, true);
+	(void) clustered_tables(command, context, true);
 
-	foreach(lc, stmt->params)
+	foreach(lc, command->params)
 	{
 		DefElem    *option = (DefElem *) lfirst(lc);
 
-		if (strcmp(option->defname, "verbose") == 0)
-			verbose = defGetBoolean(option);
-		else
+		if (strcmp(option->defname, "verbose") != 0 &&
+			!(command->is_repack && (strcmp(option->defname, "analyze") == 0 ||
+									 strcmp(option->defname, "analyse") == 0 ||
+									 strcmp(option->defname, "concurrently") == 0)))
 			ereport(ERROR,
 					(errcode(ERRCODE_SYNTAX_ERROR),
-					 errmsg("unrecognized CLUSTER option \"%s\"", option->defname)));
+					 errmsg("unrecognized %s option \"%s\"", command->name, option->defname)));
 	}
-	PreventCommandDuringRecovery("CLUSTER");
-	PreventInTransactionBlock(is_top_level, "CLUSTER");
+	PreventCommandDuringRecovery(command->name);
+	PreventInTransactionBlock(is_top_level, command->name);
 	for (int i = 0; i < list_length(tables); i += 2)
 	{
 		Oid			relid = list_nth_oid(tables, i);
@@ -528,7 +605,8 @@ cluster_database(ClusterStmt *stmt, bool is_top_level)
 		if (!list_member_oid(pointed, relid))
 			continue;
 		ereport(WARNING,
-				(errmsg("skipping CLUSTER of \"%s\" --- there are pointers to its rows", get_rel_name(relid))));
+				(errmsg("skipping %s of \"%s\" --- there are pointers to its rows",
+						command->name, get_rel_name(relid))));
 		lfirst_oid(list_nth_cell(tables, i)) = InvalidOid;
 	}
 
@@ -542,7 +620,8 @@ cluster_database(ClusterStmt *stmt, bool is_top_level)
 		PushActiveSnapshot(GetTransactionSnapshot());
 		/* it may have been split since */
 		if (!vp_row_pointers_valid(list_nth_oid(tables, i)))
-			compat_cluster(list_nth_oid(tables, i), list_nth_oid(tables, i + 1), verbose);
+			compat_cluster(command, list_nth_oid(tables, i), list_nth_oid(tables, i + 1),
+						   has_option(command, "verbose"), is_top_level);
 		PopActiveSnapshot();
 		CommitTransactionCommand();
 	}
@@ -552,21 +631,57 @@ cluster_database(ClusterStmt *stmt, bool is_top_level)
 	return true;
 }
 
+/*
+ * CLUSTER and REPACK.  Returns whether the command has been executed.
+ *
+ * What orders a table by an index would have to order both parts alike, which one index
+ * cannot do.  CONCURRENTLY waits for transactions to end, among them the one in which it
+ * has done the part before.
+ */
+static bool
+cluster_tables(PlannedStmt *pstmt, const char *query_string, ProcessUtilityContext context,
+			   ParamListInfo params, QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
+{
+	CompatCluster command = compat_cluster_command(pstmt->utilityStmt);
+	VpLayout   *layout;
+	PlannedStmt *hot;
+	PlannedStmt *cold;
+	const char *what;
+
+	if (command.table == NULL)
+		return cluster_database(&command, context == PROCESS_UTILITY_TOPLEVEL);
+	layout = command.is_repack ? split_view(command.table) : NULL;
+	if (layout == NULL)
+	{
+		check_no_pointers(RangeVarGetRelid(command.table, NoLock, true), command.name);
+		return false;
+	}
+	what = command.by_index ? "REPACK USING INDEX" :
+		has_option(&command, "concurrently") ? "REPACK (CONCURRENTLY)" : NULL;
+	if (what)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot execute %s on split table \"%s\"", what, get_rel_name(layout->view)),
+				 errhint("Name a part of it, \"%s\" or \"%s\".",
+						 get_rel_name(layout->hot), get_rel_name(layout->cold))));
+	check_no_pointers(layout->cold, command.name);
+
+	hot = copyObject(pstmt);
+	cold = copyObject(pstmt);
+	compat_set_clustered(hot->utilityStmt, part_name(layout->hot, command.table),
+						 part_columns(layout, command.columns, false));
+	compat_set_clustered(cold->utilityStmt, part_name(layout->cold, command.table),
+						 part_columns(layout, command.columns, true));
+	UnlockRelationOid(layout->view, AccessShareLock);
+	run_on_parts(hot, cold, query_string, context, params, query_env, dest, qc);
+
+	return true;
+}
+
 /*-------------------------------------------------------------------------
  * The hook
  *-------------------------------------------------------------------------
  */
-
-static void
-next_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
-			 ProcessUtilityContext context, ParamListInfo params,
-			 QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
-{
-	if (vp_next_utility_hook)
-		vp_next_utility_hook(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
-	else
-		standard_ProcessUtility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
-}
 
 /*
  * Returns the columns that COPY of the view is to have, when a list of them is
@@ -665,18 +780,11 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 			redirect_vacuum((VacuumStmt *) pstmt->utilityStmt);
 			break;
 
-		case T_ClusterStmt:
-			{
-				RangeVar   *table = ((ClusterStmt *) stmt)->relation;
-
-				if (!OidIsValid(vp_linked_oid()))
-					break;
-				if (table)
-					check_no_pointers(RangeVarGetRelid(table, NoLock, true), "CLUSTER");
-				else if (cluster_database((ClusterStmt *) stmt, context == PROCESS_UTILITY_TOPLEVEL))
-					return;
-				break;
-			}
+		case COMPAT_T_CLUSTER:
+			if (OidIsValid(vp_linked_oid()) &&
+				cluster_tables(pstmt, query_string, context, params, query_env, dest, qc))
+				return;
+			break;
 
 		case T_CopyStmt:
 			{
@@ -704,36 +812,24 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 		case T_ReindexStmt:
 			{
 				ReindexStmt *reindex = (ReindexStmt *) stmt;
-				RangeVar   *view = reindex->relation;
-				RangeVar   *cold;
-				MemoryContext context_before = CurrentMemoryContext;
-				bool		pushed = false;
+				PlannedStmt *cold;
 
 				if (reindex->kind != REINDEX_OBJECT_TABLE || !OidIsValid(vp_linked_oid()) ||
-					(layout = split_view(view)) == NULL)
+					(layout = split_view(reindex->relation)) == NULL)
 					break;
 				pstmt = copyObject(pstmt);
-				reindex = (ReindexStmt *) pstmt->utilityStmt;
-				cold = part_name(layout->cold, view);
-				reindex->relation = part_name(layout->hot, view);
+				cold = copyObject(pstmt);
+				((ReindexStmt *) pstmt->utilityStmt)->relation = part_name(layout->hot, reindex->relation);
+				((ReindexStmt *) cold->utilityStmt)->relation = part_name(layout->cold, reindex->relation);
 				UnlockRelationOid(layout->view, AccessShareLock);
-				next_utility(pstmt, query_string, false, context, params, query_env, dest, qc);
-
-				/* CONCURRENTLY has ended a transaction, and begun another one */
-				MemoryContextSwitchTo(context_before);
-				if (!ActiveSnapshotSet())
-				{
-					PushActiveSnapshot(GetTransactionSnapshot());
-					pushed = true;
-				}
-				reindex->relation = cold;
-				next_utility(pstmt, query_string, false, context, params, query_env, dest, qc);
-				if (pushed && ActiveSnapshotSet())
-					PopActiveSnapshot();
+				run_on_parts(pstmt, cold, query_string, context, params, query_env, dest, qc);
 				return;
 			}
 
 		case T_CreateStmt:
+		case T_CreateForeignTableStmt:
+			vp_refuse_inheritance(stmt);
+			pg_fallthrough;
 		case T_IndexStmt:
 		case T_CreateStatsStmt:
 		case T_CreateSeqStmt:
@@ -746,7 +842,7 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 		case T_AlterTableStmt:
 			if (vp_carry_ddl(pstmt, query_string, params, query_env))
 				return;
-			/* FALLTHROUGH */
+			pg_fallthrough;
 		case T_RenameStmt:
 		case T_AlterObjectSchemaStmt:
 		case T_CreateTrigStmt:

@@ -68,7 +68,7 @@ extern void vp_view_row(VpRow *row, TupleTableSlot *hot, TupleTableSlot *cold, D
 extern void vp_compare(VpRow *row);
 extern void vp_cold_missing(VpRow *row);
 extern bool vp_look_for_cold(VpRow *row);
-extern void vp_find_cold(VpRow *row);
+extern void vp_find_cold(VpRow *row, Snapshot snapshot);
 extern void vp_prepare_part(VpRow *row, VpPart *part, CmdType operation);
 extern TM_Result vp_update_part(VpRow *row, VpPart *part, TM_FailureData *tmfd);
 extern void vp_fill_update(VpRow *row, VpPart *part);
