@@ -6,22 +6,25 @@
 # build/ and use private instances only.
 
 PG_CONFIG ?= pg_config
-MAJOR = 17
+# The first of tools/pg-versions
+MAJOR := $(shell sed -n 's/^\([0-9][0-9]*\) .*/\1/p' tools/pg-versions | sed q)
 STUDY = tpcc
 
 features := $(shell grep -v '^\#' tools/feature-list)
 majors := $(shell sed -n 's/^\([0-9][0-9]*\) .*/\1/p' tools/pg-versions)
 
-dense = build/17/dense/bin/pg_config
-extensions = tools/extensions $(dense) build/extensions/17-dense
+dense = build/$(MAJOR)/dense/bin/pg_config
+extensions = tools/extensions $(dense) build/extensions/$(MAJOR)-dense
 
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo            what compact types save on a TPC-C database; KEEP=1 leaves the instance up"
 	@echo "make check           every test, on private instances, from a bare clone"
-	@echo "make soak            the same with 50 times as many randomised cases, and the extensions' TAP tests on 18"
-	@echo "make server          build PostgreSQL MAJOR=17 or 18 as build/MAJOR/stock and build/MAJOR/dense;"
+	@echo "make soak            the same with 50 times as many randomised cases, part by part, of one MAJOR;"
+	@echo "                     what was interrupted goes on"
+	@echo "make server          build PostgreSQL as build/MAJOR/stock and build/MAJOR/dense; MAJOR is one of"
+	@echo "                     $(majors), here and in make demo and make bench (default: $(MAJOR));"
 	@echo "                     CASSERT=1 adds build/MAJOR/cassert"
 	@echo "make bench           run one study: STUDY=tpcc (the default), see bench/run --help for the others"
 	@echo "make check-patches   every server-patch series applies exactly, alone and together, and each"
@@ -53,21 +56,21 @@ server:
 
 demo:
 	@tools/deps build bench
-	@tools/server 17 dense
+	@tools/server $(MAJOR) dense
 	@$(extensions)
-	@bench/run demo $(if $(KEEP),--keep)
+	@bench/run demo --major $(MAJOR) $(if $(KEEP),--keep)
 
 bench:
 	@tools/deps build bench
-	@tools/server 17
+	@tools/server $(MAJOR)
 	@$(extensions)
-	@bench/run $(STUDY)
+	@bench/run $(STUDY) --major $(MAJOR)
 
 check:
 	@tools/check
 
 soak:
-	@tools/check --soak
+	@tools/soak --major $(MAJOR)
 
 check-patches:
 	@tools/deps build

@@ -17,7 +17,7 @@ use File::Temp;
 use Test::More;
 
 our @EXPORT =
-  qw($top checkout run_tool is_clear_error write_file append_file read_file release_tarball
+  qw($top checkout run_tool start_tool is_clear_error write_file append_file read_file release_tarball
   pin_release git_src system_ok can_mount);
 
 our $top = abs_path(dirname(__FILE__) . '/..');
@@ -78,20 +78,29 @@ sub checkout
 	return $dir;
 }
 
+# start_tool(CHECKOUT, OUTPUT FOLDER, COMMAND...) - run it in the background, with its output in the files
+# "out" and "err" there; returns the process id
+sub start_tool
+{
+	my ($dir, $to, @command) = @_;
+	my $pid = fork() // die "fork: $!";
+
+	return $pid if $pid;
+	chdir $dir or die "chdir $dir: $!";
+	# A shell cannot trap a signal that was ignored when it began, as in a background job
+	$SIG{INT} = 'DEFAULT';
+	open STDIN, '<', '/dev/null';
+	open STDOUT, '>', "$to/out";
+	open STDERR, '>', "$to/err";
+	exec @command or exit 127;
+}
+
 # run_tool(DIR, COMMAND...) - (exit code, stdout, stderr) of a command that is started in DIR
 sub run_tool
 {
 	my ($dir, @command) = @_;
 	my $log = File::Temp->newdir;
-	my $pid = fork() // die "fork: $!";
-	if ($pid == 0)
-	{
-		chdir $dir or die "chdir $dir: $!";
-		open STDIN, '<', '/dev/null';
-		open STDOUT, '>', "$log/out";
-		open STDERR, '>', "$log/err";
-		exec @command or exit 127;
-	}
+	my $pid = start_tool($dir, $log, @command);
 	waitpid $pid, 0;
 	return ($? & 127 ? 128 + ($? & 127) : $? >> 8,
 		read_file("$log/out"), read_file("$log/err"));

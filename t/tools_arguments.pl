@@ -31,6 +31,13 @@ my @wrong = (
 	[ qr/unknown argument "alpha"/, 'tools/patches', 'check', '17', 'alpha' ],
 	[ qr/unknown argument "alpha"/, 'tools/patches', 'compile', '17', 'alpha' ],
 	[ qr/export needs one feature/, 'tools/patches', 'export', '17' ],
+	[ qr/option --leg needs a value/, 'tools/check', '--leg' ],
+	[ qr/unknown leg "17-nonsense"/, 'tools/check', '--leg', '17-nonsense' ],
+	[ qr/unknown feature "nonsense"/, 'tools/check', 'nonsense' ],
+	[ qr{"t/nonsense.pl" is no test in t, sql or specs}, 'tools/check', 't/nonsense.pl' ],
+	[ qr/no major version given/, 'tools/check-packages' ],
+	[ qr/unknown argument "--nonsense"/, 'tools/check-packages', '--nonsense' ],
+	[ qr/unknown argument "20"/, 'tools/check-packages', '19', '20' ],
 	[ qr/no command given/, 'tools/cluster' ],
 	[ qr/unknown argument "nonsense"/, 'tools/cluster', 'nonsense' ],
 	[ qr/no instance name given/, 'tools/cluster', 'start' ],
@@ -75,10 +82,15 @@ like(
 	qr/^tools\/check: error: unknown argument "--nonsense"/,
 	'names the argument');
 
+is_clear_error([ run_tool($dir, 'tools/check', '--leg', '9-dense') ], qr/unknown PostgreSQL major version "9"/, 'a leg of an unknown release');
 is_clear_error(
 	[ run_tool($dir, 'tools/source', '99') ],
 	qr/unknown PostgreSQL major version "99", known: 17 18$/,
 	'a release that is not pinned');
+is_clear_error(
+	[ run_tool($dir, 'tools/check-packages', '17') ],
+	qr/PostgreSQL 17 is built here, run tools\/check --leg 17$/,
+	'packages of a release that is pinned');
 is_clear_error(
 	[ run_tool($dir, 'tools/cluster', 'start', '../a') ],
 	qr/invalid instance name "..\/a"/,

@@ -10,10 +10,10 @@ use Test::More;
 
 my $dir = checkout();
 
-# [name, test script, passed, failed, skipped, of these excused]
+# [name, test script, passed, failed, skipped, of these excused, what failed]
 foreach my $case (
 	[ 'passing', 'use Test::More tests => 2; ok 1; ok 1;', 2, 0, 0 ],
-	[ 'failing', 'use Test::More tests => 2; ok 1; ok 0;', 1, 1, 0 ],
+	[ 'failing', 'use Test::More tests => 2; ok 1; ok 0, "of two";', 1, 1, 0, 0, 'test 2 - of two' ],
 	[
 		'skipping',
 		'use Test::More tests => 3; ok 1; SKIP: { skip "why", 2; }',
@@ -30,8 +30,8 @@ foreach my $case (
 		'use Test::More skip_all => "no mount xfs: why";',
 		0, 0, 1, 1
 	],
-	[ 'planned more', 'use Test::More tests => 2; ok 1;', 1, 1, 0 ],
-	[ 'dying at once', 'die "at once";', 0, 1, 0 ],
+	[ 'planned more', 'use Test::More tests => 2; ok 1;', 1, 1, 0, 0, 'exit status 255, 1 tests run' ],
+	[ 'dying at once', 'die "at once";', 0, 1, 0, 0, 'exit status 255, 0 tests run' ],
 	[
 		'dying at the end',
 		'use Test::More; ok 1; done_testing; exit 3;',
@@ -54,11 +54,13 @@ foreach my $case (
 	is($code, $counts[1] ? 1 : 0, 'exit code');
 	like($out, qr/^# t\/a.pl skipped: no mount xfs: why$/m, 'the reason')
 	  if $counts[3];
+	is(join("\n", $out =~ /^# t\/a.pl failed: (.*)$/mg), $counts[4], 'what failed') if $counts[4];
+	unlike($out, qr/ failed: /, 'nothing failed') if !$counts[1];
 }
 
 # The counting functions, on the output of both generations of pg_regress.
 my ($functions) =
-  read_file("$top/tools/check") =~ /^(count_regress\(\)\n\{\n.*?^\}\n)/ms;
+  read_file("$top/tools/common.sh") =~ /^(count_regress\(\)\n\{\n.*?^\}\n)/ms;
 foreach my $case (
 	[
 		'15',
@@ -98,6 +100,12 @@ foreach my $case (
 	);
 	is($out, "$counts\n", "pg_regress $name") or diag $err;
 }
+
+# What a file of TAP tests says of its failures is repeated at the end.
+($functions) = read_file("$top/tools/check") =~ /^(failures_of_tap\(\)\n\{\n.*?^\}\n)/ms;
+write_file("$dir/tap.log", "a.pl ... ok\n\n#   Failed test 'one'\n#     '0'\nb.pl ... ok\n# a.pl skipped: why\n# b.pl failed: test 1 - one\n# passed 0 failed 1 skipped 0 excused 0\n");
+my ($status, $said) = run_tool($dir, 'bash', '-c', "set -euo pipefail\n${functions}failures_of_tap 15 tap.log");
+is($said, "15: b.pl failed: test 1 - one\n#   Failed test 'one'\n#     '0'\n", 'failures of TAP tests');
 
 # A run that ends before its tests fails, and says so in its last line.
 write_file("$dir/tools/deps", "#!/bin/sh\nexit 1\n");

@@ -26,6 +26,26 @@ is($out, '', 'is the last one');
 ($code, $out, $err) = run_tool($stub, 'make', 'installcheck', "PG_CONFIG=$pg_config");
 is("$code $err", '0 ', 'all pass');
 
+# tools/extensions builds what has changed.  plpgsql stands in for what is installed.
+my %makefile = (one => "EXTENSION = plpgsql\nall install:\n", two => "EXTENSION = nosuch\nall install:\n", three => "all install:\n\t\@echo 'three: skipped, no patch'\n");
+write_file("$stub/$_/Makefile", $makefile{$_}) foreach keys %makefile;
+write_file("$stub/bundle.mk", '');
+sub extensions
+{
+	my ($code, $out, $err) = run_tool($stub, 'tools/extensions', $pg_config, 'build/extensions');
+	return join ' ', $code, $err =~ /: (\w+) \.\.\./g;
+}
+is(extensions(), '0 one two three', 'all extensions are built');
+is(extensions(), '0 two', 'then only the one that is not installed');
+write_file("$stub/three/three.sql", '');
+is(extensions(), '0 two three', 'the one whose sources have changed');
+write_file("$stub/one/Makefile", "EXTENSION = plpgsql\nall install:\n\tfalse\n");
+like(extensions(), qr/^1 one/, 'a build that fails');
+write_file("$stub/one/Makefile", $makefile{one});
+is(extensions(), '0 one two', 'is none');
+write_file("$stub/bundle.mk", "# changed\n");
+is(extensions(), '0 one two three', 'what all of them include');
+
 # All that belongs to this checkout, in one of its own
 my $dir = checkout();
 system_ok('sh', '-c', 'cd "$1" && git -c safe.directory="*" ls-files -z --cached --others --exclude-standard --deduplicate | tar -c --null -T - --ignore-failed-read 2> /dev/null | tar -x --no-same-owner -C "$2"', 'sh', $top, $dir);

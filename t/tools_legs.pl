@@ -49,6 +49,9 @@ is(counts($bin{'17 far/away'}, $needs), '1 0 0 0', 'another one with the patch')
 is(counts($bin{'17 stock'}, $needs), '0 0 1 0', 'a stock server');
 is(counts($bin{'17 cassert'}, $needs), '0 1 0 0', 'a server that is built here and has lost the patch');
 is(counts($bin{'19 dense'}, $needs), '0 0 1 0', 'a major version without a series');
+write_file("$dir/beta/19/0001-a.patch", '');
+is(counts($bin{'19 dense'}, $needs), '0 1 0 0', 'a major version with a series of another feature');
+unlink "$dir/beta/19/0001-a.patch";
 
 write_file("$base/$_/src/test/regress/regress.so", '') for '17/obj/dense', '19/obj/stock';
 chmod 0755, map { "$base/$_/src/test/regress/regress.so" } '17/obj/dense', '19/obj/stock';
@@ -64,7 +67,37 @@ is(counts($bin{'17 far/away'}, $core), '0 0 1 0', 'a server that was built elsew
 	is(counts($bin{'17 dense'}, $core), '0 1 0 0', 'where they are said to be, and are not');
 }
 
-# Which legs may skip, as tools/check has it
+# Which legs there are, as tools/check has it
+my ($legs) = read_file("$top/tools/check") =~ /^(leg_of\(\)\n\{\n.*?^all_legs=[^\n]*\n)/ms;
+my $fields = join ' ', ('a', 'b', 'c', 'd');
+write_file("$dir/tools/pg-versions", "# MAJOR\n17 $fields\n18 $fields\n19 $fields\n");
+write_file("$dir/tools/feature-list", "# order\nbeta\nalpha\n");
+sub legs
+{
+	my ($code, $out, $err) = run_tool($dir, 'bash', '-c', "set -euo pipefail; . tools/common.sh; names=()\n$legs echo \${all_legs[*]}; patched_features 18; config_of \${all_legs[2]}");
+	return $out . $err;
+}
+is(legs(), "17-dense 15 18 19\n$dir/build/18/stock/bin/pg_config\n", 'a leg for each major version, by its series');
+write_file("$dir/alpha/18/0001-a.patch", '');
+write_file("$dir/beta/18/0001-a.patch", '');
+is(legs(), "17-dense 15 18-dense 19\nbeta\nalpha\n$dir/build/18/dense/bin/pg_config\n", 'a series that is added makes a leg a patched one');
+
+# Which tests are run, of those that are there
+write_file("$dir/$_", '') foreach qw(t/alpha_a.pl t/alpha_b.pl t/beta_a.pl t/tools_a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec);
+sub tests
+{
+	my (@names) = @_;
+	my $find = join '; ', map { "tests_of $_" } 't pl alpha_ alpha', 't pl beta_ beta', 't pl tools_ tools', 'sql sql alpha alpha', 'specs spec beta beta';
+	my ($code, $out, $err) = run_tool($dir, 'bash', '-c', "set -euo pipefail; . tools/common.sh; names=(@names)\n$legs $find; chosen patches && echo patches; needs_legs && echo legs || true");
+	return join(' ', map { s/^\Q$dir\E\///r } split /\n/, $out) . $err;
+}
+is(tests(), 't/alpha_a.pl t/alpha_b.pl t/beta_a.pl t/tools_a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec patches legs', 'all of them');
+is(tests('alpha'), 't/alpha_a.pl t/alpha_b.pl sql/alpha.sql sql/alpha_c.sql legs', 'those of a feature');
+is(tests('t/alpha_b.pl', './specs/beta.spec', "$dir/sql/alpha.sql"), 't/alpha_b.pl sql/alpha.sql specs/beta.spec legs', 'single ones');
+is(tests('tools', 'patches'), 't/tools_a.pl patches', 'what needs no server');
+is(tests('t/tools_a.pl'), 't/tools_a.pl', 'a test of the tools');
+
+# Which legs may skip
 my ($function) = read_file("$top/tools/check") =~ /^(may_skip\(\)\n\{\n.*?^\}\n)/ms;
 for my $leg ([ '17-dense', 1 ], [ '18-dense', 1 ], [ 15, 0 ], [ 18, 0 ], [ '17-ubsan', 1 ])
 {

@@ -27,7 +27,7 @@ $ENV{PG_SOURCES} = "$dir/sources";
 sub order
 {
 	write_file(
-		"$dir/tools/patch-order", join '',
+		"$dir/tools/feature-list", join '',
 		"# the order\n",
 		map { "$_\n" } @_);
 }
@@ -217,7 +217,7 @@ check_is_red(qr{gamma/17/0001-\S+ does not apply to bundle},
 	'a conflict of two features');
 order('alpha', 'beta');
 check_is_red(
-	qr{tools/patch-order does not list "gamma"},
+	qr{tools/feature-list does not list "gamma"},
 	'a feature without a place in the order');
 system_ok('rm', '-r', "$dir/gamma");
 order('alpha', 'beta', 'delta');
@@ -235,7 +235,7 @@ check_is_red(qr{beta/17 holds a commit that belongs folded},
 # Wrong use.
 is_clear_error(
 	[ patches('export', '17', 'nobody') ],
-	qr/feature "nobody" is not in tools\/patch-order/,
+	qr/feature "nobody" is not in tools\/feature-list/,
 	'export of an unknown feature');
 is_clear_error(
 	[ patches('check', '99') ],
@@ -248,5 +248,60 @@ is_clear_error(
 	'export of an empty branch');
 is(scalar(@files = glob "$dir/build/17/apply.*"),
 	0, 'no temporary clone is left');
+
+# A series for another major version: what is elsewhere in the file there makes no
+# difference, what is changed there as well is a conflict.
+unlink glob "$dir/beta/17/0002-*";
+my $other = "line 0\nline 0.5\n" . $release =~ s/^line 25$/fünfundzwanzig/mr;
+my $sum = release_tarball("$dir/sources/postgresql-18.1.tar.bz2", '18.1', { 'src/a.c' => $other, 'src/b.c' => $release =~ s/^line 10$/zehn/mr });
+append_file("$dir/tools/pg-versions", "18 18.1 postgresql-18.1.tar.bz2 $sum unstable\n");
+my $theirs = "$dir/build/18/src";
+is_clear_error([ patches('port', '18') ], qr/port needs a feature/, 'port without a feature');
+is_clear_error([ patches('port', '18', 'alpha') ], qr/alpha has no series for 18/, 'port without a source');
+is_clear_error([ patches('port', '17', 'alpha', '18') ], qr/alpha has no series for 18/, 'port of a series that is not there');
+my @before = map { git_src($dir, 'rev-parse', $_) } 'alpha', 'HEAD';
+($code, $out, $err) = patches('port', '18', 'alpha', '17');
+is($code, 0, 'a port without conflicts') or diag $err;
+like($err, qr{build/18/src is at branch "alpha", ported from 17: 2 commits}, 'says what to do next');
+is(read_file("$theirs/src/a.c"), $other =~ s/^line 20$/twenty/mr =~ s/^line 30$/thirty/mr, 'has the changes of both');
+is_deeply([ map { git_src($dir, 'rev-parse', $_) } 'alpha', 'HEAD' ], \@before, 'the tree of the other version is as it was');
+is((patches('export', '18', 'alpha'))[0], 0, 'it is exported');
+is(scalar(@files = glob "$dir/alpha/18/*.patch"), 2, 'as many patches');
+like(read_file($files[0]), qr/^Author: |^From: Ada Example <ada\@example\.org>$/m, 'by who wrote them');
+is((patches('check', '18'))[0], 0, 'that apply');
+write_file("$theirs/src/a.c", "work\n");
+is_clear_error([ patches('port', '18', 'alpha', '17') ], qr/changes that are not committed/, 'port over work that is not committed');
+($code, $out, $err) = patches('port', '--force', '18', 'beta', '17');
+is($code, 1, 'a port with a conflict');
+like($err, qr{error: a patch of beta conflicts in src/b\.c\n.*hint: mend these in build/18/src, git add and git cherry-pick --continue there, then tools/patches export 18 beta}, 'names the file, and how to go on');
+write_file("$theirs/src/b.c", $release =~ s/^line 10$/ten/mr);
+my @git = ('git', '-c', 'safe.directory=*', '-c', 'user.name=A', '-c', 'user.email=a@example.org', '-c', 'core.editor=true', '-C', $theirs);
+system_ok(@git, 'add', 'src/b.c');
+system_ok('sh', '-c', '"$@" > /dev/null 2>&1', 'sh', @git, 'cherry-pick', '--continue');
+is((patches('export', '18', 'beta'))[0], 0, 'which goes on as it says');
+($code, $out, $err) = patches('check', '18');
+is($code, 0, 'and applies') or diag $err;
+
+# A newer release of the same major version, in which lines have moved, and one in which
+# what a patch is about has changed
+patches('tree', '17', '--force');
+foreach my $minor ([ '17.12', $release =~ s/^line 22$/line 22a\nline 22b/mr ], [ '17.13', $release =~ s/^line 30$/dreißig/mr ])
+{
+	my ($version, $content) = @$minor;
+
+	my $sha = release_tarball("$dir/sources/postgresql-$version.tar.bz2", $version, { 'src/a.c' => $content, 'src/b.c' => $release });
+	pin_release($dir, $version, $sha);
+	isnt((patches('check', '17'))[0], 0, "$version: the series does not apply");
+	($code, $out, $err) = patches('port', '--force', '17', 'alpha');
+	if ($version eq '17.12')
+	{
+		is($code, 0, 'it is brought there') or diag $err;
+		is((patches('export', '17', 'alpha'))[0], 0, 'exported');
+		is((patches('check', '17'))[0], 0, 'and applies');
+		next;
+	}
+	like($err, qr{error: a patch of alpha conflicts in src/a\.c\n.*git am --continue there}, 'a conflict');
+	isnt((patches('port', '17', 'alpha'))[0], 0, 'which is not dropped silently');
+}
 
 done_testing();

@@ -179,6 +179,7 @@ installcheck:
 	@echo 'not ok 1         - beta   1 ms'; exit 1
 MAKEFILE
 mkdir "$dir/specs";
+write_file("$dir/$_", '') foreach 'alpha/17/0001-a.patch', 'sql/alpha.sql', 'sql/beta.sql';
 write_file("$dir/t/alpha_a.pl", "use Test::More tests => 1;\nok 1;\n");
 foreach my $bin ("$dir/build/17/dense/bin", "$dir/build/18/stock/bin", "$dir/build/15/stock/lib/postgresql/15/bin")
 {
@@ -247,6 +248,39 @@ for name in ("pipe", "link"):
     except OSError:
         print("not read")', "$dir/build/cluster");
 	is("$code $out", "0 not read\nnot read\n", 'and in the place of a log') or diag $err;
+
+	# the read-ahead of the device: as it was, however a study ends
+	my $ahead = sub {
+		my ($code) = @_;
+		my (undef, $out, $err) = $python->("import os
+from bench.lib import cgroup, device
+from bench.lib.session import session
+disk = device.block_device(Path('.'))
+now = lambda: print(device.read_ahead(disk))
+$code");
+		return $out . ($err =~ s/.*\n(?=.)//sr);
+	};
+	my $before = $ahead->('now()') =~ s/\n//r;
+	my $can = $ahead->("device._set_read_ahead(disk, 256)\nnow()") eq "256\n";
+	diag "no read-ahead can be set here: $before" if !$can;
+	my ($reduced, $restored) = $can ? ("128\n", "256\n") : ("$before\n", "$before\n");
+	is($ahead->("print(device.reduce_read_ahead(disk))\nnow()"), ($can ? 'True' : $before eq '128' ? 'True' : 'False') . "\n$reduced", 'it is made small');
+	is($ahead->('now()'), $reduced, 'and stays so when the study is killed');
+	is($ahead->("device.reduce_read_ahead(disk)\nnow()"), $reduced, 'as it does in one that is killed after it');
+	is($ahead->("with session():\n    now()"), $restored, 'the next study has it as it was');
+	ok(!-e "$dir/build/read-ahead.json", 'nothing is left to put back');
+	is($ahead->("with session():\n    device.reduce_read_ahead(disk)\n    now()\n    raise KeyboardInterrupt"), "${reduced}KeyboardInterrupt\n", 'a study is interrupted');
+	is($ahead->('now()'), $restored, 'and puts it back');
+	like(
+		$ahead->('group = cgroup.create(64, 0, Path("."))
+if group:
+    print(group.describe().rpartition(", ")[2])
+    group.remove()
+now()'),
+		qr/^(?:read-ahead \Q${\($reduced =~ s!\n!!r)}\E kB|no writable cgroup\b.*)\n\Q$restored\E\z/, 'a memory limit comes with it');
+	$ahead->("device._set_read_ahead(disk, $before)") if $can;
+	write_file("$dir/build/read-ahead.json", '{"../../x": 1, "9999:9999": "x"}');
+	is($ahead->("with session():\n    now()"), "$before\n", 'what nobody has saved is not put back');
 
 	# what it writes
 	make_victims();

@@ -36,7 +36,7 @@ pin_release(
 		"$dir/sources/postgresql-17.11.tar.bz2",
 		'17.11', \%release));
 $ENV{PG_SOURCES} = "$dir/sources";
-write_file("$dir/tools/patch-order", "alpha\n");
+write_file("$dir/tools/feature-list", "alpha\n");
 my $calls = "$dir/build/17/obj/calls";
 
 sub server { return run_tool($dir, 'tools/server', '17', @_); }

@@ -188,6 +188,12 @@ majors()
 	awk '/^[0-9]/ { print $1 }' "$top/tools/pg-versions"
 }
 
+# The major version of whoever names none: the first of tools/pg-versions.
+default_major()
+{
+	awk '/^[0-9]/ { print $1; exit }' "$top/tools/pg-versions"
+}
+
 # require_major MAJOR - die unless tools/pg-versions lists it.
 require_major()
 {
@@ -198,7 +204,28 @@ require_major()
 # The extensions, in build order.
 features()
 {
-	grep -v '^#' "$top/tools/feature-list"
+	grep -v '^#\|^$' "$top/tools/feature-list" || true
+}
+
+# The features that have patches for MAJOR, in stacking order.
+patched_features()
+{
+	local feature
+	features | while read -r feature; do
+		[ -z "$(find "$top/$feature/$1" -maxdepth 1 -name '*.patch' 2> /dev/null)" ] || echo "$feature"
+	done
+}
+
+# needs_patch FEATURE - does its extension go with the server patch only?
+needs_patch()
+{
+	grep -q '^patched :=' "$top/$1/Makefile"
+}
+
+# is_patched MAJOR - is there any series for it?  Then its server is dense, with all of them.
+is_patched()
+{
+	[ -n "$(patched_features "$1")" ]
 }
 
 # python_environment - set $python, and keep pip to what a tool tells it
@@ -229,4 +256,16 @@ need_python_packages()
 	make_dir "$(dirname "$1")"
 	need_tmp
 	need_space "$top/build" "$2"
+}
+
+# count_regress LOG STATUS - add what pg_regress or pg_isolation_regress said to $passed and
+# $failed, in the style of PostgreSQL 15 or the TAP style of 16 and later
+count_regress()
+{
+	local ok bad
+	ok=$(grep -c -E '^ok +[0-9]+ +[-+] |^(test)? .*\.\.\. ok' "$1" || true)
+	bad=$(grep -c -E '^not ok +[0-9]+ +[-+] |^(test)? .*\.\.\. FAILED' "$1" || true)
+	passed=$((passed + ok))
+	[ "$2" = 0 ] || [ "$bad" -gt 0 ] || bad=1
+	failed=$((failed + bad))
 }

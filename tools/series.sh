@@ -20,15 +20,6 @@ unset $(git rev-parse --local-env-vars) GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUT
 export GIT_CONFIG_GLOBAL=$top/tools/gitconfig GIT_CONFIG_NOSYSTEM=1 TZ=UTC
 export GIT_COMMITTER_NAME=pg_dense GIT_COMMITTER_EMAIL=pg_dense@localhost
 
-# The features that have patches for MAJOR, in stacking order.
-patched_features()
-{
-	local feature
-	while read -r feature; do
-		[ -z "$(find "$top/$feature/$1" -maxdepth 1 -name '*.patch' 2> /dev/null)" ] || echo "$feature"
-	done < <(grep -v '^#\|^$' "$top/tools/patch-order" || true)
-}
-
 # import TARBALL GIT_DIR TREE - commit a tarball as branch "pristine" of a
 # repository, unpacking it in the folder TREE.  Runs where "set -e" does not
 # apply, so every failure is passed on by hand.
@@ -140,6 +131,8 @@ configure_options=(--enable-debug --enable-tap-tests --with-icu --with-lz4 --wit
 compiler_settings()
 {
 	local program
+	# Asynchronous I/O, one of whose methods needs a library
+	[ "$major" -lt 18 ] || [[ " ${configure_options[*]} " = *" --with-liburing "* ]] || configure_options+=(--with-liburing)
 	for program in gcc make bison flex perl; do
 		command -v $program > /dev/null || die "\"$program\" was not found, run tools/deps build"
 	done
