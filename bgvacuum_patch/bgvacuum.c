@@ -26,9 +26,20 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(pg_stat_get_bgvacuum);
+PG_FUNCTION_INFO_V1(pg_stat_get_bgvacuum_tables);
 PG_FUNCTION_INFO_V1(pg_stat_reset_bgvacuum);
 
-#define BGVACUUM_COLS	16
+#define BGVACUUM_COLS	19
+#define BGVACUUM_TABLES_COLS	16
+
+/* numeric as in pg_stat_wal: int8 ends at half of what uint64 holds */
+static Datum
+bytes_get_datum(uint64 bytes)
+{
+	return DirectFunctionCall3(numeric_in,
+							   CStringGetDatum(psprintf(UINT64_FORMAT, bytes)),
+							   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+}
 
 /*
  * pg_stat_get_bgvacuum() returns record
@@ -56,14 +67,14 @@ pg_stat_get_bgvacuum(PG_FUNCTION_ARGS)
 	values[i++] = Int64GetDatum((int64) stats.pages_pruned);
 	values[i++] = Int64GetDatum((int64) stats.tuples_removed);
 	values[i++] = Int64GetDatum((int64) stats.items_dead);
-	/* numeric as in pg_stat_wal: int8 ends at half of what uint64 holds */
-	values[i++] = DirectFunctionCall3(numeric_in,
-									  CStringGetDatum(psprintf(UINT64_FORMAT, stats.bytes_freed)),
-									  ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+	values[i++] = bytes_get_datum(stats.bytes_freed);
+	values[i++] = Int64GetDatum((int64) stats.pages_visible);
+	values[i++] = Int64GetDatum((int64) stats.pages_frozen);
 	values[i++] = Int64GetDatum((int64) stats.pages_published);
 	values[i++] = Int64GetDatum((int64) stats.pages_reused);
 	values[i++] = Int64GetDatum((int64) stats.pages_lost);
 	values[i++] = Int64GetDatum((int64) stats.skipped_unstamped);
+	values[i++] = Int64GetDatum((int64) stats.skipped_little);
 	values[i++] = Int64GetDatum((int64) stats.skipped_clean);
 	values[i++] = Int64GetDatum((int64) stats.skipped_recent);
 	values[i++] = Int64GetDatum((int64) stats.skipped_locked);
@@ -73,6 +84,52 @@ pg_stat_get_bgvacuum(PG_FUNCTION_ARGS)
 	Assert(i == BGVACUUM_COLS);
 
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+}
+
+/*
+ * pg_stat_get_bgvacuum_tables() returns setof record
+ *
+ * One row for each table, of any database, whose pages the background writer may
+ * change at the moment: what it did there, and the moving averages by which it decides
+ * what pays.
+ */
+Datum
+pg_stat_get_bgvacuum_tables(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	BgVacuumTableStats stats;
+	int			slot = 0;
+
+	InitMaterializedSRF(fcinfo, 0);
+
+	while ((slot = GetBgVacuumTableStats(slot, &stats)) != 0)
+	{
+		Datum		values[BGVACUUM_TABLES_COLS] = {0};
+		bool		nulls[BGVACUUM_TABLES_COLS] = {0};
+		int			i = 0;
+
+		values[i++] = ObjectIdGetDatum(stats.dboid);
+		values[i++] = ObjectIdGetDatum(stats.relid);
+		values[i++] = Int64GetDatum((int64) stats.stamps);
+		values[i++] = Int64GetDatum((int64) stats.pages_pruned);
+		values[i++] = bytes_get_datum(stats.bytes_freed);
+		values[i++] = Int64GetDatum((int64) stats.pages_visible);
+		values[i++] = Int64GetDatum((int64) stats.pages_frozen);
+		values[i++] = Int64GetDatum((int64) stats.pages_published);
+		values[i++] = Int64GetDatum((int64) stats.pages_reused);
+		values[i++] = Float4GetDatum(stats.prune_yield);
+		values[i++] = Float4GetDatum(stats.visible_loss);
+		values[i++] = Float4GetDatum(stats.delete_share);
+		values[i++] = Float4GetDatum(stats.reuse_share);
+		values[i++] = BoolGetDatum(stats.pruning);
+		values[i++] = BoolGetDatum(stats.marking);
+		values[i++] = BoolGetDatum(stats.publishing);
+		Assert(i == BGVACUUM_TABLES_COLS);
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+
+	return (Datum) 0;
 }
 
 /*

@@ -6,12 +6,15 @@
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
 WHERE attrelid = 'pg_stat_bgvacuum'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT proname, provolatile, proparallel, proretset, proisstrict FROM pg_proc
-WHERE oid IN ('pg_stat_get_bgvacuum()'::regprocedure, 'pg_stat_reset_bgvacuum()'::regprocedure) ORDER BY 1;
+WHERE oid IN ('pg_stat_get_bgvacuum()'::regprocedure, 'pg_stat_get_bgvacuum_tables()'::regprocedure,
+  'pg_stat_reset_bgvacuum()'::regprocedure) ORDER BY 1;
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
+WHERE attrelid = 'pg_stat_bgvacuum_tables'::regclass AND attnum > 0 ORDER BY attnum;
 
 -- one row without nulls, and nothing below zero
 SELECT count(*) AS rows, count(*) FILTER (WHERE (b.*) IS NOT NULL) AS without_null,
-  bool_and(least(rounds, candidates, pages_pruned, tuples_removed, items_dead, bytes_freed, pages_published, pages_reused,
-    pages_lost, skipped_unstamped, skipped_clean, skipped_recent, skipped_locked, skipped_image, skipped_multixact) >= 0) AS counts,
+  bool_and(least(rounds, candidates, pages_pruned, tuples_removed, items_dead, bytes_freed, pages_visible, pages_frozen,
+    pages_published, pages_reused, pages_lost, skipped_unstamped, skipped_little, skipped_clean, skipped_recent, skipped_locked, skipped_image, skipped_multixact) >= 0) AS counts,
   bool_and(stats_reset BETWEEN pg_postmaster_start_time() - interval '1 minute' AND now()) AS since
 FROM pg_stat_bgvacuum b;
 
@@ -28,6 +31,8 @@ CREATE ROLE regress_bv_user;
 SET ROLE regress_bv_user;
 SELECT count(*) FROM pg_stat_bgvacuum;
 SELECT count(*) FROM pg_stat_get_bgvacuum();
+SELECT count(*) >= 0 AS tables FROM pg_stat_bgvacuum_tables;
+SELECT count(*) >= 0 AS tables FROM pg_stat_get_bgvacuum_tables();
 SELECT pg_stat_reset_bgvacuum();
 DROP EXTENSION bgvacuum;
 -- unless the right is granted
@@ -41,15 +46,12 @@ DROP ROLE regress_bv_user;
 SELECT name, superuser, trusted, relocatable FROM pg_available_extension_versions WHERE name = 'bgvacuum';
 
 -- the settings: what they are, who may change them, and what they take
-SELECT name, vartype, context, unit, boot_val, min_val, max_val = current_setting('block_size') AS to_page, category LIKE 'Developer%' AS developer
+SELECT name, vartype, context, boot_val, category LIKE 'Developer%' AS developer
 FROM pg_settings WHERE name ~ 'bgwriter_vacuum' ORDER BY name COLLATE "C";
 SELECT boot_val, min_val FROM pg_settings WHERE name = 'bgwriter_lru_maxpages';
 SET bgwriter_vacuum = on;
 ALTER SYSTEM SET bgwriter_vacuum = maybe;
-ALTER SYSTEM SET bgwriter_vacuum_min_free = -1;
-ALTER SYSTEM SET bgwriter_vacuum_min_free = '1MB';
-ALTER SYSTEM SET bgwriter_vacuum_max_pages = -2;
-ALTER SYSTEM SET bgwriter_lru_maxpages = -2;
+ALTER SYSTEM SET bgwriter_lru_maxpages = -1;
 
 -- to another schema, and away
 CREATE SCHEMA bv;

@@ -121,6 +121,20 @@ $temporary->quit;
 	is($lost, 0, 'nothing is pruned of a table that has become a catalog');
 }
 
+# It is none for a moment only, as the change is rolled back
+for my $case (
+	[ 'rolled_back', "CREATE TABLE rolled_back (id int, v text) WITH (user_catalog_table); INSERT INTO rolled_back $rows", 'BEGIN', 'ROLLBACK' ],
+	[ 'rolled_back_to', "CREATE TABLE rolled_back_to (id int, v text) WITH (user_catalog_table); INSERT INTO rolled_back_to $rows", 'BEGIN; SAVEPOINT s', 'ROLLBACK TO s; COMMIT' ],
+	[ 'new_one', '', "BEGIN; CREATE TABLE new_one (id int, v text) WITH (user_catalog_table); INSERT INTO new_one $rows; SAVEPOINT s", 'ROLLBACK TO s; COMMIT' ])
+{
+	my ($t, $before, $begin, $end) = @$case;
+
+	$node->safe_psql('postgres', $before) if $before;
+	$node->safe_psql('postgres', "$begin; ALTER TABLE $t RESET (user_catalog_table); UPDATE $t SET v = 'y' WHERE id <= 3; $end");
+	wait_for_rounds($node, 4);
+	is(line_pointers($node, $t)->{normal}, 33, "$t: nothing is pruned of a table that was not a catalog for a moment");
+}
+
 ## TOAST tables, of an ordinary table and of those that are left alone
 
 for my $case ([ 'toasted', '', '', 1 ], [ 'toasted_unlogged', 'UNLOGGED', '', 0 ], [ 'toasted_other', '', 'USING wrapper', 0 ])

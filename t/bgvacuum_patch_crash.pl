@@ -34,7 +34,7 @@ autovacuum_naptime = 1s
 max_wal_size = 1GB
 CONF
 my $ledger = PgDenseLedger->new($node);
-my $checksums = 0;
+my $checksums = $node->safe_psql('postgres', 'SHOW data_checksums') eq 'on' ? 1 : 0;
 
 for my $round (1 .. $rounds)
 {
@@ -44,7 +44,6 @@ for my $round (1 .. $rounds)
 	my $forced = $round % 3 ? 'on' : 'off';
 	# If bgwriter is not forced, it does what evictions ask for.
 	my $buffers = $forced eq 'on' ? ('4MB', '16MB', '64MB')[ int(rand(3)) ] : ('1MB', '2MB', '4MB')[ int(rand(3)) ];
-	my $min_free = (0, 0, 200, 2000)[ int(rand(4)) ];
 	# Without page images, recovery finds no contents for pages of a table that is dropped later,
 	# and the comparison takes that for damage, in stock as well.
 	my $compare = $images eq 'on' ? 'all' : '';
@@ -67,7 +66,6 @@ full_page_writes = $images
 wal_consistency_checking = '$compare'
 debug_bgwriter_vacuum = $forced
 shared_buffers = $buffers
-bgwriter_vacuum_min_free = $min_free
 CONF
 	$node->start;
 

@@ -9,7 +9,6 @@
 use strict;
 use warnings FATAL => 'all';
 
-use File::Spec;
 use FindBin;
 use IPC::Run ();
 use lib $FindBin::RealBin;
@@ -24,7 +23,6 @@ use Time::HiRes qw(time usleep);
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
-my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 my $seconds = $ENV{PGDENSE_SOAK} ? 600 : 10;
 my $timeout = $PostgreSQL::Test::Utils::timeout_default;
@@ -50,19 +48,6 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
 $primary->safe_psql('postgres', q{CREATE TABLESPACE elsewhere LOCATION ''});
-
-# A library for the sessions that are kept.
-sub gap_library
-{
-	my $file = PostgreSQL::Test::Utils::tempdir() . '/gap.so';
-	my ($cc) = `pg_config --cc` =~ /(.+)/;
-	my ($include) = `pg_config --includedir-server` =~ /(.+)/;
-
-	# whatever the server's compiler was, here it is the one of that name without ccache
-	$cc =~ s/^\S*ccache\s+//;
-	system_or_bail(split(/ /, $cc), qw(-std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Werror -shared -fPIC), "-I$include", '-o', $file, "$top/t/bgvacuum_patch_gap.c");
-	return $file;
-}
 
 # records_of_the_gone(NODE, START) - records from START on that change a relation or a database after
 # the record that removes it, or that prune a page which was truncated away and is not there again;
@@ -205,7 +190,7 @@ sub wait_until
 	return $reached;
 }
 
-my $library = gap_library();
+my $library = server_library('bgvacuum_patch_gap.c');
 my $gap = "$tmp/gap";
 my $bgwriter;
 

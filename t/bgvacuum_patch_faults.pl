@@ -94,7 +94,7 @@ sub still_prunes
 sub check_defaults
 {
 	my $node = PostgreSQL::Test::Cluster->new('defaults');
-	my %expected = (bgwriter_vacuum => 'off', bgwriter_vacuum_min_free => '0', bgwriter_vacuum_max_pages => '-1', bgwriter_lru_maxpages => '100', debug_bgwriter_vacuum => 'off');
+	my %expected = (bgwriter_vacuum => 'off', bgwriter_lru_maxpages => '100', debug_bgwriter_vacuum => 'off');
 
 	$node->init;
 	$node->start;
@@ -131,29 +131,11 @@ sub check_values
 		[ 'bgwriter_vacuum', '2', $boolean ],
 		[ 'bgwriter_vacuum', '', $boolean ],
 		[ 'debug_bgwriter_vacuum', 'force', $boolean ],
-		[ 'bgwriter_vacuum_min_free', '-1', $range, 0, 8192 ],
-		[ 'bgwriter_vacuum_min_free', '8193', $range, 0, 8192 ],
-		[ 'bgwriter_vacuum_min_free', '1GB', $range, 0, 8192 ],
-		[ 'bgwriter_vacuum_min_free', '100GB', $invalid ],
-		[ 'bgwriter_vacuum_min_free', '10 %', $invalid ],
-		[ 'bgwriter_vacuum_min_free', '1min', $invalid ],
-		[ 'bgwriter_vacuum_min_free', '8kB', '8kB' ],
-		[ 'bgwriter_vacuum_min_free', '8192', '8kB' ],
-		[ 'bgwriter_vacuum_min_free', '100', '100B' ],
-		[ 'bgwriter_vacuum_min_free', '0', '0' ],
-		[ 'bgwriter_vacuum_max_pages', '-2', $range, -1, '\d+' ],
-		[ 'bgwriter_vacuum_max_pages', '2147483647', $range, -1, '\d+' ],
-		[ 'bgwriter_vacuum_max_pages', '2147483648', $invalid ],
-		[ 'bgwriter_vacuum_max_pages', '1kB', $invalid ],
-		[ 'bgwriter_vacuum_max_pages', '0', '0' ],
-		[ 'bgwriter_vacuum_max_pages', '1', '1' ],
-		[ 'bgwriter_vacuum_max_pages', '-1', '-1' ],
-		[ 'bgwriter_lru_maxpages', '-2', $range, -1, 1073741823 ],
-		[ 'bgwriter_lru_maxpages', '1073741824', $range, -1, 1073741823 ],
+		[ 'bgwriter_lru_maxpages', '-1', $range, 0, 1073741823 ],
+		[ 'bgwriter_lru_maxpages', '1073741824', $range, 0, 1073741823 ],
 		[ 'bgwriter_lru_maxpages', 'auto', $invalid ],
-		[ 'bgwriter_lru_maxpages', '1073741823', '1073741823' ],
 		[ 'bgwriter_lru_maxpages', '0', '0' ],
-		[ 'bgwriter_lru_maxpages', '-1', '-1' ]);
+		[ 'bgwriter_lru_maxpages', '1073741823', '1073741823' ]);
 
 	for my $case (@cases)
 	{
@@ -176,11 +158,11 @@ sub check_values
 	# a file that is wrong
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 	my $from = -s $node->logfile;
-	$node->append_conf('postgresql.conf', "bgwriter_vacuum = perhaps\nbgwriter_vacuum_min_free = 9kB\n");
+	$node->append_conf('postgresql.conf', "bgwriter_vacuum = perhaps\nbgwriter_lru_maxpages = -3\n");
 	$node->reload;
-	for my $name (qw(bgwriter_vacuum bgwriter_vacuum_min_free))
+	for my $name (qw(bgwriter_vacuum bgwriter_lru_maxpages))
 	{
-		ok($node->wait_for_log(qr/LOG:  (?:parameter "$name" requires a Boolean value|9216(?: B)? is outside the valid range for parameter "$name")/, $from), "$name: a bad file is told of");
+		ok($node->wait_for_log(qr/LOG:  (?:parameter "$name" requires a Boolean value|-3 is outside the valid range for parameter "$name")/, $from), "$name: a bad file is told of");
 	}
 	is($node->safe_psql('postgres', 'SHOW bgwriter_vacuum'), 'on', 'a bad file changes nothing');
 	still_prunes($node, 'with a bad file');
@@ -202,9 +184,7 @@ sub check_load
 	my %values = (
 		bgwriter_vacuum => [qw(on off)],
 		debug_bgwriter_vacuum => [qw(on off)],
-		bgwriter_vacuum_min_free => [qw(0 100 2000 8192)],
-		bgwriter_vacuum_max_pages => [qw(-1 0 1 100)],
-		bgwriter_lru_maxpages => [qw(-1 0 1 100 1073741823)],
+		bgwriter_lru_maxpages => [qw(0 1 100 1073741823)],
 		bgwriter_delay => [qw(10 20 100)],
 		bgwriter_lru_multiplier => [qw(0 2 10)],
 		full_page_writes => [qw(on off)],

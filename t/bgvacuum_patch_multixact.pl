@@ -15,7 +15,7 @@ use Test::More;
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
-my $node = bgvacuum_node('multixact', shared_buffers => '4MB', conf => "max_logical_replication_workers = 0\n");
+my $node = bgvacuum_node('multixact', no_checksums => 1, shared_buffers => '4MB', conf => "max_logical_replication_workers = 0\n");
 my $all = "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM %s";
 my $number = 0;
 

@@ -1,6 +1,6 @@
 # What background vacuum tells others of its work: n_dead_tup loses what is gone without a
 # trace, and keeps what vacuum has to see to, so that autovacuum comes for the one and not for
-# the other; space is offered from bgwriter_vacuum_min_free on; the
+# the other; space is offered where rows are deleted; the
 # counters begin anew with the server; and the kernel is told to write out at once what bgwriter
 # writes, or not, as it is for those whose writes these are.
 use strict;
@@ -75,32 +75,45 @@ like(statistics('autovacuum_count'), qr/updated 0$/, 'and it does not come for w
 is(statistics('n_dead_tup'), 'control 0, deleted 0, updated 0', 'nothing is counted as dead now');
 is(line_pointers($node, 'deleted')->{dead}, 0, 'and no line pointer is left');
 
-# Offered space: not below bgwriter_vacuum_min_free
-for my $case ([ '8kB', 0 ], [ '200B', 1 ])
+# Offered space: where rows are deleted, and not where updates leave it
+for my $case ([ 'UPDATE', 0 ], [ 'DELETE', 1 ])
 {
-	my ($min_free, $offered) = @$case;
+	my ($command, $offered) = @$case;
 	my $table = "offered_$offered";
+	my $what = $offered ? 'rows are deleted' : 'rows are updated';
 
-	set_parameters($node, debug_bgwriter_vacuum => 'off', bgwriter_vacuum_min_free => $min_free);
+	set_parameters($node, debug_bgwriter_vacuum => 'off');
 	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE $table (i int, t text);
 INSERT INTO $table SELECT i, repeat('x', 100) FROM generate_series(1, 2000) i;
 SQL
-	$node->safe_psql('postgres', "DELETE FROM $table WHERE i % 2 = 0");
+	# an index on what is updated, so that each row leaves a dead one where it was
+	$node->safe_psql('postgres', "CREATE INDEX ON $table (t)");
+	$node->safe_psql('postgres', $offered ? "DELETE FROM $table WHERE i % 2 = 0" : "UPDATE $table SET t = repeat('y', 100) WHERE i % 2 = 0");
 	$stats = bgvacuum_stats($node);
 	set_parameters($node, debug_bgwriter_vacuum => 'on');
-	ok(wait_for_stat($node, 'items_dead', 1000, $stats), "bgwriter_vacuum_min_free = $min_free: pages are pruned");
+	ok(wait_for_stat($node, 'items_dead', 1000, $stats), "$what: pages are pruned");
 
 	my ($before, $after) = split /\n/, $node->safe_psql('postgres', <<"SQL");
 SELECT pg_relation_size('$table');
-INSERT INTO $table SELECT i, repeat('z', 100) FROM generate_series(1, 500) i;
+-- not at once, as few pages are offered before some are taken
+DO \$\$
+BEGIN
+  FOR k IN 0 .. 49 LOOP
+    INSERT INTO $table SELECT i, repeat('z', 100) FROM generate_series(k * 10 + 1, k * 10 + 10) i;
+    COMMIT;
+    PERFORM pg_sleep(0.03);
+  END LOOP;
+END \$\$;
 SELECT pg_relation_size('$table');
 SQL
 	my $now = bgvacuum_stats($node);
-	is($now->{pages_published} - $stats->{pages_published} > 0 ? 1 : 0, $offered, 'whether they are offered');
-	is($now->{pages_reused} - $stats->{pages_reused} > 0 ? 1 : 0, $offered, 'whether they are taken');
-	is($after - $before > 0 ? 0 : 1, $offered, 'whether new rows fit in there') or diag "$before to $after";
-	is($node->safe_psql('postgres', "SELECT count(*), sum(i) FROM $table"), '1500|1125250', 'the rows');
+	is($now->{pages_published} - $stats->{pages_published} > 0 ? 1 : 0, $offered, "$what: whether pages are offered");
+	is($now->{pages_reused} - $stats->{pages_reused} > 0 ? 1 : 0, $offered, "$what: whether they are taken");
+	is($after - $before > 0 ? 0 : 1, $offered, "$what: whether new rows fit in there") or diag "$before to $after";
+	is($node->safe_psql('postgres', "SELECT count(*), sum(i) FROM $table"), $offered ? '1500|1125250' : '2500|2126250', "$what: the rows");
+	is($node->safe_psql('postgres', "SELECT delete_share >= 0.25, publishing FROM pg_stat_bgvacuum_tables WHERE relname = '$table'"),
+		$offered ? 't|t' : 'f|f', "$what: the view says so");
 }
 
 # A restart, a crash
@@ -121,30 +134,24 @@ check_indexes($node, 'in the end');
 check_log($node, 'in the end');
 $node->stop;
 
-# Without a limit of pages bgwriter writes what backends would, and backend_flush_after
-# applies; with one, bgwriter_flush_after
-$node = bgvacuum_node('writeback', conf => "debug_bgwriter_vacuum = off\n");
+# What bgwriter writes is subject to bgwriter_flush_after, as on stock
+$node = bgvacuum_node('writeback', conf => "debug_bgwriter_vacuum = off\nfsync = on\n");
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE large (id int PRIMARY KEY, n int NOT NULL, pad text);
 INSERT INTO large SELECT i, 0, repeat('l', 200) FROM generate_series(1, 30000) i;
 SQL
 for my $case (
-	[ 'on', -1, -1, '0', '8kB', 0 ],
-	[ 'on', 1000, -1, '0', '8kB', 1 ],
-	[ 'on', -1, 100, '8kB', '0', 1 ],
-	[ 'on', 1000, -1, '8kB', '0', 0 ],
-	[ 'on', 0, 1000, '0', '8kB', 1 ],
-	[ 'off', 1000, -1, '0', '8kB', 0 ],
-	[ 'off', -1, -1, '8kB', '0', 1 ],
-	[ 'off', -1, 1000, '0', '8kB', 1 ])
+	[ 'on', 1000, '0', '8kB', 1 ],
+	[ 'on', 1000, '8kB', '0', 0 ],
+	[ 'off', 1000, '0', '8kB', 1 ],
+	[ 'off', 1000, '8kB', '0', 0 ])
 {
-	my ($vacuum, $vacuum_pages, $pages, $backend, $bgwriter, $expected) = @$case;
+	my ($vacuum, $pages, $backend, $bgwriter, $expected) = @$case;
 	my $io = q{SELECT writes, writebacks FROM pg_stat_io WHERE backend_type = 'background writer' AND object = 'relation' AND context = 'normal'};
 
 	set_parameters(
 		$node,
 		bgwriter_vacuum => $vacuum,
-		bgwriter_vacuum_max_pages => $vacuum_pages,
 		bgwriter_lru_maxpages => $pages,
 		backend_flush_after => $backend,
 		bgwriter_flush_after => $bgwriter);
@@ -159,9 +166,36 @@ for my $case (
 		$written -= $writes;
 		$told -= $writebacks;
 	}
-	my $what = "bgwriter_vacuum = $vacuum, $vacuum_pages and $pages pages at most, backend_flush_after = $backend, bgwriter_flush_after = $bgwriter";
+	my $what = "bgwriter_vacuum = $vacuum, $pages pages at most, backend_flush_after = $backend, bgwriter_flush_after = $bgwriter";
 	cmp_ok($written, '>=', 200, "$what: bgwriter writes");
 	is($told > 0 ? 1 : 0, $expected, "$what: whether the kernel is told to") or diag "$told of $written";
+}
+
+# Background vacuum does not write more, nor does it end at the limit of what is written
+{
+	my $writes = q{SELECT writes FROM pg_stat_io WHERE backend_type = 'background writer' AND object = 'relation' AND context = 'normal'};
+	my ($delay, $turn) = (0.2, 0);
+
+	set_parameters($node, bgwriter_vacuum => 'on', bgwriter_lru_maxpages => 1, bgwriter_delay => '200ms');
+	my $before = $node->safe_psql('postgres', $writes);
+	my $pruned = bgvacuum_stats($node)->{pages_pruned};
+	my $rounds = bgvacuum_stats($node)->{rounds};
+	my $begin = time();
+	my $until = $begin + $PostgreSQL::Test::Utils::timeout_default;
+	my $after;
+
+	do
+	{
+		$node->safe_psql('postgres', "UPDATE large SET n = n + 1 WHERE id % 7 = $turn % 7");
+		$turn++;
+		$after = bgvacuum_stats($node);
+	} while ($after->{pages_pruned} - $pruned < 1000 && time() < $until);
+	my $limit = (time() - $begin + 1) / $delay;
+	my $written = $node->safe_psql('postgres', $writes) - $before;
+
+	cmp_ok($after->{pages_pruned} - $pruned, '>=', 1000, 'one page a round may be written: more are pruned');
+	cmp_ok($written, '<=', $limit + 1, 'no more than one page a round is written') or diag "in $turn turns, ", $after->{rounds} - $rounds, ' rounds';
+	cmp_ok($after->{pages_pruned} - $pruned, '>', 3 * $written, 'most of what is pruned is left to others to write');
 }
 check_heaps($node, 'in the end');
 check_log($node, 'in the end');

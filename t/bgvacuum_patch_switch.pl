@@ -102,8 +102,7 @@ SQL
 	my $stats = bgvacuum_stats($node);
 	my $until = time() + 15;
 	my @values = (
-		[ 'bgwriter_vacuum_min_free', 0, 100, 8192, 2000 ], [ 'bgwriter_vacuum_max_pages', -1, 0, 1, 100 ],
-		[ 'bgwriter_lru_maxpages', 100, 0, -1, 1 ], [ 'debug_bgwriter_vacuum', 'off', 'on' ],
+		[ 'bgwriter_lru_maxpages', 100, 0, 1000, 1 ], [ 'debug_bgwriter_vacuum', 'off', 'on' ],
 		[ 'bgwriter_lru_multiplier', 0, 10, 2 ], [ 'bgwriter_delay', '50ms', '10ms' ]);
 	my @commands = (
 		'CREATE INDEX CONCURRENTLY child_pad ON child (pad)',

@@ -25,7 +25,7 @@ my $stock_path = stock_path();
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 my $seconds = $ENV{PGDENSE_SOAK} ? 60 : 4;
-my $parameters = qr/^(?:bgwriter_vacuum|debug_bgwriter_vacuum|bgwriter_lru_maxpages) .*\n/m;
+my $parameters = qr/^(?:bgwriter_vacuum|debug_bgwriter_vacuum) .*\n/m;
 
 # Of each pair of rows of "a" the sum is 0, and in each transaction; "log" has a row for each of them.
 my $tables = <<'SQL';
@@ -35,7 +35,7 @@ CREATE TABLE log (id bigserial PRIMARY KEY, i int);
 CREATE TABLE t (id serial PRIMARY KEY, k int, v text);
 CREATE INDEX ON t (k);
 SQL
-my $script = "$tmp/load.sql";
+my $script = "$tmp/bgvacuum_load.sql";
 append_to_file($script, <<'SQL');
 \set i random(1, 1000)
 \set k random(1, 300)
@@ -121,7 +121,7 @@ for my $turn (0 .. 5)
 	if ($turn == 0)
 	{
 		$node->safe_psql('postgres', 'CREATE DATABASE app');
-		$node->safe_psql('app', "CREATE EXTENSION bgvacuum; CREATE EXTENSION amcheck; $tables");
+		$node->safe_psql('app', "CREATE EXTENSION bgvacuum; CREATE EXTENSION amcheck; CREATE EXTENSION pg_visibility; $tables");
 		$node->safe_psql('postgres', 'CREATE EXTENSION bgvacuum');
 	}
 	check_rows_of($node, $name);

@@ -1,0 +1,223 @@
+# Pages that bgwriter freezes and sets all-visible: what some snapshot, a prepared transaction
+# or a replication slot may still need to see is left alone, and follows when it is gone; a
+# truncated table has no bits of before; a table whose pages are changed again backs off; the
+# map is made for a table that has none; it is right after a crash, beside
+# VACUUM, and on a standby.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PgDenseBgvacuum;
+use PgDensePatch;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
+
+# All pages stay in memory, and are dirty, while checks read others.
+my $node = bgvacuum_node(
+	'visible',
+	init => [ allows_streaming => 1 ],
+	shared_buffers => '64MB',
+	conf => "wal_consistency_checking = all\nmax_wal_size = 4GB\n");
+
+# visible(NODE, TABLE) - "pages, of them all-visible, of them all-frozen" by the map
+sub visible
+{
+	my ($on, $table) = @_;
+
+	return $on->safe_psql('postgres',
+		"SELECT count(*) || ' ' || count(*) FILTER (WHERE all_visible) || ' ' || count(*) FILTER (WHERE all_frozen) FROM pg_visibility_map('$table')");
+}
+
+# index_only(NODE, TABLE) - rows by an index-only scan
+sub index_only
+{
+	my ($on, $table) = @_;
+
+	return $on->safe_psql('postgres', "SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM $table WHERE i >= 0");
+}
+
+$node->safe_psql('postgres', 'CREATE TABLE wake (i int)');
+
+## The map is made on request, without a vacuum
+$node->safe_psql('postgres', 'CREATE TABLE grown (i int PRIMARY KEY, t text); INSERT INTO grown SELECT i, i FROM generate_series(1, 2000) i');
+ok(wait_for_rounds($node), 'rounds go by');
+$node->safe_psql('postgres', "INSERT INTO grown VALUES (2001, 'x')");
+$node->safe_psql('postgres', 'INSERT INTO grown SELECT i, i FROM generate_series(2002, 6000) i');
+ok(wait_for_stat($node, 'pages_frozen', 1, { pages_frozen => 0 }), 'pages are frozen');
+cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('grown', 'vm')"), '>', 0, 'the map is there');
+check_heaps($node, 'without a vacuum');
+
+## What somebody may have to see otherwise
+my %keeps = (
+	snapshot => [
+		sub { $node->{holder} = hold_horizon($node) },
+		sub { $node->{holder}->quit }
+	],
+	prepared => [
+		sub { $node->safe_psql('postgres', "BEGIN; INSERT INTO wake VALUES (2); PREPARE TRANSACTION 'held'") },
+		sub { $node->safe_psql('postgres', "COMMIT PREPARED 'held'") }
+	]);
+for my $kind (sort keys %keeps)
+{
+	my ($hold, $release) = @{ $keeps{$kind} };
+	my $t = "kept_by_$kind";
+
+	# a page of the map is there before
+	$node->safe_psql('postgres', "CREATE TABLE $t (i int PRIMARY KEY, t text)");
+	$node->safe_psql('postgres', "INSERT INTO $t VALUES (0, 'first'); VACUUM $t");
+	$hold->();
+	$node->safe_psql('postgres', "INSERT INTO $t SELECT i, repeat('k', 50) FROM generate_series(1, 2000) i");
+	ok(wait_for_rounds($node, 10), "$kind: rounds go by");
+	my ($pages, $visible) = split / /, visible($node, $t);
+	cmp_ok($pages, '>', 10, "$kind: there are pages");
+	is($visible, 0, "$kind: none is set all-visible");
+	check_heaps($node, "$kind: while it holds");
+	my $stats = bgvacuum_stats($node);
+	$release->();
+	ok(wait_for_stat($node, 'pages_frozen', $pages - 1, $stats), "$kind: they are when it has ended");
+	(undef, $visible) = split / /, visible($node, $t);
+	cmp_ok($visible, '>=', $pages - 1, "$kind: all but the last one");
+	is(index_only($node, $t), 2001, "$kind: the rows");
+}
+
+## A table that is cut off and filled again
+for my $how ('VACUUM', 'TRUNCATE')
+{
+	my $t = lc "cut_by_$how";
+	my $stats = bgvacuum_stats($node);
+
+	$node->safe_psql('postgres', "CREATE TABLE $t (i int PRIMARY KEY, t text); INSERT INTO $t VALUES (0, 'first'); VACUUM $t");
+	$node->safe_psql('postgres', "INSERT INTO $t SELECT i, repeat('c', 50) FROM generate_series(1, 2000) i");
+	ok(wait_for_stat($node, 'pages_frozen', 10, $stats), "$how: pages are frozen");
+	$node->safe_psql('postgres', $how eq 'VACUUM' ? "DELETE FROM $t WHERE i > 0; VACUUM $t" : "TRUNCATE $t; INSERT INTO $t VALUES (0, 'first')");
+	is($node->safe_psql('postgres', "SELECT pg_relation_size('$t') / 8192"), 1, "$how: the table is cut off");
+	my $holder = hold_horizon($node);
+	$node->safe_psql('postgres', "INSERT INTO $t SELECT i, repeat('d', 50) FROM generate_series(1, 2000) i");
+	my ($pages, $visible) = split / /, visible($node, $t);
+	cmp_ok($pages, '>', 10, "$how: it has grown again");
+	cmp_ok($visible, '<=', 1, "$how: no page has a bit of before");
+	is($holder->query_safe("SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM $t WHERE i > 0"), 0, "$how: who does not see the new rows does not find them")
+	  if $how eq 'VACUUM';
+	$holder->quit;
+	is(index_only($node, $t), 2001, "$how: the rows");
+	check_heaps($node, $how);
+}
+
+## Beside VACUUM and writers, and after a crash
+$node->safe_psql('postgres', 'CREATE TABLE busy (i bigserial PRIMARY KEY, n int NOT NULL DEFAULT 0, t text)');
+for my $end ('immediate', 'fast')
+{
+	my $folder = PostgreSQL::Test::Utils::tempdir();
+	my $out = '';
+
+	append_to_file("$folder/insert.sql", "INSERT INTO busy (t) SELECT repeat('b', 60) FROM generate_series(1, 20);\n");
+	append_to_file("$folder/change.sql", "\\set i random(1, 5000)\nUPDATE busy SET n = n + 1 WHERE i = :i;\nDELETE FROM busy WHERE i = :i + 7;\n");
+	append_to_file("$folder/vacuum.sql", "VACUUM busy;\n\\sleep 100 ms\n");
+	my $load = IPC::Run::start(
+		[ 'pgbench', '--no-vacuum', '--host=' . $node->host, '--port=' . $node->port, '--time=4', '--client=4', "--file=$folder/insert.sql\@5", "--file=$folder/change.sql\@5", "--file=$folder/vacuum.sql\@1", 'postgres' ],
+		'<', \undef, '>', \$out, '2>&1');
+	if ($end eq 'immediate')
+	{
+		usleep(3_000_000);
+		$node->stop('immediate');
+		$load->finish;
+		$node->start;
+	}
+	else
+	{
+		ok($load->finish, 'beside VACUUM: no transaction fails') or diag $out;
+	}
+	check_heaps($node, $end eq 'fast' ? 'beside VACUUM' : 'after a crash');
+	check_indexes($node, $end eq 'fast' ? 'beside VACUUM' : 'after a crash');
+	is($node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM busy WHERE i > 0'),
+		$node->safe_psql('postgres', 'SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM busy'),
+		"$end: the index-only scan finds what is there");
+}
+
+## A standby
+{
+	$node->safe_psql('postgres', "SELECT pg_create_physical_replication_slot('standby')");
+	$node->backup('backup');
+	my $standby = PostgreSQL::Test::Cluster->new('standby');
+	$standby->init_from_backup($node, 'backup', has_streaming => 1);
+	$standby->append_conf('postgresql.conf', "primary_slot_name = 'standby'\nmax_standby_streaming_delay = -1\nhot_standby_feedback = on\n");
+	$standby->start;
+	$node->safe_psql('postgres', "CREATE TABLE followed (i int PRIMARY KEY, t text); INSERT INTO followed VALUES (0, 'first'); VACUUM followed");
+	$node->safe_psql('postgres', "INSERT INTO followed SELECT i, repeat('f', 50) FROM generate_series(1, 1000) i");
+	$node->wait_for_replay_catchup($standby);
+
+	# its snapshot is in the slot, by its feedback
+	my $reader = $standby->background_psql('postgres');
+	is($reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM followed'), 1001, 'a snapshot on the standby');
+	$node->poll_query_until('postgres', "SELECT xmin IS NOT NULL FROM pg_replication_slots WHERE slot_name = 'standby'") or die 'no feedback';
+	$node->safe_psql('postgres', "INSERT INTO followed SELECT i, repeat('g', 50) FROM generate_series(1001, 3000) i");
+	ok(wait_for_rounds($node, 10), 'slot: rounds go by');
+	my ($pages, $visible) = split / /, visible($node, 'followed');
+	cmp_ok($visible, '<', $pages - 15, 'slot: pages with new rows are not set all-visible');
+	$node->wait_for_replay_catchup($standby);
+	is($reader->query_safe('SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM followed WHERE i >= 0'), 1001, 'slot: the standby sees no row that is too new');
+	my $stats = bgvacuum_stats($node);
+	$reader->quit;
+	ok(wait_for_stat($node, 'pages_frozen', 15, $stats), 'slot: they are when the snapshot has gone');
+	# what bgwriter logs is sent with the next commit
+	$node->safe_psql('postgres', 'INSERT INTO wake VALUES (3)');
+	$node->wait_for_replay_catchup($standby);
+	is(visible($standby, 'followed'), visible($node, 'followed'), 'the standby has the map of the primary');
+	is(index_only($standby, 'followed'), 3001, 'the standby: the rows');
+	check_heaps($standby, 'the standby');
+	check_log($standby, 'the standby');
+	$standby->stop;
+	$node->safe_psql('postgres', "SELECT pg_drop_replication_slot('standby')");
+}
+
+## Backing off, by what happens to the pages
+$node->safe_psql('postgres', 'CREATE TABLE changed (i int PRIMARY KEY, n int NOT NULL, t text) WITH (fillfactor = 40); CREATE TABLE unchanged (i int PRIMARY KEY, n int NOT NULL, t text)');
+$node->safe_psql('postgres', "INSERT INTO $_ SELECT i, 0, repeat('c', 100) FROM generate_series(1, 2000) i; VACUUM $_") for qw(changed unchanged);
+ok(wait_for_rounds($node, 5), 'backing off: rounds go by');
+{
+	# so that none is set all-visible again, which would count for it
+	my $holder = hold_horizon($node);
+	$node->safe_psql('postgres', 'UPDATE changed SET n = n + 1');
+	$node->safe_psql('postgres', "INSERT INTO unchanged SELECT i, 0, repeat('u', 100) FROM generate_series(2001, 4000) i");
+	ok(wait_for_rounds($node, 5), 'backing off: rounds go by');
+	is($node->safe_psql('postgres', q{SELECT string_agg(relname || ' ' || marking, ', ' ORDER BY relname) FROM pg_stat_bgvacuum_tables WHERE relname IN ('changed', 'unchanged')}),
+		'changed false, unchanged true', 'a table whose pages are changed again backs off, one that is inserted into does not');
+	$holder->quit;
+}
+
+## While the horizon stands still, full pages are tried once, and not in each turn
+set_parameters($node, debug_bgwriter_vacuum => 'off');
+{
+	my $holder = hold_horizon($node);
+	$node->safe_psql('postgres', "CREATE TABLE waiting (i int, t text); INSERT INTO waiting SELECT i, repeat('w', 100) FROM generate_series(1, 20000) i");
+	my $pages = $node->safe_psql('postgres', "SELECT pg_relation_size('waiting') / 8192");
+	ok(wait_for_rounds($node, 20), 'waiting: rounds go by');
+	my $stats = bgvacuum_stats($node);
+	ok(wait_for_rounds($node, 20), 'waiting: more rounds go by');
+	my $tried = bgvacuum_stats($node)->{skipped_recent} - $stats->{skipped_recent};
+	cmp_ok($tried, '<', $pages, "waiting: the $pages pages are not tried in each of 20 rounds");
+	$stats = bgvacuum_stats($node);
+	$holder->quit;
+	# which the map is made for
+	$node->safe_psql('postgres', "INSERT INTO waiting VALUES (0, 'w')");
+	ok(wait_for_stat($node, 'pages_frozen', $pages - 10, $stats), 'waiting: they are frozen when the snapshot has gone');
+	check_heaps($node, 'waiting');
+}
+set_parameters($node, debug_bgwriter_vacuum => 'on');
+
+## More tables than there are slots, which is 256
+$node->safe_psql('postgres', "CREATE TABLE many_$_ (i int); INSERT INTO many_$_ SELECT i FROM generate_series(1, 300) i; DELETE FROM many_$_ WHERE i % 2 = 0; DROP TABLE many_$_") for 1 .. 300;
+$node->safe_psql('postgres', 'CREATE TABLE last (i int); INSERT INTO last SELECT i FROM generate_series(1, 300) i; DELETE FROM last WHERE i % 2 = 0');
+ok(wait_for_tuples($node, 'last', 150), 'after many tables, the last one is pruned');
+
+check_heaps($node, 'in the end');
+check_indexes($node, 'in the end');
+check_log($node, 'in the end');
+$node->stop;
+done_testing();
