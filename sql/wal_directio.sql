@@ -4,8 +4,22 @@
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
-SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
-WHERE attrelid = 'pg_stat_wal_direct'::regclass AND attnum > 0 ORDER BY attnum;
+-- From 18 on, how much has been written is what pg_stat_io has, and the mode tells how.
+SELECT current_setting('server_version_num')::int >= 180000 AS of_pg_stat_io \gset
+SELECT string_agg(format('%s %s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum) = 'mode text, fallback_reason text, filesystem text, write_unit integer, minimum_unit integer, cache_relief boolean, '
+  || CASE WHEN :'of_pg_stat_io' THEN 'writes bigint, write_bytes numeric, inits bigint, init_bytes numeric, stats_reset timestamp with time zone'
+    ELSE 'direct_writes bigint, direct_bytes numeric, buffered_writes bigint, buffered_bytes numeric, direct_inits bigint, buffered_inits bigint' END
+  || ', relieved_segments bigint, stats_since timestamp with time zone' AS columns
+FROM pg_attribute WHERE attrelid = 'pg_stat_wal_direct'::regclass AND attnum > 0;
+\if :of_pg_stat_io
+CREATE TEMP VIEW wd_stat AS SELECT w.*,
+  CASE mode WHEN 'direct' THEN writes ELSE 0 END AS direct_writes, CASE mode WHEN 'direct' THEN write_bytes ELSE 0 END AS direct_bytes,
+  CASE mode WHEN 'direct' THEN 0 ELSE writes END AS buffered_writes, CASE mode WHEN 'direct' THEN 0 ELSE write_bytes END AS buffered_bytes,
+  CASE mode WHEN 'direct' THEN inits ELSE 0 END AS direct_inits, CASE mode WHEN 'direct' THEN 0 ELSE inits END AS buffered_inits
+FROM pg_stat_wal_direct w;
+\else
+CREATE TEMP VIEW wd_stat AS SELECT * FROM pg_stat_wal_direct;
+\endif
 SELECT provolatile, proparallel, proretset, proisstrict FROM pg_proc WHERE oid = 'pg_stat_get_wal_direct()'::regprocedure;
 
 -- one row, and no null but where it means something
@@ -14,7 +28,7 @@ SELECT count(*), count(mode) AS mode, count(write_unit) AS write_unit, count(cac
   count(buffered_writes) AS buffered_writes, count(buffered_bytes) AS buffered_bytes,
   count(direct_inits) AS direct_inits, count(buffered_inits) AS buffered_inits,
   count(relieved_segments) AS relieved_segments, count(stats_since) AS stats_since
-FROM pg_stat_wal_direct;
+FROM wd_stat;
 
 -- it fits the settings
 SELECT CASE current_setting('wal_direct_io')
@@ -28,22 +42,35 @@ SELECT CASE current_setting('wal_direct_io')
   cache_relief = CASE current_setting('wal_cache_relief')
     WHEN 'auto' THEN current_setting('wal_direct_io') <> 'off' ELSE current_setting('wal_cache_relief')::bool END AS relief,
   stats_since BETWEEN pg_postmaster_start_time() - interval '1 minute' AND now() AS since
-FROM pg_stat_wal_direct;
+FROM wd_stat;
 
 -- what is written is counted, all of it and in this session's sight
 SET synchronous_commit = on;
 CREATE TABLE wd_rows (i int, t text);
-CREATE TEMP TABLE wd_before AS SELECT *, pg_current_wal_insert_lsn() AS lsn FROM pg_stat_wal_direct;
+SELECT pg_stat_force_next_flush();
+CREATE TEMP TABLE wd_before AS SELECT *, pg_current_wal_insert_lsn() AS lsn FROM wd_stat;
 INSERT INTO wd_rows SELECT i, repeat('x', 100) FROM generate_series(1, 5000) i;
 CREATE TEMP TABLE wd_flushed AS SELECT pg_current_wal_flush_lsn() AS lsn;
+SELECT pg_stat_force_next_flush();
+-- From 18 on, what other processes have written of it is counted when they report it.
+DO $$
+BEGIN
+	FOR i IN 1 .. 600 LOOP
+		EXIT WHEN (SELECT a.direct_bytes + a.buffered_bytes - b.direct_bytes - b.buffered_bytes >= f.lsn - b.lsn
+			FROM wd_stat a, wd_before b, wd_flushed f);
+		PERFORM pg_sleep(0.1), pg_stat_clear_snapshot();
+	END LOOP;
+END
+$$;
 SELECT a.direct_writes + a.buffered_writes > b.direct_writes + b.buffered_writes AS writes,
   a.direct_bytes + a.buffered_bytes - b.direct_bytes - b.buffered_bytes >= f.lsn - b.lsn AS bytes,
   f.lsn - b.lsn > 500000 AS enough,
   a.direct_bytes % 512 = 0 AND a.buffered_bytes % 512 = 0 AS whole_units,
   CASE a.mode WHEN 'direct' THEN a.direct_writes > b.direct_writes ELSE a.buffered_writes > b.buffered_writes END AS by_mode,
   a.stats_since = b.stats_since AS since
-FROM pg_stat_wal_direct a, wd_before b, wd_flushed f;
+FROM wd_stat a, wd_before b, wd_flushed f;
 DROP TABLE wd_rows, wd_before, wd_flushed;
+DROP VIEW wd_stat;
 
 -- everybody may look, as at pg_stat_wal, but not install
 CREATE ROLE regress_wd_user;

@@ -18,7 +18,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(unit_setting wal_node set_parameters log_position effective_mode unexpected_log
+our @EXPORT = qw(unit_setting wal_counters wal_node set_parameters log_position effective_mode unexpected_log
   lsn_number lsn_text segment_name segment_files segment_contents read_wal write_wal wal_records record_end redo_of control_data
   copy_data move_to crash_and_start resident_bytes acknowledged
   build_library with_recorder recorded_events disk_of disk_apply disk_crash disk_contents put_contents check_writes);
@@ -61,6 +61,18 @@ sub wal_node
 		checkpoint_timeout => '1h',
 		shared_buffers => '16MB', @parameters);
 	return $node;
+}
+
+# wal_counters(SQL) - a query of pg_stat_wal_direct, as this major version has it.  From 18
+# on, pg_stat_io counts what is written, and the mode alone tells in which way.
+sub wal_counters
+{
+	my ($sql) = @_;
+	my ($major) = `pg_config --version` =~ /(\d+)/;
+	my %column = (writes => 'writes', bytes => 'write_bytes', inits => 'inits');
+
+	$sql =~ s/\b(direct|buffered)_(writes|bytes|inits)\b/(CASE mode WHEN '$1' THEN $column{$2} ELSE 0 END)/g if $major >= 18;
+	return $sql;
 }
 
 # unit_setting(UNIT) - the value of wal_write_unit that means this unit whatever the physical

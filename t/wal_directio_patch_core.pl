@@ -44,7 +44,7 @@ sub core_round
 	is(effective_mode($node)->{mode}, $name =~ /direct/ ? 'direct' : 'buffered', "$name: it is direct or not");
 	cmp_ok(core_suite($node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
 		'>', 200, "$name: the tests ran");
-	core_isolation($node, "$tmp/isolation", $regress) if $ENV{PGDENSE_SOAK} && $name eq 'direct_512';
+	core_isolation($node, "$tmp/wal_directio_isolation", $regress) if $ENV{PGDENSE_SOAK} && $name eq 'direct_512';
 
 	core_crash($node, $name, $tmp);
 	is(unexpected_log($node), '', "$name: nothing unexpected in the log");

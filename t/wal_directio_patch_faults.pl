@@ -107,7 +107,8 @@ sub reason
 sub death
 {
 	my ($log) = @_;
-	my ($message) = $log =~ /((?:FATAL|PANIC): .*)/;
+	# a background worker that the shutdown meets while it starts says so, or not
+	my ($message) = $log =~ /((?:FATAL|PANIC):  (?!terminating \w.*due to administrator command).*)/;
 
 	$message //= 'none';
 	$message =~ s/[0-9A-F]{24}/SEGMENT/g;
@@ -212,7 +213,8 @@ sub check_load
 		[ 'write that ends inside of its first sector', { WRITE => 'short=100,file=segment' }, 512, 1 ],
 		[ 'write that ends inside of its first sector of 4096 bytes', { STATX => '512/4096', WRITE => 'short=1024,file=segment' }, 8192, 1 ],
 		[ 'write that ends inside of a later sector', { WRITE => 'short=1111,file=segment' }, 512, 0 ],
-		[ 'write that ends after a sector, inside of a unit', { WRITE => 'short=1024,file=segment' }, 4096, 0 ],
+		[ 'write that ends after a sector, inside of a unit', { WRITE => 'short=1024,file=segment' }, 4096, 1 ],
+		[ 'write that ends after a sector, inside of a page', { WRITE => 'short=1024,file=segment' }, 8192, 1 ],
 		[ 'write that ends after a unit', { WRITE => 'short=4096,file=segment' }, 4096, 0 ],
 		[ 'zeros end early', { WRITE => 'short=100,file=temp,times=1' }, 4096, undef ],
 		[ 'interrupts', { WRITE => 'EINTR,file=segment,times=50' }, 512, 0 ],);

@@ -7,7 +7,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 use PgDenseMounts;
 use PgDensePatch;
-use PgDenseWal qw(resident_bytes unit_setting);
+use PgDenseWal qw(resident_bytes unit_setting wal_counters);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -150,7 +150,7 @@ sub check_setting
 	{
 		cmp_ok($resident, '>', 0, "$what: they are in the page cache");
 	}
-	my @used = split /\|/, $node->safe_psql('postgres', 'SELECT direct_writes > 0, direct_inits >= 4, buffered_writes > 0, buffered_inits >= 4 FROM pg_stat_wal_direct');
+	my @used = split /\|/, $node->safe_psql('postgres', wal_counters('SELECT direct_writes > 0, direct_inits >= 4, buffered_writes > 0, buffered_inits >= 4 FROM pg_stat_wal_direct'));
 	is("@used", $direct ? 't t f f' : 'f f t t', "$what: what was used to write and to make segments");
 	$node->stop('immediate');
 }

@@ -9,7 +9,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 
 use PgDensePatch;
-use PgDenseWal qw(build_library);
+use PgDenseWal qw(build_library wal_counters);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -46,12 +46,14 @@ sub view
 {
 	my (@columns) = @_;
 
-	return $node->safe_psql('postgres', 'SELECT ' . join(', ', @columns) . ' FROM pg_stat_wal_direct');
+	return $node->safe_psql('postgres', wal_counters('SELECT ' . join(', ', @columns) . ' FROM pg_stat_wal_direct'));
 }
 
 # restart(SETTING...) - start anew with exactly these settings beside those of init.
 # Returns what it logs.
 my $conf = slurp_file("$data/postgresql.conf");
+# From 18 on, how much is written is counted there.
+my $of_pg_stat_io = $node->pg_version->major >= 18;
 
 sub restart
 {
@@ -62,6 +64,8 @@ sub restart
 	unlink "$data/postgresql.conf";
 	append_to_file("$data/postgresql.conf", $conf . join('', map { "$_\n" } @settings));
 	$node->start;
+	# What pg_stat_io counts outlives the server.
+	$node->safe_psql('postgres', "SELECT pg_stat_reset_shared('io')") if $of_pg_stat_io;
 	return substr(slurp_file($node->logfile), $offset);
 }
 
@@ -175,9 +179,9 @@ my $session_start = view('stats_since');
 sub bytes_per_commit
 {
 	$node->safe_psql('postgres', 'CREATE TABLE IF NOT EXISTS t (i int); CREATE TABLE IF NOT EXISTS seen (bytes numeric); DELETE FROM seen; CHECKPOINT; INSERT INTO t VALUES (0)');
-	$node->safe_psql('postgres', 'INSERT INTO seen SELECT direct_bytes + buffered_bytes FROM pg_stat_wal_direct');
+	$node->safe_psql('postgres', wal_counters('INSERT INTO seen SELECT direct_bytes + buffered_bytes FROM pg_stat_wal_direct'));
 	$node->safe_psql('postgres', join ";\n", map { "INSERT INTO t VALUES ($_)" } 1 .. $commits);
-	return $node->safe_psql('postgres', "SELECT round((direct_bytes + buffered_bytes - bytes) / $commits) FROM pg_stat_wal_direct, seen");
+	return $node->safe_psql('postgres', wal_counters("SELECT round((direct_bytes + buffered_bytes - bytes) / $commits) FROM pg_stat_wal_direct, seen"));
 }
 
 $log = restart('wal_direct_io = try');
@@ -282,10 +286,10 @@ $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 $node->safe_psql('postgres', 'INSERT INTO t VALUES (1000)');
 $node->wait_for_catchup($standby);
-is($standby->safe_psql('postgres', 'SELECT mode, direct_writes, buffered_writes, direct_inits FROM pg_stat_wal_direct'), "$mode|0|0|0", 'the view on a standby');
+is($standby->safe_psql('postgres', wal_counters('SELECT mode, direct_writes, buffered_writes, direct_inits FROM pg_stat_wal_direct')), "$mode|0|0|0", 'the view on a standby');
 $standby->promote;
 $standby->safe_psql('postgres', 'INSERT INTO t VALUES (1001)');
-is($standby->safe_psql('postgres', 'SELECT mode, direct_writes > 0, buffered_writes > 0 FROM pg_stat_wal_direct'),
+is($standby->safe_psql('postgres', wal_counters('SELECT mode, direct_writes > 0, buffered_writes > 0 FROM pg_stat_wal_direct')),
 	$mode eq 'direct' ? 'direct|t|f' : 'buffered|f|t', 'and after its promotion');
 $standby->stop;
 

@@ -13,6 +13,7 @@ use PgDenseCrash;
 use PgDenseIndexAlign qw(stock_path hand_over);
 use PgDensePatch;
 use PgDenseUpgrade;
+use PgDenseWal qw(wal_counters);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -67,7 +68,7 @@ like(slurp_file($dense->logfile), qr/WAL is written (?:with direct I\/O in units
 is(contents($dense), $before, 'same rows');
 add_rows($dense, 10000);
 $dense->safe_psql('app', 'CREATE EXTENSION wal_directio; SELECT pg_switch_wal()');
-is($dense->safe_psql('app', 'SELECT direct_writes + buffered_writes > 0 FROM pg_stat_wal_direct'), 't', 'and writes');
+is($dense->safe_psql('app', wal_counters('SELECT direct_writes + buffered_writes > 0 FROM pg_stat_wal_direct')), 't', 'and writes');
 $before = contents($dense);
 $dense->stop;
 
@@ -103,7 +104,7 @@ for my $path ($stock_path, $next_path)
 # By turns on one data directory.  Each server adds rows with a commit for each, which
 # are to be there after it was killed among others that load it.
 my $switched = qr/^wal_(?:direct_io|write_unit|cache_relief) = .*\n/m;
-my $script = "$tmp/load.sql";
+my $script = "$tmp/wal_directio_load.sql";
 append_to_file($script, "INSERT INTO load (v) VALUES (repeat('x', (random() * 3000)::int))\n");
 my $node = linked_cluster('turn0', settings => $switches);
 my $acknowledged = 0;

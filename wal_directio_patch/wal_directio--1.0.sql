@@ -3,23 +3,53 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION wal_directio" to load this file. \quit
 
-CREATE FUNCTION pg_stat_get_wal_direct(OUT mode text, OUT fallback_reason text, OUT filesystem text,
-	OUT write_unit int4, OUT minimum_unit int4, OUT cache_relief bool,
-	OUT direct_writes int8, OUT direct_bytes numeric, OUT buffered_writes int8, OUT buffered_bytes numeric,
-	OUT direct_inits int8, OUT buffered_inits int8, OUT relieved_segments int8, OUT stats_since timestamptz)
-RETURNS record
-AS 'MODULE_PATHNAME', 'pg_stat_get_wal_direct'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+-- From 18 on, what has been written is in pg_stat_io, and the view is over both.
+-- The columns that it reads there do not exist in 17, so it must not even be parsed.
+DO $script$
+BEGIN
+	IF current_setting('server_version_num')::int4 >= 180000 THEN
+		CREATE FUNCTION pg_stat_get_wal_direct(OUT mode text, OUT fallback_reason text, OUT filesystem text,
+			OUT write_unit int4, OUT minimum_unit int4, OUT cache_relief bool,
+			OUT relieved_segments int8, OUT stats_since timestamptz)
+		RETURNS record
+		AS 'MODULE_PATHNAME', 'pg_stat_get_wal_direct'
+		LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 
-CREATE VIEW pg_stat_wal_direct AS
-SELECT w.mode, w.fallback_reason, w.filesystem, w.write_unit, w.minimum_unit, w.cache_relief,
-	w.direct_writes, w.direct_bytes, w.buffered_writes, w.buffered_bytes,
-	w.direct_inits, w.buffered_inits, w.relieved_segments, w.stats_since
-FROM pg_stat_get_wal_direct() w;
--- pg_stat_wal is everybody's, too
+		-- A walreceiver writes what it receives by itself, not by XLogWrite().
+		CREATE VIEW pg_stat_wal_direct AS
+		SELECT w.mode, w.fallback_reason, w.filesystem, w.write_unit, w.minimum_unit, w.cache_relief,
+			i.writes, i.write_bytes, i.inits, i.init_bytes, i.stats_reset,
+			w.relieved_segments, w.stats_since
+		FROM pg_stat_get_wal_direct() w,
+			(SELECT coalesce(sum(writes) FILTER (WHERE context = 'normal'), 0)::int8 AS writes,
+				coalesce(sum(write_bytes) FILTER (WHERE context = 'normal'), 0) AS write_bytes,
+				coalesce(sum(writes) FILTER (WHERE context = 'init'), 0)::int8 AS inits,
+				coalesce(sum(write_bytes) FILTER (WHERE context = 'init'), 0) AS init_bytes,
+				max(stats_reset) AS stats_reset
+			FROM pg_catalog.pg_stat_io
+			WHERE object = 'wal' AND backend_type <> 'walreceiver') i;
+	ELSE
+		CREATE FUNCTION pg_stat_get_wal_direct(OUT mode text, OUT fallback_reason text, OUT filesystem text,
+			OUT write_unit int4, OUT minimum_unit int4, OUT cache_relief bool,
+			OUT direct_writes int8, OUT direct_bytes numeric, OUT buffered_writes int8, OUT buffered_bytes numeric,
+			OUT direct_inits int8, OUT buffered_inits int8, OUT relieved_segments int8, OUT stats_since timestamptz)
+		RETURNS record
+		AS 'MODULE_PATHNAME', 'pg_stat_get_wal_direct'
+		LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+		CREATE VIEW pg_stat_wal_direct AS
+		SELECT w.mode, w.fallback_reason, w.filesystem, w.write_unit, w.minimum_unit, w.cache_relief,
+			w.direct_writes, w.direct_bytes, w.buffered_writes, w.buffered_bytes,
+			w.direct_inits, w.buffered_inits, w.relieved_segments, w.stats_since
+		FROM pg_stat_get_wal_direct() w;
+	END IF;
+END
+$script$;
+
+-- pg_stat_wal and pg_stat_io are everybody's, too
 GRANT SELECT ON pg_stat_wal_direct TO public;
 
 COMMENT ON FUNCTION pg_stat_get_wal_direct() IS
 	'what the view pg_stat_wal_direct reads from shared memory';
 COMMENT ON VIEW pg_stat_wal_direct IS
-	'how this server writes WAL, and how much it has written each way since it started';
+	'how this server writes WAL, and how much it has written';
