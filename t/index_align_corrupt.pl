@@ -21,7 +21,8 @@ use Test::More;
 needs_patch('index_align', 'default_index_item_alignment');
 my $soak = $ENV{PGDENSE_SOAK};
 my $node = PostgreSQL::Test::Cluster->new('corrupt');
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+# 18 has checksums unless told otherwise, by which it would notice any damage.
+$node->init(extra => [ '--encoding=UTF8', '--locale=C', $node->pg_version->major >= 18 ? '--no-data-checksums' : () ]);
 # Few buffers are soon looked through.
 $node->append_conf('postgresql.conf', <<'CONF');
 fsync = off

@@ -21,7 +21,8 @@ my $stock_path = stock_path();
 
 my $timeout = $PostgreSQL::Test::Utils::timeout_default;
 my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
+# 18 has checksums unless told otherwise, by which it would notice any damage.
+$node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C', $node->pg_version->major >= 18 ? '--no-data-checksums' : () ]);
 $node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 max_connections = 30
