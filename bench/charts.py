@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.lib.paths import work
-from bench.studies.tpcc import killed, notpm, reads
+from bench.studies.tpcc import CURVE, killed, notpm, reads
 
 OWN, OTHER, MISSED = "#336791", "#888888", "#b3261e"
 # The page has a light and a dark set of colours; matplotlib's own ones are what others draw with.
@@ -212,12 +212,23 @@ BY_STAGE = (
 )
 
 
+# Of which settings a chart over the run is drawn, and its title
+SERIES = {"": "New-Orders a minute over the run", CURVE: "New-Orders a minute over a long run"}
+
+
 def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
     """Stage by stage, once for each setting of memory, and what was run with several as lines."""
     by_setting: dict[str, dict[str, list[dict]]] = {}
     sweep: dict[str, dict[float, list[float]]] = {}
+    over: dict[str, dict[str, dict[float, list[float]]]] = {}
     for sample in result["samples"]:
         if killed(sample):
+            continue
+        for part in sample.get("series", ()) if sample["setting"] in SERIES else ():
+            pace = part["new_orders"] / (part["end"] - part["begin"]) * 60
+            place = round((part["begin"] + part["end"]) / 120, 1)
+            over.setdefault(sample["setting"], {}).setdefault(sample["stage"], {}).setdefault(place, []).append(pace)
+        if sample["setting"] == CURVE:
             continue
         if sample["setting"] == f"memory{sample['memory']}":
             sweep.setdefault(sample["stage"], {}).setdefault(sample["memory"], []).append(notpm(sample))
@@ -232,6 +243,9 @@ def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
             for title, pick, digits in BY_STAGE
         ]
         charts.append(Chart(f"stage by stage, {memory}: each run, the smallest to the largest, and the median", panels))
+    if over:
+        panels = [_lines(SERIES[setting], stages, "minutes since the load began") for setting, stages in over.items()]
+        charts.append(Chart("over the run: New-Orders a minute, medians, over the range of the runs", panels))
     if sweep:
         lines = _lines("New-Orders a minute by memory, MB", sweep, "MB for the server and its page cache")
         charts.append(Chart("memory: medians, over the range of the runs; two thirds of it are shared_buffers", [lines]))
@@ -286,7 +300,8 @@ def toast_charts(result: Mapping[str, Any]) -> list[Chart]:
 
 def slices_charts(result: Mapping[str, Any]) -> list[Chart]:
     """Growth and speed over the run: a line for each variant."""
-    samples = result["samples"]
+    # The study of DROP has no slices, nor has a run in which background vacuum is switched on and off.
+    samples = [sample for sample in result["samples"] if "tps_by_slice" in sample]
     panels = []
     for workload in dict.fromkeys(sample["workload"] for sample in samples):
         for title, name in (("growth, pages", "growth_pages_by_slice"), ("operations a second", "tps_by_slice")):

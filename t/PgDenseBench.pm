@@ -16,10 +16,12 @@ use JSON::PP ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw($top $work needs_python bench python fails_like checkout read_result is_sound bars_said no_instances);
+our @EXPORT = qw($top $work $major needs_python bench python fails_like checkout read_result is_sound bars_said no_instances);
 
 our $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
 our $work;
+# The one that a study measures unless told otherwise
+our ($major) = slurp_file("$top/tools/pg-versions") =~ /^(\d+) /m;
 
 # When PostgreSQL::Test::Utils has made the directory for it, which it does as late.
 INIT
@@ -85,9 +87,9 @@ sub checkout
 	my ($dir, $server) = @_;
 
 	foreach my $command (
-		[ 'mkdir', '-p', "$dir/build/17" ],
+		[ 'mkdir', '-p', "$dir/build/$major" ],
 		[ 'cp', '-R', "$top/bench", "$top/tools", $dir ],
-		[ 'ln', '-s', $server, "$dir/build/17/dense" ])
+		[ 'ln', '-s', $server, "$dir/build/$major/dense" ])
 	{
 		system(@$command) == 0 or BAIL_OUT("failed: @$command");
 	}
@@ -112,6 +114,7 @@ sub is_sound
 	{
 		ok(defined $result->{environment}{$name}, "the environment has $name");
 	}
+	is($result->{environment}{major}, $major, 'and names the major version');
 	is_deeply([ grep { !exists $result->{metrics}{$_} } @$metrics ], [], 'metrics');
 	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %{ $result->{metrics} } ], [], 'metrics are numbers');
 	is_deeply([ grep { !exists $result->{intervals}{$_} } @$timed ], [], 'times have an interval');

@@ -19,7 +19,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $stock = "$top/build/17/stock";
+my $stock = "$top/build/$major/stock";
 my $has_stock = -x "$stock/bin/postgres";
 
 needs_python();
@@ -31,13 +31,17 @@ no_instances($top, 'bgvacuum');
 
 my $result = read_result("$work/results/bgvacuum.json");
 my ($metrics, $samples) = @$result{qw(metrics samples)};
-my @workloads = qw(mixed uniform indexed groups tpcc);
+my @workloads = qw(mixed uniform indexed groups insert_only append_only tpcc);
+my @updating = qw(mixed uniform indexed groups tpcc);
 my @compared = qw(reads wal backend_writes writes tps cpu);
 is_sound(
 	$result, 'bgvacuum',
 	[
 		'tps', 'mixed.growth', 'uniform.growth', 'indexed.growth', 'groups.growth', $has_stock ? 'tps.off' : (),
-		map { my $workload = $_; map { "$workload.$_" } @compared, 'bgwriter_share' } @workloads
+		(map { my $workload = $_; map { "$workload.$_" } @compared, 'bgwriter_share' } @workloads),
+		(map { ("$_.hot_lost", "$_.newpage") } @updating),
+		(map { "$_.tps.switched" } qw(mixed uniform)),
+		'append_only.frozen', 'append_only.freeze_writes', 'append_only.heap_fetches', 'temporary.drop', $has_stock ? 'mixed.growth.eager' : ()
 	],
 	[ 'tps', 'mixed.tps', 'mixed.reads' ],
 	'settings of all',
@@ -46,8 +50,32 @@ is_sound(
 my ($base, @off) = $has_stock ? qw(stock off) : qw(off);
 is_deeply(
 	[ map { "$_->{workload} $_->{variant}" } @$samples ],
-	[ "mixed $base", 'mixed on', (map { "uniform $_" } $base, @off, 'on'), "indexed $base", 'indexed on', "groups $base", 'groups on', "tpcc $base", 'tpcc on' ],
+	[
+		(map { "mixed $_" } $base, $has_stock ? 'eager' : (), 'on'),
+		('mixed.switched on') x 2,
+		(map { "uniform $_" } $base, @off, 'on'),
+		('uniform.switched on') x 2,
+		(map { ("$_ $base", "$_ on") } qw(indexed groups insert_only append_only tpcc temporary))
+	],
 	'every workload ran with its variants');
+
+# The switch in turn, in one run
+my ($drops, $switched, $rest) = ([], [], []);
+push @{ $_->{workload} eq 'temporary' ? $drops : $_->{workload} =~ /switched/ ? $switched : $rest }, $_ foreach @$samples;
+$samples = $rest;
+foreach my $sample (@$switched)
+{
+	cmp_ok($sample->{tps}{$_}, '>', 0, "$sample->{workload}, round $sample->{round}: operations while $_") foreach qw(on off);
+}
+
+# What inserts leave to a vacuum, and what DROP takes
+cmp_ok($_->{drop_seconds}, '>', 0, "temporary, $_->{variant}: DROP takes time") foreach @$drops;
+my %append = map { $_->{variant} => $_ } grep { $_->{workload} eq 'append_only' } @$samples;
+is($append{$base}{frozen}, 0, "append_only, $base: no page is frozen without a vacuum");
+cmp_ok($append{on}{frozen}, '>', 0, 'append_only, on: pages are');
+cmp_ok($append{$base}{heap_fetches}, '>=', $append{$base}{cycles}, "append_only, $base: an index-only scan visits the table for each row");
+cmp_ok($append{on}{heap_fetches}, '<', $append{$base}{heap_fetches}, 'append_only, on: and for fewer rows');
+cmp_ok($append{on}{freeze_writes}, '<', $append{$base}{freeze_writes}, 'append_only, on: VACUUM (FREEZE) has less to do');
 
 foreach my $sample (@$samples)
 {
@@ -68,6 +96,11 @@ foreach my $sample (@$samples)
 	is($counters->{checkpoints}, 3, "$title: checkpoints come with the work that is done");
 	like($sample->{autovacuums}, qr/^\d+\z/, "$title: cycles of autovacuum are counted");
 	next if $sample->{workload} eq 'tpcc';
+	if ($sample->{workload} =~ /_only\z/)
+	{
+		is($counters->{n_tup_ins}, $sample->{cycles}, "$title: n_tup_ins");
+		next;
+	}
 
 	# The same work for all of them, but for the few rows that two clients replace at once.
 	my %wanted = $sample->{workload} eq 'mixed' ? map { ($_ => 1) } qw(n_tup_del n_tup_ins n_tup_upd) : (n_tup_upd => 1);
@@ -78,6 +111,7 @@ foreach my $sample (@$samples)
 	}
 	is($counters->{n_tup_hot_upd}, 0, "$title: no update is HOT") if $sample->{workload} eq 'indexed';
 }
+my %counters;
 foreach my $sample (grep { exists $_->{counters}{'bgvacuum.rounds'} } @$samples)
 {
 	my ($rounds, $pruned) = @{ $sample->{counters} }{qw(bgvacuum.rounds bgvacuum.pages_pruned)};
@@ -85,21 +119,23 @@ foreach my $sample (grep { exists $_->{counters}{'bgvacuum.rounds'} } @$samples)
 
 	if ($sample->{variant} eq 'on')
 	{
-		cmp_ok($pruned, '>', 0, "$title: bgwriter prunes");
+		cmp_ok($rounds, '>', 0, "$title: bgwriter looks for pages");
+		$counters{$_} += $sample->{counters}{"bgvacuum.$_"} foreach qw(pages_pruned pages_frozen pages_published);
 	}
 	else
 	{
 		is("$rounds $pruned", '0 0', "$title: bgwriter does not prune");
 	}
 }
+cmp_ok($counters{$_}, '>', 0, "bgwriter does what it is for: $_") foreach qw(pages_pruned pages_frozen pages_published);
 SKIP:
 {
 	skip 'the extension bgvacuum is not installed', 1 if !-e `pg_config --sharedir` =~ s/\s+\z//r . '/extension/bgvacuum.control';
 	my @known = grep { exists $_->{counters}{'bgvacuum.rounds'} } @$samples;
-	is(scalar(@known), scalar(grep { $_->{variant} ne 'stock' } @$samples), 'pg_stat_bgvacuum of all patched servers');
+	is(scalar(@known), scalar(grep { $_->{variant} !~ /^(?:stock|eager)\z/ } @$samples), 'pg_stat_bgvacuum of all patched servers');
 }
 my %said = bars_said($result);
-is_deeply([ grep { !exists $said{$_} } qw(mixed.growth mixed.reads mixed.wal mixed.backend_writes uniform.growth tps) ], [], 'bars');
+is_deeply([ grep { !exists $said{$_} } qw(mixed.growth mixed.reads mixed.wal mixed.backend_writes mixed.newpage mixed.tps.switched insert_only.tps append_only.frozen temporary.drop tps) ], [], 'bars');
 
 # Report
 ($code, $out, $err) =
@@ -119,6 +155,16 @@ from bench.lib.pgbench import Log
 ended = numpy.concatenate([1 + numpy.arange(1, 49) / 4, 13 + numpy.arange(1, 49) / 8])
 log = Log(numpy.zeros(96, int), ended, numpy.concatenate([[0.25], numpy.zeros(95)]))
 print([round(tps, 6) for _, tps in load.slices(log, 2)], round(load.third(log, True) / load.third(log, False), 6))
+PYTHON
+
+# Phases that are on are compared with those that are off, by the seconds that each took.
+is(python(<<'PYTHON'), '[(20.0, 10.0), (20.0, 40.0)]', 'operations a second of the phases');
+import numpy
+from bench.bgvacuum import switched
+# Five calls a second, then ten until the eighth, and twenty and ten after that
+ended = numpy.concatenate([numpy.arange(0, 2, 0.2), numpy.arange(2, 8, 0.1), numpy.arange(8, 10, 0.05), numpy.arange(10, 14, 0.1), numpy.arange(14, 16, 0.05)]) + 0.01
+windows = [("off", 0, 1), ("on", 2, 4), ("on", 5, 6), ("off", 1, 2), ("off", 8, 9), ("on", 10, 12), ("on", 12, 14), ("off", 14, 16)]
+print([(tps["on"], tps["off"]) for tps in switched.rates(ended, windows, 2)])
 PYTHON
 
 # Rows and updates that are lost are noticed.
@@ -151,7 +197,7 @@ $node->stop;
 # Bad input
 SKIP:
 {
-	skip 'no build/17/stock to be refused', 6 if !$has_stock;
+	skip "no build/$major/stock to be refused", 6 if !$has_stock;
 	my $plain = checkout("$work/plain", $stock);
 
 	fails_like($plain, [ 'bgvacuum', '--quick' ],

@@ -142,6 +142,13 @@ is(python($check, @server, 'UPDATE bench_fill SET counter = 0 WHERE id = 99', 4,
 $node->stop;
 
 # Bad input
+fails_like($top, [ 'fillfactor', '--major', '9' ], qr/unknown PostgreSQL major version "9", known: $major/, 'another major version');
+my $elsewhere = checkout("$work/elsewhere", "$top/build/$major/dense");
+append_to_file("$elsewhere/tools/pg-versions", "99 99.1 postgresql-99.1.tar.bz2 0 unstable\n");
+fails_like($elsewhere, [ 'fillfactor', '--major', '99' ], qr/there are no server patches for PostgreSQL 99/, 'a major version without patches');
+system('mkdir', '-p', "$elsewhere/alpha/99") == 0 or die;
+append_to_file("$elsewhere/alpha/99/0001-a.patch", '');
+fails_like($elsewhere, [ 'fillfactor', '--major', '99', '--quick' ], qr{there is no server in "[^"]*/build/99/dense/bin"}, 'a major version that is not built');
 fails_like($top, [ 'fillfactor', '--rows', '10' ], qr/--rows/, 'too few rows', 2);
 fails_like($top, [ 'fillfactor', '--updates', '1' ], qr/--updates/, 'too few updates', 2);
 fails_like($top, [ 'fillfactor', '--rounds', '0' ], qr/--rounds/, 'no rounds', 2);

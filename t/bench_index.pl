@@ -23,7 +23,8 @@ my $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
 my $bench = "$top/bench/run";
 my $work = PostgreSQL::Test::Utils::tempdir();
 my $results = "$work/results";
-my $stock = "$top/build/17/stock";
+my ($major) = slurp_file("$top/tools/pg-versions") =~ /^(\d+) /m;
+my $stock = "$top/build/$major/stock";
 my @small = ('--quick', '--lite', '--rows', '20000', '--rounds', '1');
 
 $ENV{PGDENSE_BENCH_DIR} = "$work/bench";
@@ -111,7 +112,7 @@ is_deeply([ map { "$_->[0]: $_->[5], not $_->[6]" } @off ], [], 'the bound of ea
 
 SKIP:
 {
-	skip 'no build/17/stock to compare with', 3 unless -x "$stock/bin/postgres";
+	skip "no build/$major/stock to compare with", 3 unless -x "$stock/bin/postgres";
 	my $max = sizes($result, 'max');
 	my %of_stock = map { s/ stock$/ max/r => sizes($result, 'stock')->{$_} } keys %{ sizes($result, 'stock') };
 
@@ -151,7 +152,7 @@ like($markdown, qr/^\| pk_stock_dbt2 \(s_w_id, s_i_id, s_quantity\) \|/m, 'and e
 # A server that cannot do it
 SKIP:
 {
-	skip 'no build/17/stock to be refused', 2 unless -x "$stock/bin/postgres";
+	skip "no build/$major/stock to be refused", 2 unless -x "$stock/bin/postgres";
 	my ($out, $err) = ('', '');
 	my $plain = PostgreSQL::Test::Cluster->new('stock', install_path => $stock);
 

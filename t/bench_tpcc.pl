@@ -222,7 +222,7 @@ my ($code, $out, $err) = bench('report', '--results', $work, '--html', "$work/re
 is($code, 0, 'report') or diag($out, $err);
 my $html = slurp_file("$work/report.html");
 my @charts = $html =~ /<figure>/g;
-is(scalar(@charts), 6, 'the page holds its charts');
+is(scalar(@charts), 7, 'the page holds its charts');
 unlike($html, qr/(?:src|href)="(?!#)/, 'and needs no other file');
 like(slurp_file("$work/benchmarks.md"), qr/^\| order_line \|/m, 'the tables have their rows');
 
@@ -315,33 +315,80 @@ foreach my $bad (
 }
 # Its stages need not be named again.
 my @its_own = grep { $_ !~ /^(?:--stage|stock|off)$/ } @two;
-my ($exit, $extended, $complaint) = bench(@its_own, '--seconds', '3', '--pairs', '2', '--sweep', '--sweep-pairs', '1', '--extend', "$work/before.json");
+my ($exit, $extended, $complaint) = bench(@its_own, '--seconds', '3', '--pairs', '2', '--curve', '0.1', '--sweep', '--sweep-pairs', '1', '--extend', "$work/before.json");
 is($exit, 0, '--extend') or diag("$extended\n$complaint");
 my $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
 is_deeply(
 	[ map { join(' ', @$_{qw(setting memory shared_buffers stage round)}) } @{ $result->{samples} } ],
 	[
 		' 400 270MB stock 0', ' 400 270MB off 0', ' 400 270MB off 1', ' 400 270MB stock 1',
+		'curve 400 270MB stock 0', 'curve 400 270MB off 0',
 		map { ("$_ stock 0", "$_ off 0") } 'sb128 400 128MB', 'memory250 250 166MB', 'memory400 400 266MB', 'memory550 550 366MB', 'memory700 700 466MB'
 	],
 	'the second pair and the sweep are added');
 # Tests do not run as root.
 like($extended =~ s/\s+/ /gr, qr/no writable cgroup, as not started by root: running without memory and I\/O limits/, 'without limits, which it says');
 is_deeply([ grep { $_->{limited} } @{ $result->{samples} } ], [], 'and each sample');
-has_metrics($result, qw(tpmc.off tpmc.sb128 tpmc.memory250 tpmc.memory700 tpmc.best memory.equal));
+has_metrics($result, qw(tpmc.off tpmc.sb128 tpmc.memory250 tpmc.memory700 tpmc.best memory.equal tpmc.curve));
 is_deeply([ @{ $result->{samples} }[ 0, 1 ] ], \@before, 'to the first one as it was');
 is_deeply([ grep { !($_->{counters}{wal_fpi} > 0) } @{ $result->{samples} } ], [], 'full-page images are counted');
+# What happens over a run
+my ($curve) = grep { $_->{setting} eq 'curve' } @{ $result->{samples} };
+my @series = @{ $curve->{series} };
+cmp_ok($curve->{seconds}, '>=', 6, 'a long run is as long as it is to be');
+cmp_ok(scalar(@series), '>=', 20, 'and is counted in intervals');
+is_deeply([ map { $_->{begin} } @series[ 1 .. $#series ] ], [ map { $_->{end} } @series[ 0 .. $#series - 1 ] ], 'without gaps');
+my %sum;
+foreach my $part (@series)
+{
+	$sum{$_} += $part->{$_} foreach qw(new_orders wal_bytes newpage_updates);
+	$sum{$_} += $part->{table_reads}{$_} foreach keys %{ $part->{table_reads} };
+}
+cmp_ok($sum{new_orders}, '>=', $curve->{new_orders}, 'which have all New-Orders');
+cmp_ok($sum{wal_bytes}, '>=', 0.99 * $curve->{counters}{wal_bytes}, 'and all WAL');
+cmp_ok($sum{newpage_updates}, '>', 0, 'updates to another page');
+cmp_ok($sum{stock}, '>=', $curve->{table_reads}{stock}{heap}, 'and the blocks of each table');
+is_deeply([ sort keys %{ $curve->{maintenance} } ], [qw(autoanalyze autovacuum checkpoints)], 'what autovacuum and checkpoints did');
+my ($paces) = grep { $_->{name} eq 'curve' } @{ $result->{tables} };
+is_deeply($paces->{columns}, [ 'minutes', 'stock types', 'patched server, all off', 'ratio' ], 'a table of it');
+cmp_ok(scalar(@{ $paces->{rows} }), '>=', 4, 'by time');
+like($paces->{rows}[0][1], qr/^[\d,]+, \d+\.\d\d, \d+, \d+\.\d\z/, 'has pace, reads, vacuums and growth');
+cmp_ok(scalar(grep { $_->{name} eq 'curve_reads' } @{ $result->{tables} }), '==', 2, 'another one by table');
+like($result->{environment}{device}, qr/^\S.*, file system \w+$/, 'the device is described');
 like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S+$/, 'and the result says so');
 is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'and is of both');
-fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 12 runs that this command would leave out/, 'no run is left out');
+fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 14 runs that this command would leave out/, 'no run is left out');
+
+# Long runs that are taken over, of a study with another window
+my $long = $result;
+fails_like([ @two, '--seconds', '3', '--curve-of', "$work/before.json" ], 1, qr/"[^"]*before\.json" has no long runs/, '--curve-of, no long runs');
+$long->{environment}{measured} = 99;
+append_to_file("$work/long.json", JSON::PP::encode_json($long));
+fails_like([ @two, '--seconds', '3', '--clients', '7', '--curve-of', "$work/long.json" ], 1, qr/"[^"]*long\.json" differs in clients, and cannot/, '--curve-of, other options');
+fails_like([ @two, '--stage', 'split', '--seconds', '3', '--curve-of', "$work/long.json" ], 1, qr/"[^"]*long\.json" has no long run of stock or of split/, '--curve-of, other stages');
 
 # More runs of one stage only
 fails_like([ @two, '--seconds', '3', '--pairs-of', 'split' ], 1, qr/--pairs-of names "split", which is none of the stages that are run/, '--pairs-of, another stage');
-($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--pairs', '2', '--pairs-of', 'off', '--extend', "$work/before.json");
+($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--pairs', '2', '--pairs-of', 'off', '--extend', "$work/before.json", '--curve-of', "$work/long.json");
 is($exit, 0, '--pairs-of') or diag("$extended\n$complaint");
 $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
-is_deeply([ map { "$_->{stage} $_->{round}" } @{ $result->{samples} } ], [ 'stock 0', 'off 0', 'off 1' ], 'has more runs of that stage only');
+is_deeply(
+	[ map { "$_->{setting} $_->{stage} $_->{round}" } @{ $result->{samples} } ],
+	[ ' stock 0', ' off 0', 'curve stock 0', 'curve off 0', ' off 1' ],
+	'has more runs of that stage only, and the long ones that were there');
+is_deeply($result->{samples}[2], $curve, 'as they were');
+is($result->{environment}{curve}, 0.1, 'as long as they were');
+like($result->{environment}{'long runs'}, qr/^2 runs are of 20\d\d-\S+, revision \S+, of which 2 runs are of /, 'and the result says where they are from');
+has_metrics($result, 'tpmc.curve');
 is($result->{intervals}{'tpmc.off'}{pairs}, 1, 'which pairs are counted of');
+
+# Long runs only, beside what is there
+my $server = $result->{environment}{server};
+($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--extend', "$work/before.json", '--curve-of', "$work/long.json");
+is($exit, 0, 'nothing to run') or diag("$extended\n$complaint");
+$result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
+is($result->{environment}{server}, $server, 'the result still says of which server it is');
+ok(defined $result->{environment}{$_}, "and has its $_") foreach qw(settings limits);
 
 # A server that is killed for want of memory ends a study, but not its sweep.  What
 # stands in for the control group needs no root.
@@ -382,7 +429,7 @@ tpcc.workload.run = run
 runs = [0, 1] * 5
 options = tpcc.Options(
     quick=True, seed=1, lite=True, warehouses=1, clients=2, pairs=1, warmup=0, seconds=1, memory=600, iops=0, unlimited=False,
-    shared_buffers="128MB", sweep=True, sweep_pairs=1, pairs_of=(), stage_names=("stock", "off"), variants=(), think=False, fresh=True, extend=None,
+    shared_buffers="128MB", sweep=True, sweep_pairs=1, curve=0, pairs_of=(), stage_names=("stock", "off"), variants=(), think=False, fresh=True, extend=None, curve_of=None,
 )
 try:
     tpcc.run(options, Path(target))
@@ -396,9 +443,9 @@ rows = [row for table in result["tables"] for row in table["rows"] if row[0] == 
 print("killed:", killed, len(result["samples"]), metrics, rows, len(charts.tpcc_charts(result)))
 PYTHON
 foreach my $case (
-	[ 'stock at 250 MB', "killed: ['250 stock'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.5} [['runs killed for want of memory', '1', '0']] 3", '250 stock' ],
-	[ 'both at 250 MB', "killed: ['250 stock', '250 off'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.571} [['runs killed for want of memory', '1', '1']] 3", '250 stock', '250 off' ],
-	[ 'the run to be equalled', "killed: ['700 stock'] 10 {'tpmc.memory250': 2.0, 'tpmc.memory400': 2.0, 'tpmc.best': 2.0} [['runs killed for want of memory', '1', '0']] 3", '700 stock' ],
+	[ 'stock at 250 MB', "killed: ['250 stock'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.5} [['runs killed for want of memory', '1', '0']] 4", '250 stock' ],
+	[ 'both at 250 MB', "killed: ['250 stock', '250 off'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.571} [['runs killed for want of memory', '1', '1']] 4", '250 stock', '250 off' ],
+	[ 'the run to be equalled', "killed: ['700 stock'] 10 {'tpmc.memory250': 2.0, 'tpmc.memory400': 2.0, 'tpmc.best': 2.0} [['runs killed for want of memory', '1', '0']] 4", '700 stock' ],
 	[ 'a run outside of the sweep', 'error: 600 MB are too few for shared_buffers 128MB: a process of the server was killed, see --memory and --shared-buffers', '600 off' ],
 	[ 'a run that fails for another reason', 'error: pgbench failed: lost', 'lost stock' ])
 {

@@ -190,8 +190,8 @@ $node->stop;
 # Bad input
 SKIP:
 {
-	skip 'no build/17/stock to be refused', 3 if !-x "$top/build/17/stock/bin/postgres";
-	my $plain = checkout("$work/plain", "$top/build/17/stock");
+	skip "no build/$major/stock to be refused", 3 if !-x "$top/build/$major/stock/bin/postgres";
+	my $plain = checkout("$work/plain", "$top/build/$major/stock");
 
 	fails_like($plain, [ 'vertical-partition', '--quick' ], qr/extension "vertical_partition" is not installed in the server/, 'a server without the extension');
 }

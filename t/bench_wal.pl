@@ -20,7 +20,7 @@ use PgDensePatch;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $stock = "$top/build/17/stock";
+my $stock = "$top/build/$major/stock";
 
 needs_python();
 needs_patch('wal_directio_patch', 'wal_direct_io');
@@ -128,7 +128,7 @@ foreach my $case (
 # Servers and places that cannot do it
 SKIP:
 {
-	skip 'no build/17/stock to be refused', 6 unless -x "$stock/bin/postgres";
+	skip "no build/$major/stock to be refused", 6 unless -x "$stock/bin/postgres";
 	my $plain = checkout("$work/plain", $stock);
 	my $says = qr/the server has no setting "wal_direct_io"[^\n]*run "make server"/;
 

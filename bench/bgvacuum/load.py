@@ -140,7 +140,8 @@ def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, 
         after = snapshot(connection, workload, cluster)
         sizes.take(connection, workload.tables)
         inserted = workload.inserted_bytes(connection)
-    return summarize(load.log(), workload.batch, sizes, inserted, before, after)
+        found = workload.after(connection)
+    return summarize(load.log(), workload.batch, sizes, inserted, before, after) | found
 
 
 def summarize(
@@ -178,6 +179,7 @@ def summarize(
 
 
 def _cycles(before: dict[str, float], after: dict[str, float]) -> int:
+    """Of the table that was updated most, or the only one."""
     updates = {name: value for name, value in after.items() if name.endswith(".n_tup_upd")}
     name = max(updates, key=lambda name: updates[name]).replace("n_tup_upd", "autovacuum_count")
     return int(after[name] - before[name])

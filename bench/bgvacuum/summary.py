@@ -6,7 +6,7 @@ from typing import Any
 import numpy
 
 from bench.bgvacuum import figures, load
-from bench.bgvacuum.variants import EXTENSION, ON, Variant
+from bench.bgvacuum.variants import EAGER, EXTENSION, ON, Variant
 from bench.bgvacuum.workloads import Workload
 from bench.lib.bars import show_bars
 from bench.lib.result import Result
@@ -53,10 +53,15 @@ class Summary:
         variants = self.compared[workload.name]
         rows = []
         for figure in figures.FIGURES:
+            if figure.workloads and workload.name not in figure.workloads:
+                continue
             values = [self.values(workload.name, variant, figure.pick) for variant in variants]
             cells = [middle_and_range(each, figure.digits) for each in values]
             ratios = []
             for variant, each in zip(variants[1:], values[1:]):
+                if variant.name == EAGER.name:
+                    ratios.append("")
+                    continue
                 name = of_variant(f"{workload.name}.{figure.metric}", variant)
                 if figure.alone:
                     self.result.metrics[name] = spread(each)[0]
@@ -73,8 +78,32 @@ class Summary:
             rows,
             workload.name,
         )
+        self.compare_eager(workload, variants)
+        self.quality(workload, variants)
         self.show_slices(workload, variants)
         self.show_statistics(workload, variants)
+
+    def compare_eager(self, workload: Workload, variants: Sequence[Variant]) -> None:
+        """Growth against that of a stock server that vacuums more often."""
+        names = [variant.name for variant in variants]
+        if EAGER.name in names and ON.name in names:
+            on, eager = (self.values(workload.name, variant, figures.growth) for variant in (ON, EAGER))
+            if min(eager) > 0:
+                self.result.ratio(f"{workload.name}.growth.eager", paired_ratio(on, eager, self.result.seed))
+
+    def quality(self, workload: Workload, variants: Sequence[Variant]) -> None:
+        """Of the variant "on": what a prune wins, what becomes of the pages that are offered, and of HOT."""
+        baseline, *others = variants
+        if ON.name not in [variant.name for variant in others]:
+            return
+        for name, pick in (("bytes_per_record", figures.bytes_per_record), ("reused", figures.reused)):
+            found = [value for value in self.values(workload.name, ON, pick) if value is not None]
+            if found:
+                self.result.metrics[f"{workload.name}.{name}"] = spread(found)[0]
+        if workload.name in figures.UPDATING:
+            stock, on = (self.values(workload.name, variant, figures.hot_share) for variant in (baseline, ON))
+            lost = [before - after for before, after in zip(stock, on)]
+            self.result.metrics[f"{workload.name}.hot_lost"] = spread(lost)[0]
 
     def show_slices(self, workload: Workload, variants: Sequence[Variant]) -> None:
         rows = []
@@ -116,7 +145,7 @@ class Summary:
         """Of all pairs of all workloads that the variant took part in: operations a second, and those of the first."""
         pairs: list[tuple[float, float]] = []
         for workload, variants in self.compared.items():
-            if variant in variants[1:]:
+            if variant in variants[1:] and variant.name != EAGER.name:
                 both = [self.values(workload, each, lambda sample: sample["tps"]) for each in (variant, variants[0])]
                 pairs += zip(*both)
         return tuple(map(list, zip(*pairs)))  # type: ignore[return-value]
@@ -124,6 +153,8 @@ class Summary:
     def finish(self) -> None:
         others = {variant.name: variant for variants in self.compared.values() for variant in variants[1:]}
         for variant in others.values():
+            if variant.name == EAGER.name:
+                continue
             self.result.ratio(of_variant("tps", variant), paired_ratio(*self.pooled(variant), self.result.seed))
         self.decline()
         show_bars(self.result, figures.BARS)

@@ -9,6 +9,7 @@ from bench.lib.paths import bindir
 from bench.lib.server import Cluster
 
 SETTING = "bgwriter_vacuum"
+SETTINGS = {SETTING: "on"}
 EXTENSION = "bgvacuum"
 
 
@@ -16,7 +17,7 @@ EXTENSION = "bgvacuum"
 class Variant:
     name: str
     title: str
-    # Directory below build/17 that holds the server, or a path.
+    # Directory below build/MAJOR that holds the server, or a path.
     server: str = "dense"
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -33,8 +34,10 @@ class Variant:
 
 STOCK = Variant("stock", "stock", "stock")
 OFF = Variant("off", "patched, off", settings={SETTING: "off"})
-ON = Variant("on", "patched, on", settings={SETTING: "on"})
+ON = Variant("on", "patched, on", settings=SETTINGS)
 DEFAULT = (STOCK, OFF, ON)
+# The release whose autovacuum comes four times as often, which holds growth down as well.
+EAGER = Variant("eager", "stock, scale factor 0.05", "stock", {"autovacuum_vacuum_scale_factor": "0.05"})
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, str]:

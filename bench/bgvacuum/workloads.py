@@ -7,10 +7,16 @@ vain, and updates a uniformly random row.  One of "uniform" updates.  "indexed"
 does the same as "uniform" where what changes is indexed, so that no update is
 HOT.  "groups" updates ten rows at once that are neighbours at first, as are the
 lines of an order: they leave room that one of these rows would not have filled.
+
+"insert_only" adds rows to an empty table.  "append_only" does, without vacuums, until the table
+is four times as large as shared buffers, and then finds out what is left to
+a vacuum that freezes, and to index-only scans.
 """
 
+import re
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -27,6 +33,7 @@ from bench.tpcc.stages import stages
 from bench.tpcc.workload import Load, script_variables, write_scripts
 
 SQL = Path(__file__).parent / "sql"
+DIRTIED = re.compile(r"buffer usage: \d+ hits, \d+ misses, (\d+) dirtied")
 
 
 @dataclass
@@ -72,6 +79,17 @@ class Workload(ABC):
         """What the rows take by which the tables have become more, which no vacuum can save."""
         return 0.0
 
+    def after(self, connection: psycopg.Connection) -> dict[str, float]:
+        """What is found out of the tables when a run has ended, for its sample."""
+        return {}
+
+
+def _both_scans(connection: psycopg.Connection) -> Iterator[str]:
+    """By the table and by its key; the setting that is on, for a message."""
+    for scan, other in (("enable_seqscan", "enable_indexscan"), ("enable_indexscan", "enable_seqscan")):
+        connection.execute(f"SET {scan} = on; SET {other} = off; SET enable_bitmapscan = off")
+        yield scan
+
 
 @dataclass
 class Rows(Workload):
@@ -107,8 +125,7 @@ class Rows(Workload):
 
     def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
         """That no row is lost and none is there twice, by the table and by its key, and that no update is lost."""
-        for scan, other in (("enable_seqscan", "enable_indexscan"), ("enable_indexscan", "enable_seqscan")):
-            connection.execute(f"SET {scan} = on; SET {other} = off; SET enable_bitmapscan = off")
+        for scan in _both_scans(connection):
             counting = "SELECT count(*), sum(counter) FROM bench_rows WHERE id >= 0"
             rows, updates = connection.execute(counting).fetchone()
             if rows != self.rows:
@@ -131,6 +148,83 @@ class IndexedRows(Rows):
 
     def scripts(self, directory: Path) -> list[pgbench.Script]:
         return [pgbench.Script(self.name, SQL / "uniform.sql", 1)]
+
+
+@dataclass
+class Inserts(Workload):
+    """Rows that come, each in a transaction of its own, and stay."""
+
+    database = "bench_log"
+    tables = ("bench_log",)
+
+    def load(self, server: Server, seed: int) -> None:
+        server.create_database(self.database)
+        with server.connect(self.database) as connection:
+            connection.execute("CREATE TABLE bench_log (id bigserial, counter integer NOT NULL, filler text NOT NULL)")
+            connection.execute("ALTER TABLE bench_log ADD PRIMARY KEY (id)")
+            connection.execute((SQL / "insert.sql").read_text(encoding="utf-8"))
+            connection.execute("CREATE EXTENSION pg_visibility")
+            connection.execute("CHECKPOINT")
+
+    def scripts(self, directory: Path) -> list[pgbench.Script]:
+        return [pgbench.Script(self.name, SQL / f"{self.name}.sql", 1)]
+
+    def variables(self, seed: int) -> dict[str, object]:
+        return {"cycles": self.batch}
+
+    def check(self, connection: psycopg.Connection, cycles: int, title: str) -> None:
+        for scan in _both_scans(connection):
+            rows = connection.execute("SELECT count(*) FROM bench_log WHERE id >= 0").fetchone()[0]
+            if rows != cycles:
+                raise BenchError(f"{title}: the table has {rows} rows, not {cycles} ({scan})")
+
+    def inserted_bytes(self, connection: psycopg.Connection) -> float:
+        """All of it."""
+        return connection.execute("SELECT pg_relation_size('bench_log')").fetchone()[0]
+
+
+@dataclass
+class AppendOnly(Inserts):
+    """What is left to a vacuum that freezes, and to index-only scans, when there was none."""
+
+    # Of pages that are still in shared buffers, those are set all-visible in some seconds.
+    seconds: float = 5.0
+
+    def scripts(self, directory: Path) -> list[pgbench.Script]:
+        return [pgbench.Script(self.name, SQL / "insert_only.sql", 1)]
+
+    def after(self, connection: psycopg.Connection) -> dict[str, float]:
+        time.sleep(self.seconds)
+        share = "SELECT all_frozen / greatest(pg_relation_size('bench_log') / 8192, 1)::float8"
+        frozen = connection.execute(f"{share} FROM pg_visibility_map_summary('bench_log')").fetchone()[0]
+        wrong = "SELECT count(*) FROM (SELECT pg_check_visible('bench_log') UNION ALL SELECT pg_check_frozen('bench_log')) AS wrong"
+        if connection.execute(wrong).fetchone()[0]:
+            raise BenchError("bench_log: rows are not visible, or not frozen, that the visibility map says are")
+        # What it writes is what it dirties: the pages that it found clean.
+        connection.execute("CHECKPOINT")
+        heap_fetches = self._heap_fetches(connection)
+        written = self._pages_dirtied(connection)
+        return {"frozen": float(frozen), "heap_fetches": heap_fetches, "freeze_writes": written}
+
+    def _heap_fetches(self, connection: psycopg.Connection) -> float:
+        connection.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 0")
+        query = "EXPLAIN (ANALYZE, FORMAT json) SELECT count(id) FROM bench_log WHERE id > 0"
+        plan = connection.execute(query).fetchone()[0][0]["Plan"]
+        while "Heap Fetches" not in plan:
+            if not plan.get("Plans"):
+                raise BenchError("bench_log: the planner does not choose an index-only scan")
+            plan = plan["Plans"][0]
+        return float(plan["Heap Fetches"])
+
+    def _pages_dirtied(self, connection: psycopg.Connection) -> float:
+        """By VACUUM (FREEZE), of all forks."""
+        notices: list[str] = []
+        connection.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+        connection.execute("VACUUM (FREEZE, VERBOSE, INDEX_CLEANUP off) bench_log")
+        found = [DIRTIED.search(notice) for notice in notices]
+        if not any(found):
+            raise BenchError("VACUUM (VERBOSE) does not tell how many pages it dirtied")
+        return float(next(match.group(1) for match in found if match))
 
 
 @dataclass
@@ -200,6 +294,21 @@ def workloads(quick: bool, rows: int | None, warehouses: int | None, batch: int)
             batch,
             rows,
             10,
+        ),
+        Inserts(
+            "insert_only",
+            "rows that come and stay",
+            rows,
+            {"autovacuum_vacuum_scale_factor": "0.2"},
+            batch,
+        ),
+        AppendOnly(
+            "append_only",
+            "the same without vacuums",
+            rows,
+            {"autovacuum": "off"},
+            batch,
+            seconds=3.0 if quick else 5.0,
         ),
         Tpcc(
             "tpcc",

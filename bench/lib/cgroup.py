@@ -2,7 +2,8 @@
 
 Page cache and shared buffers are charged to the group whose process touched
 them first, so the files have to be evicted before the server starts in it.
-Only groups that this module made are ever changed or removed.
+Only groups that this module made are ever changed or removed.  As long as one is
+there, the kernel reads ahead by its default.
 """
 
 import os
@@ -11,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.lib import foreign
+from bench.lib import device as devices, foreign
 from bench.lib.console import note as print_note
 
 PREFIX = "pg_dense-bench-"
@@ -34,18 +35,6 @@ def evict(directory: Path) -> None:
         with suppress(OSError):
             os.fdatasync(handle)
             os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def block_device(path: Path) -> str | None:
-    """MAJOR:MINOR of the disk that holds a path; throttles are set on disks, not on partitions."""
-    number = os.stat(path).st_dev
-    device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
-    try:
-        if (device / "partition").exists():
-            device = device.resolve().parent
-        return (device / "dev").read_text().strip()
-    except OSError:
-        return None
 
 
 def _mounts() -> list[tuple[str, Path, set[str]]]:
@@ -144,13 +133,15 @@ class ControlGroup:
         return int(found.group(1)) if found else 0
 
     def remove(self) -> None:
+        devices.restore_read_ahead()
         for directory in dict.fromkeys((self.memory, self.io)):
             _remove(directory)
 
     def describe(self) -> str:
         throttled = self.device and self.read_iops
         throttle = f"{self.read_iops} reads a second from device {self.device}" if throttled else "no read throttle"
-        return f"cgroup v{self.version}: {self.memory_mb} MB of memory, {throttle}"
+        ahead = devices.read_ahead(self.device)
+        return f"cgroup v{self.version}: {self.memory_mb} MB of memory, {throttle}, read-ahead {ahead or 'unknown'} kB"
 
 
 def _remove(directory: Path) -> None:
@@ -196,7 +187,7 @@ def create(memory_mb: int, read_iops: int, data: Path, otherwise: str = UNLIMITE
     if os.geteuid() != 0:
         note(f"no writable cgroup, as not started by root: {otherwise}")
         return None
-    device = block_device(data)
+    device = devices.block_device(data)
     for version, memory_parent, io_parent in _candidates():
         _sweep(memory_parent)
         _sweep(io_parent)
@@ -211,6 +202,9 @@ def create(memory_mb: int, read_iops: int, data: Path, otherwise: str = UNLIMITE
             continue
         if not device:
             note(f'"{data}" is not on a block device: running without an I/O limit')
+        elif not devices.reduce_read_ahead(device):
+            ahead = devices.read_ahead(device) or "unknown"
+            note(f"read-ahead of device {device} cannot be set to {devices.READ_AHEAD_KB} kB, and stays as it is ({ahead} kB)")
         return group
     note(f"no writable cgroup: {otherwise}")
     return None

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.lib.cgroup import block_device
+from bench.lib.device import block_device
 from bench.lib.paths import TOP
 
 # Nothing may be written in the background: no tables that mkfs has left, no times of access or change.

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import psycopg
 
+from bench.lib import paths
 from bench.lib.console import BenchError
 from bench.lib.session import Terminated
 from bench.text_mix.sources import MixError
@@ -31,15 +32,31 @@ def writable(_context: click.Context, _option: click.Parameter, path: Path | Non
     return path
 
 
+def chosen_major(_context: click.Context, _option: click.Parameter, name: str | None) -> None:
+    if name is not None:
+        paths.choose_major(name)
+
+
+major = click.option(
+    "--major",
+    metavar="NUMBER",
+    expose_value=False,
+    is_eager=True,
+    callback=chosen_major,
+    help="Of the PostgreSQL servers that are measured; default: the first of tools/pg-versions.",
+)
+
+
 def common(command: Callable) -> Callable:
     for option in (
+        major,
         click.option(
             "--json",
             "target",
             type=click.Path(dir_okay=False, path_type=Path),
             metavar="FILE",
             callback=writable,
-            help="Where the results go; default: build/bench/results/STUDY.json.",
+            help="Where the results go; default: build/bench/results/STUDY.json, or STUDY-NUMBER.json with --major.",
         ),
         click.option("--quick", is_flag=True, help="A smoke run, which proves nothing."),
         click.option("--seed", type=click.IntRange(0, 2**31), default=SEED, show_default=True),
@@ -162,7 +179,7 @@ def wal(
 @click.option(
     "--workload",
     "workloads",
-    type=click.Choice(["mixed", "uniform", "indexed", "groups", "tpcc"]),
+    type=click.Choice(["mixed", "uniform", "indexed", "groups", "insert_only", "append_only", "temporary", "tpcc"]),
     multiple=True,
     help="Default: all; repeatable.",
 )
@@ -171,7 +188,7 @@ def wal(
     "variants",
     multiple=True,
     metavar="NAME[:SERVER[:SETTING=VALUE,...]]",
-    help="What is compared, the first with all others; SERVER is a directory below build/17 or a path."
+    help="What is compared, the first with all others; SERVER is a directory below build/MAJOR or a path."
     " Default: stock, off, on; repeatable.",
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Of all servers; repeatable.")
@@ -307,6 +324,13 @@ def toast_codecs(**options) -> None:
 )
 @click.option("--sweep-pairs", type=click.IntRange(1), help="Runs of each stage in the sweep; default: as --pairs.")
 @click.option(
+    "--curve",
+    type=click.FloatRange(0),
+    default=0,
+    metavar="MINUTES",
+    help="Also one run of the first and the last stage that is so long, from its beginning; default: none.",
+)
+@click.option(
     "--pairs-of",
     multiple=True,
     metavar="NAME",
@@ -334,6 +358,12 @@ def toast_codecs(**options) -> None:
     metavar="FILE",
     help="Take over the runs of this result, of the same options, and add the pairs and the sweep that it lacks.",
 )
+@click.option(
+    "--curve-of",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take over the long runs of this result, whose window and other stages may differ; --curve is what it has.",
+)
 def tpcc(target: Path | None, quick: bool, **options) -> None:
     """Throughput, latency, I/O and size of DBT-2-style TPC-C, stage by stage."""
     from bench.studies import tpcc as study
@@ -343,6 +373,7 @@ def tpcc(target: Path | None, quick: bool, **options) -> None:
 
 
 @cli.command("tpcc-selftest", short_help="Prove that the consistency checks can fail.")
+@major
 @running
 @click.option("--seed", type=click.IntRange(0, 2**31), default=SEED, show_default=True)
 @click.option("--stage", "stage_name", default="compact-types", show_default=True, metavar="NAME")
@@ -355,6 +386,7 @@ def tpcc_selftest(running: bool, seed: int, stage_name: str, variants: tuple[str
 
 
 @cli.command("demo", short_help="Stock and compact types side by side.")
+@major
 @click.option("--keep", is_flag=True, help="Leave the instance up.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=SEED, show_default=True)
 def demo(keep: bool, seed: int) -> None:

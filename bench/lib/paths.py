@@ -39,6 +39,39 @@ def write_file(path: Path, text: str) -> None:
     new.replace(path)
 
 
+def majors() -> tuple[str, ...]:
+    """The major versions of PostgreSQL that tools/server builds; the first is the one of whoever names none."""
+    lines = (TOOLS / "pg-versions").read_text(encoding="utf-8").splitlines()
+    return tuple(line.split()[0] for line in lines if line[:1].isdigit())
+
+
+class _Chosen:
+    major = ""
+
+
+def choose_major(name: str) -> None:
+    """Measure this one from now on; an error if it is unknown, or has no server patches."""
+    if name not in majors():
+        raise BenchError(f'unknown PostgreSQL major version "{name}", known: {" ".join(majors())}')
+    if not any(TOP.glob(f"*/{name}/*.patch")):
+        raise BenchError(f"there are no server patches for PostgreSQL {name}")
+    _Chosen.major = name
+
+
+def major() -> str:
+    return _Chosen.major or majors()[0]
+
+
+def server_dir(name: str) -> Path:
+    """What tools/server built: "dense" or "stock" of the major version that is measured."""
+    return TOP / "build" / major() / name
+
+
 def bindir(name: str) -> Path:
-    """The programs of a server that tools/server built for PostgreSQL 17: "dense" or "stock"."""
-    return TOP / "build" / "17" / name / "bin"
+    """The programs of that server."""
+    return server_dir(name) / "bin"
+
+
+def build_hint(name: str = "") -> str:
+    """The command that builds it."""
+    return f"tools/server {major()} {name}".rstrip()

@@ -14,7 +14,8 @@ import psycopg
 from rich.table import Table
 
 from bench.lib.console import BenchError, console
-from bench.lib.paths import TOP, work, write_file
+from bench.lib.device import describe as describe_device
+from bench.lib.paths import CLUSTERS, TOP, major, majors, work, write_file
 from bench.lib.statistics import Ratio
 
 # Of the JSON files; what reads them refuses another one.
@@ -91,7 +92,9 @@ class Result:
             "cpu": f"{os.cpu_count()} x {_first('/proc/cpuinfo', 'model name')}",
             "processor": _processor(),
             "memory": f"{memory} MB",
+            "device": describe_device(CLUSTERS),
             "python": platform.python_version(),
+            "major": major(),
             "seed": self.seed,
             **options,
         }
@@ -140,7 +143,8 @@ class Result:
 
     def save(self, target: Path | None) -> Path:
         """Raw samples are never lost: without --json they go below build/bench."""
-        path = target or work() / "results" / f"{self.study}.json"
+        stem = self.study if major() == majors()[0] else f"{self.study}-{major()}"
+        path = target or work() / "results" / f"{stem}.json"
         content = {
             "format": FORMAT,
             "study": self.study,

@@ -123,7 +123,8 @@ def machine(environment: dict[str, Any]) -> str:
     server = re.sub(r" on .*", "", str(environment["server"]))
     # Results from before it was recorded have none
     processor = f" ({environment['processor']})" if "processor" in environment else ""
-    return f"{environment['cpu']}{processor}, {environment['memory']}, kernel {environment['kernel']}, {server}"
+    device = f", device {environment['device']}" if "device" in environment else ""
+    return f"{environment['cpu']}{processor}, {environment['memory']}, kernel {environment['kernel']}, {server}{device}"
 
 
 def promises(tables: Sequence[dict[str, Any]]) -> list[Promise]:

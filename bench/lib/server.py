@@ -12,7 +12,7 @@ import psycopg
 from psycopg import sql
 
 from bench.lib.console import BenchError, note
-from bench.lib.paths import CLUSTERS, TOOLS, bindir
+from bench.lib.paths import CLUSTERS, TOOLS, bindir, build_hint
 
 
 def run_tool(command: list[str], prefix: tuple[str, ...] = ()) -> str:
@@ -39,7 +39,7 @@ def has_stock() -> bool:
     """Whether there is a server of the release as it is; if not, that is said."""
     if (bindir("stock") / "postgres").exists():
         return True
-    note('nothing is compared with the release as it is, for want of one: run "tools/server 17 stock"')
+    note(f'nothing is compared with the release as it is, for want of one: run "{build_hint("stock")}"')
     return False
 
 

@@ -10,6 +10,7 @@ from types import FrameType
 import psycopg
 
 from bench.lib.console import BenchError
+from bench.lib.device import restore_read_ahead
 from bench.lib.paths import CLUSTERS
 
 
@@ -53,6 +54,9 @@ def session() -> Iterator[ExitStack]:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _terminate)
         stack = ExitStack()
+        # A run that was killed may have left it as it was set.
+        restore_read_ahead()
+        stack.callback(restore_read_ahead)
         try:
             yield stack
         finally:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import psycopg
 
-from bench.bgvacuum import figures, load
+from bench.bgvacuum import figures, load, switched, temporary
 from bench.bgvacuum.summary import Summary
-from bench.bgvacuum.variants import DEFAULT, EXTENSION, ON, STOCK, Variant, parse, parse_settings, require
+from bench.bgvacuum.variants import DEFAULT, EAGER, EXTENSION, ON, STOCK, Variant, parse, parse_settings, require
 from bench.bgvacuum.workloads import Workload
 from bench.bgvacuum.workloads import workloads as all_workloads
 from bench.lib.console import console
+from bench.lib.paths import work
 from bench.lib.result import Result
 from bench.lib.server import Cluster, has_stock
 from bench.lib.session import quietly, session
@@ -32,6 +33,8 @@ SETTINGS = {
     "autovacuum_naptime": "1s",
     # As much faster than usual as the load is: a vacuum is to take a small part of the time between two of them.
     "autovacuum_vacuum_cost_delay": "0",
+    # Its snapshot holds the horizon, so that updates leave their page: by how much it does depends on when it comes.
+    "autovacuum_analyze_scale_factor": "100",
     "max_connections": "60",
     "jit": "off",
     # Found by the key, whatever the planner thinks of a table that grows.
@@ -51,12 +54,14 @@ class Options:
     shared_buffers: str
     settings: Mapping[str, str]
     rate: float | None
+    # The study of DROP has no load.
+    temporary: bool
 
     def variants_of(self, workload: Workload) -> Sequence[Variant]:
         """Of the usual ones, "off" is compared with the release where a run is short."""
-        if self.variants is DEFAULT and workload.name != "uniform":
-            return (STOCK, ON)
-        return self.variants
+        if self.variants is not DEFAULT or workload.name == "uniform":
+            return self.variants
+        return (STOCK, EAGER, ON) if workload.name == "mixed" else (STOCK, ON)
 
     def pairs_of(self, workload: Workload) -> int:
         """TPC-C has a study of its own."""
@@ -86,6 +91,7 @@ def choose(
         variants=parse(variants) or (DEFAULT if has_stock() else DEFAULT[1:]),
         settings=parse_settings(settings),
         pairs=pairs or (1 if quick else 5),
+        temporary=not workloads or temporary.NAME in workloads,
         shared_buffers=shared_buffers or ("1MB" if quick else "32MB"),
         **options,
     )
@@ -132,6 +138,17 @@ class Study:
         self.result.samples.append({"workload": workload.name, "variant": variant.name, "round": number, **sample})
         console.print(f"{workload.name}, run {number + 1}, {variant.name}:\n    {figures.line(sample)}", soft_wrap=True)
 
+    def measure_switched(self, workload: Workload) -> None:
+        """What it costs where the speed of the machine, which varies from run to run, is what counts."""
+        options = self.options
+        self.load(workload).copy_to(RUNNING)
+        os.sync()
+        settings = {**SETTINGS, "shared_buffers": options.shared_buffers, **workload.settings, **options.settings}
+        found = switched.run(
+            ON.cluster(RUNNING), workload, settings, options.clients, options.seed, options.quick, work() / "bgvacuum"
+        )
+        switched.record(self.result, workload, found)
+
 
 def statistics_of_bgvacuum(connection: psycopg.Connection) -> None:
     """The view, where the server has it."""
@@ -163,6 +180,10 @@ def run(options: Options, target: Path | None) -> None:
         for workload in options.workloads:
             for number, variant in interleave(options.variants_of(workload), options.pairs_of(workload)):
                 study.measure(workload, number, variant)
+            if workload.name in switched.WORKLOADS and ON in options.variants:
+                study.measure_switched(workload)
             summary.show(workload)
+        if options.temporary:
+            temporary.run(result, options.variants, options.pairs, options.quick)
         summary.finish()
     result.save(target)

@@ -11,7 +11,7 @@ from bench.indexes.alignment import AUTO, MAX, MAXALIGN, STOCK, choose, index_si
 from bench.indexes.shapes import SHAPES, Shape
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import note, progress
-from bench.lib.paths import bindir
+from bench.lib.paths import bindir, build_hint
 from bench.lib.result import Result
 from bench.lib.server import Cluster, RunningServer, Server
 from bench.lib.session import quietly, session
@@ -190,7 +190,7 @@ def start(stack: ExitStack, name: str, binary: str) -> Cluster:
 
 def start_stock(stack: ExitStack) -> Cluster | None:
     if not (bindir("stock") / "postgres").exists():
-        note('nothing is compared with the release as it is, for want of one: run "tools/server 17 stock"')
+        note(f'nothing is compared with the release as it is, for want of one: run "{build_hint("stock")}"')
         return None
     return start(stack, "bench-index-size-stock", "stock")
 

@@ -12,14 +12,15 @@ import psycopg
 from bench.lib import cgroup
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import BenchError, console, note, progress
+from bench.lib.device import block_device
 from bench.lib.paths import CLUSTERS, bindir, work
 from bench.lib.result import Result
 from bench.lib.server import Cluster
 from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave, paired_ratio, spread
-from bench.tpcc import check, table_reads, workload
+from bench.tpcc import check, series, table_reads, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
-from bench.tpcc.resume import Unfinished, earlier, stages_of
+from bench.tpcc.resume import KEPT, SAME_LONG, Unfinished, described, earlier, minutes_of, stages_of
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
 from bench.tpcc.stages import STEPS, WHOLE, Stage, stages
 from bench.wal.variants import MODE, reason_of_fallback
@@ -58,6 +59,10 @@ WHOLE_BARS = (
     Bar(f"written_bytes.{STEPS[-1].name}", "device bytes written per New-Order, stock split as well", 0.40),
 )
 SWEEP_MEMORY = (250, 400, 550, 700)
+# A long run of the first and the last stage, and how many rows its tables have
+CURVE = "curve"
+CURVE_ROWS = 6
+MAINTAINED = (("autovacuum", "vacuums by autovacuum"), ("autoanalyze", "analyzes by autovacuum"), ("checkpoints", "checkpoints"))
 BASE_SETTINGS = {
     "checkpoint_timeout": "60s",
     "max_wal_size": "16GB",
@@ -84,12 +89,14 @@ class Options:
     shared_buffers: str
     sweep: bool
     sweep_pairs: int | None
+    curve: float
     pairs_of: tuple[str, ...]
     stage_names: tuple[str, ...]
     variants: tuple[str, ...]
     think: bool
     fresh: bool
     extend: Path | None
+    curve_of: Path | None
 
 
 @dataclass(frozen=True)
@@ -100,14 +107,19 @@ class Setting:
     memory: int
     shared_buffers: str
     pairs: int
+    warmup: float
+    seconds: float
 
 
 def settings(options: Options) -> list[Setting]:
-    chosen = [Setting("", options.memory, options.shared_buffers, options.pairs)]
+    window = options.warmup, options.seconds
+    chosen = [Setting("", options.memory, options.shared_buffers, options.pairs, *window)]
+    if options.curve:
+        chosen.append(Setting(CURVE, options.memory, options.shared_buffers, 1, 0, options.curve * 60))
     if options.sweep:
         pairs = options.sweep_pairs or options.pairs
-        chosen.append(Setting("sb128", options.memory, "128MB", pairs))
-        chosen += [Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB", pairs) for memory in SWEEP_MEMORY]
+        chosen.append(Setting("sb128", options.memory, "128MB", pairs, *window))
+        chosen += [Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB", pairs, *window) for memory in SWEEP_MEMORY]
     return chosen
 
 
@@ -125,7 +137,8 @@ class Study:
         self.described = False
         # Of the runs that are taken over
         self.earlier_server: tuple[str, str] | None = None
-        key = asdict(options) | {"revision": result.environment["revision"], "extend": str(options.extend)}
+        key = asdict(options) | {"extend": str(options.extend), "curve_of": str(options.curve_of)}
+        key |= {name: result.environment[name] for name in ("revision", "major")}
         del key["fresh"]
         self.unfinished = Unfinished(work() / "tpcc" / "unfinished.json", key)
 
@@ -139,12 +152,32 @@ class Study:
             self.described = True
         elif self.options.extend:
             samples, environment = self.earlier(self.options.extend)
-            self.result.environment["extended"] = (
-                f"{len(samples)} runs are of {environment['date']}, revision {environment['revision']}"
-                + (f", of which {before}" if (before := environment.get("extended")) else "")
-            )
+            self.result.environment["extended"] = described(environment, len(samples))
             note(self.result.environment["extended"])
         self.result.samples += samples
+        if self.options.curve_of:
+            self.take_over_long_runs(self.options.curve_of)
+
+    def take_over_long_runs(self, path: Path) -> None:
+        """They begin at the beginning, whatever the window of the others is."""
+        samples, environment = earlier(path, self.result, SAME_LONG)
+        there = [sample for sample in samples if sample["setting"] == CURVE]
+        if sorted(sample["stage"] for sample in there) != sorted(stage.name for stage in self.ends()):
+            raise BenchError(f'"{path}" has no long run of {" or of ".join(stage.name for stage in self.ends())}')
+        self.require_server(path, environment)
+        self.result.environment["long runs"] = described(environment, len(there))
+        note(self.result.environment["long runs"])
+        done = {run_of(sample) for sample in self.result.samples}
+        self.result.samples += [sample for sample in there if run_of(sample) not in done]
+
+    def require_server(self, path: Path, environment: Mapping[str, object]) -> None:
+        """The first file whose runs are taken over says which server and limits the others must have."""
+        theirs = str(environment["server"]), str(environment.get("limits", "none"))
+        if self.earlier_server not in (None, theirs):
+            raise BenchError(f'"{path}" is of another server or limits: {"; ".join(theirs)}')
+        self.earlier_server = theirs
+        # If no run is missing, no server is started that could tell.
+        self.result.environment |= {name: environment[name] for name in KEPT[1:] if name in environment}
 
     def earlier(self, path: Path) -> tuple[list[dict], dict[str, object]]:
         samples, environment = earlier(path, self.result)
@@ -153,7 +186,7 @@ class Study:
         }
         if wanted:
             raise BenchError(f'"{path}" has {len(wanted)} runs that this command would leave out, see --pairs and --sweep')
-        self.earlier_server = environment["server"], environment.get("limits", "none")
+        self.require_server(path, environment)
         return samples, environment
 
     def planned(self) -> Iterator[tuple[Setting, int, Stage]]:
@@ -167,8 +200,12 @@ class Study:
                     yield setting, number, stage
 
     def stages_under(self, setting: Setting) -> list[Stage]:
-        """All, but in the sweep the first and the last only."""
-        return self.stages if not setting.name or len(self.stages) == 1 else [self.stages[0], self.stages[-1]]
+        """All, but in the sweep and the long run the first and the last only."""
+        return self.ends() if setting.name else self.stages
+
+    def ends(self) -> list[Stage]:
+        """The first and the last, which may be the same."""
+        return [self.stages[0], self.stages[-1]][: len(self.stages)]
 
     def measure_all(self) -> None:
         done = {run_of(sample) for sample in self.result.samples}
@@ -272,14 +309,15 @@ class Study:
             options.warehouses,
             self.scale,
             options.clients,
-            options.warmup,
-            options.seconds,
+            setting.warmup,
+            setting.seconds,
             options.seed,
             options.think,
         )
+        whole = int(setting.warmup + setting.seconds)
         title = f"run {number + 1} of {setting.pairs}, {stage.title}" + (f", {setting.name}" if setting.name else "")
         with progress() as bars:
-            task = bars.add_task(title + ": seconds", total=int(options.warmup + options.seconds))
+            task = bars.add_task(title + ": seconds", total=whole)
             sample = workload.run(
                 cluster,
                 DATABASE,
@@ -287,10 +325,10 @@ class Study:
                 work() / "tpcc",
                 number,
                 lambda passed: bars.advance(task, passed),
-                cgroup.block_device(CLUSTERS),
+                block_device(CLUSTERS),
                 group,
             )
-            bars.update(task, completed=int(options.warmup + options.seconds))
+            bars.update(task, completed=whole)
         return sample
 
     def runs(self, setting: str, stage: str) -> list[dict]:
@@ -343,6 +381,8 @@ class Study:
         self.ratio("written_bytes", "", last, written)
         self.ratio("cpu", "", last, lambda sample: sample["per_new_order"]["cpu_seconds"])
         self.ratio("growth", "", last, lambda sample: sample["growth_by_update"] / sample["new_orders"])
+        if self.options.curve:
+            self.ratio("tpmc.curve", CURVE, last, notpm)
         if self.options.sweep:
             self.sweep_metrics(last)
 
@@ -384,6 +424,8 @@ class Study:
                 "Sizes", ["", *(stage.title for stage in self.stages)], stage_rows(before, others), "totals"
             )
         for setting in settings(self.options):
+            if setting.name == CURVE:
+                continue
             suffix = (
                 f" ({setting.name}: {setting.memory} MB, shared_buffers {setting.shared_buffers})"
                 if setting.name
@@ -401,6 +443,8 @@ class Study:
             table_reads.rows([self.samples("", stage.name) for stage in self.stages]),
             "reads",
         )
+        if self.options.curve:
+            self.show_curve()
         if not self.options.think:
             result.table(
                 "Latency in ms: p50 / p90 / p99, medians of the runs",
@@ -428,6 +472,29 @@ class Study:
         if bars:
             show_bars(result, bars)
 
+    def show_curve(self) -> None:
+        """The long run, part by part: what each New-Order reads, and of which tables."""
+        taken = {stage.title: self.samples(CURVE, stage.name) for stage in self.ends()}
+        if not all(taken.values()):
+            return
+        minutes = self.options.curve / CURVE_ROWS
+        parts = {title: series.by_time(samples[0]["series"], 60 * minutes) for title, samples in taken.items()}
+        self.result.table(
+            f"{self.options.curve:g} minutes, one run each: New-Orders a minute, blocks read per New-Order,"
+            " vacuums and analyzes by autovacuum, growth of all heaps in MB",
+            ["minutes", *parts, "ratio"],
+            series.pace_rows(list(parts.values()), minutes),
+            CURVE,
+        )
+        for title, of_stage in parts.items():
+            tables = series.tables_read(of_stage)
+            self.result.table(
+                f"The same, {title}: blocks read per New-Order by table, heap and indexes together",
+                ["minutes", *tables],
+                series.table_rows(of_stage, tables, minutes),
+                f"{CURVE}_reads",
+            )
+
     def speed_rows(self, setting: Setting) -> list[list[object]]:
         lines = (
             ("New-Orders a minute", notpm, 0),
@@ -441,6 +508,9 @@ class Study:
             ("last third of the run to its first", lambda sample: sample["last_third_to_first"] or 0.0, 2),
             ("growth by UPDATE, MB", lambda sample: sample["growth_by_update"] / 1e6, 1),
             ("seconds to check the twelve conditions", lambda sample: sample["check_seconds"], 1),
+            ("HOT updates, %", lambda sample: 100 * sample["updates"]["hot_updates"] / sample["updates"]["updates"] if "updates" in sample else None, 2),
+            ("updates to another page per New-Order", lambda sample: sample["updates"]["newpage_updates"] / sample["new_orders"] if "updates" in sample else None, 3),
+            *((f"{title} in the window", lambda sample, name=name: maintained(sample, name), 0) for name, title in MAINTAINED),
             ("failed transactions", lambda sample: float(sample["failed"]), 0),
         )
         rows = []
@@ -481,6 +551,14 @@ def run_of(sample: dict) -> tuple[str, int, str]:
 def killed(sample: Mapping[str, object]) -> bool:
     """Whether its server was, for want of memory; then it has no figures."""
     return bool(sample.get("killed"))
+
+
+def maintained(sample: dict, kind: str) -> float | None:
+    """How often something ran in the window; None of runs of before it was counted."""
+    if "maintenance" not in sample:
+        return None
+    count = sample["maintenance"][kind]
+    return float(sum(count.values()) if isinstance(count, dict) else count)
 
 
 def notpm(sample: dict) -> float:
@@ -524,6 +602,8 @@ def run(options: Options, target: Path | None) -> None:
     result = Result("tpcc", options.seed, options.quick)
     if options.extend and not options.stage_names:
         options = replace(options, stage_names=stages_of(options.extend, result.study))
+    if options.curve_of:
+        options = replace(options, curve=minutes_of(options.curve_of, result.study))
     chosen = stages(options.stage_names, options.variants)
     result.describe(
         warehouses=options.warehouses,
@@ -534,6 +614,7 @@ def run(options: Options, target: Path | None) -> None:
         memory_limit=options.memory,
         read_iops=options.iops,
         shared_buffers=options.shared_buffers,
+        curve=options.curve,
         think=options.think,
         lite=options.lite,
         stages=", ".join(stage.name for stage in chosen),

@@ -12,6 +12,7 @@ from psycopg import sql
 from rich.progress import Progress
 
 from bench.lib.console import BenchError
+from bench.lib.paths import major
 from bench.lib.server import Server
 from bench.tpcc.stages import Stage
 
@@ -79,7 +80,7 @@ def create_extensions(connection: psycopg.Connection, names: tuple[str, ...]) ->
         except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile) as error:
             raise BenchError(
                 f'extension "{name}" is not installed in the server ({error.diag.message_primary}), run '
-                '"tools/extensions build/17/dense/bin/pg_config build/extensions/17-dense"'
+                f'"tools/extensions build/{major()}/dense/bin/pg_config build/extensions/{major()}-dense"'
             ) from error
 
 

@@ -12,11 +12,14 @@ from bench.lib.saved import Unusable, read_result
 # Of the environment, what is only known when a server runs, and when it all began
 KEPT = ("date", "server", "settings", "limits")
 
-# Of the environment, what the runs of a result that is extended must not differ in from those that are added
-SAME = (
-    *("cpu", "seed", "warehouses", "clients", "warmup", "measured", "memory_limit", "read_iops"),
-    *("shared_buffers", "think", "lite", "stages", "variants"),
+# Of the environment, what long runs that are taken over must not differ in from the others
+SAME_LONG = (
+    *("cpu", "seed", "warehouses", "clients", "memory_limit", "read_iops", "shared_buffers"),
+    *("think", "lite", "variants"),
 )
+
+# ... and the runs of a result that is extended from those that are added
+SAME = (*SAME_LONG, "warmup", "measured", "stages")
 
 
 class Unfinished:
@@ -82,13 +85,26 @@ def stages_of(path: Path, study: str) -> tuple[str, ...]:
     return tuple(str(_result(path, study)["environment"].get("stages", "")).split(", "))
 
 
-def earlier(path: Path, added_to: Result) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def minutes_of(path: Path, study: str) -> float:
+    """How long the long runs of a result of the study are; an error if it is of another one, or has none."""
+    if not (minutes := _result(path, study)["environment"].get("curve")):
+        raise BenchError(f'"{path}" has no long runs')
+    return float(minutes)
+
+
+def described(environment: Mapping[str, Any], number: int) -> str:
+    """Where so many runs are from."""
+    text = f"{number} runs are of {environment['date']}, revision {environment['revision']}"
+    return text + (f", of which {before}" if (before := environment.get("extended")) else "")
+
+
+def earlier(path: Path, added_to: Result, same: Sequence[str] = SAME) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Samples and environment of a result of the same study with the same options; an error if it is another one."""
     result = _result(path, added_to.study)
     there = result["environment"] | {"quick": result["quick"]}
     # As a file has it
     here = json.loads(json.dumps(added_to.environment | {"quick": added_to.quick}, default=str))
-    others = [name for name in ("quick", *SAME) if _comparable(there.get(name)) != _comparable(here[name])]
+    others = [name for name in ("quick", *same) if _comparable(there.get(name)) != _comparable(here[name])]
     if others:
         raise BenchError(f'"{path}" differs in {", ".join(others)}, and cannot be extended by these runs')
     return result["samples"], there

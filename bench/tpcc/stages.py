@@ -30,7 +30,7 @@ class Step:
 
     name: str
     title: str
-    # Directory below build/17 that holds the server; None keeps the one of the stage before.
+    # Directory below build/MAJOR that holds the server; None keeps the one of the stage before.
     binary: str | None = None
     # Of the server; what a session may set holds for the load as well.
     settings: Mapping[str, str] = field(default_factory=dict)

@@ -3,17 +3,20 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import numpy
+import psycopg
 
 from bench.lib import counters, pgbench
 from bench.lib.cgroup import ControlGroup
 from bench.lib.console import BenchError
 from bench.lib.server import Server
-from bench.tpcc import table_reads
+from bench.tpcc import series, table_reads
 from bench.tpcc.load import C_LAST_RUN, Scale
 from bench.tpcc.sizes import heap_bytes
 
@@ -120,27 +123,46 @@ def run(
         postmaster = server.postmaster()
         size_before = heap_bytes(connection)
 
-        def counted(clients: pgbench.Background) -> tuple[dict[str, float], table_reads.Reads] | None:
-            if clients.has_ended():
-                return None
-            return counters.snapshot(connection, postmaster, device, group), table_reads.snapshot(connection)
+        def take() -> dict[str, Any]:
+            return {
+                "counters": counters.snapshot(connection, postmaster, device, group),
+                "table_reads": table_reads.snapshot(connection),
+                "maintenance": series.maintenance(connection),
+                "updates": series.updates(connection),
+                "heap": heap_bytes(connection),
+            }
+
+        recorder = series.Recorder(take, load.warmup + load.seconds)
+
+        def waited(passed: float) -> None:
+            tick(passed)
+            # That the server is gone is what pgbench says better.
+            with suppress(psycopg.OperationalError):
+                recorder.when_due()
 
         with pgbench.Background(server, database, scripts, script_variables(load), options, directory) as clients:
-            _wait(clients, time.time() + load.warmup, tick)
+            recorder.now()
+            _wait(clients, time.time() + load.warmup, waited)
             begin = time.time()
-            before = counted(clients)
-            _wait(clients, begin + load.seconds, tick)
+            before = None if clients.has_ended() else take()
+            _wait(clients, begin + load.seconds, waited)
             end = time.time()
-            after = counted(clients)
+            after = None if clients.has_ended() else take()
+            if after is not None:
+                recorder.now()
         if before is None or after is None:
             raise clients.failure()
         size_after = heap_bytes(connection)
-    sample = summarize(clients.log().window(begin, end), begin, end, load)
+    log = clients.log()
+    sample = summarize(log.window(begin, end), begin, end, load)
     sample["warmup_and_measured_growth"] = {table: size_after[table] - size_before[table] for table in size_before}
     sample["growth_by_update"] = sum(size_after[table] - size_before[table] for table in UPDATED)
-    sample["counters"] = counters.difference(before[0], after[0])
+    sample["counters"] = counters.difference(before["counters"], after["counters"])
     sample["per_new_order"] = {name: value / sample["new_orders"] for name, value in sample["counters"].items()}
-    sample["table_reads"] = table_reads.difference(before[1], after[1])
+    sample["table_reads"] = table_reads.difference(before["table_reads"], after["table_reads"])
+    sample["maintenance"] = series.maintenance_between(before["maintenance"], after["maintenance"])
+    sample["updates"] = {name: count - before["updates"][name] for name, count in after["updates"].items()}
+    sample["series"] = recorder.series(log)
     sample["failed"] = _failed(clients.output())
     return sample
 

@@ -37,6 +37,11 @@ class TooLate(Exception):
     """pgbench has ended before the measured time has."""
 
 
+# Calls that write WAL; those that fill new segments are not among them.
+WRITES_17 = "SELECT wal_write FROM pg_stat_wal"
+WRITES_18 = "SELECT sum(writes) FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'"
+
+
 def snapshot(
     connection: psycopg.Connection, postmaster: int, counted: Counted
 ) -> tuple[dict[str, float], dict[int, int] | None]:
@@ -53,7 +58,7 @@ def snapshot(
 def wal_writes(connection: psycopg.Connection) -> int:
     """By all processes, also at their end."""
     pgbench.wait_for_sessions(connection)
-    (writes,) = connection.execute("SELECT wal_write FROM pg_stat_wal").fetchone()
+    (writes,) = connection.execute(WRITES_18 if connection.info.server_version >= 180000 else WRITES_17).fetchone()
     return int(writes)
 
 

@@ -23,7 +23,7 @@ GIVEN_UP = re.compile(r"LOG: +direct I/O for WAL is given up\n.*DETAIL: +(.*)")
 class Variant:
     name: str
     title: str
-    # Directory below build/17 that holds the server.
+    # Directory below build/MAJOR that holds the server.
     binary: str = "dense"
     settings: Mapping[str, str] = field(default_factory=dict)
 

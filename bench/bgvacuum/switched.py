@@ -1,0 +1,108 @@
+"""Operations a second with the switch on and off in turn, within one run.
+
+Two runs one after the other differ by what else the machine does just then, by far more than background
+vacuum costs where processors are the limit.  Phases of seconds on one server do not.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy
+import psycopg
+
+from bench.bgvacuum.variants import ON, SETTING
+from bench.bgvacuum.workloads import Workload
+from bench.lib import pgbench
+from bench.lib.console import console
+from bench.lib.result import Result
+from bench.lib.server import Cluster
+from bench.lib.session import quietly
+from bench.lib.statistics import paired_ratio
+
+# Where processors are the limit; the others are limited by what a client has to wait for as well.
+WORKLOADS = ("mixed", "uniform")
+# A vacuum would fall into phases of one kind.
+SETTINGS = {"autovacuum": "off"}
+# Off on on off: a drift hits both alike.
+ORDER = ("off", "on", "on", "off")
+# Before the first phase, until the caches are warm.
+WARMUP = 5.0
+
+
+def phase_seconds(quick: bool) -> tuple[float, float]:
+    """Of a phase, and of its beginning, which is not counted: processes notice a reload between two statements."""
+    return (0.4, 0.2) if quick else (2.0, 0.5)
+
+
+def blocks(quick: bool) -> int:
+    """How often there are the phases of ORDER."""
+    return 2 if quick else 40
+
+
+def switch(connection: psycopg.Connection, setting: str) -> None:
+    connection.execute(f"ALTER SYSTEM SET {SETTING} = {setting}")
+    connection.execute("SELECT pg_reload_conf()")
+
+
+def rates(ended: numpy.ndarray, windows: Sequence[tuple[str, float, float]], batch: int) -> list[dict[str, float]]:
+    """Operations a second of the phases that are on and of those that are off, of each block of windows.
+
+    ended is when each call ended, in order; a window is the setting, its begin and its end.
+    """
+    found = []
+    for first in range(0, len(windows), len(ORDER)):
+        block = windows[first : first + len(ORDER)]
+        calls = dict.fromkeys(ORDER, 0)
+        seconds = dict.fromkeys(ORDER, 0.0)
+        for setting, begin, end in block:
+            calls[setting] += int(numpy.diff(numpy.searchsorted(ended, (begin, end)))[0])
+            seconds[setting] += end - begin
+        found.append({setting: batch * calls[setting] / seconds[setting] for setting in calls})
+    return found
+
+
+def run(
+    cluster: Cluster,
+    workload: Workload,
+    settings: Mapping[str, str],
+    clients: int,
+    seed: int,
+    quick: bool,
+    directory: Path,
+) -> list[dict[str, float]]:
+    """Operations a second of the phases that are on and off, of each block."""
+    phase, skipped = phase_seconds(quick)
+    seconds = WARMUP + phase * len(ORDER) * blocks(quick)
+    options = ["-c", str(clients), "-j", str(min(2, clients)), "-T", str(int(seconds) + 2), "--max-tries=10"]
+    options.append(f"--random-seed={seed}")
+    # The scripts' checkpoints would be in one phase, too.
+    variables = {**workload.variables(seed), "call": 0, "checkpoint_every": 10**9}
+    scripts = workload.write_scripts(directory / "scripts")
+    windows = []
+    with ExitStack() as stack:
+        stack.callback(quietly, cluster.remove)
+        cluster.start({**settings, **ON.settings, **SETTINGS})
+        with (
+            cluster.connect(workload.database) as connection,
+            pgbench.Background(cluster, workload.database, scripts, variables, options, directory) as load,
+        ):
+            time.sleep(WARMUP)
+            for _ in range(blocks(quick)):
+                for setting in ORDER:
+                    switch(connection, setting)
+                    time.sleep(skipped)
+                    begin = time.time()
+                    time.sleep(phase - skipped)
+                    windows.append((setting, begin, time.time()))
+    return rates(numpy.sort(load.log().ended), windows, workload.batch)
+
+
+def record(result: Result, workload: Workload, found: list[dict[str, float]]) -> None:
+    """As samples and as a metric."""
+    for number, tps in enumerate(found):
+        result.samples.append({"workload": f"{workload.name}.switched", "variant": ON.name, "round": number, "tps": tps})
+    ratio = paired_ratio([tps["on"] for tps in found], [tps["off"] for tps in found], result.seed)
+    result.ratio(f"{workload.name}.tps.switched", ratio)
+    console.print(f"{workload.name}, the switch on to off in one run: {ratio} of the operations a second")
