@@ -124,6 +124,7 @@ def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, 
     each = max(1, workload.cycles // workload.batch // clients)
     options = ["-c", str(clients), "-j", str(min(2, clients)), "-t", str(each), "--max-tries=10"]
     options.append(f"--random-seed={seed}")
+    rate = rate or workload.rate
     if rate:
         options.append(f"--rate={rate / workload.batch}")
     scripts = workload.write_scripts(directory / "scripts")

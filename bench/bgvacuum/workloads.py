@@ -50,6 +50,8 @@ class Workload(ABC):
     tables: ClassVar[tuple[str, ...]]
     # Cycles of one call.
     batch: int = 1
+    # Cycles a second, of a run that would else be over before the background writer has seen it.
+    rate: float | None = field(default=None, kw_only=True)
 
     @abstractmethod
     def load(self, server: Server, seed: int) -> None: ...
@@ -308,6 +310,7 @@ def workloads(quick: bool, rows: int | None, warehouses: int | None, batch: int)
             rows,
             {"autovacuum": "off"},
             batch,
+            rate=5_000 if quick else None,
             seconds=3.0 if quick else 5.0,
         ),
         Tpcc(
