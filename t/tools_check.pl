@@ -58,6 +58,17 @@ foreach my $case (
 	unlike($out, qr/ failed: /, 'nothing failed') if !$counts[1];
 }
 
+# Data directories are in memory, where that is there, but not of tests of how files are written.
+write_file("$dir/t/$_.pl", 'use Test::More tests => 1; ok 1; print STDERR "# $0 in $ENV{TESTDATADIR}\n";') foreach qw(alpha_a bench_a wal_directio_patch_a);
+my @tap = ("PGDENSE_MOUNTS=$dir/mounts", 'TESTDATADIR=disk', "TESTLOGDIR=$dir/disk/log", 'tools/tap-count', map { "t/${_}_a.pl" } qw(alpha bench wal_directio_patch));
+my ($said) = (run_tool($dir, 'env', @tap))[2];
+is(join("\n", sort $said =~ /(t\/.* in .*)/g), "t/alpha_a.pl in disk\nt/bench_a.pl in disk\nt/wal_directio_patch_a.pl in disk", 'no memory');
+system_ok('mkdir', '-p', "$dir/mounts/memory");
+$said = (run_tool($dir, 'env', @tap))[2];
+like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha_a.pl in \Q$dir\E/mounts/memory/\w+\nt/bench_a.pl in disk\nt/wal_directio_patch_a.pl in disk$}, 'memory');
+is_deeply([ glob("$dir/mounts/memory/*") ], [], 'which is empty afterwards');
+ok(-d "$dir/disk/log", 'and there is a folder for logs');
+
 # The counting functions, on the output of both generations of pg_regress.
 my ($functions) =
   read_file("$top/tools/common.sh") =~ /^(count_regress\(\)\n\{\n.*?^\}\n)/ms;
@@ -104,7 +115,7 @@ foreach my $case (
 # What a file of TAP tests says of its failures is repeated at the end.
 ($functions) = read_file("$top/tools/check") =~ /^(failures_of_tap\(\)\n\{\n.*?^\}\n)/ms;
 write_file("$dir/tap.log", "a.pl ... ok\n\n#   Failed test 'one'\n#     '0'\nb.pl ... ok\n# a.pl skipped: why\n# b.pl failed: test 1 - one\n# passed 0 failed 1 skipped 0 excused 0\n");
-my ($status, $said) = run_tool($dir, 'bash', '-c', "set -euo pipefail\n${functions}failures_of_tap 15 tap.log");
+(my $status, $said) = run_tool($dir, 'bash', '-c', "set -euo pipefail\n${functions}failures_of_tap 15 tap.log");
 is($said, "15: b.pl failed: test 1 - one\n#   Failed test 'one'\n#     '0'\n", 'failures of TAP tests');
 
 # A run that ends before its tests fails, and says so in its last line.

@@ -8,7 +8,7 @@ use lib $FindBin::Bin;
 use PgDenseTools;
 use Test::More;
 
-my @names = qw(ext4 ext4-4k ext4-journal xfs btrfs small tmpfs readonly);
+my @names = qw(ext4 ext4-4k ext4-journal xfs btrfs small tmpfs readonly memory);
 my $dir = checkout();
 my $mounts = "$dir/build/mounts";
 
