@@ -1326,18 +1326,6 @@ shrink_view(const VpAlter *alter)
 	return result;
 }
 
-/* The file that a table is in */
-static Oid
-file_of(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			result = HeapTupleIsValid(tuple) ? ((Form_pg_class) GETSTRUCT(tuple))->relfilenode : InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-		ReleaseSysCache(tuple);
-	return result;
-}
-
 /* How many columns of the parts are none of the view's: those that lead from one to the other, and the user's own */
 static int
 count_hidden(const VpLayout *layout)
@@ -1522,7 +1510,7 @@ static void
 alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 {
 	VpDdl	   *ddl = alter->ddl;
-	Oid			file = file_of(ddl->layout.cold);
+	Oid			file = vp_file_of(ddl->layout.cold);
 	char	   *name = pstrdup(alter->name);
 	bool		had_key = false;
 	List	   *saved = vp_altered_views;
@@ -1567,7 +1555,7 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 		vp_call_helper(ddl, psprintf("SELECT vertical_partition.guard_keys(%u, true), vertical_partition.check_keys(%u)",
 									 ddl->view, ddl->view));
 	follow(alter);
-	if (ddl->layout.method == VP_ROW_POINTER && file_of(ddl->layout.cold) != file)
+	if (ddl->layout.method == VP_ROW_POINTER && vp_file_of(ddl->layout.cold) != file)
 		vp_call(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
 }
 

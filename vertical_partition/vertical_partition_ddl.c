@@ -510,6 +510,21 @@ check_new_trigger(const CreateTrigStmt *stmt)
 }
 
 /*
+ * Errors out if the trigger could change the key in one part of a row alone, or keep it
+ * from being written.
+ */
+static void
+refuse_row_trigger(const VpDdl *ddl, const CreateTrigStmt *stmt)
+{
+	if (stmt->row && stmt->timing == TRIGGER_TYPE_BEFORE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot create row-level BEFORE trigger \"%s\" on part \"%s\" of split table \"%s\"",
+						stmt->trigname, get_rel_name(ddl->part), get_rel_name(ddl->view)),
+				 errhint("Use a row-level AFTER trigger, or vertical_partition.merge() first.")));
+}
+
+/*
  * Does the part's guard refuse DELETE?  In a restore there may be no guard yet; the
  * one to come does what the dumped table's did.
  */
@@ -644,6 +659,18 @@ carry_schema(VpDdl *ddl)
 	}
 }
 
+/* The file that a table is in */
+Oid
+vp_file_of(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			result = HeapTupleIsValid(tuple) ? ((Form_pg_class) GETSTRUCT(tuple))->relfilenode : InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return result;
+}
+
 /*-------------------------------------------------------------------------
  * What the utility hook calls
  *-------------------------------------------------------------------------
@@ -675,6 +702,8 @@ vp_before_ddl(Node *stmt)
 		case T_CreateTrigStmt:
 			check_new_trigger((CreateTrigStmt *) stmt);
 			ddl = vp_find_split(((CreateTrigStmt *) stmt)->relation);
+			if (ddl && OidIsValid(ddl->part))
+				refuse_row_trigger(ddl, (CreateTrigStmt *) stmt);
 			break;
 		case T_ViewStmt:
 			ddl = vp_find_split(((ViewStmt *) stmt)->view);
@@ -701,6 +730,8 @@ vp_before_ddl(Node *stmt)
 	/* what follows is done when the whole command has been executed */
 	if (ddl && vp_is_carrying(ddl->part))
 		return NULL;
+	if (ddl)
+		ddl->cold_file = vp_file_of(ddl->layout.cold);
 	return ddl;
 }
 
@@ -715,6 +746,9 @@ vp_after_ddl(VpDdl *ddl, Node *stmt)
 			{
 				vp_follow_foreign_keys(ddl);
 				follow_key(ddl);
+				/* the rows are elsewhere if the table was written anew */
+				if (ddl->layout.method == VP_ROW_POINTER && vp_file_of(ddl->layout.cold) != ddl->cold_file)
+					vp_call(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
 			}
 			else if (find_command((AlterTableStmt *) stmt, AT_ChangeOwner) && has_trigger(ddl->view))
 				carry_owner(ddl);

@@ -27,6 +27,7 @@ struct VpDdl
 	Oid			part;			/* that is the command's object, or InvalidOid */
 	Oid			owner;			/* of the view before the command */
 	VpLayout	layout;			/* before the command */
+	Oid			cold_file;		/* where the cold part was before the command */
 };
 
 /* Where a column, or what concerns it, belongs */
@@ -72,6 +73,7 @@ extern void vp_carry_names(const VpDdl *ddl);
 extern char *vp_qualified_name(Oid relid);
 extern void vp_refuse_inheritance(Node *stmt);
 extern void vp_follow_foreign_keys(VpDdl *ddl);
+extern Oid	vp_file_of(Oid relid);
 
 /* vertical_partition_alter.c */
 extern bool vp_carry_ddl(PlannedStmt *pstmt, const char *query_string,

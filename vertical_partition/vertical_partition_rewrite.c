@@ -48,6 +48,7 @@
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
 #include "parser/parsetree.h"
+#include "rewrite/rewriteHandler.h"
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -460,7 +461,8 @@ rewrite_update(Query *query)
 
 	/* what it sets */
 	rel = relation_open(layout.hot, NoLock);
-	possible = !rel->rd_rel->relrowsecurity && rel->rd_rules == NULL;
+	possible = !rel->rd_rel->relrowsecurity && rel->rd_rules == NULL &&
+		!(rel->trigdesc && rel->trigdesc->trig_update_before_row);
 	foreach(lc, query->targetList)
 	{
 		TargetEntry *tle = (TargetEntry *) lfirst(lc);
@@ -596,6 +598,94 @@ vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs)
 }
 
 /*-------------------------------------------------------------------------
+ * INSERT
+ *-------------------------------------------------------------------------
+ */
+
+/*
+ * Does with the values for a row what the server's rewriter does by what it knows of a
+ * table's columns, but not of a view's.  OVERRIDING USER VALUE: an identity column gets
+ * its default.  A value for a generated column is an error; DEFAULT has gone by now, but
+ * cannot be told from NULL in VALUES of several rows, whose NULLs pass.
+ */
+static void
+prepare_new_row(Query *query, const VpLayout *layout, List *targetlist, OverridingKind override)
+{
+	Relation	view = relation_open(layout->view, NoLock);
+	ListCell   *lc;
+
+	foreach(lc, targetlist)
+	{
+		TargetEntry *tle = (TargetEntry *) lfirst(lc);
+		const VpColumn *column = &layout->columns[tle->resno - 1];
+		Oid			part = column->cold ? layout->cold : layout->hot;
+		HeapTuple	tuple;
+		char		identity;
+		char		generated;
+		bool		from_values = IsA(tle->expr, Var) && ((Var *) tle->expr)->varlevelsup == 0 &&
+			rt_fetch(((Var *) tle->expr)->varno, query->rtable)->rtekind == RTE_VALUES;
+
+		if (tle->resjunk)
+			continue;
+		tuple = SearchSysCacheAttNum(part, column->attnum);
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for attribute %d of relation %u", column->attnum, part);
+		identity = ((Form_pg_attribute) GETSTRUCT(tuple))->attidentity;
+		generated = ((Form_pg_attribute) GETSTRUCT(tuple))->attgenerated;
+		ReleaseSysCache(tuple);
+
+		if (generated != '\0' && !from_values)
+			ereport(ERROR,
+					(errcode(ERRCODE_GENERATED_ALWAYS),
+					 errmsg("cannot insert a non-DEFAULT value into column \"%s\"",
+							NameStr(TupleDescAttr(RelationGetDescr(view), tle->resno - 1)->attname)),
+					 errdetail("Column \"%s\" is a generated column.",
+							   NameStr(TupleDescAttr(RelationGetDescr(view), tle->resno - 1)->attname))));
+		if (identity != '\0' && override == OVERRIDING_USER_VALUE)
+		{
+			Node	   *value = build_column_default(view, tle->resno);
+
+			if (value == NULL)
+				elog(ERROR, "view %u has no default for identity column %d", layout->view, tle->resno);
+			tle->expr = (Expr *) value;
+		}
+	}
+	relation_close(view, NoLock);
+}
+
+/* The same for all new rows of an INSERT or MERGE into a split view */
+static void
+prepare_new_rows(Query *query)
+{
+	RangeTblEntry *target;
+	const VpLayout *cached;
+	VpLayout	layout;
+	ListCell   *lc;
+
+	if (query->commandType != CMD_INSERT && query->commandType != CMD_MERGE)
+		return;
+	target = rt_fetch(query->resultRelation, query->rtable);
+	if (target->rtekind != RTE_RELATION || target->relkind != RELKIND_VIEW ||
+		(cached = vp_layout(target->relid)) == NULL)
+		return;
+
+	/*
+	 * the cached layout is not safe from what a look into the catalogs can
+	 * bring
+	 */
+	vp_copy_layout(&layout, cached);
+	if (query->commandType == CMD_INSERT)
+		prepare_new_row(query, &layout, query->targetList, query->override);
+	foreach(lc, query->mergeActionList)
+	{
+		MergeAction *action = (MergeAction *) lfirst(lc);
+
+		if (action->commandType == CMD_INSERT)
+			prepare_new_row(query, &layout, action->targetList, action->override);
+	}
+}
+
+/*-------------------------------------------------------------------------
  * ON CONFLICT
  *-------------------------------------------------------------------------
  */
@@ -726,7 +816,13 @@ vp_planner(Query *parse, const char *query_string, int cursor_options,
 
 	/* only the statement itself and those in its WITH can insert */
 	foreach(lc, parse->cteList)
-		infer_hot_arbiters(castNode(Query, ((CommonTableExpr *) lfirst(lc))->ctequery), &arbiters);
+	{
+		Query	   *query = castNode(Query, ((CommonTableExpr *) lfirst(lc))->ctequery);
+
+		prepare_new_rows(query);
+		infer_hot_arbiters(query, &arbiters);
+	}
+	prepare_new_rows(parse);
 	infer_hot_arbiters(parse, &arbiters);
 
 	if (vp_next_planner_hook)

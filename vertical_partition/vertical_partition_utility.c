@@ -174,6 +174,19 @@ add_truncated(Oid relid, List **rels, List **relids, List **logged)
 		*logged = lappend_oid(*logged, relid);
 }
 
+/*
+ * Errors out if the session is using the view: between two rows of an INSERT it has the
+ * view open, and neither part.
+ */
+static void
+check_view_not_in_use(Oid view)
+{
+	Relation	rel = relation_open(view, AccessShareLock);
+
+	CheckTableNotInUse(rel, "TRUNCATE");
+	relation_close(rel, NoLock);
+}
+
 /* Truncates the relations, some of which are parts with guards. */
 static void
 truncate_unguarded(List *rels, List *relids, List *logged, List *parts, TruncateStmt *stmt)
@@ -293,6 +306,7 @@ truncate_split(TruncateStmt *stmt)
 					user;
 
 		check_truncate_permission(lfirst_oid(lc), GetUserId());
+		check_view_not_in_use(lfirst_oid(lc));
 		user = user_of_parts(lfirst_oid(lc));
 		layout = vp_layout(lfirst_oid(lc));
 		if (layout == NULL)
