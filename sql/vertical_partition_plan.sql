@@ -392,7 +392,8 @@ SELECT h1 FROM surrogate_key WHERE id = 6;
 SELECT h1 FROM row_pointer WHERE id = 6;
 RESET vertical_partition.enable_rewrite;
 -- where it cannot be seen, because both are to be locked, pointers must be valid
-ALTER TABLE row_pointer_cold SET TABLESPACE pg_default, SET UNLOGGED;
+SELECT vertical_partition.forget_row_pointers('row_pointer_cold');
+VACUUM FULL row_pointer_cold;
 SELECT h1 FROM row_pointer WHERE id = 7 FOR UPDATE;
 SELECT c1 FROM row_pointer WHERE id = 7 FOR UPDATE;
 SELECT linked FROM vertical_partition.linked('shared_key', 'x'::regclass, 1);
