@@ -9,7 +9,7 @@ SET search_path = vertical_partition_rows;
 SET client_min_messages = warning;
 \set VERBOSITY terse
 LOAD 'vertical_partition';
--- Prints what is not the same for "@" as the name of the plain table and of each split one.
+-- Executes the statement for each table, whose name is put in the place of "@".  Prints what differs.
 CREATE PROCEDURE same(statement text) LANGUAGE plpgsql AS $$
 DECLARE
     outcome text[];

@@ -1555,8 +1555,7 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 		vp_call_helper(ddl, psprintf("SELECT vertical_partition.guard_keys(%u, true), vertical_partition.check_keys(%u)",
 									 ddl->view, ddl->view));
 	follow(alter);
-	if (ddl->layout.method == VP_ROW_POINTER && vp_file_of(ddl->layout.cold) != file)
-		vp_call(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
+	vp_follow_file(ddl, file);
 }
 
 static void

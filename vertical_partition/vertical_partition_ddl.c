@@ -671,6 +671,14 @@ vp_file_of(Oid relid)
 	return result;
 }
 
+/* Makes row pointers right if the cold part was written anew: its file is not this one any more. */
+void
+vp_follow_file(const VpDdl *ddl, Oid file)
+{
+	if (ddl->layout.method == VP_ROW_POINTER && vp_file_of(ddl->layout.cold) != file)
+		vp_call(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
+}
+
 /*-------------------------------------------------------------------------
  * What the utility hook calls
  *-------------------------------------------------------------------------
@@ -746,9 +754,7 @@ vp_after_ddl(VpDdl *ddl, Node *stmt)
 			{
 				vp_follow_foreign_keys(ddl);
 				follow_key(ddl);
-				/* the rows are elsewhere if the table was written anew */
-				if (ddl->layout.method == VP_ROW_POINTER && vp_file_of(ddl->layout.cold) != ddl->cold_file)
-					vp_call(psprintf("SELECT vertical_partition.relink(%u)", ddl->view));
+				vp_follow_file(ddl, ddl->cold_file);
 			}
 			else if (find_command((AlterTableStmt *) stmt, AT_ChangeOwner) && has_trigger(ddl->view))
 				carry_owner(ddl);

@@ -74,6 +74,7 @@ extern char *vp_qualified_name(Oid relid);
 extern void vp_refuse_inheritance(Node *stmt);
 extern void vp_follow_foreign_keys(VpDdl *ddl);
 extern Oid	vp_file_of(Oid relid);
+extern void vp_follow_file(const VpDdl *ddl, Oid file);
 
 /* vertical_partition_alter.c */
 extern bool vp_carry_ddl(PlannedStmt *pstmt, const char *query_string,

@@ -617,8 +617,8 @@ prepare_new_row(Query *query, const VpLayout *layout, List *targetlist, Overridi
 	foreach(lc, targetlist)
 	{
 		TargetEntry *tle = (TargetEntry *) lfirst(lc);
-		const VpColumn *column = &layout->columns[tle->resno - 1];
-		Oid			part = column->cold ? layout->cold : layout->hot;
+		const VpColumn *column;
+		Oid			part;
 		HeapTuple	tuple;
 		char		identity;
 		char		generated;
@@ -627,6 +627,8 @@ prepare_new_row(Query *query, const VpLayout *layout, List *targetlist, Overridi
 
 		if (tle->resjunk)
 			continue;
+		column = &layout->columns[tle->resno - 1];
+		part = column->cold ? layout->cold : layout->hot;
 		tuple = SearchSysCacheAttNum(part, column->attnum);
 		if (!HeapTupleIsValid(tuple))
 			elog(ERROR, "cache lookup failed for attribute %d of relation %u", column->attnum, part);
