@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(pg_stat_get_bgvacuum_tables);
 PG_FUNCTION_INFO_V1(pg_stat_reset_bgvacuum);
 
 #define BGVACUUM_COLS	19
-#define BGVACUUM_TABLES_COLS	16
+#define BGVACUUM_TABLES_COLS	18
 
 /* numeric as in pg_stat_wal: int8 ends at half of what uint64 holds */
 static Datum
@@ -121,9 +121,11 @@ pg_stat_get_bgvacuum_tables(PG_FUNCTION_ARGS)
 		values[i++] = Float4GetDatum(stats.visible_loss);
 		values[i++] = Float4GetDatum(stats.delete_share);
 		values[i++] = Float4GetDatum(stats.reuse_share);
+		values[i++] = Float4GetDatum(stats.worth_share);
 		values[i++] = BoolGetDatum(stats.pruning);
 		values[i++] = BoolGetDatum(stats.marking);
 		values[i++] = BoolGetDatum(stats.publishing);
+		values[i++] = BoolGetDatum(stats.stamping);
 		Assert(i == BGVACUUM_TABLES_COLS);
 
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
