@@ -101,6 +101,8 @@ pg_stat_get_bgvacuum_tables(PG_FUNCTION_ARGS)
 	int			slot = 0;
 
 	InitMaterializedSRF(fcinfo, 0);
+	if (rsinfo->setDesc->natts != BGVACUUM_TABLES_COLS)
+		elog(ERROR, "return type must be a row type of %d columns", BGVACUUM_TABLES_COLS);
 
 	while ((slot = GetBgVacuumTableStats(slot, &stats)) != 0)
 	{

@@ -39,11 +39,12 @@ BEGIN
 END \$\$;
 SQL
 
-# table_stats(COLUMN) - of pg_stat_bgvacuum_tables; empty if it has no stamp
+# table_stats(COLUMN[, TABLE]) - of pg_stat_bgvacuum_tables; empty if it has no stamp
 sub table_stats
 {
-	my ($column) = @_;
-	return $node->safe_psql('postgres', "SELECT $column FROM pg_stat_bgvacuum_tables t WHERE relname = 'single'");
+	my ($column, $table) = @_;
+	$table //= 'single';
+	return $node->safe_psql('postgres', "SELECT $column FROM pg_stat_bgvacuum_tables t WHERE relname = '$table'");
 }
 
 # run_until(WHAT, CONDITION, SQL) - run the SQL, 100 times at most, until the condition holds
@@ -81,18 +82,38 @@ cmp_ok(table_stats('stamped_pages'), '<', 30, 'one page in 32 has a stamp');
 $node->safe_psql('postgres', "UPDATE single SET n = n WHERE id IN (SELECT k * 1600 + 1 FROM generate_series(0, 40) k)");
 cmp_ok(table_stats('stamped_pages'), '>', 0, 'but some have, so that it can be noticed that this changes');
 
-# The background writer does no more than on a stock server: a round each 200 ms, not one for each 16 buffers.
-# The load lasts for so long that the last rounds before are no part of it that counts.
-set_parameters($node, bgwriter_delay => '200ms');
-$node->safe_psql('postgres', update_all()) for 1 .. 5;
+# rounds(SECONDS, SQL...) - rounds of the background writer while the SQL is run for so long, and what a stock
+# server would do at most
+sub rounds
 {
+	my ($seconds, @sql) = @_;
 	my $begin = time();
-	my $stats = bgvacuum_stats($node);
-	do { $node->safe_psql('postgres', update_all()) } while (time() - $begin < 4);
-	my $now = bgvacuum_stats($node);
-	my $elapsed = time() - $begin;
-	note "rounds: ", $now->{rounds} - $stats->{rounds}, " in $elapsed s";
-	cmp_ok($now->{rounds} - $stats->{rounds}, '<=', 5 + $elapsed / 0.2, 'rounds come after bgwriter_delay');
+	my $rounds = bgvacuum_stats($node)->{rounds};
+
+	do { $node->safe_psql('postgres', join(';', map { $_->() } @sql)) } while (time() - $begin < $seconds);
+	$rounds = bgvacuum_stats($node)->{rounds} - $rounds;
+	my $stock = 5 + (time() - $begin) / 0.2;
+	note "$rounds rounds in $seconds seconds, at most $stock of a stock server";
+	return ($rounds, $stock);
+}
+
+# The background writer does no more than on a stock server: a round each 200 ms, not one for each 16 buffers.
+set_parameters($node, bgwriter_delay => '200ms');
+{
+	rounds(3, \&update_all);
+	my ($rounds, $stock) = rounds(4, \&update_all);
+	cmp_ok($rounds, '<=', $stock, 'rounds come after bgwriter_delay');
+
+	# ... also if each sweep of 2,000 pages inserts five pages elsewhere.
+	my $insert = sub { "INSERT INTO history SELECT i, repeat('h', 100) FROM generate_series(1, 300) i" };
+	$node->safe_psql('postgres', 'CREATE TABLE history (id int, pad text)');
+	rounds(3, \&update_all, $insert);
+	($rounds, $stock) = rounds(4, \&update_all, $insert);
+	cmp_ok($rounds, '<=', $stock, 'some inserts do not change that');
+
+	# It ends with many inserts.
+	($rounds, $stock) = rounds(4, ($insert) x 20);
+	cmp_ok($rounds, '>', $stock * 1.5, 'rounds come sooner when pages are inserted into');
 }
 set_parameters($node, bgwriter_delay => '10ms');
 
@@ -118,6 +139,58 @@ check_rows(
 	$node, 'in the end', 'postgres',
 	'SELECT count(*) FROM single WHERE id > 0' => $rows + 5000 - $deleted,
 	"SELECT sum(n) FROM single WHERE id > $from" => $updated * ($rows - $from) / 50);
+
+# make_sparse(TABLE) - make a table of 2,000 pages that gets few stamps
+sub make_sparse
+{
+	my ($table) = @_;
+	$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE $table (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (fillfactor = 90);
+INSERT INTO $table SELECT i, 0, repeat('s', 100) FROM generate_series(1, $rows) i;
+VACUUM (FREEZE, ANALYZE) $table;
+SQL
+	return run_until(
+		"$table: pages get no stamps any more",
+		sub { table_stats('stamping', $table) eq 'f' },
+		sub { "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP UPDATE $table SET n = n + 1 WHERE id = k * 50 + 1 + (k % 50); COMMIT; END LOOP; END'" });
+}
+
+# What is deleted is seen in one page of 32 then, and what is inserted on all pages; still, the deleted rows' space
+# is offered.
+make_sparse('queue');
+$node->safe_psql('postgres', <<"SQL");
+DO 'BEGIN
+  FOR k IN 0 .. $rows / 50 - 1 LOOP
+    DELETE FROM queue WHERE id BETWEEN k * 50 + 1 AND k * 50 + 12;
+    INSERT INTO queue SELECT $rows + k * 12 + i, 0, repeat(''q'', 100) FROM generate_series(1, 12) i;
+    COMMIT;
+    PERFORM pg_sleep(0.001);
+  END LOOP;
+END'
+SQL
+is(table_stats('publishing', 'queue'), 't', 'queue: its free space is offered');
+is(table_stats('stamping', 'queue'), 't', 'queue: and all pages have stamps for that');
+cmp_ok(table_stats('pages_reused', 'queue'), '>', 100, 'queue: inserts take it');
+
+# Each page is filled, leaves memory, and is changed once more: to set it all-visible is in vain.
+make_sparse('orders');
+my $pages = table_stats('pages_visible', 'orders');
+$node->safe_psql('postgres', <<"SQL");
+DO 'BEGIN
+  FOR k IN 0 .. 2999 LOOP
+    INSERT INTO orders SELECT $rows + k * 50 + i, 0, repeat(''o'', 100) FROM generate_series(1, 50) i;
+    COMMIT;
+    UPDATE orders SET n = n + 1 WHERE id = $rows + (k - 600) * 50 + 25;
+    COMMIT;
+    PERFORM pg_sleep(0.001);
+  END LOOP;
+END'
+SQL
+is(table_stats('marking', 'orders'), 'f', 'orders: no more than some pages are set all-visible');
+$pages = table_stats('pages_visible', 'orders') - $pages;
+cmp_ok($pages, '<', 3000 / 8, 'orders: these are few');
+cmp_ok($pages, '>', 0, 'orders: but some are tried');
+note table_stats('to_json(t)', $_) for qw(queue orders);
 check_heaps($node, 'in the end');
 check_indexes($node, 'in the end');
 check_log($node, 'in the end');
