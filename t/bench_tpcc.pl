@@ -456,6 +456,23 @@ foreach my $case (
 	no_instances("killed, $title");
 }
 
+# Background vacuum on and off within one run
+my $switched = result_of('tpcc-switched', '--quick', '--lite', '--warmup', '1', '--phase', '1.5', '--clients', '2', '--unlimited', '--shared-buffers', '16MB');
+has_metrics($switched, qw(tpmc.switched wal_bytes.switched cpu.switched));
+is_deeply([ map { "$_->{round} $_->{setting}" } @{ $switched->{samples} } ], [ map { my $block = $_; map { "$block $_" } qw(off on on off) } 0 .. 1 ], 'tpcc-switched: the phases');
+cmp_ok($_->{seconds}, '<', 1.2, 'a third of a phase is not counted') foreach @{ $switched->{samples} };
+no_instances('tpcc-switched');
+is(python(<<'PYTHON'), "([10.0, 4.0], [8.0, 5.0]) ([3.0, 3.0], [2.0, 4.0]) None None", 'tpcc-switched: the sums of each block');
+from bench.studies import tpcc_switched as study
+samples = [
+    {"round": block, "setting": setting, "notpm": notpm, "per_new_order": {"wal": wal, "none": 0}}
+    for block, setting, notpm, wal in (
+        (0, "off", 3.0, 1.0), (0, "on", 4.0, 1.0), (0, "on", 6.0, 2.0), (0, "off", 5.0, 1.0),
+        (1, "off", 2.0, 2.0), (1, "on", 2.0, 1.0), (1, "on", 2.0, 2.0), (1, "off", 3.0, 2.0))
+]
+print(study.sums(samples, ()), study.sums(samples, ("lacking", "wal")), study.sums(samples, ("lacking",)), study.sums(samples, ("none",)))
+PYTHON
+
 unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");
 disturbed('server dies', 1, qr/pgbench failed: /, sub { system($cluster, 'stop', 'bench-tpcc-run', '--immediate') });
 disturbed('interrupt', 130, qr/interrupted/, sub { $_[0]->signal('INT') });

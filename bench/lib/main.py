@@ -372,6 +372,33 @@ def tpcc(target: Path | None, quick: bool, **options) -> None:
     study.run(study.Options(quick=quick, **options), target)
 
 
+@cli.command("tpcc-switched", short_help="TPC-C, background vacuum on and off within one run.")
+@common
+@lite
+@click.option("--warehouses", type=click.IntRange(1), help="Default: 10, or 2 with --quick.")
+@click.option("--clients", type=click.IntRange(1), default=8, show_default=True)
+@click.option("--blocks", type=click.IntRange(1), help="Of four phases, off on on off; default: 6, or 2 with --quick.")
+@click.option("--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 180, or 3 with --quick.")
+@click.option("--phase", type=click.FloatRange(1), metavar="SECONDS", help="Default: 60, or 3 with --quick.")
+@click.option(
+    "--memory",
+    type=click.IntRange(64),
+    default=400,
+    show_default=True,
+    metavar="MB",
+    help="Limit for the server and its page cache.",
+)
+@click.option("--iops", type=click.IntRange(1), default=1500, show_default=True, help="Limit for reads of the server.")
+@click.option("--unlimited", is_flag=True, help="No memory limit and no read throttle.")
+@click.option("--shared-buffers", default="270MB", show_default=True, metavar="SIZE")
+def tpcc_switched(target: Path | None, quick: bool, **options) -> None:
+    """TPC-C with all of pg_dense, background vacuum switched on and off in turn within one run."""
+    from bench.studies import tpcc_switched as study
+
+    fill_in(options, quick, warehouses=(10, 2), blocks=(6, 2), warmup=(180.0, 3.0), phase=(60.0, 3.0))
+    study.run(study.Options(quick=quick, **options), target)
+
+
 @cli.command("tpcc-selftest", short_help="Prove that the consistency checks can fail.")
 @major
 @running
