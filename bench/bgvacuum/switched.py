@@ -5,7 +5,7 @@ vacuum costs where processors are the limit.  Phases of seconds on one server do
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from bench.lib.server import Cluster
 from bench.lib.session import quietly
 from bench.lib.statistics import paired_ratio
 
-# Where processors are the limit; the others are limited by what a client has to wait for as well.
-WORKLOADS = ("mixed", "uniform")
+# All but TPC-C, which has a study of its own, and those whose point is what is left at the end
+WORKLOADS = ("mixed", "uniform", "indexed", "groups", "insert_only")
 # A vacuum would fall into phases of one kind.
 SETTINGS = {"autovacuum": "off"}
 # Off on on off: a drift hits both alike.
@@ -36,9 +36,11 @@ def phase_seconds(quick: bool) -> tuple[float, float]:
     return (0.4, 0.2) if quick else (2.0, 0.5)
 
 
-def blocks(quick: bool) -> int:
-    """How often there are the phases of ORDER."""
-    return 2 if quick else 40
+def blocks(name: str, quick: bool) -> int:
+    """How often there are the phases of ORDER; a table that only grows has no room for many."""
+    if quick:
+        return 2
+    return 12 if name == "insert_only" else 40
 
 
 def switch(connection: psycopg.Connection, setting: str) -> None:
@@ -71,10 +73,11 @@ def run(
     seed: int,
     quick: bool,
     directory: Path,
+    describe: Callable[[psycopg.Connection], None],
 ) -> list[dict[str, float]]:
-    """Operations a second of the phases that are on and off, of each block."""
+    """Operations a second of the phases that are on and off, of each block; describe is told of the server."""
     phase, skipped = phase_seconds(quick)
-    seconds = WARMUP + phase * len(ORDER) * blocks(quick)
+    seconds = WARMUP + phase * len(ORDER) * blocks(workload.name, quick)
     options = ["-c", str(clients), "-j", str(min(2, clients)), "-T", str(int(seconds) + 2), "--max-tries=10"]
     options.append(f"--random-seed={seed}")
     # The scripts' checkpoints would be in one phase, too.
@@ -88,8 +91,9 @@ def run(
             cluster.connect(workload.database) as connection,
             pgbench.Background(cluster, workload.database, scripts, variables, options, directory) as load,
         ):
+            describe(connection)
             time.sleep(WARMUP)
-            for _ in range(blocks(quick)):
+            for _ in range(blocks(workload.name, quick)):
                 for setting in ORDER:
                     switch(connection, setting)
                     time.sleep(skipped)

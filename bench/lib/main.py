@@ -200,6 +200,7 @@ def wal(
 @click.option("--warehouses", type=click.IntRange(1), help="Of TPC-C; default: 2, or a small one with --quick.")
 @click.option("--clients", type=click.IntRange(1, 50), default=4, show_default=True)
 @click.option("--shared-buffers", metavar="SIZE", help="Default: 32MB, or 1MB with --quick.")
+@click.option("--switched", is_flag=True, help="Only runs in which it is switched on and off in turn.")
 def bgvacuum(target: Path | None, **options) -> None:
     """Background vacuum: growth of tables, reads, WAL, writes by whom, and decline over several autovacuum cycles."""
     from bench.studies import bgvacuum as study

@@ -14,6 +14,7 @@ from bench.bgvacuum.summary import Summary
 from bench.bgvacuum.variants import DEFAULT, EAGER, EXTENSION, ON, STOCK, Variant, parse, parse_settings, require
 from bench.bgvacuum.workloads import Workload
 from bench.bgvacuum.workloads import workloads as all_workloads
+from bench.lib.bars import show_bars
 from bench.lib.console import console
 from bench.lib.paths import work
 from bench.lib.result import Result
@@ -56,6 +57,8 @@ class Options:
     rate: float | None
     # The study of DROP has no load.
     temporary: bool
+    # Only what has the switch turned within one run
+    switched: bool
 
     def variants_of(self, workload: Workload) -> Sequence[Variant]:
         """Of the usual ones, "off" is compared with the release where a run is short."""
@@ -127,8 +130,7 @@ class Study:
             settings = {**SETTINGS, "shared_buffers": options.shared_buffers, **workload.settings}
             cluster.start({**settings, **options.settings, **variant.settings})
             with cluster.connect(workload.database) as connection:
-                if "server" not in self.result.environment:
-                    self.result.describe_server(connection)
+                self.describe(connection)
                 statistics_of_bgvacuum(connection)
             sample = load.run(cluster, workload, options.clients, options.rate, options.seed + number)
             with cluster.connect(workload.database) as connection:
@@ -138,6 +140,11 @@ class Study:
         self.result.samples.append({"workload": workload.name, "variant": variant.name, "round": number, **sample})
         console.print(f"{workload.name}, run {number + 1}, {variant.name}:\n    {figures.line(sample)}", soft_wrap=True)
 
+    def describe(self, connection: psycopg.Connection) -> None:
+        """Once for all runs."""
+        if "server" not in self.result.environment:
+            self.result.describe_server(connection)
+
     def measure_switched(self, workload: Workload) -> None:
         """What it costs where the speed of the machine, which varies from run to run, is what counts."""
         options = self.options
@@ -145,7 +152,7 @@ class Study:
         os.sync()
         settings = {**SETTINGS, "shared_buffers": options.shared_buffers, **workload.settings, **options.settings}
         found = switched.run(
-            ON.cluster(RUNNING), workload, settings, options.clients, options.seed, options.quick, work() / "bgvacuum"
+            ON.cluster(RUNNING), workload, settings, options.clients, options.seed, options.quick, work() / "bgvacuum", self.describe
         )
         switched.record(self.result, workload, found)
 
@@ -178,12 +185,17 @@ def run(options: Options, target: Path | None) -> None:
         quietly(running.remove)
         stack.callback(quietly, running.remove)
         for workload in options.workloads:
-            for number, variant in interleave(options.variants_of(workload), options.pairs_of(workload)):
-                study.measure(workload, number, variant)
+            if not options.switched:
+                for number, variant in interleave(options.variants_of(workload), options.pairs_of(workload)):
+                    study.measure(workload, number, variant)
             if workload.name in switched.WORKLOADS and ON in options.variants:
                 study.measure_switched(workload)
-            summary.show(workload)
+            if not options.switched:
+                summary.show(workload)
         if options.temporary:
             temporary.run(result, options.variants, options.pairs, options.quick)
-        summary.finish()
+        if options.switched:
+            show_bars(result, [bar for bar in figures.BARS if bar.metric in result.metrics])
+        else:
+            summary.finish()
     result.save(target)
