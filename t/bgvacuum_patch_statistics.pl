@@ -186,7 +186,9 @@ for my $case (
 
 	do
 	{
-		$node->safe_psql('postgres', "UPDATE large SET n = n + 1 WHERE id % 7 = $turn % 7");
+		# a seventh of each page, in transactions that end before the page leaves memory
+		$node->safe_psql('postgres', "TRUNCATE large; INSERT INTO large SELECT i, 0, repeat('l', 200) FROM generate_series(1, 30000) i") if $turn % 6 == 0;
+		$node->safe_psql('postgres', "DO 'BEGIN FOR k IN 0 .. 59 LOOP DELETE FROM large WHERE id > k * 500 AND id <= k * 500 + 500 AND id % 7 = $turn % 6; COMMIT; END LOOP; END'");
 		$turn++;
 		$after = bgvacuum_stats($node);
 	} while ($after->{pages_pruned} - $pruned < 1000 && time() < $until);

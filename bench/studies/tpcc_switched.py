@@ -29,6 +29,8 @@ from bench.tpcc.stages import Stage, stages
 
 STAGE = "background-vacuum-customer"
 RUNNING = "bench-tpcc-switched-run"
+# A vacuum, or an analyze, would fall into phases of one kind.
+SETTINGS = {"autovacuum": "off"}
 # Of a phase, not counted: what was dirtied before it is written then.
 SKIPPED = 1 / 3
 
@@ -203,7 +205,7 @@ def run(options: Options, target: Path | None) -> None:
         if group:
             stack.callback(group.remove)
         stack.callback(quietly, running.remove)
-        settings = {**BASE_SETTINGS, "shared_buffers": options.shared_buffers, **stage.settings, **stage.measured}
+        settings = {**BASE_SETTINGS, "shared_buffers": options.shared_buffers, **stage.settings, **stage.measured, **SETTINGS}
         running.start(settings, group.join_prefix() if group else ())
         with running.connect(DATABASE) as connection:
             result.describe_server(connection, limits=group.describe() if group else "none")
