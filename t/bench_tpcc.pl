@@ -470,7 +470,7 @@ samples = [
         (0, "off", 3.0, 1.0), (0, "on", 4.0, 1.0), (0, "on", 6.0, 2.0), (0, "off", 5.0, 1.0),
         (1, "off", 2.0, 2.0), (1, "on", 2.0, 1.0), (1, "on", 2.0, 2.0), (1, "off", 3.0, 2.0))
 ]
-print(study.sums(samples, ()), study.sums(samples, ("lacking", "wal")), study.sums(samples, ("lacking",)), study.sums(samples, ("none",)))
+print(*(study.sums(samples, pick) for pick in (study.notpm, study.counted("wal"), study.counted("lacking"), study.counted("none"))))
 PYTHON
 
 unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");

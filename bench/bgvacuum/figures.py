@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bench.bgvacuum import switched
 from bench.lib.bars import Bar
 
 # The five workloads that leave something dead.
@@ -155,7 +156,7 @@ BARS = (
     Bar("mixed.wal", "mixed: WAL", 1.05),
     Bar("mixed.backend_writes", "mixed: blocks written by backends", 1.10),
     *(Bar(f"{name}.tps", f"{name}: tps against stock", least=0.98) for name in UPDATING),
-    *(Bar(f"{name}.tps.switched", f"{name}: tps with the switch on to off, in one run", least=0.98) for name in ("mixed", "uniform", "indexed", "groups")),
+    *(Bar(f"{name}.tps.switched", f"{name}: tps with the switch on to off, in one run", least=0.98) for name in switched.WORKLOADS if name in UPDATING),
     Bar("insert_only.tps.switched", "inserts only: tps with the switch on to off, in one run", least=0.99),
     *(Bar(f"{name}.hot_lost", f"{name}: share of HOT updates, stock's less ours", 0.005) for name in UPDATING),
     *(Bar(f"{name}.newpage", f"{name}: updates to another page against stock", 1.05) for name in UPDATING),

@@ -122,8 +122,7 @@ def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, 
     """One sample."""
     directory = work() / "bgvacuum"
     each = max(1, workload.cycles // workload.batch // clients)
-    options = ["-c", str(clients), "-j", str(min(2, clients)), "-t", str(each), "--max-tries=10"]
-    options.append(f"--random-seed={seed}")
+    options = [*pgbench.client_options(clients, seed), "-t", str(each)]
     rate = rate or workload.rate
     if rate:
         options.append(f"--rate={rate / workload.batch}")

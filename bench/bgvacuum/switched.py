@@ -78,8 +78,7 @@ def run(
     """Operations a second of the phases that are on and off, of each block; describe is told of the server."""
     phase, skipped = phase_seconds(quick)
     seconds = WARMUP + phase * len(ORDER) * blocks(workload.name, quick)
-    options = ["-c", str(clients), "-j", str(min(2, clients)), "-T", str(int(seconds) + 2), "--max-tries=10"]
-    options.append(f"--random-seed={seed}")
+    options = [*pgbench.client_options(clients, seed), "-T", str(int(seconds) + 2)]
     # The scripts' checkpoints would be in one phase, too.
     variables = {**workload.variables(seed), "call": 0, "checkpoint_every": 10**9}
     scripts = workload.write_scripts(directory / "scripts")

@@ -299,25 +299,34 @@ def toast_codecs(**options) -> None:
     study.run(**toast_arguments(options))
 
 
+def tpcc_server(command: Callable) -> Callable:
+    """The options of the studies of TPC-C under a memory limit."""
+    for option in (
+        click.option("--shared-buffers", default="270MB", show_default=True, metavar="SIZE"),
+        click.option("--unlimited", is_flag=True, help="No memory limit and no read throttle."),
+        click.option("--iops", type=click.IntRange(1), default=1500, show_default=True, help="Limit for reads of the server."),
+        click.option(
+            "--memory",
+            type=click.IntRange(64),
+            default=400,
+            show_default=True,
+            metavar="MB",
+            help="Limit for the server and its page cache.",
+        ),
+        click.option("--clients", type=click.IntRange(1), default=8, show_default=True),
+        click.option("--warehouses", type=click.IntRange(1), help="Default: 10, or 2 with --quick."),
+        lite,
+        common,
+    ):
+        command = option(command)
+    return command
+
+
 @cli.command("tpcc", short_help="Throughput, latency, I/O and size of TPC-C.")
-@common
-@lite
-@click.option("--warehouses", type=click.IntRange(1), help="Default: 10, or 2 with --quick.")
-@click.option("--clients", type=click.IntRange(1), default=8, show_default=True)
+@tpcc_server
 @click.option("--pairs", type=click.IntRange(1), help="Runs of each stage; default: 3, or 1 with --quick.")
 @click.option("--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 120, or 5 with --quick.")
 @click.option("--seconds", type=click.FloatRange(1), help="Of measuring; default: 180, or 20 with --quick.")
-@click.option(
-    "--memory",
-    type=click.IntRange(64),
-    default=400,
-    show_default=True,
-    metavar="MB",
-    help="Limit for the server and its page cache.",
-)
-@click.option("--iops", type=click.IntRange(1), default=1500, show_default=True, help="Limit for reads of the server.")
-@click.option("--unlimited", is_flag=True, help="No memory limit and no read throttle.")
-@click.option("--shared-buffers", default="270MB", show_default=True, metavar="SIZE")
 @click.option(
     "--sweep",
     is_flag=True,
@@ -374,24 +383,10 @@ def tpcc(target: Path | None, quick: bool, **options) -> None:
 
 
 @cli.command("tpcc-switched", short_help="TPC-C, background vacuum on and off within one run.")
-@common
-@lite
-@click.option("--warehouses", type=click.IntRange(1), help="Default: 10, or 2 with --quick.")
-@click.option("--clients", type=click.IntRange(1), default=8, show_default=True)
+@tpcc_server
 @click.option("--blocks", type=click.IntRange(1), help="Of four phases, off on on off; default: 6, or 2 with --quick.")
 @click.option("--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 180, or 3 with --quick.")
 @click.option("--phase", type=click.FloatRange(1), metavar="SECONDS", help="Default: 60, or 3 with --quick.")
-@click.option(
-    "--memory",
-    type=click.IntRange(64),
-    default=400,
-    show_default=True,
-    metavar="MB",
-    help="Limit for the server and its page cache.",
-)
-@click.option("--iops", type=click.IntRange(1), default=1500, show_default=True, help="Limit for reads of the server.")
-@click.option("--unlimited", is_flag=True, help="No memory limit and no read throttle.")
-@click.option("--shared-buffers", default="270MB", show_default=True, metavar="SIZE")
 def tpcc_switched(target: Path | None, quick: bool, **options) -> None:
     """TPC-C with all of pg_dense, background vacuum switched on and off in turn within one run."""
     from bench.studies import tpcc_switched as study

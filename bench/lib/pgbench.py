@@ -63,6 +63,11 @@ def initialize(server: Server, database: str, scale: int, fillfactor: int) -> No
     run([*_program(server), *options, database], server)
 
 
+def client_options(clients: int, seed: int) -> list[str]:
+    """So many clients, of one or two threads, that repeat what fails by a conflict."""
+    return ["-c", str(clients), "-j", str(min(2, clients)), "--max-tries=10", f"--random-seed={seed}"]
+
+
 def command(
     server: Server, database: str, scripts: Sequence[Script], variables: Mapping[str, object], options: Sequence[str]
 ) -> list[str]:

@@ -195,7 +195,7 @@ def run(options: Options, target: Path | None) -> None:
         if options.temporary:
             temporary.run(result, options.variants, options.pairs, options.quick)
         if options.switched:
-            show_bars(result, [bar for bar in figures.BARS if bar.metric in result.metrics])
+            show_bars(result, figures.BARS)
         else:
             summary.finish()
     result.save(target)

@@ -1,7 +1,7 @@
 """DBT-2-style TPC-C, stage by stage: throughput, latency, I/O, WAL, CPU and size."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from bench.lib.server import Cluster
 from bench.lib.session import quietly, session
 from bench.lib.statistics import interleave, paired_ratio, spread
 from bench.tpcc import check, series, table_reads, workload
-from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, load
+from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, Scale, load
 from bench.tpcc.resume import KEPT, SAME_LONG, Unfinished, described, earlier, minutes_of, stages_of
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
 from bench.tpcc.stages import STEPS, WHOLE, Stage, stages
@@ -74,19 +74,29 @@ BASE_SETTINGS = {
 
 
 @dataclass(frozen=True)
-class Options:
+class Common:
+    """Of all studies of TPC-C under a memory limit."""
+
     quick: bool
     seed: int
     lite: bool
     warehouses: int
     clients: int
-    pairs: int
     warmup: float
-    seconds: float
     memory: int
     iops: int
     unlimited: bool
     shared_buffers: str
+
+    @property
+    def scale(self) -> Scale:
+        return LITE if self.lite else FULL
+
+
+@dataclass(frozen=True)
+class Options(Common):
+    pairs: int
+    seconds: float
     sweep: bool
     sweep_pairs: int | None
     curve: float
@@ -128,7 +138,7 @@ class Study:
         self.options = options
         self.stack = stack
         self.result = result
-        self.scale = LITE if options.lite else FULL
+        self.scale = options.scale
         self.stages = stages(options.stage_names, options.variants)
         if unknown := set(options.pairs_of) - {stage.name for stage in self.stages}:
             raise BenchError(f'--pairs-of names "{min(unknown)}", which is none of the stages that are run')
@@ -214,24 +224,10 @@ class Study:
                 self.measure(setting, number, stage)
                 self.unfinished.write(self.result.samples, self.result.environment)
 
-    def require_settings(self) -> None:
-        for stage in self.stages:
-            server = Cluster(RUNNING, bindir(stage.binary))
-            for name in stage.measured:
-                if not server.has_setting(name):
-                    raise BenchError(
-                        f'the server has no setting "{name}", which stage "{stage.name}" needs, run "make server"'
-                    )
-
     def load_all(self) -> None:
-        self.require_settings()
+        require_settings(self.stages)
         for stage in self.stages:
-            cluster = Cluster(f"bench-tpcc-{stage.name}", bindir(stage.binary))
-            cluster.remove()
-            self.stack.callback(quietly, cluster.remove)
-            cluster.start(LOAD_SETTINGS)
-            with progress() as bars:
-                load(cluster, DATABASE, stage, self.options.warehouses, self.scale, self.options.seed, bars)
+            cluster = start_loaded(f"bench-tpcc-{stage.name}", stage, self.options, self.stack)
             with cluster.connect(DATABASE) as connection:
                 self.sizes[stage.name] = database_size(connection)
                 check.check(connection, f"freshly loaded {stage.title}")
@@ -241,7 +237,7 @@ class Study:
     def measure(self, setting: Setting, number: int, stage: Stage) -> None:
         cluster = self.loaded[stage.name].copy_to(RUNNING)
         with ExitStack() as stack:
-            group = self.limit(setting, cluster, stack)
+            group = limit(self.options, setting.memory, cluster, stack)
             stack.callback(quietly, cluster.remove)
             configuration = {**BASE_SETTINGS, "shared_buffers": setting.shared_buffers}
             configuration |= {**stage.settings, **stage.measured}
@@ -272,22 +268,12 @@ class Study:
                 sample["check_seconds"] = time.monotonic() - begin
             self.result.samples.append(sample)
 
-    def limit(self, setting: Setting, cluster: Cluster, stack: ExitStack) -> cgroup.ControlGroup | None:
-        """The group that the server is to run in, its files out of memory; None without limits."""
-        if self.options.unlimited:
-            return None
-        cgroup.evict(cluster.data)
-        group = cgroup.create(setting.memory, self.options.iops, CLUSTERS)
-        if group:
-            stack.callback(group.remove)
-        return group
-
     def describe(self, cluster: Cluster, group: cgroup.ControlGroup | None) -> None:
         """Once for all runs, in which neither differs."""
         if self.described:
             return
         with cluster.connect(DATABASE) as connection:
-            self.result.describe_server(connection, limits=group.describe() if group else "none")
+            self.result.describe_server(connection, limits=limits_of(group))
         described = self.result.environment
         if self.earlier_server not in (None, (described["server"], described["limits"])):
             raise BenchError("what is extended is of another server or limits: " + "; ".join(self.earlier_server))
@@ -532,6 +518,41 @@ class Study:
             if name in sample["latency_ms"]
         ]
         return " / ".join(f"{value:.1f}" for value in numpy.median(picked, axis=0)) if picked else "none"
+
+
+def require_settings(chosen: Iterable[Stage]) -> None:
+    for stage in chosen:
+        server = Cluster(RUNNING, bindir(stage.binary))
+        for name in stage.measured:
+            if not server.has_setting(name):
+                raise BenchError(f'the server has no setting "{name}", which stage "{stage.name}" needs, run "make server"')
+
+
+def start_loaded(name: str, stage: Stage, options: Common, stack: ExitStack) -> Cluster:
+    """A server with the stage's tables, which is removed at the end."""
+    cluster = Cluster(name, bindir(stage.binary))
+    cluster.remove()
+    stack.callback(quietly, cluster.remove)
+    cluster.start(LOAD_SETTINGS)
+    with progress() as bars:
+        load(cluster, DATABASE, stage, options.warehouses, options.scale, options.seed, bars)
+    return cluster
+
+
+def limit(options: Common, memory: int, cluster: Cluster, stack: ExitStack) -> cgroup.ControlGroup | None:
+    """The group that the server is to run in, its files out of memory; None without limits."""
+    if options.unlimited:
+        return None
+    cgroup.evict(cluster.data)
+    group = cgroup.create(memory, options.iops, CLUSTERS)
+    if group:
+        stack.callback(group.remove)
+    return group
+
+
+def limits_of(group: cgroup.ControlGroup | None) -> str:
+    """For the environment of a result."""
+    return group.describe() if group else "none"
 
 
 def wal_fallback(cluster: Cluster, stage: Stage) -> str | None:

@@ -109,16 +109,7 @@ def run(
     scripts = write_scripts(directory / "scripts", load.think)
     # pgbench runs a little longer than what is measured, so that the window never reaches past its end.
     duration = math.ceil(load.warmup + load.seconds) + 1
-    options = [
-        "-c",
-        str(load.clients),
-        "-j",
-        str(min(2, load.clients)),
-        "-T",
-        str(duration),
-        "--max-tries=10",
-        f"--random-seed={load.seed + number}",
-    ]
+    options = [*pgbench.client_options(load.clients, load.seed + number), "-T", str(duration)]
     with server.connect(database) as connection:
         postmaster = server.postmaster()
         size_before = heap_bytes(connection)
