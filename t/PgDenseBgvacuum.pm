@@ -129,16 +129,17 @@ sub bgvacuum_stats
 	return { map { $names[$_] => $values[$_] } 0 .. $#names };
 }
 
-# wait_for_stat(NODE, NAME, MORE[, STATS]) - wait until that counter has grown by MORE, from
-# that in STATS or from now on; did it, in time?
+# wait_for_stat(NODE, NAME, MORE[, STATS[, EACH]]) - wait until that counter has grown by MORE, from
+# that in STATS or from now on, and call EACH meanwhile; did it, in time?
 sub wait_for_stat
 {
-	my ($node, $name, $more, $from) = @_;
+	my ($node, $name, $more, $from, $each) = @_;
 	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
 
 	$from //= bgvacuum_stats($node);
 	while (time() < $deadline)
 	{
+		$each->() if $each;
 		my $now = bgvacuum_stats($node);
 		return 1 if $now->{$name} - $from->{$name} >= $more;
 		usleep(20_000);

@@ -18,18 +18,8 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 # 256 buffers, and a table of 2,000 pages with 50 rows each
 my $rows = 100_000;
 my $node = bgvacuum_node('sparse', conf => "debug_bgwriter_vacuum = off\nbgwriter_lru_maxpages = 100\nmax_parallel_workers_per_gather = 0\n");
+make_table('single');
 $node->safe_psql('postgres', <<"SQL");
-CREATE TABLE single (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (fillfactor = 90);
-INSERT INTO single SELECT i, 0, repeat('s', 100) FROM generate_series(1, $rows) i;
-VACUUM (FREEZE, ANALYZE) single;
--- one row of each page, pages in an order that leaves none of them in memory
-CREATE PROCEDURE update_single() LANGUAGE plpgsql AS \$\$
-BEGIN
-  FOR k IN 0 .. $rows / 50 - 1 LOOP
-    UPDATE single SET n = n + 1 WHERE id = k * 50 + 1 + (k % 50);
-    COMMIT;
-  END LOOP;
-END \$\$;
 CREATE PROCEDURE delete_most(begin_id int, end_id int) LANGUAGE plpgsql AS \$\$
 BEGIN
   FOR k IN begin_id / 50 .. end_id / 50 - 1 LOOP
@@ -38,6 +28,25 @@ BEGIN
   END LOOP;
 END \$\$;
 SQL
+
+# make_table(TABLE) - that has 2,000 pages, frozen
+sub make_table
+{
+	my ($table) = @_;
+	$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE $table (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (fillfactor = 90);
+INSERT INTO $table SELECT i, 0, repeat('s', 100) FROM generate_series(1, $rows) i;
+VACUUM (FREEZE, ANALYZE) $table;
+SQL
+	return;
+}
+
+# update_pages(TABLE) - the SQL that updates one row of each page, so many pages that none stays in memory
+sub update_pages
+{
+	my ($table) = @_;
+	return "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP UPDATE $table SET n = n + 1 WHERE id = k * 50 + 1 + (k % 50); COMMIT; END LOOP; END'";
+}
 
 # table_stats(COLUMN[, TABLE]) - of pg_stat_bgvacuum_tables; empty if it has no stamp
 sub table_stats
@@ -66,7 +75,7 @@ my $updated = 0;
 sub update_all
 {
 	$updated++;
-	return 'CALL update_single()';
+	return update_pages('single');
 }
 
 $node->safe_psql('postgres', 'UPDATE single SET n = n WHERE id = 1');
@@ -145,15 +154,11 @@ check_rows(
 sub make_sparse
 {
 	my ($table) = @_;
-	$node->safe_psql('postgres', <<"SQL");
-CREATE TABLE $table (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (fillfactor = 90);
-INSERT INTO $table SELECT i, 0, repeat('s', 100) FROM generate_series(1, $rows) i;
-VACUUM (FREEZE, ANALYZE) $table;
-SQL
+	make_table($table);
 	return run_until(
 		"$table: pages get no stamps any more",
 		sub { table_stats('stamping', $table) eq 'f' },
-		sub { "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP UPDATE $table SET n = n + 1 WHERE id = k * 50 + 1 + (k % 50); COMMIT; END LOOP; END'" });
+		sub { update_pages($table) });
 }
 
 # What is deleted is seen in one page of 32 then, and what is inserted on all pages; still, the deleted rows' space

@@ -205,15 +205,8 @@ set_parameters($node, debug_bgwriter_vacuum => 'off');
 	$stats = bgvacuum_stats($node);
 	$holder->quit;
 	# An insert makes the map, if pages have been tried in vain for want of it, and each new transaction moves the horizon.
-	my $until = time() + $PostgreSQL::Test::Utils::timeout_default;
-	my $frozen;
-	do
-	{
-		$node->safe_psql('postgres', "INSERT INTO waiting VALUES (0, 'w')");
-		usleep(100_000);
-		$frozen = bgvacuum_stats($node)->{pages_frozen} - $stats->{pages_frozen};
-	} while ($frozen < $pages - 10 && time() < $until);
-	cmp_ok($frozen, '>=', $pages - 10, 'waiting: they are frozen when the snapshot has gone');
+	my $insert = sub { $node->safe_psql('postgres', "INSERT INTO waiting VALUES (0, 'w')") };
+	ok(wait_for_stat($node, 'pages_frozen', $pages - 10, $stats, $insert), 'waiting: they are frozen when the snapshot has gone');
 	check_heaps($node, 'waiting');
 }
 set_parameters($node, debug_bgwriter_vacuum => 'on');
