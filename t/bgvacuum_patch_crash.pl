@@ -1,6 +1,7 @@
 # kill -9 of the postmaster and all its children at random moments, while clients change
 # rows and bgwriter prunes their pages: in each round at least 2,000 pages (10,000 with
-# PGDENSE_SOAK) before the server is killed.
+# PGDENSE_SOAK) before the server is killed, or a tenth of it where it leaves pages alone
+# that are not worth it.
 #
 # After each crash, of which some are in recovery, the tables hold what the acknowledged
 # transactions have left, and nothing of others; recovery has compared all pages with what
@@ -71,11 +72,12 @@ CONF
 
 	my $from = bgvacuum_stats($node);
 	my $begin = time();
+	my $wanted = $forced eq 'on' ? $pages : $pages / 10;
 	$ledger->start;
 	# What counts are the pages: with few evictions and many page images they take their time,
 	# and the more on a busy machine.
 	local $PostgreSQL::Test::Utils::timeout_default = 20 * $PostgreSQL::Test::Utils::timeout_default;
-	wait_for_prunes($node, $pages, $from);
+	wait_for_prunes($node, $wanted, $from);
 	usleep(1_000_000 * $longer);
 	my $now = bgvacuum_stats($node);
 	my $seconds = time() - $begin;
@@ -85,7 +87,7 @@ CONF
 	$ledger->finish;
 
 	my $pruned = $now->{pages_pruned} - $from->{pages_pruned};
-	cmp_ok($pruned, '>=', $pages, sprintf('%s: bgwriter pruned %d pages in %.1f s', $what, $pruned, $seconds));
+	cmp_ok($pruned, '>=', $wanted, sprintf('%s: bgwriter pruned %d pages in %.1f s', $what, $pruned, $seconds));
 	$count{$_} += $now->{$_} - $from->{$_} for qw(pages_pruned tuples_removed pages_reused);
 
 	$count{in_recovery}++ if defined $again && crash_in_recovery($node, $again, @way);

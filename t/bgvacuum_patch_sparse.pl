@@ -29,14 +29,16 @@ BEGIN
 END \$\$;
 SQL
 
-# make_table(TABLE) - that has 2,000 pages, frozen
+# make_table(TABLE[, FILLFACTOR[, 'not vacuumed']]) - that has 100,000 rows on some 2,000 pages, frozen by default
 sub make_table
 {
-	my ($table) = @_;
+	my ($table, $fillfactor, $not_vacuumed) = @_;
+	$fillfactor //= 90;
+	my $vacuum = defined $not_vacuumed ? 'SELECT' : "VACUUM (FREEZE, ANALYZE) $table";
 	$node->safe_psql('postgres', <<"SQL");
-CREATE TABLE $table (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (fillfactor = 90);
+CREATE TABLE $table (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (fillfactor = $fillfactor, autovacuum_enabled = off);
 INSERT INTO $table SELECT i, 0, repeat('s', 100) FROM generate_series(1, $rows) i;
-VACUUM (FREEZE, ANALYZE) $table;
+$vacuum;
 SQL
 	return;
 }
@@ -46,6 +48,13 @@ sub update_pages
 {
 	my ($table) = @_;
 	return "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP UPDATE $table SET n = n + 1 WHERE id = k * 50 + 1 + (k % 50); COMMIT; END LOOP; END'";
+}
+
+# purge(TABLE, FROM) - the SQL that deletes 20 of the 50 rows of each page, from the one with this number
+sub purge
+{
+	my ($table, $from) = @_;
+	return "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP DELETE FROM $table WHERE id BETWEEN k * 50 + $from + 1 AND k * 50 + $from + 20; COMMIT; END LOOP; END'";
 }
 
 # table_stats(COLUMN[, TABLE]) - of pg_stat_bgvacuum_tables; empty if it has no stamp
@@ -178,12 +187,16 @@ is(table_stats('publishing', 'queue'), 't', 'queue: its free space is offered');
 is(table_stats('stamping', 'queue'), 't', 'queue: and all pages have stamps for that');
 cmp_ok(table_stats('pages_reused', 'queue'), '>', 100, 'queue: inserts take it');
 
-# Each page is filled, leaves memory, and is changed once more: to set it all-visible is in vain.
+# Each page is filled, leaves memory, and is changed once more: to set it all-visible is in vain.  The first half of
+# the pages shows it.
 make_sparse('orders');
-my $pages = table_stats('pages_visible', 'orders');
-$node->safe_psql('postgres', <<"SQL");
+my $pages;
+foreach my $half (0, 1)
+{
+	$pages = table_stats('pages_visible', 'orders');
+	$node->safe_psql('postgres', <<"SQL");
 DO 'BEGIN
-  FOR k IN 0 .. 2999 LOOP
+  FOR k IN $half * 3000 .. $half * 3000 + 2999 LOOP
     INSERT INTO orders SELECT $rows + k * 50 + i, 0, repeat(''o'', 100) FROM generate_series(1, 50) i;
     COMMIT;
     UPDATE orders SET n = n + 1 WHERE id = $rows + (k - 600) * 50 + 25;
@@ -192,11 +205,61 @@ DO 'BEGIN
   END LOOP;
 END'
 SQL
-is(table_stats('marking', 'orders'), 'f', 'orders: no more than some pages are set all-visible');
-$pages = table_stats('pages_visible', 'orders') - $pages;
+	is(table_stats('marking', 'orders'), 'f', 'orders: no more than some pages are set all-visible');
+	$pages = table_stats('pages_visible', 'orders') - $pages;
+	cmp_ok($pages, '>', 0, 'orders: but some are tried');
+}
 cmp_ok($pages, '<', 3000 / 8, 'orders: these are few');
-cmp_ok($pages, '>', 0, 'orders: but some are tried');
-note table_stats('to_json(t)', $_) for qw(queue orders);
+
+# update_many(TABLE) - update eight rows of each page, which is worth a prune, so many pages that none stays in memory
+sub update_many
+{
+	my ($table) = @_;
+	return "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP UPDATE $table SET n = n + 1 WHERE id BETWEEN k * 50 + 1 AND k * 50 + 8; COMMIT; END LOOP; END'";
+}
+
+# What VACUUM has set all-visible, and an update clears, says nothing about what the background writer sets.
+make_table('vacuumed', 70);
+$node->safe_psql('postgres', update_many('vacuumed'));
+is(table_stats('marking', 'vacuumed'), 't', 'updates after VACUUM: pages are set all-visible');
+is(table_stats('pruning', 'vacuumed'), 't', 'updates after VACUUM: and pruned for that');
+cmp_ok(table_stats('pages_visible', 'vacuumed'), '>', 1000, 'updates after VACUUM: most of them');
+
+# Once more: now it was the background writer who has set them.
+$node->safe_psql('postgres', update_many('vacuumed'));
+cmp_ok(table_stats('visible_loss', 'vacuumed'), '>', 0.25, 'more updates: what the background writer has set counts');
+is(table_stats('marking', 'vacuumed'), 'f', 'more updates: few pages are set all-visible');
+is(table_stats('pruning', 'vacuumed'), 'f', 'more updates: and few are pruned');
+
+# Updates alone bring the visibility map into memory, or make it.
+set_parameters($node, bgwriter_vacuum => 'off');
+make_table('unvacuumed', 70, 'not vacuumed');
+set_parameters($node, bgwriter_vacuum => 'on');
+is($node->safe_psql('postgres', "SELECT pg_relation_size('unvacuumed', 'vm')"), 0, 'no VACUUM: there is no visibility map');
+$node->safe_psql('postgres', update_many('unvacuumed'));
+cmp_ok(table_stats('pages_visible', 'unvacuumed'), '>', 500, 'no VACUUM: pages are set all-visible');
+cmp_ok(table_stats('settled_share', 'unvacuumed'), '>', 0.5, 'no VACUUM: pages without a map have not counted');
+
+# Deleted rows that nobody follows: their space is not worth a prune.
+make_table('purged');
+$node->safe_psql('postgres', purge('purged', 0));
+$pruned = table_stats('pages_pruned', 'purged');
+$node->safe_psql('postgres', purge('purged', 25));
+cmp_ok(table_stats('delete_share', 'purged'), '>', 0.5, 'deletes only: many pages');
+is(table_stats('pages_reused', 'purged'), 0, 'deletes only: nobody takes the space');
+cmp_ok(table_stats('pages_pruned', 'purged') - $pruned, '<', 2000 / 8, 'deletes only: few pages are pruned');
+check_rows(
+	$node, 'in the end', 'postgres',
+	'SELECT count(*) FROM purged WHERE id > 0' => $rows * 10 / 50,
+	'SELECT sum(n) FROM vacuumed WHERE id > 0' => 2 * $rows / 50 * 8,
+	'SELECT sum(n) FROM unvacuumed WHERE id > 0' => $rows / 50 * 8);
+
+# A reset of the counters changes nothing of what is decided.
+my $columns = 'pruning, marking, publishing, stamping, prune_yield, settled_share, visible_loss, delete_share, reuse_share, worth_share';
+my $before = table_stats($columns, 'queue');
+$node->safe_psql('postgres', 'SELECT pg_stat_reset_bgvacuum()');
+is(table_stats($columns, 'queue'), $before, 'reset: what is decided stays');
+note table_stats('to_json(t)', $_) for qw(queue orders vacuumed unvacuumed purged);
 check_heaps($node, 'in the end');
 check_indexes($node, 'in the end');
 check_log($node, 'in the end');
