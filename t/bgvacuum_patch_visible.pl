@@ -178,13 +178,18 @@ for my $end ('immediate', 'fast')
 
 ## Backing off, by what happens to the pages
 $node->safe_psql('postgres', 'CREATE TABLE changed (i int PRIMARY KEY, n int NOT NULL, t text) WITH (fillfactor = 40); CREATE TABLE unchanged (i int PRIMARY KEY, n int NOT NULL, t text)');
-$node->safe_psql('postgres', "INSERT INTO $_ SELECT i, 0, repeat('c', 100) FROM generate_series(1, 2000) i; VACUUM $_") for qw(changed unchanged);
-ok(wait_for_rounds($node, 5), 'backing off: rounds go by');
+{
+	# it is the background writer, not VACUUM, who has to set the pages
+	$node->safe_psql('postgres', "INSERT INTO $_ VALUES (0, 0); VACUUM $_") for qw(changed unchanged);
+	my $stats = bgvacuum_stats($node);
+	$node->safe_psql('postgres', "INSERT INTO $_ SELECT i, 0, repeat('c', 100) FROM generate_series(1, 20000) i") for qw(changed unchanged);
+	ok(wait_for_stat($node, 'pages_visible', 1000, $stats), 'backing off: pages are set all-visible');
+}
 {
 	# so that none is set all-visible again, which would count for it
 	my $holder = hold_horizon($node);
 	$node->safe_psql('postgres', 'UPDATE changed SET n = n + 1');
-	$node->safe_psql('postgres', "INSERT INTO unchanged SELECT i, 0, repeat('u', 100) FROM generate_series(2001, 4000) i");
+	$node->safe_psql('postgres', "INSERT INTO unchanged SELECT i, 0, repeat('u', 100) FROM generate_series(20001, 22000) i");
 	ok(wait_for_rounds($node, 5), 'backing off: rounds go by');
 	is($node->safe_psql('postgres', q{SELECT string_agg(relname || ' ' || marking, ', ' ORDER BY relname) FROM pg_stat_bgvacuum_tables WHERE relname IN ('changed', 'unchanged')}),
 		'changed false, unchanged true', 'a table whose pages are changed again backs off, one that is inserted into does not');
