@@ -39,14 +39,20 @@ def drops(connection: psycopg.Connection, count: int) -> list[float]:
 
 
 def sample(variant: Variant, number: int, quick: bool) -> dict[str, object]:
-    """Half of the buffers are filled with pages that were inserted into."""
+    """Half of the buffers are filled with pages that were inserted into.
+
+    A snapshot older than their rows keeps them as they are.  Without it, the background writer sets all of
+    them all-visible meanwhile, so that the processors are shared with that.
+    """
     megabytes = 64 if quick else 6144
     cluster = variant.cluster(INSTANCE)
     with ExitStack() as stack:
         quietly(cluster.remove)
         stack.callback(quietly, cluster.remove)
         cluster.start({**SETTINGS, **variant.settings, "shared_buffers": f"{megabytes}MB"})
-        with cluster.connect("postgres") as connection:
+        with cluster.connect("postgres") as holder, cluster.connect("postgres") as connection:
+            holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            holder.execute("SELECT txid_current()")
             connection.execute("CREATE TABLE filler (t text)")
             connection.execute("ALTER TABLE filler ALTER COLUMN t SET STORAGE PLAIN")
             connection.execute(FILL, [megabytes * 128 // 2])
