@@ -42,18 +42,33 @@ SQL
 	return;
 }
 
-# update_pages(TABLE) - the SQL that updates one row of each page, so many pages that none stays in memory
+# each_page(SQL) - the SQL that runs this one, and commits, for each page: it has rows k * 50 + 1 to k * 50 + 50.
+# So many pages are changed that none stays in memory.
+sub each_page
+{
+	my ($sql) = @_;
+	return "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP $sql; COMMIT; END LOOP; END'";
+}
+
+# update_pages(TABLE) - the SQL that updates one row of each page
 sub update_pages
 {
 	my ($table) = @_;
-	return "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP UPDATE $table SET n = n + 1 WHERE id = k * 50 + 1 + (k % 50); COMMIT; END LOOP; END'";
+	return each_page("UPDATE $table SET n = n + 1 WHERE id = k * 50 + 1 + (k % 50)");
+}
+
+# update_many(TABLE) - the SQL that updates eight rows of each page, which is worth a prune
+sub update_many
+{
+	my ($table) = @_;
+	return each_page("UPDATE $table SET n = n + 1 WHERE id BETWEEN k * 50 + 1 AND k * 50 + 8");
 }
 
 # purge(TABLE, FROM) - the SQL that deletes 20 of the 50 rows of each page, from the one with this number
 sub purge
 {
 	my ($table, $from) = @_;
-	return "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP DELETE FROM $table WHERE id BETWEEN k * 50 + $from + 1 AND k * 50 + $from + 20; COMMIT; END LOOP; END'";
+	return each_page("DELETE FROM $table WHERE id BETWEEN k * 50 + $from + 1 AND k * 50 + $from + 20");
 }
 
 # table_stats(COLUMN[, TABLE]) - of pg_stat_bgvacuum_tables; empty if it has no stamp
@@ -209,13 +224,6 @@ SQL
 	cmp_ok($pages, '>', 0, 'orders: but some are tried');
 }
 cmp_ok($pages, '<', 3000 / 8, 'orders: these are few');
-
-# update_many(TABLE) - update eight rows of each page, which is worth a prune, so many pages that none stays in memory
-sub update_many
-{
-	my ($table) = @_;
-	return "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP UPDATE $table SET n = n + 1 WHERE id BETWEEN k * 50 + 1 AND k * 50 + 8; COMMIT; END LOOP; END'";
-}
 
 # What VACUUM has set all-visible, and an update clears, says nothing about what the background writer sets.
 make_table('vacuumed', 70);
