@@ -50,9 +50,7 @@ def sample(variant: Variant, number: int, quick: bool) -> dict[str, object]:
         quietly(cluster.remove)
         stack.callback(quietly, cluster.remove)
         cluster.start({**SETTINGS, **variant.settings, "shared_buffers": f"{megabytes}MB"})
-        with cluster.connect("postgres") as holder, cluster.connect("postgres") as connection:
-            holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-            holder.execute("SELECT txid_current()")
+        with cluster.snapshot(), cluster.connect("postgres") as connection:
             connection.execute("CREATE TABLE filler (t text)")
             connection.execute("ALTER TABLE filler ALTER COLUMN t SET STORAGE PLAIN")
             connection.execute(FILL, [megabytes * 128 // 2])

@@ -1,7 +1,7 @@
 """The table with ten indexes, and updates of it that say where each row went."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,17 +123,6 @@ def counts(connection: psycopg.Connection) -> list[int]:
     return list(connection.execute(COUNTS).fetchone())
 
 
-@contextmanager
-def snapshot(server: Server, database: str, taken: bool) -> Iterator[None]:
-    if not taken:
-        yield
-        return
-    with server.connect(database) as other:
-        other.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        other.execute("SELECT 1")
-        yield
-
-
 def moves(pages: Sequence[int], updated: Sequence[int], after: Sequence[int]) -> list[tuple[int, int]]:
     """The page that the row of each update was on before, and the one after."""
     current = dict(enumerate(pages, 1))
@@ -150,7 +139,7 @@ def measure(server: Server, connection: psycopg.Connection, mode: Mode, updated:
     before, pages = sizes(connection), one(connection, PAGES_OF_ROWS)
     counted = counts(connection)
     begin = one(connection, "SELECT pg_current_wal_insert_lsn()")
-    with snapshot(server, connection.info.dbname, mode.old_snapshot):
+    with server.snapshot(connection.info.dbname) if mode.old_snapshot else nullcontext():
         after = update(connection, updated, mode.each_commits)
     # WAL can only be read when it is flushed.
     connection.execute("SELECT pg_switch_wal()")

@@ -4,7 +4,8 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,6 +67,14 @@ class Server:
 
     def connect(self, database: str = "postgres") -> psycopg.Connection:
         return connect(self.environment, database)
+
+    @contextmanager
+    def snapshot(self, database: str = "postgres") -> Iterator[None]:
+        """Another session holds a snapshot that is older than what is changed meanwhile."""
+        with self.connect(database) as other:
+            other.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            other.execute("SELECT 1")
+            yield
 
     def create_database(self, name: str) -> None:
         with self.connect() as connection:
