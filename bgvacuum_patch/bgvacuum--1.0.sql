@@ -17,7 +17,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 CREATE FUNCTION pg_stat_get_bgvacuum_tables(OUT dboid oid, OUT relid oid, OUT stamped_pages int8,
 	OUT pages_pruned int8, OUT bytes_freed numeric, OUT pages_visible int8, OUT pages_frozen int8,
 	OUT pages_published int8, OUT pages_reused int8,
-	OUT prune_yield float4, OUT settled_share float4, OUT visible_loss float4, OUT delete_share float4, OUT reuse_share float4,
+	OUT prune_yield float4, OUT settled_share float4, OUT visible_loss float4, OUT mark_share float4, OUT delete_share float4, OUT reuse_share float4,
 	OUT worth_share float4,
 	OUT pruning bool, OUT marking bool, OUT publishing bool, OUT stamping bool)
 RETURNS SETOF record
@@ -46,7 +46,7 @@ GRANT SELECT ON pg_stat_bgvacuum TO public;
 CREATE VIEW pg_stat_bgvacuum_tables AS
 SELECT t.relid, n.nspname AS schemaname, c.relname, t.stamped_pages,
 	t.pages_pruned, t.bytes_freed, t.pages_visible, t.pages_frozen, t.pages_published, t.pages_reused,
-	t.prune_yield, t.settled_share, t.visible_loss, t.delete_share, t.reuse_share, t.worth_share,
+	t.prune_yield, t.settled_share, t.visible_loss, t.mark_share, t.delete_share, t.reuse_share, t.worth_share,
 	t.pruning, t.marking, t.publishing, t.stamping
 FROM pg_stat_get_bgvacuum_tables() t
 	JOIN pg_catalog.pg_database d ON d.oid = t.dboid AND d.datname = pg_catalog.current_database()

@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(pg_stat_get_bgvacuum_tables);
 PG_FUNCTION_INFO_V1(pg_stat_reset_bgvacuum);
 
 #define BGVACUUM_COLS	19
-#define BGVACUUM_TABLES_COLS	19
+#define BGVACUUM_TABLES_COLS	20
 
 /* numeric as in pg_stat_wal: int8 ends at half of what uint64 holds */
 static Datum
@@ -122,6 +122,7 @@ pg_stat_get_bgvacuum_tables(PG_FUNCTION_ARGS)
 		values[i++] = Float4GetDatum(stats.prune_yield);
 		values[i++] = Float4GetDatum(stats.settled_share);
 		values[i++] = Float4GetDatum(stats.visible_loss);
+		values[i++] = Float4GetDatum(stats.mark_share);
 		values[i++] = Float4GetDatum(stats.delete_share);
 		values[i++] = Float4GetDatum(stats.reuse_share);
 		values[i++] = Float4GetDatum(stats.worth_share);

@@ -271,12 +271,96 @@ check_rows(
 	'SELECT sum(n) FROM unmapped WHERE id > 0' => 2 * $rows / 50 * 8,
 	'SELECT sum(n) FROM unvacuumed WHERE id > 0' => $rows / 50 * 8);
 
+# evict() - read 800 pages by an index, one by one, so that none of another table stays in 256 buffers
+make_table('other');
+sub evict
+{
+	$node->safe_psql('postgres', "DO 'BEGIN FOR k IN 0 .. 799 LOOP PERFORM n FROM other WHERE id = k * 50 + 1; PERFORM pg_sleep(0.0005); END LOOP; END'");
+	return;
+}
+
+# A page that a checkpoint has written is clean when it leaves memory; what was done to it before counts still.
+make_table('checkpointed');
+$node->safe_psql('postgres', "UPDATE checkpointed SET n = n WHERE id = 1");
+is(table_stats('delete_share', 'checkpointed'), 0, 'checkpoint: nothing is deleted yet');
+$node->safe_psql('postgres', "DELETE FROM checkpointed WHERE id IN (SELECT k * 50 + 25 FROM generate_series(0, 99) k); CHECKPOINT");
+cmp_ok(table_stats('stamped_pages', 'checkpointed'), '>', 50, 'checkpoint: pages that rows were deleted from are in memory');
+evict();
+cmp_ok(table_stats('delete_share', 'checkpointed'), '>', 0.5, 'checkpoint: deletes on clean pages count');
+
+# Where rows have been deleted from many pages, pages are offered until this is true of few pages; in between,
+# nothing changes.
+make_table('half');
+$node->safe_psql('postgres', "DELETE FROM half WHERE id IN (SELECT k * 50 + 25 FROM generate_series(0, 99) k)");
+evict();
+is(table_stats('publishing', 'half'), 't', 'many deletes: free space is offered');
+my ($lower, $between, $next) = (1, 0, 100);
+while ($lower >= 0.125 && $next < 2000)
+{
+	my ($first, $last) = ($next, $next + 7);
+	$next += 8;
+	$node->safe_psql('postgres', "UPDATE half SET n = n + 1 WHERE id IN (SELECT k * 50 + 25 FROM generate_series($first, $last) k)");
+	evict();
+	$lower = table_stats('delete_share', 'half');
+	next if $lower < 0.125 || $lower >= 0.25;
+	$between++;
+	is(table_stats('publishing', 'half'), 't', "fewer deletes, $lower of the pages: still offered");
+}
+cmp_ok($between, '>', 0, 'fewer deletes: that was tried');
+is(table_stats('publishing', 'half'), 'f', "few deletes, $lower of the pages: nothing is offered");
+
+# In a table with few stamps, pages that are inserted into have one. They are not counted, as they would outnumber
+# the others.
+make_sparse('sampled');
+$node->safe_psql('postgres', <<"SQL");
+DO 'BEGIN
+  FOR k IN 0 .. 499 LOOP
+    DELETE FROM sampled WHERE id IN (k * 200 + 25, k * 200 + 75, k * 200 + 125, k * 200 + 175);
+    INSERT INTO sampled SELECT $rows + k * 50 + i, 0, repeat(''s'', 100) FROM generate_series(1, 50) i;
+    COMMIT;
+    PERFORM pg_sleep(0.002);
+  END LOOP;
+END'
+SQL
+cmp_ok(table_stats('delete_share', 'sampled'), '>', 0.5, 'few stamps: four of five changed pages have deleted rows');
+
+# As long as a snapshot is older than all rows that are inserted, no page can be set all-visible. Few are tried then,
+# and all of them when the snapshot is gone.
+make_table('recent');
+sub insert_recent
+{
+	$node->safe_psql('postgres', <<"SQL");
+DO 'DECLARE last int := max(id) FROM recent; BEGIN
+  FOR k IN 0 .. 1999 LOOP
+    INSERT INTO recent SELECT last + k * 50 + i, 0, repeat(''r'', 100) FROM generate_series(1, 50) i;
+    COMMIT;
+    PERFORM pg_sleep(0.001);
+  END LOOP;
+END'
+SQL
+	return;
+}
+my $snapshot = hold_horizon($node);
+insert_recent();
+cmp_ok(table_stats('mark_share', 'recent'), '<', 1 / 16, 'old snapshot: no page can be set all-visible');
+is(table_stats('marking', 'recent'), 'f', 'old snapshot: few are tried');
+my $tried = bgvacuum_stats($node)->{candidates};
+insert_recent();
+$tried = bgvacuum_stats($node)->{candidates} - $tried;
+cmp_ok($tried, '>', 0, 'old snapshot: but some are');
+cmp_ok($tried, '<', 2000 / 8, 'old snapshot: these are few');
+$snapshot->quit;
+insert_recent();
+insert_recent();
+is(table_stats('marking', 'recent'), 't', 'no old snapshot: all are tried again');
+cmp_ok(table_stats('pages_visible', 'recent'), '>', 1000, 'no old snapshot: and most are set all-visible');
+
 # A reset of the counters changes nothing of what is decided.
-my $columns = 'pruning, marking, publishing, stamping, prune_yield, settled_share, visible_loss, delete_share, reuse_share, worth_share';
+my $columns = 'pruning, marking, publishing, stamping, prune_yield, settled_share, visible_loss, mark_share, delete_share, reuse_share, worth_share';
 my $before = table_stats($columns, 'queue');
 $node->safe_psql('postgres', 'SELECT pg_stat_reset_bgvacuum()');
 is(table_stats($columns, 'queue'), $before, 'reset: what is decided stays');
-note table_stats('to_json(t)', $_) for qw(queue orders vacuumed unmapped unvacuumed purged);
+note table_stats('to_json(t)', $_) for qw(queue orders vacuumed unmapped unvacuumed purged checkpointed half sampled recent);
 check_heaps($node, 'in the end');
 check_indexes($node, 'in the end');
 check_log($node, 'in the end');
