@@ -41,7 +41,7 @@ is_sound(
 		(map { my $workload = $_; map { "$workload.$_" } @compared, 'bgwriter_share' } @workloads),
 		(map { ("$_.hot_lost", "$_.newpage") } @updating),
 		(map { "$_.tps.switched" } qw(mixed uniform indexed groups insert_only)),
-		'append_only.frozen', 'append_only.freeze_writes', 'append_only.heap_fetches', 'temporary.drop', $has_stock ? 'mixed.growth.eager' : ()
+		'append_only.frozen', 'append_only.freeze_writes', 'append_only.heap_fetches', 'temporary.drop', 'temporary.drop.switched', $has_stock ? 'mixed.growth.eager' : ()
 	],
 	[ 'tps', 'mixed.tps', 'mixed.reads' ],
 	'settings of all',
@@ -56,13 +56,14 @@ is_deeply(
 		(map { "uniform $_" } $base, @off, 'on'),
 		('uniform.switched on') x 2,
 		(map { ("$_ $base", "$_ on", ("$_.switched on") x 2) } qw(indexed groups insert_only)),
-		(map { ("$_ $base", "$_ on") } qw(append_only tpcc temporary))
+		(map { ("$_ $base", "$_ on") } qw(append_only tpcc temporary)),
+		'temporary.switched on'
 	],
 	'every workload ran with its variants');
 
 # The switch in turn, in one run
 my ($drops, $switched, $rest) = ([], [], []);
-push @{ $_->{workload} eq 'temporary' ? $drops : $_->{workload} =~ /switched/ ? $switched : $rest }, $_ foreach @$samples;
+push @{ $_->{workload} =~ /^temporary/ ? $drops : $_->{workload} =~ /switched/ ? $switched : $rest }, $_ foreach @$samples;
 $samples = $rest;
 foreach my $sample (@$switched)
 {
@@ -70,7 +71,12 @@ foreach my $sample (@$switched)
 }
 
 # What inserts leave to a vacuum, and what DROP takes
-cmp_ok($_->{drop_seconds}, '>', 0, "temporary, $_->{variant}: DROP takes time") foreach @$drops;
+foreach my $sample (@$drops)
+{
+	my $seconds = $sample->{drop_seconds};
+
+	cmp_ok($_, '>', 0, "$sample->{workload}, $sample->{variant}: DROP takes time") foreach ref $seconds ? @$seconds{qw(on off)} : $seconds;
+}
 my %append = map { $_->{variant} => $_ } grep { $_->{workload} eq 'append_only' } @$samples;
 is($append{$base}{frozen}, 0, "append_only, $base: no page is frozen without a vacuum");
 cmp_ok($append{on}{frozen}, '>', 0, 'append_only, on: pages are');
