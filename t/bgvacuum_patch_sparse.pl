@@ -42,12 +42,13 @@ SQL
 	return;
 }
 
-# each_page(SQL) - the SQL that runs this one, and commits, for each page: it has rows k * 50 + 1 to k * 50 + 50.
-# So many pages are changed that none stays in memory.
+# each_page(SQL[, PAGES]) - the SQL that runs this one, and commits, for each page, or the first ones: it has rows
+# k * 50 + 1 to k * 50 + 50.  All are so many pages that none stays in memory.
 sub each_page
 {
-	my ($sql) = @_;
-	return "DO 'BEGIN FOR k IN 0 .. $rows / 50 - 1 LOOP $sql; COMMIT; END LOOP; END'";
+	my ($sql, $pages) = @_;
+	$pages //= $rows / 50;
+	return "DO 'BEGIN FOR k IN 0 .. $pages - 1 LOOP $sql; COMMIT; END LOOP; END'";
 }
 
 # update_pages(TABLE) - the SQL that updates one row of each page
@@ -275,7 +276,7 @@ check_rows(
 make_table('other');
 sub evict
 {
-	$node->safe_psql('postgres', "DO 'BEGIN FOR k IN 0 .. 799 LOOP PERFORM n FROM other WHERE id = k * 50 + 1; PERFORM pg_sleep(0.0005); END LOOP; END'");
+	$node->safe_psql('postgres', each_page('PERFORM n FROM other WHERE id = k * 50 + 1; PERFORM pg_sleep(0.0005)', 800));
 	return;
 }
 

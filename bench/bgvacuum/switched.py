@@ -102,10 +102,10 @@ def run(
     return rates(numpy.sort(load.log().ended), windows, workload.batch)
 
 
-def record(result: Result, workload: Workload, found: list[dict[str, float]]) -> None:
-    """As samples and as a metric."""
-    for number, tps in enumerate(found):
-        result.samples.append({"workload": f"{workload.name}.switched", "variant": ON.name, "round": number, "tps": tps})
-    ratio = paired_ratio([tps["on"] for tps in found], [tps["off"] for tps in found], result.seed)
-    result.ratio(f"{workload.name}.tps.switched", ratio)
-    console.print(f"{workload.name}, the switch on to off in one run: {ratio} of the operations a second")
+def record(result: Result, name: str, figure: str, found: list[dict[str, float]], key: str | None = None) -> None:
+    """As samples of "NAME.switched", where it is called key, and as the metric "NAME.FIGURE.switched"."""
+    for number, by_setting in enumerate(found):
+        result.samples.append({"workload": f"{name}.switched", "variant": ON.name, "round": number, key or figure: by_setting})
+    ratio = paired_ratio([by_setting["on"] for by_setting in found], [by_setting["off"] for by_setting in found], result.seed)
+    result.ratio(f"{name}.{figure}.switched", ratio)
+    console.print(f"{name}, the switch on to off in one run: {figure} {ratio}")

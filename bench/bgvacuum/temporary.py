@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import psycopg
 
-from bench.bgvacuum.switched import switch
+from bench.bgvacuum.switched import record, switch
 from bench.bgvacuum.variants import ON, STOCK, Variant
 from bench.lib.console import console
 from bench.lib.result import Result
@@ -15,7 +15,6 @@ from bench.lib.session import quietly
 from bench.lib.statistics import interleave, paired_ratio, spread
 
 NAME = "temporary"
-SWITCHED = f"{NAME}.switched"
 INSTANCE = "bench-bgvacuum-temporary"
 SETTINGS = {
     "synchronous_commit": "off",
@@ -97,15 +96,9 @@ def run(result: Result, variants: Sequence[Variant], pairs: int, quick: bool) ->
     for number, variant in interleave(compared, pairs):
         seconds = sample(variant, megabytes, count)
         values[variant.name].append(seconds)
-        result.samples.append({"workload": NAME, "variant": variant.name, "round": number, "drop_seconds": seconds})
+        result.samples.append({"workload": NAME, "variant": variant.name, "round": number, "drops": count, "drop_seconds": seconds})
         console.print(f"{NAME}, run {number + 1}, {variant.name}: {1e3 * seconds:.3f} ms a DROP")
-    in_turn = []
-    for number in range(pairs):
-        in_turn.append(sample_switched(megabytes, count))
-        result.samples.append({"workload": SWITCHED, "variant": ON.name, "round": number, "drop_seconds": in_turn[-1]})
-    switched = paired_ratio([seconds["on"] for seconds in in_turn], [seconds["off"] for seconds in in_turn], result.seed)
-    result.ratio(f"{NAME}.drop.switched", switched)
-    console.print(f"{NAME}, the switch on to off in one run: {switched} of the time")
+    record(result, NAME, "drop", [sample_switched(megabytes, count) for _ in range(pairs)], "drop_seconds")
     ratio = paired_ratio(values[ON.name], values[compared[0].name], result.seed)
     result.ratio(f"{NAME}.drop", ratio)
     result.table(

@@ -90,26 +90,26 @@ def device_counters(device: str | None) -> dict[str, int]:
 
 
 def server_counters(connection: psycopg.Connection) -> dict[str, float]:
-    """Blocks that the server read from and wrote to the kernel, WAL, and the full-page images in it."""
+    """Blocks that the server read from and wrote to the kernel, and by whom, WAL, and the full-page images in it."""
     if connection.info.server_version >= 160000:
         blocks = (
-            "SELECT sum(reads), sum(writes) FROM pg_stat_io WHERE object <> 'wal'"
-            if connection.info.server_version >= 180000
-            else "SELECT sum(reads), sum(writes) FROM pg_stat_io"
+            "SELECT sum(reads), sum(writes),"
+            " sum(writes) FILTER (WHERE backend_type = 'client backend'),"
+            " sum(writes) FILTER (WHERE backend_type = 'background writer'),"
+            " sum(writes) FILTER (WHERE backend_type = 'checkpointer') FROM pg_stat_io"
         )
+        if connection.info.server_version >= 180000:
+            blocks += " WHERE object <> 'wal'"
     else:
         blocks = (
             "SELECT (SELECT sum(blks_read) FROM pg_stat_database),"
-            " buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter"
+            " buffers_checkpoint + buffers_clean + buffers_backend,"
+            " buffers_backend, buffers_clean, buffers_checkpoint FROM pg_stat_bgwriter"
         )
-    reads, writes = connection.execute(blocks).fetchone()
+    names = ("block_reads", "block_writes", "session_writes", "bgwriter_writes", "checkpointer_writes")
+    counted = dict(zip(names, (float(count or 0) for count in connection.execute(blocks).fetchone())))
     wal, images = connection.execute("SELECT pg_current_wal_lsn() - '0/0', wal_fpi FROM pg_stat_wal").fetchone()
-    return {
-        "block_reads": float(reads or 0),
-        "block_writes": float(writes or 0),
-        "wal_bytes": float(wal),
-        "wal_fpi": float(images),
-    }
+    return counted | {"wal_bytes": float(wal), "wal_fpi": float(images)}
 
 
 def snapshot(

@@ -154,7 +154,7 @@ class Study:
         found = switched.run(
             ON.cluster(RUNNING), workload, settings, options.clients, options.seed, options.quick, work() / "bgvacuum", self.describe
         )
-        switched.record(self.result, workload, found)
+        switched.record(self.result, workload.name, "tps", found)
 
 
 def statistics_of_bgvacuum(connection: psycopg.Connection) -> None:

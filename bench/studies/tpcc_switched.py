@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psycopg
-
 from bench.bgvacuum.switched import ORDER, switch
 from bench.lib import cgroup, counters, pgbench
 from bench.lib.bars import Bar, show_bars
@@ -65,7 +63,7 @@ FIGURES: tuple[tuple[str, str, Pick], ...] = (
     ("written_bytes.switched", "device bytes written per New-Order", written),
     ("block_reads.switched", "blocks read from the kernel per New-Order", counted("block_reads")),
     ("block_writes.switched", "blocks written per New-Order", counted("block_writes")),
-    ("sessions_writes.switched", "of them by sessions", counted("sessions_writes")),
+    ("session_writes.switched", "of them by sessions", counted("session_writes")),
     ("bgwriter_writes.switched", "of them by the background writer", counted("bgwriter_writes")),
     ("checkpointer_writes.switched", "of them by the checkpointer", counted("checkpointer_writes")),
     ("cpu.switched", "CPU time per New-Order", counted("cpu_seconds")),
@@ -83,16 +81,6 @@ class Options(Common):
     phase: float
 
 
-def writers(connection: psycopg.Connection) -> dict[str, float]:
-    """Blocks that each of those processes has written that do not only write a relation of their own."""
-    found = connection.execute(
-        "SELECT backend_type, sum(writes) FROM pg_stat_io"
-        " WHERE object = 'relation' AND backend_type IN ('client backend', 'background writer', 'checkpointer') GROUP BY 1"
-    )
-    names = {"client backend": "sessions", "background writer": "bgwriter", "checkpointer": "checkpointer"}
-    return {f"{names[kind]}_writes": float(writes or 0) for kind, writes in found}
-
-
 def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | None) -> list[dict[str, Any]]:
     """One sample for each phase."""
     measured = options.phase * len(ORDER) * options.blocks
@@ -107,7 +95,7 @@ def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | Non
         task = bars.add_task("background vacuum off and on in turn: seconds", total=seconds)
 
         def take() -> dict[str, float]:
-            return counters.snapshot(connection, postmaster, device, group) | series.updates(connection) | writers(connection)
+            return counters.snapshot(connection, postmaster, device, group) | series.updates(connection)
 
         def wait(until: float) -> None:
             while (left := until - time.time()) > 0:
