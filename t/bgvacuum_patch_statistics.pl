@@ -38,8 +38,18 @@ sub statistics
 	return join ', ', split /\n/, $rows;
 }
 
+# Run statements in one session, and have it report what it counted before it is gone:
+# psql ends before its server process does, which reports at exit otherwise.  What is
+# inserted must be known before what is deleted, as a count below zero becomes zero.
+sub run_and_report
+{
+	my ($statements) = @_;
+
+	$node->safe_psql('postgres', "$statements;\nSELECT pg_stat_force_next_flush();");
+}
+
 # Updates within the page and deletions, and the former in a table that it leaves alone
-$node->safe_psql('postgres', <<'SQL');
+run_and_report(<<'SQL');
 CREATE TABLE updated (i int PRIMARY KEY, t text) WITH (fillfactor = 40);
 CREATE UNLOGGED TABLE control (i int PRIMARY KEY, t text) WITH (fillfactor = 40);
 CREATE TABLE deleted (i int PRIMARY KEY, t text);
@@ -47,7 +57,7 @@ INSERT INTO updated SELECT i, repeat('x', 100) FROM generate_series(1, 2000) i;
 INSERT INTO control TABLE updated;
 INSERT INTO deleted TABLE updated;
 SQL
-$node->safe_psql('postgres', <<'SQL');
+run_and_report(<<'SQL');
 UPDATE updated SET t = repeat('y', 100);
 UPDATE control SET t = repeat('y', 100);
 DELETE FROM deleted WHERE i <= 800;
