@@ -54,13 +54,15 @@ SQL
 	return;
 }
 
-# tuples_after(TABLE, ID) - of the page with this row, updated twice in turn by a session that looks at the page after each
-# update: tuples before, and after each of the two
+# tuples_after(TABLE, ID[, SQL]) - of the page with this row, updated twice in turn by a session that looks at the page after
+# each update: how many tuples there are more than before, after each of the two; the session runs the SQL first
 sub tuples_after
 {
-	my ($table, $id) = @_;
+	my ($table, $id, $before) = @_;
+	$before //= '';
 	my $count = "SELECT count(*) FROM heap_page_items(get_raw_page('$table', (SELECT (ctid::text::point)[0]::int FROM $table WHERE id = $id))) WHERE lp_flags = 1";
 	my $out = $node->safe_psql('postgres', <<"SQL");
+$before;
 $count;
 UPDATE $table SET n = n + 1 WHERE id = $id;
 SELECT FROM $table WHERE id = $id + 1;
@@ -88,13 +90,14 @@ is_deeply(tuples_after('tight', 1001), [ 0, 0 ], 'a table whose space is not off
 for my $table ('tight', 'grouped', 'roomy')
 {
 	change_pages($table, $table eq 'grouped' ? 5 : 1);
-	is(table_stats('publishing', $table), 't', "$table: space is offered");
+	ok($node->poll_query_until('postgres', "SELECT publishing FROM pg_stat_bgvacuum_tables WHERE relname = '$table'"), "$table: space is offered");
 }
 is_deeply(tuples_after('tight', 2001), [ 1, 0 ], 'a table whose space is offered: it is when there is room for fewer than two rows');
 is_deeply(tuples_after('grouped', 2001), [ 0, 0 ], 'or for fewer than are updated at a time');
 is_deeply(tuples_after('roomy', 2001), [ 0, 0 ], 'but the room that the fillfactor asks for is kept');
-set_parameters($node, bgwriter_vacuum => 'off');
-is_deeply(tuples_after('tight', 3001), [ 0, 0 ], 'with the switch off, as on a stock server');
+is_deeply(
+	tuples_after('tight', 3001, "UPDATE tight SET n = n WHERE id = 1;\nALTER SYSTEM SET bgwriter_vacuum = off;\nDO 'BEGIN PERFORM pg_reload_conf(); PERFORM pg_sleep(0.5); END'"),
+	[ 0, 0 ], 'with the switch off, as on a stock server');
 set_parameters($node, bgwriter_vacuum => 'on');
 
 check_heaps($node, 'in the end');
@@ -141,10 +144,10 @@ my $now = bgvacuum_stats($node);
 my ($published, $reused, $lost, $rounds) = map { $now->{$_} - $before->{$_} } qw(pages_published pages_reused pages_lost rounds);
 my $numbers = "$published pages offered, $reused taken, $lost lost in $rounds rounds; table grew by " . ($node->safe_psql('postgres', "SELECT pg_relation_size('busy')") - $size) / 8192;
 note $numbers;
-cmp_ok($published, '>', 16 * $rounds, 'many are offered in a round') or diag $numbers;
+cmp_ok($published, '>', 8 * $rounds, 'many are offered in a round') or diag $numbers;
 cmp_ok($reused, '>', 2 * $lost, 'most of them are taken') or diag $numbers;
 is($publishing{f}, 0, 'so that offering goes on') or diag $numbers, table_stats('to_json(t)', 'busy');
-cmp_ok(abs(table_stats('reuse_share', 'busy') - $reused / ($reused + $lost)), '<', 0.2, 'the view has this share') or diag $numbers, table_stats('to_json(t)', 'busy');
+cmp_ok(abs(table_stats('reuse_share', 'busy') - $reused / ($reused + $lost || 1)), '<', 0.2, 'the view has this share') or diag $numbers, table_stats('to_json(t)', 'busy');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM busy'), $rows, 'no row is lost');
 
 check_heaps($node, 'in the end');
