@@ -13,7 +13,7 @@ use PgDensePatch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
+use Time::HiRes qw(usleep);
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 

@@ -45,7 +45,7 @@ sub run_and_report
 {
 	my ($statements) = @_;
 
-	$node->safe_psql('postgres', "$statements;\nSELECT pg_stat_force_next_flush();");
+	$node->safe_psql('postgres', "${statements}SELECT pg_stat_force_next_flush();");
 }
 
 # Updates within the page and deletions, and the former in a table that it leaves alone
