@@ -196,6 +196,58 @@ $node->safe_psql('postgres', 'CREATE TABLE changed (i int PRIMARY KEY, n int NOT
 	$holder->quit;
 }
 
+## Rows of a transaction each, some of them rolled back, which nobody has read before
+{
+	$node->safe_psql('postgres', 'CREATE TABLE singly (i int PRIMARY KEY, t text)');
+	$node->safe_psql('postgres', "INSERT INTO singly VALUES (0, 'first'); VACUUM singly");
+	my $holder = hold_horizon($node);
+	$node->safe_psql('postgres', q{
+		DO $$
+		BEGIN
+			FOR n IN 1 .. 4000 LOOP
+				INSERT INTO singly VALUES (n, repeat('s', 50));
+				IF n % 10 = 0 THEN
+					ROLLBACK;
+				ELSE
+					BEGIN
+						INSERT INTO singly VALUES (n + 10000, 'sub');
+						IF n % 10 = 1 THEN
+							RAISE division_by_zero;
+						END IF;
+					EXCEPTION WHEN division_by_zero THEN
+						NULL;
+					END;
+					COMMIT;
+				END IF;
+			END LOOP;
+		END
+		$$});
+	my $stats = bgvacuum_stats($node);
+	$holder->quit;
+	# each new transaction moves the horizon
+	my $insert = sub { $node->safe_psql('postgres', 'INSERT INTO wake VALUES (4)') };
+	ok(wait_for_stat($node, 'pages_frozen', 40, $stats, $insert), 'singly: pages are frozen');
+	# 3600 of the loop, 3200 of its subtransactions
+	for my $scan (qw(enable_indexscan enable_seqscan))
+	{
+		is($node->safe_psql('postgres', "SET $scan = off; SET enable_bitmapscan = off; SELECT count(*), count(*) FILTER (WHERE i % 10 = 0 AND i > 0), count(*) FILTER (WHERE i % 10 = 1 AND i > 10000) FROM singly WHERE i >= 0"),
+			'6801|0|0', "singly: the rows that were committed, and no other, without $scan");
+	}
+	check_heaps($node, 'singly');
+
+	# VACUUM looks up XIDs before it freezes rows, by page and not by row
+	set_parameters($node, bgwriter_vacuum => 'off');
+	$node->safe_psql('postgres', q{CREATE TABLE singly_off (i int); DO $$ BEGIN FOR n IN 1 .. 4000 LOOP INSERT INTO singly_off VALUES (n); COMMIT; END LOOP; END $$; SELECT count(*) FROM singly_off});
+	my $hits = "SELECT blks_hit FROM pg_stat_slru WHERE name = 'transaction'";
+	my $before = $node->safe_psql('postgres', $hits);
+	$node->safe_psql('postgres', 'VACUUM (FREEZE) singly_off; SELECT pg_stat_force_next_flush()');
+	my $more = $node->safe_psql('postgres', $hits) - $before;
+	cmp_ok($more, '>', 0, 'VACUUM: the log is asked');
+	cmp_ok($more, '<', 1000, 'VACUUM: fewer times than there are rows');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM singly_off'), 4000, 'VACUUM: the rows');
+	set_parameters($node, bgwriter_vacuum => 'on');
+}
+
 ## While the horizon stands still, full pages are tried once, and not in each turn
 set_parameters($node, debug_bgwriter_vacuum => 'off');
 {
