@@ -236,8 +236,9 @@ $node->safe_psql('postgres', 'CREATE TABLE changed (i int PRIMARY KEY, n int NOT
 	check_heaps($node, 'singly');
 
 	# VACUUM looks up XIDs before it freezes rows, by page and not by row
+	# Each session reports what it has looked up before it ends.
 	set_parameters($node, bgwriter_vacuum => 'off');
-	$node->safe_psql('postgres', q{CREATE TABLE singly_off (i int); DO $$ BEGIN FOR n IN 1 .. 4000 LOOP INSERT INTO singly_off VALUES (n); COMMIT; END LOOP; END $$; SELECT count(*) FROM singly_off});
+	$node->safe_psql('postgres', q{CREATE TABLE singly_off (i int); DO $$ BEGIN FOR n IN 1 .. 4000 LOOP INSERT INTO singly_off VALUES (n); COMMIT; END LOOP; END $$; SELECT count(*) FROM singly_off; SELECT pg_stat_force_next_flush()});
 	my $hits = "SELECT blks_hit FROM pg_stat_slru WHERE name = 'transaction'";
 	my $before = $node->safe_psql('postgres', $hits);
 	$node->safe_psql('postgres', 'VACUUM (FREEZE) singly_off; SELECT pg_stat_force_next_flush()');
