@@ -1,12 +1,12 @@
 # kill -9 of the postmaster and all its children at random moments, while clients change
-# rows and bgwriter prunes their pages: in each round at least 2,000 pages (10,000 with
+# rows and bgwriter prunes their pages: in each round at least 2,000 pages (5,000 with
 # PGDENSE_SOAK) before the server is killed, or a tenth of it where it leaves pages alone
 # that are not worth it.
 #
 # After each crash, of which some are in recovery, the tables hold what the acknowledged
 # transactions have left, and nothing of others; recovery has compared all pages with what
 # WAL says of them, unless there are no page images; heaps, indexes and checksums are in order.  Six rounds,
-# with PGDENSE_SOAK 50.  PGDENSE_FUZZ_SEED is the random seed, which is printed.
+# with PGDENSE_SOAK 100.  PGDENSE_FUZZ_SEED is the random seed, which is printed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -24,7 +24,7 @@ use Time::HiRes qw(time usleep);
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
-my ($rounds, $pages) = $ENV{PGDENSE_SOAK} ? (50, 10_000) : (6, 2_000);
+my ($rounds, $pages) = $ENV{PGDENSE_SOAK} ? (100, 5_000) : (6, 2_000);
 my %count = map { $_ => 0 } qw(killed in_recovery pages_pruned tuples_removed pages_reused);
 note "PGDENSE_FUZZ_SEED=$seed";
 srand($seed);

@@ -5,7 +5,7 @@
 # After each crash the rows of every acknowledged transaction are there, of those that
 # did not wait for the disk a first part, and nothing else; recovery has
 # compared all pages with what WAL says of them.  Sometimes the server is killed in
-# recovery, too.  Eight rounds, with PGDENSE_SOAK 60.  PGDENSE_FUZZ_SEED is the random
+# recovery, too.  Eight rounds, with PGDENSE_SOAK 100.  PGDENSE_FUZZ_SEED is the random
 # seed, which is printed.
 use strict;
 use warnings FATAL => 'all';
@@ -24,7 +24,7 @@ use Time::HiRes qw(time usleep);
 needs_patch('wal_directio_patch', 'wal_direct_io');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
-my $rounds = $ENV{PGDENSE_SOAK} ? 60 : 8;
+my $rounds = $ENV{PGDENSE_SOAK} ? 100 : 8;
 my ($synchronous, $asynchronous) = (8, 4);
 my $clients = $synchronous + $asynchronous;
 note "PGDENSE_FUZZ_SEED=$seed";

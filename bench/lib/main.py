@@ -361,6 +361,7 @@ def tpcc_server(command: Callable) -> Callable:
     help="Change the schema of all stages: dbt2-key, sentinel, numeric-money, wide-customers; repeatable.",
 )
 @click.option("--think", is_flag=True, help="Keying and think times of the TPC-C specification.")
+@click.option("--direct", is_flag=True, help="Direct I/O for tables and indexes as well, so without page cache.")
 @click.option("--fresh", is_flag=True, help="Repeat the runs of an interrupted study as well.")
 @click.option(
     "--extend",

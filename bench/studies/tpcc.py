@@ -22,7 +22,7 @@ from bench.tpcc import check, series, table_reads, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, Scale, load
 from bench.tpcc.resume import KEPT, SAME_LONG, Unfinished, described, earlier, minutes_of, stages_of
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
-from bench.tpcc.stages import STEPS, WHOLE, Stage, stages
+from bench.tpcc.stages import CUSTOMER, STEPS, WHOLE, Stage, stages
 from bench.wal.variants import MODE, reason_of_fallback
 
 DATABASE = "tpcc"
@@ -58,6 +58,13 @@ WHOLE_BARS = (
     Bar(f"wal_bytes.{STEPS[-1].name}", "WAL per New-Order, stock split as well", 0.35),
     Bar(f"written_bytes.{STEPS[-1].name}", "device bytes written per New-Order, stock split as well", 0.40),
 )
+# Of background vacuum, if the stages are those with it and without it
+BACKGROUND_BARS = (
+    Bar("tpmc.all", "throughput, background vacuum to none", least=0.99),
+    Bar("reads.all", "device reads per New-Order, background vacuum to none", 1.01),
+    Bar("wal_bytes", "WAL per New-Order, background vacuum to none", 1.01),
+    Bar("written_bytes", "device bytes written per New-Order, background vacuum to none", 1.01),
+)
 SWEEP_MEMORY = (250, 400, 550, 700)
 # A long run of the first and the last stage, and how many rows its tables have
 CURVE = "curve"
@@ -71,6 +78,9 @@ BASE_SETTINGS = {
     # Huge pages are charged to no memory limit.
     "huge_pages": "off",
 }
+
+# The kernel keeps no copy of what is read and written then.
+DIRECT = {"debug_io_direct": "data"}
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,7 @@ class Options(Common):
     fresh: bool
     extend: Path | None
     curve_of: Path | None
+    direct: bool
 
 
 @dataclass(frozen=True)
@@ -240,7 +251,7 @@ class Study:
             group = limit(self.options, setting.memory, cluster, stack)
             stack.callback(quietly, cluster.remove)
             configuration = {**BASE_SETTINGS, "shared_buffers": setting.shared_buffers}
-            configuration |= {**stage.settings, **stage.measured}
+            configuration |= {**stage.settings, **stage.measured, **(DIRECT if self.options.direct else {})}
             cluster.start(configuration, group.join_prefix() if group else ())
             self.describe(cluster, group)
             where = {
@@ -453,8 +464,11 @@ class Study:
                 "ratios",
             )
 
-        whole = (first.name, last.name) == (STEPS[0].name, WHOLE.name)
-        bars = [bar for bar in (WHOLE_BARS if whole else ()) + SPLIT_BARS if bar.metric in result.metrics]
+        of_ends = {
+            (STEPS[0].name, WHOLE.name): WHOLE_BARS,
+            (CUSTOMER.name, WHOLE.name): BACKGROUND_BARS,
+        }.get((first.name, last.name), ())
+        bars = [bar for bar in of_ends + SPLIT_BARS if bar.metric in result.metrics]
         if bars:
             show_bars(result, bars)
 
@@ -640,6 +654,7 @@ def run(options: Options, target: Path | None) -> None:
         lite=options.lite,
         stages=", ".join(stage.name for stage in chosen),
         variants=", ".join(options.variants) or "none",
+        direct=options.direct,
     )
     with session() as stack:
         study = Study(options, stack, result)

@@ -15,7 +15,7 @@ KEPT = ("date", "server", "settings", "limits")
 # Of the environment, what long runs that are taken over must not differ in from the others
 SAME_LONG = (
     *("cpu", "seed", "warehouses", "clients", "memory_limit", "read_iops", "shared_buffers"),
-    *("think", "lite", "variants"),
+    *("think", "lite", "variants", "direct"),
 )
 
 # ... and the runs of a result that is extended from those that are added
@@ -101,7 +101,8 @@ def described(environment: Mapping[str, Any], number: int) -> str:
 def earlier(path: Path, added_to: Result, same: Sequence[str] = SAME) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Samples and environment of a result of the same study with the same options; an error if it is another one."""
     result = _result(path, added_to.study)
-    there = result["environment"] | {"quick": result["quick"]}
+    # Before there was --direct, no result named it.
+    there = {"direct": False} | result["environment"] | {"quick": result["quick"]}
     # As a file has it
     here = json.loads(json.dumps(added_to.environment | {"quick": added_to.quick}, default=str))
     others = [name for name in ("quick", *same) if _comparable(there.get(name)) != _comparable(here[name])]
