@@ -93,6 +93,21 @@ like($summary, qr/^\| 15:alpha \| 3 \| 0 \| 0 \| 0:00:0\d \| 20\d\d-\d\d-\d\d \|
 like($summary, qr/^\| packages:19 \| 0 \| 0 \| 1 \| /m, 'with the version that there are packages of');
 is(scalar(my @rows = $summary =~ /^\| [^|]+:/mg), 8, 'has all parts');
 
+# A part that was not run here keeps its row
+write_file("$dir/build/summary.md", $summary =~ s/^(\| 15:alpha \| 3 .*) [0-9a-f]{10} \|$/$1 0123456789 |/mr);
+unlink "$dir/build/soak/17/15:alpha.result" or die "no result: $!";
+soak('--summary', 'build/summary.md');
+is(read_file("$dir/build/summary.md") =~ s/ 0123456789 / HEAD /r, $summary =~ s/^(\| 15:alpha .*) [0-9a-f]{10} \|$/$1 HEAD |/mr, 'a part that was not run here keeps its row');
+is((soak())[0], '0, --leg 15 alpha', 'but has to be run');
+
+# A commit that changes documents, and results of benchmarks, only
+write_file("$dir/doc/soak-17.md", $summary);
+write_file("$dir/alpha/README.md", "Alpha\n");
+write_file("$dir/bench/results/alpha.json", "{}\n");
+system_ok(@git, 'add', '-A');
+system_ok(@git, 'commit', '-q', '-m', 'Documents');
+is((soak())[0], '0', 'after a commit of documents nothing is run again');
+
 # Other sources
 write_file("$dir/alpha/alpha.c", "int alpha;\n");
 system_ok(@git, 'add', '-A');
