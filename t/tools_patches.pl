@@ -145,6 +145,17 @@ CONFIG
 		$bundle, 'the commits are the same under it');
 }
 
+# Nor does the user's name in a commit that is made in the tree.
+{
+	local $ENV{HOME} = "$dir/home";
+	delete local $ENV{GIT_AUTHOR_NAME};
+	delete local $ENV{GIT_AUTHOR_EMAIL};
+	delete local $ENV{GIT_CONFIG_GLOBAL};
+	delete local $ENV{GIT_CONFIG_NOSYSTEM};
+	is(`git -c safe.directory='*' -C '$dir/build/17/src' var GIT_AUTHOR_IDENT` =~ s/ \d+ \S+\n//r,
+		'pg_dense <pg_dense@localhost>', 'commits in the tree have the author of the project');
+}
+
 # check leaves the developer's branch and uncommitted work alone.
 patches('tree', '17', 'alpha');
 write_file("$dir/build/17/src/src/b.c", "work in progress\n");
