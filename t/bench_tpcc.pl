@@ -307,6 +307,7 @@ my @before = @samples;
 rename("$work/tpcc.json", "$work/before.json") or die "could not rename: $!";
 foreach my $bad (
 	[ 'other options', qr/"[^"]*before\.json" differs in warmup, measured, and cannot/, '--warmup', '1', '--seconds', '2', '--extend', "$work/before.json" ],
+	[ 'with page cache', qr/"[^"]*before\.json" differs in direct, and cannot/, '--seconds', '3', '--direct', '--extend', "$work/before.json" ],
 	[ 'another study', qr/"[^"]*row-size\.json" is a result of row-size, not of tpcc/, '--seconds', '3', '--extend', "$work/row-size.json" ],
 	[ 'no file', qr/"[^"]*nosuch\.json" could not be read: No such file/, '--seconds', '3', '--extend', "$work/nosuch.json" ])
 {
@@ -430,6 +431,7 @@ runs = [0, 1] * 5
 options = tpcc.Options(
     quick=True, seed=1, lite=True, warehouses=1, clients=2, pairs=1, warmup=0, seconds=1, memory=600, iops=0, unlimited=False,
     shared_buffers="128MB", sweep=True, sweep_pairs=1, curve=0, pairs_of=(), stage_names=("stock", "off"), variants=(), think=False, fresh=True, extend=None, curve_of=None,
+    direct=False,
 )
 try:
     tpcc.run(options, Path(target))
@@ -455,6 +457,11 @@ foreach my $case (
 	is($told, $expected, "killed for want of memory: $title");
 	no_instances("killed, $title");
 }
+
+# Background vacuum on and off, without the page cache
+$result = result_of('tpcc', '--quick', '--lite', '--direct', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', "$_-customer") } 'vertical-partition', 'background-vacuum');
+is_deeply([ @{ $result->{environment} }{qw(direct)}, $result->{environment}{settings}{debug_io_direct} ], [ JSON::PP::true, 'data' ], '--direct: in effect');
+is(scalar(grep { $_->[0] =~ /, background vacuum to none\z/ } map { @{ $_->{rows} } } @{ $result->{tables} }), 4, 'the two stages have the bars of background vacuum');
 
 # Background vacuum on and off within one run
 my $switched = result_of('tpcc-switched', '--quick', '--lite', '--warmup', '1', '--phase', '1.5', '--clients', '2', '--unlimited', '--shared-buffers', '16MB');

@@ -24,6 +24,7 @@ FORMAT = 1
 DESCRIBED = (
     "shared_buffers",
     "checkpoint_timeout",
+    "debug_io_direct",
     "max_wal_size",
     "synchronous_commit",
     "fsync",
