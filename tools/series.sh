@@ -20,6 +20,11 @@ unset $(git rev-parse --local-env-vars) GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUT
 export GIT_CONFIG_GLOBAL=$top/tools/gitconfig GIT_CONFIG_NOSYSTEM=1 TZ=UTC
 export GIT_COMMITTER_NAME=pg_dense GIT_COMMITTER_EMAIL=pg_dense@localhost
 
+# Servers are compiled with debug information, unless the environment says otherwise.  It
+# is a sixth of the time to compile; a build that is there is as good with it as without.
+# shellcheck disable=SC2034	# used by those that source this
+debug_info=${PGDENSE_DEBUG_INFO:--g}
+
 # import TARBALL GIT_DIR TREE - commit a tarball as branch "pristine" of a
 # repository, unpacking it in the folder TREE.  Runs where "set -e" does not
 # apply, so every failure is passed on by hand.
