@@ -406,6 +406,7 @@ class Group:
     def describe(self): return "none"
     def counters(self): return {}
     def memory_peak(self): return 0
+    def file_cache(self): return 2**40
     def kills(self): return self.killed
     def lift(self): pass
     def remove(self): pass
@@ -457,6 +458,32 @@ foreach my $case (
 	is($told, $expected, "killed for want of memory: $title");
 	no_instances("killed, $title");
 }
+
+# Files of the server that others have read are beyond the memory limit.
+is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'the page cache of others');
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from bench.lib.cgroup import ControlGroup
+from bench.lib.console import BenchError
+from bench.studies.tpcc import require_own_cache
+
+work = Path(sys.argv[2] if len(sys.argv) > 2 else sys.argv[1])
+(work / "cached").mkdir()
+(work / "cached" / "1").write_bytes(b"x" * (40 * 2**20))
+for charged in (40, 0):
+    try:
+        require_own_cache(work / "cached", SimpleNamespace(file_cache=lambda: charged * 2**20))
+        print("own")
+    except BenchError as error:
+        print(str(error).partition(";")[0])
+(work / "memory.stat").write_text("cache 1\ntotal_cache 100\ntotal_shmem 60\nfile 70\nshmem 20\n")
+print([ControlGroup(version, work, work, None, 1, 0).file_cache() for version in (1, 2)])
+PYTHON
+own
+another process has read files of the server: the page cache holds 40 MB of them beyond the memory limit
+[40, 50]
+LINES
 
 # Background vacuum on and off, without the page cache
 $result = result_of('tpcc', '--quick', '--lite', '--direct', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', "$_-customer") } 'vertical-partition', 'background-vacuum');

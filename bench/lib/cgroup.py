@@ -123,6 +123,13 @@ class ControlGroup:
         except OSError:
             return 0
 
+    def file_cache(self) -> int:
+        """Bytes of the page cache that are charged to the group."""
+        text = (self.memory / "memory.stat").read_text()
+        names = ("total_cache", "total_shmem") if self.version == 1 else ("file", "shmem")
+        cache, shared = (int(re.search(rf"^{name} (\d+)", text, re.M).group(1)) for name in names)
+        return cache - shared
+
     def kills(self) -> int:
         """Processes of the group that were killed for want of memory."""
         name = "memory.oom_control" if self.version == 1 else "memory.events"

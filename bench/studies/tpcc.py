@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 import psycopg
 
-from bench.lib import cgroup
+from bench.lib import cgroup, pagecache
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import BenchError, console, note, progress
 from bench.lib.device import block_device
@@ -58,6 +58,8 @@ WHOLE_BARS = (
     Bar(f"wal_bytes.{STEPS[-1].name}", "WAL per New-Order, stock split as well", 0.35),
     Bar(f"written_bytes.{STEPS[-1].name}", "device bytes written per New-Order, stock split as well", 0.40),
 )
+# Bytes of the server's files that others may have in the page cache
+FOREIGN_CACHE = 32 * 2**20
 # Of background vacuum, if the stages are those with it and without it
 BACKGROUND_BARS = (
     Bar("tpmc.all", "throughput, background vacuum to none", least=0.99),
@@ -271,6 +273,7 @@ class Study:
                 return
             sample["wal_fallback"] = wal_fallback(cluster, stage)
             if group:
+                require_own_cache(cluster.data, group)
                 sample["memory_peak"] = group.memory_peak()
                 group.lift()
             with cluster.connect(DATABASE) as connection, console.status("checking the twelve consistency conditions"):
@@ -562,6 +565,19 @@ def limit(options: Common, memory: int, cluster: Cluster, stack: ExitStack) -> c
     if group:
         stack.callback(group.remove)
     return group
+
+
+def require_own_cache(data: Path, group: cgroup.ControlGroup) -> None:
+    """Ends the study if the page cache holds more of the server's files than its group was charged for.
+
+    Whoever else reads them, such as a search through the whole checkout, lifts the memory limit for that part.
+    """
+    excess = pagecache.resident_below(data) - group.file_cache()
+    if excess > FOREIGN_CACHE:
+        raise BenchError(
+            f"another process has read files of the server: the page cache holds {excess // 2**20} MB of them beyond the"
+            " memory limit; leave build/cluster alone, and run the same command again, which goes on with this run"
+        )
 
 
 def limits_of(group: cgroup.ControlGroup | None) -> str:
