@@ -576,7 +576,7 @@ def require_own_cache(data: Path, group: cgroup.ControlGroup) -> None:
     if excess > FOREIGN_CACHE:
         raise BenchError(
             f"another process has read files of the server: the page cache holds {excess // 2**20} MB of them beyond the"
-            " memory limit; leave build/cluster alone, and run the same command again, which goes on with this run"
+            " memory limit; leave build/cluster alone, and run the same command again"
         )
 
 
