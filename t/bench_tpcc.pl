@@ -479,14 +479,13 @@ foreach my $case (
 
 # Files of the server that others have read are beyond the memory limit.
 is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'the page cache of others');
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from bench.lib.cgroup import ControlGroup
 from bench.lib.console import BenchError
 from bench.studies.tpcc import require_own_cache
 
-work = Path(sys.argv[2] if len(sys.argv) > 2 else sys.argv[1])
+work = Path(sys.argv[2])
 (work / "cached").mkdir()
 (work / "cached" / "1").write_bytes(b"x" * (40 * 2**20))
 for charged in (40, 0):
@@ -505,7 +504,7 @@ LINES
 
 # Background vacuum on and off, without the page cache
 $result = result_of('tpcc', '--quick', '--lite', '--direct', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', "$_-customer") } 'vertical-partition', 'background-vacuum');
-is_deeply([ @{ $result->{environment} }{qw(direct)}, $result->{environment}{settings}{debug_io_direct} ], [ JSON::PP::true, 'data' ], '--direct: in effect');
+is_deeply([ $result->{environment}{direct}, $result->{environment}{settings}{debug_io_direct} ], [ JSON::PP::true, 'data' ], '--direct: in effect');
 is(scalar(grep { $_->[0] =~ /, background vacuum to none\z/ } map { @{ $_->{rows} } } @{ $result->{tables} }), 4, 'the two stages have the bars of background vacuum');
 
 # Background vacuum on and off within one run

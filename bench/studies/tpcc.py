@@ -58,8 +58,6 @@ WHOLE_BARS = (
     Bar(f"wal_bytes.{STEPS[-1].name}", "WAL per New-Order, stock split as well", 0.35),
     Bar(f"written_bytes.{STEPS[-1].name}", "device bytes written per New-Order, stock split as well", 0.40),
 )
-# Bytes of the server's files that others may have in the page cache
-FOREIGN_CACHE = 32 * 2**20
 # Of background vacuum, if the stages are those with it and without it
 BACKGROUND_BARS = (
     Bar("tpmc.all", "throughput, background vacuum to none", least=0.99),
@@ -83,6 +81,8 @@ BASE_SETTINGS = {
 
 # The kernel keeps no copy of what is read and written then.
 DIRECT = {"debug_io_direct": "data"}
+# Bytes of the server's files that others may have in the page cache
+FOREIGN_CACHE = 32 * 2**20
 
 
 @dataclass(frozen=True)
