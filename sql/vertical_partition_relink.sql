@@ -94,6 +94,58 @@ FETCH c;
 SELECT vertical_partition.relink('t');
 ROLLBACK;
 
+-- only the pointers change: no constraint is checked again, no trigger is fired, indexes have the new version
+CREATE TABLE log (what text);
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN INSERT INTO s.log VALUES (TG_OP || ' ' || NEW.id); RETURN NULL; END$$;
+CREATE TRIGGER note AFTER UPDATE ON t_hot FOR EACH ROW EXECUTE FUNCTION note();
+CREATE TABLE u (id int PRIMARY KEY);
+ALTER TABLE t_hot ADD CONSTRAINT late CHECK (a < 10) NOT VALID, ADD CONSTRAINT fk FOREIGN KEY (id) REFERENCES u NOT VALID;
+CREATE INDEX pointer ON t_hot (cold_tid);
+CREATE INDEX expression ON t_hot ((a + id));
+CREATE TEMP TABLE old AS SELECT id, cold_tid FROM t_hot;
+ALTER TABLE t ALTER a TYPE bigint, ALTER b TYPE varchar(100);
+SELECT count(*) > 0 AS changed FROM t_hot JOIN old USING (id) WHERE t_hot.cold_tid <> old.cold_tid;
+SELECT * FROM state;
+SELECT count(*) FROM log;
+SELECT count(*) FROM t WHERE b LIKE 'b%';
+SET enable_seqscan = off;
+SELECT id, a FROM t_hot WHERE a + id = 1998;
+SELECT h.id, c.id, c.b FROM t_hot h, t_cold c WHERE h.cold_tid = c.ctid AND h.cold_tid = (SELECT ctid FROM t_cold WHERE id = 998);
+RESET enable_seqscan;
+
+-- no pointer is left out
+CREATE ROLE regress_vertical_partition_relink;
+GRANT ALL ON SCHEMA s TO regress_vertical_partition_relink;
+ALTER VIEW t OWNER TO regress_vertical_partition_relink;
+ALTER TABLE t_hot FORCE ROW LEVEL SECURITY, ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON t_hot USING (id < 10);
+SELECT vertical_partition.relink('t');
+ALTER TABLE t_hot NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
+DROP POLICY few ON t_hot;
+SELECT vertical_partition.relink('t');
+
+-- what relink() calls is for the owner of the part, and a query for pointers to it
+SELECT vertical_partition.point_rows(10, 't_hot', 'id', 'SELECT ctid, ctid FROM s.t_hot');
+SELECT vertical_partition.point_rows(10, 't_hot', 'nosuch', 'SELECT ctid, ctid FROM s.t_hot');
+SELECT vertical_partition.point_rows(10, 't_hot', 'cold_tid', 'SELECT ctid FROM s.t_hot');
+SELECT vertical_partition.point_rows(10, 't_hot', 'cold_tid', 'SELECT id, a FROM s.t_hot');
+SELECT vertical_partition.point_rows(10, 't_hot', 'cold_tid', 'SELECT ctid, NULL::tid FROM s.t_hot');
+SELECT vertical_partition.point_rows(10, 't_hot', 'cold_tid', 'DELETE FROM s.t_hot');
+\set VERBOSITY sqlstate
+SELECT vertical_partition.point_rows(10, 't_hot', 'cold_tid', $$SELECT ctid, ctid FROM s.t_hot UNION ALL SELECT ctid, ctid FROM s.t_hot$$);
+SELECT vertical_partition.point_rows(10, 't_hot', 'cold_tid', $$SELECT '(1000000,1)'::tid, '(0,1)'::tid$$);
+CREATE ROLE regress_vertical_partition_stranger;
+GRANT USAGE ON SCHEMA s TO regress_vertical_partition_stranger;
+SET ROLE regress_vertical_partition_stranger;
+SELECT vertical_partition.point_rows(10, 's.t_hot', 'cold_tid', 'SELECT ctid, ctid FROM s.t_hot');
+SELECT vertical_partition.point_rows(current_user::regrole, 's.t_hot', 'cold_tid', 'SELECT ctid, ctid FROM s.t_hot');
+RESET ROLE;
+\set VERBOSITY default
+SELECT * FROM state;
+ALTER TABLE t_hot DROP CONSTRAINT late, DROP CONSTRAINT fk;
+DROP TRIGGER note ON t_hot;
+DROP INDEX pointer;
+
 -- an empty table
 DELETE FROM t;
 ALTER TABLE t_cold SET UNLOGGED;
@@ -119,3 +171,4 @@ SELECT cold::regclass FROM vertical_partition.row_pointers;
 
 \c :database
 DROP DATABASE regress_vertical_partition_relink;
+DROP ROLE regress_vertical_partition_relink, regress_vertical_partition_stranger;

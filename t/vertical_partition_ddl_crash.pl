@@ -1,6 +1,7 @@
-# split(), merge() and relink() that fail at each of their commands, are cancelled, run into
-# timeouts, deadlocks and limits, meet each other, or end with the server: what was there
-# before is there afterwards, or else all that there should be, and never anything between.
+# split(), merge() and ALTER TABLE that fail at each of their commands, and at rows, and those
+# that are cancelled, run into timeouts, deadlocks and limits, meet each other, or end with the
+# server: what was there before is there afterwards, or else all that there should be, and never
+# anything between.
 # PGDENSE_FUZZ_SEED is the random seed, which is printed.
 use strict;
 use warnings FATAL => 'all';
@@ -69,21 +70,21 @@ CREATE EVENT TRIGGER fail_end ON ddl_command_end EXECUTE FUNCTION public.fail();
 ALTER DATABASE fails SET test.fails_at = '0';
 SQL
 
-# fails_everywhere(CALL, NAME, EVERY) - the call fails at each EVERY-th of its commands, in one session, and succeeds in the end
+# fails_everywhere(STATEMENT, NAME, EVERY) - it fails at each EVERY-th of its commands, in one session, and succeeds in the end
 sub fails_everywhere
 {
-	my ($call, $name, $every) = @_;
+	my ($statement, $name, $every) = @_;
 	my $before = $node->safe_psql('fails', $everything);
-	my ($steps) = $node->safe_psql('fails', "BEGIN; SELECT setval('public.commands', 1, false); SELECT $call; SELECT last_value FROM public.commands; ROLLBACK") =~ /(\d+)\z/;
+	my ($steps) = $node->safe_psql('fails', "BEGIN; SELECT setval('public.commands', 1, false); $statement; SELECT last_value FROM public.commands; ROLLBACK") =~ /(\d+)\z/;
 	my @at = grep { ($_ + $seed) % $every == 0 } 1 .. $steps;
-	my $script = join '', map { "SELECT setval('public.commands', 1, false); SET test.fails_at = '$_'; SELECT $call;\n" } @at;
+	my $script = join '', map { "SELECT setval('public.commands', 1, false); SET test.fails_at = '$_'; $statement;\n" } @at;
 
 	cmp_ok($steps, '>', 3, "$name: $steps places to fail at");
 	my ($ret, $out, $err) = $node->psql('fails', $script, on_error_stop => 0);
 	is(() = $err =~ /ERROR:  failed at/g, scalar @at, "$name: failed at " . @at . ' of them');
 	is(() = $err =~ /ERROR:/g, scalar @at, "$name: in no other way") || diag $err;
 	unchanged('fails', $before, $name);
-	$node->safe_psql('fails', "SELECT $call");
+	$node->safe_psql('fails', $statement);
 	parts_in_order($node, 'fails', $name);
 }
 # all of one method, and with PGDENSE_SOAK of all
@@ -91,15 +92,30 @@ my %every = map { $_ => $_ eq 'row_pointer' || $ENV{PGDENSE_SOAK} ? 1 : 6 } @par
 my %rows = map { $_ => $node->safe_psql('fails', partition_contents($_)) } @partition_methods;
 for my $method (@partition_methods)
 {
-	fails_everywhere("vertical_partition.split('$method', '{note,wide}', '$method')", "split, $method", $every{$method});
+	fails_everywhere("SELECT vertical_partition.split('$method', '{note,wide}', '$method')", "split, $method", $every{$method});
 	is($node->safe_psql('fails', partition_contents($method)), $rows{$method}, "$method: rows after split()");
 }
-$node->safe_psql('fails', q{SELECT vertical_partition.forget_row_pointers('row_pointer_cold'); VACUUM FULL row_pointer_cold});
-fails_everywhere(q{vertical_partition.relink('row_pointer')}, 'relink', 1);
+
+# ALTER TABLE that makes the cold part anew relinks.  An index on the pointer fails at the rows.
+$node->safe_psql('fails', <<'SQL');
+UPDATE row_pointer SET wide = 'other' WHERE id < 10;
+CREATE FUNCTION public.fail_at_row(tid) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+	IF nextval('public.commands') = current_setting('test.fails_at')::int THEN
+		RAISE EXCEPTION 'failed at a row';
+	END IF;
+	RETURN 0;
+END $$;
+CREATE INDEX fails ON row_pointer_hot (public.fail_at_row(cold_tid));
+SQL
+my %updated = (%rows, row_pointer => scalar $node->safe_psql('fails', partition_contents('row_pointer')));
+fails_everywhere(q{ALTER TABLE row_pointer ALTER wide TYPE text USING wide || ''}, 'relink', $ENV{PGDENSE_SOAK} ? 1 : 20);
+$node->safe_psql('fails', 'DROP INDEX fails');
+
 for my $method (@partition_methods)
 {
-	fails_everywhere("vertical_partition.merge('$method')", "merge, $method", $every{$method});
-	is($node->safe_psql('fails', partition_contents($method)), $rows{$method}, "$method: rows after merge()");
+	fails_everywhere("SELECT vertical_partition.merge('$method')", "merge, $method", $every{$method});
+	is($node->safe_psql('fails', partition_contents($method)), $updated{$method}, "$method: rows after merge()");
 }
 
 # Errors in the middle: of the rows, limits, and locks that are not to be had.

@@ -25,6 +25,7 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -36,6 +37,7 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
+#include "executor/executor.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
@@ -63,6 +65,7 @@ PG_FUNCTION_INFO_V1(vp_execute_as);
 PG_FUNCTION_INFO_V1(vp_lock_relation);
 PG_FUNCTION_INFO_V1(vp_hold_schema_name);
 PG_FUNCTION_INFO_V1(vp_hold_privileges);
+PG_FUNCTION_INFO_V1(vp_point_rows);
 PG_FUNCTION_INFO_V1(vp_validate_foreign_key);
 
 /* What become() has changed */
@@ -354,6 +357,140 @@ vp_hold_privileges(PG_FUNCTION_ARGS)
 	table_close(catalog, RowShareLock);
 
 	PG_RETURN_VOID();
+}
+
+/*
+ * Points the row at that place in the cold part, and makes the entries that the new version
+ * needs in the indexes.
+ */
+static void
+point_row(EState *estate, ResultRelInfo *info, AttrNumber link, ItemPointer tid, ItemPointer cold,
+		  TupleTableSlot *current, TupleTableSlot *slot)
+{
+	Relation	rel = info->ri_RelationDesc;
+	int			natts = RelationGetDescr(rel)->natts;
+	TM_FailureData tmfd;
+	LockTupleMode mode;
+	CompatUpdateIndexes update;
+	TM_Result	result;
+
+	if (!table_tuple_fetch_row_version(rel, tid, estate->es_snapshot, current))
+		elog(ERROR, "could not find row (%u,%u) of table \"%s\"", ItemPointerGetBlockNumber(tid),
+			 ItemPointerGetOffsetNumber(tid), RelationGetRelationName(rel));
+	ExecClearTuple(slot);
+	slot_getallattrs(current);
+	memcpy(slot->tts_values, current->tts_values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, current->tts_isnull, natts * sizeof(bool));
+	slot->tts_values[link - 1] = PointerGetDatum(cold);
+	slot->tts_isnull[link - 1] = false;
+	ExecStoreVirtualTuple(slot);
+
+	result = compat_tuple_update(rel, tid, slot, estate->es_output_cid, estate->es_snapshot, &tmfd, &mode, &update);
+	if (result != TM_Ok)
+		elog(ERROR, "unexpected status %d of row of table \"%s\"", result, RelationGetRelationName(rel));
+	if (info->ri_NumIndices > 0 && COMPAT_UPDATES_INDEXES(update))
+		list_free(compat_insert_index_tuples(info, slot, estate, true, NULL, NIL, COMPAT_ONLY_SUMMARIZING(update)));
+}
+
+/*
+ * vertical_partition.point_rows(owner oid, hot regclass, link name, query text) returns bigint
+ *
+ * Takes the owner of a hot part, the part, its pointer column, and a query that returns the
+ * TIDs of rows of the hot part and of their cold rows.  Locks out writers.  Sets the pointers,
+ * as that role in a security-restricted operation.  Returns the number of rows.
+ *
+ * Do not use UPDATE.  It checks constraints that are not valid, which the row may violate.  It
+ * fires the application's triggers.  It fires the trigger of a foreign key, which looks for the
+ * key of any row that this transaction has inserted, and so fails for one that is not valid.
+ *
+ * Errors: 42501 if the caller does not own the part or could not become the role by SET ROLE,
+ * 55000 if the part is published and has no replica identity, 42703 if it has no such pointer,
+ * 42804 or 22004 if the query returns something else.
+ */
+Datum
+vp_point_rows(PG_FUNCTION_ARGS)
+{
+	Oid			owner = PG_GETARG_OID(0);
+	Oid			relid = PG_GETARG_OID(1);
+	AttrNumber	link = get_attnum(relid, NameStr(*PG_GETARG_NAME(2)));
+	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(3));
+	Bitmapset  *updated = NULL;
+	uint64		count = 0;
+	SavedIdentity saved;
+	EState	   *estate;
+	ResultRelInfo *info;
+	TupleTableSlot *current;
+	TupleTableSlot *slot;
+	Relation	rel;
+	Portal		portal;
+	SPIParseOpenOptions options = {0};
+
+	PreventCommandIfReadOnly("vertical_partition.point_rows()");
+	check_role(owner);
+	if (link == InvalidAttrNumber || get_atttype(relid, link) != TIDOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("table \"%s\" has no row pointer \"%s\"", get_rel_name(relid), NameStr(*PG_GETARG_NAME(2)))));
+	vp_check_owner(relid);
+	rel = table_open(relid, ExclusiveLock);
+	CheckCmdReplicaIdentity(rel, CMD_UPDATE);
+
+	become(owner, &saved);
+	SPI_connect();
+	portal = SPI_cursor_parse_open(NULL, query, &options);
+	if (portal->tupDesc == NULL || portal->tupDesc->natts != 2 ||
+		TupleDescAttr(portal->tupDesc, 0)->atttypid != TIDOID || TupleDescAttr(portal->tupDesc, 1)->atttypid != TIDOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("query for row pointers must return two columns of type tid")));
+
+	estate = CreateExecutorState();
+	estate->es_snapshot = RegisterSnapshot(GetLatestSnapshot());
+	estate->es_output_cid = GetCurrentCommandId(true);
+	updated = bms_add_member(NULL, link - FirstLowInvalidHeapAttributeNumber);
+	compat_init_range_table(estate, 1, &relid, &updated);
+	info = makeNode(ResultRelInfo);
+	InitResultRelInfo(info, rel, 1, NULL, 0);
+	ExecOpenIndices(info, false);
+	current = table_slot_create(rel, NULL);
+	slot = table_slot_create(rel, NULL);
+	PushActiveSnapshot(estate->es_snapshot);
+
+	do
+	{
+		SPI_cursor_fetch(portal, true, 1000);
+		for (uint64 i = 0; i < SPI_processed; i++)
+		{
+			bool		isnull[2];
+			Datum		row = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull[0]);
+			Datum		cold = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull[1]);
+
+			CHECK_FOR_INTERRUPTS();
+			if (isnull[0] || isnull[1])
+				ereport(ERROR,
+						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						 errmsg("query for row pointers must not return null")));
+			point_row(estate, info, link, (ItemPointer) DatumGetPointer(row), (ItemPointer) DatumGetPointer(cold),
+					  current, slot);
+			ResetPerTupleExprContext(estate);
+		}
+		count += SPI_processed;
+		SPI_freetuptable(SPI_tuptable);
+	} while (SPI_processed > 0);
+
+	PopActiveSnapshot();
+	ExecDropSingleTupleTableSlot(slot);
+	ExecDropSingleTupleTableSlot(current);
+	ExecCloseIndices(info);
+	UnregisterSnapshot(estate->es_snapshot);
+	FreeExecutorState(estate);
+	table_close(rel, NoLock);
+	SPI_cursor_close(portal);
+	SPI_finish();
+	become_caller(&saved);
+	CommandCounterIncrement();
+
+	PG_RETURN_INT64((int64) count);
 }
 
 /* Makes the foreign key valid, and those that are parts of it. */
