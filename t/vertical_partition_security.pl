@@ -110,7 +110,7 @@ SQL
 		  if $node->safe_psql('postgres', q{SELECT to_regprocedure('vertical_partition.forget_row_pointers(regclass)') IS NOT NULL}) eq 't';
 		is_harmless($node,
 			superuser("SELECT vertical_partition.relink('role_a.$table')"),
-			[ 'after hot', 'before hot', 'check', 'constant in index', 'row hot' ], 'relink');
+			[ 'constant in index' ], 'relink');
 	}
 	as_role($node, 'postgres', 'role_a', join ' ', map { "DROP TRIGGER $_ ON role_a.${table}_hot;" } qw(c d e));
 	is_harmless($node, superuser("SELECT vertical_partition.merge('role_a.$table')"), \@all, "merge of $method");
@@ -144,7 +144,7 @@ for my $table (qw(ruled policed triggered truncated viewed materialized))
 	is_harmless($node, superuser("SELECT vertical_partition.advise('role_a.$table')"), [], "advise, $table");
 }
 
-# What would be run when the transaction ends, as whoever ends it, is refused.
+# Nothing is left to be run when the transaction ends, as the role that ends it.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.late (id int PRIMARY KEY, n int, c text);
 INSERT INTO role_a.late SELECT i, i, 'c' FROM generate_series(1, 10) i;
@@ -156,10 +156,9 @@ CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON role_a.late_hot DEFERRABLE INITIA
 	FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('deferred');
 SQL
 my $error;
-is_harmless($node, sub { $error = attempt(undef, q{SELECT vertical_partition.relink('role_a.late')}) }, [], 'deferred trigger');
-is($error, 'cannot fire deferred trigger within security-restricted operation', 'relink does not leave a deferred trigger behind');
-as_role($node, 'postgres', 'role_a', 'DROP TRIGGER late ON role_a.late_hot');
-is($node->safe_psql('postgres', q{SELECT vertical_partition.relink('role_a.late')}), '6', 'without it, the rows are relinked');
+is_harmless($node, sub { $error = attempt(undef, q{SELECT vertical_partition.relink('role_a.late')}) }, [], 'relink fires no deferred trigger');
+is($error, 'ok', 'relink succeeds');
+is($node->safe_psql('postgres', 'SELECT count(c) FROM role_a.late'), '6', 'the rows are relinked');
 
 # Foreign keys between tables of different owners: the superuser can carry them over, what
 # they look at is looked at as the owner of the referencing table.

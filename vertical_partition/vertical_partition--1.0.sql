@@ -69,7 +69,7 @@ COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
 CREATE FUNCTION vertical_partition.execute_as(owner oid, statement text)
 RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_execute_as';
 
-CREATE FUNCTION vertical_partition.point_rows(owner oid, hot regclass, link name, query text)
+CREATE FUNCTION vertical_partition.point_rows(hot regclass, link name, query text)
 RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_point_rows';
 
 CREATE FUNCTION vertical_partition.validate_foreign_key(key oid)
@@ -1886,7 +1886,7 @@ BEGIN
         RAISE WARNING '% rows of % belong to no row of %', surplus, layout.cold, layout.hot;
     END IF;
 
-    changed := vertical_partition.point_rows(owner, layout.hot, layout.link_column,
+    changed := vertical_partition.point_rows(layout.hot, layout.link_column,
         format('SELECT h.ctid, c.ctid FROM ONLY %s h JOIN ONLY %s c ON %s WHERE h.%I OPERATOR(pg_catalog.<>) c.ctid',
             hot_name, cold_name, link, layout.link_column));
     PERFORM vertical_partition.set_row_pointers(layout.cold);

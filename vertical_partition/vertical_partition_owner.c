@@ -39,6 +39,7 @@
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
+#include "executor/tstoreReceiver.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -56,6 +57,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
@@ -360,94 +362,150 @@ vp_hold_privileges(PG_FUNCTION_ARGS)
 }
 
 /*
- * Points the row at that place in the cold part, and makes the entries that the new version
- * needs in the indexes.
+ * Set the pointer of a row, and make the entries in the indexes that its new version needs.
+ * Raise an error if there is no such row.
  */
 static void
 point_row(EState *estate, ResultRelInfo *info, AttrNumber link, ItemPointer tid, ItemPointer cold,
 		  TupleTableSlot *current, TupleTableSlot *slot)
 {
 	Relation	rel = info->ri_RelationDesc;
-	int			natts = RelationGetDescr(rel)->natts;
+	TupleDesc	desc = RelationGetDescr(rel);
+	TM_Result	result = TM_Deleted;
 	TM_FailureData tmfd;
 	LockTupleMode mode;
 	CompatUpdateIndexes update;
-	TM_Result	result;
 
-	if (!table_tuple_fetch_row_version(rel, tid, estate->es_snapshot, current))
-		elog(ERROR, "could not find row (%u,%u) of table \"%s\"", ItemPointerGetBlockNumber(tid),
-			 ItemPointerGetOffsetNumber(tid), RelationGetRelationName(rel));
-	ExecClearTuple(slot);
-	slot_getallattrs(current);
-	memcpy(slot->tts_values, current->tts_values, natts * sizeof(Datum));
-	memcpy(slot->tts_isnull, current->tts_isnull, natts * sizeof(bool));
-	slot->tts_values[link - 1] = PointerGetDatum(cold);
-	slot->tts_isnull[link - 1] = false;
-	ExecStoreVirtualTuple(slot);
+	if (ItemPointerIsValid(tid) && ItemPointerGetBlockNumber(tid) < RelationGetNumberOfBlocks(rel) &&
+		table_tuple_fetch_row_version(rel, tid, estate->es_snapshot, current))
+	{
+		ExecClearTuple(slot);
+		slot_getallattrs(current);
+		for (int i = 0; i < desc->natts; i++)
+		{
+			slot->tts_values[i] = current->tts_values[i];
+			slot->tts_isnull[i] = current->tts_isnull[i] || TupleDescAttr(desc, i)->attisdropped;
+		}
+		slot->tts_values[link - 1] = PointerGetDatum(cold);
+		slot->tts_isnull[link - 1] = false;
+		ExecStoreVirtualTuple(slot);
+		if (desc->constr && desc->constr->has_generated_stored)
+			ExecComputeStoredGenerated(info, estate, slot, CMD_UPDATE);
 
-	result = compat_tuple_update(rel, tid, slot, estate->es_output_cid, estate->es_snapshot, &tmfd, &mode, &update);
+		result = compat_tuple_update(rel, tid, slot, estate->es_output_cid, estate->es_snapshot, &tmfd, &mode, &update);
+	}
 	if (result != TM_Ok)
-		elog(ERROR, "unexpected status %d of row of table \"%s\"", result, RelationGetRelationName(rel));
-	if (info->ri_NumIndices > 0 && COMPAT_UPDATES_INDEXES(update))
-		list_free(compat_insert_index_tuples(info, slot, estate, true, NULL, NIL, COMPAT_ONLY_SUMMARIZING(update)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("cannot set the row pointer of row (%u,%u) of table \"%s\"",
+						ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid),
+						RelationGetRelationName(rel)),
+				 errdetail("There is no such row, or it has been changed already.")));
+	if (info->ri_NumIndices > 0 && COMPAT_UPDATES_INDEXES(update) &&
+		compat_insert_index_tuples(info, slot, estate, true, NULL, NIL, COMPAT_ONLY_SUMMARIZING(update)) != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNIQUE_VIOLATION),
+				 errmsg("row (%u,%u) of table \"%s\" conflicts with another one in a deferrable constraint",
+						ItemPointerGetBlockNumber(tid), ItemPointerGetOffsetNumber(tid),
+						RelationGetRelationName(rel))));
 }
 
 /*
- * vertical_partition.point_rows(owner oid, hot regclass, link name, query text) returns bigint
+ * Execute the query, and return its rows of two TIDs.  The owner's functions could close or
+ * move a cursor, so that the rows are stored.
+ */
+static Tuplestorestate *
+store_pointers(const char *query, TupleTableSlot **slot)
+{
+	Tuplestorestate *store = tuplestore_begin_heap(false, false, work_mem);
+	DestReceiver *dest = CreateDestReceiver(DestTuplestore);
+	TupleDesc	desc = CreateTemplateTupleDesc(2);
+	SPIExecuteOptions options = {0};
+	int			result;
+
+	TupleDescInitEntry(desc, 1, "hot", TIDOID, -1, 0);
+	TupleDescInitEntry(desc, 2, "cold", TIDOID, -1, 0);
+	*slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	SetTuplestoreDestReceiverParams(dest, store, CurrentMemoryContext, false, desc,
+									"query for row pointers must return two columns of type tid");
+	options.must_return_tuples = true;
+	options.dest = dest;
+	result = SPI_execute_extended(query, &options);
+	if (result != SPI_OK_SELECT)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("query for row pointers is not a SELECT")));
+	return store;
+}
+
+/*
+ * vertical_partition.point_rows(hot regclass, link name, query text) returns bigint
  *
- * Takes the owner of a hot part, the part, its pointer column, and a query that returns the
- * TIDs of rows of the hot part and of their cold rows.  Locks out writers.  Sets the pointers,
- * as that role in a security-restricted operation.  Returns the number of rows.
+ * Take the hot part of a split table, its pointer column, and a query that returns the TIDs
+ * of rows of the hot part and of their cold rows.  Lock out writers, and set the pointers as
+ * the owner of the part in a security-restricted operation.  Return the number of rows.
  *
  * Do not use UPDATE.  It checks constraints that are not valid, which the row may violate.  It
  * fires the application's triggers.  It fires the trigger of a foreign key, which looks for the
  * key of any row that this transaction has inserted, and so fails for one that is not valid.
+ * Only a constraint on the pointer itself could need a check, and is not checked.
  *
- * Errors: 42501 if the caller does not own the part or could not become the role by SET ROLE,
- * 55000 if the part is published and has no replica identity, 42703 if it has no such pointer,
- * 42804 or 22004 if the query returns something else.
+ * Errors: 42501 if the caller does not own the part, 42809 if it is not a table, 42703 if it
+ * has no such pointer, 55006 if it is in use, 55000 if it is published and has no replica
+ * identity, 42601, 42804 or 22004 if the query returns something else, 22000 for a TID of no
+ * row, 23505 for a deferrable unique constraint on the pointer.
  */
 Datum
 vp_point_rows(PG_FUNCTION_ARGS)
 {
-	Oid			owner = PG_GETARG_OID(0);
-	Oid			relid = PG_GETARG_OID(1);
-	AttrNumber	link = get_attnum(relid, NameStr(*PG_GETARG_NAME(2)));
-	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(3));
-	Bitmapset  *updated = NULL;
-	uint64		count = 0;
+	Oid			relid = PG_GETARG_OID(0);
+	char	   *name = NameStr(*PG_GETARG_NAME(1));
+	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(2));
+	AttrNumber	link = InvalidAttrNumber;
+	Bitmapset  *updated;
+	int64		count = 0;
 	SavedIdentity saved;
 	EState	   *estate;
 	ResultRelInfo *info;
 	TupleTableSlot *current;
 	TupleTableSlot *slot;
+	TupleTableSlot *pointers;
+	Tuplestorestate *store;
 	Relation	rel;
-	Portal		portal;
-	SPIParseOpenOptions options = {0};
 
 	PreventCommandIfReadOnly("vertical_partition.point_rows()");
-	check_role(owner);
-	if (link == InvalidAttrNumber || get_atttype(relid, link) != TIDOID)
+	vp_check_owner(relid);
+	rel = relation_open(relid, ExclusiveLock);
+	/* all of this can have changed while we waited */
+	vp_check_owner(relid);
+	if (rel->rd_rel->relkind != RELKIND_RELATION)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not an ordinary table", RelationGetRelationName(rel))));
+	for (int i = 0; i < RelationGetDescr(rel)->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(rel), i);
+
+		if (!attribute->attisdropped && attribute->atttypid == TIDOID && attribute->attgenerated == '\0' &&
+			strcmp(NameStr(attribute->attname), name) == 0)
+			link = attribute->attnum;
+	}
+	if (link == InvalidAttrNumber)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("table \"%s\" has no row pointer \"%s\"", get_rel_name(relid), NameStr(*PG_GETARG_NAME(2)))));
-	vp_check_owner(relid);
-	rel = table_open(relid, ExclusiveLock);
+				 errmsg("table \"%s\" has no row pointer \"%s\"", RelationGetRelationName(rel), name)));
+	CheckTableNotInUse(rel, "relink()");
 	CheckCmdReplicaIdentity(rel, CMD_UPDATE);
 
-	become(owner, &saved);
+	become(rel->rd_rel->relowner, &saved);
 	SPI_connect();
-	portal = SPI_cursor_parse_open(NULL, query, &options);
-	if (portal->tupDesc == NULL || portal->tupDesc->natts != 2 ||
-		TupleDescAttr(portal->tupDesc, 0)->atttypid != TIDOID || TupleDescAttr(portal->tupDesc, 1)->atttypid != TIDOID)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("query for row pointers must return two columns of type tid")));
+	store = store_pointers(query, &pointers);
+	CommandCounterIncrement();
 
 	estate = CreateExecutorState();
 	estate->es_snapshot = RegisterSnapshot(GetLatestSnapshot());
 	estate->es_output_cid = GetCurrentCommandId(true);
-	updated = bms_add_member(NULL, link - FirstLowInvalidHeapAttributeNumber);
+	updated = bms_make_singleton(link - FirstLowInvalidHeapAttributeNumber);
 	compat_init_range_table(estate, 1, &relid, &updated);
 	info = makeNode(ResultRelInfo);
 	InitResultRelInfo(info, rel, 1, NULL, 0);
@@ -456,41 +514,37 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	slot = table_slot_create(rel, NULL);
 	PushActiveSnapshot(estate->es_snapshot);
 
-	do
+	while (tuplestore_gettupleslot(store, true, false, pointers))
 	{
-		SPI_cursor_fetch(portal, true, 1000);
-		for (uint64 i = 0; i < SPI_processed; i++)
-		{
-			bool		isnull[2];
-			Datum		row = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull[0]);
-			Datum		cold = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull[1]);
+		bool		isnull[2];
+		Datum		tid = slot_getattr(pointers, 1, &isnull[0]);
+		Datum		cold = slot_getattr(pointers, 2, &isnull[1]);
 
-			CHECK_FOR_INTERRUPTS();
-			if (isnull[0] || isnull[1])
-				ereport(ERROR,
-						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						 errmsg("query for row pointers must not return null")));
-			point_row(estate, info, link, (ItemPointer) DatumGetPointer(row), (ItemPointer) DatumGetPointer(cold),
-					  current, slot);
-			ResetPerTupleExprContext(estate);
-		}
-		count += SPI_processed;
-		SPI_freetuptable(SPI_tuptable);
-	} while (SPI_processed > 0);
+		CHECK_FOR_INTERRUPTS();
+		if (isnull[0] || isnull[1])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("query for row pointers must not return null")));
+		point_row(estate, info, link, (ItemPointer) DatumGetPointer(tid), (ItemPointer) DatumGetPointer(cold),
+				  current, slot);
+		ResetPerTupleExprContext(estate);
+		count++;
+	}
 
 	PopActiveSnapshot();
 	ExecDropSingleTupleTableSlot(slot);
 	ExecDropSingleTupleTableSlot(current);
+	ExecDropSingleTupleTableSlot(pointers);
 	ExecCloseIndices(info);
 	UnregisterSnapshot(estate->es_snapshot);
 	FreeExecutorState(estate);
-	table_close(rel, NoLock);
-	SPI_cursor_close(portal);
+	tuplestore_end(store);
+	relation_close(rel, NoLock);
 	SPI_finish();
 	become_caller(&saved);
 	CommandCounterIncrement();
 
-	PG_RETURN_INT64((int64) count);
+	PG_RETURN_INT64(count);
 }
 
 /* Makes the foreign key valid, and those that are parts of it. */
