@@ -6,7 +6,7 @@ CREATE SCHEMA vertical_partition;
 GRANT USAGE ON SCHEMA vertical_partition TO PUBLIC;
 
 --
--- What the server calls: layout.c, link.c, write.c
+-- Functions called by the server: layout.c, link.c, write.c, guard.c
 --
 
 CREATE FUNCTION vertical_partition.layout(view regclass, OUT hot regclass, OUT cold regclass, OUT method text,
@@ -33,37 +33,36 @@ CREATE FUNCTION vertical_partition.delete_cold()
 RETURNS trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_delete_cold';
 
 --
--- The file of the cold part that the pointers of a row_pointer split were made
--- for.  A restored database has none, and needs relink().
+-- The file of the cold part for which the pointers of a row_pointer split were made.  A restored
+-- database has no rows here, and needs relink().
 --
 
 CREATE TABLE vertical_partition.row_pointers (
     cold oid PRIMARY KEY,
     filenode oid NOT NULL);
--- Read by every statement that locks rows of such a split, so that nobody else may
--- lock or fill it.  A wrong row makes no read wrong, since the link compares keys as
--- well.
+-- Every statement that locks rows of such a split reads this table.  So nobody else may lock or
+-- fill it.  A wrong row here makes no read wrong, since the link compares keys as well.
 GRANT SELECT ON vertical_partition.row_pointers TO PUBLIC;
 
--- Says for which file of its cold part the pointers of a split view are right.
+-- Record that the pointers of a split view are valid for the current file of its cold part.
 CREATE FUNCTION vertical_partition.set_row_pointers(cold regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_set_row_pointers_of';
 
--- Says that they are right for none, so that rows of the cold part may be moved.
+-- Record that they are valid for no file, so that rows of the cold part may be moved.
 CREATE FUNCTION vertical_partition.forget_row_pointers(cold regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_forget_row_pointers_of';
 COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
 'allow VACUUM FULL and CLUSTER of a cold part with row pointers; relink() makes them right again';
 
 --
--- As whom things are done: owner.c.  What looks at the rows of a table, or reads its
--- definition again, may run code of its owner: it goes through run() or execute_as()
--- with the owner.  Only publications are altered by the caller, to whom they belong.
+-- Roles that statements run as: owner.c.  A statement that reads the rows of a table, or parses
+-- its definition again, may run code of the table's owner.  So it goes through run() or
+-- execute_as() with the owner.  Only publications are altered by the caller, who owns them.
 --
--- The owner's code, or another session, can give names to other relations in the meantime,
--- that of the schema, too.  So the names of schemas are held, which stops other sessions;
--- relations are known by their OIDs, names are made from these just before they are
--- used, and what was done is looked at afterwards.
+-- Meanwhile, the owner's code or another session can give the name of a relation, or of its
+-- schema, to another object.  So the names of schemas are held, which stops other sessions.
+-- Relations are identified by their OIDs.  Names are built from the OIDs just before they are
+-- used, and the result is checked afterwards.
 --
 
 CREATE FUNCTION vertical_partition.execute_as(owner oid, statement text)
@@ -78,25 +77,25 @@ RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_validate_foreign_key';
 CREATE FUNCTION vertical_partition.hold_schema_name(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_schema_name';
 
--- Keeps the privileges on a relation from being changed, which no lock on it does: who would
--- GRANT waits, and fails if the relation is gone then.
+-- Keep the privileges on a relation from being changed, which no lock on the relation does.  A
+-- GRANT waits, and fails if the relation is gone by then.
 CREATE FUNCTION vertical_partition.hold_privileges(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_privileges';
 
 CREATE FUNCTION vertical_partition.lock(relation oid, partner_of oid, exclusive boolean, patience integer)
 RETURNS boolean LANGUAGE C AS 'MODULE_PATHNAME', 'vp_lock_relation';
 
--- Do all new sessions preload the library?  See preload.c.
+-- Raise an error unless all new sessions preload the library.  See preload.c.
 CREATE FUNCTION vertical_partition.check_preload("table" text, force boolean)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_check_preload';
 
--- Gives a split view the primary key of its hot part, for GROUP BY.  See key.c.
+-- Give a split view the primary key of its hot part, for GROUP BY.  See key.c.
 CREATE FUNCTION vertical_partition.declare_key(view regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_declare_key';
 COMMENT ON FUNCTION vertical_partition.declare_key(regclass) IS
 'let GROUP BY of its key go with all columns of a split table, after a restore without the library';
 
--- Runs statements as the owner of a table.
+-- Run statements as the owner of a table.
 CREATE FUNCTION vertical_partition.run(owner oid, statements text[])
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -111,10 +110,10 @@ END
 $$;
 
 --
--- What split() and merge() share: statements that make again what a table has
+-- Shared by split() and merge(): statements that recreate the properties of a table
 --
 
--- The name of a relation, qualified and quoted.
+-- Return the name of a relation, qualified and quoted.
 CREATE FUNCTION vertical_partition.qualified_name(relation oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -123,7 +122,7 @@ AS $$
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation
 $$;
 
--- A name with a suffix, shortened to what a name can have as PostgreSQL does.
+-- Append a suffix to a name, which is shortened to the maximum length as PostgreSQL does.
 CREATE FUNCTION vertical_partition.suffixed_name(name name, suffix text)
 RETURNS name LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -138,13 +137,13 @@ BEGIN
 END
 $$;
 
--- A statement is head, the name of the table that has the columns, and tail; for a
--- foreign key of the table to itself also the name of the table that has the
--- referenced columns, and reference_tail.  With no head, tail is the statement.
+-- A statement consists of head, the name of the table that has the columns, and tail.  For a
+-- foreign key of the table to itself, the name of the table that has the referenced columns
+-- follows, and reference_tail.  If head is NULL, tail is the whole statement.
 CREATE TYPE vertical_partition.definition AS (
-    step integer,                   -- statements of a lower step come first
+    step integer,                   -- statements of a lower step run first
     object text,                    -- for messages
-    columns smallint[],             -- those it uses; 0 is the whole row, a negative one a system column
+    columns smallint[],             -- columns used; 0 is the whole row, a negative one a system column
     is_primary boolean,
     action text,                    -- of a foreign key: DELETE if it deletes rows, SET if it changes columns
     tablespace name,
@@ -153,10 +152,11 @@ CREATE TYPE vertical_partition.definition AS (
     reference smallint[],
     reference_tail text,
     name name,                      -- of a foreign key
-    validate boolean,               -- is it to be valid?
-    referenced oid);                -- by it, unless that is the table itself
+    validate boolean,               -- must it be valid?
+    referenced oid);                -- referenced table, unless it is the table itself
 
--- Splits the definition of a foreign key where the referenced table's name ends.
+-- Split the definition of a foreign key into the text before and after the referenced table's
+-- name.  tail is NULL if the definition is not understood.
 CREATE FUNCTION vertical_partition.foreign_key(constraint_oid oid, OUT head text, OUT tail text)
 RETURNS record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -171,7 +171,8 @@ AS $$
         pg_get_constraintdef(constraint_oid) d (def)
 $$;
 
--- The end of a foreign key's definition, for one whose rows are not looked at yet.
+-- Add NOT VALID to the end of a foreign key's definition, unless it has that or NOT ENFORCED.
+-- The rows are checked later.
 CREATE FUNCTION vertical_partition.not_valid(tail text)
 RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -179,7 +180,7 @@ AS $$
     SELECT CASE WHEN tail ~ ' NOT (VALID|ENFORCED)$' THEN tail ELSE tail || ' NOT VALID' END
 $$;
 
--- Storage parameters as in WITH (...).
+-- Return storage parameters as in WITH (...).
 CREATE FUNCTION vertical_partition.options_list(options text[], namespace text DEFAULT '')
 RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -188,8 +189,8 @@ AS $$
     FROM unnest(options) o
 $$;
 
--- The indexes, constraints and extended statistics of a table, with their
--- properties.  References to one of the family are to be the new table's.
+-- Return the indexes, constraints and extended statistics of a table, with their properties.
+-- References to a table of the family become references to the new table.
 CREATE FUNCTION vertical_partition.definitions(relation oid, family oid[])
 RETURNS SETOF vertical_partition.definition LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -294,7 +295,7 @@ AS $$
     FROM extended WHERE obj_description(oid, 'pg_statistic_ext') IS NOT NULL
 $$;
 
--- A name for the time until the one that had it is gone.
+-- Return a temporary name, to be used until the object that has the final name is gone.
 CREATE FUNCTION vertical_partition.temporary_name(object oid)
 RETURNS name LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -302,8 +303,8 @@ AS $$
     SELECT ('vertical_partition_' || object)::name
 $$;
 
--- The clause of an identity column with a sequence like another one, whose name is
--- a temporary one.
+-- Return the clause of an identity column whose sequence is like the given one, under a temporary
+-- name.
 CREATE FUNCTION vertical_partition.identity_clause(sequence oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -315,12 +316,12 @@ AS $$
     WHERE q.seqrelid = sequence
 $$;
 
--- The columns of a table.
+-- Return the columns of a table.
 CREATE FUNCTION vertical_partition.columns(relation oid, OUT attnum smallint, OUT name name,
     OUT type text,                  -- with its collation
     OUT clause text,                -- of CREATE TABLE
     OUT generated text,
-    OUT uses smallint[],            -- columns that it is generated from
+    OUT uses smallint[],            -- columns that it is computed from
     OUT default_value text,
     OUT settings text,              -- actions of ALTER TABLE
     OUT comment text,
@@ -364,7 +365,8 @@ AS $$
     WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped
 $$;
 
--- Has a partitioned table partitions of other owners?  What looks at its rows runs their code.
+-- Return true if a partitioned table has partitions of other owners.  Reading its rows runs their
+-- code.
 CREATE FUNCTION vertical_partition.has_foreign_partitions(relation oid)
 RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -373,8 +375,8 @@ AS $$
         WHERE r.oid = relation AND r.relkind = 'p' AND c.relowner <> r.relowner)
 $$;
 
--- Does a foreign key compare after a cast that a user has made?  The owner of the referenced
--- table would run it.
+-- Return true if a foreign key compares after a user-defined cast.  The owner of the referenced
+-- table would run that cast.
 CREATE FUNCTION vertical_partition.has_users_cast(constraint_oid oid)
 RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -395,7 +397,7 @@ AS $$
         WHERE f.oid = constraint_oid AND NOT r.rolsuper)
 $$;
 
--- The foreign keys of other tables that refer to a table.
+-- Return the foreign keys of other tables that refer to a table.
 CREATE FUNCTION vertical_partition.foreign_keys_to(relation oid, family oid[], OUT constraint_oid oid, OUT owner oid, OUT strange boolean,
     OUT referencing text, OUT name name, OUT columns smallint[], OUT head text, OUT tail text)
 RETURNS SETOF record LANGUAGE sql STABLE
@@ -408,7 +410,8 @@ AS $$
     WHERE c.contype = 'f' AND c.confrelid = relation AND c.conrelid <> ALL (family) AND c.conparentid = 0
 $$;
 
--- What depends on a table, or its rows' type, that cannot be made again on others.
+-- Return the objects that depend on a table, or on its row type, and cannot be recreated on other
+-- tables.  Return other properties of the table that cannot be carried over as well.
 CREATE FUNCTION vertical_partition.dependents(relation oid, family oid[])
 RETURNS SETOF text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -447,7 +450,7 @@ AS $$
     FROM pg_constraint f
     WHERE f.conrelid = relation AND f.contype = 'f' AND 'd' IN (f.confdeltype, f.confupdtype) AND cardinality(family) = 1
     UNION
-    -- an action writes to the hot part, and the trigger is one of the view
+    -- an action writes to the hot part, but the trigger belongs to the view
     SELECT format('%s, which would not fire for what %s does', pg_describe_object(t.tableoid, t.oid, 0), pg_describe_object(f.tableoid, f.oid, 0))
     FROM pg_trigger t JOIN pg_constraint f ON f.conrelid = t.tgrelid
     WHERE t.tgrelid = relation AND NOT t.tgisinternal AND t.tgtype & 1 = 0 AND f.contype = 'f' AND cardinality(family) = 1
@@ -464,11 +467,11 @@ AS $$
     UNION
     SELECT pg_describe_object('pg_class'::regclass, i.indexrelid, 0) || ', which is invalid' FROM pg_index i WHERE i.indrelid = relation AND NOT i.indisvalid
     UNION
-    -- their equality is not that of a unique index
+    -- constraints on periods do not use the equality of a unique index
     SELECT pg_describe_object(c.tableoid, c.oid, 0) || ', of periods' FROM pg_constraint c
     WHERE c.conrelid = relation AND (to_jsonb(c) ->> 'conperiod')::boolean
     UNION
-    -- a view's trigger has no say in what RETURNING shows of it
+    -- a view's trigger cannot set the value that RETURNING shows
     SELECT format('column %s, a virtual generated column', a.attname) FROM pg_attribute a
     WHERE a.attrelid = relation AND a.attgenerated NOT IN ('', 's')
     UNION
@@ -508,7 +511,8 @@ AS $$
     WHERE c.oid = relation AND x.grantor <> c.relowner
 $$;
 
--- The privileges of a relation, as statements; the first ones revoke the default ones.
+-- Return statements that grant the privileges of a relation.  The first one revokes the default
+-- privileges of the owner.
 CREATE FUNCTION vertical_partition.grants(relation oid)
 RETURNS SETOF text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -528,8 +532,8 @@ AS $$
     WHERE c.oid = relation
 $$;
 
--- The OID of a relation that has just been made for an owner in a schema, where there was
--- none of that name.
+-- Return the OID of a relation that was just created for an owner in a schema, where no relation
+-- had that name.  Raise an error if the name belongs to another relation.
 CREATE FUNCTION vertical_partition.new_relation(name text, owner oid, schema oid)
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -545,8 +549,8 @@ BEGIN
 END
 $$;
 
--- Makes a new relation its owner's alone, with all privileges, whatever the default
--- privileges are.
+-- Give the owner of a new relation all privileges on it, and nobody else any, regardless of
+-- default privileges.
 CREATE FUNCTION vertical_partition.own(relation oid, owner oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -568,7 +572,7 @@ BEGIN
 END
 $$;
 
--- Refuses what the owner of a table may not make in its place.
+-- Raise an error if the owner of a table may not create the objects that replace it.
 CREATE FUNCTION vertical_partition.check_privileges(relation oid, caller text)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -584,7 +588,8 @@ BEGIN
 END
 $$;
 
--- Where the owner of a table would have to create something, and may not.
+-- Return the schemas and tablespaces in which the owner of a table would have to create
+-- something, but has no CREATE privilege.
 CREATE FUNCTION vertical_partition.missing_privileges(relation oid, OUT kind text, OUT name name, OUT owner name)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -601,9 +606,9 @@ AS $$
     ORDER BY 1, 2
 $$;
 
--- Who owns the extension, and could drop it with all split views, if that is somebody
--- with no say over the relation: neither a superuser nor the owner of the database nor of
--- the relation.
+-- Return the owner of the extension, who could drop it with all split views.  Return no name if
+-- that role is a superuser, or has the privileges of the owner of the database or of the
+-- relation.
 CREATE FUNCTION vertical_partition.strange_extension_owner(relation oid)
 RETURNS name LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -614,7 +619,7 @@ AS $$
         AND NOT pg_has_role(e.extowner, c.relowner, 'USAGE') AND NOT pg_has_role(e.extowner, d.datdba, 'USAGE')
 $$;
 
--- What CREATE TABLE says after the columns, for a table like another.
+-- Return the clauses of CREATE TABLE after the columns, for a table like another.
 CREATE FUNCTION vertical_partition.table_clauses(relation oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -628,8 +633,8 @@ AS $$
     WHERE c.oid = relation
 $$;
 
--- Copies rows, and says so.  Without statistics of what has just been filled, the
--- planner may not see that a nested loop would take for ever.
+-- Copy rows, and send a notice.  Without statistics of a table that was just filled, the planner
+-- may choose a nested loop that would take for ever.
 CREATE FUNCTION vertical_partition.copy_rows(owner oid, target oid, columns text, query text, label text)
 RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -646,8 +651,8 @@ BEGIN
 END
 $$;
 
--- What is locked together with these relations, that are to be made anew: the sequences of
--- their columns, and the tables that foreign keys join them to.
+-- Return the relations that are locked together with these, which will be recreated: the
+-- sequences of their columns, and the tables that foreign keys join them to.
 CREATE FUNCTION vertical_partition.locked_with(relations oid[], OUT relation oid, OUT partner_of oid)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -661,20 +666,22 @@ AS $$
     WHERE f.contype = 'f' AND f.conrelid = ANY (relations) AND f.confrelid <> ALL (relations)
     GROUP BY f.confrelid
     UNION
-    -- those of others are refused later on
+    -- tables of other owners are refused later
     SELECT f.conrelid, min(f.confrelid) FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid
     WHERE f.contype = 'f' AND f.confrelid = ANY (relations) AND f.conrelid <> ALL (relations) AND pg_has_role(c.relowner, 'USAGE')
     GROUP BY f.conrelid
 $$;
 
--- Locks relations, against readers or not, and if wanted all that goes with them: whatever
--- the caller will need until it is done, so that it never asks for more, or for another lock
--- on the same, while transactions that have some of it wait for the rest.
+-- Lock relations, against readers as well if "exclusive" is true.  With all_that_goes_with_them,
+-- lock the relations of locked_with(), too.  These are all relations that the caller will need
+-- until it has finished.  So it never requests more locks, or a stronger lock on one of them,
+-- while transactions that hold some of these locks wait for the others.
 --
--- There is no order in which all transactions come to tables, by way of foreign keys and
--- sequences.  So this waits for a lock only while it holds none.  The others have to be
--- free, or get so in a moment.  Else it gives back what it has, and begins with another one:
--- in turn if somebody waited for one that it had, else with that which was not free.
+-- Transactions access tables in no common order, because of foreign keys and sequences.  So this
+-- function waits for a lock only while it holds none.  The other relations have to be free, or
+-- get free within a moment.  Otherwise the function releases its locks, and starts again with
+-- another relation: with the next one in turn if the holder of the missing lock waits for a
+-- relation that the function had locked, else with the relation that was not free.
 CREATE FUNCTION vertical_partition.lock_all(relations oid[], exclusive boolean, all_that_goes_with_them boolean)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -716,7 +723,7 @@ BEGIN
                 since := CASE WHEN had = '{}' THEN clock_timestamp() ELSE since END;
                 had := had || wanted[i];
             END LOOP;
-            -- one may have come until the first was locked
+            -- a relation may have been added before the first one was locked
             missed := (SELECT min(l.relation) FROM vertical_partition.locked_with(relations) l
                 WHERE all_that_goes_with_them AND l.relation <> ALL (wanted));
             IF missed IS NULL THEN
@@ -740,8 +747,8 @@ BEGIN
 END
 $$;
 
--- Refuses parts of a view that have not got its owner: anybody can make a view of
--- any tables that looks like a split one.
+-- Raise an error for parts that do not have the owner of the view: anybody can create a view of
+-- any tables that looks like a split view.
 CREATE FUNCTION vertical_partition.check_parts(view regclass, hot regclass, cold regclass)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -750,15 +757,15 @@ BEGIN
     IF EXISTS (SELECT FROM pg_class WHERE oid IN (hot, cold) AND NOT pg_has_role(relowner, 'USAGE')) THEN
         RAISE EXCEPTION 'must be owner of the parts of %', view USING ERRCODE = 'insufficient_privilege';
     END IF;
-    -- a superuser may own all of them; the view's owner must
+    -- a superuser has the privileges of all owners, but the view's owner must own the parts
     IF EXISTS (SELECT FROM pg_class p, pg_class v WHERE v.oid = view AND p.oid IN (hot, cold) AND p.relowner <> v.relowner) THEN
         RAISE EXCEPTION 'split table % and its parts have different owners', view USING ERRCODE = 'insufficient_privilege';
     END IF;
 END
 $$;
 
--- Locks a relation, and its parts if it is a split view, against all others, or all but
--- readers, after a look whether the caller may do that.
+-- Check that the caller may lock a relation.  Then lock it, and its parts if it is a split view,
+-- against all others, or against all but readers.
 CREATE FUNCTION vertical_partition.lock_relation(relation regclass, caller text, exclusive boolean)
 RETURNS pg_catalog.pg_class LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -791,7 +798,7 @@ BEGIN
     layout := vertical_partition.layout(relation);
     IF before.relkind IN ('r', 'p', 'v') THEN
         IF layout.hot IS NOT NULL THEN
-            -- before any lock is taken, and when nobody can change them any more
+            -- checked before any lock is taken, and again when nobody can change them any more
             PERFORM vertical_partition.check_parts(relation, layout.hot, layout.cold);
             PERFORM vertical_partition.lock_all(ARRAY[relation::oid, layout.hot::oid, layout.cold::oid], exclusive, exclusive);
         ELSE
@@ -810,9 +817,9 @@ BEGIN
 END
 $$;
 
--- Makes the objects of a table again, on the tables that have their columns.  The
--- names that indexes and statistics have are free by then.  A foreign key to a table of
--- another owner gets valid in a way of its own, see validate_foreign_key().
+-- Recreate the objects of a table on the tables that have their columns.  The names of indexes
+-- and statistics are free by then.  A foreign key to a table of another owner is validated in a
+-- special way, see validate_foreign_key().
 CREATE FUNCTION vertical_partition.define(owner oid, definitions vertical_partition.definition[],
     first_table oid, first_columns smallint[], second_table oid)
 RETURNS void LANGUAGE plpgsql
@@ -852,7 +859,7 @@ BEGIN
 END
 $$;
 
--- Gives the indexes and statistics of a table, which is to go, other names.
+-- Rename the indexes and statistics of a table that will be dropped.
 CREATE FUNCTION vertical_partition.free_names(relation oid)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -868,7 +875,7 @@ AS $$
     FROM pg_class c WHERE c.oid = relation
 $$;
 
--- The equality of two tables' keys, by the operators of the primary key's index.
+-- Return the equality of two tables' keys, by the operators of the primary key's index.
 CREATE FUNCTION vertical_partition.key_equality(relation oid, first_alias text, second_alias text, second_names name[] DEFAULT NULL)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -886,9 +893,10 @@ AS $$
     WHERE i.indrelid = relation AND i.indisprimary AND k.ord <= i.indnkeyatts
 $$;
 
--- Takes sequences of columns along: serial ones change their owner, those of
--- identity columns have been made again, as temporary_name() says, and get what
--- the old ones were at.  Returns what is to be done when these are gone.
+-- Move sequences to the new tables.  The sequence of a serial column is changed to be owned by
+-- the new column.  The sequence of an identity column has been recreated under its
+-- temporary_name(), and gets the state of the old one.  Return the statements to be run when the
+-- old sequences are gone.
 CREATE FUNCTION vertical_partition.move_sequences(relation oid, first_table oid, first_columns smallint[], second_table oid,
     columns name[] DEFAULT NULL)
 RETURNS SETOF text LANGUAGE plpgsql
@@ -910,7 +918,7 @@ BEGIN
             PERFORM vertical_partition.execute_as(owner, format('ALTER SEQUENCE %s OWNED BY %s.%I', r.name,
                 vertical_partition.qualified_name(CASE WHEN r.attnum = ANY (first_columns) THEN first_table ELSE second_table END), r.attname));
         ELSE
-            -- locks it against nextval()
+            -- lock the sequence against nextval()
             PERFORM vertical_partition.execute_as(owner, format('ALTER SEQUENCE %s INCREMENT %s', r.name, r.seqincrement));
             temporary := format('%I.%I', r.nspname, vertical_partition.temporary_name(r.sequence));
             PERFORM vertical_partition.execute_as(owner,
@@ -923,7 +931,8 @@ BEGIN
             END IF;
             RETURN QUERY SELECT vertical_partition.grants(r.sequence);
 
-            -- to be nextval() of a view's default, while an identity column asks for nothing
+            -- the view's default calls nextval(), which needs USAGE; an identity column needs no
+            -- privilege
             RETURN QUERY SELECT DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', r.name,
                 CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
             FROM (SELECT (aclexplode(c.relacl)).* FROM pg_class c WHERE c.oid = relation
@@ -935,8 +944,8 @@ BEGIN
 END
 $$;
 
--- What a relation has that views have as well, as statements: what its columns are
--- when nothing is given, triggers of statements, comments and privileges.
+-- Return statements that recreate the properties that tables and views have in common: statement
+-- triggers, comments and privileges.
 CREATE FUNCTION vertical_partition.surface(relation oid, target_kind text)
 RETURNS SETOF text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -956,7 +965,7 @@ AS $$
     SELECT * FROM vertical_partition.grants(relation)
 $$;
 
--- Refuses what cannot be carried, all at once.
+-- Raise an error that lists all objects that cannot be carried over.
 CREATE FUNCTION vertical_partition.refuse(caller text, relation text, problems text[])
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -971,8 +980,8 @@ BEGIN
 END
 $$;
 
--- Looks whether a table is in use in this session, by an open cursor say, which
--- DROP TABLE would say much later: any ALTER TABLE does.
+-- Raise an error if a table is in use in this session, for example by an open cursor.  DROP TABLE
+-- would detect that much later; any ALTER TABLE detects it.
 CREATE FUNCTION vertical_partition.check_not_in_use(relation oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -988,7 +997,7 @@ BEGIN
 END
 $$;
 
--- Returns the layout() of a locked view; or errors out if it is not that of a split table.
+-- Return the layout() of a locked view.  Raise an error if it is not that of a split table.
 CREATE FUNCTION vertical_partition.split_layout(view regclass)
 RETURNS record LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1009,8 +1018,8 @@ BEGIN
 END
 $$;
 
--- How a split view and its parts differ from what split() made of them, and a statement that
--- helps.  Columns may go by other names: merge() takes those of the view.
+-- Return how a split view and its parts differ from the state that split() has made, and a
+-- statement that helps.  Columns may have other names: merge() uses the names of the view.
 CREATE FUNCTION vertical_partition.differences(view regclass, OUT problem text, OUT help text)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -1018,7 +1027,7 @@ AS $$
     WITH
     layout AS (SELECT l.* FROM vertical_partition.layout(view) l),
     shown AS (SELECT l.* FROM vertical_partition.layout_columns(view) l),
-    -- what the view uses, for its link, too
+    -- columns that the view uses, including those of its link
     used AS (
         SELECT d.refobjid AS part, d.refobjsubid AS attnum
         FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
@@ -1048,7 +1057,7 @@ AS $$
         JOIN pg_attribute p ON p.attrelid = s.part AND p.attnum = s.part_attnum
     WHERE (p.atttypid, p.atttypmod, p.attcollation) IS DISTINCT FROM (v.atttypid, v.atttypmod, v.attcollation)
     UNION ALL
-    -- with the aliases that split() gives the parts, the columns can be put before FROM
+    -- split() gives the parts these aliases, so that columns can be inserted before FROM
     SELECT NULL, 'CREATE OR REPLACE VIEW ' || vertical_partition.qualified_name(view) || ' AS'
         || regexp_replace(d.def, E'\n   FROM \\(', E',\n    ' || replace(m.columns, E'\\', E'\\\\') || E'\n   FROM (') || m.defaults
     FROM (SELECT string_agg(format('%s.%I', n.alias, n.name), E',\n    ' ORDER BY n.alias DESC, n.attnum),
@@ -1059,7 +1068,7 @@ AS $$
     WHERE m.columns IS NOT NULL AND d.def ~ E'\n   FROM \\([^\n]* h\n     LEFT JOIN [^\n]* c ON \\('
 $$;
 
--- Refuses to merge what merge() would lose columns of.
+-- Raise an error if the view and its parts differ, so that merge() would lose columns.
 CREATE FUNCTION vertical_partition.check_differences(view regclass)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1083,7 +1092,7 @@ BEGIN
 END
 $$;
 
--- Gives the columns of the parts the names that the view's have.
+-- Give the columns of the parts the names that they have in the view.
 CREATE FUNCTION vertical_partition.rename_columns(view regclass)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1093,7 +1102,7 @@ DECLARE
     first text[];
     last text[];
 BEGIN
-    -- twice, since two of them can have changed their names with each other
+    -- in two steps, since two columns can have exchanged their names
     SELECT array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition.qualified_name(x.part), x.old, 'vertical_partition_' || x.n)),
         array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition.qualified_name(x.part), 'vertical_partition_' || x.n, x.new))
     INTO first, last
@@ -1114,8 +1123,9 @@ BEGIN
 END
 $$;
 
--- Adds a foreign key to the referenced table that is to replace another one, as the owner
--- of the referencing table, who is lent the privilege to refer to it.  Returns its OID.
+-- Add a foreign key to the referenced table that will replace another one.  It is added as the
+-- owner of the referencing table, who gets the privilege to refer to the table meanwhile.  Return
+-- its OID.
 CREATE FUNCTION vertical_partition.replace_foreign_key(constraint_oid oid, head text, referenced oid, tail text)
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1136,7 +1146,7 @@ BEGIN
         granted := format('REFERENCES ON %s %%s %I', vertical_partition.qualified_name(referenced), pg_get_userbyid(owner));
         PERFORM vertical_partition.execute_as(referenced_owner, 'GRANT ' || format(granted, 'TO'));
     END IF;
-    -- a partitioned table takes none before 18 that is not valid
+    -- before 18, a foreign key of a partitioned table cannot be NOT VALID
     PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s ADD CONSTRAINT %I %s%s%s',
         vertical_partition.qualified_name(referencing), temporary, head, vertical_partition.qualified_name(referenced),
         CASE kind WHEN 'p' THEN tail ELSE vertical_partition.not_valid(tail) END));
@@ -1156,8 +1166,8 @@ BEGIN
 END
 $$;
 
--- Puts a foreign key in the place of the other one, whose name and comment it gets; those of
--- partitions have names of their own.
+-- Replace a foreign key by the other one, which gets its name and comment.  The keys of
+-- partitions have their own names.
 CREATE FUNCTION vertical_partition.swap_foreign_key(constraint_oid oid, replacement oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1188,7 +1198,7 @@ BEGIN
 END
 $$;
 
--- Adds relations to the publications that have another one.  Publications are the caller's.
+-- Add relations to the publications that have another one.  The caller owns the publications.
 CREATE FUNCTION vertical_partition.publish(relations oid[], instead_of oid[])
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1213,8 +1223,8 @@ BEGIN
 END
 $$;
 
--- The triggers of a hot part, whose guarded columns are given as a list.  Where a foreign key
--- deletes its rows, it is let, and cold rows go with them.
+-- Return statements for the triggers of a hot part, given the list of its guarded columns.  If a
+-- foreign key deletes its rows, the guard allows DELETE, and a trigger deletes the cold rows.
 CREATE FUNCTION vertical_partition.hot_triggers(hot oid, guarded text, cascades boolean)
 RETURNS text[] LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -1226,7 +1236,7 @@ AS $$
             'FOR EACH ROW EXECUTE FUNCTION vertical_partition.delete_cold()', vertical_partition.qualified_name(hot))] END
 $$;
 
--- Has the triggers of a hot part let foreign keys delete its rows.
+-- Make the triggers of a hot part allow foreign keys to delete its rows.
 CREATE FUNCTION vertical_partition.let_cascade(view oid)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -1236,7 +1246,7 @@ AS $$
     FROM vertical_partition.layout(view) l JOIN pg_class c ON c.oid = l.hot
 $$;
 
--- Has the guard of a hot part let its key be altered, or keep it again.
+-- Make the guard of a hot part allow changes of its key, or guard the key again.
 CREATE FUNCTION vertical_partition.guard_keys(view oid, guarded boolean)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -1249,15 +1259,15 @@ AS $$
 $$;
 
 --
--- What ALTER TABLE on the name of a split table needs: alter.c
+-- Used by ALTER TABLE on the name of a split table: alter.c
 --
 
--- The query of a split view that would show all columns but these.
+-- Return the query of a split view without these columns.
 CREATE FUNCTION vertical_partition.query_without(view regclass, columns name[])
 RETURNS text LANGUAGE C STABLE STRICT AS 'MODULE_PATHNAME', 'vp_query_without';
 
--- Makes the view of a split table anew, without some of its columns, and returns its OID: a
--- view's columns cannot be dropped.
+-- Recreate the view of a split table without some of its columns, and return its OID: columns of
+-- a view cannot be dropped.
 CREATE FUNCTION vertical_partition.shrink(view regclass, dropped name[])
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1288,7 +1298,7 @@ BEGIN
         WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = view AND a.attname = ANY (dropped)));
     PERFORM vertical_partition.check_privileges(view, 'drop a column of split table');
 
-    -- what goes with the columns
+    -- comments and privileges of the columns
     PERFORM vertical_partition.run(class.relowner, ARRAY(
         SELECT format('COMMENT ON COLUMN %s.%I IS NULL', view_name, d) FROM unnest(dropped) d
         UNION ALL
@@ -1319,7 +1329,8 @@ BEGIN
 END
 $$;
 
--- Has a view say what the sequence of an identity column gives, as split() does.
+-- Give the view's column nextval() of the sequence of an identity column as its default, and the
+-- USAGE privilege on the sequence to roles that may insert, as split() does.
 CREATE FUNCTION vertical_partition.show_identity(view oid, part oid, "column" name)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
@@ -1338,7 +1349,7 @@ AS $$
     WHERE v.oid = view AND c.name = "column" AND c.sequence IS NOT NULL
 $$;
 
--- Errors out if an altered key is not the same in both parts.
+-- Raise an error if an altered key differs between the parts.
 CREATE FUNCTION vertical_partition.check_keys(view oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -1380,17 +1391,17 @@ DECLARE
     class pg_class;
     owner oid;
     schema name;
-    view_name text;                 -- at first of the table
+    view_name text;                 -- at first the table's name
     hot_name text;
     cold_name text;
     hot_oid oid;
     cold_oid oid;
     view_oid oid;
-    hidden name;                    -- the column of the hot part that leads to the cold part
+    hidden name;                    -- the column of the hot part that refers to the cold part
     key_columns smallint[];
     cold smallint[];
     hot smallint[];
-    copied smallint[];              -- the key columns that the cold part has too
+    copied smallint[];              -- the key columns that the cold part has, too
     definitions vertical_partition.definition[];
     problems text[];
     surface text[];                 -- statements for the view
@@ -1418,7 +1429,7 @@ BEGIN
     view_name := vertical_partition.qualified_name(rel);
     schema := (SELECT n.nspname FROM pg_namespace n WHERE n.oid = class.relnamespace);
 
-    -- what is never split
+    -- relations that are never split
     kind := CASE
         WHEN class.relkind = 'v' AND (SELECT l.hot FROM vertical_partition.layout(rel) l) IS NOT NULL THEN 'split already'
         WHEN class.relkind IN ('v', 'm') THEN 'a view'
@@ -1488,7 +1499,7 @@ BEGIN
         ORDER BY n LIMIT 1;
     END IF;
 
-    -- everything else must be known here, and have a place
+    -- all other objects must be understood, and fit into one part
     definitions := ARRAY(SELECT d FROM vertical_partition.definitions(rel, ARRAY[rel]) d);
     problems := ARRAY(
         SELECT d.object || ', of hot and cold columns together' FROM unnest(definitions) d
@@ -1516,7 +1527,7 @@ BEGIN
         SELECT format('column %s, GENERATED ALWAYS AS IDENTITY (BY DEFAULT can be carried over)', a.name)
         FROM vertical_partition.columns(rel) a WHERE a.identity = 'a'
         UNION
-        -- since 19, one of all tables can leave some out
+        -- since 19, a publication of all tables can leave some out
         SELECT format('publication %s, %s', p.pubname, CASE WHEN (to_jsonb(l) ->> 'prexcept')::boolean THEN 'which leaves it out'
             WHEN l.prqual IS NOT NULL OR l.prattrs IS NOT NULL
             THEN 'which has a column list or a row filter' ELSE 'which has another owner' END)
@@ -1571,7 +1582,7 @@ BEGIN
             CASE class.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
         FROM unnest(ARRAY[hot_oid, cold_oid]) part WHERE class.relreplident IN ('f', 'n')));
 
-    -- the rows; those of the surrogate_key get the number of their place in the table
+    -- the rows; a surrogate key is computed from the row's TID in the table
     SELECT vertical_partition.copy_rows(owner, cold_oid,
             concat_ws(', ', CASE method WHEN 'surrogate_key' THEN quote_ident(hidden) END, c.names),
             format('SELECT %s FROM ONLY %s t', concat_ws(', ', CASE method WHEN 'surrogate_key' THEN number END, c.names),
@@ -1599,7 +1610,7 @@ BEGIN
         FROM vertical_partition.columns(cold_oid) a WHERE a.name = hidden;
     END IF;
 
-    -- indexes, constraints and what refers to them
+    -- indexes, constraints and foreign keys that refer to them
     PERFORM vertical_partition.define(owner, definitions, hot_oid, hot, cold_oid);
     IF method <> 'row_pointer' THEN
         PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s ADD PRIMARY KEY (%s)', vertical_partition.qualified_name(cold_oid),
@@ -1616,7 +1627,7 @@ BEGIN
     PERFORM vertical_partition.execute_as(owner,
         format('ANALYZE %s, %s', vertical_partition.qualified_name(hot_oid), vertical_partition.qualified_name(cold_oid)));
 
-    -- the view, with what is the table's until it goes
+    -- the view, with the properties of the table, which has them until it is dropped
     SELECT string_agg(format('%1$s.%2$I AS %2$I', CASE WHEN a.attnum = ANY (cold) THEN 'c' ELSE 'h' END, a.name), ', ' ORDER BY a.attnum) AS columns,
         array_agg(format('ALTER VIEW %s ALTER %I SET DEFAULT %s', view_name, a.name,
                 CASE WHEN a.sequence IS NULL THEN a.default_value
@@ -1691,8 +1702,8 @@ DECLARE
     class pg_class;
     owner oid;
     layout record;
-    view_name text;                      -- of the view, later the table
-    new_name text;                  -- of the table until then
+    view_name text;                      -- the view's name, later the table's
+    new_name text;                  -- the table's name until then
     hot_name text;
     cold_name text;
     family oid[];
@@ -1721,7 +1732,8 @@ BEGIN
             DETAIL = format('The view and its parts, %s and %s, are in different schemas.', hot_name, cold_name),
             HINT = 'Use ALTER TABLE ... SET SCHEMA.';
     END IF;
-    -- The table could have one of them only, and what its columns are set up for could be lost in silence.
+    -- The table could have only one of the access methods.  Settings of columns for the other one
+    -- could be lost silently.
     SELECT a.amname AS hot, b.amname AS cold INTO r
     FROM pg_class h JOIN pg_am a ON a.oid = h.relam, pg_class c JOIN pg_am b ON b.oid = c.relam
     WHERE h.oid = layout.hot AND c.oid = layout.cold;
@@ -1735,8 +1747,8 @@ BEGIN
 
     PERFORM vertical_partition.check_differences(view);
 
-    -- The view's columns can have got other names since, which become the table's:
-    -- under these all definitions are right there.
+    -- The view's columns may have been renamed since the split.  The table gets the new names.
+    -- With these names in the parts, all definitions fit the table.
     PERFORM vertical_partition.rename_columns(view);
 
     PERFORM vertical_partition.refuse('merge', view_name, ARRAY(
@@ -1785,7 +1797,7 @@ BEGIN
     surface := ARRAY(SELECT * FROM vertical_partition.surface(view, 'TABLE'));
     SELECT c.relpersistence, c.relreplident INTO persistence, identity FROM pg_class c WHERE c.oid = layout.hot;
 
-    -- the table, whose columns are those of the parts that the view shows
+    -- the table, whose columns are those that the view shows of its parts
     PERFORM vertical_partition.free_names(layout.hot), vertical_partition.free_names(layout.cold);
     SELECT string_agg(p.clause, ', ' ORDER BY v.attnum) AS clauses,
         string_agg(format('%I', v.name), ', ' ORDER BY v.attnum) FILTER (WHERE p.generated IS NULL) AS names,
@@ -1814,7 +1826,7 @@ BEGIN
             DETAIL = format('The cold part has %s rows, where the view has %s.', n, copied);
     END IF;
 
-    -- indexes, constraints and what refers to them
+    -- indexes, constraints and foreign keys that refer to them
     PERFORM vertical_partition.define(owner, definitions, new_oid, '{}', new_oid);
     FOR r IN SELECT f.* FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f LOOP
         old_keys := old_keys || r.constraint_oid;
@@ -1850,7 +1862,7 @@ RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_nestloop = off
 SET jit = off
--- Rows that a policy hides would keep their wrong pointers: that is an error.
+-- Raise an error for rows that a policy hides: they would keep their wrong pointers.
 SET row_security = off
 AS $$
 DECLARE
@@ -1898,7 +1910,7 @@ COMMENT ON FUNCTION vertical_partition.relink(regclass) IS
     'make the row pointers of a split table right again, after a restore or what else moved the rows; returns how many were wrong';
 
 --
--- What is split
+-- The split tables
 --
 
 CREATE VIEW vertical_partition.parts AS
@@ -1920,7 +1932,7 @@ GRANT SELECT ON vertical_partition.parts TO PUBLIC;
 
 COMMENT ON VIEW vertical_partition.parts IS 'the split tables of this database';
 
--- DROP EXTENSION ... CASCADE would drop the views.
+-- Prevent DROP EXTENSION ... CASCADE from dropping the views.
 CREATE FUNCTION vertical_partition.guard_drop()
 RETURNS event_trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_guard_drop';
 REVOKE ALL ON FUNCTION vertical_partition.guard_drop() FROM PUBLIC;
@@ -1931,7 +1943,7 @@ EXECUTE FUNCTION vertical_partition.guard_drop();
 ALTER EVENT TRIGGER vertical_partition_guard ENABLE ALWAYS;
 
 --
--- advise() and what it counts: advise.c, track.c
+-- advise() and the counts that it uses: advise.c, track.c
 --
 
 CREATE FUNCTION vertical_partition.counted_shapes(OUT relid oid, OUT is_read boolean, OUT columns int2[], OUT rows float8)
@@ -1950,9 +1962,9 @@ CREATE FUNCTION vertical_partition.best_split(relation oid, attnums int2[], leng
     OUT cost_now float8, OUT cost_unsplit float8, OUT cost float8, OUT hot_bytes_now float8, OUT cold_bytes_now float8)
 RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'vp_best_split';
 
--- The columns of the tables of which anything was counted, while
--- vertical_partition.track_updates was on: rows of the table that were updated, and
--- of these the ones with the column set; rows of which the column was read.
+-- The columns of all tables with counts from the time when vertical_partition.track_updates was
+-- on: rows of the table that were updated, rows in which the column was set, and rows of which
+-- the column was read.
 CREATE VIEW vertical_partition.column_updates AS
 WITH shapes AS MATERIALIZED (
     SELECT s.relid, s.is_read, s.columns, s.rows FROM vertical_partition.counted_shapes() s),
@@ -1975,7 +1987,7 @@ GRANT SELECT ON vertical_partition.column_updates TO PUBLIC;
 COMMENT ON VIEW vertical_partition.column_updates IS
 'rows that were updated and read, by column, while vertical_partition.track_updates was on';
 
--- Why split() would refuse a table whatever its columns are, or NULL.
+-- Return the reason why split() would refuse a table with any cold columns, or NULL.
 CREATE FUNCTION vertical_partition.unsplittable(rel oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -2029,8 +2041,9 @@ AS $$
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = rel
 $$;
 
--- Columns of a table that must be hot: of the key, and all that anything but a
--- view, their own default or a check of their own depends on.
+-- Return the columns of a table that advise() keeps hot: generated and identity columns, columns
+-- of indexes, and all columns that an object depends on, other than a view, the column's own
+-- default, NOT NULL or a check of that column alone.
 CREATE FUNCTION vertical_partition.pinned_columns(rel oid)
 RETURNS int2[] LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -2050,8 +2063,8 @@ AS $$
                     AND c.oid = d.objid AND (c.contype = 'n' OR c.contype = 'c' AND cardinality(c.conkey) = 1))))
 $$;
 
--- Where splitting a table pays: one row for each, or for the table or split view
--- that is given one row that says why not.
+-- Return one row for each table that should be split.  For the given table or split view, always
+-- return one row, which says why it should not be split, if that is the case.
 CREATE FUNCTION vertical_partition.advise("table" regclass DEFAULT NULL, min_bytes bigint DEFAULT 8388608, min_updates bigint DEFAULT 1000)
 RETURNS TABLE (relation regclass, hot_columns name[], cold_columns name[], method text, row_bytes float8, hot_bytes float8,
     cold_bytes float8, updates float8, written_now float8, written_split float8, hot_share float8, reason text, call text)
@@ -2120,8 +2133,8 @@ BEGIN
             CONTINUE;
         END IF;
 
-        -- What statistics know of the columns.  A char(n) column whose width is
-        -- always the same is as good as one of fixed length.
+        -- Statistics of the columns.  A char(n) column whose width is always the same counts as
+        -- one of fixed length.
         SELECT array_agg(x.attnum ORDER BY x.attnum) AS attnums, array_agg(x.attname ORDER BY x.attnum) AS names,
             array_agg(x.length ORDER BY x.attnum) AS lengths, array_agg(x.alignment ORDER BY x.attnum) AS alignments,
             array_agg(x.width ORDER BY x.attnum) AS widths, array_agg(x.null_frac ORDER BY x.attnum) AS null_fracs,
@@ -2187,7 +2200,7 @@ BEGIN
         END IF;
         keeps := cardinality(s.cold) = 0;
         IF is_split THEN
-            -- a pointer has to follow each update of a cold row
+            -- each update of a cold row has to update the pointer
             moving := lay.method = 'row_pointer' AND coalesce((SELECT sum(h.rows) FROM vertical_partition.counted_shapes() h
                 WHERE NOT h.is_read AND h.relid = lay.cold), 0) > 0.05 * s.updates;
             keeps := s.updates = 0 OR s.cost > 0.8 * s.cost_now AND NOT moving;

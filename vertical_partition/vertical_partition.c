@@ -4,8 +4,9 @@
  *	  Module header and settings of the vertical_partition library.
  *
  * The library is loaded when a statement that uses a split view is planned, by
- * the support function of linked(), or when a row is written through one.  But
- * some statements do neither: split() asks for session_preload_libraries.
+ * the support function of linked(), or when a row is written through a split
+ * view.  Some statements do neither.  So split() requires the library in
+ * session_preload_libraries.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -28,7 +29,7 @@ void		_PG_init(void);
 bool		vp_enable_rewrite = true;
 bool		vp_declare_keys = false;
 
-/* Called when a backend, or the postmaster, loads the library. */
+/* Module load callback: define the settings and install the hooks. */
 void
 _PG_init(void)
 {

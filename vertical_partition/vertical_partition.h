@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition.h
- *	  What the files of the vertical_partition library share.
+ *	  Declarations shared by the files of the vertical_partition library.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -47,7 +47,7 @@ extern bool vp_is_truncating(Oid part);
 extern PGDLLEXPORT Datum vp_write_row(PG_FUNCTION_ARGS);
 extern void vp_check_replica_role(Oid view);
 
-/* What each file does when the library is loaded */
+/* Initialization of each file when the library is loaded */
 extern void vp_guard_init(void);
 extern void vp_layout_init(void);
 extern void vp_rewrite_init(void);

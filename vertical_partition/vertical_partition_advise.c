@@ -1,16 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_advise.c
- *	  Which columns of a table should be cold, by what was counted.
+ *	  Choose the cold columns of a table by the counts of its use.
  *
  * A split is judged by the bytes that its updates write and its reads pass,
- * and by the visits to cold rows, which take a few more pages each.  All sets of
- * columns cannot be tried.  Columns that are always used by the same
- * statements go together, as one group; a group, or all that one kind of statement
- * uses, is moved as long as that makes the split better.
+ * and by the visits to cold rows, which access a few more pages each.  There
+ * are too many sets of columns to try all of them.  Columns that are always
+ * used by the same statements form a group.  A group, or all columns that one
+ * kind of statement uses, is moved as long as that makes the split better.
  *
- * What the catalogs know, that is, which columns may be moved at all, comes from
- * advise() in SQL.
+ * advise() in SQL reads from the catalogs which columns may be moved at all.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -47,28 +46,28 @@ PG_FUNCTION_INFO_V1(vp_best_split);
 PG_FUNCTION_INFO_V1(vp_layout_columns);
 
 /*
- * What a visit to a cold row costs besides the bytes of the row, in bytes written:
- * by its TID it is a page, by a key the lower pages of an index as well.  To read a
- * byte is that much of what it is to write it: most pages are in memory, but
- * it is the bytes that are read which decide how many.
+ * Cost of a visit to a cold row besides the bytes of the row, in bytes written.  By TID,
+ * a visit reads one page; by key, it reads the lower pages of an index as well.  Reading
+ * a byte costs that share of the cost of writing it.  Most pages are in memory, but the
+ * bytes that are read determine how many.
  */
 #define VP_VISIT_BY_TID		64.0
 #define VP_VISIT_BY_KEY		128.0
 #define VP_READ_WEIGHT		0.1
 
-/* A key that takes more, in the cold row and its index, is worth a surrogate. */
+/* A key that takes more bytes, in the cold row and its index, justifies a surrogate key. */
 #define VP_WIDE_KEY			32.0
 
-/* One column that a row may have */
+/* Size of a column in a row */
 typedef struct VpWidth
 {
-	int			length;			/* or -1 */
+	int			length;			/* in bytes, or -1 if it varies */
 	int			alignment;		/* in bytes */
-	double		width;			/* average, of those that are not null */
+	double		width;			/* average of non-null values, in bytes */
 	double		null_frac;
 } VpWidth;
 
-/* What is decided upon */
+/* Input of the search */
 typedef struct VpProblem
 {
 	Oid			relid;
@@ -77,17 +76,18 @@ typedef struct VpProblem
 	VpWidth    *widths;
 	bool	   *keys;
 	bool	   *movable;
-	int		   *groups;			/* of columns that are used alike, by column */
+	int		   *groups;			/* by column: columns used alike have one
+								 * number */
 	int			ngroups;
 	bool		pointer_allowed;
 	bool		wide_key;
 	int			nshapes;
-	bool	  **shapes;			/* by shape and column */
+	bool	  **shapes;			/* [shape][column]: is it used? */
 	bool	   *reads;
 	double	   *rows;
 } VpProblem;
 
-/* A split, and what it comes to */
+/* A split and its cost */
 typedef struct VpSplit
 {
 	bool	   *cold;			/* by column */
@@ -99,15 +99,15 @@ typedef struct VpSplit
 	double		cost;
 } VpSplit;
 
-/* Where the next column begins */
+/* Start of the next column */
 typedef struct VpOffset
 {
 	double		bytes;			/* on average */
-	int			modulus;		/* the offset is known modulo that */
+	int			modulus;		/* the offset is known modulo this */
 	int			residue;
 } VpOffset;
 
-/* Aligns an offset; where it is not known, by the average padding. */
+/* Align an offset.  Where the offset is not known, add the average padding. */
 static void
 vp_align(VpOffset *offset, int alignment)
 {
@@ -157,9 +157,10 @@ vp_add_column(VpOffset *offset, const VpWidth *column)
 }
 
 /*
- * Returns the average size of a row of these columns with all that it takes on a
- * page.  Which of the columns it has is told by the array "which" and its wanted
- * value; NULL is all.  "extra", if not NULL, is one more, at the end.
+ * Return the average size of a row with the given columns, in bytes, including the tuple
+ * header and line pointer.  The row has the columns i for which which[i] equals "wanted";
+ * with NULL, it has all of them.  If "keys" is true, it begins with a copy of the key
+ * columns.  If "extra" is not NULL, it ends with that column.
  */
 static double
 vp_row_bytes(const VpProblem *problem, const bool *which, bool wanted, bool keys, const VpWidth *extra)
@@ -190,12 +191,11 @@ vp_row_bytes(const VpProblem *problem, const bool *which, bool wanted, bool keys
 	if (extra)
 		vp_add_column(&offset, extra);
 	vp_align(&offset, MAXIMUM_ALIGNOF);
-
 	return plain * no_nulls + MAXALIGN(SizeofHeapTupleHeader + BITMAPLEN(ncolumns)) * (1 - no_nulls) +
 		offset.bytes + sizeof(ItemIdData);
 }
 
-/* Fills in what a split comes to by its set of cold columns. */
+/* Fill in the method, sizes and costs of a split, given its set of cold columns. */
 static void
 vp_judge(const VpProblem *problem, VpSplit *split)
 {
@@ -251,12 +251,12 @@ vp_judge(const VpProblem *problem, VpSplit *split)
 				cold = true;
 			else
 				hot = true;
-			/* the copy of a key has to follow */
+			/* the cold part's copy of the key has to follow */
 			if (problem->keys[i] && !problem->reads[s] && split->ncold > 0 &&
 				split->method != VP_SURROGATE_KEY)
 				cold = true;
 		}
-		/* whatever is updated, the hot row gets a new version */
+		/* any update gives the hot row a new version */
 		hot |= split->ncold > 0;
 		if (problem->reads[s])
 			cost = VP_READ_WEIGHT * (split->hot_bytes + (cold ? split->cold_bytes : 0));
@@ -274,7 +274,7 @@ vp_judge(const VpProblem *problem, VpSplit *split)
 		split->written /= updates;
 }
 
-/* Copies the set of cold columns to try something else. */
+/* Copy a split and its set of cold columns, in order to try another one. */
 static void
 vp_copy_split(const VpProblem *problem, VpSplit *to, const VpSplit *from)
 {
@@ -285,7 +285,7 @@ vp_copy_split(const VpProblem *problem, VpSplit *to, const VpSplit *from)
 	to->cold = cold;
 }
 
-/* split() wants a column besides the key to be hot. */
+/* Return true if split() would accept the split: it needs a hot column besides the key. */
 static bool
 vp_is_possible(const VpProblem *problem, const VpSplit *split)
 {
@@ -297,7 +297,7 @@ vp_is_possible(const VpProblem *problem, const VpSplit *split)
 	return split->ncold == 0;
 }
 
-/* Moves columns as long as that makes the split better. */
+/* Move columns as long as that makes the split better. */
 static void
 vp_improve(const VpProblem *problem, VpSplit *split)
 {
@@ -337,7 +337,7 @@ vp_improve(const VpProblem *problem, VpSplit *split)
 		pfree(try.cold);
 }
 
-/* Gives columns that the same statements use the same number. */
+/* Give columns that are used by the same statements the same group number. */
 static void
 vp_group_columns(VpProblem *problem)
 {
@@ -361,8 +361,8 @@ vp_group_columns(VpProblem *problem)
 }
 
 /*
- * Adds what was counted for a relation; "attnums" says which of its columns the
- * columns of the problem are, 0 for none.
+ * Add the counts of a relation.  attnums[i] is the number that column i of the problem
+ * has in this relation, or 0 if the relation does not have it.
  */
 static void
 vp_add_shapes(VpProblem *problem, Oid relid, const AttrNumber *attnums)
@@ -388,7 +388,7 @@ vp_add_shapes(VpProblem *problem, Oid relid, const AttrNumber *attnums)
 	}
 }
 
-/* Takes what was counted for the relation, and for its parts if it is a split view. */
+/* Collect the counts of the relation, and those of its parts if it is a split view. */
 static void
 vp_collect_shapes(VpProblem *problem)
 {
@@ -421,7 +421,11 @@ vp_collect_shapes(VpProblem *problem)
 	relation_close(rel, AccessShareLock);
 }
 
-/* Returns the elements of an array argument without nulls, of the right number. */
+/*
+ * Return the elements of an array argument, and their number in *n.  Raise an error
+ * unless it is a one-dimensional array of this type without nulls, with "expected"
+ * elements unless that is negative.
+ */
 static Datum *
 vp_array_argument(FunctionCallInfo fcinfo, int argno, Oid type, int16 length, bool byval,
 				  char alignment, int expected, int *n)
@@ -441,7 +445,7 @@ vp_array_argument(FunctionCallInfo fcinfo, int argno, Oid type, int16 length, bo
 	return datums;
 }
 
-/* Checks that a number is one that a column can have. */
+/* Raise an error unless the number is in the range. */
 static double
 vp_check_range(double value, double least, double most)
 {
@@ -452,7 +456,7 @@ vp_check_range(double value, double least, double most)
 	return value;
 }
 
-/* Reads the arguments of best_split(). */
+/* Read the arguments of best_split(). */
 static void
 vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
 {
@@ -516,16 +520,20 @@ vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
  *								 cold_now int2[])
  *		returns record
  *
- * Takes a relation, a table or a split view; for each of its columns the number,
- * length (-1: it varies), alignment, average width, fraction of nulls, and whether
- * it is of the key and whether it may be cold; whether row_pointer may be proposed;
- * and the columns that are cold now, with the method that goes with them.
- * Returns the columns that should be cold, none if no split is better; the method;
- * the bytes of a row as it is, of the hot part and of the cold one; whether
- * updates and reads were counted, of how many rows; bytes written per update
- * now and then; the cost now, unsplit and then; and the bytes of the parts as
- * they are now.  Errors: the user may not read the relation; arguments that no
- * relation has.
+ * Choose the cold columns of a relation, which is a table or a split view.  The arrays
+ * give for each column its number, length (-1 if it varies), alignment, average width,
+ * fraction of nulls, whether it belongs to the key, and whether it may be cold.
+ * row_pointer says whether that method may be proposed.  cold_now lists the columns that
+ * are cold now; their method is computed like that of any other split.
+ *
+ * The result has the columns that should be cold, or none if no split is better; the
+ * method; the row size unsplit, and of the hot and the cold part; the counted rows of
+ * updates and of reads, 0 if none were counted; the bytes written per update now and
+ * after the split; the cost now, unsplit and after the split; and the row sizes of both
+ * parts now.
+ *
+ * Raise an error if the user may not read the relation, or if an argument has a value
+ * that no relation has.
  */
 Datum
 vp_best_split(PG_FUNCTION_ARGS)
@@ -565,7 +573,7 @@ vp_best_split(PG_FUNCTION_ARGS)
 	}
 	if (updates == 0)
 	{
-		/* a guess: numbers and the like are what is updated */
+		/* guess: update only columns of fixed length, up to 8 bytes */
 		bool	   *guess = palloc0(Max(problem.ncolumns, 1) * sizeof(bool));
 
 		for (int i = 0; i < problem.ncolumns; i++)
@@ -580,7 +588,7 @@ vp_best_split(PG_FUNCTION_ARGS)
 	}
 	vp_group_columns(&problem);
 
-	/* as it is */
+	/* the relation as it is */
 	unsplit.cold = palloc0(Max(problem.ncolumns, 1) * sizeof(bool));
 	vp_judge(&problem, &unsplit);
 	vp_copy_split(&problem, &now, &unsplit);
@@ -591,7 +599,7 @@ vp_best_split(PG_FUNCTION_ARGS)
 	}
 	vp_judge(&problem, &now);
 
-	/* from all that may be cold, and from nothing */
+	/* search from all movable columns, and from none */
 	vp_copy_split(&problem, &best, &unsplit);
 	for (int i = 0; i < problem.ncolumns; i++)
 		best.cold[i] = problem.movable[i];
@@ -629,7 +637,8 @@ vp_best_split(PG_FUNCTION_ARGS)
  *									 OUT part_attnum int2)
  *		returns setof record
  *
- * Says where each column of a split view lives; nothing of anything else.
+ * Return the part, and the column number in it, of each column of a split view.  Return
+ * no rows for any other relation.
  */
 Datum
 vp_layout_columns(PG_FUNCTION_ARGS)

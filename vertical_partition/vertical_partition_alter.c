@@ -1,18 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_alter.c
- *	  ALTER TABLE and DROP TABLE of a split table, carried to its parts.
+ *	  ALTER TABLE and DROP TABLE of a split table.
  *
- * ALTER TABLE of a split view becomes one of each part whose columns it names, and
- * then the view follows.  DROP TABLE becomes one of all three.
+ * ALTER TABLE of a split view becomes an ALTER TABLE of each part whose
+ * columns it names.  Then the view is adapted.  DROP TABLE becomes a DROP of
+ * the view and both parts.
  *
- * While a part is altered it has the view's name, and the view another one.  So new
- * constraints, indexes and sequences get the names that they would get with one
- * table, and messages say what they would say.  Nobody else sees that: the view
- * and both parts are locked.
+ * While a part is altered, it has the view's name, and the view has another
+ * name.  So new constraints, indexes and sequences get the same names as with
+ * one table, and messages have the same text.  No other session sees the
+ * exchange: the view and both parts are locked.
  *
- * The parts have no defaults, see split(): those of the view are what counts.  A part gets
- * the default of a column while a command concerns it, for the server to check and convert.
+ * The parts have no defaults (see split()); the view's defaults apply.  A part
+ * gets the default of a column only while a command concerns that column, so
+ * that the server can check and convert the default.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -90,14 +92,14 @@ PG_FUNCTION_INFO_V1(vp_query_without);
 static List *vp_altered_views = NIL;
 static Oid	vp_carrying = InvalidOid;
 
-/* Is it one of those views? */
+/* Return true if the view is being altered. */
 bool
 vp_is_altering(Oid view)
 {
 	return list_member_oid(vp_altered_views, view);
 }
 
-/* Is it that part? */
+/* Return true if the relation is the part that is being altered under the view's name. */
 bool
 vp_is_carrying(Oid relid)
 {
@@ -105,11 +107,11 @@ vp_is_carrying(Oid relid)
 }
 
 /*-------------------------------------------------------------------------
- * ALTER TABLE: taking it apart
+ * ALTER TABLE: dividing the subcommands
  *-------------------------------------------------------------------------
  */
 
-/* Adds a subcommand to those of the parts. */
+/* Add a subcommand to the lists of the parts and of the view. */
 static void
 add_command(VpAlter *alter, AlterTableCmd *cmd, int places)
 {
@@ -121,7 +123,7 @@ add_command(VpAlter *alter, AlterTableCmd *cmd, int places)
 		alter->view = lappend(alter->view, cmd);
 }
 
-/* The parts whose column is altered; errors out if there is no such column. */
+/* Return the parts that have the column.  Raise an error if there is no such column. */
 static int
 places_of_column(const VpAlter *alter, const char *name)
 {
@@ -134,7 +136,10 @@ places_of_column(const VpAlter *alter, const char *name)
 	return places;
 }
 
-/* The hot part alone, for what a copy of a key's column in the cold part has not got */
+/*
+ * Return the part for a property that only the column itself has.  For a key column, this
+ * is the hot part: its copy in the cold part has no such property.
+ */
 static int
 own_place(const VpAlter *alter, const char *name)
 {
@@ -144,8 +149,8 @@ own_place(const VpAlter *alter, const char *name)
 }
 
 /*
- * Notes the name of a new constraint of a part, if it has one.  Errors out if the other part has one
- * of that name, which for the user is the same table.
+ * Record the name of a new constraint of a part, if it has one.  Raise an error if the
+ * other part has a constraint of that name: to the user, both parts are one table.
  */
 static void
 take_constraint_name(VpAlter *alter, const Constraint *constraint, int part)
@@ -198,7 +203,7 @@ take_add_column(VpAlter *alter, AlterTableCmd *cmd)
 			names = list_concat(names, vp_names_in_constraint(alter, constraint));
 	}
 
-	/* it goes where what it is made from is */
+	/* place the column with the columns that it is computed from */
 	if (names != NIL)
 	{
 		List	   *others = NIL;
@@ -220,8 +225,8 @@ take_add_column(VpAlter *alter, AlterTableCmd *cmd)
 }
 
 /*
- * Adds to what the view is to lose the generated columns that CASCADE drops with a column
- * of a part.  One whose expression was dropped before, in the same command, stays.
+ * Add to the columns that the view loses the generated columns that CASCADE drops with a
+ * column of a part.  A generated column whose expression the same command drops stays.
  */
 static void
 add_generated(VpAlter *alter, const VpColumn *dropped)
@@ -243,7 +248,7 @@ add_generated(VpAlter *alter, const VpColumn *dropped)
 	}
 }
 
-/* Errors out if no column of the cold part would be left in the view, which needs one. */
+/* Raise an error if the view would have no column of the cold part left. */
 static void
 check_cold_left(const VpAlter *alter)
 {
@@ -285,7 +290,7 @@ take_type(VpAlter *alter, AlterTableCmd *cmd)
 	ColumnDef  *column = (ColumnDef *) cmd->def;
 	int			places = places_of_column(alter, cmd->name);
 
-	/* each part must have what the new values are made from */
+	/* each part must have the columns that the new values are computed from */
 	if (column->raw_default)
 	{
 		List	   *names = vp_names_in(alter, column->raw_default);
@@ -299,7 +304,7 @@ take_type(VpAlter *alter, AlterTableCmd *cmd)
 		}
 	}
 
-	/* a new column has not got a type yet, as the server will say */
+	/* the server rejects this for a column that the same command adds */
 	if (!vp_has_name(alter->added, cmd->name))
 	{
 		alter->retyped = vp_add_name(alter->retyped, cmd->name);
@@ -347,7 +352,7 @@ take_drop_constraint(VpAlter *alter, AlterTableCmd *cmd)
 	add_command(alter, cmd, part);
 }
 
-/* Parameters of the view stay with it, those of a table are for both parts. */
+/* Set parameters of the view on the view, and parameters of a table on both parts. */
 static void
 take_options(VpAlter *alter, AlterTableCmd *cmd)
 {
@@ -395,13 +400,13 @@ take_identity(VpAlter *alter, AlterTableCmd *cmd)
 	add_command(alter, cmd, own_place(alter, cmd->name));
 }
 
-/* Takes the subcommands apart. */
+/* Divide the subcommands by part. */
 static void
 take_apart(VpAlter *alter, AlterTableStmt *stmt)
 {
 	ListCell   *lc;
 
-	/* a name that is dropped can be used again, in whatever order */
+	/* the command can reuse a name that it drops, in any order */
 	foreach(lc, stmt->cmds)
 	{
 		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
@@ -420,7 +425,10 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 	}
 	foreach(lc, stmt->cmds)
 	{
-		/* the others can use new columns, and are executed later anyway */
+		/*
+		 * new columns first: the other subcommands, which run later, can use
+		 * them
+		 */
 		if (((AlterTableCmd *) lfirst(lc))->subtype == AT_AddColumn)
 			take_add_column(alter, (AlterTableCmd *) lfirst(lc));
 	}
@@ -514,7 +522,7 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
  *-------------------------------------------------------------------------
  */
 
-/* Gives a column that default, or none. */
+/* Set the default of a column, or remove it. */
 static void
 set_default(Oid relid, AttrNumber attnum, Node *expr)
 {
@@ -530,7 +538,7 @@ set_default(Oid relid, AttrNumber attnum, Node *expr)
 	}
 }
 
-/* What pg_attribute says of a column */
+/* Return true if the column is an identity column. */
 static bool
 is_identity(Oid relid, AttrNumber attnum)
 {
@@ -542,7 +550,10 @@ is_identity(Oid relid, AttrNumber attnum)
 	return result;
 }
 
-/* The part that has the column of that name, as the view has it after the command, and its number there */
+/*
+ * Return the part that has a column, and set *attnum to the column's number there.  The
+ * name is that of the view's column after the command.
+ */
 static Oid
 part_of_column(const VpAlter *alter, const char *name, AttrNumber *attnum)
 {
@@ -552,7 +563,7 @@ part_of_column(const VpAlter *alter, const char *name, AttrNumber *attnum)
 	return part;
 }
 
-/* Gives the parts the defaults of columns that the command concerns. */
+/* Give the parts the defaults of columns that the command concerns. */
 static void
 lend_defaults(VpAlter *alter)
 {
@@ -580,14 +591,14 @@ lend_defaults(VpAlter *alter)
 	}
 }
 
-/* Gives the view what has become of them, and those of new columns. */
+/* Move these defaults back to the view, together with the defaults of new columns. */
 static void
 take_defaults(const VpAlter *alter)
 {
 	List	   *names = list_copy(alter->touched);
 	ListCell   *lc;
 
-	/* each once: what has been moved to the view is gone from the part */
+	/* each column once: a default that was moved is gone from the part */
 	foreach(lc, alter->added)
 		names = vp_add_name(names, (char *) lfirst(lc));
 	foreach(lc, names)
@@ -597,7 +608,7 @@ take_defaults(const VpAlter *alter)
 		AttrNumber	shown = get_attnum(alter->ddl->view, name);
 		Oid			part;
 
-		/* the same command can have dropped it */
+		/* the same command can have dropped the column */
 		if (shown < 1)
 			continue;
 		part = part_of_column(alter, name, &attnum);
@@ -620,14 +631,14 @@ take_defaults(const VpAlter *alter)
  *-------------------------------------------------------------------------
  */
 
-/* The rule that the view is */
+/* Return the OID of the view's rewrite rule. */
 static Oid
 rule_of(Oid view)
 {
 	return get_rewrite_oid(view, ViewSelectRuleName, false);
 }
 
-/* Is it a default or a constraint of the view itself? */
+/* Return true if the object is a default or a constraint of the view itself. */
 static bool
 is_of_view(const ObjectAddress *object, Oid view)
 {
@@ -645,7 +656,7 @@ is_of_view(const ObjectAddress *object, Oid view)
 	return result;
 }
 
-/* Errors out if anything but the view itself depends on its column. */
+/* Raise an error if anything but the view itself depends on its column. */
 static void
 check_dependents(const VpAlter *alter, const char *name)
 {
@@ -664,7 +675,7 @@ check_dependents(const VpAlter *alter, const char *name)
 		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
 		ObjectAddress object = {form->classid, form->objid, form->objsubid};
 
-		/* the default and the key of the view are made anew */
+		/* the default and the key of the view are recreated */
 		if (is_of_view(&object, alter->ddl->view))
 			continue;
 		ereport(ERROR,
@@ -677,8 +688,8 @@ check_dependents(const VpAlter *alter, const char *name)
 }
 
 /*
- * Errors out if anything but the view depends on a column that gets another type, or
- * somebody has stored rows of the view.
+ * Raise an error if anything but the view depends on a column that gets another type, or
+ * if a table has a column of the view's row type.
  */
 static void
 check_retyped(const VpAlter *alter)
@@ -693,7 +704,7 @@ check_retyped(const VpAlter *alter)
 	relation_close(rel, NoLock);
 }
 
-/* Has the view's rule let go of a column of a part, until remake_view(). */
+/* Remove the dependency of the view's rule on a column of a part, until remake_view(). */
 static void
 release_column(Oid rule, Oid part, AttrNumber attnum)
 {
@@ -716,7 +727,10 @@ release_column(Oid rule, Oid part, AttrNumber attnum)
 	table_close(catalog, RowExclusiveLock);
 }
 
-/* Does a column get another type that the index of the primary key has?  It is made anew then. */
+/*
+ * Return true if a column of the primary key's index gets another type, which recreates
+ * the index.
+ */
 static bool
 remakes_key(const VpAlter *alter)
 {
@@ -734,8 +748,9 @@ remakes_key(const VpAlter *alter)
 }
 
 /*
- * Has the view let go of the columns of its parts that get other types.  All others it
- * holds: a user's code that the command runs, USING for one, could change them as well.
+ * Release the columns of the parts that get another type from the view's rule.  The rule
+ * keeps its dependencies on all other columns, because user code that the command runs,
+ * for example USING, could alter them as well.
  */
 static void
 release_parts(VpAlter *alter, bool *had_key)
@@ -746,7 +761,10 @@ release_parts(VpAlter *alter, bool *had_key)
 
 	check_retyped(alter);
 
-	/* a trigger of the hot part that is made anew may give the view its key */
+	/*
+	 * before removing the key: recreating a trigger of the hot part can add
+	 * it
+	 */
 	if (alter->key_retyped)
 		vp_call_helper(alter->ddl, psprintf("SELECT vertical_partition.guard_keys(%u, false)", view));
 	if (remakes_key(alter))
@@ -764,7 +782,7 @@ release_parts(VpAlter *alter, bool *had_key)
 	CommandCounterIncrement();
 }
 
-/* Gives a column of the view the type of the part's column. */
+/* Give a column of the view the type of the part's column. */
 static void
 retype_column(Oid view, AttrNumber shown, Oid part, AttrNumber attnum)
 {
@@ -799,7 +817,7 @@ retype_column(Oid view, AttrNumber shown, Oid part, AttrNumber attnum)
 	heap_freetuple(tuple);
 	table_close(catalog, RowExclusiveLock);
 
-	/* the column depends on nothing else */
+	/* the column depends on its type and collation only */
 	depend = table_open(DependRelationId, RowExclusiveLock);
 	ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
 	ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(view));
@@ -815,7 +833,7 @@ retype_column(Oid view, AttrNumber shown, Oid part, AttrNumber attnum)
 	CommandCounterIncrement();
 }
 
-/* Gives the variables of the view's query the types that altered columns of the parts have now. */
+/* Give the variables of the view's query the new types of altered columns of the parts. */
 static bool
 retype_vars(Node *node, const VpAlter *alter)
 {
@@ -840,8 +858,9 @@ retype_vars(Node *node, const VpAlter *alter)
 }
 
 /*
- * Errors out unless each variable of the view's query is of the type that its column has.
- * One that is not would have a value taken for a pointer.
+ * Raise an error unless each variable of the view's query has the type, typmod and
+ * collation of its column.  With another type, the executor could take a value for a
+ * pointer.
  */
 static bool
 check_vars(Node *node, Query *query)
@@ -888,8 +907,8 @@ without_relabeling(Node *node)
 }
 
 /*
- * Has the link compare keys of another type: by the equality of the primary key's
- * index, as split() does.
+ * Make the link compare keys by the equality operator of their new type, which is that of
+ * the primary key's index, as in split().
  */
 static void
 retype_link(Query *query, const VpLayout *layout)
@@ -942,7 +961,7 @@ retype_link(Query *query, const VpLayout *layout)
 	free_parsestate(pstate);
 }
 
-/* A variable of that relation of the query's range table */
+/* Search for a variable of a range table entry */
 typedef struct VpFindVar
 {
 	int			rti;
@@ -962,7 +981,7 @@ find_var(Node *node, VpFindVar *find)
 	return expression_tree_walker(node, find_var, find);
 }
 
-/* Appends a column of a part to what the view shows. */
+/* Append a column of a part to the columns of the view. */
 static void
 append_column(Query *query, const VpLayout *layout, bool cold, AttrNumber attnum, char *name)
 {
@@ -972,7 +991,7 @@ append_column(Query *query, const VpLayout *layout, bool cold, AttrNumber attnum
 	Var		   *var;
 	TargetEntry *tle;
 
-	/* one like the others: the join may make it null */
+	/* copy another variable: its marks say that the join may make it null */
 	(void) (expression_tree_walker((Node *) query->targetList, find_var, &find) ||
 			find_var(query->jointree->quals, &find));
 	if (find.found == NULL)
@@ -989,7 +1008,7 @@ append_column(Query *query, const VpLayout *layout, bool cold, AttrNumber attnum
 	compat_add_selected(query, rte, attnum);
 }
 
-/* Do two layouts have the same columns of the same parts at the same places? */
+/* Return true if two layouts have the same columns of the same parts in the same order. */
 static bool
 is_same_layout(const VpLayout *a, const VpLayout *b)
 {
@@ -1010,7 +1029,7 @@ is_same_layout(const VpLayout *a, const VpLayout *b)
 	return true;
 }
 
-/* Has the view show what the parts have now: new columns, and other types. */
+/* Make the view show the new columns and the new types of its parts. */
 static void
 remake_view(VpAlter *alter, AlterTableStmt *stmt)
 {
@@ -1024,19 +1043,19 @@ remake_view(VpAlter *alter, AlterTableStmt *stmt)
 
 	relation_close(rel, NoLock);
 
-	/* a user's code that ran meanwhile can have replaced the view */
+	/* user code that ran meanwhile can have replaced the view */
 	memset(&now, 0, sizeof(now));
 	if (!vp_query_layout(query, &now) || !is_same_layout(&now, layout))
 		vp_changed(alter->name);
 	for (int i = 0; i < layout->natts; i++)
 	{
-		/* what has been dropped by CASCADE should be known */
+		/* add_generated() must have found all columns that CASCADE dropped */
 		if (!SearchSysCacheExistsAttName(layout->columns[i].cold ? layout->cold : layout->hot, get_attname(view, i + 1, false)))
 			elog(ERROR, "column \"%s\" of split table \"%s\" is gone", get_attname(view, i + 1, false), alter->name);
 	}
 	if (alter->retyped != NIL)
 	{
-		/* a user's code that ran meanwhile can have made some */
+		/* user code that ran meanwhile can have created dependent objects */
 		check_retyped(alter);
 		foreach(lc, alter->retyped)
 		{
@@ -1072,7 +1091,7 @@ remake_view(VpAlter *alter, AlterTableStmt *stmt)
 		CommandCounterIncrement();
 	}
 
-	/* columns can have been renamed; the owner is filled in when loaded */
+	/* columns can have been renamed; loading the rule sets checkAsUser */
 	foreach(lc, query->targetList)
 	{
 		TargetEntry *tle = (TargetEntry *) lfirst(lc);
@@ -1091,9 +1110,8 @@ remake_view(VpAlter *alter, AlterTableStmt *stmt)
 /*
  * vertical_partition.query_without(view regclass, columns name[]) returns text
  *
- * Takes a split view and some of its columns.  Returns the query that would show the
- * others.  Errors: 42501 if the caller does not own the view, 42809 if it is not the view of a
- * split table.
+ * Return the query of a split view without some of its columns.  Errors: 42501 if the
+ * caller does not own the view, 42809 if it is not the view of a split table.
  */
 Datum
 vp_query_without(PG_FUNCTION_ARGS)
@@ -1134,11 +1152,11 @@ vp_query_without(PG_FUNCTION_ARGS)
 }
 
 /*-------------------------------------------------------------------------
- * ALTER TABLE: doing it
+ * ALTER TABLE: executing the subcommands
  *-------------------------------------------------------------------------
  */
 
-/* What ran the command, for those that it becomes */
+/* Context of the user's command, passed on to the commands that replace it */
 typedef struct VpCommand
 {
 	PlannedStmt *pstmt;
@@ -1147,7 +1165,7 @@ typedef struct VpCommand
 	QueryEnvironment *query_env;
 } VpCommand;
 
-/* Runs a utility command of ours in the place of the user's, or as a part of that. */
+/* Run a utility command instead of the user's command, or as a part of it. */
 static void
 run_utility(const VpCommand *command, Node *stmt, ProcessUtilityContext context)
 {
@@ -1163,7 +1181,10 @@ run_utility(const VpCommand *command, Node *stmt, ProcessUtilityContext context)
 	CommandCounterIncrement();
 }
 
-/* Runs an ALTER TABLE with these subcommands. */
+/*
+ * Run an ALTER TABLE with these subcommands.  If "carrying" is valid, it is the part that
+ * is being altered under the view's name.
+ */
 static void
 run_alter(const VpCommand *command, const AlterTableStmt *stmt, Oid relid, Oid carrying, List *cmds)
 {
@@ -1194,7 +1215,7 @@ rename_to(Oid relid, const char *name)
 	CommandCounterIncrement();
 }
 
-/* Alters a part under the name of the view, which has got another one. */
+/* Alter a part under the name of the view, which has another name meanwhile. */
 static void
 alter_part(const VpAlter *alter, const VpCommand *command, const AlterTableStmt *stmt, Oid part, List *cmds)
 {
@@ -1208,14 +1229,17 @@ alter_part(const VpAlter *alter, const VpCommand *command, const AlterTableStmt 
 	rename_to(part, name);
 }
 
-/* Does the subcommand drop what has a name, for others to take it or to be dropped after it? */
+/*
+ * Return true if the subcommand drops a named object.  Other subcommands may reuse the
+ * name, or may drop objects that this one depends on.
+ */
 static bool
 is_drop(const AlterTableCmd *cmd)
 {
 	return cmd->subtype == AT_DropColumn || cmd->subtype == AT_DropConstraint || cmd->subtype == AT_DropIdentity;
 }
 
-/* The subcommands of a part that drop something, or the others */
+/* Return the subcommands that drop something, or if "drops" is false, all others. */
 static List *
 drops_of(List *cmds, bool drops)
 {
@@ -1231,8 +1255,8 @@ drops_of(List *cmds, bool drops)
 }
 
 /*
- * Alters both parts.  What is dropped is dropped first, and in the order of the user's command, as the
- * server does it with one table: names get free, and constraints go before those that they need.
+ * Alter both parts.  As with one table, drops come first, in the order of the user's
+ * command.  This frees names, and drops constraints before those that they depend on.
  */
 static void
 alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt *stmt)
@@ -1242,7 +1266,10 @@ alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt
 	Oid			part = InvalidOid;
 	ListCell   *lc;
 
-	/* in the hot part alone, a command drops first by itself */
+	/*
+	 * the server's own order suffices unless the cold part has drops and the
+	 * hot part is altered, too
+	 */
 	if (drops_of(alter->cold, true) == NIL || alter->hot == NIL)
 	{
 		alter_part(alter, command, stmt, layout->hot, alter->hot);
@@ -1270,8 +1297,9 @@ alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt
 }
 
 /*
- * Locks the split table for a command that changes the view and its parts, unless it has
- * become another one since it was looked at.  Then the name may be another table's.
+ * Lock the split table for a command that changes the view and its parts.  Raise an error
+ * if the table has been replaced since it was looked up: the name may belong to another
+ * table then.
  */
 static void
 lock_named(VpDdl *ddl, RangeVar *name)
@@ -1281,7 +1309,7 @@ lock_named(VpDdl *ddl, RangeVar *name)
 		vp_changed(name->relname);
 }
 
-/* Takes the command apart anew, with what is known of the table now. */
+/* Divide the subcommands again, based on the current state of the table. */
 static void
 begin_alter(VpAlter *alter, VpDdl *ddl, AlterTableStmt *stmt)
 {
@@ -1291,7 +1319,7 @@ begin_alter(VpAlter *alter, VpDdl *ddl, AlterTableStmt *stmt)
 	take_apart(alter, stmt);
 }
 
-/* Makes the view anew without the columns that are to be dropped.  Returns its OID. */
+/* Recreate the view without the columns that are dropped.  Return its new OID. */
 static Oid
 shrink_view(const VpAlter *alter)
 {
@@ -1308,7 +1336,7 @@ shrink_view(const VpAlter *alter)
 		appendStringInfo(&query, "%s%s", lc == list_head(alter->dropped) ? "" : ", ", quote_literal_cstr(lfirst(lc)));
 	appendStringInfoString(&query, "]::pg_catalog.name[])");
 
-	/* a view that an extension's script changes is no member of the extension */
+	/* a view altered by an extension's script is no member of the extension */
 	creating_extension = false;
 	PG_TRY();
 	{
@@ -1326,7 +1354,10 @@ shrink_view(const VpAlter *alter)
 	return result;
 }
 
-/* How many columns of the parts are none of the view's: those that lead from one to the other, and the user's own */
+/*
+ * Return the number of columns of the parts that the view does not show: those that link
+ * the parts, and columns that the user has added to a part.
+ */
 static int
 count_hidden(const VpLayout *layout)
 {
@@ -1344,7 +1375,7 @@ count_hidden(const VpLayout *layout)
 	return hidden - layout->natts;
 }
 
-/* Has the triggers of the parts follow their foreign keys. */
+/* Adapt the triggers of the parts to their foreign keys. */
 static void
 follow(const VpAlter *alter)
 {
@@ -1358,7 +1389,7 @@ follow(const VpAlter *alter)
 		vp_follow_foreign_keys(&part);
 }
 
-/* Has columns go by their names alone, without the table's. */
+/* Remove the table name from column references. */
 static bool
 unqualify(Node *node, void *context)
 {
@@ -1373,9 +1404,10 @@ unqualify(Node *node, void *context)
 }
 
 /*
- * Can the function return something else for the other part?  The parts are altered by two
- * statements, for which a stable function need not return the same.  A stable conversion of
- * the server's own does, see below: dates and enums have no other.
+ * Return true if the function is not immutable.  The parts are altered by two statements,
+ * for which a stable function need not return the same result.  PostgreSQL's own stable
+ * conversions do (see is_server_conversion()): for dates and enums, there are no
+ * immutable ones.
  */
 static bool
 is_not_immutable(Oid function, void *context)
@@ -1383,14 +1415,17 @@ is_not_immutable(Oid function, void *context)
 	return func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
-/* Is it volatile, or not the server's own? */
+/* Return true if the function is volatile, or not one of PostgreSQL's own. */
 static bool
 is_other_function(Oid function, void *context)
 {
 	return func_volatile(function) == PROVOLATILE_VOLATILE || function >= FirstNormalObjectId;
 }
 
-/* Is the node a conversion by text, or a cast, by functions of the server's own that call no cast of a user's? */
+/*
+ * Return true if the node is a conversion by text, or a cast, by functions of
+ * PostgreSQL's own that call no user-defined cast.
+ */
 static bool
 is_server_conversion(Node *node)
 {
@@ -1408,8 +1443,8 @@ is_server_conversion(Node *node)
 }
 
 /*
- * Can the planned expression have another value for the other part?  Node types that are not
- * known here can: some call a cast that a user has made.
+ * Return true if the planned expression can have another value for the other part.
+ * Assume so for node types that are not listed here: some call a user-defined cast.
  */
 static bool
 differs_by_statement(Node *node, void *context)
@@ -1451,8 +1486,8 @@ differs_by_statement(Node *node, void *context)
 }
 
 /*
- * Errors out if a column of the key is to get other values for each part, by USING or by a
- * cast: rows would get the other halves of others.
+ * Raise an error if USING or a cast could give a key column different values in the two
+ * parts: hot rows would be joined with the cold rows of other rows.
  */
 static void
 check_key_values(const VpAlter *alter)
@@ -1494,8 +1529,8 @@ check_key_values(const VpAlter *alter)
 		free_parsestate(pstate);
 
 		/*
-		 * what cannot be cast, ALTER TABLE itself refuses; arguments by
-		 * default are seen in a planned expression alone
+		 * ALTER TABLE itself rejects a value that cannot be cast.  Only a
+		 * planned expression shows arguments that are given by default.
 		 */
 		if (value != NULL && differs_by_statement((Node *) expression_planner((Expr *) value), NULL))
 			vp_refuse(alter, "alter the type of a column of the key by a function that is not immutable");
@@ -1503,8 +1538,8 @@ check_key_values(const VpAlter *alter)
 }
 
 /*
- * Executes an ALTER TABLE that changes what other sessions see of the table.  The view
- * and the parts are locked.
+ * Execute an ALTER TABLE that changes the table for other sessions.  The caller has
+ * locked the view and the parts.
  */
 static void
 alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
@@ -1546,7 +1581,7 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 	if (!vp_carries(ddl))
 		vp_changed(name);
 
-	/* a column that the view alone has lost would be gone for everybody */
+	/* nobody could see a column that only the view has lost */
 	if (count_hidden(&ddl->layout) != hidden)
 		elog(ERROR, "split table \"%s\" does not show all columns of its parts", name);
 	if (had_key)
@@ -1568,7 +1603,7 @@ tell_skipped(const VpAlter *alter)
 				(errmsg_internal("%s", (char *) lfirst(lc))));
 }
 
-/* Executes an ALTER TABLE of a split table, without its event triggers. */
+/* Execute an ALTER TABLE of a split table, without its event triggers. */
 static void
 execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 {
@@ -1604,11 +1639,11 @@ execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 }
 
 /*
- * Executes an ALTER TABLE of a split table.  Returns false if it is one that the view
- * takes by itself.
+ * Execute an ALTER TABLE of a split table.  Return false if the view itself can execute
+ * it.
  *
- * Event triggers are fired once for the whole command, when the names of the view and the
- * parts are right again.
+ * Event triggers are fired once for the whole command, after the view and the parts have
+ * their names again.
  */
 static bool
 carry_alter(const VpCommand *command, AlterTableStmt *stmt)
@@ -1655,7 +1690,7 @@ carry_alter(const VpCommand *command, AlterTableStmt *stmt)
  *-------------------------------------------------------------------------
  */
 
-/* The name of a relation, as DROP has it */
+/* Return the name of a relation as a list for DROP. */
 static List *
 name_list(Oid relid)
 {
@@ -1663,8 +1698,8 @@ name_list(Oid relid)
 }
 
 /*
- * Executes DROP TABLE of split tables, and maybe others: of the views first, then of the
- * parts.  Returns false if there is none among them.
+ * Execute DROP TABLE of split tables, and of other tables in the same command.  The views
+ * are dropped first, then the parts.  Return false if the command names no split table.
  */
 static bool
 carry_drop(const VpCommand *command, DropStmt *stmt)
@@ -1704,7 +1739,7 @@ carry_drop(const VpCommand *command, DropStmt *stmt)
 	if (views->objects == NIL)
 		return false;
 
-	/* event triggers see one command, which drops all */
+	/* event triggers see one command that drops all of them */
 	triggers = EventTriggerBeginCompleteQuery();
 	PG_TRY();
 	{
@@ -1724,8 +1759,8 @@ carry_drop(const VpCommand *command, DropStmt *stmt)
 }
 
 /*
- * Takes a utility command.  Executes it and returns true if it is one on a split table that
- * becomes several others.
+ * Execute a utility command on a split table that becomes several commands.  Return
+ * false, without executing it, if the command is not one of those.
  */
 bool
 vp_carry_ddl(PlannedStmt *pstmt, const char *query_string, ParamListInfo params, QueryEnvironment *query_env)

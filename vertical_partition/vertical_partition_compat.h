@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_compat.h
- *	  What differs between the supported PostgreSQL major versions.
+ *	  Differences between the supported PostgreSQL major versions.
  *
- * No other file of the extension looks at PG_VERSION_NUM.
+ * No other file of the extension checks PG_VERSION_NUM.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -53,19 +53,19 @@
 #include "commands/cluster.h"
 #endif
 
-/* Since 19, the server asks for more than a comment. */
+/* Since 19, the server defines this, because a comment no longer marks a fall-through. */
 #if PG_VERSION_NUM < 190000
 #define pg_fallthrough	__attribute__((fallthrough))
 #endif
 
-/* The server's words for what a column cannot be altered for */
+/* The server's detail message for a column that cannot be altered */
 #if PG_VERSION_NUM >= 190000
 #define COMPAT_DEPENDS_ON_COLUMN	"%s depends on column \"%s\"."
 #else
 #define COMPAT_DEPENDS_ON_COLUMN	"%s depends on column \"%s\""
 #endif
 
-/* What an update tells about the indexes that need a new entry */
+/* Report of an update on whether indexes need a new entry */
 #if PG_VERSION_NUM >= 160000
 typedef TU_UpdateIndexes CompatUpdateIndexes;
 #define COMPAT_UPDATES_INDEXES(update)	((update) != TU_None)
@@ -81,7 +81,7 @@ typedef bool CompatUpdateIndexes;
 #define COMPAT_MERGE_VIEW
 #endif
 
-/* find_option() of a setting that is there */
+/* Wrapper of find_option(); return NULL if the setting does not exist. */
 static inline struct config_generic *
 compat_find_option(const char *name)
 {
@@ -99,7 +99,10 @@ compat_find_option(const char *name)
 #endif
 }
 
-/* What a setting has that is a string.  Before 19, the one begins with the other. */
+/*
+ * Return the fields of a setting of type string.  Before 19, the generic record is the
+ * first field of that struct.
+ */
 static inline struct config_string *
 compat_string_option(struct config_generic *record)
 {
@@ -110,7 +113,7 @@ compat_string_option(struct config_generic *record)
 #endif
 }
 
-/* pg_class_ownercheck() */
+/* Wrapper of pg_class_ownercheck() */
 static inline bool
 compat_owns_relation(Oid relid, Oid roleid)
 {
@@ -121,7 +124,11 @@ compat_owns_relation(Oid relid, Oid roleid)
 #endif
 }
 
-/* NOT NULL of a new column that is like one of that table, as the parser gives it; since 18, it has a name. */
+/*
+ * Return a NOT NULL constraint for a new column, as the parser would build it.  The
+ * column is like column attnum of table relid.  Since 18, the constraint takes the name
+ * of that column's constraint.
+ */
 static inline Constraint *
 compat_not_null(Oid relid, AttrNumber attnum, char *column)
 {
@@ -144,7 +151,7 @@ compat_not_null(Oid relid, AttrNumber attnum, char *column)
 #endif
 }
 
-/* Since 18, a foreign key can be one that is not enforced. */
+/* Return true unless the foreign key is NOT ENFORCED, which is new in 18. */
 static inline bool
 compat_is_enforced(Form_pg_constraint constraint)
 {
@@ -157,8 +164,8 @@ compat_is_enforced(Form_pg_constraint constraint)
 }
 
 /*
- * Could the role become the other one by SET ROLE?  Before 16, every member can,
- * and has the privileges unless it does not inherit any.
+ * Return true if member has the privileges of role and can SET ROLE to it.  Before 16,
+ * every member can SET ROLE, and has the privileges unless it is NOINHERIT.
  */
 static inline bool
 compat_can_become(Oid member, Oid role)
@@ -170,16 +177,16 @@ compat_can_become(Oid member, Oid role)
 #endif
 }
 
-/* What CLUSTER is asked for, or since 19 REPACK, whose one kind it is then. */
+/* A CLUSTER command, or since 19 a REPACK command, which includes CLUSTER */
 typedef struct CompatCluster
 {
-	const char *name;			/* of the command */
+	const char *name;			/* name of the command */
 	int			kind;			/* a RepackCommand */
 	bool		is_repack;
-	RangeVar   *table;			/* NULL: all of them */
-	List	   *columns;		/* for ANALYZE */
-	bool		by_index;		/* in the order of an index; without table,
-								 * where there is one */
+	RangeVar   *table;			/* NULL: all tables */
+	List	   *columns;		/* columns for ANALYZE */
+	bool		by_index;		/* order rows by an index; without table, only
+								 * tables that have been clustered */
 	List	   *params;
 } CompatCluster;
 
@@ -214,7 +221,7 @@ compat_cluster_command(Node *stmt)
 	return command;
 }
 
-/* Has the command be for that table. */
+/* Set the table of the command. */
 static inline void
 compat_set_clustered(Node *stmt, RangeVar *table, List *columns)
 {
@@ -227,8 +234,8 @@ compat_set_clustered(Node *stmt, RangeVar *table, List *columns)
 }
 
 /*
- * May the user cluster the table?  If not and if wanted, says that it is left
- * out where the server's own command does.
+ * Return true if the user may cluster the table.  Otherwise, since 17, emit the server's
+ * warning if "tell" is true.
  */
 static inline bool
 compat_may_cluster(const CompatCluster *command, Oid relid, bool tell)
@@ -251,8 +258,9 @@ compat_may_cluster(const CompatCluster *command, Oid relid, bool tell)
 }
 
 /*
- * cluster_rel() of a table on its own index, unless that has changed, or since 19 in
- * the order in which it is
+ * Call cluster_rel() for a table.  If indexid is valid, order the rows by that index, and
+ * skip the table if it is no longer clustered on it.  Since 19, indexid may be
+ * InvalidOid, which keeps the order of the rows.
  */
 static inline void
 compat_cluster(const CompatCluster *command, Oid relid, Oid indexid, bool verbose, bool is_top_level)
@@ -278,7 +286,10 @@ compat_cluster(const CompatCluster *command, Oid relid, Oid indexid, bool verbos
 #endif
 }
 
-/* CreateConstraintEntry() of a primary key by that index, maybe of another relation */
+/*
+ * Wrapper of CreateConstraintEntry() for a primary key.  The index may belong to another
+ * relation than relid.
+ */
 static inline Oid
 compat_create_primary_key(const char *name, Oid namespaceid, Oid relid,
 						  const int16 *columns, int n, Oid indexid)
@@ -296,7 +307,7 @@ compat_create_primary_key(const char *name, Oid namespaceid, Oid relid,
 								 true);
 }
 
-/* RelationGetPrimaryKeyIndex() */
+/* Wrapper of RelationGetPrimaryKeyIndex() */
 static inline Oid
 compat_primary_key_index(Relation rel)
 {
@@ -307,7 +318,7 @@ compat_primary_key_index(Relation rel)
 #endif
 }
 
-/* StoreAttrDefault() of a column that is there */
+/* Wrapper of StoreAttrDefault() for an existing column */
 static inline void
 compat_store_default(Relation rel, AttrNumber attnum, Node *expr)
 {
@@ -318,7 +329,10 @@ compat_store_default(Relation rel, AttrNumber attnum, Node *expr)
 #endif
 }
 
-/* Since 17, ALTER TABLE can change the expression of a generated column. */
+/*
+ * Return true if the subcommand changes the expression of a generated column, which is
+ * new in 17.
+ */
 static inline bool
 compat_sets_expression(const AlterTableCmd *cmd)
 {
@@ -330,7 +344,7 @@ compat_sets_expression(const AlterTableCmd *cmd)
 #endif
 }
 
-/* The constraint that ALTER CONSTRAINT changes */
+/* Return the name of the constraint that ALTER CONSTRAINT changes. */
 static inline const char *
 compat_altered_constraint(const AlterTableCmd *cmd)
 {
@@ -341,7 +355,7 @@ compat_altered_constraint(const AlterTableCmd *cmd)
 #endif
 }
 
-/* Is the constraint NOT NULL, written as one of a table?  That is new in 18. */
+/* Return true for NOT NULL as a table constraint, which is new in 18. */
 static inline bool
 compat_is_table_not_null(const Constraint *constraint)
 {
@@ -353,7 +367,10 @@ compat_is_table_not_null(const Constraint *constraint)
 #endif
 }
 
-/* Has CREATE FOREIGN TABLE a clause LIKE?  That is new in 18, the parser of others takes it to refuse it. */
+/*
+ * Return true if CREATE FOREIGN TABLE accepts LIKE, which is new in 18.  Older parsers
+ * accept the clause, and parse analysis rejects it.
+ */
 static inline bool
 compat_foreign_like(void)
 {
@@ -364,7 +381,7 @@ compat_foreign_like(void)
 #endif
 }
 
-/* Is the generated column of a new table one that is not stored?  That is new in 18. */
+/* Return true for a virtual generated column, which is new in 18. */
 static inline bool
 compat_is_virtual(const Constraint *constraint)
 {
@@ -376,7 +393,7 @@ compat_is_virtual(const Constraint *constraint)
 #endif
 }
 
-/* Have a query read one more column of a table. */
+/* Add a column of a table to the columns that the query reads. */
 static inline void
 compat_add_selected(Query *query, RangeTblEntry *rte, AttrNumber attnum)
 {
@@ -390,7 +407,7 @@ compat_add_selected(Query *query, RangeTblEntry *rte, AttrNumber attnum)
 #endif
 }
 
-/* ExecInsertIndexTuples() */
+/* Wrapper of ExecInsertIndexTuples() */
 static inline List *
 compat_insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate, bool update,
 						   bool *spec_conflict, List *arbiters, bool only_summarizing)
@@ -410,7 +427,7 @@ compat_insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, EState *es
 #endif
 }
 
-/* ExecCheckIndexConstraints() of a row that is not stored yet */
+/* Wrapper of ExecCheckIndexConstraints() for a row that is not stored yet */
 static inline bool
 compat_check_index_constraints(ResultRelInfo *info, TupleTableSlot *slot, EState *estate,
 							   ItemPointer conflict, List *arbiters)
@@ -425,7 +442,7 @@ compat_check_index_constraints(ResultRelInfo *info, TupleTableSlot *slot, EState
 #endif
 }
 
-/* table_tuple_update() that waits, of a row as the snapshot shows it */
+/* Wrapper of table_tuple_update() that waits, for a row as the snapshot shows it */
 static inline TM_Result
 compat_tuple_update(Relation rel, ItemPointer tid, TupleTableSlot *slot, CommandId cid, Snapshot snapshot,
 					TM_FailureData *tmfd, LockTupleMode *mode, CompatUpdateIndexes *update)
@@ -437,7 +454,7 @@ compat_tuple_update(Relation rel, ItemPointer tid, TupleTableSlot *slot, Command
 #endif
 }
 
-/* table_tuple_delete() of a row as the snapshot shows it */
+/* Wrapper of table_tuple_delete() for a row as the snapshot shows it */
 static inline TM_Result
 compat_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot, bool wait,
 					TM_FailureData *tmfd)
@@ -449,7 +466,7 @@ compat_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snaps
 #endif
 }
 
-/* table_beginscan() without keys */
+/* Wrapper of table_beginscan() without scan keys */
 static inline TableScanDesc
 compat_beginscan(Relation rel, Snapshot snapshot)
 {
@@ -460,7 +477,7 @@ compat_beginscan(Relation rel, Snapshot snapshot)
 #endif
 }
 
-/* What an INSERT knows of its ON CONFLICT, and since 19 that it may be DO SELECT */
+/* ON CONFLICT state of an INSERT; since 19, the action may be DO SELECT. */
 #if PG_VERSION_NUM >= 190000
 typedef OnConflictActionState CompatConflictState;
 #define COMPAT_SELECTS_CONFLICTING(plan)	((plan)->onConflictAction == ONCONFLICT_SELECT)
@@ -469,7 +486,7 @@ typedef OnConflictSetState CompatConflictState;
 #define COMPAT_SELECTS_CONFLICTING(plan)	false
 #endif
 
-/* How does DO SELECT lock the row?  Returns false if it does not. */
+/* Set *mode to the lock mode of DO SELECT.  Return false if it does not lock the row. */
 static inline bool
 compat_conflict_lock(const CompatConflictState *conflict, LockTupleMode *mode)
 {
@@ -499,14 +516,14 @@ compat_conflict_lock(const CompatConflictState *conflict, LockTupleMode *mode)
 #endif
 }
 
-/* What a plan node counts while it runs */
+/* Instrumentation of a plan node */
 #if PG_VERSION_NUM >= 190000
 typedef NodeInstrumentation CompatInstrumentation;
 #else
 typedef Instrumentation CompatInstrumentation;
 #endif
 
-/* What a planner gets as one more parameter since 19, and how it is passed on */
+/* The parameter that planners have since 19, and its argument */
 #if PG_VERSION_NUM >= 190000
 #define COMPAT_PLANNER_PARAM	, ExplainState *explain
 #define COMPAT_PLANNER_ARGUMENT	, explain
@@ -516,8 +533,8 @@ typedef Instrumentation CompatInstrumentation;
 #endif
 
 /*
- * Gives an EState a range table: of tables, by their OIDs, and the columns of
- * each that are updated.
+ * Give an EState a range table of n tables, with their OIDs in "relids" and the updated
+ * columns of each in "updated".
  */
 static inline void
 compat_init_range_table(EState *estate, int n, const Oid *relids, Bitmapset *const *updated)
@@ -551,7 +568,7 @@ compat_init_range_table(EState *estate, int n, const Oid *relids, Bitmapset *con
 #endif
 }
 
-/* Whose permissions are checked on a relation; InvalidOid is the current user's. */
+/* Return the role whose permissions are checked on a relation; InvalidOid is the current user. */
 static inline Oid
 compat_check_as_user(Query *query, RangeTblEntry *rte)
 {
@@ -564,8 +581,8 @@ compat_check_as_user(Query *query, RangeTblEntry *rte)
 }
 
 /*
- * Takes the permissions of the relation that came last off the query.  Returns
- * false, and does nothing, if others came later.
+ * Remove the permission info of a relation from the query.  Return false, without any
+ * change, if it is not the last one in the list.  Before 16, there is no list to change.
  */
 static inline bool
 compat_forget_permissions(Query *query, RangeTblEntry *rte)
@@ -581,7 +598,7 @@ compat_forget_permissions(Query *query, RangeTblEntry *rte)
 	return true;
 }
 
-/* The columns that the statement sets, as its permissions have them */
+/* Return the columns that the statement sets, according to its permission info. */
 static inline Bitmapset *
 compat_updated_columns(Query *query, RangeTblEntry *rte)
 {
@@ -593,8 +610,8 @@ compat_updated_columns(Query *query, RangeTblEntry *rte)
 }
 
 /*
- * Make a table of a view's query the target of an UPDATE of the view.  Who owns
- * the view must have the same permission on the table as its user on the view.
+ * Make a table of a view's query the target of an UPDATE of the view.  The view's owner
+ * needs the same permissions on the table as the user on the view.
  */
 static inline void
 compat_set_update_permissions(Query *query, RangeTblEntry *view, Query *definition,
@@ -618,7 +635,7 @@ compat_set_update_permissions(Query *query, RangeTblEntry *view, Query *definiti
 #endif
 }
 
-/* A new tranche of locks.  Before 19, each process tells its name. */
+/* Return a new LWLock tranche.  Before 19, each process has to register its name. */
 static inline int
 compat_new_tranche(const char *name)
 {
@@ -642,8 +659,8 @@ compat_name_tranche(int tranche, const char *name)
 }
 
 /*
- * A named piece of shared memory that needs no preloading, or NULL where the
- * release has none.
+ * Return a named segment of shared memory that needs no preloading, or NULL before 17,
+ * which has none.
  */
 typedef void (*CompatSegmentInit) (void *segment);
 
@@ -672,9 +689,9 @@ compat_shared_segment(const char *name, size_t size, CompatSegmentInit init)
 }
 
 /*
- * The columns of a relation that a statement reads, as permissions have them,
- * and whether the statement names the relation itself, and not a view on it.
- * Returns false, and no columns, for a child of what the statement names.
+ * Get the columns of a relation that a statement reads, according to its permission info.
+ * Set *direct to true if the statement names the relation itself, not a view on it.
+ * Return false, and no columns, for a child of a relation that the statement names.
  */
 static inline bool
 compat_selected_columns(RangeTblEntry *rte, struct EState *estate,
@@ -702,7 +719,7 @@ compat_selected_columns(RangeTblEntry *rte, struct EState *estate,
 	return false;
 }
 
-/* TRUNCATE of open relations, for which permissions have been checked */
+/* TRUNCATE open relations, whose permissions the caller has checked. */
 static inline void
 compat_truncate(List *rels, List *relids, List *logged, DropBehavior behavior, bool restart_seqs)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_conflict.c
- *	  Inserts with ON CONFLICT through a split view.
+ *	  INSERT with ON CONFLICT through a split view.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -29,8 +29,8 @@
 #include "vertical_partition_write.h"
 
 /*
- * In a transaction with one snapshot, a conflict with a row that it does not
- * show is a serialization failure, unless the row is of this transaction.
+ * Raise a serialization failure if the transaction uses one snapshot, and the conflicting
+ * row is not visible to it, unless this transaction wrote the row.
  */
 static void
 vp_check_visible(VpRow *row, VpPart *part, ItemPointer tid)
@@ -55,8 +55,8 @@ vp_check_visible(VpRow *row, VpPart *part, ItemPointer tid)
 }
 
 /*
- * Locks the hot row that the new one is in conflict with.  Returns false if it has been
- * changed meanwhile.
+ * Lock the hot row that the new row conflicts with.  Return false if it has been changed
+ * meanwhile.
  */
 static bool
 vp_lock_conflicting(VpRow *row, ItemPointer tid, LockTupleMode mode, bool update)
@@ -90,12 +90,13 @@ vp_lock_conflicting(VpRow *row, ItemPointer tid, LockTupleMode mode, bool update
 }
 
 /*
- * Puts the parts of that row into hot.current and cold.current.  Returns false if it has
- * been changed meanwhile.
+ * Put the parts of the conflicting row into hot.current and cold.current.  Return false
+ * if it has been changed meanwhile.
  *
- * DO SELECT need not lock the row, or may lock it so that others can update it.  So both
- * parts are looked at with one snapshot, taken after the conflict was found.  It would
- * not show a row of this very command, whose parts are nobody else's to change.
+ * DO SELECT need not lock the row, or may take a lock that allows updates.  So both parts
+ * are read with one snapshot, taken after the conflict was found.  That snapshot would
+ * not show a row of this command itself; no other transaction can change the parts of
+ * such a row.
  */
 static bool
 vp_read_conflicting(VpRow *row, ItemPointer tid)
@@ -123,8 +124,9 @@ vp_read_conflicting(VpRow *row, ItemPointer tid)
 }
 
 /*
- * Does with the row that the new one is in conflict with what DO UPDATE or DO SELECT
- * says.  Returns false if it has been changed meanwhile, and all is to be tried again.
+ * Execute DO UPDATE or DO SELECT for the conflicting row.  Return false if it has been
+ * changed meanwhile; the caller then starts again.  Set *result to the row written or
+ * selected, or to NULL if the WHERE clause excludes it.
  */
 static bool
 vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
@@ -142,7 +144,7 @@ vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
 
 	if (update)
 	{
-		/* which columns will be changed is known only later */
+		/* the columns that really change are known only later */
 		Bitmapset  *keys = RelationGetIndexAttrBitmap(row->hot.rel, INDEX_ATTR_BITMAP_KEY);
 
 		mode = bms_overlap(keys, ExecGetUpdatedCols(row->hot.info, row->estate)) ?
@@ -157,7 +159,7 @@ vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
 	if (!vp_read_conflicting(row, tid))
 		return false;
 
-	/* the row that is there, and the one that is not to be inserted */
+	/* the existing row, and the row proposed for insertion */
 	ExecClearTuple(existing);
 	vp_view_row(row, row->hot.current, row->cold.current, existing->tts_values, existing->tts_isnull);
 	ExecStoreVirtualTuple(existing);
@@ -190,14 +192,14 @@ vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
 			*result = heap_form_tuple(row->desc, existing->tts_values, existing->tts_isnull);
 	}
 
-	/* they refer to what goes with this row */
+	/* the slots refer to memory of this row */
 	econtext->ecxt_scantuple = econtext->ecxt_innertuple = NULL;
 	ExecClearTuple(existing);
 	ExecDropSingleTupleTableSlot(excluded);
 	return true;
 }
 
-/* Puts the cold row's TID into the hot part's new row. */
+/* Put the cold row's TID into the new row of the hot part. */
 static void
 vp_set_pointer(VpRow *row)
 {
@@ -216,9 +218,8 @@ vp_set_pointer(VpRow *row)
 }
 
 /*
- * Inserts both parts of the row, unless there is a conflict by then.  Both
- * are inserted speculatively, and taken back together.  Returns whether the row
- * was inserted.
+ * Insert both parts of the row, unless there is a conflict by then.  Both are inserted
+ * speculatively, and aborted together.  Return true if the row was inserted.
  */
 static bool
 vp_insert_speculatively(VpRow *row, List *arbiters)
@@ -237,8 +238,9 @@ vp_insert_speculatively(VpRow *row, List *arbiters)
 											 &conflict, arbiters, false);
 
 	/*
-	 * With the hot row there, nobody else can have the cold one's key.  Its
-	 * other unique columns count if any conflict does.
+	 * With the hot row in place, no other row can have the cold row's key.
+	 * Conflicts on other unique columns of the cold part matter only if no
+	 * arbiter is given.
 	 */
 	if (!conflict && row->cold.info->ri_NumIndices > 0)
 		cold_recheck = compat_insert_index_tuples(row->cold.info, row->cold.slot, row->estate, false,
@@ -254,8 +256,8 @@ vp_insert_speculatively(VpRow *row, List *arbiters)
 }
 
 /*
- * Inserts the row, or does what ON CONFLICT says if there is one like it.
- * Returns the row as written, or NULL if none was.
+ * Insert the row, or execute the ON CONFLICT action if there is a conflicting row.
+ * Return the row as written, or NULL if none was.
  */
 HeapTuple
 vp_insert_or_update(VpRow *row)
@@ -268,7 +270,7 @@ vp_insert_or_update(VpRow *row)
 	vp_fill_insert(row);
 	if (row->layout.method == VP_ROW_POINTER)
 	{
-		/* NOT NULL is checked before the cold row has a place */
+		/* NOT NULL is checked before the cold row has a TID */
 		static ItemPointerData nowhere = {{0, 0}, 1};
 
 		row->hot.slot->tts_values[row->layout.hot_link - 1] = PointerGetDatum(&nowhere);

@@ -3,11 +3,11 @@
  * vertical_partition_ddl.c
  *	  DDL on split views and their parts.
  *
- * A command on the view that concerns the parts is carried to them, and one on
- * a part that would leave the split table broken is refused, or has the triggers of
- * the part follow.  The utility hook calls vp_before_ddl() and vp_after_ddl()
- * around each command that may be one of those.  Sessions that have not got the
- * library do not come here.
+ * A command on the view that concerns the parts is carried to them.  A command
+ * on a part that would break the split table is refused, or the triggers of
+ * the part are adapted to it.  The utility hook calls vp_before_ddl() and
+ * vp_after_ddl() around each command of these kinds.  Sessions that have not
+ * loaded the library do not call this code.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -49,7 +49,7 @@
 #include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
 
-/* Runs a query of ours for what it does. */
+/* Run a query of the extension, ignoring its result. */
 void
 vp_call(const char *query)
 {
@@ -60,8 +60,9 @@ vp_call(const char *query)
 }
 
 /*
- * Runs a query of ours that reads the catalogs by SQL.  Errors out where it would see them as they
- * were when the transaction began, and so undo what others have done to the table since.
+ * Run a query of the extension that reads the catalogs by SQL.  Raise an error if it
+ * would see the catalogs as of the begin of the transaction: it would undo later changes
+ * by other sessions.
  */
 void
 vp_call_helper(const VpDdl *ddl, const char *query)
@@ -70,7 +71,7 @@ vp_call_helper(const VpDdl *ddl, const char *query)
 	vp_call(query);
 }
 
-/* Errors out unless each query of the transaction sees what others have committed. */
+/* Raise an error unless each query of the transaction sees what others have committed. */
 void
 vp_need_latest_snapshot(const VpDdl *ddl)
 {
@@ -84,14 +85,14 @@ vp_need_latest_snapshot(const VpDdl *ddl)
 			 errhint("Use READ COMMITTED.")));
 }
 
-/* The name of a relation, as messages and hints have it */
+/* Return the qualified name of a relation, quoted for messages and hints. */
 char *
 vp_qualified_name(Oid relid)
 {
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid));
 }
 
-/* Returns the first subcommand of that kind, or NULL. */
+/* Return the first subcommand of that kind, or NULL. */
 static AlterTableCmd *
 find_command(AlterTableStmt *stmt, AlterTableType type)
 {
@@ -108,9 +109,10 @@ find_command(AlterTableStmt *stmt, AlterTableType type)
 }
 
 /*
- * Returns the view of that name, with an AccessShareLock on it, or InvalidOid if it is no
- * view's, or, with owned, not the user's.  DROP COLUMN of a split table makes a view
- * anew: while the lock was waited for, the name can have become that of another one.
+ * Return the OID of the view of that name, with an AccessShareLock on it.  Return
+ * InvalidOid if it is not a view, or if "owned" is true and the user does not own it.
+ * DROP COLUMN of a split table recreates the view.  So the name is looked up again: it
+ * can belong to another view after waiting for the lock.
  */
 Oid
 vp_lock_view(const RangeVar *name, bool owned)
@@ -130,9 +132,8 @@ vp_lock_view(const RangeVar *name, bool owned)
 }
 
 /*
- * If the name is that of a split view, or of a part of one, returns what is to be known of
- * it.  Else returns NULL; that there is no such relation is for the command to
- * say.
+ * Return the state of the split table whose view or part has that name, or NULL if there
+ * is none.  A name without a relation is left to the command.
  */
 VpDdl *
 vp_find_split(RangeVar *name)
@@ -145,7 +146,7 @@ vp_find_split(RangeVar *name)
 	switch (OidIsValid(relid) ? get_rel_relkind(relid) : '\0')
 	{
 		case RELKIND_VIEW:
-			/* a lock that will not be needed could be waited for */
+			/* do not wait for a lock on a view of another owner */
 			relid = view = vp_lock_view(name, true);
 			if (!OidIsValid(view))
 				return NULL;
@@ -175,7 +176,7 @@ vp_find_split(RangeVar *name)
 	return ddl;
 }
 
-/* Is the view that of a split table, and does not only look like it? */
+/* Return true if the view belongs to a split table, and does not just look like it. */
 static bool
 has_trigger(Oid view)
 {
@@ -183,8 +184,9 @@ has_trigger(Oid view)
 }
 
 /*
- * Is a command on the view one for the parts?  Anybody can make a view of the tables of
- * others that looks like a split one, and a superuser may alter it.
+ * Return true if a command on the view has to be carried to the parts.  Anybody can
+ * create a view of other users' tables that looks like a split view, and a superuser may
+ * alter that view.
  */
 bool
 vp_carries(const VpDdl *ddl)
@@ -196,9 +198,10 @@ vp_carries(const VpDdl *ddl)
 }
 
 /*
- * Locks the view and its parts for a command that will change all of them: at
- * once, see lock_all().  Errors out if it has got other parts, or another owner, since
- * it was looked at: who waits gets the lock after whoever has replaced the view.
+ * Lock the view and its parts for a command that changes all of them.  lock_all() takes
+ * these locks together.  Raise an error if the view has got other parts, or another
+ * owner, since it was looked up: a session that waits gets the lock after the session
+ * that has replaced the view.
  */
 void
 vp_lock_split(VpDdl *ddl)
@@ -222,7 +225,7 @@ vp_lock_split(VpDdl *ddl)
  *-------------------------------------------------------------------------
  */
 
-/* Refuses to give a part alone to somebody else. */
+/* Raise an error if a part alone is to get another owner. */
 static void
 refuse_owner(VpDdl *ddl, AlterTableCmd *cmd)
 {
@@ -236,8 +239,9 @@ refuse_owner(VpDdl *ddl, AlterTableCmd *cmd)
 }
 
 /*
- * Gives the parts to whom the view was given.  Only parts that belonged to the view's
- * owner: anybody can make a view of any tables that looks like a split one.
+ * Give the parts to the new owner of the view.  Only parts that belonged to the view's
+ * owner are changed: anybody can create a view of any tables that looks like a split
+ * view.
  */
 static void
 carry_owner(VpDdl *ddl)
@@ -260,7 +264,10 @@ carry_owner(VpDdl *ddl)
  *-------------------------------------------------------------------------
  */
 
-/* Refuses a part of a split table in a tree of tables: its guard does not see what is written through that. */
+/*
+ * Raise an error if the table is a part of a split table.  A part cannot be in an
+ * inheritance tree: its guard does not see writes through the parent.
+ */
 static void
 refuse_part(RangeVar *name)
 {
@@ -273,7 +280,7 @@ refuse_part(RangeVar *name)
 				 errhint("Call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
 }
 
-/* Refuses a command that has a part inherit, be inherited from, or be a partition. */
+/* Raise an error if the command makes a part inherit, be inherited from, or be a partition. */
 void
 vp_refuse_inheritance(Node *stmt)
 {
@@ -283,7 +290,7 @@ vp_refuse_inheritance(Node *stmt)
 		return;
 	if (IsA(stmt, CreateStmt) || IsA(stmt, CreateForeignTableStmt))
 	{
-		/* that of a foreign table begins with that of a table */
+		/* CreateForeignTableStmt begins with a CreateStmt */
 		foreach(lc, ((CreateStmt *) stmt)->inhRelations)
 			refuse_part(lfirst_node(RangeVar, lc));
 		return;
@@ -307,7 +314,10 @@ vp_refuse_inheritance(Node *stmt)
  *-------------------------------------------------------------------------
  */
 
-/* Is one of these columns of the hot part guarded, since the cold part depends on it? */
+/*
+ * Return true if one of these columns of the hot part is guarded, because the cold part
+ * depends on it.
+ */
 static bool
 any_guarded(const VpLayout *layout, Datum columns)
 {
@@ -331,14 +341,17 @@ any_guarded(const VpLayout *layout, Datum columns)
 	return false;
 }
 
-/* Does an action of a foreign key change columns of the referencing row? */
+/* Return true if an action of a foreign key changes columns of the referencing row. */
 static bool
 changes_row(char action)
 {
 	return action == FKCONSTR_ACTION_SETNULL || action == FKCONSTR_ACTION_SETDEFAULT;
 }
 
-/* The columns of the referencing row that ON DELETE would change, or with update those that ON UPDATE would */
+/*
+ * Return the columns of the referencing row that ON DELETE would change, or if "update"
+ * is true, those that ON UPDATE would change.
+ */
 static Datum
 changed_columns(HeapTuple tuple, TupleDesc desc, bool update)
 {
@@ -351,8 +364,9 @@ changed_columns(HeapTuple tuple, TupleDesc desc, bool update)
 }
 
 /*
- * Errors out if the foreign key has an action that the guards would not let
- * through, or one that sets what the part does not know.  Else returns whether it deletes rows.
+ * Raise an error if the foreign key has an action that the guards would reject, or SET
+ * DEFAULT, since the part does not have the defaults.  Otherwise, return true if ON
+ * DELETE deletes rows of the part.
  */
 static bool
 check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
@@ -377,7 +391,7 @@ check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 				 errdetail("ON DELETE or ON UPDATE would write to this part alone."),
 				 errhint("Use NO ACTION or RESTRICT, or call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
 
-	/* a default could be given to the column later */
+	/* reject this without a default, too: the column could get one later */
 	if (form->confdeltype == FKCONSTR_ACTION_SETDEFAULT || form->confupdtype == FKCONSTR_ACTION_SETDEFAULT)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -389,7 +403,10 @@ check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 	return form->confdeltype == FKCONSTR_ACTION_CASCADE;
 }
 
-/* Is one of these columns of the hot part among those of the view that a trigger is for?  No columns are all. */
+/*
+ * Return true if a trigger of the view fires for a change of these columns of the hot
+ * part.  The trigger is for the n columns "shown" of the view, or for all if n is 0.
+ */
 static bool
 fires_for(const VpLayout *layout, const int16 *shown, int n, Datum columns)
 {
@@ -417,8 +434,8 @@ fires_for(const VpLayout *layout, const int16 *shown, int n, Datum columns)
 }
 
 /*
- * Errors out if a trigger of the view, for statements, would not fire for what the foreign key of the
- * hot part does: an action writes to that part.
+ * Raise an error if a statement trigger of the view would not fire for an action of the
+ * foreign key, which writes to the hot part.
  */
 static void
 check_trigger(const VpDdl *ddl, const char *trigger, int16 events, const int16 *shown, int n, HeapTuple tuple, TupleDesc desc)
@@ -445,7 +462,7 @@ check_trigger(const VpDdl *ddl, const char *trigger, int16 events, const int16 *
 						 vp_qualified_name(ddl->view))));
 }
 
-/* The same for all triggers of the view */
+/* Check the foreign key against all triggers of the view. */
 static void
 check_triggers(const VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 {
@@ -462,8 +479,8 @@ check_triggers(const VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 }
 
 /*
- * Errors out if CREATE TRIGGER is for statements of a split table, and a foreign key does what the
- * trigger would not fire for.  Who creates it need not own the table.
+ * Raise an error if CREATE TRIGGER is for a statement trigger on a split table that would
+ * not fire for an action of a foreign key.  The user need not own the table.
  */
 static void
 check_new_trigger(const CreateTrigStmt *stmt)
@@ -480,13 +497,16 @@ check_new_trigger(const CreateTrigStmt *stmt)
 	ListCell   *lc;
 
 	/*
-	 * the server refuses who has not got the privilege, and columns that do
+	 * the server rejects a user without the privilege, and columns that do
 	 * not exist
 	 */
 	if (ddl == NULL || pg_class_aclcheck(ddl->view, GetUserId(), ACL_TRIGGER) != ACLCHECK_OK)
 		return;
 
-	/* a foreign key that is added meanwhile waits, and sees the trigger then */
+	/*
+	 * adding a foreign key meanwhile waits for this lock, and sees the
+	 * trigger
+	 */
 	view = ddl->view;
 	hot = ddl->layout.hot;
 	LockRelationOid(hot, ShareUpdateExclusiveLock);
@@ -510,8 +530,8 @@ check_new_trigger(const CreateTrigStmt *stmt)
 }
 
 /*
- * Errors out if the trigger could change the key in one part of a row alone, or keep it
- * from being written.
+ * Raise an error for a row-level BEFORE trigger.  It could change the key in one part of
+ * a row alone, or prevent one part from being written.
  */
 static void
 refuse_row_trigger(const VpDdl *ddl, const CreateTrigStmt *stmt)
@@ -525,8 +545,8 @@ refuse_row_trigger(const VpDdl *ddl, const CreateTrigStmt *stmt)
 }
 
 /*
- * Does the part's guard refuse DELETE?  In a restore there may be no guard yet; the
- * one to come does what the dumped table's did.
+ * Return true if the part's guard rejects DELETE.  During a restore, the guard may not
+ * exist yet.  It will be restored as it was dumped.
  */
 static bool
 guard_refuses_delete(Oid part)
@@ -542,13 +562,13 @@ guard_refuses_delete(Oid part)
 			result = true;
 	}
 	table_close(rel, NoLock);
-
 	return result;
 }
 
 /*
- * Has the triggers of a part follow its foreign keys: where one of the hot part's deletes
- * rows, it has to be let, and the cold rows have to go with them.
+ * Adapt the triggers of a part to its foreign keys.  If a foreign key of the hot part
+ * deletes rows, the guard has to allow that, and the cold rows have to be deleted as
+ * well.
  */
 void
 vp_follow_foreign_keys(VpDdl *ddl)
@@ -584,8 +604,8 @@ vp_follow_foreign_keys(VpDdl *ddl)
  */
 
 /*
- * Has the key follow: the view gets its trigger, or the hot part its primary key, in a
- * restore; the view gets another definition.
+ * Adapt the key of the view.  This follows a new definition of the view and, in a
+ * restore, the creation of its trigger or of the hot part's primary key.
  */
 static void
 follow_key(VpDdl *ddl)
@@ -601,8 +621,8 @@ follow_key(VpDdl *ddl)
  */
 
 /*
- * Is the command for the parts as well?  ALTER TABLE is, and ALTER VIEW is not: the names of
- * the view's columns need not be those of the parts' columns.
+ * Return true if the command applies to the parts as well.  ALTER TABLE does.  ALTER VIEW
+ * does not: columns of the view may have other names than in the parts.
  */
 static bool
 renames_parts(const VpDdl *ddl, const Node *stmt)
@@ -615,7 +635,7 @@ renames_parts(const VpDdl *ddl, const Node *stmt)
 		((const RenameStmt *) stmt)->relationType == OBJECT_TABLE;
 }
 
-/* Does any column of the parts go by another name than in the view? */
+/* Return true if any column of the parts has another name than in the view. */
 bool
 vp_names_differ(const VpLayout *layout)
 {
@@ -629,7 +649,7 @@ vp_names_differ(const VpLayout *layout)
 	return false;
 }
 
-/* Gives the columns of the parts the names that those of the view have. */
+/* Give the columns of the parts the names that they have in the view. */
 void
 vp_carry_names(const VpDdl *ddl)
 {
@@ -642,7 +662,7 @@ vp_carry_names(const VpDdl *ddl)
 		vp_changed(get_rel_name(ddl->view));
 }
 
-/* Takes the parts to the schema of the view. */
+/* Move the parts to the schema of the view. */
 static void
 carry_schema(VpDdl *ddl)
 {
@@ -659,7 +679,7 @@ carry_schema(VpDdl *ddl)
 	}
 }
 
-/* The file that a table is in */
+/* Return the relfilenode of a table, or InvalidOid if it is gone. */
 Oid
 vp_file_of(Oid relid)
 {
@@ -671,7 +691,7 @@ vp_file_of(Oid relid)
 	return result;
 }
 
-/* Makes row pointers right if the cold part was written anew: its file is not this one any more. */
+/* Relink row pointers if the cold part was rewritten, so that its relfilenode is not "file". */
 void
 vp_follow_file(const VpDdl *ddl, Oid file)
 {
@@ -680,13 +700,14 @@ vp_follow_file(const VpDdl *ddl, Oid file)
 }
 
 /*-------------------------------------------------------------------------
- * What the utility hook calls
+ * Functions called by the utility hook
  *-------------------------------------------------------------------------
  */
 
 /*
- * Takes a utility command.  Returns NULL if it does not concern a split table, else
- * what vp_after_ddl() will need.  Errors out if the command is refused.
+ * Prepare for a utility command.  Return NULL if it does not concern a split table,
+ * otherwise the state that vp_after_ddl() needs.  Raise an error if the command is
+ * refused.
  */
 VpDdl *
 vp_before_ddl(Node *stmt)
@@ -735,7 +756,7 @@ vp_before_ddl(Node *stmt)
 		default:
 			break;
 	}
-	/* what follows is done when the whole command has been executed */
+	/* vertical_partition_alter.c does the rest after the whole command */
 	if (ddl && vp_is_carrying(ddl->part))
 		return NULL;
 	if (ddl)
@@ -743,7 +764,7 @@ vp_before_ddl(Node *stmt)
 	return ddl;
 }
 
-/* Takes the command when it has been executed.  Carries it to the parts. */
+/* Complete a utility command after its execution, by carrying it to the parts. */
 void
 vp_after_ddl(VpDdl *ddl, Node *stmt)
 {

@@ -20,44 +20,46 @@
 #include "vertical_partition.h"
 #include "vertical_partition_layout.h"
 
-/* What is known of a command before it is executed */
+/* State of the split table before a command is executed */
 struct VpDdl
 {
-	Oid			view;			/* of the split table */
-	Oid			part;			/* that is the command's object, or InvalidOid */
-	Oid			owner;			/* of the view before the command */
-	VpLayout	layout;			/* before the command */
-	Oid			cold_file;		/* where the cold part was before the command */
+	Oid			view;			/* OID of the view */
+	Oid			part;			/* OID of the part that the command names, or
+								 * InvalidOid */
+	Oid			owner;			/* owner of the view before the command */
+	VpLayout	layout;			/* layout before the command */
+	Oid			cold_file;		/* relfilenode of the cold part before the
+								 * command */
 };
 
-/* Where a column, or what concerns it, belongs */
+/* Places that a column or a subcommand belongs to */
 #define VP_IN_HOT		1
 #define VP_IN_COLD		2
 #define VP_IN_BOTH		(VP_IN_HOT | VP_IN_COLD)
 #define VP_IN_VIEW		4
 
-/* A command on a split table, taken apart */
+/* An ALTER TABLE of a split table, divided by part */
 typedef struct VpAlter
 {
 	VpDdl	   *ddl;
-	const char *name;			/* of the view */
+	const char *name;			/* name of the view */
 	List	   *hot;			/* subcommands for each part */
 	List	   *cold;
-	List	   *view;			/* and for the view */
-	List	   *added;			/* names of columns, as char * */
+	List	   *view;			/* subcommands for the view */
+	List	   *added;			/* names of new columns, as char * */
 	List	   *added_cold;		/* those of them that the cold part gets */
 	List	   *dropped;
 	List	   *retyped;
-	List	   *touched;		/* whose default may change */
-	List	   *unidentified;	/* that will be no identity columns any more */
-	List	   *unexpressed;	/* nor generated ones */
-	List	   *unidentical;	/* that were no identity columns */
-	List	   *unconstrained;	/* names of constraints that are dropped */
-	List	   *hot_constraints;	/* and of new ones of each part */
+	List	   *touched;		/* columns whose default may change */
+	List	   *unidentified;	/* columns of DROP IDENTITY */
+	List	   *unexpressed;	/* columns of DROP EXPRESSION */
+	List	   *unidentical;	/* columns that were no identity columns */
+	List	   *unconstrained;	/* names of dropped constraints */
+	List	   *hot_constraints;	/* names of new constraints of each part */
 	List	   *cold_constraints;
-	List	   *skipped;		/* notices */
+	List	   *skipped;		/* notices to be sent */
 	bool		key_retyped;
-	bool		names;			/* does it make up names? */
+	bool		names;			/* does the command generate names? */
 } VpAlter;
 
 /* vertical_partition_ddl.c */

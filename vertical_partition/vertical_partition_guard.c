@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_guard.c
- *	  Triggers of the parts of a split table, and the event trigger that
- *	  keeps DROP EXTENSION ... CASCADE from dropping the views.
+ *	  Guards of split tables: triggers of the parts, and an event trigger.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -46,8 +45,8 @@ static bool guard_drop = true;
 /*
  * vertical_partition.delete_cold() -- AFTER DELETE row trigger of a hot part
  *
- * Deletes the cold row of a hot row that was deleted by a foreign key's ON
- * DELETE CASCADE.  Does nothing if write_row() has done that.
+ * Delete the cold row of a hot row that a foreign key's ON DELETE CASCADE has
+ * deleted.  Do nothing if write_row() has deleted it.
  */
 Datum
 vp_delete_cold(PG_FUNCTION_ARGS)
@@ -83,7 +82,7 @@ vp_delete_cold(PG_FUNCTION_ARGS)
 	{
 		TM_Result	result = vp_delete_part(&row, &row.cold, &tmfd);
 
-		/* nobody else can have done it without the hot row */
+		/* nobody else can have changed it without the hot row */
 		if (result != TM_Ok && result != TM_SelfModified)
 			vp_unexpected(&row.cold, result);
 	}
@@ -95,8 +94,8 @@ vp_delete_cold(PG_FUNCTION_ARGS)
  * vertical_partition.guard_part() -- statement trigger of the parts of a split
  * table
  *
- * Raises an error: what writes to one part alone would leave rows without
- * their other half.
+ * Raise an error: a write to one part alone would leave rows without their
+ * other half.
  */
 Datum
 vp_guard_part(PG_FUNCTION_ARGS)
@@ -119,9 +118,9 @@ vp_guard_part(PG_FUNCTION_ARGS)
 }
 
 /*
- * What a statement drops together with all that depends on it, as lists for
- * SQL: objects, the schemas among them, and roles whose objects go.  Returns
- * false if there is nothing.
+ * Collect the objects that a statement drops with CASCADE, as lists for SQL:
+ * all objects, the schemas among them, and roles whose objects are dropped.
+ * Return false if there are none.
  */
 static bool
 find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo roles)
@@ -129,7 +128,7 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
 	bool		found = false;
 	ListCell   *lc;
 
-	/* OIDs of no object stand for none */
+	/* an OID of no object, so that no list is empty */
 	appendStringInfoString(targets, "(0, 0)");
 	appendStringInfoString(schemas, "0");
 	appendStringInfoString(roles, "0");
@@ -169,9 +168,10 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
 /*
  * vertical_partition.guard_drop() returns event_trigger
  *
- * The views of split tables depend on the extension, so that CASCADE drops them;
- * the parts stay, without what holds them together.  Errors out instead, as long
- * as there are split tables, unless the views' schemas or owners go as well.
+ * The views of split tables depend on the extension, so that CASCADE would
+ * drop them.  The parts would stay, without the link between them.  Raise an
+ * error while there are split tables, unless the views' schemas or owners are
+ * dropped as well.
  */
 Datum
 vp_guard_drop(PG_FUNCTION_ARGS)
@@ -202,7 +202,7 @@ vp_guard_drop(PG_FUNCTION_ARGS)
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	initStringInfo(&sql);
-	/* the extension, and what it cannot be without */
+	/* the extension, and the schemas and extensions that it needs */
 	appendStringInfo(&sql,
 					 "WITH RECURSIVE base (classid, objid) AS ("
 					 " SELECT 'pg_extension'::regclass::oid, oid FROM pg_extension WHERE extname = 'vertical_partition'"

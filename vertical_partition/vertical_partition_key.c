@@ -3,19 +3,21 @@
  * vertical_partition_key.c
  *	  The primary key of a split view.
  *
- * GROUP BY of a table's primary key may go with all of its columns in the output,
- * as those depend on the key.  The parser decides that by an entry for a primary
- * key in pg_constraint, of whatever relation, before any hook could change the
- * query or the error.  So the view gets such an entry, for the index of the hot
- * part's key: it is unique in the view as well, which has each row of the hot part once.
+ * A query with GROUP BY of a table's primary key may show all of the table's
+ * columns, since they depend on the key.  The parser looks for an entry of a
+ * primary key in pg_constraint, for any kind of relation.  It does so before a
+ * hook could change the query or the error.  So the view gets such an entry,
+ * for the index of the hot part's key.  That index is unique in the view as
+ * well, which has each row of the hot part once.
  *
- * The entry depends on the view's columns and on the index.  A dump does not have it.
- * It is made again when the trigger of the view is restored, if the library is
- * loaded, or by declare_key().
+ * The entry depends on the view's columns and on the index.  A dump does not
+ * have it.  It is created again when the trigger of the view is restored, if
+ * the library is loaded, or by declare_key().
  *
- * No other view has such an entry: the server does not expect one, pg_dump does not
- * see what depends on it, and CREATE OR REPLACE VIEW in a session without the library
- * leaves it behind.  So it is made only where vertical_partition.declare_keys asks for it.
+ * No other view has such an entry.  The server does not expect one, pg_dump
+ * does not see the objects that depend on it, and CREATE OR REPLACE VIEW in a
+ * session without the library leaves it behind.  So it is created only if
+ * vertical_partition.declare_keys is on, or by declare_key().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -52,7 +54,7 @@
 
 PG_FUNCTION_INFO_V1(vp_declare_key);
 
-/* Returns the primary key that the view has, or InvalidOid. */
+/* Return the OID of the view's primary key, or InvalidOid. */
 static Oid
 key_of(Oid view)
 {
@@ -71,11 +73,13 @@ key_of(Oid view)
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
-
 	return result;
 }
 
-/* Has the index of the hot part's primary key that column, be it one that is only included? */
+/*
+ * Return true if the index of the hot part's primary key has that column, as a key column
+ * or as an included one.
+ */
 bool
 vp_key_uses(Oid hot, AttrNumber attnum)
 {
@@ -95,7 +99,7 @@ vp_key_uses(Oid hot, AttrNumber attnum)
 	return found;
 }
 
-/* Removes the primary key that the view has, if any. */
+/* Remove the primary key of the view, if any. */
 static void
 remove_key(Oid view)
 {
@@ -107,7 +111,7 @@ remove_key(Oid view)
 	CommandCounterIncrement();
 }
 
-/* Is that key of the view the one of these columns and this index? */
+/* Return true if that key of the view has these columns and this index. */
 static bool
 is_key(Oid constraint, Oid view, Oid index, const int16 *columns, int n)
 {
@@ -124,7 +128,7 @@ is_key(Oid constraint, Oid view, Oid index, const int16 *columns, int n)
 	return result;
 }
 
-/* The view's column that is this one of the hot part, or 0 */
+/* Return the number of the view's column for this column of the hot part, or 0. */
 static AttrNumber
 column_of_view(const VpLayout *layout, AttrNumber hot)
 {
@@ -137,9 +141,10 @@ column_of_view(const VpLayout *layout, AttrNumber hot)
 }
 
 /*
- * Gives the view the primary key that its hot part has, in the place of the one that
- * it has: none if the hot part has none that is checked at once, or one of columns that
- * the view has not got.  Does nothing if it has that one already.  The view is locked.
+ * Give the view the primary key of its hot part, in place of its current one.  Remove the
+ * key if the hot part has no primary key that is valid and checked immediately, or if the
+ * view does not have all of its columns.  A key that is right already only follows a
+ * rename of the index.  The caller has locked the view.
  */
 static void
 declare_key(Oid view, const VpLayout *cached)
@@ -179,7 +184,7 @@ declare_key(Oid view, const VpLayout *cached)
 		remove_key(view);
 	else if (is_key(found, view, index, columns, n))
 	{
-		/* what depends on it is none the wiser */
+		/* keep the entry, on which other objects may depend */
 		if (strcmp(get_constraint_name(found), get_rel_name(index)) != 0)
 		{
 			RenameConstraintById(found, get_rel_name(index));
@@ -194,7 +199,7 @@ declare_key(Oid view, const VpLayout *cached)
 		remove_key(view);
 		constraint.objectId = compat_create_primary_key(get_rel_name(index), get_rel_namespace(view), view, columns, n, index);
 
-		/* REINDEX CONCURRENTLY has what depends on an index follow it */
+		/* REINDEX CONCURRENTLY moves dependencies to the new index */
 		recordDependencyOn(&constraint, &referenced, DEPENDENCY_NORMAL);
 		CommandCounterIncrement();
 	}
@@ -202,8 +207,8 @@ declare_key(Oid view, const VpLayout *cached)
 }
 
 /*
- * Has the key of a view follow what has been done to the view or its hot part: a new
- * one, or none if the view is none of a split table any more.
+ * Adapt the key of a view to a change of the view or its hot part.  Remove the key if the
+ * view is no longer that of a split table.
  */
 void
 vp_follow_key(Oid view)
@@ -214,15 +219,15 @@ vp_follow_key(Oid view)
 	layout = vp_layout(view);
 	if (layout == NULL)
 		remove_key(view);
-	/* anybody can make a view of any tables that looks like a split one */
+	/* anybody can create a view of any tables that looks like a split view */
 	else if ((vp_declare_keys || OidIsValid(key_of(view))) &&
 			 vp_relation_owner(layout->hot) == layout->owner)
 		declare_key(view, layout);
 }
 
 /*
- * Removes the key of a view while the index that it is for is made anew.  Returns whether
- * there was one, which vp_restore_key() is to give back.
+ * Remove the key of a view while its index is recreated.  Return true if there was a key,
+ * which vp_restore_key() has to restore.
  */
 bool
 vp_remove_key(Oid view)
@@ -233,7 +238,7 @@ vp_remove_key(Oid view)
 	return found;
 }
 
-/* Gives a view its key again. */
+/* Restore the key of a view. */
 void
 vp_restore_key(Oid view)
 {
@@ -246,9 +251,9 @@ vp_restore_key(Oid view)
 /*
  * vertical_partition.declare_key(view regclass) returns void
  *
- * Takes a split view.  Gives it the primary key of its hot part, for GROUP BY.
- * Errors: 42501 if the caller does not own the view and its parts, 42809 if it is not the
- * view of a split table.
+ * Give a split view the primary key of its hot part, for GROUP BY.  Errors: 42501 if the
+ * caller does not own the view and its hot part, 42809 if it is not the view of a split
+ * table.
  */
 Datum
 vp_declare_key(PG_FUNCTION_ARGS)

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_layout.c
- *	  Finds out where the columns of a split view live.
+ *	  Find the location of the columns of a split view.
  *
- * Nothing is stored about a split table but the definition of its view.  Names
- * of tables and columns may change, and a dump needs no more than what it has
- * of any view.
+ * The definition of its view is the only record of a split table.  Tables and
+ * columns may be renamed, and a dump needs no more than it has for any view.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -56,9 +55,9 @@ typedef struct VpCacheEntry
 {
 	Oid			view;			/* hash key */
 	bool		valid;
-	bool		split;			/* is it a split view at all? */
+	bool		split;			/* is it a split view? */
 	VpLayout	layout;
-	MemoryContext context;		/* of the layout's arrays */
+	MemoryContext context;		/* context of the layout's arrays */
 } VpCacheEntry;
 
 static const char *const vp_method_names[] = {
@@ -68,7 +67,7 @@ static const char *const vp_method_names[] = {
 static HTAB *vp_cache = NULL;
 static Oid	vp_linked = InvalidOid;
 
-/* Returns the method's name as SQL has it. */
+/* Return the method's name in SQL. */
 const char *
 vp_method_name(VpMethod method)
 {
@@ -76,8 +75,8 @@ vp_method_name(VpMethod method)
 }
 
 /*
- * Returns the OID of linked(), by which a split view is known, or InvalidOid.
- * A function of that name which is not this library's does not count.
+ * Return the OID of linked(), which marks a split view, or InvalidOid.  Ignore
+ * a function of that name that does not belong to this library.
  */
 Oid
 vp_linked_oid(void)
@@ -108,7 +107,7 @@ vp_linked_oid(void)
 	return vp_linked;
 }
 
-/* Returns the Var below relabeling, or NULL if it is anything else. */
+/* Return the Var below relabeling, or NULL for any other node. */
 static Var *
 vp_strip_var(Node *node)
 {
@@ -120,9 +119,9 @@ vp_strip_var(Node *node)
 }
 
 /*
- * Reads a view's query tree.  Returns false if it is not that of a split view,
- * else fills in all of *layout but view and owner; the arrays are in
- * CurrentMemoryContext.
+ * Read a view's query tree.  Return false if it is not that of a split view.
+ * Otherwise fill in all of *layout except view and owner.  Its arrays are
+ * allocated in CurrentMemoryContext.
  */
 bool
 vp_query_layout(Query *query, VpLayout *layout)
@@ -144,7 +143,7 @@ vp_query_layout(Query *query, VpLayout *layout)
 		query->jointree == NULL || list_length(query->jointree->fromlist) != 1)
 		return false;
 
-	/* each row of the hot part once, and nothing else */
+	/* the view must show each row of the hot part once, and no other rows */
 	if (query->distinctClause != NIL || query->groupClause != NIL || query->groupingSets != NIL ||
 		query->havingQual || query->windowClause != NIL || query->sortClause != NIL ||
 		query->limitOffset || query->limitCount || query->setOperations ||
@@ -168,7 +167,7 @@ vp_query_layout(Query *query, VpLayout *layout)
 	layout->hot = hot->relid;
 	layout->cold = cold->relid;
 
-	/* one table is not two parts */
+	/* the parts must be two tables */
 	if (layout->hot == layout->cold)
 		return false;
 
@@ -176,7 +175,7 @@ vp_query_layout(Query *query, VpLayout *layout)
 	if (!IsA(method, Const) || method->constisnull)
 		return false;
 
-	/* variables, since ALTER TABLE gives other types to those alone */
+	/* both must be variables: ALTER TABLE changes the type of those only */
 	marked_hot = (Var *) lsecond(marker->args);
 	marked_cold = (Var *) lthird(marker->args);
 	if (query->cteList != NIL || query->hasSubLinks ||
@@ -226,7 +225,7 @@ vp_query_layout(Query *query, VpLayout *layout)
 		if (!IsA(op, OpExpr) || list_length(op->args) != 2)
 			return false;
 
-		/* as long as the columns have the operator's types */
+		/* the columns must still have the operator's types */
 		op_input_types(op->opno, &left_type, &right_type);
 		if (!IsBinaryCoercible(exprType(linitial(op->args)), left_type) ||
 			!IsBinaryCoercible(exprType(lsecond(op->args)), right_type))
@@ -241,11 +240,11 @@ vp_query_layout(Query *query, VpLayout *layout)
 			return false;
 
 		/*
-		 * Anybody can make a view of this shape.  We copy values from one
-		 * side to the other, and look up one with the other: so they must
-		 * have one type, whatever the operator would take.  We call the
-		 * operator as whoever uses the view: so it must be the equality of an
-		 * operator class, which a superuser has made.
+		 * Anybody can create a view of this shape.  We copy values from one
+		 * side to the other, and look up one with the other.  So both must
+		 * have the same type, even if the operator accepts others.  We call
+		 * the operator as the user of the view.  So it must be the equality
+		 * of an operator class, which only a superuser can create.
 		 */
 		if (hot_var->varattno <= 0 || hot_var->vartype != cold_var->vartype ||
 			get_mergejoin_opfamilies(op->opno) == NIL)
@@ -276,9 +275,9 @@ vp_query_layout(Query *query, VpLayout *layout)
 }
 
 /*
- * Returns where the columns of a view live, or NULL if it is not a split view
- * or no view at all.  The caller holds a lock on it.  What is returned is good
- * until invalidation messages are accepted.
+ * Return the location of the columns of a view, or NULL if it is not a split
+ * view or not a view at all.  The caller holds a lock on the relation.  The
+ * result is valid until invalidation messages are accepted.
  */
 const VpLayout *
 vp_layout(Oid view)
@@ -322,7 +321,7 @@ vp_layout(Oid view)
 		}
 		relation_close(rel, NoLock);
 
-		/* messages may have been accepted, and the entry be gone */
+		/* invalidation messages may have been accepted: look it up again */
 		entry = (VpCacheEntry *) hash_search(vp_cache, &view, HASH_ENTER, &found);
 		if (found && entry->context)
 			MemoryContextDelete(entry->context);
@@ -336,7 +335,7 @@ vp_layout(Oid view)
 	return entry->split ? &entry->layout : NULL;
 }
 
-/* Returns who owns the relation, or InvalidOid if it is gone. */
+/* Return the owner of the relation, or InvalidOid if it is gone. */
 Oid
 vp_relation_owner(Oid relid)
 {
@@ -351,7 +350,7 @@ vp_relation_owner(Oid relid)
 	return owner;
 }
 
-/* Returns the relation that a rewrite rule is of, or InvalidOid. */
+/* Return the relation that a rewrite rule belongs to, or InvalidOid. */
 static Oid
 vp_relation_of_rule(Oid rule)
 {
@@ -372,8 +371,9 @@ vp_relation_of_rule(Oid rule)
 }
 
 /*
- * Could the relation be the split view of this table?  Anybody can make a view
- * of the table that looks like it, but the split view has the table's owner.
+ * Return true if the relation could be the split view of this table.  Anybody
+ * can create a view of the table that looks like it, but the split view has
+ * the table's owner.
  */
 static bool
 vp_is_owners_view(Oid relid, Oid part)
@@ -385,9 +385,9 @@ vp_is_owners_view(Oid relid, Oid part)
 }
 
 /*
- * Locks the relation and returns true if it is the split view of this table.
- * Takes no lock on a view of another owner, who could hold a lock on it to make
- * us wait.
+ * Lock the relation and return true if it is the split view of this table.  Do
+ * not lock a view of another owner, who could hold a lock on it to make us
+ * wait.
  */
 static bool
 vp_lock_view_of(Oid relid, Oid part)
@@ -405,8 +405,8 @@ vp_lock_view_of(Oid relid, Oid part)
 }
 
 /*
- * Returns the split view that the table is a part of, with a lock that lasts
- * until the end of the transaction, or InvalidOid.
+ * Return the split view that the table is a part of, locked until the end of
+ * the transaction, or InvalidOid.
  */
 Oid
 vp_view_of_part(Oid part)
@@ -420,7 +420,10 @@ vp_view_of_part(Oid part)
 	Oid			rule = InvalidOid;
 	Oid			view = InvalidOid;
 
-	/* asked for each row of a cascade; others can make many views of the part */
+	/*
+	 * a cascade calls this for each row; others can create many views of the
+	 * part
+	 */
 	if (part == last_part && vp_lock_view_of(last_view, part))
 		return last_view;
 
@@ -435,7 +438,7 @@ vp_view_of_part(Oid part)
 		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
 		Oid			relid;
 
-		/* a rule has an entry for each column, one after the other */
+		/* a rule has consecutive entries, one for each column */
 		if (form->classid != RewriteRelationId || form->objid == rule)
 			continue;
 		rule = form->objid;
@@ -451,7 +454,7 @@ vp_view_of_part(Oid part)
 	return view;
 }
 
-/* Copies the arrays of a layout, which an invalidation may take away. */
+/* Copy a layout with its arrays, which an invalidation may free. */
 void
 vp_copy_layout(VpLayout *to, const VpLayout *from)
 {
@@ -471,7 +474,7 @@ vp_copy_layout(VpLayout *to, const VpLayout *from)
 	}
 }
 
-/* Relation cache callback: forgets the layout of a view, or all of them. */
+/* Relation cache callback: forget the layout of a view, or all of them. */
 static void
 vp_relcache_callback(Datum arg, Oid relid)
 {
@@ -495,7 +498,7 @@ vp_relcache_callback(Datum arg, Oid relid)
 	}
 }
 
-/* System cache callback: a function has changed, linked() maybe. */
+/* System cache callback: a function has changed, which could be linked(). */
 static void
 vp_function_callback(Datum arg, int cacheid, uint32 hashvalue)
 {
@@ -503,7 +506,7 @@ vp_function_callback(Datum arg, int cacheid, uint32 hashvalue)
 	vp_relcache_callback(arg, InvalidOid);
 }
 
-/* Called when the library is loaded. */
+/* Register the callbacks when the library is loaded. */
 void
 vp_layout_init(void)
 {
@@ -511,7 +514,7 @@ vp_layout_init(void)
 	CacheRegisterSyscacheCallback(PROCOID, vp_function_callback, (Datum) 0);
 }
 
-/* Returns the names of the relation's columns, as a name[] datum. */
+/* Return the names of the relation's columns, as a name[] datum. */
 static Datum
 vp_column_names(Oid relid, const AttrNumber *attnums, int n)
 {
@@ -523,11 +526,11 @@ vp_column_names(Oid relid, const AttrNumber *attnums, int n)
 }
 
 /*
- * vertical_partition.layout(view regclass) -- how a split table is laid out
+ * vertical_partition.layout(view regclass) -- layout of a split table
  *
- * Takes a relation.  Returns the parts, the method, the key columns of the
- * link, the view's columns that are in the cold part, the hidden column of the
- * hot part and the cold part's copies of the key columns, all NULL if the
+ * Return the parts, the method, the key columns of the link, the view's
+ * columns that are in the cold part, the hidden column of the hot part, and
+ * the cold part's copies of the key columns.  All of them are NULL if the
  * relation is not a split view.
  */
 Datum

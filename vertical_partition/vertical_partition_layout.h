@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_layout.h
- *	  Where the columns of a split view live.
+ *	  Location of the columns of a split view.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -16,32 +16,32 @@
 #include "access/attnum.h"
 #include "nodes/parsenodes.h"
 
-/* How the hot part leads to the cold part */
+/* How the hot part refers to the cold part */
 typedef enum VpMethod
 {
-	VP_SHARED_KEY,				/* both have the primary key */
+	VP_SHARED_KEY,				/* both parts have the primary key */
 	VP_SURROGATE_KEY,			/* the hot part has the cold part's own key */
 	VP_ROW_POINTER				/* the hot part has the cold row's TID */
 } VpMethod;
 
-/* Where a column of the view lives */
+/* Location of a column of the view */
 typedef struct VpColumn
 {
 	bool		cold;
 	AttrNumber	attnum;			/* in that part */
 } VpColumn;
 
-/* A split view, as its definition says */
+/* A split view, as read from its definition */
 typedef struct VpLayout
 {
 	Oid			view;
-	Oid			owner;			/* of the view */
+	Oid			owner;			/* owner of the view */
 	VpMethod	method;
 	Oid			hot;
 	Oid			cold;
 	int			hot_rti;		/* in the view's range table */
 	int			cold_rti;
-	int			natts;			/* of the view */
+	int			natts;			/* number of the view's columns */
 	VpColumn   *columns;		/* one for each of them */
 
 	/* The equality of keys in the link; none with VP_SURROGATE_KEY */
@@ -52,9 +52,9 @@ typedef struct VpLayout
 	Oid		   *key_collations;
 
 	/*
-	 * What is not the key's: with VP_SURROGATE_KEY columns of the parts, with
-	 * VP_ROW_POINTER a column of the hot part and the TID of the cold one;
-	 * else zero.
+	 * Columns of the link that are not key columns.  With VP_SURROGATE_KEY,
+	 * these are columns of the parts.  With VP_ROW_POINTER, they are a column
+	 * of the hot part and the TID of the cold row.  Else they are zero.
 	 */
 	AttrNumber	hot_link;
 	AttrNumber	cold_link;

@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_link.c
- *	  Checks that each hot row has its cold row, where that can matter.
+ *	  Check that each hot row has a cold row, where that matters.
  *
- * The view of a split table is a left join, so that the planner can leave out
- * the cold part if no column of it is used.  A hot row without a cold row would
- * then come with NULLs that nobody has stored; that cannot be but by damage, or
- * by pointers that a VACUUM FULL or a restore has made invalid.  So the view
- * calls linked() in its WHERE, which knows such a row by its cold key being
- * NULL.  This use of a cold column would keep the join in the plan, so the
- * support function takes the call away from queries that use no other.
+ * The view of a split table is a left join, so that the planner can omit the
+ * cold part if no column of it is used.  A hot row without a cold row would
+ * then show NULLs that nobody has stored.  Such a row is possible only if data
+ * is damaged, or if VACUUM FULL or a restore has made pointers invalid.  So
+ * the view calls linked() in its WHERE clause, which detects such a row by a
+ * NULL in place of its cold key.  This use of a cold column would keep the
+ * join in the plan.  So the support function removes the call from queries
+ * that use no other cold column.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -60,21 +61,21 @@ PG_FUNCTION_INFO_V1(vp_forget_row_pointers_of);
 #define Anum_row_pointers_filenode	2
 #define Natts_row_pointers			2
 
-/* What vp_uses_cold() looks for, and in which query */
+/* Context of cold_use_walker(), which searches a query for uses of the cold part */
 typedef struct ColdUse
 {
 	Query	   *query;
-	int			rti;			/* of the cold part in its range table */
+	int			rti;			/* cold part in the query's range table */
 	Oid			linked;
 	int			sublevels_up;
 	bool		joined;			/* has the join of the view been seen? */
 } ColdUse;
 
-/* What both ways to find invalid pointers say */
+/* Hint of both errors for invalid pointers */
 static const char *const vp_relink_hint =
 "Rebuild the pointers with vertical_partition.relink(), as after VACUUM FULL, CLUSTER or a restore of the cold part.";
 
-/* Opens vertical_partition.row_pointers.  Returns NULL if there is no such table. */
+/* Open vertical_partition.row_pointers.  Return NULL if there is no such table. */
 static Relation
 open_row_pointers(LOCKMODE lockmode)
 {
@@ -87,8 +88,8 @@ open_row_pointers(LOCKMODE lockmode)
 }
 
 /*
- * Returns the OIDs of the cold parts that are pointed to, if one is given of no
- * other than that.  The pointers to a part are good if it still has the file
+ * Return the OIDs of the cold parts with valid pointers to their rows, or if "cold" is
+ * valid, at most that one.  The pointers to a part are valid if it still has the file
  * that it had when they were made.
  */
 static List *
@@ -103,7 +104,7 @@ read_row_pointers(Oid cold)
 	if (rel == NULL)
 		return NIL;
 
-	/* the table has one row for each split of this kind: no need of an index */
+	/* with one row for each split of this kind, the table needs no index scan */
 	ScanKeyInit(&key, Anum_row_pointers_cold, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(cold));
 	scan = systable_beginscan(rel, InvalidOid, false, NULL, OidIsValid(cold) ? 1 : 0, &key);
@@ -117,7 +118,7 @@ read_row_pointers(Oid cold)
 		HeapTuple	class = SearchSysCache1(RELOID, ObjectIdGetDatum(part));
 
 		if (!HeapTupleIsValid(class))
-			continue;			/* it was dropped */
+			continue;			/* the part was dropped */
 		if (!isnull && ((Form_pg_class) GETSTRUCT(class))->relfilenode == filenode)
 			result = lappend_oid(result, part);
 		ReleaseSysCache(class);
@@ -128,14 +129,14 @@ read_row_pointers(Oid cold)
 	return result;
 }
 
-/* Are there pointers to rows of this cold part, and are they good? */
+/* Return true if there are pointers to rows of this cold part, and they are valid. */
 bool
 vp_row_pointers_valid(Oid cold)
 {
 	return OidIsValid(cold) && read_row_pointers(cold) != NIL;
 }
 
-/* Returns the OIDs of all cold parts of which that is so. */
+/* Return the OIDs of all cold parts with valid pointers to their rows. */
 List *
 vp_pointed_tables(void)
 {
@@ -143,11 +144,10 @@ vp_pointed_tables(void)
 }
 
 /*
- * Notes for which file of the cold part the pointers to it are good: the one
- * that it has now, or none.  Nobody but a superuser may write to the table, so
- * this is not an SQL statement.  The caller has locked the part against others
- * who would do the same.  Removes rows of parts that are no more, if nobody else
- * is about to.
+ * Record the file of the cold part for which the pointers to it are valid: its current
+ * file, or none.  Only a superuser may write to the table, so this does not use an SQL
+ * statement.  The caller has locked the part against other sessions that would record the
+ * same.  Remove rows of dropped parts as well, unless another session is doing so.
  */
 static void
 write_row_pointers(Oid cold, bool valid)
@@ -182,7 +182,7 @@ write_row_pointers(Oid cold, bool valid)
 		{
 			TM_FailureData tmfd;
 
-			/* do not wait for the transaction of somebody else */
+			/* do not wait for another transaction */
 			(void) compat_tuple_delete(rel, &tuple->t_self, GetCurrentCommandId(true), GetActiveSnapshot(),
 									   false, &tmfd);
 		}
@@ -202,14 +202,14 @@ write_row_pointers(Oid cold, bool valid)
 	CommandCounterIncrement();
 }
 
-/* Notes that the pointers to the cold part are good as it is now. */
+/* Record that the pointers to the cold part are valid as it is now. */
 void
 vp_set_row_pointers(Oid cold)
 {
 	write_row_pointers(cold, true);
 }
 
-/* Locks the caller's own cold part against others who would note the same. */
+/* Lock the caller's own cold part against other sessions that would record its pointers. */
 static void
 lock_cold_part(Oid cold)
 {
@@ -221,8 +221,9 @@ lock_cold_part(Oid cold)
 /*
  * vertical_partition.set_row_pointers(cold regclass) returns void
  *
- * Takes a cold part, and notes that the pointers to its rows are good as it is
- * now.  Errors: 42501 if the caller does not own it, 42809 if it is no such part.
+ * Record that the pointers to the rows of a cold part are valid as it is now.  Errors:
+ * 42501 if the caller does not own it, 42809 if it is not the cold part of a split table
+ * with row pointers.
  */
 Datum
 vp_set_row_pointers_of(PG_FUNCTION_ARGS)
@@ -246,9 +247,8 @@ vp_set_row_pointers_of(PG_FUNCTION_ARGS)
 /*
  * vertical_partition.forget_row_pointers(cold regclass) returns void
  *
- * Takes a cold part, and notes that the pointers to its rows are not good any
- * more, so that its rows may be moved.  Errors: 42501 if the caller does not own
- * it.
+ * Record that the pointers to the rows of a cold part are no longer valid, so that its
+ * rows may be moved.  Errors: 42501 if the caller does not own it.
  */
 Datum
 vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
@@ -262,8 +262,9 @@ vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
 /*
  * vertical_partition.linked(method text, hot oid, cold_key anyelement) returns boolean
  *
- * Takes the method of a split, its hot part, and what the join has found in the
- * cold part for a hot row.  Returns true.  Errors out if that is nothing.
+ * Return true if the join has found a cold key for a hot row.  Raise an error if cold_key
+ * is NULL.  The other arguments are the method of the split and its hot part, for the
+ * message.
  */
 Datum
 vp_linked(PG_FUNCTION_ARGS)
@@ -287,7 +288,7 @@ vp_linked(PG_FUNCTION_ARGS)
 
 static bool cold_use_walker(Node *node, ColdUse *use);
 
-/* Does the expression have a Var that belongs to the query itself? */
+/* Return true if the expression is a column of the query's cold part, possibly relabeled. */
 static bool
 is_cold_var(Node *node, ColdUse *use)
 {
@@ -298,7 +299,10 @@ is_cold_var(Node *node, ColdUse *use)
 		((Var *) node)->varlevelsup == (Index) use->sublevels_up;
 }
 
-/* The columns of the query's own joins are what they stand for */
+/*
+ * Return true if a column of one of the query's joins stands for a column of the cold
+ * part.  The expressions of join columns belong to the query's own level.
+ */
 static bool
 join_alias_uses_cold(RangeTblEntry *rte, AttrNumber attnum, ColdUse *use)
 {
@@ -352,7 +356,10 @@ cold_use_walker(Node *node, ColdUse *use)
 		if (join->jointype == JOIN_LEFT && IsA(join->rarg, RangeTblRef) &&
 			((RangeTblRef *) join->rarg)->rtindex == use->rti)
 		{
-			/* its condition is no use, what it joins with may be one */
+			/*
+			 * its condition does not count as a use, but its left side may
+			 * have one
+			 */
 			use->joined = true;
 			return cold_use_walker(join->larg, use);
 		}
@@ -370,14 +377,14 @@ cold_use_walker(Node *node, ColdUse *use)
 }
 
 /*
- * Simplifies a call of linked().
+ * Simplify a call of linked().
  *
- * Where the cold part is locked by FOR UPDATE, the check becomes one that makes
- * the planner take an inner join: a row of the nullable side of an outer join
- * cannot be locked.  Then a hot row without a cold row would be left out, and
- * nobody know; so pointers that may be wrong are refused.
+ * If FOR UPDATE locks the cold part, the check becomes one that makes the planner use an
+ * inner join: rows of the nullable side of an outer join cannot be locked.  A hot row
+ * without a cold row would then be omitted silently.  So raise an error if pointers may
+ * be wrong.
  *
- * Returns NULL, which keeps the call, wherever it is not sure.
+ * Return NULL, which keeps the call, in all cases of doubt.
  */
 static Node *
 vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
@@ -392,9 +399,10 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 	query = root->parse;
 
 	/*
-	 * PostgreSQL loses the conditions of a security barrier view over a view
-	 * that it merges into the statement, if that is the statement's target.
-	 * The statement would change rows that are to be hidden from it.
+	 * A security barrier view can be over a view that PostgreSQL merges into
+	 * the statement.  If that view is the target of the statement, PostgreSQL
+	 * loses the conditions of the barrier.  The statement would change rows
+	 * that are hidden from it.
 	 */
 	foreach(lc, query->rtable)
 	{
@@ -408,8 +416,8 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 	}
 
 	/*
-	 * If the library is being loaded by this very statement, it is planned
-	 * without the hook.  That plan must not be kept for the whole session.
+	 * If this statement loads the library, it is planned without the hook.
+	 * That plan must not be kept for the whole session.
 	 */
 	if (!vp_planner_hooked)
 		root->glob->transientPlan = true;
@@ -449,7 +457,7 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 		test = makeNode(NullTest);
 		test->arg = (Expr *) copyObject(lthird(call->args));
 		test->nulltesttype = IS_NOT_NULL;
-		/* of a row, too, it is not its columns that matter */
+		/* the fields of a composite value do not matter */
 		test->argisrow = false;
 		test->location = -1;
 		return (Node *) test;
@@ -464,8 +472,8 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 /*
  * vertical_partition.linked_support(internal) returns internal
  *
- * Planner support of linked().  To load this library when a query over a split
- * view is planned is a purpose of its own: the hooks do the rest.
+ * Planner support function of linked().  It also serves to load this library when a query
+ * on a split view is planned.  Then the hooks are active.
  */
 Datum
 vp_linked_support(PG_FUNCTION_ARGS)

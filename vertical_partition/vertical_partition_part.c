@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_part.c
- *	  The parts of a split table, as the row on its way sees them.
+ *	  Reading and writing the parts of a split table for one row.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -37,9 +37,8 @@
 #include "vertical_partition_write.h"
 
 /*
- * Opens one part.  The view's owner must be allowed to do there what the
- * statement does with the view, as with an automatically updatable view; or the
- * user, if the view has security_invoker.
+ * Open one part.  As with an automatically updatable view, the view's owner needs the
+ * statement's privilege on the part; or the user, if the view has security_invoker.
  */
 static void
 vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
@@ -48,7 +47,7 @@ vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
 	AclMode		mode = TRIGGER_FIRED_BY_INSERT(event) ? ACL_INSERT :
 		TRIGGER_FIRED_BY_UPDATE(event) ? ACL_UPDATE : ACL_DELETE;
 
-	/* not the view in delete_cold() */
+	/* in delete_cold(), the relation is not the view */
 	Relation	target = row->trigdata->tg_relation;
 	Oid			user = target->rd_rel->relkind == RELKIND_VIEW && RelationHasSecurityInvoker(target) ?
 		GetUserId() : row->layout.owner;
@@ -66,8 +65,9 @@ vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(part->rel));
 
 	/*
-	 * We do without the statement triggers and rules of a part, so that a
-	 * privilege is not enough for who has made a view of this shape.
+	 * Statement triggers and rules of a part do not apply here.  So a
+	 * privilege on the part does not suffice for the owner of any view of
+	 * this shape.
 	 */
 	if (!compat_owns_relation(relid, row->layout.owner))
 		ereport(ERROR,
@@ -99,16 +99,14 @@ vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
 	part->slot = MakeSingleTupleTableSlot(RelationGetDescr(part->rel), table_slot_callbacks(part->rel));
 }
 
-/*
- * Opens both parts for the row.  With "speculative", for ON CONFLICT.
- */
+/* Open both parts for the row.  "speculative" is for ON CONFLICT. */
 void
 vp_open_parts(VpRow *row, bool speculative)
 {
 	Oid			relids[2] = {row->layout.hot, row->layout.cold};
 	Bitmapset  *updated[2] = {NULL, NULL};
 
-	/* the parts can have other types than the view already */
+	/* the parts can already have other column types than the view */
 	if (vp_is_altering(row->layout.view))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
@@ -119,10 +117,7 @@ vp_open_parts(VpRow *row, bool speculative)
 	row->estate->es_output_cid = row->cid;
 	if (row->node && !TRIGGER_FIRED_BY_DELETE(row->trigdata->tg_event))
 	{
-		/*
-		 * for triggers on updates of certain columns, and for hints to
-		 * indexes
-		 */
+		/* for triggers on UPDATE OF columns, and for hints to indexes */
 		Bitmapset  *columns = ExecGetUpdatedCols(row->node->resultRelInfo, row->node->ps.state);
 
 		for (int i = 0; i < row->layout.natts; i++)
@@ -142,7 +137,7 @@ vp_open_parts(VpRow *row, bool speculative)
 	vp_open_part(row, &row->cold, row->layout.cold, 2, speculative);
 }
 
-/* Closes a part.  The lock is kept until the end of the transaction. */
+/* Close a part.  The lock is kept until the end of the transaction. */
 static void
 vp_close_part(VpPart *part)
 {
@@ -152,7 +147,7 @@ vp_close_part(VpPart *part)
 	table_close(part->rel, NoLock);
 }
 
-/* Closes what vp_open_parts() has opened. */
+/* Close the parts opened by vp_open_parts(), and free the executor state. */
 void
 vp_close_row(VpRow *row)
 {
@@ -162,7 +157,7 @@ vp_close_row(VpRow *row)
 	FreeExecutorState(row->estate);
 }
 
-/* Raises an error if a value is given for a generated column of the view. */
+/* Raise an error if a value is given for a generated column of the view. */
 void
 vp_check_generated(VpRow *row)
 {
@@ -184,7 +179,7 @@ vp_check_generated(VpRow *row)
 	}
 }
 
-/* Returns a new key for the cold part. */
+/* Return a new key for the cold part.  Raise an error if its column has no default. */
 static Datum
 vp_surrogate_key(VpRow *row)
 {
@@ -205,7 +200,7 @@ vp_surrogate_key(VpRow *row)
 	return key;
 }
 
-/* Fills the parts' slots with a new row, but for what links them. */
+/* Fill the parts' slots with a new row, except for the row pointer. */
 void
 vp_fill_insert(VpRow *row)
 {
@@ -243,7 +238,7 @@ vp_fill_insert(VpRow *row)
 	ExecStoreVirtualTuple(cold);
 }
 
-/* Puts a row of the view together from its parts. */
+/* Build a row of the view from its parts. */
 void
 vp_view_row(VpRow *row, TupleTableSlot *hot, TupleTableSlot *cold, Datum *values, bool *nulls)
 {
@@ -259,7 +254,7 @@ vp_view_row(VpRow *row, TupleTableSlot *hot, TupleTableSlot *cold, Datum *values
 	}
 }
 
-/* Takes the old and the new row, and finds out what differs. */
+/* Compare the old and the new row, and record which columns differ. */
 void
 vp_compare(VpRow *row)
 {
@@ -278,14 +273,14 @@ vp_compare(VpRow *row)
 			row->cold_changed = true;
 		for (int k = 0; k < row->layout.nkeys && !column->cold; k++)
 		{
-			/* the cold part has a copy */
+			/* the cold part has a copy of the key */
 			if (row->layout.hot_keys[k] == column->attnum)
 				row->cold_changed = true;
 		}
 	}
 }
 
-/* Raises an error: there is a hot row, and no cold one. */
+/* Raise an error for a hot row without a cold row. */
 void
 vp_cold_missing(VpRow *row)
 {
@@ -298,7 +293,7 @@ vp_cold_missing(VpRow *row)
 					 RelationGetRelationName(row->trigdata->tg_relation)) : 0));
 }
 
-/* Has the cold row the keys of the hot one? */
+/* Return true if the cold row has the key of the hot row. */
 static bool
 vp_keys_equal(VpRow *row)
 {
@@ -318,8 +313,8 @@ vp_keys_equal(VpRow *row)
 }
 
 /*
- * Finds the cold row of the hot one in hot.current, both as the snapshot shows them, and
- * puts it into cold.current.  Returns false if there is none.
+ * Find the cold row of the hot row in hot.current, both as the snapshot shows them, and
+ * put it into cold.current.  Return false if there is none.
  */
 static bool
 vp_look_for_cold_as_of(VpRow *row, Snapshot snapshot)
@@ -364,15 +359,16 @@ vp_look_for_cold_as_of(VpRow *row, Snapshot snapshot)
 		systable_endscan(scan);
 	}
 
-	/* it must not go with the snapshot */
+	/* the slot must outlive the snapshot */
 	if (found)
 		ExecMaterializeSlot(row->cold.current);
 	return found;
 }
 
 /*
- * Finds the cold row of a hot one that is locked.  Nobody can change it meanwhile, so what
- * is committed now, or was done by this transaction, is the last version.
+ * Find the cold row of a hot row that is locked.  Nobody else can change it meanwhile.
+ * So the last version is the one that is committed now, or was written by this
+ * transaction.
  */
 bool
 vp_look_for_cold(VpRow *row)
@@ -384,7 +380,10 @@ vp_look_for_cold(VpRow *row)
 	return found;
 }
 
-/* The two likewise, and they raise an error if there is none; without a snapshot, of a row that is locked. */
+/*
+ * Find the cold row as the snapshot shows it, or that of a locked hot row if snapshot is
+ * NULL.  Raise an error if there is none.
+ */
 void
 vp_find_cold(VpRow *row, Snapshot snapshot)
 {
@@ -392,7 +391,7 @@ vp_find_cold(VpRow *row, Snapshot snapshot)
 		vp_cold_missing(row);
 }
 
-/* Computes what a part's new row lacks, and checks it, for INSERT or UPDATE. */
+/* Compute generated columns of a part's new row and check its constraints, for INSERT or UPDATE. */
 void
 vp_prepare_part(VpRow *row, VpPart *part, CmdType operation)
 {
@@ -406,8 +405,8 @@ vp_prepare_part(VpRow *row, VpPart *part, CmdType operation)
 }
 
 /*
- * Updates a row of a part to part->slot, and its indexes.  Returns what
- * table_tuple_update() does; the row is not changed unless that is TM_Ok.
+ * Update a row of a part to part->slot, and its indexes.  Return the result of
+ * table_tuple_update(); the row is not changed unless that is TM_Ok.
  */
 TM_Result
 vp_update_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
@@ -431,7 +430,7 @@ vp_update_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
 	return TM_Ok;
 }
 
-/* Fills part->slot with the current row and what has changed of it. */
+/* Fill part->slot with the current row and the changed columns. */
 void
 vp_fill_update(VpRow *row, VpPart *part)
 {
@@ -463,14 +462,14 @@ vp_fill_update(VpRow *row, VpPart *part)
 	}
 }
 
-/* Raises an error for a row that we hold the lock of. */
+/* Raise an error for an unexpected status of a row that we have locked. */
 void
 vp_unexpected(VpPart *part, TM_Result result)
 {
 	elog(ERROR, "unexpected status %d of row of table \"%s\"", result, RelationGetRelationName(part->rel));
 }
 
-/* Writes the new version of a part's row, in part->current, which nobody else can change. */
+/* Write the new version of the row in part->current, which nobody else can change. */
 static void
 vp_write_part(VpRow *row, VpPart *part)
 {
@@ -490,9 +489,8 @@ vp_write_part(VpRow *row, VpPart *part)
 }
 
 /*
- * Writes the new version of a row whose hot part is locked, and which is in
- * hot.current and cold.current.  The hot part gets a new version in any case, since
- * it stands for the row.
+ * Write the new version of the row in hot.current and cold.current, whose hot part is
+ * locked.  The hot part always gets a new version, since it represents the whole row.
  */
 void
 vp_write_update(VpRow *row)
@@ -502,12 +500,12 @@ vp_write_update(VpRow *row)
 		vp_write_part(row, &row->cold);
 	vp_write_part(row, &row->hot);
 
-	/* an error about a key should name the hot part's constraint */
+	/* an error for a key should name the hot part's constraint */
 	if (row->cold_changed && row->layout.method != VP_ROW_POINTER)
 		vp_write_part(row, &row->cold);
 }
 
-/* Deletes a row of a part.  Returns what table_tuple_delete() does. */
+/* Delete a row of a part.  Return the result of table_tuple_delete(). */
 TM_Result
 vp_delete_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
 {
@@ -520,10 +518,7 @@ vp_delete_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
 	return result;
 }
 
-/*
- * Returns what the trigger is to return: the row given, or what was made of it
- * where that may differ.
- */
+/* Return the trigger's result: the given row, or the row as written if the two may differ. */
 HeapTuple
 vp_result(VpRow *row)
 {

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_preload.c
- *	  Will new sessions load the library when they begin?
+ *	  Check that new sessions load the library when they begin.
  *
  * Statements that call no function of the library do not load it: COPY ... TO,
- * TRUNCATE, VACUUM, ON CONFLICT with columns.  So split() asks for the library to be
- * preloaded.  What this session has says little: it may have loaded the library for
- * itself, or been given settings that others will not get.  So we look at the settings
- * that a session of this database begins with.
+ * TRUNCATE, VACUUM, ON CONFLICT with columns.  So split() requires the library
+ * to be preloaded.  The state of this session says little: it may have loaded
+ * the library itself, or have settings that others will not get.  So we check
+ * the settings that a session of this database begins with.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -43,15 +43,15 @@ PG_FUNCTION_INFO_V1(vp_check_preload);
 #define SETTING "session_preload_libraries"
 #define LIBRARY "vertical_partition"
 
-/* What a role begins with in this database, or everybody */
+/* Initial setting of a role in this database, or of all roles */
 typedef struct RoleSetting
 {
-	Oid			role;			/* InvalidOid for everybody */
-	bool		of_database;	/* for this database, or for all? */
+	Oid			role;			/* InvalidOid for all roles */
+	bool		of_database;	/* for this database, or for all databases? */
 	char	   *value;
 } RoleSetting;
 
-/* Splits a list of libraries, as the server does it.  Returns NIL for one that it would not take. */
+/* Split a list of libraries as the server does.  Return NIL for a list that the server rejects. */
 static List *
 libraries_of(const char *value)
 {
@@ -62,7 +62,7 @@ libraries_of(const char *value)
 	return names;
 }
 
-/* Is our library in the list? */
+/* Return true if the list has our library. */
 static bool
 preloads(const char *value)
 {
@@ -82,7 +82,7 @@ preloads(const char *value)
 	return false;
 }
 
-/* The value of the setting in pg_db_role_setting.setconfig, or NULL */
+/* Return the value of the setting in pg_db_role_setting.setconfig, or NULL. */
 static char *
 configured(ArrayType *config)
 {
@@ -101,7 +101,7 @@ configured(ArrayType *config)
 	return NULL;
 }
 
-/* Returns all settings of roles in this database, and of the database. */
+/* Return all settings of roles in this database, and of the database. */
 static List *
 role_settings(void)
 {
@@ -128,11 +128,10 @@ role_settings(void)
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
-
 	return result;
 }
 
-/* The setting of a role, or of everybody: that of the database goes first. */
+/* Return the setting of a role, or of all roles.  One for this database has precedence. */
 static RoleSetting *
 setting_of(List *settings, Oid role)
 {
@@ -150,8 +149,9 @@ setting_of(List *settings, Oid role)
 }
 
 /*
- * What the configuration of the server says, for sessions for which nothing else
- * does; or NULL if this session cannot tell, because it was given another value.
+ * Return the value from the server's configuration, which applies to sessions without any
+ * other setting.  Return NULL if this session was given another value, and so cannot
+ * tell.
  */
 static char *
 server_setting(void)
@@ -167,7 +167,7 @@ server_setting(void)
 	return NULL;
 }
 
-/* Can sessions begin as this role? */
+/* Return true if the role can log in. */
 static bool
 can_login(Oid role)
 {
@@ -183,8 +183,9 @@ can_login(Oid role)
 }
 
 /*
- * Appends the statement that adds our library to those of a role, or of everybody.  Each
- * library is a value of its own: the server would take a list in one for one name.
+ * Append the statement that adds our library to the libraries of a role, or of all roles.
+ * Each library is a separate value: the server would take a list in one value for a
+ * single name.
  */
 static void
 append_statement(StringInfo buf, const char *whose, const char *value, bool visible)
@@ -198,7 +199,7 @@ append_statement(StringInfo buf, const char *whose, const char *value, bool visi
 	{
 		foreach(lc, libraries_of(value))
 		{
-			/* such a setting keeps sessions from beginning at all */
+			/* an empty name keeps sessions from starting at all */
 			if (*(char *) lfirst(lc) != '\0')
 				appendStringInfo(buf, "%s, ", quote_literal_cstr(lfirst(lc)));
 		}
@@ -209,9 +210,9 @@ append_statement(StringInfo buf, const char *whose, const char *value, bool visi
 /*
  * vertical_partition.check_preload(table text, force boolean) returns void
  *
- * Takes the name of a table that is to be split.  Errors: 55000 if not all new sessions of
- * the database will preload the library, with the statements that help; only a notice
- * if forced.
+ * Check that all new sessions of the database will preload the library.  "table" is the
+ * name of the table to be split, for the message.  Errors: 55000 if they will not, with
+ * the statements that help.  If "force" is true, emit a notice instead.
  */
 Datum
 vp_check_preload(PG_FUNCTION_ARGS)
@@ -236,7 +237,7 @@ vp_check_preload(PG_FUNCTION_ARGS)
 	{
 		char	   *value = everybody ? everybody->value : server_setting();
 
-		/* pg_db_role_setting is for all to read, the configuration is not */
+		/* everybody may read pg_db_role_setting, but not the configuration */
 		append_statement(&hint, psprintf("DATABASE %s", database), value,
 						 everybody || (value && (*value == '\0' || has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS))));
 	}

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_recheck.c
- *	  Finds, locks and rechecks the row that a statement is to change.
+ *	  Find, lock and recheck the row that a statement changes.
  *
- * Here is what makes concurrent statements on a split view behave as on a table.
+ * This makes concurrent statements on a split view behave as on a table.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -30,7 +30,10 @@
 #include "vertical_partition_layout.h"
 #include "vertical_partition_write.h"
 
-/* Returns how to lock the hot row, which depends on whether a key changes. */
+/*
+ * Return the mode for locking the hot row, which depends on whether a key
+ * changes.
+ */
 static LockTupleMode
 vp_lock_mode(VpRow *row)
 {
@@ -52,7 +55,11 @@ vp_lock_mode(VpRow *row)
 	return mode;
 }
 
-/* The row was changed by this very statement, or by what it has called. */
+/*
+ * Handle a row that was changed by the same statement, or by a function called
+ * by it.  Raise the error that a table would raise, or return VP_GONE to skip
+ * the row.
+ */
 VpLock
 vp_self_modified(VpRow *row, TM_FailureData *tmfd)
 {
@@ -72,8 +79,9 @@ vp_self_modified(VpRow *row, TM_FailureData *tmfd)
 }
 
 /*
- * The row that MERGE wants to change has been changed by somebody else, and another
- * action applies.  Returns if that is to do nothing; else raises an error.
+ * Another MERGE action applies to the row, since another transaction has
+ * changed it.  Return if that action does nothing; otherwise raise a
+ * serialization failure.
  */
 static void
 vp_merge_unmatched(VpRow *row, bool nothing)
@@ -85,7 +93,7 @@ vp_merge_unmatched(VpRow *row, bool nothing)
 				 errdetail("MERGE on a split table does not change over to another kind of action.")));
 }
 
-/* Does MERGE insert rows that match none of the view? */
+/* Return true if MERGE inserts rows that match no row of the view. */
 static bool
 vp_merge_inserts(VpRow *row)
 {
@@ -97,9 +105,9 @@ vp_merge_inserts(VpRow *row)
 }
 
 /*
- * Locks the hot row whose TID is *tid, which stands for the whole row: nobody
- * changes a cold row without a new version of the hot one.  Its last version is in
- * hot.current then, and *tid is that one's.
+ * Lock the hot row with TID *tid, which represents the whole row: nobody
+ * changes a cold row without a new version of the hot row.  Put its last
+ * version into hot.current, and that version's TID into *tid.
  */
 VpLock
 vp_lock_row(VpRow *row, ItemPointer tid)
@@ -143,10 +151,11 @@ vp_lock_row(VpRow *row, ItemPointer tid)
 }
 
 /*
- * Finds out by which range table entries the statement's plan reads the parts
- * of the row.  Parts may be in the plan more than once, in any order, through this
- * view or not.  The old row that the rewriter has added is made of columns of the
- * right ones.
+ * Find the range table entries by which the statement's plan reads the parts
+ * of the row, and store their indexes in scans[].  Return false if they cannot
+ * be found.  The parts may be in the plan more than once, in any order,
+ * through this view or without it.  The old row added by the rewriter consists
+ * of columns of the right entries.
  */
 static bool
 vp_find_scans(VpRow *row, Index *scans)
@@ -156,7 +165,7 @@ vp_find_scans(VpRow *row, Index *scans)
 	TargetEntry *tle;
 	List	   *columns;
 
-	/* it may be computed anywhere below */
+	/* the old row may be computed in any node below */
 	for (;;)
 	{
 		Var		   *var;
@@ -193,9 +202,9 @@ vp_find_scans(VpRow *row, Index *scans)
 }
 
 /*
- * Finds the row in the statement's plan: the row marks by which the rows of
- * both parts, hot and cold, are identified.  Returns false if the view was not
- * merged into the statement.
+ * Find the row marks in the statement's plan that identify the rows of both
+ * parts, hot and cold.  Return false if the view was not merged into the
+ * statement.
  */
 static bool
 vp_find_marks(VpRow *row, ExecAuxRowMark **marks)
@@ -221,7 +230,7 @@ vp_find_marks(VpRow *row, ExecAuxRowMark **marks)
 	return marks[0] && marks[1];
 }
 
-/* Is the column of the view one of the key that links the parts? */
+/* Return true if the view's column belongs to the key that links the parts. */
 static bool
 vp_is_key(VpRow *row, int column)
 {
@@ -235,9 +244,9 @@ vp_is_key(VpRow *row, int column)
 }
 
 /*
- * Fetches the versions of both parts' rows that the statement has seen.  The
- * TIDs come from the plan.  What they lead to is compared with the old row, since
- * nothing could be worse than to write to another one.
+ * Fetch the versions of both parts' rows that the statement has seen.  Their
+ * TIDs come from the plan.  Compare the fetched rows with the old row: writing
+ * to another row must be impossible.
  */
 void
 vp_fetch_old(VpRow *row)
@@ -270,7 +279,10 @@ vp_fetch_old(VpRow *row)
 		bool		isnull;
 		Datum		value;
 
-		/* a virtual generated column has no value there */
+		/*
+		 * skip columns of variable length, except keys, and generated ones: a
+		 * virtual one has no stored value
+		 */
 		if ((att->attlen < 0 && !vp_is_key(row, i)) ||
 			TupleDescAttr(RelationGetDescr(parts[column->cold]->rel), column->attnum - 1)->attgenerated != '\0')
 			continue;
@@ -282,7 +294,10 @@ vp_fetch_old(VpRow *row)
 	}
 }
 
-/* Takes old and, for an update, new values from slots of the view's rows. */
+/*
+ * Take the old and, for an update, the new values from slots of the view's
+ * rows.
+ */
 static void
 vp_take_slots(VpRow *row, TupleTableSlot *old, TupleTableSlot *new)
 {
@@ -299,8 +314,8 @@ vp_take_slots(VpRow *row, TupleTableSlot *old, TupleTableSlot *new)
 }
 
 /*
- * Chooses the MERGE action for a newer version of the row, in ri_oldTupleSlot.
- * Returns what that makes of the row, or NULL if nothing is to be done.
+ * Choose the MERGE action for a newer version of the row, in ri_oldTupleSlot.
+ * Return the new row of that action, or NULL if it does nothing.
  */
 static TupleTableSlot *
 vp_recheck_merge(VpRow *row, TupleTableSlot *plan_slot)
@@ -322,7 +337,7 @@ vp_recheck_merge(VpRow *row, TupleTableSlot *plan_slot)
 		if (!ExecQual(action->mas_whenqual, econtext))
 			continue;
 
-		/* what the statement is going to count and return is the same then */
+		/* the statement's counts and RETURNING assume the same kind of action */
 		if (action->mas_action->commandType != node->mt_merge_action->mas_action->commandType)
 		{
 			vp_merge_unmatched(row, action->mas_action->commandType == CMD_NOTHING);
@@ -336,9 +351,9 @@ vp_recheck_merge(VpRow *row, TupleTableSlot *plan_slot)
 }
 
 /*
- * The hot row has a newer version, which is in hot.current and locked.  Finds
- * out what the statement makes of that one, as UPDATE and DELETE of a table do in
- * READ COMMITTED.  Returns false if the row does not qualify any more.
+ * Evaluate the statement for the newer version of the hot row, which is locked
+ * and in hot.current, as UPDATE and DELETE of a table do in READ COMMITTED.
+ * Return false if the row no longer qualifies.
  */
 bool
 vp_recheck(VpRow *row)
@@ -356,7 +371,7 @@ vp_recheck(VpRow *row)
 	if (!vp_find_marks(row, marks))
 		elog(ERROR, "row marks not found");
 
-	/* what it makes is used for later rows as well */
+	/* the state that this creates is used for later rows as well */
 	old_context = MemoryContextSwitchTo(row->node->ps.state->es_query_cxt);
 	EvalPlanQualBegin(epqstate);
 	MemoryContextSwitchTo(old_context);
@@ -367,19 +382,19 @@ vp_recheck(VpRow *row)
 		slot = EvalPlanQualSlot(epqstate, parts[i]->rel, rti);
 		ExecCopySlot(slot, parts[i]->current);
 
-		/* which is not copied with a materialized row */
+		/* ExecCopySlot() does not copy these for a materialized row */
 		slot->tts_tid = parts[i]->current->tts_tid;
 		slot->tts_tableOid = parts[i]->current->tts_tableOid;
 		epqstate->relsubs_done[rti - 1] = false;
 
-		/* a scan takes either the slot or what the mark says */
+		/* a scan takes either the slot or the row of its mark */
 		epqstate->relsubs_rowmark[rti - 1] = NULL;
 	}
 	slot = EvalPlanQualNext(epqstate);
 	if (!TupIsNull(slot))
 		ExecMaterializeSlot(slot);
 
-	/* they hold pins */
+	/* the slots hold buffer pins */
 	for (int i = 0; i < 2; i++)
 		ExecClearTuple(EvalPlanQualSlot(epqstate, parts[i]->rel, marks[i]->rowmark->rti));
 	isnull = TupIsNull(slot);
@@ -412,7 +427,7 @@ vp_recheck(VpRow *row)
 	}
 	if (TRIGGER_FIRED_BY_DELETE(row->trigdata->tg_event))
 	{
-		/* RETURNING is computed from this */
+		/* RETURNING is computed from this row */
 		row->trigdata->tg_trigtuple->t_data = DatumGetHeapTupleHeader(whole);
 		row->trigdata->tg_trigtuple->t_len = HeapTupleHeaderGetDatumLength(row->trigdata->tg_trigtuple->t_data);
 	}

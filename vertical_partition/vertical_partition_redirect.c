@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_redirect.c
- *	  Which part of a split table a command is for.
+ *	  Choose the part of a split table that a command is for.
  *
- * A command names columns, a constraint or an index of the table.  The part that has
- * them is the one that it is for.  CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME CONSTRAINT,
- * OWNED BY and REFERENCES get the name of a part in the place of the view's, and need no more.
- * For ALTER TABLE see vertical_partition_alter.c.
+ * A command names columns, a constraint or an index of the table.  It is for
+ * the part that has them.  In CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME
+ * CONSTRAINT, OWNED BY and REFERENCES, the name of the part replaces that of
+ * the view, which is all that they need.  For ALTER TABLE see
+ * vertical_partition_alter.c.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -47,11 +48,11 @@
 #include "vertical_partition_layout.h"
 
 /*-------------------------------------------------------------------------
- * Where things belong
+ * Location of columns, constraints and indexes
  *-------------------------------------------------------------------------
  */
 
-/* Is the name in a list of them? */
+/* Return true if the list has the name. */
 bool
 vp_has_name(List *names, const char *name)
 {
@@ -65,14 +66,14 @@ vp_has_name(List *names, const char *name)
 	return false;
 }
 
-/* Adds a name to a list once. */
+/* Add a name to a list, unless the list has it. */
 List *
 vp_add_name(List *names, char *name)
 {
 	return vp_has_name(names, name) ? names : lappend(names, name);
 }
 
-/* The hint that helps always */
+/* The hint that always helps */
 #define MERGE_HINT(ddl) \
 	errhint("Call vertical_partition.merge('%s') first, and split the table again afterwards.", \
 			vp_qualified_name((ddl)->view))
@@ -103,8 +104,9 @@ vp_duplicate_constraint(const char *table, const char *name)
 }
 
 /*
- * The parts that have the column of the view, or will have it.  Columns of the key are in
- * both by most methods, what else leads from one to the other is no column of the view.
+ * Return the parts that have the column of the view, or will have it, or 0.  Columns of
+ * the key are in both parts, except with VP_SURROGATE_KEY.  Other columns of the link are
+ * not in the view.
  */
 int
 vp_places_of(const VpAlter *alter, const char *name)
@@ -129,7 +131,10 @@ vp_places_of(const VpAlter *alter, const char *name)
 	return VP_IN_HOT;
 }
 
-/* The name that a part has for a column of the view; the hot part's if the cold one has none */
+/*
+ * Return the name of a view's column in the hot part, or in the cold part if "cold" is
+ * true.  If that part does not have the column, return its name in the other part.
+ */
 char *
 vp_name_in_part(const VpLayout *layout, const char *name, bool cold)
 {
@@ -151,8 +156,8 @@ vp_name_in_part(const VpLayout *layout, const char *name, bool cold)
 }
 
 /*
- * The part that has all of these columns: the hot part if it can be either.  Errors out if
- * there is none.
+ * Return the part that has all of these columns, which is the hot part if both have them.
+ * Raise an error if there is none.
  */
 int
 vp_place(const VpAlter *alter, List *names, const char *what)
@@ -187,8 +192,8 @@ vp_place(const VpAlter *alter, List *names, const char *what)
 }
 
 /*
- * Has the node no columns of the table in it?  The server refuses subqueries; what looks
- * like a column in a type's modifiers is none.
+ * Return true if the node has no columns of the table.  The server rejects subqueries,
+ * and type modifiers only look like columns.
  */
 bool
 vp_has_no_columns(Node *node)
@@ -196,14 +201,14 @@ vp_has_no_columns(Node *node)
 	return IsA(node, SubLink) || IsA(node, TypeName);
 }
 
-/* The names of columns of the table with this name */
+/* The columns that an expression names, and the only table name that may qualify them */
 typedef struct VpNames
 {
 	const char *table;
 	List	   *names;
 } VpNames;
 
-/* Collects the names of columns in a raw expression. */
+/* Collect the names of columns in a raw expression. */
 static bool
 collect_names(Node *node, VpNames *found)
 {
@@ -234,7 +239,7 @@ collect_names(Node *node, VpNames *found)
 	return raw_expression_tree_walker(node, collect_names, found);
 }
 
-/* The names of the columns of the altered table in a raw expression */
+/* Return the names of the altered table's columns in a raw expression. */
 List *
 vp_names_in(const VpAlter *alter, Node *expr)
 {
@@ -244,7 +249,7 @@ vp_names_in(const VpAlter *alter, Node *expr)
 	return found.names;
 }
 
-/* The names of a list of String nodes */
+/* Return the strings of a list of String nodes. */
 static List *
 strings(List *list)
 {
@@ -256,7 +261,7 @@ strings(List *list)
 	return names;
 }
 
-/* The columns that are used by elements of an index */
+/* Return the names of the columns that elements of an index use. */
 static List *
 names_in_elements(const VpAlter *alter, List *elements)
 {
@@ -273,7 +278,7 @@ names_in_elements(const VpAlter *alter, List *elements)
 	return names;
 }
 
-/* The columns that a constraint uses, or what it has to be instead. */
+/* Return the names of the columns that a constraint uses. */
 List *
 vp_names_in_constraint(const VpAlter *alter, const Constraint *constraint)
 {
@@ -300,7 +305,10 @@ vp_names_in_constraint(const VpAlter *alter, const Constraint *constraint)
 	}
 }
 
-/* The part that has the constraint; the hot part will say if there is none. */
+/*
+ * Return the part that has the constraint.  If there is none, return the hot part, whose
+ * ALTER TABLE then raises the error.
+ */
 int
 vp_place_of_constraint(const VpLayout *layout, const char *name)
 {
@@ -320,7 +328,7 @@ vp_place_of_constraint(const VpLayout *layout, const char *name)
 		return VP_IN_HOT;
 	if (type == 'n')
 	{
-		/* those of the cold part's own columns are not for the user */
+		/* constraints of the cold part's own columns are not for the user */
 		Oid			oid;
 		Bitmapset  *columns = get_relation_constraint_attnos(layout->cold, name, true, &oid);
 
@@ -335,7 +343,10 @@ vp_place_of_constraint(const VpLayout *layout, const char *name)
 	return VP_IN_COLD;
 }
 
-/* The part that has the index, by a name that is looked for beside the view */
+/*
+ * Return the part that has the index, which is looked up in the view's schema.  Return
+ * the hot part if there is none.
+ */
 int
 vp_place_of_index(const VpLayout *layout, const char *name)
 {
@@ -347,7 +358,7 @@ vp_place_of_index(const VpLayout *layout, const char *name)
 	return VP_IN_HOT;
 }
 
-/* The default of a column, or NULL */
+/* Return the default of a column, or NULL. */
 Node *
 vp_default_of(Oid relid, AttrNumber attnum)
 {
@@ -371,11 +382,10 @@ vp_default_of(Oid relid, AttrNumber attnum)
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
-
 	return result;
 }
 
-/* Errors out if a part has a column of that name which the view has not got. */
+/* Raise an error if a part has a column of that name that is not in the view. */
 void
 vp_check_new_name(const VpDdl *ddl, const char *name)
 {
@@ -394,7 +404,7 @@ vp_check_new_name(const VpDdl *ddl, const char *name)
  *-------------------------------------------------------------------------
  */
 
-/* Has the name stand for the relation. */
+/* Make the name refer to the relation. */
 static void
 set_name(RangeVar *name, Oid relid)
 {
@@ -404,8 +414,8 @@ set_name(RangeVar *name, Oid relid)
 }
 
 /*
- * What is known of the split table that a foreign key refers to, or LIKE, or that a trigger is
- * for, which need not be the user's, or NULL
+ * Return the state of the split table that a foreign key or LIKE refers to, or that a
+ * trigger is for, or NULL.  The user need not own the table.
  */
 VpDdl *
 vp_find_any_split(RangeVar *name)
@@ -414,7 +424,7 @@ vp_find_any_split(RangeVar *name)
 	const VpLayout *layout;
 	VpDdl	   *ddl = NULL;
 
-	/* a view of others is locked only if it is one that may be referred to */
+	/* lock a view of another owner only if it belongs to a split table */
 	if (!OidIsValid(relid) || !OidIsValid(get_trigger_oid(relid, "vertical_partition_write", true)))
 		return NULL;
 	relid = vp_lock_view(name, false);
@@ -435,9 +445,9 @@ vp_find_any_split(RangeVar *name)
 }
 
 /*
- * Has a foreign key refer to the part of a split table which has the columns.  The
- * command then asks for the privilege to refer to that.  If it is the part being altered,
- * this goes by the view's name.
+ * Make a foreign key refer to the part of a split table that has the columns.  The
+ * command then requires the REFERENCES privilege on that part.  If that part is the one
+ * being altered, it has the view's name.
  */
 static bool
 redirect_reference(Constraint *constraint, Oid altered, const char *altered_name)
@@ -461,7 +471,7 @@ redirect_reference(Constraint *constraint, Oid altered, const char *altered_name
 	return true;
 }
 
-/* The same for all foreign keys of a column or a command.  Returns whether there was any. */
+/* Redirect all foreign keys of a column or a command.  Return true if there were any. */
 bool
 vp_redirect_references(Node *node, Oid altered, const char *altered_name)
 {
@@ -490,8 +500,9 @@ vp_redirect_references(Node *node, Oid altered, const char *altered_name)
 }
 
 /*
- * Leaves foreign keys alone that will refer to the table to be created, by a name that
- * is a split table's until then.
+ * Hide foreign keys that will refer to the table to be created, by a name that belongs to
+ * a split table until then.  Return the hidden constraints, whose contype the caller has
+ * to restore.
  */
 static List *
 hide_own_references(CreateStmt *stmt)
@@ -537,9 +548,9 @@ hide_own_references(CreateStmt *stmt)
 }
 
 /*
- * CREATE TABLE (LIKE view) would give the columns of a split table without NOT NULL, and none of
- * its constraints and indexes.  Has it name the columns instead, with NOT NULL and, where they are
- * wanted, defaults.  Errors out if more of the table is to be copied.
+ * CREATE TABLE (LIKE view) would copy the columns of a split table without NOT NULL,
+ * constraints and indexes.  Return column definitions to use instead, with NOT NULL and,
+ * if requested, defaults.  Raise an error if the command requests more.
  */
 static List *
 columns_like(const VpDdl *ddl, const TableLikeClause *like)
@@ -576,7 +587,7 @@ columns_like(const VpDdl *ddl, const TableLikeClause *like)
 	return columns;
 }
 
-/* Has each LIKE of a split table name its columns.  Returns whether there was any. */
+/* Replace each LIKE of a split table with column definitions.  Return true if there was any. */
 static bool
 redirect_like(CreateStmt *stmt)
 {
@@ -599,7 +610,7 @@ redirect_like(CreateStmt *stmt)
 	return any;
 }
 
-/* Will CREATE TABLE IF NOT EXISTS find that there is such a relation, and look at nothing else? */
+/* Return true if CREATE TABLE IF NOT EXISTS will find a relation, and ignore all else. */
 static bool
 is_there(CreateStmt *stmt)
 {
@@ -607,7 +618,10 @@ is_there(CreateStmt *stmt)
 		OidIsValid(get_relname_relid(stmt->relation->relname, RangeVarGetCreationNamespace(stmt->relation)));
 }
 
-/* Might one of the constraints refer to a split table, or one be copied?  Looks at no catalog. */
+/*
+ * Return true if an element could refer to a split table, as a foreign key or LIKE.  This
+ * reads no catalog.
+ */
 static bool
 any_reference(Node *node)
 {
@@ -642,7 +656,7 @@ any_reference(Node *node)
  *-------------------------------------------------------------------------
  */
 
-/* Errors out: what was looked at without a lock has changed since. */
+/* Raise an error: the state that was looked up without a lock has changed. */
 void
 vp_changed(const char *name)
 {
@@ -651,7 +665,7 @@ vp_changed(const char *name)
 			 errmsg("relation \"%s\" was changed by another session", name ? name : "")));
 }
 
-/* Reads the layout of the view again.  The view is locked. */
+/* Read the layout of the view again.  The caller has locked the view. */
 void
 vp_refresh_split(VpDdl *ddl, Oid view)
 {
@@ -667,8 +681,9 @@ vp_refresh_split(VpDdl *ddl, Oid view)
 }
 
 /*
- * What is known of the split table of the user's whose name this is, or NULL.  Nothing of it
- * changes until the transaction ends.
+ * Return the state of the user's split table of that name, or NULL.  Its view stays
+ * locked, so that the state does not change until the transaction ends.  Raise an error
+ * if the table is being altered.
  */
 VpDdl *
 vp_hold_split(RangeVar *name)
@@ -696,14 +711,14 @@ vp_hold_split(RangeVar *name)
  *-------------------------------------------------------------------------
  */
 
-/* What the names of columns are mapped with */
+/* The part whose column names replace those of the view */
 typedef struct VpMapping
 {
 	const VpLayout *layout;
 	bool		cold;
 } VpMapping;
 
-/* Gives columns the names that a part has for them. */
+/* Replace the names of columns with their names in a part. */
 static bool
 map_names(Node *node, VpMapping *mapping)
 {
@@ -735,7 +750,7 @@ map_elements(List *elements, VpMapping *mapping)
 	}
 }
 
-/* Names joined as in the default names of objects */
+/* Return the names joined as in default names of objects. */
 static char *
 joined_names(List *names)
 {
@@ -752,7 +767,7 @@ joined_names(List *names)
 	return buf.data;
 }
 
-/* The name that an index of a table with the view's name and columns would get */
+/* Return the name that an index of a table with the view's name and columns would get. */
 static char *
 index_name(const VpAlter *alter, IndexStmt *stmt)
 {
@@ -803,12 +818,12 @@ redirect_index(IndexStmt *stmt)
 	mapping.cold = vp_place(&alter, names, "create an index of hot and cold columns") == VP_IN_COLD;
 	part = mapping.cold ? mapping.layout->cold : mapping.layout->hot;
 
-	/* with the command's lock, the names of its columns stay, too */
+	/* the command's lock also protects the names of the columns */
 	LockRelationOid(part, stmt->concurrent ? ShareUpdateExclusiveLock : ShareLock);
 	if (stmt->idxname == NULL)
 		stmt->idxname = index_name(&alter, stmt);
 
-	/* the names of its own columns are those that it would have */
+	/* name the columns of the index as with one table */
 	foreach(lc, stmt->indexParams)
 	{
 		IndexElem  *element = (IndexElem *) lfirst(lc);
@@ -875,7 +890,7 @@ redirect_statistics(CreateStatsStmt *stmt)
 	return true;
 }
 
-/* Has a sequence belong to a column of a part. */
+/* Redirect OWNED BY of a sequence to the column of a part.  Return true if there was any. */
 static bool
 redirect_sequence(List *options)
 {
@@ -954,8 +969,8 @@ redirect_rename(RenameStmt *stmt)
 }
 
 /*
- * Takes a utility command.  Returns it, or if it names a split table where only a table
- * can be, a copy that names the part instead.
+ * Return the utility command.  If it names a split table where the server requires a
+ * table, return a copy that names the part instead.
  */
 PlannedStmt *
 vp_redirect_ddl(PlannedStmt *pstmt)
@@ -998,7 +1013,7 @@ vp_redirect_ddl(PlannedStmt *pstmt)
 			break;
 		case T_CreateStmt:
 		case T_CreateForeignTableStmt:
-			/* that of a foreign table begins with that of a table */
+			/* CreateForeignTableStmt begins with a CreateStmt */
 			if (is_there((CreateStmt *) stmt))
 				break;
 			if (IsA(stmt, CreateStmt))

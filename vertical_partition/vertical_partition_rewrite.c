@@ -1,24 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_rewrite.c
- *	  Runs statements that use hot columns only on the hot part alone.
+ *	  Run statements that use hot columns only on the hot part alone.
  *
- * A planner hook looks at the rewritten query, in which split views have been
+ * A planner hook works on the rewritten query, in which split views have been
  * replaced by their definitions:
  *
- * - Where no cold column of a split view is used, its join is taken away.  The
- *   planner could do so by itself with a unique index on the cold part's side of
- *   the link, which a row pointer has not; and not if the rows are to be locked.
+ * - If no cold column of a split view is used, its join is removed.  The planner
+ *   could do so itself, given a unique index on the cold part's side of the
+ *   link.  A row pointer has none, and rows to be locked prevent the removal.
  *
  * - An UPDATE that reads and sets hot columns only becomes an UPDATE of the hot
- *   part, as that of an automatically updatable view would.
+ *   part, as with an automatically updatable view.
  *
  * - The columns of ON CONFLICT are looked up among the indexes of the hot part,
- *   because the view has none.  The planner is not shown them, and its plan gets
+ *   because the view has none.  They are hidden from the planner.  Its plan gets
  *   the indexes afterwards.
  *
- * The hook changes the Query it is given.  So does the planner itself, whose
- * callers know.
+ * The hook changes the Query that it is given.  So does the planner itself,
+ * and its callers expect that.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -58,33 +58,33 @@
 #include "vertical_partition_compat.h"
 #include "vertical_partition_layout.h"
 
-/* Which columns a query uses of the relations in its range table */
+/* Columns that a query uses of the relations in its range table */
 typedef struct ColumnUse
 {
 	Query	   *query;
 	int			sublevels_up;
-	Bitmapset **columns;		/* by range table index; 0 is the whole row */
+	Bitmapset **columns;		/* by range table index; 0: whole row */
 } ColumnUse;
 
-/* Replaces what a statement has of a split view by columns of the hot part */
+/* Context for replacing columns of a split view by columns of the hot part */
 typedef struct HotColumns
 {
 	const VpLayout *layout;
-	int			target;			/* the view as the target of the statement */
-	int			source;			/* what is in the statement's FROM; maybe 0 */
+	int			target;			/* the view as target of the statement */
+	int			source;			/* the view in FROM, or 0 */
 	int			sublevels_up;
 	AttrNumber	cold;			/* a column that is not in the hot part */
 	bool		failed;
 } HotColumns;
 
-/* The indexes that an INSERT ... ON CONFLICT on a split view infers */
+/* The indexes inferred by an INSERT ... ON CONFLICT on a split view */
 typedef struct Arbiter
 {
 	Oid			view;
 	List	   *indexes;
 } Arbiter;
 
-/* Has the hook been called since the library was loaded? */
+/* Set by the first call of the hook after the library was loaded */
 bool		vp_planner_hooked = false;
 
 static planner_hook_type vp_next_planner_hook = NULL;
@@ -92,8 +92,8 @@ static planner_hook_type vp_next_planner_hook = NULL;
 static Query *vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs);
 
 /*
- * Is this the definition of a split view?  Spares all other queries the work of
- * finding out.
+ * Return true if the query is the definition of a split view.  The first tests are cheap,
+ * for all other queries.
  */
 static bool
 vp_is_split(Query *query, VpLayout *layout)
@@ -103,7 +103,7 @@ vp_is_split(Query *query, VpLayout *layout)
 		vp_query_layout(query, layout);
 }
 
-/* Is there a split view anywhere in the tree? */
+/* Return true if there is a split view anywhere in the tree. */
 static bool
 contains_split_walker(Node *node, void *context)
 {
@@ -122,7 +122,7 @@ contains_split_walker(Node *node, void *context)
 }
 
 /*-------------------------------------------------------------------------
- * Which columns are used
+ * Columns that a query uses
  *-------------------------------------------------------------------------
  */
 
@@ -143,7 +143,10 @@ column_use_walker(Node *node, ColumnUse *use)
 		rte = rt_fetch(var->varno, use->query->rtable);
 		if (rte->rtekind == RTE_JOIN)
 		{
-			/* a column of the query's own join is what it stands for */
+			/*
+			 * a column of the query's own join stands for columns of its
+			 * inputs
+			 */
 			int			sublevels_up = use->sublevels_up;
 			bool		known = var->varattno > 0 && var->varattno <= list_length(rte->joinaliasvars);
 
@@ -174,9 +177,9 @@ column_use_walker(Node *node, ColumnUse *use)
 }
 
 /*
- * Returns which columns the query uses of its relations, an array of sets.
- * Unless all of its own outputs are used, plain columns among the others do not
- * count; expressions do, since they may be evaluated nevertheless.
+ * Return the columns that the query uses of its relations, as an array of sets by range
+ * table index.  Unless all of its own outputs are used, plain columns among the unused
+ * outputs do not count.  Expressions do, since they may be evaluated nevertheless.
  */
 static Bitmapset **
 used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
@@ -214,11 +217,11 @@ used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
  */
 
 /*
- * Does who owns the view own the cold part, too, with the rights that an owner
- * has who has not given them up?  Then checking them cannot fail.  When the
- * owner or the privileges change, so does the part's row in pg_class, which
- * invalidates saved plans.  (A plan that is not saved, as those of SQL functions
- * are not before 18, goes by what it found, for as long as its statement runs.)
+ * Return true if the view's owner also owns the cold part, and has never changed the
+ * privileges on it.  Then checking them cannot fail.  A change of the owner or the
+ * privileges also changes the part's row in pg_class, which invalidates saved plans.  (A
+ * plan that is not saved, as in SQL functions before 18, keeps the result while its
+ * statement runs.)
  */
 static bool
 needs_no_check(Query *query, RangeTblEntry *cold)
@@ -226,7 +229,7 @@ needs_no_check(Query *query, RangeTblEntry *cold)
 	HeapTuple	tuple;
 	bool		result;
 
-	/* a security label, say, can deny what privileges allow */
+	/* a security label, for example, can deny access that privileges allow */
 	if (ExecutorCheckPerms_hook)
 		return false;
 
@@ -241,11 +244,10 @@ needs_no_check(Query *query, RangeTblEntry *cold)
 }
 
 /*
- * Makes the definition of a split view one of the hot part alone, with NULL for
- * the cold columns.  The cold part stays in the range table if its permissions
- * are to be checked, otherwise it goes.  It is among the relations of the
- * statement in any case: whoever reuses its plan locks them before, and hears
- * of changes.
+ * Reduce the definition of a split view to the hot part, with NULL for the cold columns.
+ * The cold part stays in the range table if its permissions have to be checked; otherwise
+ * it is removed.  In any case, it is among the relations of the statement: a session that
+ * reuses the plan locks these relations first, and receives their invalidations.
  */
 static void
 drop_cold_part(Query *query, VpLayout *layout)
@@ -283,7 +285,7 @@ drop_cold_part(Query *query, VpLayout *layout)
 		query->rtable = list_truncate(query->rtable, layout->cold_rti - 1);
 }
 
-/* Are any of these columns, or is the whole row, in need of the cold part? */
+/* Return true if any of these columns, or the whole row, needs the cold part. */
 static bool
 needs_cold_part(const VpLayout *layout, Bitmapset *columns)
 {
@@ -302,7 +304,10 @@ needs_cold_part(const VpLayout *layout, Bitmapset *columns)
  *-------------------------------------------------------------------------
  */
 
-/* Finds what the statement uses of the view that the hot part has not. */
+/*
+ * Return true if the statement uses a column of the view that the hot part does not have,
+ * or WHERE CURRENT OF.  For a column, set hot->cold to its number; 0 is the whole row.
+ */
 static bool
 hot_columns_walker(Node *node, HotColumns *hot)
 {
@@ -335,7 +340,7 @@ hot_columns_walker(Node *node, HotColumns *hot)
 	return expression_tree_walker(node, hot_columns_walker, hot);
 }
 
-/* Replaces the view's columns; all of them are in the hot part. */
+/* Replace the view's columns.  All of them are in the hot part. */
 static Node *
 hot_columns_mutator(Node *node, HotColumns *hot)
 {
@@ -367,7 +372,7 @@ hot_columns_mutator(Node *node, HotColumns *hot)
 	return expression_tree_mutator(node, hot_columns_mutator, hot);
 }
 
-/* Would the view's triggers do no more than write the row? */
+/* Return true if the view's only trigger is write_row(), and enabled. */
 static bool
 has_only_own_trigger(Oid view)
 {
@@ -389,8 +394,8 @@ has_only_own_trigger(Oid view)
 }
 
 /*
- * Is the column one that only the view's trigger can set: in the link, in the
- * cold part, or one that the rewriter would have looked at in the hot part?
+ * Return true if only the view's trigger can set the column: it is in the link, in the
+ * cold part, or of a kind that the rewriter would have checked in the hot part.
  */
 static bool
 needs_trigger(const VpLayout *layout, Relation hot, AttrNumber attnum)
@@ -412,8 +417,8 @@ needs_trigger(const VpLayout *layout, Relation hot, AttrNumber attnum)
 }
 
 /*
- * Returns the UPDATE of a split view as one of its hot part, or the statement
- * itself if it must go through the view's trigger.
+ * Return the UPDATE of a split view as an UPDATE of its hot part, or the statement itself
+ * if it must go through the view's trigger.
  */
 static Query *
 rewrite_update(Query *query)
@@ -459,7 +464,7 @@ rewrite_update(Query *query)
 		hot_rte->tablesample != NULL || !has_only_own_trigger(target->relid))
 		return query;
 
-	/* what it sets */
+	/* columns that it sets */
 	rel = relation_open(layout.hot, NoLock);
 	possible = !rel->rd_rel->relrowsecurity && rel->rd_rules == NULL &&
 		!(rel->trigdesc && rel->trigdesc->trig_update_before_row);
@@ -477,7 +482,7 @@ rewrite_update(Query *query)
 	if (!possible)
 		return query;
 
-	/* what it reads */
+	/* columns that it reads */
 	memset(&hot, 0, sizeof(hot));
 	hot.layout = &layout;
 	hot.target = query->resultRelation;
@@ -501,7 +506,7 @@ rewrite_update(Query *query)
 
 	/*
 	 * The user's permissions are checked on the view, which stays in the
-	 * range table, the owner's on the hot part.
+	 * range table.  The owner's are checked on the hot part.
 	 */
 	target = rt_fetch(hot.target, query->rtable);
 	while ((attnum = bms_next_member(compat_updated_columns(query, target), attnum)) >= 0)
@@ -522,11 +527,11 @@ rewrite_update(Query *query)
 }
 
 /*-------------------------------------------------------------------------
- * All of a query
+ * The whole query
  *-------------------------------------------------------------------------
  */
 
-/* Rewrites the subqueries in expressions. */
+/* Rewrite the subqueries in expressions. */
 static bool
 sublink_walker(Node *node, void *context)
 {
@@ -546,8 +551,8 @@ sublink_walker(Node *node, void *context)
 }
 
 /*
- * Rewrites a query and all that is in it.  The outputs that are used of it are
- * known, or are all of them.  Returns the query to go on with.
+ * Rewrite a query and all of its subqueries.  "outputs" has the outputs of the query that
+ * are used, unless all_outputs is true.  Return the query to be used instead.
  */
 static Query *
 vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs)
@@ -573,7 +578,7 @@ vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs)
 			used = used_columns(query, outputs, all_outputs);
 		if (!vp_is_split(rte->subquery, &layout))
 		{
-			/* the branches of UNION and the like are not referred to by Vars */
+			/* no Vars refer to the branches of UNION and other set operations */
 			rte->subquery = vp_rewrite_query(rte->subquery, used[rti],
 											 query->setOperations != NULL ||
 											 bms_is_member(0, used[rti]));
@@ -603,10 +608,11 @@ vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs)
  */
 
 /*
- * Does with the values for a row what the server's rewriter does by what it knows of a
- * table's columns, but not of a view's.  OVERRIDING USER VALUE: an identity column gets
- * its default.  A value for a generated column is an error; DEFAULT has gone by now, but
- * cannot be told from NULL in VALUES of several rows, whose NULLs pass.
+ * Process the values for a new row as the server's rewriter does for a table.  It does
+ * not know the properties of the columns of a view.  With OVERRIDING USER VALUE, an
+ * identity column gets its default.  A value for a generated column is an error.  DEFAULT
+ * has been replaced by now.  In VALUES of several rows, it cannot be distinguished from
+ * NULL, so NULLs are accepted there.
  */
 static void
 prepare_new_row(Query *query, const VpLayout *layout, List *targetlist, OverridingKind override)
@@ -655,7 +661,7 @@ prepare_new_row(Query *query, const VpLayout *layout, List *targetlist, Overridi
 	relation_close(view, NoLock);
 }
 
-/* The same for all new rows of an INSERT or MERGE into a split view */
+/* Process all new rows of an INSERT or MERGE into a split view. */
 static void
 prepare_new_rows(Query *query)
 {
@@ -671,10 +677,7 @@ prepare_new_rows(Query *query)
 		(cached = vp_layout(target->relid)) == NULL)
 		return;
 
-	/*
-	 * the cached layout is not safe from what a look into the catalogs can
-	 * bring
-	 */
+	/* reading the catalogs can invalidate the cached layout */
 	vp_copy_layout(&layout, cached);
 	if (query->commandType == CMD_INSERT)
 		prepare_new_row(query, &layout, query->targetList, query->override);
@@ -693,8 +696,8 @@ prepare_new_rows(Query *query)
  */
 
 /*
- * Takes the conflict target off an INSERT into a split view.  Appends what it
- * stands for to *arbiters.
+ * Remove the conflict target from an INSERT into a split view.  Append the indexes that
+ * it infers to *arbiters.
  */
 static void
 infer_hot_arbiters(Query *query, List **arbiters)
@@ -722,7 +725,7 @@ infer_hot_arbiters(Query *query, List **arbiters)
 	if (onconflict->arbiterElems == NIL && !OidIsValid(onconflict->constraint))
 		return;					/* any conflict will do */
 
-	/* the cached layout is not safe from what opening a relation can bring */
+	/* opening a relation can invalidate the cached layout */
 	vp_copy_layout(&layout, cached);
 
 	memset(&hot, 0, sizeof(hot));
@@ -738,8 +741,9 @@ infer_hot_arbiters(Query *query, List **arbiters)
 						   get_attname(layout.view, hot.cold, false), get_rel_name(layout.view)) : 0));
 
 	/*
-	 * An index of the hot part is needed for as long as the plan: so the part
-	 * is locked with it, and the plan forgotten when the part changes.
+	 * The plan needs an index of the hot part as long as it exists.  So the
+	 * part is locked with the plan, and a change of the part invalidates the
+	 * plan.
 	 */
 	rel = relation_open(layout.hot, RowExclusiveLock);
 	rte = makeNode(RangeTblEntry);
@@ -751,8 +755,8 @@ infer_hot_arbiters(Query *query, List **arbiters)
 	query->rtable = lappend(query->rtable, rte);
 
 	/*
-	 * What the planner would do with a plain table.  A constraint is the
-	 * view's primary key, whose index is one of the hot part, see
+	 * Infer the indexes as the planner does for a plain table.  A constraint
+	 * is the view's primary key, whose index belongs to the hot part, see
 	 * vertical_partition_key.c.
 	 */
 	hot.source = 1;
@@ -782,8 +786,8 @@ infer_hot_arbiters(Query *query, List **arbiters)
 }
 
 /*
- * Gives the inferred indexes to the node that inserts, if it is the next one
- * that wants some.  Returns the rest.
+ * Give the inferred indexes to the plan node if it is the next one that needs some.
+ * Return the remaining ones.
  */
 static List *
 set_arbiters(PlannedStmt *stmt, Plan *plan, List *arbiters)
@@ -803,7 +807,7 @@ set_arbiters(PlannedStmt *stmt, Plan *plan, List *arbiters)
 	return arbiters;
 }
 
-/* The hook itself */
+/* Planner hook */
 static PlannedStmt *
 vp_planner(Query *parse, const char *query_string, int cursor_options,
 		   ParamListInfo bound_params COMPAT_PLANNER_PARAM)
@@ -834,7 +838,7 @@ vp_planner(Query *parse, const char *query_string, int cursor_options,
 
 	if (arbiters != NIL)
 	{
-		/* those in WITH are planned first, in their order */
+		/* statements in WITH are planned first, in their order */
 		foreach(lc, stmt->subplans)
 			arbiters = set_arbiters(stmt, (Plan *) lfirst(lc), arbiters);
 		arbiters = set_arbiters(stmt, stmt->planTree, arbiters);
@@ -845,7 +849,7 @@ vp_planner(Query *parse, const char *query_string, int cursor_options,
 	return stmt;
 }
 
-/* Called when the library is loaded. */
+/* Install the hook when the library is loaded. */
 void
 vp_rewrite_init(void)
 {

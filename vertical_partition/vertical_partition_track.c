@@ -1,24 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_track.c
- *	  Counts which columns of a table are updated and read together.
+ *	  Count which columns of a table are updated and read together.
  *
- * While vertical_partition.track_updates is on, or for a sample of all
- * statements, the executor counts the rows that each node yields.  When a
- * statement ends, its updates and scans are added up by table and set of
- * columns: whether a split pays depends on what is updated together, which
- * counts of single columns would not tell.
+ * While vertical_partition.track_updates is on, the executor counts the rows
+ * that each node returns, for all statements or for a sample of them.  At the
+ * end of a statement, its updates and scans are added up by table and set of
+ * columns.  The benefit of a split depends on the columns that are updated
+ * together, which counts of single columns would not show.
  *
- * A write through a split view is counted once, for the view.  Where counts are
- * shown it is one of each part that it touches.
+ * A write through a split view is counted once, for the view.
+ * counted_shapes() reports it for each part that it touches.
  *
- * The shared table has a fixed number of places.  A set of columns belongs into
- * one of VP_BUCKETS buckets by its hash; if that is full, what was not used there
- * for the longest time gives way.
+ * The shared table has a fixed number of entries.  The hash of its key puts an
+ * entry into one of VP_BUCKETS buckets.  If that is full, the least recently
+ * used entry there is replaced.
  *
- * From 17 on the shared table needs no preloading.  Before that it is there if
- * the library is in shared_preload_libraries; without it each session counts for
- * itself.  Nothing outlives a restart of the server.
+ * From 17 on, the shared table needs no preloading.  Before 17, it exists if
+ * the library is in shared_preload_libraries; otherwise each session counts
+ * for itself.  The counts are lost in a restart of the server.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -65,39 +65,39 @@
 PG_FUNCTION_INFO_V1(vp_counted_shapes);
 PG_FUNCTION_INFO_V1(vp_reset_column_updates);
 
-/* Of the shared memory and its lock, which shows in wait events */
+/* Name of the shared memory and of its lock, shown in wait events */
 #define VP_COUNTS_NAME	"vertical_partition counts"
 
-/* Places of the shared table: 2048, about half a megabyte */
+/* Size of the shared table: 2048 entries, about half a megabyte */
 #define VP_BUCKETS		64
 #define VP_WAYS			32
 
 typedef struct VpCounts
 {
 	LWLock		lock;
-	uint64		clock;			/* number of times that anything was counted */
+	uint64		clock;			/* number of counting operations so far */
 	VpShape		shapes[VP_BUCKETS][VP_WAYS];
 } VpCounts;
 
-/* Rows that come up to a ModifyTable node, by result relation */
+/* Number of rows passed to a ModifyTable node, by result relation */
 typedef struct VpCounter
 {
 	ModifyTableState *mtstate;
 	PlanState  *subplan;
-	ExecProcNodeMtd proc;		/* that of the subplan */
+	ExecProcNodeMtd proc;		/* the subplan's own function */
 	Oid			last_oid;
 	int			last_index;
 	double	   *rows;
 	struct VpCounter *next;
 } VpCounter;
 
-/* A statement that is counted; it lives in the context of its executor */
+/* A statement that is counted, allocated in the context of its executor */
 typedef struct VpTracked
 {
 	EState	   *estate;
-	double		weight;			/* of a row: the sample stands for the rest */
+	double		weight;			/* of a row: a sample stands for all */
 	List	   *counters;
-	List	   *views;			/* counters of those that write to split views */
+	List	   *views;			/* counters of nodes that write to split views */
 	struct VpTracked *next;
 	MemoryContextCallback callback;
 } VpTracked;
@@ -107,14 +107,14 @@ static double vp_track_sample_rate = 1.0;
 
 static VpCounts *vp_counts = NULL;
 static bool vp_counts_shared = false;
-static VpTracked *vp_tracked = NULL;	/* the innermost statement first */
+static VpTracked *vp_tracked = NULL;	/* innermost statement first */
 
 static ExecutorStart_hook_type vp_next_ExecutorStart = NULL;
 static ExecutorEnd_hook_type vp_next_ExecutorEnd = NULL;
 static shmem_request_hook_type vp_next_shmem_request = NULL;
 static shmem_startup_hook_type vp_next_shmem_startup = NULL;
 
-/* Makes the table of counts, when the server starts or when it is first needed. */
+/* Initialize the table of counts, at server start or when it is first needed. */
 static void
 vp_counts_init(void *pointer)
 {
@@ -124,7 +124,7 @@ vp_counts_init(void *pointer)
 	LWLockInitialize(&counts->lock, compat_new_tranche(VP_COUNTS_NAME));
 }
 
-/* Finds the table of counts, or makes one of the session's own. */
+/* Find the table of counts, or create one for this session alone. */
 static void
 vp_counts_attach(void)
 {
@@ -133,7 +133,7 @@ vp_counts_attach(void)
 	if (vp_counts)
 		return;
 
-	/* another version of the library may have left one of its own */
+	/* another version of the library may have left its own table */
 	snprintf(name, sizeof(name), VP_COUNTS_NAME " 1/%zu", sizeof(VpCounts));
 	vp_counts = compat_shared_segment(name, sizeof(VpCounts), vp_counts_init);
 	vp_counts_shared = (vp_counts != NULL);
@@ -157,7 +157,7 @@ vp_counts_unlock(void)
 		LWLockRelease(&vp_counts->lock);
 }
 
-/* Adds rows that had these columns, and no others, updated or read. */
+/* Add the number of rows that had exactly these columns updated or read. */
 static void
 vp_count(Oid relid, bool is_read, const VpColumnSet *columns, double rows)
 {
@@ -199,9 +199,9 @@ vp_count(Oid relid, bool is_read, const VpColumnSet *columns, double rows)
 }
 
 /*
- * Adds the members of a bitmap as permissions have them, offset by
- * FirstLowInvalidHeapAttributeNumber; a reference to the whole row is one to
- * each of its natts columns.
+ * Add the members of a bitmap from permission info, offset by
+ * FirstLowInvalidHeapAttributeNumber.  A reference to the whole row stands for each of
+ * its natts columns.
  */
 static void
 vp_set_add_bitmap(VpColumnSet *set, Bitmapset *bitmap, int natts)
@@ -222,7 +222,7 @@ vp_set_add_bitmap(VpColumnSet *set, Bitmapset *bitmap, int natts)
 	}
 }
 
-/* Is the relation one whose columns are counted? */
+/* Return true if columns of this relation are counted. */
 static bool
 vp_is_counted(Relation rel)
 {
@@ -238,8 +238,8 @@ vp_is_split_view(Relation rel)
 }
 
 /*
- * Stands in for the execution of a ModifyTable's subplan: passes the next row on
- * and counts it for its result relation.
+ * Replacement of the ExecProcNode function of a ModifyTable's subplan: return the next
+ * row, and count it for its result relation.
  */
 static TupleTableSlot *
 vp_count_row(PlanState *planstate)
@@ -287,7 +287,7 @@ vp_count_row(PlanState *planstate)
 	return slot;
 }
 
-/* Forgets a statement whose memory goes away. */
+/* Memory context callback: forget a statement whose memory is freed. */
 static void
 vp_untrack(void *arg)
 {
@@ -301,7 +301,7 @@ vp_untrack(void *arg)
 	}
 }
 
-/* Prepares one ModifyTable node for counting. */
+/* Prepare a ModifyTable node for counting. */
 static void
 vp_track_modify(VpTracked *tracked, ModifyTableState *mtstate)
 {
@@ -328,7 +328,7 @@ vp_track_ExecutorStart(QueryDesc *queryDesc, int eflags)
 	double		rate = vp_track_sample_rate;
 	bool		track;
 
-	/* what a parallel worker has counted comes back to its leader */
+	/* the leader gets the counts of its parallel workers */
 	track = vp_track_updates && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 &&
 		!IsParallelWorker() &&
 		(rate >= 1.0 || pg_prng_double(&pg_global_prng_state) < rate);
@@ -369,7 +369,7 @@ vp_track_ExecutorStart(QueryDesc *queryDesc, int eflags)
 	}
 }
 
-/* Counts the rows that went through one ModifyTable node. */
+/* Count the rows that a ModifyTable node has processed. */
 static void
 vp_count_modify(VpTracked *tracked, VpCounter *counter)
 {
@@ -407,7 +407,7 @@ vp_count_modify(VpTracked *tracked, VpCounter *counter)
 			vp_count(RelationGetRelid(rel), false, &columns, counter->rows[i] * factor);
 		}
 
-		/* scans of a view's parts would tell of all columns here */
+		/* scans of a view's parts would report all columns */
 		if (is_view && plan->operation != CMD_INSERT)
 		{
 			Bitmapset  *selected;
@@ -422,7 +422,7 @@ vp_count_modify(VpTracked *tracked, VpCounter *counter)
 	}
 }
 
-/* Is the table a part of a view that the statement writes to? */
+/* Return true if the table is a part of a view that the statement writes to. */
 static bool
 vp_is_written_part(VpTracked *tracked, Oid relid)
 {
@@ -439,7 +439,7 @@ vp_is_written_part(VpTracked *tracked, Oid relid)
 	return false;
 }
 
-/* Counts the rows that a scan of a table has returned, and those that it has not. */
+/* Count the rows that a scan of a table has returned, and those that it has filtered out. */
 static void
 vp_count_scan(VpTracked *tracked, ScanState *scanstate)
 {
@@ -468,10 +468,10 @@ vp_count_scan(VpTracked *tracked, ScanState *scanstate)
 	}
 
 	/*
-	 * What the statement uses of a table that it names is what takes a
-	 * permission.  For the tables below a view that is all that the view
-	 * uses, and less may come from the scan; but a scan may return more
-	 * columns than anybody wants, if that is cheaper.
+	 * For a table that the statement names, the columns that need a
+	 * permission are those that it uses.  For a table below a view, they are
+	 * all that the view uses, and the scan may use fewer.  But a scan may
+	 * also return more columns than the statement uses, if that is cheaper.
 	 */
 	if (!compat_selected_columns(rte, tracked->estate, &selected, &direct) || !direct)
 	{
@@ -495,7 +495,7 @@ vp_count_scan(VpTracked *tracked, ScanState *scanstate)
 	vp_count(RelationGetRelid(rel), true, &columns, instrument->ntuples * tracked->weight);
 }
 
-/* Counts the scans of a plan. */
+/* Count the rows of all scans in a plan. */
 static bool
 vp_count_scans(PlanState *planstate, void *context)
 {
@@ -544,10 +544,7 @@ vp_track_ExecutorEnd(QueryDesc *queryDesc)
 		standard_ExecutorEnd(queryDesc);
 }
 
-/*
- * Returns copies of what was counted for one relation, or with InvalidOid for all
- * of the database.
- */
+/* Return copies of the counts of a relation, or with InvalidOid, of all in the database. */
 List *
 vp_track_shapes(Oid relid)
 {
@@ -572,7 +569,10 @@ vp_track_shapes(Oid relid)
 	return shapes;
 }
 
-/* May the user be told about a relation, by the rule of pg_stats? */
+/*
+ * Return true if the user may see the counts of a relation: with SELECT on it or on any
+ * of its columns, or as a member of pg_read_all_stats.
+ */
 bool
 vp_track_may_see(Oid relid)
 {
@@ -585,7 +585,7 @@ vp_track_may_see(Oid relid)
 		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 }
 
-/* Writes one row of counted_shapes(). */
+/* Write a row of counted_shapes(). */
 static void
 vp_put_shape(ReturnSetInfo *rsinfo, Oid relid, const VpShape *shape, const VpColumnSet *columns)
 {
@@ -613,9 +613,9 @@ vp_put_shape(ReturnSetInfo *rsinfo, Oid relid, const VpShape *shape, const VpCol
  *									 OUT columns int2[], OUT rows float8)
  *		returns setof record
  *
- * So many rows of the table had just these columns updated, or read.  Writes
- * through a split view are those of its parts.  Tables of which the user may
- * not read any column are left out.
+ * Return the number of rows of a table that had exactly these columns updated or read.
+ * Writes through a split view are reported for its parts.  Relations that the user may
+ * not see are omitted, see vp_track_may_see().
  */
 Datum
 vp_counted_shapes(PG_FUNCTION_ARGS)
@@ -674,7 +674,7 @@ vp_counted_shapes(PG_FUNCTION_ARGS)
 /*
  * vertical_partition.reset_column_updates() returns void
  *
- * Forgets what was counted in the database.
+ * Remove all counts of the database.
  */
 Datum
 vp_reset_column_updates(PG_FUNCTION_ARGS)
@@ -717,7 +717,7 @@ vp_track_shmem_startup(void)
 	compat_name_tranche(vp_counts->lock.tranche, VP_COUNTS_NAME);
 }
 
-/* Called when the library is loaded. */
+/* Define the settings and install the hooks when the library is loaded. */
 void
 vp_track_init(void)
 {

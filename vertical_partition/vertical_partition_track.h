@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_track.h
- *	  How often which columns of a table are updated and read.
+ *	  Counts of the columns of a table that are updated and read together.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -24,18 +24,17 @@ typedef struct VpColumnSet
 	uint64		words[VP_WORDS];
 } VpColumnSet;
 
-/* What the counts are kept by */
+/* Key of a counter */
 typedef struct VpShapeKey
 {
-	Oid			dbid;			/* InvalidOid: the place is free */
-	Oid			relid;			/* a table, or a split view that was written
-								 * to */
+	Oid			dbid;			/* InvalidOid: this entry is free */
+	Oid			relid;			/* a table, or a split view that was written */
 	uint32		is_read;
-	uint32		hash;			/* of the rest */
+	uint32		hash;			/* of the other fields */
 	VpColumnSet columns;
 } VpShapeKey;
 
-/* So many rows had these columns updated, or read, and no others */
+/* Number of rows that had exactly these columns updated, or read */
 typedef struct VpShape
 {
 	VpShapeKey	key;

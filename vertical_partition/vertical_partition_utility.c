@@ -3,13 +3,14 @@
  * vertical_partition_utility.c
  *	  Utility commands on split views and their parts.
  *
- * What a table can be the object of, but a view not, goes to the parts of a
- * split view: TRUNCATE, VACUUM, ANALYZE, REINDEX and, from 19 on, REPACK.  COPY ... TO
- * becomes one of a query.  LOCK TABLE needs no help, it locks what is behind a view by
- * itself.  For ALTER TABLE and the like see vertical_partition_ddl.c.
+ * Commands that the server accepts for a table but not for a view are passed
+ * on to the parts of a split view: TRUNCATE, VACUUM, ANALYZE, REINDEX and,
+ * from 19 on, REPACK.  COPY ... TO becomes the COPY of a query.  LOCK TABLE
+ * needs no help: it locks the tables below a view itself.  For ALTER TABLE and
+ * other DDL see vertical_partition_ddl.c.
  *
- * VACUUM FULL, CLUSTER and REPACK move the rows of a table.  They are kept from cold
- * parts to whose rows there are pointers.
+ * VACUUM FULL, CLUSTER and REPACK move the rows of a table.  They are refused
+ * for cold parts with pointers to their rows.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -55,10 +56,10 @@
 
 static ProcessUtility_hook_type vp_next_utility_hook = NULL;
 
-/* The parts that TRUNCATE of their view is working on */
+/* The parts of the views that are being truncated */
 static List *vp_truncated_parts = NIL;
 
-/* Is it the view of this table that is being truncated?  For guard_part(). */
+/* Return true if the view of this part is being truncated.  For guard_part(). */
 bool
 vp_is_truncating(Oid part)
 {
@@ -68,7 +69,7 @@ vp_is_truncating(Oid part)
 /* The view that rows are being copied to */
 static Oid	vp_copied_view = InvalidOid;
 
-/* Is it this view?  For write_row(). */
+/* Return true if rows are being copied to this view.  For write_row(). */
 bool
 vp_is_copying(Oid view)
 {
@@ -76,9 +77,8 @@ vp_is_copying(Oid view)
 }
 
 /*
- * If the name is that of a split view, locks the view and returns a copy of its
- * layout.  Else returns NULL; that there is no such relation is for the
- * command to say.
+ * If the name is that of a split view, lock the view and return a copy of its layout.
+ * Otherwise return NULL.  A name without a relation is left to the command.
  */
 static VpLayout *
 split_view(RangeVar *name)
@@ -103,7 +103,7 @@ split_view(RangeVar *name)
 	return layout;
 }
 
-/* The name of a part, instead of that of its view */
+/* Return the name of a part, to be used instead of that of its view. */
 static RangeVar *
 part_name(Oid part, const RangeVar *view)
 {
@@ -119,7 +119,7 @@ part_name(Oid part, const RangeVar *view)
  *-------------------------------------------------------------------------
  */
 
-/* May the user, or the owner of the view that it is a part of, truncate the relation? */
+/* Raise an error unless the user may truncate the relation. */
 static void
 check_truncate_permission(Oid relid, Oid user)
 {
@@ -130,8 +130,8 @@ check_truncate_permission(Oid relid, Oid user)
 }
 
 /*
- * Who must be allowed to do with the parts what the user does with the view?
- * Anybody can make a view of any tables that looks like a split one.
+ * Return the role that needs the privilege on the parts that the user needs on the view.
+ * Anybody can create a view of any tables that looks like a split view.
  */
 static Oid
 user_of_parts(Oid view)
@@ -144,7 +144,7 @@ user_of_parts(Oid view)
 	return user;
 }
 
-/* Locks a table that is to be truncated, and adds it to the lists. */
+/* Lock a table that is to be truncated, and add it to the lists. */
 static void
 add_truncated(Oid relid, List **rels, List **relids, List **logged)
 {
@@ -175,8 +175,8 @@ add_truncated(Oid relid, List **rels, List **relids, List **logged)
 }
 
 /*
- * Errors out if the session is using the view: between two rows of an INSERT it has the
- * view open, and neither part.
+ * Raise an error if the session is using the view.  Between two rows of an INSERT, it has
+ * the view open, but neither part.
  */
 static void
 check_view_not_in_use(Oid view)
@@ -187,7 +187,7 @@ check_view_not_in_use(Oid view)
 	relation_close(rel, NoLock);
 }
 
-/* Truncates the relations, some of which are parts with guards. */
+/* Truncate the relations, some of which are parts with guards. */
 static void
 truncate_unguarded(List *rels, List *relids, List *logged, List *parts, TruncateStmt *stmt)
 {
@@ -206,11 +206,11 @@ truncate_unguarded(List *rels, List *relids, List *logged, List *parts, Truncate
 }
 
 /*
- * TRUNCATE of tables among which there is a split one; or returns false.
+ * TRUNCATE tables that include a split table.  Return false if there is none among them.
  *
- * Permission to truncate the view is what the user needs; the view's owner, to
- * truncate the parts.  The server's own command would ask the user for that, so it
- * is done without, by what is below it.
+ * The user needs the privilege to truncate the view.  The view's owner needs the
+ * privilege to truncate the parts.  The server's own command would require that of the
+ * user, so this calls the functions below it instead.
  */
 static bool
 truncate_split(TruncateStmt *stmt)
@@ -223,7 +223,7 @@ truncate_split(TruncateStmt *stmt)
 	List	   *closure = NIL;
 	ListCell   *lc;
 
-	/* split tables that are named, and those that CASCADE would come to */
+	/* split tables that are named, and those that CASCADE would reach */
 	foreach(lc, stmt->relations)
 	{
 		RangeVar   *name = (RangeVar *) lfirst(lc);
@@ -293,7 +293,7 @@ truncate_split(TruncateStmt *stmt)
 		}
 		foreach(child, find_all_inheritors(relid, AccessExclusiveLock, NULL))
 		{
-			/* temporary ones of other sessions are left alone, as ever */
+			/* skip temporary tables of other sessions, as the server does */
 			if (!isOtherTempNamespace(get_rel_namespace(lfirst_oid(child))))
 				add_truncated(lfirst_oid(child), &rels, &relids, &logged);
 		}
@@ -350,7 +350,7 @@ next_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 		standard_ProcessUtility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
 }
 
-/* Executes the commands that one on a split view becomes, copies which may be changed. */
+/* Run the two commands that replace one on a split view.  They are copies, which may be changed. */
 static void
 run_on_parts(PlannedStmt *hot, PlannedStmt *cold, const char *query_string,
 			 ProcessUtilityContext context, ParamListInfo params,
@@ -361,7 +361,7 @@ run_on_parts(PlannedStmt *hot, PlannedStmt *cold, const char *query_string,
 
 	next_utility(hot, query_string, false, context, params, query_env, dest, qc);
 
-	/* some have ended a transaction, and begun another one */
+	/* some commands end the transaction, and begin another one */
 	MemoryContextSwitchTo(context_before);
 	if (!ActiveSnapshotSet())
 	{
@@ -378,7 +378,7 @@ run_on_parts(PlannedStmt *hot, PlannedStmt *cold, const char *query_string,
  *-------------------------------------------------------------------------
  */
 
-/* Errors out if pointers to the table's rows would become invalid. */
+/* Raise an error if pointers to the table's rows would become invalid. */
 static void
 check_no_pointers(Oid relid, const char *command)
 {
@@ -392,7 +392,7 @@ check_no_pointers(Oid relid, const char *command)
 					 quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid)))));
 }
 
-/* The columns of the list that are in that part, by the names that they have there */
+/* Return the columns of the list that are in that part, by their names in the part. */
 static List *
 part_columns(const VpLayout *layout, List *names, bool cold)
 {
@@ -416,8 +416,8 @@ part_columns(const VpLayout *layout, List *names, bool cold)
 }
 
 /*
- * Every table of the database but those to whose rows there are pointers; NIL
- * if there are none of those.
+ * Return all tables of the database except those with pointers to their rows.  Return NIL
+ * if there are none of the latter.
  */
 static List *
 tables_without_pointers(void)
@@ -453,8 +453,8 @@ tables_without_pointers(void)
 }
 
 /*
- * Puts the parts in the place of split views, and keeps VACUUM FULL from moving
- * rows that are pointed to.
+ * Replace split views by their parts, and keep VACUUM FULL from moving rows that pointers
+ * refer to.
  */
 static void
 redirect_vacuum(VacuumStmt *stmt)
@@ -501,9 +501,10 @@ redirect_vacuum(VacuumStmt *stmt)
 }
 
 /*
- * The tables that a CLUSTER or REPACK without a name is for, and the index of each, in
- * turn: those that have been clustered, or all of them without an index, if the user may.
- * Says which others there are if wanted.
+ * Return the tables that a CLUSTER or REPACK without a table name processes, each
+ * followed by its index.  These are the tables that have been clustered.  For REPACK
+ * without USING INDEX, they are all tables, with InvalidOid as index.  Omit tables that
+ * the user may not cluster.  If "tell" is true, emit the server's warning for them.
  */
 static List *
 clustered_tables(const CompatCluster *command, MemoryContext context, bool tell)
@@ -548,7 +549,7 @@ clustered_tables(const CompatCluster *command, MemoryContext context, bool tell)
 	return result;
 }
 
-/* Has the command the option, and is it on? */
+/* Return true if the command has the option, and it is on. */
 static bool
 has_option(const CompatCluster *command, const char *name)
 {
@@ -566,9 +567,9 @@ has_option(const CompatCluster *command, const char *name)
 }
 
 /*
- * CLUSTER or REPACK without the name of a table, each table in a transaction of its own,
- * as the server does it, but leaving out tables to whose rows there are
- * pointers; or returns false, if there are none of these.
+ * Execute CLUSTER or REPACK without a table name, each table in its own transaction, as
+ * the server does.  Skip tables with pointers to their rows.  Return false if there are
+ * none of these.
  */
 static bool
 cluster_database(const CompatCluster *command, bool is_top_level)
@@ -582,7 +583,7 @@ cluster_database(const CompatCluster *command, bool is_top_level)
 	if (pointed == NIL)
 		return false;
 
-	/* the server refuses what it does only with a table */
+	/* the server rejects options that require a table name */
 	if (command->is_repack && (has_option(command, "analyze") || has_option(command, "analyse") ||
 							   has_option(command, "concurrently")))
 		return false;
@@ -632,7 +633,7 @@ cluster_database(const CompatCluster *command, bool is_top_level)
 			continue;
 		StartTransactionCommand();
 		PushActiveSnapshot(GetTransactionSnapshot());
-		/* it may have been split since */
+		/* the table may have been split since */
 		if (!vp_row_pointers_valid(list_nth_oid(tables, i)))
 			compat_cluster(command, list_nth_oid(tables, i), list_nth_oid(tables, i + 1),
 						   has_option(command, "verbose"), is_top_level);
@@ -646,11 +647,11 @@ cluster_database(const CompatCluster *command, bool is_top_level)
 }
 
 /*
- * CLUSTER and REPACK.  Returns whether the command has been executed.
+ * Execute CLUSTER or REPACK.  Return true if the command has been executed.
  *
- * What orders a table by an index would have to order both parts alike, which one index
- * cannot do.  CONCURRENTLY waits for transactions to end, among them the one in which it
- * has done the part before.
+ * USING INDEX would have to order both parts alike, which one index cannot do.
+ * CONCURRENTLY waits for transactions to end, including the one in which it has processed
+ * the other part.
  */
 static bool
 cluster_tables(PlannedStmt *pstmt, const char *query_string, ProcessUtilityContext context,
@@ -698,8 +699,8 @@ cluster_tables(PlannedStmt *pstmt, const char *query_string, ProcessUtilityConte
  */
 
 /*
- * Returns the columns that COPY of the view is to have, when a list of them is
- * given, or none.  Generated columns are left out, as those of a table are.
+ * Return the columns for COPY of the view, given the user's list, or NIL.  Omit generated
+ * columns, as with a table.
  */
 static List *
 copy_columns(const VpLayout *layout, List *given)
@@ -726,7 +727,7 @@ copy_columns(const VpLayout *layout, List *given)
 	return given == NIL && generated ? columns : given;
 }
 
-/* The query that COPY ... TO of a view is short for */
+/* Return the query that COPY ... TO of a view stands for. */
 static Node *
 copy_query(CopyStmt *stmt, List *names)
 {
@@ -750,7 +751,7 @@ copy_query(CopyStmt *stmt, List *names)
 	return (Node *) select;
 }
 
-/* Runs COPY ... FROM of a view. */
+/* Run COPY ... FROM of a view. */
 static void
 copy_from(Oid view, PlannedStmt *pstmt, const char *query_string, ProcessUtilityContext context,
 		  ParamListInfo params, QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
@@ -863,7 +864,7 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 		case T_ViewStmt:
 			pstmt = vp_redirect_ddl(pstmt);
 			stmt = pstmt->utilityStmt;
-			/* the command may change its tree */
+			/* the command may change its parse tree */
 			ddl = vp_before_ddl(stmt);
 			stmt = ddl ? copyObject(stmt) : NULL;
 			next_utility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
@@ -878,7 +879,7 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 	next_utility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
 }
 
-/* Called when the library is loaded. */
+/* Install the hook when the library is loaded. */
 void
 vp_utility_init(void)
 {

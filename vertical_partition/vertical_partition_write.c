@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_write.c
- *	  Writes rows through a split view.
+ *	  Write rows through a split view.
  *
- * write_row() is the INSTEAD OF trigger of split views.  Rows are written by
- * the executor's own functions, so that constraints, indexes, foreign keys and
- * triggers of the parts are those of any table.
+ * write_row() is the INSTEAD OF trigger of split views.  It writes rows by the
+ * executor's own functions, so that constraints, indexes, foreign keys and
+ * triggers of the parts work as for any table.
  *
  * A view's trigger gets rows as the statement's snapshot shows them, and a
- * concurrent update would be lost.  Therefore we go on from there as UPDATE and
- * DELETE of a table do: lock the row, and where it has a newer version, have
- * the statement's plan evaluated for that one (EvalPlanQual).  The row's lock is
- * the hot part's.  A cold row is never changed without a new version of the hot
- * row, so that the hot row's version tells that of the whole.
+ * concurrent update would be lost.  Therefore we proceed as UPDATE and DELETE
+ * of a table do: lock the row, and if it has a newer version, evaluate the
+ * statement's plan for that version (EvalPlanQual).  The row's lock is that of
+ * its hot part.  A cold row is never changed without a new version of the hot
+ * row.  So the version of the hot row represents that of the whole row.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -45,7 +45,7 @@
 
 PG_FUNCTION_INFO_V1(vp_write_row);
 
-/* A statement that is being executed and writes to some view by triggers */
+/* A statement in execution that writes to a view by triggers */
 typedef struct VpQuery
 {
 	dlist_node	node;
@@ -57,14 +57,14 @@ typedef struct VpQuery
 static dlist_head vp_queries = DLIST_STATIC_INIT(vp_queries);
 static ExecutorStart_hook_type prev_ExecutorStart = NULL;
 
-/* Memory context callback: the statement is over, or has failed. */
+/* Memory context callback: the statement has ended, or has failed. */
 static void
 vp_query_end(void *arg)
 {
 	dlist_delete(&((VpQuery *) arg)->node);
 }
 
-/* Does a ModifyTable node write to a view? */
+/* Return true if a ModifyTable node writes to a view. */
 static bool
 vp_writes_view(PlanState *planstate)
 {
@@ -73,7 +73,7 @@ vp_writes_view(PlanState *planstate)
 }
 
 /*
- * Raises an error if the view's triggers do not fire in this session, so that nothing
+ * Raise an error if the triggers of the split view do not fire in this session.  Nothing
  * would be written.
  */
 void
@@ -86,7 +86,7 @@ vp_check_replica_role(Oid view)
 						get_rel_name(view))));
 }
 
-/* Does so if the node writes to a view. */
+/* Call vp_check_replica_role() if the node writes to a view. */
 static void
 vp_check_node(PlanState *planstate)
 {
@@ -94,10 +94,7 @@ vp_check_node(PlanState *planstate)
 		vp_check_replica_role(RelationGetRelid(((ModifyTableState *) planstate)->resultRelInfo->ri_RelationDesc));
 }
 
-/*
- * ExecutorStart hook: remembers the statement, so that write_row() can find
- * the plan node that it is called by.
- */
+/* ExecutorStart hook: record the statement, so that write_row() can find its calling plan node. */
 static void
 vp_ExecutorStart(QueryDesc *query, int eflags)
 {
@@ -131,7 +128,7 @@ vp_ExecutorStart(QueryDesc *query, int eflags)
 	}
 }
 
-/* Called when the library is loaded. */
+/* Install the hook when the library is loaded. */
 void
 vp_write_init(void)
 {
@@ -139,7 +136,7 @@ vp_write_init(void)
 	ExecutorStart_hook = vp_ExecutorStart;
 }
 
-/* Does the trigger belong to this plan node? */
+/* Return true if the trigger belongs to this plan node. */
 static bool
 vp_is_caller(PlanState *planstate, const Trigger *trigger)
 {
@@ -149,11 +146,11 @@ vp_is_caller(PlanState *planstate, const Trigger *trigger)
 		return false;
 	desc = ((ModifyTableState *) planstate)->resultRelInfo->ri_TrigDesc;
 
-	/* each node has a copy of its own */
+	/* each node has its own copy of the triggers */
 	return desc && trigger >= desc->triggers && trigger < desc->triggers + desc->numtriggers;
 }
 
-/* Returns the plan node that the trigger was called by, or NULL. */
+/* Return the plan node that has called the trigger, or NULL. */
 static ModifyTableState *
 vp_find_caller(const Trigger *trigger)
 {
@@ -176,9 +173,9 @@ vp_find_caller(const Trigger *trigger)
 }
 
 /*
- * Errors out unless the row comes from COPY or a plain INSERT.  The hook has not seen the
- * statement that loads the library in order to fire the trigger; it could be one with ON
- * CONFLICT, which is not to be inserted like any other.
+ * Raise an error unless the row comes from COPY or a plain INSERT.  If firing the trigger
+ * has loaded the library, the hook has not seen the statement.  It could have an ON
+ * CONFLICT clause, which must not be ignored.
  */
 static void
 vp_check_caller(Relation view)
@@ -207,8 +204,8 @@ vp_check_caller(Relation view)
 }
 
 /*
- * Inserts the row.  The hot part comes last if it has to know where the cold
- * row is.
+ * Insert the row.  Except with VP_SHARED_KEY, the hot part comes last: a row pointer
+ * needs the TID of the cold row.
  */
 static HeapTuple
 vp_insert(VpRow *row)
@@ -234,7 +231,7 @@ vp_insert(VpRow *row)
 }
 
 /*
- * Locks the row.  Returns false if it is gone, or if its newer version is none for
+ * Lock the row.  Return false if it is gone, or if its newer version does not qualify for
  * the statement.
  */
 static bool
@@ -246,10 +243,7 @@ vp_lock_latest(VpRow *row, ItemPointer tid, bool *newer)
 	return lock == VP_LOCKED || (*newer && vp_recheck(row));
 }
 
-/*
- * Updates the row.  If nothing else than hot columns changes, the update itself
- * locks the row.
- */
+/* Update the row.  If only hot columns change, the update itself locks the row. */
 static HeapTuple
 vp_update(VpRow *row)
 {
@@ -286,7 +280,7 @@ vp_update(VpRow *row)
 	{
 		vp_compare(row);
 
-		/* a key may be changed that was not before */
+		/* the newer version may change a key, which needs another lock */
 		if (vp_lock_row(row, &tid) != VP_LOCKED)
 			elog(ERROR, "row of table \"%s\" is not locked", RelationGetRelationName(row->hot.rel));
 	}
@@ -294,7 +288,7 @@ vp_update(VpRow *row)
 	return vp_result(row);
 }
 
-/* Deletes the row. */
+/* Delete the row. */
 static HeapTuple
 vp_delete(VpRow *row)
 {
@@ -329,8 +323,8 @@ vp_delete(VpRow *row)
 /*
  * vertical_partition.write_row() -- INSTEAD OF row trigger of a split view
  *
- * Writes the row to the parts.  Returns the row as written, or NULL if there was
- * none to write any more.  Raises the errors that the statement would raise with a table.
+ * Write the row to the parts.  Return the row as written, or NULL if there was no row
+ * left to write.  Raise the errors that the statement would raise for a table.
  */
 Datum
 vp_write_row(PG_FUNCTION_ARGS)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_write.h
- *	  A row on its way through a split view.
+ *	  State of a row that is written through a split view.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -17,46 +17,46 @@
 #include "nodes/execnodes.h"
 #include "vertical_partition_layout.h"
 
-/* One part, open to be written */
+/* One part, opened for writing */
 typedef struct VpPart
 {
 	Relation	rel;
 	ResultRelInfo *info;
-	TupleTableSlot *current;	/* the row's version that is to be replaced */
-	TupleTableSlot *slot;		/* its new version */
+	TupleTableSlot *current;	/* the row version to be replaced */
+	TupleTableSlot *slot;		/* the new row version */
 } VpPart;
 
-/* What is known about the row that a trigger was called for */
+/* State of the row that the trigger was called for */
 typedef struct VpRow
 {
 	TriggerData *trigdata;
 	VpLayout	layout;
 	TupleDesc	desc;			/* of the view */
-	ModifyTableState *node;		/* NULL if not known: COPY */
-	EState	   *estate;			/* this row's own */
+	ModifyTableState *node;		/* NULL if not known, as with COPY */
+	EState	   *estate;			/* for this row only */
 	Snapshot	snapshot;		/* of the statement */
 	CommandId	cid;
 
-	/* the view's columns, before and after */
+	/* the view's columns, old and new */
 	Datum	   *old_values;
 	bool	   *old_nulls;
 	Datum	   *new_values;
 	bool	   *new_nulls;
 	bool	   *changed;
-	bool		cold_changed;	/* is a cold row to be written? */
+	bool		cold_changed;	/* must a cold row be written? */
 	bool		updating;		/* has an insertion become an update? */
-	bool		rechecked;		/* are they not those of the trigger's call? */
+	bool		rechecked;		/* do they differ from the trigger's rows? */
 
 	VpPart		hot;
 	VpPart		cold;
 } VpRow;
 
-/* What became of an attempt to lock the hot row */
+/* Result of an attempt to lock the hot row */
 typedef enum VpLock
 {
-	VP_LOCKED,					/* it is as the statement saw it */
-	VP_NEWER,					/* there is a newer version, now locked */
-	VP_GONE						/* nothing is to be done */
+	VP_LOCKED,					/* the row is as the statement saw it */
+	VP_NEWER,					/* a newer version exists, and is locked */
+	VP_GONE						/* nothing is left to do */
 } VpLock;
 
 /* vertical_partition_part.c */
