@@ -62,10 +62,10 @@ foreach my $case (
 write_file("$dir/t/$_.pl", 'use Test::More tests => 1; ok 1; print STDERR "# $0 in $ENV{TESTDATADIR}\n";') foreach qw(alpha_a bench_a wal_directio_patch_a);
 my @tap = ("PGDENSE_MOUNTS=$dir/mounts", 'TESTDATADIR=disk', "TESTLOGDIR=$dir/disk/log", 'tools/tap-count', map { "t/${_}_a.pl" } qw(alpha bench wal_directio_patch));
 my ($said) = (run_tool($dir, 'env', @tap))[2];
-is(join("\n", sort $said =~ /(t\/.* in .*)/g), "t/alpha_a.pl in disk\nt/bench_a.pl in disk\nt/wal_directio_patch_a.pl in disk", 'no memory');
+is(join("\n", sort $said =~ /(t\/.* in .*)/g), "t/alpha_a.pl in disk/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a", 'no memory');
 system_ok('mkdir', '-p', "$dir/mounts/memory");
 $said = (run_tool($dir, 'env', @tap))[2];
-like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha_a.pl in \Q$dir\E/mounts/memory/\w+\nt/bench_a.pl in disk\nt/wal_directio_patch_a.pl in disk$}, 'memory');
+like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha_a.pl in \Q$dir\E/mounts/memory/\w+/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a$}, 'memory');
 is_deeply([ glob("$dir/mounts/memory/*") ], [], 'which is empty afterwards');
 ok(-d "$dir/disk/log", 'and there is a folder for logs');
 
