@@ -28,7 +28,7 @@ CREATE FUNCTION pg_stat_reset_bgvacuum()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_stat_reset_bgvacuum'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
--- as with the functions that reset core's counters
+-- like the functions that reset core's counters
 REVOKE EXECUTE ON FUNCTION pg_stat_reset_bgvacuum() FROM public;
 
 CREATE VIEW pg_stat_bgvacuum AS
@@ -40,7 +40,7 @@ SELECT b.rounds, b.candidates,
 	b.skipped_locked, b.skipped_image, b.skipped_multixact,
 	b.stats_reset
 FROM pg_stat_get_bgvacuum() b;
--- pg_stat_bgwriter is everybody's, too
+-- everybody may read pg_stat_bgwriter, too
 GRANT SELECT ON pg_stat_bgvacuum TO public;
 
 CREATE VIEW pg_stat_bgvacuum_tables AS
@@ -52,7 +52,7 @@ FROM pg_stat_get_bgvacuum_tables() t
 	JOIN pg_catalog.pg_database d ON d.oid = t.dboid AND d.datname = pg_catalog.current_database()
 	JOIN pg_catalog.pg_class c ON c.oid = t.relid
 	JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
--- pg_stat_all_tables is everybody's, too
+-- everybody may read pg_stat_all_tables, too
 GRANT SELECT ON pg_stat_bgvacuum_tables TO public;
 
 COMMENT ON FUNCTION pg_stat_get_bgvacuum() IS

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * bgvacuum.c
- *	  What background vacuum has done.
+ *	  Report the work of background vacuum.
  *
- * The server patch counts in shared memory.  The view over the counters comes in an
- * extension, because a view of core's own would change the catalogs, and then
- * a data directory could not go back and forth between a patched and a stock server.
+ * The server patch counts in shared memory.  The view over the counters is in
+ * an extension, because a view of core's own would change the catalogs.  Then
+ * a data directory could not be moved back and forth between a patched and a
+ * stock server.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -32,7 +33,7 @@ PG_FUNCTION_INFO_V1(pg_stat_reset_bgvacuum);
 #define BGVACUUM_COLS	19
 #define BGVACUUM_TABLES_COLS	20
 
-/* numeric as in pg_stat_wal: int8 ends at half of what uint64 holds */
+/* numeric as in pg_stat_wal; int8 holds only half the range of uint64 */
 static Datum
 bytes_get_datum(uint64 bytes)
 {
@@ -44,8 +45,9 @@ bytes_get_datum(uint64 bytes)
 /*
  * pg_stat_get_bgvacuum() returns record
  *
- * The one row of the view pg_stat_bgvacuum.  Anybody may call it.  It reports what
- * the counters are at the moment of the call, also within a transaction.
+ * Return the one row of the view pg_stat_bgvacuum.  Anybody may call this
+ * function.  It reports the counters at the moment of the call, even within a
+ * transaction.
  */
 Datum
 pg_stat_get_bgvacuum(PG_FUNCTION_ARGS)
@@ -89,9 +91,9 @@ pg_stat_get_bgvacuum(PG_FUNCTION_ARGS)
 /*
  * pg_stat_get_bgvacuum_tables() returns setof record
  *
- * One row for each table, of any database, whose pages the background writer may
- * change at the moment: what it did there, and the moving averages by which it decides
- * what pays.
+ * Return one row for each table, of any database, whose pages the background
+ * writer may change at the moment.  The row has the work done there, and the
+ * moving averages by which the background writer decides which work pays.
  */
 Datum
 pg_stat_get_bgvacuum_tables(PG_FUNCTION_ARGS)
@@ -141,8 +143,8 @@ pg_stat_get_bgvacuum_tables(PG_FUNCTION_ARGS)
 /*
  * pg_stat_reset_bgvacuum() returns void
  *
- * Sets the counters to zero.  Who may call it is a matter of privileges: the
- * extension's script takes it away from public.
+ * Set the counters to zero.  Privileges decide who may call this function: the
+ * extension's script revokes it from public.
  */
 Datum
 pg_stat_reset_bgvacuum(PG_FUNCTION_ARGS)

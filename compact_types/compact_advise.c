@@ -1,16 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise.c
- *	  Advice which columns of a table would be smaller as a compact type.
+ *	  Advise which columns of a table would be smaller with a compact type.
  *
- * The rows, or those of a sample of the pages, are read up to three times:
- * first for what the values have in common, from which the proposals follow;
- * then some of them for their exact sizes, before and after, in which the
- * order of columns is searched; and at last to fill simulated pages with rows
- * of the exact sizes, toasting included.  Values are converted by the real
- * casts where the size depends on the value.
+ * The rows of the table, or of a sample of its pages, are read up to three
+ * times.  The first pass finds the properties that all values share; the
+ * proposals follow from these.  The second pass takes the exact sizes of some
+ * rows, before and after; the order of columns is searched in these sizes.
+ * The third pass fills simulated pages with rows of the exact sizes, toasting
+ * included.  Where the size depends on the value, the real casts convert the
+ * values.
  *
- * Nothing here writes, so that a standby can be asked as well.
+ * Nothing here writes, so that advice can be asked of a standby as well.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -74,19 +75,19 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* the same pages each time, and the same answer */
+/* read the same pages each time, for the same answer */
 #define SAMPLE_SEED			20240607
-/* rows and values whose sizes are kept to compare orders, from so many pages */
+/* limits of the sample that orders are compared with: rows, values, pages */
 #define ORDER_ROWS			10000
 #define ORDER_VALUES		400000
 #define SIZE_PAGES			1000
-/* values looked at in one round of small steps, rounds, and columns at most */
+/* values per round of small steps; number of rounds; columns at most */
 #define STEP_VALUES			20000000
 #define STEP_ROUNDS			10
 #define MAX_STEP_COLUMNS	200
-/* strings above that are not looked into */
+/* longer strings are not examined */
 #define MAX_LOOK			2000
-/* compact_text has to save that part of the column */
+/* compact_text must save this part of the column */
 #define MIN_TEXT_SAVING		0.05
 
 /* seconds4: seconds since 1970 in 32 bits without sign */
@@ -94,8 +95,8 @@
 	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
 
 /*
- * Size and alignment of one value in a row, 0 for NULL: a row's size in any
- * order of its columns is a sum over these.
+ * Size and alignment of one value in a row, 0 for NULL.  The size of a row, in
+ * any order of its columns, is computed from these.
  */
 typedef uint32 ItemSize;
 
@@ -144,13 +145,13 @@ typedef struct Simulation
 /* Sizes of the rows that the order is searched with. */
 typedef struct SizeSample
 {
-	int64		skip;			/* take every so manyth row */
+	int64		skip;			/* take every nth row */
 	int64		seen;
 	int			nrows;
 	int			maxrows;
-	ItemSize   *now;			/* nrows x ncolumns, what is in the row itself */
+	ItemSize   *now;			/* nrows x ncolumns, sizes in the row itself */
 	ItemSize   *after;
-	ItemSize   *total;			/* of one row, with what is out of line */
+	ItemSize   *total;			/* of one row, including values out of line */
 	Simulation	sim;
 } SizeSample;
 
@@ -176,8 +177,8 @@ align_bytes(char align)
 }
 
 /*
- * Call back for every row in at most max_pages pages (0: in all).  Sets how
- * many pages that were.
+ * Call back for every row in at most max_pages pages, or in all pages if
+ * max_pages is 0.  Set advice->sampled_blocks to the number of pages.
  */
 static void
 scan_rows(Advice *advice, int max_pages, RowCallback callback, void *arg)
@@ -196,7 +197,7 @@ scan_rows(Advice *advice, int max_pages, RowCallback callback, void *arg)
 		return;
 	if (!all)
 		BlockSampler_Init(&sampler, nblocks, max_pages, SAMPLE_SEED);
-	else						/* in the order of pages, not where others are */
+	else						/* in physical order: no synchronized scan */
 		scan = table_beginscan_strat(rel, GetActiveSnapshot(), 0, NULL, true, false);
 	slot = table_slot_create(rel, NULL);
 	rowcxt = AllocSetContextCreate(CurrentMemoryContext, "compact_types row",
@@ -238,7 +239,8 @@ scan_rows(Advice *advice, int max_pages, RowCallback callback, void *arg)
 }
 
 /*
- * Size of a value as the server would store it in a new row, toasting apart.
+ * Return the size of a value as the server would store it in a new row, before
+ * any toasting.
  */
 static ItemSize
 item_size(Datum value, int len, char align, char storage)
@@ -256,7 +258,7 @@ item_size(Datum value, int len, char align, char storage)
 	{
 		struct varatt_external pointer;
 
-		/* a rewrite fetches it, still compressed, and starts anew */
+		/* a rewrite fetches the value, still compressed, and toasts it anew */
 		VARATT_EXTERNAL_GET_POINTER(pointer, varlena);
 		return ITEM (VARATT_EXTERNAL_GET_EXTSIZE(pointer) + VARHDRSZ, align_bytes(align));
 	}
@@ -269,7 +271,7 @@ item_size(Datum value, int len, char align, char storage)
 	return ITEM (VARSIZE_ANY(varlena), align_bytes(align));
 }
 
-/* Note what the string has in common with the others. */
+/* Record the properties that the string shares with the others. */
 static void
 look_at_string(AdviseColumn *column, Datum value)
 {
@@ -320,7 +322,7 @@ look_at_integer(AdviseColumn *column, int64 value)
 	column->max = Max(column->max, value);
 }
 
-/* Note what the value has in common with the others. */
+/* Record the properties that the value shares with the others. */
 static void
 look_at_value(AdviseColumn *column, Datum value)
 {
@@ -361,7 +363,7 @@ look_at_value(AdviseColumn *column, Datum value)
 	}
 }
 
-/* Pass 1: what the values have in common. */
+/* Pass 1: find the properties that all values share. */
 static void
 look_at_row(Advice *advice, TupleTableSlot *slot, void *arg)
 {
@@ -385,14 +387,14 @@ look_at_row(Advice *advice, TupleTableSlot *slot, void *arg)
  * Defaults
  */
 
-/* Was the function made by a user? */
+/* Return true if a user created the function. */
 static bool
 is_users_function(Oid funcid, void *context)
 {
 	return funcid >= FirstNormalObjectId;
 }
 
-/* Would evaluating the expression call functions that users made? */
+/* Return true if evaluating the expression would call functions of users. */
 static bool
 calls_users_functions(Node *node, void *context)
 {
@@ -408,7 +410,7 @@ calls_users_functions(Node *node, void *context)
 	return expression_tree_walker(node, calls_users_functions, context);
 }
 
-/* The same, for others. */
+/* The same, for other files. */
 bool
 advise_calls_users_functions(Node *node)
 {
@@ -416,10 +418,10 @@ advise_calls_users_functions(Node *node)
 }
 
 /*
- * Evaluate an immutable default and look at it as if it were one of the values.
- * One that fails is no value of any row.  It is done as the table's owner, since
- * some built-in functions call what he has made: a domain's CHECK constraints,
- * or a cast to json.
+ * Evaluate an immutable default, and examine it as one of the values.  A
+ * default whose evaluation fails is the value of no row.  Evaluate it as the
+ * table's owner, because some built-in functions call code of that user: CHECK
+ * constraints of a domain, or a cast to json.
  */
 static void
 evaluate_default(Advice *advice, AdviseColumn *column, Expr *expr)
@@ -469,8 +471,8 @@ evaluate_default(Advice *advice, AdviseColumn *column, Expr *expr)
 }
 
 /*
- * Look at the defaults, which are values of rows to come.  Users' functions are
- * not called: the caller need not be the one who trusts them.
+ * Examine the defaults, which are values of future rows.  Call no functions of
+ * users: the caller need not trust them.
  */
 static void
 look_at_defaults(Advice *advice)
@@ -507,7 +509,7 @@ look_at_defaults(Advice *advice)
  * Proposals
  */
 
-/* Fill in a core type. */
+/* Fill in the description of a core type. */
 static void
 use_core_type(AdviseType *type, const char *name, Oid typid)
 {
@@ -528,7 +530,7 @@ block(AdviseColumn *column, const char *what)
 	column->blockers = lappend(column->blockers, pstrdup(what));
 }
 
-/* A blank-padded string of n characters. */
+/* Propose compact_charN for a blank-padded string of n characters. */
 static void
 propose_char(Advice *advice, AdviseColumn *column, int n, bool constant)
 {
@@ -622,7 +624,7 @@ propose_string(Advice *advice, AdviseColumn *column)
 		column->reason = "compact_text is not in this database";
 }
 
-/* Add to what a proposal risks. */
+/* Add a risk of the proposal. */
 static void
 add_risk(AdviseColumn *column, const char *risk)
 {
@@ -630,9 +632,10 @@ add_risk(AdviseColumn *column, const char *risk)
 }
 
 /*
- * A driver decides by the OID of a type what the application gets.  A string is
- * right for a string.  For a number it is not: an application that multiplies it
- * fails, or repeats the string.
+ * Add the risk that a driver returns a string.  A driver chooses the
+ * application's data type by the OID of the column's type.  For a string
+ * column, a string is right.  For a number it is not: an application that
+ * multiplies it fails, or repeats the string.
  */
 static void
 add_driver_risk(AdviseColumn *column)
@@ -648,7 +651,7 @@ propose_integer(Advice *advice, AdviseColumn *column)
 	char	   *never = NULL;
 	bool		asked = advice->options.narrow || (column->is_key && advice->options.narrow_keys);
 
-	/* who narrows keys has thought of what refers to them */
+	/* a caller who narrows keys has considered the references to them */
 	if (!advice->options.narrow_keys)
 		never = advise_never_narrow(advice, column);
 	if (never)
@@ -663,15 +666,15 @@ propose_integer(Advice *advice, AdviseColumn *column)
 
 		if (type->len >= att->attlen || column->min < type->min || column->max > type->max)
 			continue;
-		/* leave room for values twice as large as those seen, or more */
+		/* leave room for values at least twice as large as those seen */
 		proven = advise_range_is_proven(advice, column, type->min, type->max);
 		if (!proven && (column->min < type->min / 2 || column->max > type->max / 2 ||
 						!advise_room_for_updates(column, advice->updates, type->min, type->max)))
 			continue;
 
 		/*
-		 * passed by reference: beside other columns of a key only, a byte is
-		 * worth that
+		 * The type is passed by reference.  One byte is worth that only
+		 * beside other columns of a key.
 		 */
 		if (type->len == 3 &&
 			(!column->in_wide_index || !advice->options.narrow_keys || column->by_value))
@@ -789,7 +792,7 @@ propose_seconds(Advice *advice, AdviseColumn *column)
 		block(column, "the default may have fractions of a second");
 }
 
-/* Make a proposal for each column from what pass 1 found. */
+/* Make a proposal for each column from the results of pass 1. */
 static void
 propose(Advice *advice)
 {
@@ -842,14 +845,14 @@ propose(Advice *advice)
 			column->reason = psprintf("%s (the default counts as a value)", column->reason);
 		if (column->mentions && column->kind != ADVISE_KEEP)
 			column->reason = psprintf("%s; look at what names the column: %s", column->reason, column->mentions);
-		/* nobody cares what depends on a column that stays as it is */
+		/* dependents do not matter for a column that stays as it is */
 		if (column->kind != ADVISE_KEEP || column->blockers != NIL)
 			column->blockers = list_concat(column->blockers, column->dependents);
 	}
 	MemoryContextSwitchTo(oldcxt);
 }
 
-/* Take a proposal back.  The type stays for the record. */
+/* Withdraw a proposal.  The type stays in place for the record. */
 static void
 keep(AdviseColumn *column, char *reason)
 {
@@ -885,7 +888,7 @@ cast_value(AdviseColumn *column, Datum value)
 	}
 }
 
-/* Is the value compressed already? */
+/* Return true if the value is compressed already. */
 static bool
 is_compressed(Datum value)
 {
@@ -902,9 +905,7 @@ is_compressed(Datum value)
 	return VARATT_IS_COMPRESSED(varlena);
 }
 
-/*
- * Both versions of a row, before any attempt to make it shorter.
- */
+/* Compute the item sizes of both versions of a row, before any toasting. */
 static void
 size_row(Advice *advice, TupleTableSlot *slot, Simulation *sim)
 {
@@ -943,7 +944,7 @@ size_row(Advice *advice, TupleTableSlot *slot, Simulation *sim)
 	}
 }
 
-/* Size of a row's data with the columns in that order. */
+/* Size of a row's data with the columns in the given order. */
 static inline Size
 data_size(const ItemSize *items, const int *order, int ncolumns)
 {
@@ -981,7 +982,7 @@ header_size(const ItemSize *items, int ncolumns, bool has_nulls)
 typedef struct OrderCost
 {
 	uint64		aligned;		/* as rows are laid out on pages */
-	uint64		plain;			/* tells which way is down on a plateau */
+	uint64		plain;			/* shows which way is down on a plateau */
 } OrderCost;
 
 static OrderCost
@@ -1009,7 +1010,7 @@ cost_less(OrderCost a, OrderCost b)
 	return a.aligned < b.aligned || (a.aligned == b.aligned && a.plain < b.plain);
 }
 
-/* What a starting order sorts by; ties keep the table's order. */
+/* Sort key for a starting order of columns; ties keep the table's order. */
 static int
 sort_key(const AdviseColumn *column, int align, bool fixed, double nulls, int method)
 {
@@ -1027,8 +1028,8 @@ sort_key(const AdviseColumn *column, int align, bool fixed, double nulls, int me
 }
 
 /*
- * Find the order of columns with the smallest rows: the best of some sorted
- * ones, which may be refined by moving single columns as long as that helps.
+ * Find the order of columns with the smallest rows.  Take the best of several
+ * sorted orders.  With refine, move single columns as long as that helps.
  */
 static void
 find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
@@ -1084,7 +1085,7 @@ find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
 		}
 	}
 
-	/* every column to every place, in some rows: the cube of the columns */
+	/* try every column in every place, in some rows: cubic in the columns */
 	skip = (int) Min(nrows, (double) n * n * n * nrows / STEP_VALUES + 1);
 	step_cost = order_cost(advice, items, nrows, skip, best);
 	for (int round = 0; refine && better && round < STEP_ROUNDS && n <= MAX_STEP_COLUMNS; round++)
@@ -1117,7 +1118,7 @@ find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
 		}
 	}
 
-	/* a new order is worth nothing if no row gets shorter where it counts */
+	/* discard an order that makes no row shorter after alignment */
 	cost = order_cost(advice, items, nrows, 1, best);
 	if (cost.aligned >= today.aligned)
 	{
@@ -1131,8 +1132,8 @@ find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
 }
 
 /*
- * Take back the proposals that save nothing in whole rows, search the order,
- * and note what gains only there.
+ * Withdraw the proposals that save nothing in whole rows.  Search the order of
+ * columns, and mark the proposals that gain only in the new order.
  */
 static void
 choose(Advice *advice, SizeSample *sample)
@@ -1176,7 +1177,7 @@ choose(Advice *advice, SizeSample *sample)
 		find_order(advice, items, nrows, false);
 		all_today = order_cost(advice, items, nrows, 1, today);
 		all_best = order_cost(advice, items, nrows, 1, advice->order);
-		/* one at a time: what is useless alone may be of use together */
+		/* one at a time: two useless proposals may be useful together */
 		for (int i = 0; i < n && n <= MAX_STEP_COLUMNS; i++)
 		{
 			AdviseColumn *column = &advice->columns[i];
@@ -1275,9 +1276,9 @@ compressed_size(const Advice *advice, const RowVersion *row, int i)
 }
 
 /*
- * Items of a row, as heap_toast_insert_or_update() leaves it: in the row itself,
- * and if total is not NULL also with what is moved out of it.  Returns the size
- * of the row.
+ * Compute the items of a row as heap_toast_insert_or_update() leaves it.
+ * items gets the sizes within the row itself.  total, unless NULL, gets the
+ * sizes including values moved out of line.  Return the size of the row.
  */
 static Size
 store_row(const Advice *advice, const RowVersion *row, const int *order,
@@ -1286,10 +1287,10 @@ store_row(const Advice *advice, const RowVersion *row, const int *order,
 	int			n = advice->ncolumns;
 	Size		header;
 	Size		max_size;
-	bool	   *compressed;		/* or cannot be */
+	bool	   *compressed;		/* or it cannot be compressed */
 	bool		can_externalize = OidIsValid(advice->rel->rd_rel->reltoastrelid);
 
-	/* dropped columns count in the bitmap of today's order */
+	/* in today's order, the null bitmap also covers dropped columns */
 	header = SizeofHeapTupleHeader;
 	for (int i = 0; i < n && !has_nulls; i++)
 		has_nulls = (row->items[i] == 0);
@@ -1446,10 +1447,11 @@ simulate(Advice *advice, int max_pages)
 }
 
 /*
- * Take back proposals of compact_text if the simulated table grew: its values
- * are short enough for rows to stay below the size from which on TOAST takes
- * care of them, where today's are compressed or moved away.  First those that
- * take more room in their rows, or else all of them.
+ * Withdraw proposals of compact_text if the simulated table grew.  Values of
+ * compact_text can be so short that the rows stay below the size at which
+ * TOAST begins to work, whereas today's values are compressed or moved out of
+ * line.  First withdraw those that take more space in their rows; if there are
+ * none, withdraw all.
  */
 static bool
 drop_growing_text(Advice *advice, const SizeSample *sample)
@@ -1482,7 +1484,7 @@ drop_growing_text(Advice *advice, const SizeSample *sample)
 	return found;
 }
 
-/* Is there a proposal of that kind to be carried out? */
+/* Return true if the advice converts a column to a type of that kind. */
 static bool
 proposes(const Advice *advice, AdviseKind kind)
 {
@@ -1495,7 +1497,7 @@ proposes(const Advice *advice, AdviseKind kind)
 	return false;
 }
 
-/* See that the caller may read the rows of the relation, which need not be locked. */
+/* Check that the caller may read the relation's rows.  No lock is needed. */
 static void
 check_readable(Oid relid)
 {
@@ -1520,9 +1522,10 @@ check_readable(Oid relid)
 }
 
 /*
- * Open the table, and see that its rows may be read: once before the lock, which
- * who has no business here shall not wait for nor keep others waiting with, and
- * once when nothing changes any more.
+ * Open the table, and check twice that the caller may read its rows.  The
+ * first check comes before the lock, so that a user without the privilege
+ * neither waits for the lock nor makes others wait.  The second check comes
+ * under the lock, because the table may have changed in the meantime.
  */
 static Relation
 open_table(Oid relid, LOCKMODE lockmode)
@@ -1559,7 +1562,7 @@ open_table(Oid relid, LOCKMODE lockmode)
 	return rel;
 }
 
-/* Look at the views that use columns with a proposal. */
+/* Examine the views that use columns with a proposal. */
 static void
 check_views(Advice *advice)
 {
@@ -1592,8 +1595,9 @@ judge(Advice *advice)
 }
 
 /*
- * Do without three bytes where they are blocked, so that one byte less does not
- * keep the whole table from being converted.  Returns whether there are any.
+ * Mark the columns for which a type of three bytes is blocked, so that they
+ * get another proposal.  Saving one more byte must not prevent the conversion
+ * of the whole table.  Return true if there are such columns.
  */
 static bool
 avoid_blocked_references(Advice *advice)
@@ -1612,9 +1616,9 @@ avoid_blocked_references(Advice *advice)
 }
 
 /*
- * Make the advice for a table.  funcid is the calling SQL function, whose
- * schema is that of compact_types.  The table stays open and locked; the caller
- * has an active snapshot.
+ * Make the advice for a table.  funcid is the calling SQL function; its schema
+ * is the schema of compact_types.  The table stays open and locked.  The
+ * caller must have an active snapshot.
  */
 Advice *
 advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmode)
@@ -1696,7 +1700,7 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 		scan_rows(advice, max_pages, sample_row, &sample);
 		if (sample.nrows == 0)
 		{
-			/* hardly any page has rows */
+			/* hardly any page had rows */
 			sample.skip = 1;
 			scan_rows(advice, options->sample_pages, sample_row, &sample);
 		}
@@ -1705,7 +1709,7 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 			choose(advice, &sample);
 			if (!options->predict && !proposes(advice, ADVISE_TEXT))
 				break;
-			/* all rows for the prediction; some say whether it grows */
+			/* the prediction takes all rows; some suffice to see growth */
 			simulate(advice, options->predict ? options->sample_pages : max_pages);
 		} while (advice->after.pages > advice->now.pages &&
 				 drop_growing_text(advice, &sample));
@@ -1751,9 +1755,9 @@ advise_column_clause(const AdviseColumn *column)
 }
 
 /*
- * ALTER COLUMN clauses for the settings of a column's storage, which a change
- * of its type puts back to the defaults; each with the separator in front.
- * A type of fixed length has no use for them.
+ * Return ALTER COLUMN clauses for the storage settings of a column, which a
+ * change of its type resets to the defaults.  Each clause has the separator in
+ * front.  A type of fixed length has no such settings.
  */
 char *
 advise_storage_clauses(const AdviseColumn *column, const char *separator)
@@ -1801,7 +1805,7 @@ options_from_args(FunctionCallInfo fcinfo, AdviseOptions *options)
 	options->predict = false;
 }
 
-/* The type as the caller sees it */
+/* Name of the type, for display to the caller */
 static char *
 displayed_type(const AdviseType *type)
 {
@@ -1828,9 +1832,10 @@ text_array(List *strings)
  * compact_types.advise(rel regclass, narrow bool, narrow_keys bool,
  * fixed_varchar bool, sample_pages int4, round_seconds bool) returns setof record
  *
- * One row for each column: its type and average size now, the type that is
- * proposed and the average size then, why, and what is in the way.  Errors: 42809
- * for what is no plain table, 42501 without the privilege to read all of it.
+ * Return one row for each column: its type and average size now, the proposed
+ * type and the average size then, the reason, and the blockers.  Errors: 42809
+ * if the relation is not a plain table, 42501 without the privilege to read
+ * all of it.
  */
 PG_FUNCTION_INFO_V1(compact_types_advise);
 Datum
@@ -1924,8 +1929,9 @@ alter_statement(const Advice *advice)
 }
 
 /*
- * CREATE TABLE with the new types in the best order: columns, their defaults
- * and NOT NULL, and the storage parameter that the prediction is for.
+ * Return CREATE TABLE with the new types in the best order: columns, their
+ * defaults and NOT NULL, and the storage parameter that the prediction
+ * assumes.
  */
 static char *
 create_statement(const Advice *advice)
@@ -1993,7 +1999,7 @@ create_statement(const Advice *advice)
 						 target != (int) TOAST_TUPLE_TARGET ? ", " : "",
 						 target != (int) TOAST_TUPLE_TARGET ?
 						 psprintf("toast_tuple_target = %d", target) : "");
-	/* CREATE TABLE takes STORAGE only since PostgreSQL 16 */
+	/* before PostgreSQL 16, CREATE TABLE does not accept STORAGE */
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[advice->order[i]];
@@ -2050,7 +2056,7 @@ compact_types_advise_table(PG_FUNCTION_ARGS)
 	{
 		double		count = pages[i]->pages;
 
-		/* the last page counts only in part where it stands for others */
+		/* count the last page only in part where it stands for others */
 		if (scale > 1.0)
 			count = ceil((count - (double) pages[i]->free / BLCKSZ) * scale);
 		values[1 + i] = Float8GetDatum(rows > 0 ? count * BLCKSZ / rows : 0);
@@ -2058,7 +2064,7 @@ compact_types_advise_table(PG_FUNCTION_ARGS)
 		values[5 + i] = Int64GetDatum((int64) count);
 	}
 
-	/* names in the statements are qualified where they have to be */
+	/* qualify names in the statements where necessary */
 	SPI_connect();
 	nestlevel = ddl_set_gucs();
 	ddl_set_deparse_gucs();

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise.h
- *	  What the advice on a table is made of.
+ *	  Parts of the advice on a table.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -21,7 +21,7 @@
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
-/* What a column could become. */
+/* Types that a column could get. */
 typedef enum AdviseKind
 {
 	ADVISE_KEEP,
@@ -35,15 +35,15 @@ typedef enum AdviseKind
 
 typedef struct AdviseOptions
 {
-	bool		narrow;			/* types that refuse what the old one holds */
-	bool		narrow_keys;	/* those of keys as well */
+	bool		narrow;			/* include types with a smaller range */
+	bool		narrow_keys;	/* include them for keys */
 	bool		fixed_varchar;	/* varchar and text of constant width */
-	bool		round_seconds;	/* timestamps that may have fractions */
-	int			sample_pages;	/* at most so many; 0 for all */
+	bool		round_seconds;	/* include timestamps that may have fractions */
+	int			sample_pages;	/* at most so many pages; 0 for all */
 	bool		predict;		/* simulate the pages */
 } AdviseOptions;
 
-/* A type, which its extension may have to create first. */
+/* A type; its extension may have to create it first. */
 typedef struct AdviseType
 {
 	char	   *name;			/* without schema */
@@ -53,11 +53,11 @@ typedef struct AdviseType
 	char		align;
 	char		storage;
 	char	   *sql;			/* name for statements, without typmod */
-	char	   *complete;		/* the same with typmod, for ADVISE_REVERT */
+	char	   *complete;		/* name with typmod, for ADVISE_REVERT */
 	bool		by_extension;	/* extension of that name, to be created */
 } AdviseType;
 
-/* What is known of strings as values of other types, see compact_advise_native.c. */
+/* Record of strings as values of other types, see compact_advise_native.c. */
 typedef struct AdviseNative AdviseNative;
 
 typedef struct AdviseColumn
@@ -65,12 +65,11 @@ typedef struct AdviseColumn
 	Form_pg_attribute att;
 	bool		is_key;			/* in a primary key or a unique index */
 	bool		in_wide_index;	/* in an index of several columns */
-	bool		by_value;		/* a type that is passed by reference is
-								 * blocked */
+	bool		by_value;		/* types passed by reference are blocked */
 	bool		has_sequence;	/* serial, identity, or nextval() by hand */
-	bool		mutable_default;	/* now(), or the like */
-	bool		unknown_default;	/* calls what is not for us to call */
-	bool		default_counts; /* it is not like the values */
+	bool		mutable_default;	/* now(), for example */
+	bool		unknown_default;	/* not evaluated: calls users' functions */
+	bool		default_counts; /* it differs from the values */
 
 	/* statistics of the sampled rows */
 	int64		nvalues;		/* not null */
@@ -83,29 +82,28 @@ typedef struct AdviseColumn
 	bool		unfit;			/* a value that no compact type holds */
 	AdviseNative *native;		/* of a column of strings */
 	int64		bytes_now;		/* sums */
-	int64		bytes_before;	/* sums of some rows, as they are stored anew */
+	int64		bytes_before;	/* sums of some rows as a rewrite has them */
 	int64		bytes_after;
-	int64		nafter;			/* values in those sums */
+	int64		nafter;			/* number of values in those sums */
 
 	/* proposal */
 	AdviseKind	kind;
 	AdviseType	type;
-	char	   *risk;			/* what may break an application */
+	char	   *risk;			/* possible harm to an application */
 	bool		by_name;		/* converted only if the user names it */
-	FmgrInfo	cast;			/* to it, for ADVISE_TEXT */
+	FmgrInfo	cast;			/* cast to the type, for ADVISE_TEXT */
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* gains nothing in today's order */
-	char	   *storage;		/* clauses behind that of the type, for
-								 * ADVISE_REVERT */
+	char	   *storage;		/* clauses behind the type, for ADVISE_REVERT */
 	bool		outdated;		/* changed since it was converted */
 	char	   *reason;
-	char	   *native_type;	/* a type of PostgreSQL's own, or NULL */
+	char	   *native_type;	/* one of PostgreSQL's own types, or NULL */
 	char	   *mentions;		/* functions whose source names it, or NULL */
-	List	   *dependents;		/* what blocks every proposal, of char * */
-	List	   *blockers;		/* all that blocks this one */
+	List	   *dependents;		/* blockers of every proposal, of char * */
+	List	   *blockers;		/* all blockers of this proposal */
 } AdviseColumn;
 
-/* Pages that a table of the simulated tuples has. */
+/* Pages of a table of the simulated rows. */
 typedef struct AdvisePages
 {
 	int64		pages;
@@ -116,41 +114,41 @@ typedef struct Advice
 {
 	Relation	rel;
 	AdviseOptions options;
-	MemoryContext cxt;			/* of all that is in here */
+	MemoryContext cxt;			/* holds all parts of the advice */
 	Oid			nspid;			/* schema of the functions of compact_types */
-	char	   *type_schema;	/* where its types are */
+	char	   *type_schema;	/* schema of its types */
 	List	   *available;		/* extensions on the server, read once */
 	bool		available_valid;
 
-	/* of a table that goes back to the types it had */
+	/* only if the table goes back to the types it had */
 	bool		reverts;
-	List	   *constraints;	/* clauses that drop constraints to make anew */
-	List	   *prepare;		/* statements before that, and behind it */
+	List	   *constraints;	/* clauses that drop constraints to re-create */
+	List	   *prepare;		/* statements before ALTER TABLE and after */
 	List	   *complete;
-	List	   *validate;		/* by the caller's search_path, at last */
+	List	   *validate;		/* at the end, with the caller's search_path */
 	List	   *referencing;	/* OIDs of tables with foreign keys to it */
 	List	   *definitions;	/* of Definition *, see compact_revert.c */
 
-	int			ncolumns;		/* without the dropped ones */
+	int			ncolumns;		/* without dropped columns */
 	AdviseColumn *columns;
 	List	   *blockers;		/* of the whole table */
 
 	BlockNumber nblocks;
 	BlockNumber sampled_blocks;
 	int64		sampled_rows;
-	int64		updates;		/* of rows, as the statistics counted them */
+	int64		updates;		/* number of updated rows, by statistics */
 	List	   *checks;			/* CHECK constraints, as an implicit AND */
 	bool		checks_valid;
 	bool		has_dropped;	/* or a column that is always null on disk */
 
-	int		   *order;			/* the best one, indexes of columns */
+	int		   *order;			/* best order, as indexes of columns */
 	bool		reordered;		/* differs from today's */
 	AdvisePages now;
 	AdvisePages after;
 	AdvisePages best;
 } Advice;
 
-/* Does the advice convert this column? */
+/* Return true if the advice converts this column. */
 static inline bool
 advise_converts(const Advice *advice, const AdviseColumn *column)
 {
@@ -158,7 +156,7 @@ advise_converts(const Advice *advice, const AdviseColumn *column)
 		advice->blockers == NIL;
 }
 
-/* Returns the scale that a numeric's modifier has: a signed number of 11 bits. */
+/* Return the scale in the type modifier of a numeric: a signed number of 11 bits. */
 static inline int
 advise_numeric_scale(int32 typmod)
 {

@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise_depend.c
- *	  What the system catalogs say against a change of types.
+ *	  Search the system catalogs for objects that block a change of types.
  *
  * ALTER TABLE rebuilds the indexes, constraints, defaults and statistics
- * objects of a column whose type it changes, and refuses if anything else
- * depends on it.  Here all of that is found before anything changes, and
- * whatever is not known to be rebuilt counts as a blocker.
+ * objects of a column whose type it changes, and refuses if any other object
+ * depends on the column.  This file finds all of them before anything changes.
+ * Every object that is not known to be rebuilt counts as a blocker.
  *
- * Every statement runs with a search_path of pg_catalog alone, so that names
- * in it mean built-in objects, and names in its result are qualified.  It reads
- * system catalogs only: to plan a query of the table would be to evaluate what
- * its owner wrote.
+ * Every statement runs with the search_path pg_catalog only.  So names in the
+ * statement mean built-in objects, and names in its result are qualified.  A
+ * statement reads only system catalogs: planning a query on the table would
+ * evaluate expressions that its owner wrote.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -41,16 +41,17 @@
 #include "compact_ddl.h"
 #include "compact_types_compat.h"
 
-/* A chain of views that is longer is taken for a circle. */
+/* A longer chain of views is assumed to be a cycle. */
 #define MAX_VIEW_DEPTH	100
 
 /*
  * Run the query that the format makes; its result is in SPI_tuptable.  The
- * caller is connected to SPI and has set the search_path.
+ * caller must be connected to SPI and must have set the search_path.
  *
- * A new snapshot each time: the functions that describe catalog objects look at
- * the catalogs as they are now, whatever the transaction's isolation level or
- * the age of the statement's snapshot, and the queries have to agree with them.
+ * Take a new snapshot each time.  The functions that describe catalog objects
+ * read the current catalogs, regardless of the transaction's isolation level
+ * and of the age of the statement's snapshot.  The queries must agree with
+ * them.
  */
 void
 advise_query(const char *format,...)
@@ -68,11 +69,11 @@ advise_query(const char *format,...)
 		elog(ERROR, "could not execute \"%s\"", sql);
 	PopActiveSnapshot();
 	pfree(sql);
-	/* SPI leaves its own context behind */
+	/* SPI leaves its own memory context as the current one */
 	MemoryContextSwitchTo(oldcxt);
 }
 
-/* A field of the last query's result, or NULL; rows and columns count from 0. */
+/* Return a field of the last query's result, or NULL; rows and columns start at 0. */
 char *
 advise_result(int row, int col)
 {
@@ -80,8 +81,9 @@ advise_result(int row, int col)
 }
 
 /*
- * The first field of each row, in memory that lives as long as the advice.  NULL
- * is what has no description any more, since it was dropped a moment ago.
+ * Return the first field of each row, in memory that lives as long as the
+ * advice.  Skip NULL: it stands for an object that was dropped a moment ago,
+ * and has no description any more.
  */
 List *
 advise_result_list(const Advice *advice)
@@ -101,7 +103,7 @@ advise_result_list(const Advice *advice)
 	return result;
 }
 
-/* The extension's own schema, where its types are. */
+/* Look up the extension's own schema, which contains its types. */
 void
 advise_connect(Advice *advice)
 {
@@ -115,7 +117,7 @@ advise_connect(Advice *advice)
 	advice->type_schema = MemoryContextStrdup(advice->cxt, advise_result(0, 0));
 }
 
-/* Is there an extension of that name on the server? */
+/* Return true if an extension of that name is available on the server. */
 static bool
 extension_is_available(Advice *advice, const char *name)
 {
@@ -140,8 +142,8 @@ extension_is_available(Advice *advice, const char *name)
 /*
  * Find one of our types by its name: in the database, or else among the
  * extensions that can create it.  A type is ours if its input function is in
- * the schema of compact_types, where nobody but a superuser creates functions.
- * For a type that is not created yet the caller fills in its layout.
+ * the schema of compact_types, where only superusers create functions.  For a
+ * type that is not created yet, the caller fills in the layout.
  */
 bool
 advise_find_type(Advice *advice, const char *name, AdviseType *type)
@@ -181,7 +183,7 @@ advise_find_type(Advice *advice, const char *name, AdviseType *type)
 	return found;
 }
 
-/* Add what is not in the list yet. */
+/* Add the string unless the list contains it. */
 static List *
 add_string(List *list, const char *what)
 {
@@ -221,15 +223,15 @@ add_blockers_of_result(Advice *advice)
 	{
 		char	   *what = advise_result(i, 1);
 
-		/* NULL is what was dropped a moment ago */
+		/* NULL stands for an object that was dropped a moment ago */
 		if (what)
 			advise_add_blocker(advice, atoi(advise_result(i, 0)), what);
 	}
 }
 
 /*
- * Find what depends on the columns, the table or its row type, and note what
- * ALTER TABLE would not rebuild.
+ * Find the objects that depend on the columns, the table or its row type.
+ * Record those that ALTER TABLE would not rebuild.
  */
 void
 advise_find_blockers(Advice *advice)
@@ -253,7 +255,7 @@ advise_find_blockers(Advice *advice)
 				 " AND objid = %u AND objsubid = 0 AND deptype = 'e'", relid);
 	add_blockers_of_result(advice);
 
-	/* whatever uses the row type */
+	/* objects that use the row type */
 	advise_query("SELECT 0, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type'"
 				 " FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_type t ON t.oid = d.refobjid"
 				 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass"
@@ -263,12 +265,13 @@ advise_find_blockers(Advice *advice)
 	add_blockers_of_result(advice);
 
 	/*
-	 * Whatever depends on a column, but for what ALTER TABLE rebuilds: CHECK,
-	 * UNIQUE, PRIMARY KEY and NOT NULL constraints, indexes (looked at by
-	 * advise_check_indexes()), the column's own default, statistics objects
-	 * unless they have a target, which would be lost; and sequences, which do
-	 * not care.  Plain views are convert()'s business.  On the way back,
-	 * ALTER TABLE takes foreign keys along that are all the owner's own.
+	 * Find the objects that depend on a column, except those that ALTER TABLE
+	 * rebuilds.  It rebuilds CHECK, UNIQUE, PRIMARY KEY and NOT NULL
+	 * constraints, indexes (examined by advise_check_indexes()), the column's
+	 * own default, and statistics objects unless they have a target, which
+	 * would be lost.  Sequences are not affected.  convert() handles plain
+	 * views.  For revert(), ALTER TABLE also rebuilds foreign keys if one
+	 * owner has both tables.
 	 */
 	advise_query(
 				 "SELECT d.refobjsubid, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)"
@@ -299,7 +302,7 @@ advise_find_blockers(Advice *advice)
 				 relid, relid, advice->reverts ? "true" : "false", relid);
 	add_blockers_of_result(advice);
 
-	/* what the rules for single types want to know */
+	/* properties that the rules for single types need */
 	advise_query("SELECT a.attnum,"
 				 " a.attidentity <> '' OR EXISTS (SELECT FROM pg_catalog.pg_depend d"
 				 "  WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = a.attrelid"
@@ -332,7 +335,7 @@ advise_find_blockers(Advice *advice)
 		}
 	}
 
-	/* what would be lost with an index that is built anew */
+	/* properties of an index that would be lost when it is rebuilt */
 	advise_query("SELECT k, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, i.indexrelid, 0)"
 				 " || ' has a statistics target'"
 				 " FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) k"
@@ -348,9 +351,10 @@ advise_find_blockers(Advice *advice)
 }
 
 /*
- * Add the columns that an index uses in its expressions or predicate.  They are
- * read from the catalog: the relation cache has them with constant expressions
- * evaluated, which calls functions of the table's owner as the caller.
+ * Add the columns that an index uses in its expressions or predicate.  Read
+ * these from the catalog.  The relation cache has them with constant
+ * expressions evaluated, which calls functions of the table's owner as the
+ * caller.
  */
 static void
 add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
@@ -368,10 +372,11 @@ add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
 }
 
 /*
- * Note the indexes that could not be rebuilt with the proposed types: those
- * with an operator class that is not the default one, of an access method
- * that has none for the new type, or with the column in an expression.  An
- * expression is no matter on the way back, where types get wider.
+ * Record the indexes that could not be rebuilt with the proposed types: those
+ * with an operator class that is not the default one, those whose access
+ * method has no default class for the new type, and those with the column in
+ * an expression or predicate.  On the way back expressions do not matter,
+ * because types get wider.
  */
 void
 advise_check_indexes(Advice *advice)
@@ -425,10 +430,10 @@ advise_check_indexes(Advice *advice)
 }
 
 /*
- * The views that use the columns, directly or through other views, in the
- * order in which they can be created.  attnums is a list for SQL.  Views that
- * are nested too deeply, or refer to themselves, are an error, or are told by
- * *too_deep.
+ * Return the views that use the columns, directly or through other views, in
+ * the order in which they can be created.  attnums is a list for SQL.  If
+ * views are nested too deeply, or refer to themselves, set *too_deep if that
+ * is not NULL, otherwise raise an error.
  */
 List *
 advise_dependent_views(const Advice *advice, const char *attnums, bool *too_deep)
@@ -470,7 +475,8 @@ advise_dependent_views(const Advice *advice, const char *attnums, bool *too_deep
 }
 
 /*
- * What would get lost if the views were dropped and created again.
+ * Return the objects and properties that would get lost if the views were
+ * dropped and created again.
  */
 List *
 advise_unrestorable(const Advice *advice, List *views)
@@ -488,7 +494,7 @@ advise_unrestorable(const Advice *advice, List *views)
 	advise_query(
 				 "WITH c AS (SELECT * FROM pg_catalog.pg_class WHERE oid IN (%s)),"
 				 " name AS (SELECT oid, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, oid, 0) AS view FROM c)"
-	/* anything but the view's own parts and the views to be made again */
+	/* objects other than the view's own parts and the re-created views */
 				 " SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' depends on ' || view"
 				 " FROM pg_catalog.pg_depend d JOIN name ON name.oid = d.refobjid"
 				 " WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
@@ -527,14 +533,15 @@ advise_unrestorable(const Advice *advice, List *views)
 }
 
 /*
- * Note for each column which functions name the table and the column in their
- * source.  No dependency tells of these: their variables keep the old types, and
- * RETURN QUERY fails where a column has another one than they declare.
+ * Record for each column the functions that name the table and the column in
+ * their source.  No dependency shows these.  Their variables keep the old
+ * types, and RETURN QUERY fails where a column's type differs from the
+ * declared one.
  */
 void
 advise_find_mentions(Advice *advice)
 {
-	/* a name as a word of its own; ^ and $ stand for the ends of the source */
+	/* match a name as a separate word; ^ and $ match the ends of the source */
 	static const char *const is_word =
 		"p.prosrc ~* ('(^|[^[:alnum:]_])' ||"
 		" pg_catalog.regexp_replace(%s, '([^[:alnum:]_])', '\\\\\\1', 'g') || '([^[:alnum:]_]|$)')";

@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise_native.c
- *	  Are the strings of a column values of one of PostgreSQL's own types?
+ *	  Find columns of strings that are values of one of PostgreSQL's own types.
  *
- * A UUID takes 16 bytes as uuid, 18 as compact_text and 37 as text.  Such a
- * type is named where every value looked at is written as the type writes it,
- * so that clients read what they have stored.  convert() does not change to it:
- * drivers see another type then, and the application has to agree.
+ * A UUID takes 16 bytes as uuid, 18 as compact_text and 37 as text.  The
+ * advice names such a type if the type would write every examined value in the
+ * same way, so that clients read the strings that they have stored.  convert()
+ * does not change a column to it: drivers see another type then, and the
+ * application has to agree.
  *
- * The values are checked here and not by the types' input functions, whose
- * errors would have to be caught one by one.
+ * The values are checked here and not by the types' input functions, because
+ * errors of these would have to be caught one by one.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -34,35 +35,35 @@
 
 #include "compact_advise.h"
 
-/* an enum is proposed for so many labels, in so many values at least */
+/* an enum needs at most so many labels, and at least so many values */
 #define MAX_LABELS			16
 #define MIN_ENUM_VALUES		1000
-/* of an enum and of what refers to its labels */
+/* size of an enum value */
 #define ENUM_BYTES			4
-/* the longest of inet's strings, with room for more */
+/* buffer size; more than the longest string of inet */
 #define INET_STRING			64
 
-/* Is the string a value of the type, as it writes it?  If so, of how many bytes? */
+/* Return true if the string is a value as the type writes it; set its size. */
 typedef bool (*NativeCheck) (const char *str, int len, int *bytes);
 
 typedef struct NativeType
 {
 	const char *name;
 	NativeCheck check;
-	const char *loses;			/* what it does not keep */
+	const char *loses;			/* properties that it does not keep */
 } NativeType;
 
-/* What is known of a column's strings. */
+/* Properties of a column's strings. */
 struct AdviseNative
 {
 	uint32		possible;		/* bits of native_types[], for all strings */
 	int64		count;			/* of the strings */
-	int64	   *bytes;			/* for each type */
+	int64	   *bytes;			/* sum for each type */
 	int			nlabels;		/* MAX_LABELS + 1 if there are more */
 	char		labels[MAX_LABELS][NAMEDATALEN];
 };
 
-/* Are these so many digits? */
+/* Return true if all characters are digits, and there is one at least. */
 static bool
 are_digits(const char *str, int len)
 {
@@ -87,8 +88,9 @@ number_of(const char *str, int len)
 }
 
 /*
- * Does the string look like the pattern?  There x stands for a hexadecimal
- * digit in lower case, 9 for a decimal one, all else for itself.
+ * Return true if the string matches the pattern.  In the pattern, x stands for
+ * a hexadecimal digit in lower case, 9 for a decimal digit, and any other
+ * character for itself.
  */
 static bool
 matches(const char *str, int len, const char *pattern)
@@ -124,7 +126,7 @@ is_macaddr(const char *str, int len, int *bytes)
 	return matches(str, len, "xx:xx:xx:xx:xx:xx");
 }
 
-/* An address as core's functions read and write it. */
+/* Return true if this is an address that core's functions write in the same way. */
 static bool
 is_address(const char *str, int len, bool cidr, int *bytes)
 {
@@ -162,7 +164,7 @@ is_address(const char *str, int len, bool cidr, int *bytes)
 		if (strchr(written, '/') == NULL)
 			snprintf(written + strlen(written), 8, "/%d", bits);
 	}
-	/* header, family, bits */
+	/* three bytes of header, family and bits */
 	*bytes = 3 + max_bits / 8;
 
 	return strcmp(string, written) == 0;
@@ -211,13 +213,13 @@ is_timestamp(const char *str, int len, int *bytes)
 		return false;
 	*bytes = sizeof(int64);
 
-	/* a fraction is written without zeros at its end */
+	/* trailing zeros of a fraction are not written */
 	return len == seconds_len ||
 		(str[seconds_len] == '.' && len <= seconds_len + 1 + MAX_TIMESTAMP_PRECISION &&
 		 are_digits(str + seconds_len + 1, len - seconds_len - 1) && str[len - 1] != '0');
 }
 
-/* Number of groups of four digits from one exponent of ten down to another */
+/* Number of groups of four digits from one exponent of ten down to another. */
 static int
 digit_groups(int first, int last)
 {
@@ -252,7 +254,7 @@ is_numeric(const char *str, int len, int *bytes)
 	}
 	for (int i = 0; i < len; i++)
 	{
-		/* the power of ten that the digit counts */
+		/* exponent of ten of the digit */
 		int			exponent = i < whole ? whole - 1 - i : whole - i;
 
 		if (str[i] == '.' || str[i] == '0')
@@ -262,7 +264,7 @@ is_numeric(const char *str, int len, int *bytes)
 		last = exponent;
 		zero = false;
 	}
-	/* the short format has the weight and the scale in two bytes */
+	/* the short format has weight and scale in two bytes */
 	*bytes = (first / 4 < 64 && fraction < 64 ? 2 : 4) + (zero ? 0 : 2 * digit_groups(first, last));
 	*bytes += *bytes <= 126 ? 1 : VARHDRSZ;
 
@@ -303,7 +305,7 @@ is_bigint(const char *str, int len, int *bytes)
 	return is_integer_within(str, len, PG_INT64_MIN, PG_INT64_MAX);
 }
 
-/* In the order of preference, where values are of several types. */
+/* In order of preference, for strings that fit several types. */
 static const NativeType native_types[] = {
 	{"uuid", is_uuid, "it writes lower case and no braces"},
 	{"macaddr", is_macaddr, "it writes lower case and colons"},
@@ -316,7 +318,7 @@ static const NativeType native_types[] = {
 	{"numeric", is_numeric, "it sorts as numbers, and drops leading zeros"}
 };
 
-/* A new record of a column's strings, in the current memory context */
+/* Make a record of a column's strings, in the current memory context. */
 AdviseNative *
 advise_native_make(void)
 {
@@ -347,7 +349,7 @@ look_at_label(AdviseNative *native, const char *str, int len)
 		native->nlabels++;
 }
 
-/* Look at one of the strings, of which a char(n) comes without its padding. */
+/* Examine one of the strings; a char(n) comes without its padding. */
 void
 advise_native_look(AdviseNative *native, const char *str, int len)
 {
@@ -367,7 +369,7 @@ advise_native_look(AdviseNative *native, const char *str, int len)
 		look_at_label(native, str, len);
 }
 
-/* Rule out all native types: a string has been seen that fits none of them. */
+/* Rule out all native types, after a string that fits none of them. */
 void
 advise_native_rule_out(AdviseNative *native)
 {
@@ -381,7 +383,7 @@ compare_labels(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* ALTER TABLE that changes the column to the type, in the current memory context */
+/* Append the ALTER TABLE that changes the column to the type. */
 static void
 append_alter_table(StringInfo buf, const Advice *advice, const AdviseColumn *column,
 				   const char *type)
@@ -392,7 +394,7 @@ append_alter_table(StringInfo buf, const Advice *advice, const AdviseColumn *col
 	const char *through = "";
 	char	   *expression = NULL;
 
-	/* the padding of char(n) is in the way of input functions */
+	/* input functions do not accept the padding of char(n) */
 	if (column->att->atttypid == BPCHAROID)
 		through = "::text";
 	for (int d = 0; constr && d < constr->num_defval; d++)
@@ -415,9 +417,10 @@ append_alter_table(StringInfo buf, const Advice *advice, const AdviseColumn *col
 }
 
 /*
- * The type of PostgreSQL's own that takes less than the strings do now, with the
- * statement that changes the column to it, or NULL.  In the memory of the
- * advice; the search_path is that of ddl_set_gucs().
+ * Return the first of PostgreSQL's own types that takes less space than the
+ * strings do now, with the statement that changes the column to it; or NULL.
+ * The result is in the memory of the advice.  The search_path must be that of
+ * ddl_set_gucs().
  */
 char *
 advise_native_type(Advice *advice, const AdviseColumn *column)

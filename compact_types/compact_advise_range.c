@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise_range.c
- *	  Can a column outgrow the range of a narrower type?
+ *	  Decide whether a column can outgrow the range of a narrower type.
  *
- * The values that are there say nothing of those to come.  What a type refuses
- * that the old one holds is safe to give up only where a CHECK constraint keeps
- * such values out anyway.  Everything else is a proposal with that risk; and some
- * columns are never proposed, since their values or their use say that the range
- * will not do.
+ * The existing values say nothing about future ones.  It is safe to lose part
+ * of the old type's range only where a CHECK constraint excludes those values
+ * anyway.  Every other proposal carries that risk.  Some columns are never
+ * proposed, since their values or their use show that the range will not
+ * suffice.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -33,13 +33,13 @@
 #include "compact_advise.h"
 #include "compact_types_compat.h"
 
-/* an updated column has to have room for values so many times as large */
+/* an updated column must have room for values this many times as large */
 #define UPDATED_HEADROOM	100
 
 /*
- * The CHECK constraints of the table that hold for all rows, as a list of
- * clauses that are ANDed, read once.  Constraints that call functions of users
- * are left out: to fold their constants would be to run them.
+ * Return the CHECK constraints of the table that hold for all rows, as a list
+ * of clauses with implicit AND.  Read them once.  Leave out constraints that
+ * call functions of users: folding their constants would run these functions.
  */
 static List *
 valid_checks(Advice *advice)
@@ -71,7 +71,7 @@ valid_checks(Advice *advice)
 	return advice->checks;
 }
 
-/* The clause that compares the column with a constant of its own type. */
+/* Make the clause that compares the column with a constant of its own type. */
 static Expr *
 comparison(const AdviseColumn *column, int strategy, int64 value)
 {
@@ -88,8 +88,8 @@ comparison(const AdviseColumn *column, int strategy, int64 value)
 }
 
 /*
- * Do CHECK constraints keep every value of an integer column between these?
- * Returns false where that is not certain.
+ * Return true if CHECK constraints keep every value of an integer column
+ * between min and max.  Return false if that is not certain.
  */
 bool
 advise_range_is_proven(Advice *advice, const AdviseColumn *column, int64 min, int64 max)
@@ -103,7 +103,7 @@ advise_range_is_proven(Advice *advice, const AdviseColumn *column, int64 min, in
 							 checks, true);
 }
 
-/* Does the name end in that word, alone or behind an underscore? */
+/* Return true if the name ends in the word, alone or after an underscore. */
 static bool
 name_ends_in(const char *name, const char *word)
 {
@@ -115,9 +115,9 @@ name_ends_in(const char *name, const char *word)
 }
 
 /*
- * Is the column named or used like a reference to a key?  A join loses the index
- * on a key that is wider.  Returns what it looks like, in the memory of the
- * advice, or NULL.  The caller is connected to SPI.
+ * Return why the column looks like a reference to a key, by its name or use,
+ * in the memory of the advice; or NULL.  A join loses the index on a key that
+ * is wider.  The caller must be connected to SPI.
  */
 static char *
 looks_like_reference(Advice *advice, const AdviseColumn *column)
@@ -151,8 +151,8 @@ looks_like_reference(Advice *advice, const AdviseColumn *column)
 }
 
 /*
- * Does the name say that the column is a coordinate, which people compute with in
- * double precision?
+ * Return true if the name suggests that the column is a coordinate, which
+ * people compute with in double precision.
  */
 bool
 advise_looks_like_coordinate(const AdviseColumn *column)
@@ -171,8 +171,8 @@ advise_looks_like_coordinate(const AdviseColumn *column)
 }
 
 /*
- * Why the column should not be narrowed to any type, or NULL.  The caller is
- * connected to SPI.
+ * Return the reason why the column should not be narrowed to any type, or
+ * NULL.  The caller must be connected to SPI.
  */
 char *
 advise_never_narrow(Advice *advice, const AdviseColumn *column)
@@ -189,7 +189,7 @@ advise_never_narrow(Advice *advice, const AdviseColumn *column)
 	return NULL;
 }
 
-/* Has the type room enough for what updates may make of the values? */
+/* Return true if the type has enough room for later updates of the values. */
 bool
 advise_room_for_updates(const AdviseColumn *column, int64 updates, int64 min, int64 max)
 {

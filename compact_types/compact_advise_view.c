@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * compact_advise_view.c
- *	  What views, CHECK constraints and statistics objects do with columns
- *	  whose types are to change.
+ *	  Examine the uses of columns whose types are to change, in views, CHECK
+ *	  constraints and statistics objects.
  *
- * Each is created again from its text, which then means operators and
- * functions of the new types.  To show a column, to compare it and to count it
- * is the same as before.  Arithmetic on a narrower integer or a decimal is not:
- * its result is of type int4 or numeric, whatever it was, and int4 may overflow
- * where int8 did not.  So every other use of such a column counts as a blocker,
- * also where the type happens to be the same; an explicit cast in the text is the
- * way around.
+ * These objects are created again from their text, which then means operators
+ * and functions of the new types.  Showing a column, comparing it and counting
+ * it is the same as before.  Arithmetic on a narrower integer or a decimal is
+ * not: its result is of type int4 or numeric, whatever it was before, and int4
+ * may overflow where int8 did not.  So every other use of such a column counts
+ * as a blocker, even where the type happens to be the same.  An explicit cast
+ * in the text avoids the blocker.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -40,10 +40,10 @@
 #include "compact_advise.h"
 #include "compact_types_compat.h"
 
-/* Subqueries that deep are not looked through. */
+/* Subqueries nested more deeply are not examined. */
 #define MAX_SUBQUERY_DEPTH	20
 
-/* A column of a table or view that has, or shows, a converted column. */
+/* A column of a table or view that is a converted column, or shows one. */
 typedef struct ViewColumn
 {
 	Oid			relid;
@@ -55,7 +55,7 @@ typedef struct ViewWalk
 {
 	Advice	   *advice;
 	List	   *columns;		/* of ViewColumn * */
-	List	   *queries;		/* that the node is in, innermost first */
+	List	   *queries;		/* queries around the node, innermost first */
 	const char *user;			/* description for messages */
 } ViewWalk;
 
@@ -63,7 +63,7 @@ static bool walk_expression(Node *node, void *context);
 static int	output_column(ViewWalk *walk, Query *query, AttrNumber resno,
 						  List *queries, int depth);
 
-/* Index of the converted column that this one shows, or -1 */
+/* Return the index of the converted column that this column shows, or -1. */
 static int
 find_column(List *columns, Oid relid, AttrNumber attnum)
 {
@@ -81,9 +81,10 @@ find_column(List *columns, Oid relid, AttrNumber attnum)
 }
 
 /*
- * Index of the converted column that the Var shows, or -1.  Where the Var is
- * another name for an expression, as columns of a join with USING and grouping
- * columns can be, *expression is set to that, in the queries *expression_in.
+ * Return the index of the converted column that the Var shows, or -1.  A Var
+ * can be an alias of an expression, for example a column of a join with USING
+ * or a grouping column.  Then set *expression to that, and *expression_in to
+ * its queries.
  */
 static int
 var_column(ViewWalk *walk, Var *var, List *queries, int depth,
@@ -135,8 +136,8 @@ var_column(ViewWalk *walk, Var *var, List *queries, int depth,
 }
 
 /*
- * The same for a column of a query's result; in those of set operations, for
- * that of any part of them.
+ * The same for a column of a query's result.  For set operations, examine that
+ * column in all their parts.
  */
 static int
 output_column(ViewWalk *walk, Query *query, AttrNumber resno, List *queries, int depth)
@@ -171,7 +172,10 @@ output_column(ViewWalk *walk, Query *query, AttrNumber resno, List *queries, int
 	return -1;
 }
 
-/* The expression computes with that column, or with any one if it is -1. */
+/*
+ * Record that the expression computes with the column, or with any column if
+ * it is -1.
+ */
 static void
 computes_with(ViewWalk *walk, int column)
 {
@@ -196,7 +200,7 @@ walk_in(ViewWalk *walk, Node *node, List *queries)
 	walk->queries = save;
 }
 
-/* A node where a column itself does no harm, but an expression may. */
+/* Walk a node where a column itself does no harm, but an expression may. */
 static void
 walk_plain(ViewWalk *walk, Node *node)
 {
@@ -210,7 +214,7 @@ walk_plain(ViewWalk *walk, Node *node)
 		walk_in(walk, expression, expression_in);
 }
 
-/* An argument of a comparison, which may have been cast for it. */
+/* Walk an argument of a comparison, below any implicit casts for it. */
 static void
 walk_compared(ViewWalk *walk, Node *node)
 {
@@ -244,7 +248,7 @@ is_comparison(Node *node)
 	return compat_op_interpretation(opno) != NIL;
 }
 
-/* Does the Var stand for a row as a whole that may have a converted column? */
+/* Walk a Var, which may be a whole row that contains a converted column. */
 static void
 walk_var(ViewWalk *walk, Var *var)
 {
@@ -277,7 +281,7 @@ walk_var(ViewWalk *walk, Var *var)
 		walk_in(walk, expression, expression_in);
 }
 
-/* The query of one side of a set operation */
+/* Return the query of one side of a set operation. */
 static Query *
 operand_query(Query *query, Node *operand)
 {
@@ -287,8 +291,8 @@ operand_query(Query *query, Node *operand)
 
 /*
  * The columns of a recursive query have the types of its first part.  Block
- * those where the other part does not just hand on what it has got, since its
- * own type stays what it was.
+ * those that the other part does not merely pass on, since its own type does
+ * not change.
  */
 static void
 walk_recursive(ViewWalk *walk, CommonTableExpr *cte, List *queries)
@@ -328,7 +332,7 @@ walk_recursive(ViewWalk *walk, CommonTableExpr *cte, List *queries)
 	}
 }
 
-/* Walks through a view's query, and tells of what computes with columns. */
+/* Walk through a view's query, and record columns that it computes with. */
 static bool
 walk_expression(Node *node, void *context)
 {
@@ -348,7 +352,7 @@ walk_expression(Node *node, void *context)
 			{
 				Node	   *expr = (Node *) ((TargetEntry *) node)->expr;
 
-				/* a whole row is more than a column of the result */
+				/* a whole row is more than one column of the result */
 				if (IsA(expr, Var) && ((Var *) expr)->varattno == InvalidAttrNumber)
 					walk_var(walk, (Var *) expr);
 				else
@@ -387,7 +391,7 @@ walk_expression(Node *node, void *context)
 			walk_plain(walk, (Node *) ((NullTest *) node)->arg);
 			return false;
 		case T_FuncExpr:
-			/* what a cast says is what the type is from there on */
+			/* after an explicit cast, the type is that of the cast */
 			if (((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CAST)
 				break;
 			walk_plain(walk, linitial(((FuncExpr *) node)->args));
@@ -402,7 +406,7 @@ walk_expression(Node *node, void *context)
 				SubLink    *link = (SubLink *) node;
 				Query	   *query = (Query *) link->subselect;
 
-				/* otherwise its result is used by what surrounds it */
+				/* otherwise the surrounding expression uses its result */
 				if (link->subLinkType != EXISTS_SUBLINK &&
 					!(link->subLinkType == ANY_SUBLINK && is_comparison(link->testexpr)))
 				{
@@ -442,7 +446,7 @@ walk_expression(Node *node, void *context)
 	return expression_tree_walker(node, walk_expression, walk);
 }
 
-/* List of ViewColumn * of the chosen columns, or of those with a proposal. */
+/* Make a list of ViewColumn * for the chosen columns, or for those with a proposal. */
 static List *
 converted_columns(const Advice *advice, const bool *chosen)
 {
@@ -466,8 +470,8 @@ converted_columns(const Advice *advice, const bool *chosen)
 
 /*
  * Add a blocker to every column with a proposal that a CHECK constraint or a
- * statistics object computes with.  A row that is good today would be refused,
- * or ANALYZE would fail.
+ * statistics object computes with.  After the change, the constraint could
+ * refuse a row that is valid today, or ANALYZE could fail.
  */
 void
 advise_look_at_expressions(Advice *advice)
@@ -491,7 +495,7 @@ advise_look_at_expressions(Advice *advice)
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
 		walk.user = advise_result(row, 0);
-		/* NULL is what was dropped a moment ago */
+		/* NULL stands for an object that was dropped a moment ago */
 		if (walk.user)
 			(void) walk_expression(stringToNode(advise_result(row, 1)), &walk);
 	}
@@ -499,9 +503,9 @@ advise_look_at_expressions(Advice *advice)
 
 /*
  * Add a blocker to every converted column that one of the views computes with.
- * The views are in the order in which they depend on each other; chosen tells
- * the columns, those with a proposal if it is NULL.  Returns where the views
- * show such columns, for advise_view_column_converts().
+ * The views must be in the order of their dependencies.  chosen gives the
+ * columns; if it is NULL, take those with a proposal.  Return the columns in
+ * which the views show such columns, for advise_view_column_converts().
  */
 List *
 advise_look_at_views(Advice *advice, List *views, const bool *chosen)
@@ -514,7 +518,7 @@ advise_look_at_views(Advice *advice, List *views, const bool *chosen)
 		Relation	view = try_relation_open(lfirst_oid(lc), AccessShareLock);
 		Query	   *query;
 
-		/* dropped a moment ago, or replaced by what is no view */
+		/* dropped a moment ago, or replaced by another kind of relation */
 		if (view == NULL)
 			continue;
 		if (view->rd_rel->relkind != RELKIND_VIEW)
@@ -551,13 +555,13 @@ advise_look_at_views(Advice *advice, List *views, const bool *chosen)
 
 struct constant_walk
 {
-	Oid			owner;			/* of what has the expression */
-	Oid			typid;			/* that was found, or InvalidOid */
+	Oid			owner;			/* owner of the object with the expression */
+	Oid			typid;			/* type that was found, or InvalidOid */
 };
 
 /*
- * The domain or range type, among those that a type is made of, whose owner has
- * not the owner's privileges anyway; or InvalidOid.
+ * Search the parts of a type for a domain or range type whose owner does not
+ * have the privileges of the given owner.  Return it, or InvalidOid.
  */
 static Oid
 foreign_type(Oid typid, Oid owner)
@@ -633,13 +637,14 @@ find_foreign_constant(Node *node, void *context)
 }
 
 /*
- * List the objects with a constant of a type that another user made, as strings.
+ * List, as strings, the objects with a constant of a type that another user
+ * created.
  *
- * The views and the table's expressions are created again from their text, each
- * as its owner.  That evaluates constants anew, also those that have been mere
- * values ever since: CHECK constraints of a domain in an array, as its owner has
- * them today, and functions of a range type.  Whoever used the type need not
- * have wanted to run that.
+ * The views and the table's expressions are created again from their text,
+ * each as its owner.  That evaluates constants anew, even those that have been
+ * stored as values since their creation.  It calls the present CHECK
+ * constraints of a domain in an array, and functions of a range type.  The
+ * owner who used the type need not want to run them.
  */
 List *
 advise_foreign_constants(const Advice *advice, List *views)
@@ -682,7 +687,7 @@ advise_foreign_constants(const Advice *advice, List *views)
 	return result;
 }
 
-/* Does the column of the view show a converted one? */
+/* Return true if the column of the view shows a converted one. */
 bool
 advise_view_column_converts(List *columns, Oid view, AttrNumber attnum)
 {

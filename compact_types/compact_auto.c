@@ -1,28 +1,29 @@
 /*-------------------------------------------------------------------------
  *
  * compact_auto.c
- *	  compact_types.auto: char(n) columns of new tables as compact_charN, and
- *	  varchar(n) columns as compact_text(n).
+ *	  compact_types.auto: create char(n) columns of new tables as compact_charN,
+ *	  and varchar(n) columns as compact_text(n).
  *
  * A hook on utility commands changes the column types in the parse tree of
- * CREATE TABLE and of ALTER TABLE ... ADD COLUMN, and says so.  It takes a
- * type only if it is a member of the extension that makes it, so that a
- * user's type of that name is never put into the table of another user, nor one
- * of an extension that another user could drop.  What
- * it is not sure of, it leaves alone: the statement then does what it says.
+ * CREATE TABLE and of ALTER TABLE ... ADD COLUMN, and reports the change.  It
+ * uses a type only if the type is a member of the extension that creates it.
+ * So a user's type of that name never gets into the table of another user, and
+ * neither does a type of an extension that another user could drop.  In doubt
+ * it leaves the statement alone, which then does what it says.
  *
- * A column with a foreign key gets a compact type only if that is the type of
- * the column it refers to, for a join of two types has less indexes to choose
- * from.  A foreign key that is added later may have a compact type on one side
- * and char or varchar on the other.
+ * A column with a foreign key gets a compact type only if the referenced
+ * column has the same type, because a join of two types has fewer indexes to
+ * choose from.  A foreign key that is added later may have a compact type on
+ * one side and char or varchar on the other.
  *
- * ALTER COLUMN ... TYPE leaves a column that has a compact type with one: what
- * an application wants there is another length.
+ * ALTER COLUMN ... TYPE lets a column with a compact type keep a compact type:
+ * the application only wants another length.
  *
- * The setting needs the library before the first statement.  It can be switched
- * on only in sessions with the library preloaded: in any other it would depend
- * on whether a function of the library has been called before.  The hook itself
- * is there as soon as the library is, for compact_auto_index().
+ * The setting needs the library before the first statement.  It can be
+ * switched on only in sessions that preloaded the library.  In other sessions
+ * it would depend on whether a function of the library has been called before.
+ * The hook itself is installed as soon as the library is loaded, for
+ * compact_auto_index().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -61,10 +62,10 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* lengths that every installation has an extension for, see the Makefile */
+/* lengths whose extensions are always installed, see the Makefile */
 #define MAX_INSTALLED_LENGTH	64
 
-/* What is known of the statement whose columns are looked at. */
+/* Properties of the statement whose columns are examined. */
 typedef struct AutoContext
 {
 	const char *relname;		/* for messages */
@@ -73,7 +74,7 @@ typedef struct AutoContext
 	List	   *excluded;		/* names of columns that keep their type */
 	List	   *foreign_keys;	/* Constraints of the table */
 	List	   *missing;		/* names of extensions that are not created */
-	bool		detailed;		/* was the limit in bytes spoken of? */
+	bool		detailed;		/* has the limit in bytes been reported? */
 } AutoContext;
 
 static bool auto_char = false;
@@ -86,11 +87,11 @@ static ProcessUtility_hook_type prev_ProcessUtility = NULL;
 static const CreateSchemaStmt *executed_schema = NULL;
 
 /*
- * GUC check hook: refuse to be switched on where it could not work.
+ * GUC check hook: refuse to switch the setting on where it could not work.
  *
- * Only sessions of clients are asked.  Parallel workers get the value of their
- * leader, and load the library in another way than he did.  A value that is
- * merely stored for a role or database is meant for other sessions.
+ * Check only sessions of clients.  Parallel workers get the value from their
+ * leader, and load the library in another way than the leader did.  A value
+ * that is merely stored for a role or database is meant for other sessions.
  */
 static bool
 check_auto(bool *newval, void **extra, GucSource source)
@@ -106,8 +107,8 @@ check_auto(bool *newval, void **extra, GucSource source)
 }
 
 /*
- * OID of the type of that name and length in bytes (-1: variable) if the
- * extension made it, and if the user may use it.
+ * Return the OID of the type with that name and length in bytes (-1:
+ * variable), if the extension created it and the user may use it.
  */
 static Oid
 find_type_of_extension(const char *name, int typlen, Oid extid)
@@ -118,7 +119,7 @@ find_type_of_extension(const char *name, int typlen, Oid extid)
 	SysScanDesc scan;
 	HeapTuple	tuple;
 
-	/* its schema is anyone's guess, so look at all types of that name */
+	/* it can be in any schema, so examine all types of that name */
 	rel = table_open(TypeRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_type_typname, BTEqualStrategyNumber, F_NAMEEQ,
 				CStringGetDatum(name));
@@ -143,8 +144,9 @@ find_type_of_extension(const char *name, int typlen, Oid extid)
 }
 
 /*
- * The type that stands for char(length) or, with varchar, varchar(length).  An
- * extension that is not there is added to the list of those missing.
+ * Return the type that stands for char(length) or, with varchar,
+ * varchar(length).  If its extension does not exist, add that to the list of
+ * missing extensions.
  */
 static Oid
 find_compact_type(AutoContext *context, bool varchar, int length)
@@ -179,9 +181,9 @@ find_compact_type(AutoContext *context, bool varchar, int length)
 }
 
 /*
- * If the type is char(n), or varchar(n) and those are wanted, set *typid and
- * *length.  Types that cannot be made sense of are left to the server, whose
- * messages are the ones to get.
+ * If the type is char(n), set *typid and *length, and return true.  Do the
+ * same for varchar(n) if the setting asks for it.  Leave invalid types to the
+ * server, whose messages the user should get.
  */
 static bool
 is_character_type(const TypeName *typeName, Oid *typid, int *length)
@@ -206,7 +208,7 @@ is_character_type(const TypeName *typeName, Oid *typid, int *length)
 	if (*length < 1 || *length > MaxAttrSize)
 		return false;
 
-	/* without the modifier, an error in which would have no position here */
+	/* without the modifier: an error in it would have no position here */
 	bare = *typeName;
 	bare.typmods = NIL;
 	*typid = LookupTypeNameOid(NULL, &bare, true);
@@ -215,8 +217,8 @@ is_character_type(const TypeName *typeName, Oid *typid, int *length)
 }
 
 /*
- * Does the column's definition ask for what a compact type does not have, or
- * for a type that is not this table's alone to choose?
+ * Return true if the column's definition asks for a property that a compact
+ * type does not have, or for a type that this table does not choose alone.
  */
 static bool
 column_is_special(const ColumnDef *column)
@@ -245,7 +247,7 @@ column_is_special(const ColumnDef *column)
 	return false;
 }
 
-/* Attribute numbers of the table's primary key, in its order; NIL without one. */
+/* Return the attribute numbers of the primary key, in its order; NIL without one. */
 static List *
 primary_key_attributes(Oid relid)
 {
@@ -282,7 +284,7 @@ primary_key_attributes(Oid relid)
 	return result;
 }
 
-/* Names of the columns of the primary key that the statement makes. */
+/* Return the column names of the primary key that the statement creates. */
 static List *
 primary_key_columns(const CreateStmt *stmt)
 {
@@ -310,7 +312,7 @@ primary_key_columns(const CreateStmt *stmt)
 	return NIL;
 }
 
-/* Is it the table that the statement makes?  Nothing depends on the answer. */
+/* Return true if the statement creates this table.  Nothing critical depends on it. */
 static bool
 is_created_table(const CreateStmt *stmt, const RangeVar *table)
 {
@@ -325,7 +327,7 @@ is_created_table(const CreateStmt *stmt, const RangeVar *table)
 	return nspname != NULL && strcmp(nspname, table->schemaname) == 0;
 }
 
-/* Does the foreign key refer to the table that the statement makes? */
+/* Return true if the foreign key refers to the table that the statement creates. */
 static bool
 is_self_reference(const AutoContext *context, const Constraint *constraint)
 {
@@ -333,9 +335,9 @@ is_self_reference(const AutoContext *context, const Constraint *constraint)
 }
 
 /*
- * Type of the column that the foreign key refers to by its column number n, or
- * InvalidOid if that is not known.  In the same statement, it is the one that
- * has been chosen.
+ * Return the type of the column that the foreign key refers to by its column
+ * number n, or InvalidOid if that is not known.  In the same statement, that
+ * is the type that was chosen.
  */
 static Oid
 referenced_type(const AutoContext *context, const Constraint *constraint, int n)
@@ -386,7 +388,7 @@ referenced_type(const AutoContext *context, const Constraint *constraint, int n)
 	return get_atttype(relid, attnum);
 }
 
-/* Are the columns that this one refers to of the type, if there are any? */
+/* Return true if all columns that this column refers to, if any, have the type. */
 static bool
 references_have_type(const AutoContext *context, const ColumnDef *column, Oid typid)
 {
@@ -418,7 +420,7 @@ references_have_type(const AutoContext *context, const ColumnDef *column, Oid ty
 	return true;
 }
 
-/* Does the column refer to another one of the table that the statement makes? */
+/* Return true if the column refers to the table that the statement creates. */
 static bool
 refers_to_itself(const AutoContext *context, const ColumnDef *column)
 {
@@ -444,10 +446,10 @@ refers_to_itself(const AutoContext *context, const ColumnDef *column)
 }
 
 /*
- * The type name of the compact type, if there is one for a column of the table
- * that was declared as typeName; otherwise NULL.  A type that another user could
- * drop, with the column, is no such one: the application asked for char(n), and
- * gets it.  A NOTICE or WARNING names the column, and the type that it gets.
+ * Return the type name of the compact type for a column of the table that was
+ * declared as typeName, or NULL if there is none.  Return NULL also if another
+ * user could drop the type together with the column: the application asked for
+ * char(n), and gets it.  Report the column and its type in a NOTICE.
  */
 static TypeName *
 compact_type_name(AutoContext *context, const ColumnDef *column, const char *colname)
@@ -486,7 +488,7 @@ compact_type_name(AutoContext *context, const ColumnDef *column, const char *col
 	if (typid == BPCHAROID)
 		context->detailed = true;
 
-	/* by OID, so that no search_path and no name can lead elsewhere */
+	/* by OID, so that neither search_path nor a name can lead elsewhere */
 	typeName = makeTypeNameFromOid(compact, typmod);
 	typeName->location = column->typeName->location;
 
@@ -507,14 +509,14 @@ choose_type(AutoContext *context, ColumnDef *column)
 		column->typeName = typeName;
 }
 
-/* Speak of the extensions that were missing, once for a statement. */
+/* Report the missing extensions, once for each statement. */
 static void
 report_missing(const AutoContext *context)
 {
 	StringInfoData names;
 	ListCell   *lc;
 
-	/* where compact types are not in use at all, nobody wants to know */
+	/* do not report them where compact types are not in use at all */
 	if (context->missing == NIL ||
 		!OidIsValid(get_extension_oid("compact_types", true)))
 		return;
@@ -531,9 +533,9 @@ report_missing(const AutoContext *context)
 }
 
 /*
- * Note what a table constraint says of the columns.  Those of an exclusion
- * constraint keep their type, for its operators and index need not have a
- * compact type.
+ * Record the properties of columns that a table constraint shows.  Columns of
+ * an exclusion constraint keep their type, because its operators and index
+ * need not exist for a compact type.
  */
 static void
 note_constraint(AutoContext *context, const Constraint *constraint)
@@ -555,8 +557,9 @@ note_constraint(AutoContext *context, const Constraint *constraint)
 }
 
 /*
- * Note the foreign keys of a table that CREATE SCHEMA makes.  From 19 on it executes
- * them after all else, and its CREATE TABLE has none.
+ * Record the foreign keys of a table that CREATE SCHEMA creates.  From 19 on,
+ * CREATE SCHEMA executes foreign keys after everything else, and its CREATE
+ * TABLE has none.
  */
 static void
 note_keys_of_schema(AutoContext *context)
@@ -597,21 +600,21 @@ choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 	AutoContext context = {.relname = stmt->relation->relname,.owner = GetUserId(),.create = stmt};
 	ListCell   *lc;
 
-	/* the columns' types are the type's or the parents' */
+	/* the column types come from the type or from the parents */
 	if (stmt->ofTypename != NULL || stmt->partbound != NULL ||
 		stmt->inhRelations != NIL)
 		return;
 
 	/*
-	 * nothing will be created; a table elsewhere in the search_path is no
-	 * reason
+	 * nothing will be created; a table elsewhere in the search_path does not
+	 * count
 	 */
 	if (stmt->if_not_exists &&
 		OidIsValid(get_relname_relid(stmt->relation->relname,
 									 RangeVarGetCreationNamespace(stmt->relation))))
 		return;
 
-	/* an operator class that is named belongs to the type that is named */
+	/* a named operator class belongs to the named type */
 	if (stmt->partspec != NULL)
 	{
 		foreach(lc, stmt->partspec->partParams)
@@ -631,7 +634,7 @@ choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 	if (executed_schema != NULL && utility_context == PROCESS_UTILITY_SUBCOMMAND)
 		note_keys_of_schema(&context);
 
-	/* at last those that refer to others of the table */
+	/* columns that refer to the table itself come last */
 	for (int self = 0; self <= 1; self++)
 	{
 		foreach(lc, stmt->tableElts)
@@ -644,7 +647,7 @@ choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 	report_missing(&context);
 }
 
-/* Has the table or one of its children a column of that name? */
+/* Return true if the table or one of its children has a column of that name. */
 static bool
 column_exists(Oid relid, const char *colname)
 {
@@ -659,7 +662,7 @@ column_exists(Oid relid, const char *colname)
 	return false;
 }
 
-/* Is the column part of a foreign key, or does one refer to it? */
+/* Return true if a foreign key has the column on either side. */
 static bool
 column_is_in_foreign_key(Oid relid, AttrNumber attnum)
 {
@@ -668,7 +671,7 @@ column_is_in_foreign_key(Oid relid, AttrNumber attnum)
 	HeapTuple	tuple;
 	bool		result = false;
 
-	/* there is no index on those that refer to a table */
+	/* foreign keys have no index by referenced table */
 	scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
 	while (!result && HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
@@ -696,9 +699,9 @@ column_is_in_foreign_key(Oid relid, AttrNumber attnum)
 }
 
 /*
- * ALTER TABLE ... ALTER COLUMN ... TYPE: a compact_text stays one, and a
- * compact_charN becomes the one of the new length unless a foreign key needs
- * the same type on its other side.
+ * ALTER TABLE ... ALTER COLUMN ... TYPE: a compact_text column stays
+ * compact_text.  A compact_charN column gets the compact type of the new
+ * length, unless a foreign key needs the same type on its other side.
  */
 static void
 choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
@@ -725,8 +728,8 @@ choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
 		return;
 
 	/*
-	 * Many applications write USING c::varchar(n).  That cast would come in
-	 * the way of the server's, which sees where no row need be written.
+	 * Many applications write USING c::varchar(n).  That cast would hide the
+	 * server's own cast, which finds out when no row needs to be rewritten.
 	 */
 	if (column->raw_default != NULL && IsA(column->raw_default, TypeCast))
 	{
@@ -776,8 +779,8 @@ choose_for_alter(AlterTableStmt *stmt)
 		AlterTableCmd *cmd = lfirst_node(AlterTableCmd, lc);
 
 		/*
-		 * A column that is there already is an error or nothing at all; one
-		 * that a child has already must be of the same type.
+		 * For an existing column, ADD COLUMN is an error or does nothing.  A
+		 * column that exists in a child must be of the same type.
 		 */
 		if (cmd->subtype == AT_AddColumn && IsA(cmd->def, ColumnDef) &&
 			!column_exists(relid, ((ColumnDef *) cmd->def)->colname))
@@ -788,7 +791,7 @@ choose_for_alter(AlterTableStmt *stmt)
 	report_missing(&context);
 }
 
-/* Run the statement, known as the one that may EXECUTE meanwhile. */
+/* Run the statement, and note it as the one that may be an EXECUTE. */
 static void
 run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 			ProcessUtilityContext context, ParamListInfo params,
@@ -823,13 +826,16 @@ compact_auto_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 							ParamListInfo params, QueryEnvironment *queryEnv,
 							DestReceiver *dest, QueryCompletion *qc)
 {
-	/* scripts of extensions and of pg_upgrade mean the types that they name */
+	/*
+	 * scripts of extensions and pg_upgrade really mean the types that they
+	 * name
+	 */
 	if (!creating_extension && !IsBinaryUpgrade &&
 		(IsA(pstmt->utilityStmt, IndexStmt) ||
 		 (auto_char && (IsA(pstmt->utilityStmt, CreateStmt) ||
 						IsA(pstmt->utilityStmt, AlterTableStmt)))))
 	{
-		/* the tree of a cached plan is used again */
+		/* the tree of a cached plan is reused */
 		if (readOnlyTree)
 		{
 			pstmt = copyObject(pstmt);
@@ -847,8 +853,9 @@ compact_auto_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 }
 
 /*
- * Part of _PG_init(): define the settings, and install the hook.  If the library
- * is preloaded, that is before the session gets to its normal work.
+ * Part of _PG_init(): define the settings, and install the hook.  If the
+ * library is preloaded, this happens before the session starts its normal
+ * work.
  */
 void
 compact_auto_init(void)

@@ -3,15 +3,17 @@
  * compact_auto_index.c
  *	  CREATE INDEX on compact strings with the operator classes of core's types.
  *
- * An application that takes a column for varchar(n) names operator classes of
- * text, varchar or char, or relies on their default class of an access method
- * that the compact type has none for.  Either would be an error.  So the
- * statement's parse tree is changed, and the change is said: the compact type's
- * own class, the collation C for a class of patterns, or the value as text.
- * Whatever else is wrong with the statement is left to the server.
+ * An application that believes a column to be varchar(n) may name an operator
+ * class of text, varchar or char in CREATE INDEX.  Or it may rely on the
+ * default class of such a type for an access method for which the compact type
+ * has none.  Either would be an error.  So this file changes the statement's
+ * parse tree, and reports the change.  The index gets the compact type's own
+ * class, or the collation C in place of a class for patterns, or it is built
+ * on the value as text.  All other errors in the statement are left to the
+ * server.
  *
- * The collation C is more than a stopgap: unlike a class of the compact type, it
- * stays valid when the column gets another type.
+ * The collation C is more than a stopgap: unlike a class of the compact type,
+ * it stays valid when the column gets another type.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -40,7 +42,7 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* Is the type one of our strings, and which? */
+/* Return which of our string types the type is, or COMPACT_STRING_NONE. */
 CompactStringKind
 compact_string_kind(Oid typid)
 {
@@ -66,7 +68,7 @@ compact_string_kind(Oid typid)
 	return COMPACT_STRING_NONE;
 }
 
-/* Name of the column that the element of the index is, or NULL. */
+/* Return the name of the column that the index element stands for, or NULL. */
 static char *
 element_column(const IndexElem *element)
 {
@@ -81,7 +83,7 @@ element_column(const IndexElem *element)
 	return NULL;
 }
 
-/* Does the column's own collation compare as memcmp() does? */
+/* Return true if the column's own collation compares as memcmp() does. */
 static bool
 column_collation_is_c(Oid relid, AttrNumber attnum)
 {
@@ -101,14 +103,14 @@ column_collation_is_c(Oid relid, AttrNumber attnum)
 	return collate_c;
 }
 
-/* Is it one of the families of core's classes for patterns? */
+/* Return true if this is a family of core's operator classes for patterns. */
 static bool
 is_pattern_family(Oid opfamily)
 {
 	return opfamily == TEXT_PATTERN_BTREE_FAM_OID || opfamily == BPCHAR_PATTERN_BTREE_FAM_OID;
 }
 
-/* The type's bloom class instead of core's, in the schema of its default class */
+/* Name the bloom class of the type; default_class gives its schema. */
 static List *
 bloom_class(Oid default_class, Oid typid)
 {
@@ -128,7 +130,7 @@ bloom_class(Oid default_class, Oid typid)
 	return result;
 }
 
-/* Change one element of the index, if need be, and say so. */
+/* Change one element of the index if necessary, and report the change. */
 static void
 adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elevel)
 {
@@ -162,7 +164,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 			return;
 		opclass_name = NameListToString(element->opclass);
 
-		/* what core's classes do, the compact type's do as well */
+		/* the compact type's class does the work of core's class */
 		if (OidIsValid(default_class) && opclass < FirstNormalObjectId)
 		{
 			Oid			opfamily = get_opclass_family(opclass);
@@ -188,7 +190,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 	else if (OidIsValid(default_class) || !OidIsValid(GetDefaultOpClass(TEXTOID, amid)))
 		return;
 
-	/* ON CONFLICT (c) and foreign keys want a column */
+	/* ON CONFLICT (c) and foreign keys need a column */
 	if (stmt->unique || stmt->isconstraint || stmt->excludeOpNames != NIL)
 		return;
 
@@ -211,7 +213,7 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 }
 
 /*
- * Change the CREATE INDEX statement where it names, or relies on, an operator
+ * Change the CREATE INDEX statement where it names or relies on an operator
  * class that the type of a compact column cannot have.
  */
 void
@@ -234,7 +236,7 @@ compact_auto_index(IndexStmt *stmt)
 		relkind != RELKIND_MATVIEW)
 		return;
 
-	/* if nothing will be created, the server checks the classes all the same */
+	/* if nothing will be created, the server still checks the classes */
 	if (stmt->if_not_exists && stmt->idxname != NULL &&
 		OidIsValid(get_relname_relid(stmt->idxname, get_rel_namespace(relid))))
 		elevel = DEBUG1;

@@ -4,20 +4,22 @@
  *	  Fixed-length strings without a length header: compact_charN.
  *
  * A value of compact_charN is N bytes: the string without trailing blanks,
- * padded with NUL bytes.  No server encoding has a NUL byte in a string, so
- * that the padding is never ambiguous, and memcmp() of all N bytes gives the
- * order that char(n) has under the C collation.  Being of a fixed length,
- * aligned to a byte and stored in the row, a value needs no length header and
- * no alignment padding, and the attributes behind it keep a constant offset.
+ * padded with NUL bytes.  No server encoding has a NUL byte in a string.  So
+ * the padding is never ambiguous, and memcmp() of all N bytes gives the order
+ * that char(n) has under the C collation.  A value has a fixed length, is
+ * aligned to a byte and is stored in the row.  So it needs no length header
+ * and no alignment padding, and the attributes behind it keep a constant
+ * offset.
  *
- * The meaning is char(n)'s, but that the limit is N bytes, not characters,
- * and that no value is ever cut: trailing blanks do not count, output is
- * padded with blanks to N characters, comparison follows the collation.
+ * The type means the same as char(n), except that the limit is N bytes, not
+ * characters, and that no value is ever cut.  Trailing blanks do not count,
+ * output is padded with blanks to N characters, and comparison follows the
+ * collation.
  *
- * One set of C functions serves every length.  Each finds its type through
- * its own catalog row (the function's OID is in flinfo), because a type that
- * comes as an argument could be forged: the input function of a long type,
- * told the OID of a short one, would return a datum that is too small.
+ * One set of C functions serves every length.  Each function finds its type in
+ * its own catalog row (the function's OID is in flinfo).  A type that is
+ * passed as an argument could be forged: the input function of a long type,
+ * called with the OID of a short type, would return a datum that is too small.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -46,13 +48,13 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* argument number that stands for the function's result */
+/* argument number that means the function's result */
 #define RESULT_TYPE		(-1)
 
 /*
- * What a function knows of its type.  fn_extra points to it, but it does not
- * live in fn_mcxt: an index scan has new FmgrInfos each time it is started
- * again, in memory that lives as long as the query.
+ * A function's information about its type.  fn_extra points to it, but it does
+ * not live in fn_mcxt: an index scan has new FmgrInfos each time it is
+ * restarted, in memory that lives as long as the query.
  */
 typedef struct CompactCharInfo
 {
@@ -65,7 +67,7 @@ typedef struct CompactCharInfo
 /* never shrinks, since entries stay in use */
 static HTAB *char_functions = NULL;
 
-/* A function with the OID of another that was dropped may have another type. */
+/* A new function with the OID of a dropped one may have another type. */
 static void
 cc_invalidate_functions(Datum arg, int cacheid, uint32 hashvalue)
 {
@@ -77,7 +79,7 @@ cc_invalidate_functions(Datum arg, int cacheid, uint32 hashvalue)
 		info->valid = false;
 }
 
-/* The function's entry in the cache, which may not be valid. */
+/* Return the function's entry in the cache, which may be invalid. */
 static CompactCharInfo *
 cc_function_entry(Oid funcid)
 {
@@ -103,8 +105,8 @@ cc_function_entry(Oid funcid)
 }
 
 /*
- * Set fn_extra: the type is that of argument argno, or the result's.  A
- * function always asks for the same.
+ * Set fn_extra.  The type is that of argument argno, or of the result.  A
+ * function always asks for the same one.
  */
 static const CompactCharInfo *
 cc_make_info(FunctionCallInfo fcinfo, int argno)
@@ -153,7 +155,7 @@ cc_make_info(FunctionCallInfo fcinfo, int argno)
 	return info;
 }
 
-/* The type's description. */
+/* Return the type's description. */
 static inline const CompactCharInfo *
 cc_info(FunctionCallInfo fcinfo, int argno)
 {
@@ -164,8 +166,9 @@ cc_info(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * The same for a function that compares or hashes, which the call's collation
- * must allow.  *collate_c tells whether it is C.
+ * The same for a function that compares or hashes.  Raise an error if the
+ * call's collation does not allow that.  Set *collate_c to true if the
+ * collation is C.
  */
 static inline const CompactCharInfo *
 cc_collation_info(FunctionCallInfo fcinfo, int argno, bool *collate_c)
@@ -179,8 +182,8 @@ cc_collation_info(FunctionCallInfo fcinfo, int argno, bool *collate_c)
 
 /*
  * Make a value from len bytes of a valid string.  Trailing blanks do not
- * count.  A value that is too long is an error, which goes to escontext if
- * the caller takes soft errors; the result is NULL then.
+ * count.  If the value is too long, raise an error, or save it in escontext
+ * and return NULL if the caller takes soft errors.
  */
 static char *
 cc_make_value(const char *str, int len, const CompactCharInfo *info,
@@ -207,8 +210,8 @@ cc_make_value(const char *str, int len, const CompactCharInfo *info,
 }
 
 /*
- * Number of bytes of the blank-padded form of a value that has len bytes:
- * padded to typlen characters, as char(n) is.
+ * Return the number of bytes of the blank-padded form of a value that has len
+ * bytes.  It is padded to typlen characters, as char(n) is.
  */
 static int
 cc_padded_length(const char *value, int len, int typlen)
@@ -270,7 +273,7 @@ compact_char_recv(PG_FUNCTION_ARGS)
 }
 
 /*
- * compact_char_send(compact_charN) returns bytea: blank-padded as char(n)'s,
+ * compact_char_send(compact_charN) returns bytea: blank-padded as that of char(n),
  * so that a client sees the same string in both formats.
  */
 PG_FUNCTION_INFO_V1(compact_char_send);
@@ -291,7 +294,7 @@ compact_char_send(PG_FUNCTION_ARGS)
  */
 
 /*
- * A new text of argument argno, a fixed-length string, without trailing
+ * Make a new text from argument argno, a fixed-length string, without trailing
  * blanks.
  */
 text *
@@ -331,7 +334,7 @@ compact_char_bpchar(PG_FUNCTION_ARGS)
 
 /*
  * text_compact_char(text or bpchar) returns compact_charN.  A value that is
- * too long is an error in an explicit cast as well.
+ * too long is an error, even in an explicit cast.
  */
 PG_FUNCTION_INFO_V1(text_compact_char);
 PG_FUNCTION_INFO_V1(bpchar_compact_char);
@@ -402,7 +405,7 @@ cc_equal(FunctionCallInfo fcinfo)
 	return memcmp(a, b, cc_collation_info(fcinfo, 0, &collate_c)->typlen) == 0;
 }
 
-/* Number of bytes of a varlena string that count in a comparison. */
+/* Return the number of bytes of a varlena string that count in a comparison. */
 static inline int
 varlena_compare_length(struct varlena *str, bool bpchar)
 {
@@ -412,8 +415,8 @@ varlena_compare_length(struct varlena *str, bool bpchar)
 }
 
 /*
- * Compare argument argno, a fixed-length string, with the other argument: a
- * text, or a bpchar, of which trailing blanks do not count.
+ * Compare argument argno, a fixed-length string, with the other argument,
+ * which is a text or a bpchar.  Trailing blanks of a bpchar do not count.
  */
 static inline int
 cc_compare_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
@@ -450,7 +453,8 @@ cc_equal_varlena(FunctionCallInfo fcinfo, int argno, bool bpchar)
 }
 
 /*
- * Compare two varlena strings, of each of which trailing blanks may not count.
+ * Compare two varlena strings.  Trailing blanks do not count in an argument
+ * that is a bpchar.
  */
 static inline int
 varlena_compare(FunctionCallInfo fcinfo, bool bpchar1, bool bpchar2)
@@ -485,7 +489,7 @@ COMPARISON_FUNCTIONS(bpchar_compact_char,
 					 cc_equal_varlena(fcinfo, 1, true),
 					 cc_compare_varlena(fcinfo, 1, true))
 
-/* for the pairs of text and bpchar, which core has no operators for */
+/* for the pairs of text and bpchar, for which core has no operators */
 COMPARISON_FUNCTIONS(compact_types_text_bpchar,
 					 varlena_compare(fcinfo, false, true) == 0,
 					 varlena_compare(fcinfo, false, true))
@@ -494,8 +498,8 @@ COMPARISON_FUNCTIONS(compact_types_bpchar_text,
 					 varlena_compare(fcinfo, true, false))
 
 /*
- * Aggregates: each function takes two values and returns one of them, the
- * first if the collation has them equal.
+ * Aggregates.  Each function takes two values and returns one of them, the
+ * first if the collation makes them equal.
  */
 
 /* compact_char_larger(compact_charN, compact_charN) returns compact_charN */
@@ -515,8 +519,8 @@ compact_char_smaller(PG_FUNCTION_ARGS)
 }
 
 /*
- * Hashing: the bytes without the padding, so that the hash is that of the
- * equal text and bpchar.
+ * Hashing.  Hash the bytes without the padding, so that the hash equals that
+ * of the equal text and bpchar.
  */
 
 /* compact_char_hash(compact_charN) returns int4 */
@@ -551,8 +555,8 @@ compact_char_hash_extended(PG_FUNCTION_ARGS)
  */
 
 /*
- * compact_char_typanalyze(internal) returns bool: the standard statistics, but
- * none for a column whose collation could not compare its values, so that
+ * compact_char_typanalyze(internal) returns bool: the standard statistics.
+ * Collect none for a column whose collation cannot compare its values, so that
  * ANALYZE does not fail.
  */
 PG_FUNCTION_INFO_V1(compact_char_typanalyze);

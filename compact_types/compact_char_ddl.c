@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_char_ddl.c
- *	  Creates the SQL objects of one fixed-length string type.
+ *	  Create the SQL objects of one fixed-length string type.
  *
  * compact_types.create_char(N) makes the type compact_charN in the current
  * schema and its functions, operators, casts and operator classes.  Functions
@@ -23,7 +23,7 @@
 #include "compact_ddl.h"
 #include "compact_types.h"
 
-/* The type, with its input and output functions. */
+/* Create the type, with its input and output functions. */
 static void
 create_type(const TypeDdl *ddl, int length)
 {
@@ -51,9 +51,9 @@ create_type(const TypeDdl *ddl, int length)
 }
 
 /*
- * The cast to compact_text.  Without it the value would get there by its
- * output function, with the padding.  Implicit, it gives UNION and CASE of the
- * two a common type.
+ * Create the cast to compact_text.  Without this cast, the output function
+ * would convert the value, with the padding.  As the cast is implicit, UNION
+ * and CASE of the two types have a common type.
  */
 static void
 create_text_cast(const TypeDdl *ddl)
@@ -67,7 +67,7 @@ create_text_cast(const TypeDdl *ddl)
 				ddl->type, text_type, ddl->schema, ddl->name, ddl->type);
 }
 
-/* Create all objects; called back with a pointer to the length. */
+/* Create all objects; a callback, whose arg points to the length. */
 static void
 create_objects(const TypeDdl *ddl, void *arg)
 {
@@ -80,9 +80,9 @@ create_objects(const TypeDdl *ddl, void *arg)
 /*
  * compact_types.create_char(length int4) returns regtype
  *
- * Creates the type compact_charN, N = length in bytes (1 to 32767), in the
- * current schema, and returns it.  Errors: 22023 for a length out of range,
- * 42710 if the type is there already, 42501 without the privilege.
+ * Create the type compact_charN, N = length in bytes (1 to 32767), in the
+ * current schema, and return it.  Errors: 22023 for a length out of range,
+ * 42710 if the type exists already, 42501 without the privilege.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_char);
 Datum

@@ -4,11 +4,11 @@
  *	  Sort support of the fixed-length strings.
  *
  * Under the C collation a comparison is memcmp() of the whole value, and the
- * abbreviated key is the value's first bytes as a big-endian number; making
- * it costs a load, so that it is never worth giving up.  Under any other
- * collation the work is left to text's own sort support, which knows when a
- * locale's keys can be trusted and when they stop paying: the values are
- * handed to it as text.
+ * abbreviated key is the first bytes of the value as a big-endian number.
+ * Making the key costs one load, so abbreviation is never given up.  Under any
+ * other collation, text's own sort support does the work, and the values are
+ * passed to it as text.  It knows when the keys of a locale can be trusted,
+ * and when they stop paying.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -69,10 +69,10 @@ cc_invalidate_sort_functions(Datum arg, int cacheid, uint32 hashvalue)
 }
 
 /*
- * Find the type that the sort support function serves.  Its only argument is
- * of type internal, so that its own catalog row does not tell; but it is a
- * support function of an operator class, and that pg_amproc row, which
- * depends on the function, names the type.
+ * Find the type that the sort support function serves.  The function's own
+ * catalog row does not say: its only argument is of type internal.  But it is
+ * a support function of an operator class.  The pg_amproc row of that class
+ * depends on the function, and names the type.
  */
 static Oid
 cc_lookup_sort_function_type(Oid funcid)
@@ -128,7 +128,7 @@ cc_lookup_sort_function_type(Oid funcid)
 	return typid;
 }
 
-/* The same through a cache, since a sort can be set up once for every outer row. */
+/* The same with a cache, since a sort can be set up for every outer row. */
 static Oid
 cc_sort_function_type(Oid funcid)
 {
@@ -165,9 +165,9 @@ cc_sort_function_type(Oid funcid)
 		return entry->typid;
 
 	/*
-	 * The lookup can take in invalidations.  What it returns is right for
-	 * this sort, which holds the operator class; the cache is then simply
-	 * rebuilt at the next call.
+	 * The lookup can process invalidations.  Its result is right for this
+	 * sort, which holds the operator class.  The cache is then rebuilt at the
+	 * next call.
 	 */
 	typid = cc_lookup_sort_function_type(funcid);
 	entry = hash_search(sort_functions, &funcid, HASH_ENTER, NULL);
@@ -176,7 +176,7 @@ cc_sort_function_type(Oid funcid)
 	return typid;
 }
 
-/* Comparison under the C collation; ssup_extra is the type's length. */
+/* Compare under the C collation; ssup_extra is the type's length. */
 static int
 cc_fastcmp_c(Datum x, Datum y, SortSupport ssup)
 {
@@ -184,7 +184,7 @@ cc_fastcmp_c(Datum x, Datum y, SortSupport ssup)
 				  (size_t) (uintptr_t) ssup->ssup_extra);
 }
 
-/* The first bytes as a number that orders as memcmp() does. */
+/* Return the first bytes as a number that sorts as memcmp() does. */
 static Datum
 cc_abbrev_convert_c(Datum original, SortSupport ssup)
 {
@@ -202,7 +202,7 @@ cc_abbrev_abort_c(int memtupcount, SortSupport ssup)
 	return false;
 }
 
-/* Put a value into a text that buf has room for. */
+/* Copy a value into buf as a text; buf must have room for it. */
 static inline Datum
 cc_as_text(Datum value, struct varlena *buf, int typlen)
 {
@@ -220,7 +220,7 @@ cc_fastcmp_locale(Datum x, Datum y, SortSupport ssup)
 {
 	CompactCharSort *state = (CompactCharSort *) ssup->ssup_extra;
 
-	/* all collations admitted here are deterministic */
+	/* all collations accepted here are deterministic */
 	if (memcmp(DatumGetPointer(x), DatumGetPointer(y), state->typlen) == 0)
 		return 0;
 

@@ -1,25 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * compact_convert.c
- *	  Carries out the advice on a table, in one rewrite.
+ *	  Carry out the advice on a table, in one rewrite.
  *
- * compact_types.convert() locks the table, makes the advice from all rows,
- * looks for what ALTER TABLE cannot carry, and refuses before it changes
- * anything.  Then one ALTER TABLE changes all columns.  Views that use them
- * are dropped before and created again behind it; what makes up a view apart
- * from its query is compared with what it was, so that nothing gets lost
- * silently.  It is all one transaction: any error leaves everything as it was.
+ * compact_types.convert() locks the table, makes the advice from all rows, and
+ * looks for everything that ALTER TABLE cannot carry over.  It refuses before
+ * it changes anything.  Then one ALTER TABLE changes all columns.  Views that
+ * use the columns are dropped before, and created again afterwards.  All
+ * properties of a view except its query are compared with the properties
+ * before, so that nothing gets lost silently.  Everything is one transaction:
+ * any error leaves the table and the views as they were.
  *
- * Whose code.  The caller may be a superuser, and the table that of a user who
- * wishes to be one.  Each statement that calls functions of the owner of the
- * table or of a view runs as that owner, see ddl_become().  What was looked up by
- * name while such code could run is compared by OID afterwards.
+ * Whose code.  The caller may be a superuser, while the table belongs to a
+ * user who wants to become one.  Therefore each statement that calls functions
+ * of the owner of the table or of a view runs as that owner, see ddl_become().
+ * Objects that were looked up by name while such code could run are compared
+ * by OID afterwards.
  *
- * Progress.  The USING clause of the first column goes through
- * compact_types.convert_row(), which counts rows.  They are reported as a
- * command of the kind CLUSTER, because the rewrite goes on to report under
- * that kind which indexes it has rebuilt.  The report cannot begin earlier
- * than with the first row, since re-creating an index ends it.
+ * Progress.  The USING clause of the first column calls
+ * compact_types.convert_row(), which counts rows.  The rows are reported as
+ * the progress of a CLUSTER command, because the rewrite continues under that
+ * command when it reports which indexes it has rebuilt.  The report cannot
+ * begin before the first row, since re-creating an index ends the report.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -61,13 +63,13 @@
 #include "compact_types_compat.h"
 
 /*
- * Our own places among the progress parameters, which neither CLUSTER nor the
- * build of an index writes to.
+ * Our own slots among the progress parameters.  Neither CLUSTER nor the build
+ * of an index writes to them.
  */
 #define PROGRESS_CONVERT_ROWS_TOTAL		17
 #define PROGRESS_CONVERT_ROWS_DONE		18
 #define PROGRESS_CONVERT_MARK			19
-#define CONVERT_MARK					0x636f6d70	/* tells us from CLUSTER */
+#define CONVERT_MARK					0x636f6d70	/* marks us, not CLUSTER */
 
 /* A view on its way from DROP to CREATE */
 typedef struct SavedView
@@ -78,18 +80,18 @@ typedef struct SavedView
 	char	   *create;			/* statement */
 	Oid			owner;
 	bool		temporary;
-	List	   *relations;		/* OIDs of those that the query refers to */
-	List	   *functions;		/* and of users' functions */
-	char	   *properties;		/* all but the query, to compare */
+	List	   *relations;		/* OIDs of relations that the query uses */
+	List	   *functions;		/* OIDs of users' functions that it calls */
+	char	   *properties;		/* all except the query, to compare */
 	int			ncolumns;
 	char	  **types;			/* of the columns; NULL for converted ones */
 	char	   *origin;			/* query before its first conversion, or NULL */
 	bool		default_acl;	/* no privileges of its own */
 	List	   *grants;			/* statements that give privileges back */
-	List	   *restore;		/* and the rest */
+	List	   *restore;		/* statements that restore the rest */
 } SavedView;
 
-/* The conversion that convert_row() counts rows of, if relid is valid. */
+/* The conversion whose rows convert_row() counts, if relid is valid. */
 static struct
 {
 	Oid			relid;
@@ -100,7 +102,7 @@ static struct
 /*
  * compact_types.convert_row(anyelement) returns anyelement: its argument
  *
- * Counts a row of the conversion that this session carries out.
+ * Count a row of the conversion that this session carries out.
  */
 PG_FUNCTION_INFO_V1(compact_types_convert_row);
 Datum
@@ -124,7 +126,7 @@ compact_types_convert_row(PG_FUNCTION_ARGS)
 
 /*
  * Read the types of a view's columns, into memory that lives as long as the
- * advice.  Columns that only show one of converted are left NULL.
+ * advice.  Columns that only show a column in the list converted stay NULL.
  */
 static char **
 view_types(const Advice *advice, Oid view, List *converted, Oid converted_in, int *ncolumns)
@@ -148,9 +150,7 @@ view_types(const Advice *advice, Oid view, List *converted, Oid converted_in, in
 	return types;
 }
 
-/*
- * Everything about a view but its query, as one string.
- */
+/* Return all properties of a view except its query, as one string. */
 static char *
 view_properties(const Advice *advice, Oid view)
 {
@@ -177,7 +177,7 @@ view_properties(const Advice *advice, Oid view)
 	return result;
 }
 
-/* The OIDs in the last query's result, in memory that lives as long as the advice */
+/* Return the OIDs in the last query's result, in the advice's memory. */
 static List *
 result_oids(const Advice *advice)
 {
@@ -191,7 +191,7 @@ result_oids(const Advice *advice)
 	return result;
 }
 
-/* OIDs of the relations that a view's query refers to */
+/* Return the OIDs of the relations that a view's query refers to. */
 static List *
 view_relations(const Advice *advice, Oid view)
 {
@@ -203,8 +203,8 @@ view_relations(const Advice *advice, Oid view)
 }
 
 /*
- * OIDs of the functions that it calls, also by operators, but for those in
- * schemas where only superusers create any
+ * Return the OIDs of the functions that the view's query calls, directly or by
+ * operators.  Leave out functions in schemas where only superusers create any.
  */
 static List *
 view_functions(const Advice *advice, Oid view)
@@ -222,8 +222,8 @@ view_functions(const Advice *advice, Oid view)
 }
 
 /*
- * Note how to make the view again: the statement that creates it, and those
- * that give it its comments and privileges back.
+ * Record how to create the view again: the statement that creates it, and the
+ * statements that restore its comments and privileges.
  */
 static SavedView *
 save_view(const Advice *advice, Oid view, List *converted)
@@ -297,10 +297,10 @@ save_view(const Advice *advice, Oid view, List *converted)
 }
 
 /*
- * Run the statement on the view as its owner.  To create a view is to evaluate
+ * Run the statement on the view as its owner.  Creating a view evaluates
  * constants in its query: a literal of an array of a domain calls functions in
  * the domain's CHECK constraints.  A temporary view could not be created in a
- * restricted operation, but is the caller's own.
+ * restricted operation, but it is the caller's own.
  */
 static void
 execute_as_owner(const SavedView *saved, const char *sql)
@@ -309,8 +309,9 @@ execute_as_owner(const SavedView *saved, const char *sql)
 }
 
 /*
- * Every statement on a view is run as its owner, who made the view and so was
- * once allowed to: see that he still is, before anything changes.
+ * Check that each view's owner still has the privileges to create the view.
+ * Every statement on a view runs as its owner, who had the privileges at the
+ * time of creation.  Check before anything changes.
  */
 static void
 check_view_owners(List *views)
@@ -357,8 +358,8 @@ check_view_owners(List *views)
 }
 
 /*
- * Create the view again, as its owner.  An error in its query says which view
- * that is.
+ * Create the view again, as its owner.  Name the view in the report of an
+ * error in its query.
  */
 static void
 create_view(const SavedView *saved)
@@ -399,11 +400,12 @@ create_view(const SavedView *saved)
 }
 
 /*
- * See that the view refers to the relations that it did, or to those of the
- * views made again that stand for them.  The owner's code that ran meanwhile may
- * have put others in their places, which views of other owners would then read
- * by the privileges of those.  Nor may it call functions that it did not, which
- * somebody can have made for the new types.
+ * Check that the view refers to the same relations as before, or to the
+ * re-created views that replace them.  Meanwhile, code of an owner may have
+ * put other relations in their places.  Views of other owners would then read
+ * these with the privileges of those owners.  Also check that the view calls
+ * no function that it did not call before: somebody may have created one for
+ * the new types.
  */
 static void
 check_references(const Advice *advice, List *views, const SavedView *saved)
@@ -443,9 +445,7 @@ check_references(const Advice *advice, List *views, const SavedView *saved)
 	}
 }
 
-/*
- * Make the view again, one of several, and see that it is what it was.
- */
+/* Create one of the views again, and check that it is the same as before. */
 static void
 restore_view(const Advice *advice, List *views, SavedView *saved)
 {
@@ -465,7 +465,7 @@ restore_view(const Advice *advice, List *views, SavedView *saved)
 	view = saved->new_oid = atooid(advise_result(0, 0));
 	check_references(advice, views, saved);
 
-	/* what shows a converted column has its new type, all else what it had */
+	/* only columns that show a converted column have a new type */
 	types = view_types(advice, view, NIL, InvalidOid, &ncolumns);
 	for (int i = 0; i < Max(ncolumns, saved->ncolumns); i++)
 	{
@@ -479,7 +479,7 @@ restore_view(const Advice *advice, List *views, SavedView *saved)
 					 errhint("Add a cast to the view, or drop it first.")));
 	}
 
-	/* default privileges may have granted some, also the owner's own */
+	/* default privileges may have granted some, to the owner as well */
 	advise_query(
 				 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
 				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END)"
@@ -508,9 +508,7 @@ restore_view(const Advice *advice, List *views, SavedView *saved)
 				 errdetail("It was: %s; it would be: %s.", saved->properties, properties)));
 }
 
-/*
- * Mark the columns to convert: those named, or all with a proposal.
- */
+/* Mark the columns to convert: the named ones, or all with a proposal. */
 bool *
 convert_choose_columns(const Advice *advice, ArrayType *names)
 {
@@ -563,7 +561,10 @@ convert_choose_columns(const Advice *advice, ArrayType *names)
 	return chosen;
 }
 
-/* Returns the numbers of the chosen columns as an SQL list, and how many they are. */
+/*
+ * Return the numbers of the chosen columns as an SQL list, and set *nchosen to
+ * the number of columns.
+ */
 char *
 convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen)
 {
@@ -584,8 +585,8 @@ convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen)
 }
 
 /*
- * Leave out the columns that something is in the way of, also a view that could
- * not be made again.  Returns what to say of them.
+ * Deselect the columns that are blocked, also by a view that could not be
+ * created again.  Return one message for each of them.
  */
 static List *
 skip_blocked(const Advice *advice, bool *chosen)
@@ -614,7 +615,7 @@ skip_blocked(const Advice *advice, bool *chosen)
 	return result;
 }
 
-/* Refuse the conversion if anything is in its way. */
+/* Refuse the conversion if anything blocks it. */
 static void
 refuse(const Advice *advice, const bool *chosen, List *unrestorable,
 	   const ConvertOptions *options)
@@ -652,9 +653,10 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable,
 }
 
 /*
- * See that the caller could become the relation's owner by SET ROLE.  Statements
- * run as the owner, with attributes that a member inherits none of: it could have
- * put code on the table that is not the owner's.
+ * Check that the caller could become the relation's owner by SET ROLE.
+ * Statements run as the owner, whose role attributes a member does not
+ * inherit.  A member without SET ROLE could have put code on the table that is
+ * not the owner's.
  */
 static void
 check_set_role(Oid relid)
@@ -672,8 +674,8 @@ check_set_role(Oid relid)
 }
 
 /*
- * The table's owner only, and nothing but tables, before the lock is taken that
- * keeps everybody away.
+ * Check that the caller owns the relation and that it is a table.  The caller
+ * of this function does so before it takes the lock that excludes everybody.
  */
 static void
 check_table(Oid relid)
@@ -698,8 +700,8 @@ check_table(Oid relid)
 }
 
 /*
- * Create the types that are not there yet, and look again at what could not
- * be known without them.
+ * Create the types that do not exist yet, and look up what could not be known
+ * without them.
  */
 static void
 create_types(Advice *advice, const bool *chosen)
@@ -724,8 +726,9 @@ create_types(Advice *advice, const bool *chosen)
 }
 
 /*
- * Refuse types that others could drop, with the columns, than who may drop the
- * table: its owner would lose them.
+ * Refuse a type that can be dropped by a user who cannot drop the table.  The
+ * columns would be dropped with the type, and the table's owner would lose
+ * them.
  */
 static void
 check_types(const Advice *advice, const bool *chosen)
@@ -737,7 +740,7 @@ check_types(const Advice *advice, const bool *chosen)
 		const AdviseColumn *column = &advice->columns[i];
 		char	   *drop = NULL;
 
-		/* not those of core */
+		/* types of core are safe */
 		if (chosen[i] && column->type.typid >= FirstNormalObjectId)
 			drop = ddl_who_could_drop(column->type.typid, owner);
 		if (drop)
@@ -751,9 +754,9 @@ check_types(const Advice *advice, const bool *chosen)
 }
 
 /*
- * The one ALTER TABLE, with its progress reported.  It is run as the table's
- * owner, who wrote the functions in CHECK constraints and indexes: they shall
- * not get hold of the privileges of a superuser who converts the table.
+ * Run the single ALTER TABLE, and report its progress.  Run it as the table's
+ * owner, who wrote the functions in CHECK constraints and indexes.  They must
+ * not get the privileges of a superuser who converts the table.
  */
 static void
 alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, const char *table)
@@ -801,7 +804,7 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 	PG_END_TRY();
 	pgstat_progress_end_command();
 
-	/* the schema is not locked, and may have got another name */
+	/* the schema is not locked, and may have been renamed */
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		if (chosen[i] && get_atttype(relid, attnums[i]) != advice->columns[i].type.typid)
@@ -813,8 +816,8 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 }
 
 /*
- * Change the types and make the views again.  Statements are run by the settings
- * in the nest level that there is, and leave another one.
+ * Change the types, and create the views again.  Run the statements with the
+ * settings of the current GUC nest level, and leave another level.  Return it.
  */
 static int
 change_types(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
@@ -832,9 +835,9 @@ change_types(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 		ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
 
 	/*
-	 * Every name in this statement is qualified; but functions in CHECK
-	 * constraints and indexes may rely on the caller's search_path. ALTER
-	 * TABLE takes constraints, defaults and indexes through their text.
+	 * Every name in this statement is qualified.  But functions in CHECK
+	 * constraints and indexes may rely on the caller's search_path.  ALTER
+	 * TABLE re-creates constraints, defaults and indexes from their text.
 	 */
 	AtEOXact_GUC(true, nestlevel);
 	nestlevel = NewGUCNestLevel();
@@ -886,9 +889,9 @@ empty_table(Oid relid)
 }
 
 /*
- * Do all of it in a subtransaction, as if the table were empty, and take it
- * back: what fails whatever the rows are fails before the first row is moved.
- * ALTER TABLE and CREATE VIEW know best what they refuse.
+ * Do everything in a subtransaction, as if the table were empty, and roll it
+ * back.  An error that does not depend on the rows then comes before the first
+ * row is moved.  ALTER TABLE and CREATE VIEW know best what they refuse.
  */
 static int
 rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
@@ -908,7 +911,7 @@ rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 
 		ddl_set_deparse_gucs();
 		empty_table(relid);
-		/* whose foreign keys would miss the rows */
+		/* their foreign keys would miss the rows */
 		foreach(lc, advice->referencing)
 			empty_table(lfirst_oid(lc));
 		inner = change_types(advice, chosen, relid, owner, table, saved, true, inner);
@@ -933,7 +936,7 @@ rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 	return nestlevel;
 }
 
-/* Add a row to the result; there need not be types. */
+/* Add a row to the result; old_type and new_type may be NULL. */
 static void
 add_result(ReturnSetInfo *rsinfo, const ConvertOptions *options, Oid relid,
 		   const char *object, const char *name, const char *old_type,
@@ -955,9 +958,9 @@ add_result(ReturnSetInfo *rsinfo, const ConvertOptions *options, Oid relid,
 }
 
 /*
- * Errors out for an argument that is NULL, and in a transaction that cannot change
- * types.  function is the name of the SQL function that was called; has_columns: its
- * second argument may be NULL.
+ * Raise an error if an argument is NULL, or if the transaction cannot change
+ * types.  function is the name of the called SQL function.  With has_columns,
+ * the second argument may be NULL.
  */
 void
 convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_columns)
@@ -975,9 +978,9 @@ convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_colum
 	PreventCommandIfReadOnly(function);
 
 	/*
-	 * Rows and catalogs are read as they are now.  In such a transaction that
-	 * would be another state than what the rest of it sees, and the rewrite
-	 * would make rows visible to it that are not there yet.
+	 * Rows and catalogs are read as they are now.  The rest of such a
+	 * transaction would see another state, and the rewrite would show it rows
+	 * that do not exist yet in its snapshot.
 	 */
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR,
@@ -986,7 +989,7 @@ convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_colum
 				 errhint("Use READ COMMITTED.")));
 }
 
-/* Lock the table, if the caller may change it. */
+/* Lock the table if the caller may change it. */
 void
 convert_lock_table(Oid relid)
 {
@@ -997,10 +1000,10 @@ convert_lock_table(Oid relid)
 }
 
 /*
- * Change the chosen columns to the types that the advice has for them, and add a
- * row for each of them and for each view that was made again to the result.  The
- * advice is on a table that convert_lock_table() has locked, which it has open;
- * here it gets closed.
+ * Change the chosen columns to the types that the advice proposes.  Add a row
+ * to the result for each column and for each re-created view.
+ * convert_lock_table() must have locked the table of the advice.  The advice
+ * has the table open; this function closes it.
  */
 void
 convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
@@ -1035,7 +1038,7 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
 	}
 	if (nchosen > 0)
 	{
-		/* somebody may have changed the views until they were locked */
+		/* the views may have changed before they were locked */
 		List	   *again = advise_dependent_views(advice, attnums, NULL);
 
 		if (!equal(again, views))
@@ -1056,7 +1059,7 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
 		Form_pg_attribute att = advice->columns[i].att;
 		Form_pg_attribute copy = palloc(ATTRIBUTE_FIXED_PART_SIZE);
 
-		/* the relation gets closed, and its descriptor goes */
+		/* closing the relation frees its descriptor */
 		memcpy(copy, att, ATTRIBUTE_FIXED_PART_SIZE);
 		advice->columns[i].att = copy;
 	}
@@ -1097,8 +1100,9 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
 								 ((SavedView *) lfirst(lc))->origin);
 
 			/*
-			 * Statistics of the changed columns are gone. All columns, since
-			 * a statistics object may have others as well.
+			 * The rewrite dropped the statistics of the changed columns.
+			 * Analyze all columns, since a statistics object may cover others
+			 * as well.
 			 */
 			if (options->update_statistics)
 				ddl_execute_as(owner, true, "ANALYZE %s", table);
@@ -1133,12 +1137,13 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
  * narrow_keys bool, fixed_varchar bool, round_seconds bool, skip_blocked bool,
  * update_statistics bool) returns setof record
  *
- * Changes the columns to the types that advise() proposes for all rows of the
- * table, in one rewrite; columns NULL stands for all of them.  Returns a row
- * for each changed column and each view that was made again.  Errors: 42501 if
- * the caller does not own the table, 25001 in a transaction that does not see
- * the present, 2BP01 for dependencies that cannot be carried, 55000 for a column
- * without a proposal; those of advise() and of ALTER TABLE.
+ * Change the columns to the types that advise() proposes for all rows of the
+ * table, in one rewrite; NULL in columns stands for all columns.  Return a row
+ * for each changed column and each re-created view.  Errors: 42501 if the
+ * caller does not own the table, 25001 in a transaction of isolation level
+ * REPEATABLE READ or SERIALIZABLE, 2BP01 for dependencies that cannot be
+ * carried over, 55000 for a column without a proposal; also those of advise()
+ * and of ALTER TABLE.
  */
 PG_FUNCTION_INFO_V1(compact_types_convert);
 Datum
@@ -1162,7 +1167,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 
 	convert_lock_table(relid);
 
-	/* rows that came in before the lock was ours */
+	/* include rows that were committed before we got the lock */
 	PushActiveSnapshot(GetLatestSnapshot());
 	advice = advise_make(relid, &options, fcinfo->flinfo->fn_oid,
 						 AccessExclusiveLock);

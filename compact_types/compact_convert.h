@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_convert.h
- *	  The change of a table's column types, there and back.
+ *	  Change the types of a table's columns, and change them back.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -22,20 +22,20 @@
 typedef struct ConvertOptions
 {
 	bool		all;			/* columns were not named */
-	bool		skip_blocked;	/* leave out what something is in the way of */
+	bool		skip_blocked;	/* leave out blocked columns */
 	bool		update_statistics;	/* ANALYZE at the end */
-	bool		table_too;		/* results begin with the table */
+	bool		table_too;		/* results begin with the table's OID */
 } ConvertOptions;
 
 /* The text of a constraint, statistics object or view */
 typedef struct Definition
 {
-	char	   *object;			/* its name; of a table's objects */
+	char	   *object;			/* name; only for objects of a table */
 	AttrNumber	attnum;			/* a column that it uses */
 	char	   *text;			/* as it is now */
-	char	   *origin;			/* as it was before its first conversion, or
-								 * NULL if that is not known */
-	char	   *comment;		/* statement, or NULL */
+	char	   *origin;			/* text before the first conversion, or NULL
+								 * if not known */
+	char	   *comment;		/* COMMENT statement, or NULL */
 	bool		is_constraint;
 } Definition;
 

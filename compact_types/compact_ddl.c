@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * compact_ddl.c
- *	  Creation of the SQL objects of types by plain DDL statements.
+ *	  Create the SQL objects of types by plain DDL statements.
  *
- * A type with all its operators is some hundred objects, which differ in
- * names only; so C code makes the statements and runs them, called by the
- * script of an extension.
+ * A type with all its operators has some hundred objects, which differ only in
+ * names.  So C code makes the statements and runs them, called by the script
+ * of an extension.
  *
- * The operators have to be found whatever the search_path says, or else a
+ * The operators must be found whatever the search_path is.  Otherwise a
  * comparison falls back to a cast that no index supports.  So an extension's
- * script puts them into pg_catalog.  pg_dump, however, dumps nothing of
- * pg_catalog unless it belongs to an extension; so a call outside of an
- * extension's script creates the type's extension if that is installed, and
- * otherwise puts the operators into the schema of compact_types, from where
+ * script puts the operators into pg_catalog.  pg_dump, however, dumps objects
+ * of pg_catalog only if they belong to an extension.  So a call outside of an
+ * extension's script creates the type's extension if that is installed.
+ * Otherwise it puts the operators into the schema of compact_types, from where
  * they are dumped.
  *
  * Copyright (c) 2026, pg_dense contributors
@@ -75,7 +75,7 @@ static const ComparisonOperator comparison_operators[] = {
 	{"ne", "<>", "<>", "=", "neq", 0}
 };
 
-/* The statement that the format makes, in the current memory context. */
+/* Return the statement that the format makes, in the current memory context. */
 char *
 ddl_format(const char *format, va_list args)
 {
@@ -98,7 +98,7 @@ ddl_format(const char *format, va_list args)
 	}
 }
 
-/* Returns the owner of a relation, or InvalidOid if there is no such relation. */
+/* Return the owner of a relation, or InvalidOid if there is no such relation. */
 Oid
 ddl_relation_owner(Oid relid)
 {
@@ -114,9 +114,7 @@ ddl_relation_owner(Oid relid)
 	return owner;
 }
 
-/*
- * Run the statement that the format makes.  The caller is connected to SPI.
- */
+/* Run the statement that the format makes.  The caller must be connected to SPI. */
 void
 ddl_execute(const char *format,...)
 {
@@ -133,13 +131,13 @@ ddl_execute(const char *format,...)
 }
 
 /*
- * Go on as the role.  Whatever can evaluate or plan expressions that the owner
- * of a table or view wrote is to run as that owner, in a restricted operation,
- * so that his code cannot get back to the caller or leave something behind that
- * runs later.  Nor may it change what names mean to the caller: settings that it
- * changes are put back by ddl_return_to().  After an error the end of the
- * transaction or subtransaction does both.  The result is the nest level of
- * settings for ddl_return_to().
+ * Switch to the role.  Every operation that can evaluate or plan expressions
+ * of the owner of a table or view must run as that owner, in a restricted
+ * operation.  So the owner's code cannot get back to the caller, or leave
+ * something behind that runs later.  It must not change the meaning of names
+ * for the caller either: ddl_return_to() resets the settings that it changes.
+ * After an error, the end of the transaction or subtransaction does both.
+ * Return the nest level of settings for ddl_return_to().
  */
 int
 ddl_become(Oid roleid, bool restricted, Oid *save_userid, int *save_sec_context)
@@ -159,10 +157,10 @@ ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel)
 }
 
 /*
- * Keep the schema's name from being changed until the transaction ends, by a
- * lock on its row that ALTER SCHEMA ... RENAME waits for.  Its owner need not be
- * that of what is in it, and could have statements on that land on other
- * relations of the same name.
+ * Keep the schema from being renamed until the transaction ends, by a lock on
+ * its row for which ALTER SCHEMA ... RENAME waits.  The owner of the schema
+ * need not own the objects in it.  By renaming, this role could make
+ * statements on these objects affect other relations of the same name.
  */
 void
 ddl_hold_schema_name(Oid schema)
@@ -192,9 +190,7 @@ ddl_hold_schema_name(Oid schema)
 	table_close(rel, RowShareLock);
 }
 
-/*
- * Run the statement that the format makes as the role.
- */
+/* Run the statement that the format makes as the role. */
 void
 ddl_execute_as(Oid roleid, bool restricted, const char *format,...)
 {
@@ -222,8 +218,8 @@ ddl_execute_as(Oid roleid, bool restricted, const char *format,...)
 }
 
 /*
- * Create compact_types.NAME(args) for the C function symbol, one of core's if
- * there is no library.
+ * Create compact_types.NAME(args) for the C function symbol, or for a function
+ * of core's if there is no library.
  */
 void
 ddl_create_function(const TypeDdl *ddl, const char *name,
@@ -237,9 +233,10 @@ ddl_create_function(const TypeDdl *ddl, const char *name,
 }
 
 /*
- * The comparison operators of two types and the btree support function of
- * the pair.  function is the prefix of the functions' SQL names, symbol that
- * of their C names; mark stands before and behind the operators' names.
+ * Create the comparison operators of two types, and the btree support function
+ * of the pair.  function is the prefix of the functions' SQL names, symbol the
+ * prefix of their C names.  mark is placed before and after the operators'
+ * names.
  */
 void
 ddl_create_comparison(const TypeDdl *ddl, const char *left,
@@ -251,9 +248,9 @@ ddl_create_comparison(const TypeDdl *ddl, const char *left,
 }
 
 /*
- * The same with other attributes of the functions and options of "=", the
- * latter with a comma in front.  The commutators' names have a mark of their
- * own; with NULL, there are none.
+ * The same with other attributes of the functions and other options of "=";
+ * the options begin with a comma.  commutator_mark is the mark of the
+ * commutators' names; if it is NULL, the operators have no commutators.
  */
 void
 ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
@@ -278,7 +275,7 @@ ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 									commutator_mark, equal_options);
 }
 
-/* The operators alone, on functions that are there. */
+/* Create only the operators, on existing functions. */
 void
 ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
 								const char *right, const char *function,
@@ -305,14 +302,14 @@ ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
 }
 
 /*
- * Operators on core's comparison functions of two of its types, in the schema
- * of compact_types, under names that no query uses: #=# for =.
+ * Create operators on core's comparison functions of two of its types, in the
+ * schema of compact_types, under names that no query uses: #=# for =.
  *
- * An operator family needs operators for these pairs, too.  Were they core's
- * own operators, these would have another list of families than they have in
- * core, and the planner makes one equivalence class of equalities only if their
- * lists are the same: what other extensions add to core's families would not
- * go together with core's types any more.
+ * An operator family also needs operators for these pairs.  If it contained
+ * core's own operators, these would be members of more families than before.
+ * The planner puts equalities into one equivalence class only if they are
+ * members of the same families.  So core's operators would no longer go
+ * together with operators that other extensions add to core's families.
  */
 void
 ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
@@ -341,7 +338,7 @@ ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
 	}
 }
 
-/* Add a pair of types to the lists of a btree and a hash family's members. */
+/* Add a pair of types to the member lists of a btree and a hash family. */
 void
 ddl_append_pair(StringInfo btree, StringInfo hash, const char *opschema,
 				const char *mark, const char *left, const char *right,
@@ -362,7 +359,7 @@ ddl_append_pair(StringInfo btree, StringInfo hash, const char *opschema,
 					 opschema, mark, mark, left, right);
 }
 
-/* Add the operators of a pair of types to the list of a minmax class's members. */
+/* Add the operators of a pair of types to the member list of a minmax class. */
 void
 ddl_append_brin(StringInfo minmax, const char *opschema, const char *mark,
 				const char *left, const char *right)
@@ -371,7 +368,7 @@ ddl_append_brin(StringInfo minmax, const char *opschema, const char *mark,
 	{
 		const ComparisonOperator *op = &comparison_operators[i];
 
-		/* minmax numbers its strategies as btree does */
+		/* minmax has the same strategy numbers as btree */
 		if (op->strategy > 0)
 			appendStringInfo(minmax, "%sOPERATOR %d %s.%s%s%s (%s, %s)",
 							 minmax->len > 0 ? ", " : "", op->strategy,
@@ -380,8 +377,8 @@ ddl_append_brin(StringInfo minmax, const char *opschema, const char *mark,
 }
 
 /*
- * The default minmax class, TYPE_minmax_ops, in a family that exists, with the
- * members that ddl_append_brin() listed.
+ * Create the default minmax class, TYPE_minmax_ops, in an existing family,
+ * with the members that ddl_append_brin() listed.
  */
 void
 ddl_create_minmax_class(const TypeDdl *ddl, const char *family, StringInfo members)
@@ -394,7 +391,7 @@ ddl_create_minmax_class(const TypeDdl *ddl, const char *family, StringInfo membe
 				ddl->schema, ddl->name, ddl->type, ddl->schema, family, members->data);
 }
 
-/* The two hash functions, whose C names begin with symbol. */
+/* Create the two hash functions, whose C names begin with symbol. */
 void
 ddl_create_hash_functions(const TypeDdl *ddl, const char *symbol)
 {
@@ -405,7 +402,7 @@ ddl_create_hash_functions(const TypeDdl *ddl, const char *symbol)
 						psprintf("%s_hash_extended", symbol), "IMMUTABLE");
 }
 
-/* The default hash class, TYPE_ops, in a family that exists. */
+/* Create the default hash class, TYPE_ops, in an existing family. */
 void
 ddl_create_hash_class(const TypeDdl *ddl, const char *family)
 {
@@ -421,7 +418,7 @@ ddl_create_hash_class(const TypeDdl *ddl, const char *family)
 				schema, name, type, schema, name, type);
 }
 
-/* min() and max() */
+/* Create min() and max(). */
 void
 ddl_create_extremes(const TypeDdl *ddl, const char *symbol)
 {
@@ -445,7 +442,7 @@ ddl_create_extremes(const TypeDdl *ddl, const char *symbol)
 	}
 }
 
-/* Is the extension's control file there? */
+/* Return true if the extension's control file is installed. */
 static bool
 extension_is_available(const char *name)
 {
@@ -459,7 +456,7 @@ extension_is_available(const char *name)
 	return SPI_processed > 0;
 }
 
-/* Schema in which objects are created now. */
+/* Return the schema in which objects are created now. */
 Oid
 ddl_creation_schema(void)
 {
@@ -481,8 +478,8 @@ ddl_creation_schema(void)
 }
 
 /*
- * Owner of the extension, or InvalidOid if it was dropped a moment ago.  Its
- * schema goes to *nspid.
+ * Return the owner of the extension, or InvalidOid if it was dropped a moment
+ * ago.  Set *nspid to its schema.
  */
 static Oid
 extension_owner(Oid extid, Oid *nspid)
@@ -510,9 +507,9 @@ extension_owner(Oid extid, Oid *nspid)
 }
 
 /*
- * May what the owner has be dropped by no others than may drop all that belongs
- * to the role?  That is a superuser, the database's owner, and who has the
- * privileges of the role itself.
+ * Return true if everybody who can drop the owner's objects can drop all
+ * objects of the role anyway.  So the owner must be a superuser or the
+ * database's owner, or must have the privileges of the role itself.
  */
 static bool
 owner_is_trusted(Oid owner, Oid roleid)
@@ -520,7 +517,7 @@ owner_is_trusted(Oid owner, Oid roleid)
 	HeapTuple	tuple;
 	Oid			database_owner;
 
-	/* a superuser is behind the privileges of every role */
+	/* a superuser has the privileges of every role */
 	if (!OidIsValid(owner) || superuser_arg(owner) ||
 		owner == ROLE_PG_DATABASE_OWNER || has_privs_of_role(owner, roleid))
 		return true;
@@ -535,8 +532,8 @@ owner_is_trusted(Oid owner, Oid roleid)
 }
 
 /*
- * The parts of ddl_who_could_drop(): whose the schema is, and whose the
- * extension is and the schema it is in
+ * Parts of ddl_who_could_drop(): check the owner of a schema, and the owner of
+ * an extension and of its schema.
  */
 static char *
 untrusted_schema(Oid nspid, Oid roleid)
@@ -573,11 +570,11 @@ untrusted_extension(Oid extid, Oid roleid)
 }
 
 /*
- * The extensions are trusted ones, so that a user may own them, and who drops an
- * extension or the schema it is in drops with it columns of everybody's tables.
- * Returns a sentence on who could do that to the role's columns of the type, or
- * NULL if none could that the role has not to trust anyway.  InvalidOid stands
- * for what belongs to compact_types itself.
+ * Return a sentence that says who could drop the role's columns of the type,
+ * or NULL if only roles could that the role must trust anyway.  The extensions
+ * are trusted ones, so users may own them.  Dropping an extension or its
+ * schema drops columns of everybody's tables.  InvalidOid stands for the
+ * objects of compact_types itself.
  */
 char *
 ddl_who_could_drop(Oid typid, Oid roleid)
@@ -605,10 +602,7 @@ ddl_who_could_drop(Oid typid, Oid roleid)
 	return untrusted_schema(nspid, roleid);
 }
 
-/*
- * Fill in the schemas and the library, which the catalog row of the calling
- * function gives.
- */
+/* Fill in the schemas and the library, from the catalog row of the calling function. */
 void
 ddl_init(TypeDdl *ddl, Oid funcid)
 {
@@ -632,9 +626,7 @@ ddl_init(TypeDdl *ddl, Oid funcid)
 	ReleaseSysCache(tuple);
 }
 
-/*
- * Fill in the names of the type, and see that it is not there yet.
- */
+/* Fill in the names of the type, and check that it does not exist yet. */
 void
 ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
 {
@@ -646,8 +638,8 @@ ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
 	ddl->type = quote_qualified_identifier(get_namespace_name(type_schema), name);
 
 	/*
-	 * Two sessions that create the same type wait for each other here, so
-	 * that the second gets the error below, not a unique violation in a
+	 * Two sessions that create the same type wait for each other here.  So
+	 * the second one gets the error below, and not a unique violation in a
 	 * system catalog.
 	 */
 	LockDatabaseObject(NamespaceRelationId, ddl->nspid,
@@ -666,8 +658,8 @@ ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
 }
 
 /*
- * Name of the type that is the only argument of one of the extension's
- * functions: the way to a type whose schema the user has chosen.
+ * Return the name of the type that is the only argument of one of the
+ * extension's functions.  This finds a type whose schema the user has chosen.
  */
 char *
 ddl_argument_type(const TypeDdl *ddl, const char *function)
@@ -687,8 +679,8 @@ ddl_argument_type(const TypeDdl *ddl, const char *function)
 }
 
 /*
- * Let the statements see built-in names only, and raise no notice about the
- * shell types and operators that are made on the way.  The result is for
+ * Let the statements see only built-in names, and suppress notices about shell
+ * types and operators that are created on the way.  Return the nest level for
  * AtEOXact_GUC().
  */
 int
@@ -707,9 +699,10 @@ ddl_set_gucs(void)
 }
 
 /*
- * In the nest level of the settings that is there: what the text of expressions
- * and views depends on, when it is made and when it is read again, as pg_dump
- * sets it.  Statements mean the types that they name.
+ * In the current nest level, set the parameters that the text of expressions
+ * and views depends on, both when it is written and when it is read again.
+ * Use the values that pg_dump uses.  Also make statements keep the types that
+ * they name.
  */
 void
 ddl_set_deparse_gucs(void)
@@ -732,10 +725,11 @@ ddl_set_deparse_gucs(void)
 }
 
 /*
- * Create the type NAME in the current schema: by the extension of that name if
- * it is installed and this is not its script, otherwise by the callback.
- * *local tells whether it was made outside of an extension.  Returns the
- * type's OID.  funcid is the calling SQL function.
+ * Create the type NAME in the current schema.  If the extension of that name
+ * is installed and this is not its script, the extension creates the type,
+ * otherwise the callback does.  Set *local to true if the type was created
+ * outside of an extension.  funcid is the calling SQL function.  Return the
+ * type's OID.
  */
 Oid
 ddl_create_type_by_extension(Oid funcid, const char *name,
@@ -747,7 +741,7 @@ ddl_create_type_by_extension(Oid funcid, const char *name,
 	Oid			extension_nspid;
 	char	   *drop;
 
-	/* in an extension's script the user is a superuser, whoever began it */
+	/* in an extension's script the user is a superuser, whoever started it */
 	drop = ddl_who_could_drop(InvalidOid, creating_extension ?
 							  extension_owner(CurrentExtensionObject, &extension_nspid) :
 							  GetUserId());

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_ddl.h
- *	  Creation of the SQL objects of types by plain DDL statements.
+ *	  Create the SQL objects of types by plain DDL statements.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -15,21 +15,21 @@
 
 #include "lib/stringinfo.h"
 
-/* Names that the statements are made of; all of them quoted where needed. */
+/* Names for the statements, quoted where necessary. */
 typedef struct TypeDdl
 {
-	Oid			nspid;			/* of functions, families and classes */
+	Oid			nspid;			/* schema of functions, families and classes */
 	char	   *schema;			/* its name */
 	char	   *library;		/* as a string literal; NULL: the server */
-	const char *opschema;		/* of operators and aggregates */
-	const char *mark;			/* around names of operators of the type with
-								 * itself */
-	char		name[NAMEDATALEN];	/* of the type */
-	char	   *type;			/* the type with its schema */
-	bool		typmod;			/* has it a type modifier? */
+	const char *opschema;		/* schema of operators and aggregates */
+	const char *mark;			/* around the names of operators of the type
+								 * with itself */
+	char		name[NAMEDATALEN];	/* name of the type */
+	char	   *type;			/* qualified name of the type */
+	bool		typmod;			/* does it have a type modifier? */
 } TypeDdl;
 
-/* Goes with what ddl_who_could_drop() says. */
+/* Hint for the sentence of ddl_who_could_drop(). */
 #define DDL_OWNER_HINT \
 	"Let a superuser or the database owner drop the extension and create it again, in a schema that belongs to one of them."
 

@@ -4,16 +4,17 @@
  *	  Decimals of a fixed scale in four or eight bytes: compact_decimal4_S and
  *	  compact_decimal8_S.
  *
- * A value is an integer that counts units of 10^-S.  It means what numeric(p,S)
- * means: a value with more digits is rounded half away from zero, output has S
- * digits after the point.  There is no NaN and no infinity.  What is not a
- * comparison or an aggregate is done in numeric, to which there is an implicit
- * cast: arithmetic must not overflow where it did not for numeric.
+ * A value is an integer that counts units of 10^-S.  It means the same as
+ * numeric(p,S): a value with more digits is rounded half away from zero, and
+ * output has S digits after the point.  There is no NaN and no infinity.  Only
+ * comparisons and aggregates are done on the integer.  All other operations
+ * are done in numeric, to which there is an implicit cast, because arithmetic
+ * must not overflow where it did not for numeric.
  *
- * The scale is part of the type, so that it takes no space in the row.  The
- * functions for one scale are stubs made by a macro, which call common code
- * with the scale: an SQL function is bound to its scale by its C symbol, and
- * no catalog lookup is needed to find it, nor can it be forged.
+ * The scale is part of the type, so it takes no space in the row.  A macro
+ * makes the functions for one scale; they are stubs that call common code with
+ * the scale.  An SQL function is bound to its scale by its C symbol.  So no
+ * catalog lookup is needed to find the scale, and it cannot be forged.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -39,24 +40,24 @@
 /* longest output: sign, 19 digits, point, NUL */
 #define DECIMAL_OUTPUT_SIZE		24
 
-/* so many digits of a number are shown in a message */
+/* a message shows at most this many digits of a number */
 #define MESSAGE_DIGITS	40
 
-/* a decimal exponent beyond this makes every number zero or out of range */
+/* a larger decimal exponent makes every number zero or out of range */
 #define MAX_EXPONENT			100000
 
-/* bytes of a numeric that DecimalConstant has room for */
+/* space of DecimalConstant for a numeric, in bytes */
 #define DECIMAL_CONSTANT_SIZE	32
 
-/* how many of them are kept; a power of two */
+/* number of constants that are kept; a power of two */
 #define DECIMAL_CONSTANTS		32
 
-/* number of a numeric's digits of base 10000 that a decimal can have */
+/* maximum number of base-10000 digits of a decimal as numeric */
 #define DECIMAL_MAX_NDIGITS		10
 
 /*
- * The numeric that the last call of a comparison function had, as an integer
- * in units of the decimal: mostly it is a constant.  fn_extra points to it.
+ * The numeric of the last call of a comparison function, as an integer in
+ * units of the decimal.  Usually it is a constant.  fn_extra points to it.
  */
 typedef struct DecimalConstant
 {
@@ -64,20 +65,20 @@ typedef struct DecimalConstant
 	int			scale;			/* of the decimal */
 	char		data[DECIMAL_CONSTANT_SIZE];	/* the numeric's content */
 	int			beyond;			/* < 0, > 0: below, above all decimals */
-	int64		floor;			/* otherwise: the next integer not above */
+	int64		floor;			/* otherwise: greatest integer not above */
 	bool		exact;			/* is the floor the number itself? */
 } DecimalConstant;
 
 /*
- * All there are, given out in turn.  They are not allocated in fn_mcxt: an
- * index scan has new FmgrInfos each time it is started again, in memory that
- * lives as long as the query.  Two calls that share one, be it of different
- * types, only lose time.
+ * All constants, assigned in turn.  They are not allocated in fn_mcxt: an
+ * index scan has new FmgrInfos each time it is restarted, in memory that lives
+ * as long as the query.  Two calls that share one constant, even with
+ * different types, only lose time.
  */
 static DecimalConstant decimal_constants[DECIMAL_CONSTANTS];
 static unsigned int next_decimal_constant = 0;
 
-/* the limits of int64, beyond which no decimal of any scale is */
+/* the limits of int64; no decimal of any scale is beyond them */
 static Numeric int64_min_numeric = NULL;
 static Numeric int64_max_numeric = NULL;
 
@@ -127,7 +128,7 @@ decimal_type_name(int width, int scale)
 	return psprintf("compact_decimal%d_%d", width, scale);
 }
 
-/* Write the number of 10^-scale units. */
+/* Write a number of 10^-scale units. */
 static char *
 decimal_to_string(int64 value, int scale, char *result)
 {
@@ -160,8 +161,8 @@ decimal_to_string(int64 value, int scale, char *result)
 }
 
 /*
- * Errors of a conversion: the result is no decimal of that type.  str is the
- * input, or the value in a cast; quote puts it in quotes.
+ * Raise the error of a conversion to a decimal type.  str is the input, or the
+ * value in a cast; quote is put around it.
  */
 static Datum
 conversion_error(DecimalResult result, const char *str, const char *quote,
@@ -198,7 +199,8 @@ conversion_error(DecimalResult result, const char *str, const char *quote,
 }
 
 /*
- * Is the string, without white space around it, a special value of numeric?
+ * Return which special value of numeric the string is, ignoring white space
+ * around it, or DECIMAL_SYNTAX.
  */
 static DecimalResult
 parse_special(const char *str)
@@ -231,10 +233,11 @@ parse_special(const char *str)
 }
 
 /*
- * Read a number with or without exponent as an integer of 10^-scale units: the
- * next one that is not above the number, or else it is rounded half away from
- * zero.  *exact, unless NULL, tells whether it is the number.  In case of
- * DECIMAL_RANGE, *value has the number's sign.
+ * Read a number with or without exponent as an integer of 10^-scale units.
+ * With round_down, give the greatest integer that is not above the number,
+ * otherwise round half away from zero.  Set *exact, unless NULL, to true if
+ * the result equals the number.  In case of DECIMAL_RANGE, *value has the
+ * number's sign.
  */
 static DecimalResult
 parse_decimal(const char *str, int scale, bool round_down, int64 *value, bool *exact)
@@ -243,9 +246,9 @@ parse_decimal(const char *str, int scale, bool round_down, int64 *value, bool *e
 	const char *digits;
 	bool		negative = false;
 	int			nint;			/* digits before the point */
-	int			nfraction = 0;	/* and behind it */
+	int			nfraction = 0;	/* and after it */
 	int			exponent = 0;
-	int			keep;			/* digits that the result has */
+	int			keep;			/* number of digits to keep */
 	uint64		magnitude = 0;
 	bool		inexact = false;
 	bool		round_up = false;
@@ -283,7 +286,7 @@ parse_decimal(const char *str, int scale, bool round_down, int64 *value, bool *e
 			if (exponent < MAX_EXPONENT)
 				exponent = exponent * 10 + (*p - '0');
 		}
-		/* a long mantissa must not make up for a number that was cut */
+		/* a long mantissa must not compensate for a capped exponent */
 		if (exponent >= MAX_EXPONENT && nint + nfraction >= MAX_EXPONENT / 2)
 			return DECIMAL_SYNTAX;
 		if (negative_exponent)
@@ -320,7 +323,7 @@ parse_decimal(const char *str, int scale, bool round_down, int64 *value, bool *e
 		magnitude *= 10;
 	}
 
-	/* away from zero if half or more is cut; down, for the floor */
+	/* round up if half or more is cut; for the floor, round down */
 	if (exact != NULL)
 		*exact = !inexact;
 	if (round_down)
@@ -368,7 +371,7 @@ compact_decimal_from_numeric(Numeric num, int scale, int64 *value)
 	return parse_numeric(num, scale, false, value, NULL);
 }
 
-/* The number, which can have more digits than a message should. */
+/* Return the number for a message, cut if it has too many digits. */
 char *
 compact_numeric_for_message(Numeric num)
 {
@@ -407,7 +410,7 @@ decimal_to_numeric(Datum datum, int width, int scale)
 
 /*
  * decimal_in(cstring) returns the decimal.  Errors: 22P02 for bad syntax, 22003
- * out of range, 0A000 for NaN and infinity.
+ * if out of range, 0A000 for NaN and infinity.
  */
 static Datum
 decimal_in(FunctionCallInfo fcinfo, int width, int scale)
@@ -436,7 +439,7 @@ decimal_in(FunctionCallInfo fcinfo, int width, int scale)
 	return decimal_datum(value, width);
 }
 
-/* decimal_out(decimal) returns cstring, with scale digits behind the point */
+/* decimal_out(decimal) returns cstring, with scale digits after the point */
 static Datum
 decimal_out(FunctionCallInfo fcinfo, int width, int scale)
 {
@@ -475,11 +478,12 @@ decimal_send(FunctionCallInfo fcinfo, int width, int scale)
 }
 
 /*
- * Casts.  To a decimal: error 22003 for a value out of range, 0A000 for NaN and
- * infinity.  From a decimal to an integer: rounded as numeric is, error 22003.
+ * Casts.  To a decimal: error 22003 for a value out of range, 0A000 for NaN
+ * and infinity.  From a decimal to an integer: rounded as numeric is; error
+ * 22003 for a value out of range.
  */
 
-/* Round a numeric for a cast to the decimal, unless EXECUTE compares it. */
+/* Round a numeric for a cast to the decimal; raise an error if EXECUTE compares it. */
 static Datum
 round_for_cast(FunctionCallInfo fcinfo, Numeric num, int width, int scale)
 {
@@ -531,7 +535,7 @@ int8_cast(FunctionCallInfo fcinfo, int width, int scale)
 	return integer_cast(PG_GETARG_INT64(0), width, scale);
 }
 
-/* through numeric, for the digits that its cast takes from the number */
+/* cast through numeric, to get the digits that numeric's cast takes */
 static Datum
 float4_cast(FunctionCallInfo fcinfo, int width, int scale)
 {
@@ -554,7 +558,7 @@ cast_numeric(FunctionCallInfo fcinfo, int width, int scale)
 	PG_RETURN_NUMERIC(decimal_to_numeric(PG_GETARG_DATUM(0), width, scale));
 }
 
-/* The value as an integer, rounded half away from zero. */
+/* Return the value as an integer, rounded half away from zero. */
 static int64
 decimal_to_integer(Datum datum, int width, int scale)
 {
@@ -563,7 +567,7 @@ decimal_to_integer(Datum datum, int width, int scale)
 	int64		result = value / unit;
 	int64		rest = value % unit;
 
-	/* unit - rest does not overflow where 2 * rest might */
+	/* unlike 2 * rest, unit - rest cannot overflow */
 	if (rest > 0 && rest >= unit - rest)
 		result++;
 	else if (rest < 0 && -rest >= unit + rest)
@@ -617,7 +621,7 @@ cast_float8(FunctionCallInfo fcinfo, int width, int scale)
 {
 	int64		value = decimal_value(PG_GETARG_DATUM(0), width);
 
-	/* the division of two exact numbers is rounded correctly */
+	/* dividing two exact numbers gives a correctly rounded result */
 	if (value >= -(INT64CONST(1) << 53) && value <= INT64CONST(1) << 53)
 		PG_RETURN_FLOAT8((float8) value / (float8) powers_of_ten[scale]);
 
@@ -625,7 +629,7 @@ cast_float8(FunctionCallInfo fcinfo, int width, int scale)
 							   NumericGetDatum(int64_div_fast_to_numeric(value, scale)));
 }
 
-/* decimal_json(decimal) returns json: a number, with scale digits behind the point */
+/* decimal_json(decimal) returns json: a number, with scale digits after the point */
 static Datum
 decimal_json(FunctionCallInfo fcinfo, int width, int scale)
 {
@@ -647,8 +651,9 @@ numeric_compare(Numeric a, Numeric b)
 }
 
 /*
- * Is the numeric below (< 0) or above (> 0) the integers of 64 bits?  NaN is
- * above everything, as numeric has it.
+ * Return a negative number if the numeric is below the integers of 64 bits, a
+ * positive one if it is above, otherwise 0.  NaN is above everything, as in
+ * numeric.
  */
 static int
 beyond_int64(Numeric num)
@@ -668,10 +673,7 @@ beyond_int64(Numeric num)
 	return numeric_compare(num, int64_min_numeric) < 0 ? -1 : 0;
 }
 
-/*
- * Compute what a numeric of up to DECIMAL_CONSTANT_SIZE bytes is in units of
- * the decimal.
- */
+/* Convert a numeric of up to DECIMAL_CONSTANT_SIZE bytes to units of the decimal. */
 static void
 make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
 {
@@ -679,11 +681,11 @@ make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
 	Numeric		num = DatumGetNumeric(PointerGetDatum(datum));
 	int64		value = 0;
 
-	/* nothing valid is kept if an error comes up */
+	/* after an error, the constant must not be valid */
 	constant->size = 0;
 	constant->scale = scale;
 
-	/* a few bytes can be a number of 131072 digits when written */
+	/* a few bytes can be a number that is written with 131072 digits */
 	constant->beyond = beyond_int64(num);
 	if (constant->beyond == 0)
 	{
@@ -714,7 +716,7 @@ compare_constant(FunctionCallInfo fcinfo, int64 value, struct varlena *datum,
 		constant = (DecimalConstant *) fcinfo->flinfo->fn_extra;
 	}
 
-	/* a numeric has two bytes at least, so that size 0 never matches */
+	/* a numeric has at least two bytes, so size 0 never matches */
 	if (constant->size != (int) VARSIZE_ANY_EXHDR(datum) ||
 		constant->scale != scale ||
 		memcmp(constant->data, VARDATA_ANY(datum), constant->size) != 0)
@@ -728,7 +730,7 @@ compare_constant(FunctionCallInfo fcinfo, int64 value, struct varlena *datum,
 	return constant->exact ? 0 : -1;
 }
 
-/* The same for any numeric: numeric looks at a few of its digits only. */
+/* The same for a numeric of any size: numeric compares only a few digits. */
 static int
 compare_long_numeric(int64 value, struct varlena *datum, int scale)
 {
@@ -767,9 +769,9 @@ compare_numeric(FunctionCallInfo fcinfo, int argno, int width, int scale)
  */
 
 /*
- * The digits of base 10000 that the equal numeric has, without leading and
- * trailing zeros: what hash_numeric() hashes.  Returns their number, and the
- * weight of the first, which is the power of 10000 that it counts.
+ * Compute the base-10000 digits of the equal numeric, without leading and
+ * trailing zeros; hash_numeric() hashes these.  Return their number, and set
+ * *weight to the weight of the first one, an exponent of 10000.
  */
 static int
 decimal_digits(int64 value, int scale, int16 *digits, int *weight)
@@ -849,8 +851,8 @@ decimal_hash_extended(FunctionCallInfo fcinfo, int width, int scale)
 }
 
 /*
- * decimal_in_range_numeric(decimal, decimal, numeric, bool, bool) returns
- * bool: is the first in the window frame of the second?
+ * decimal_in_range_numeric(decimal, decimal, numeric, bool, bool) returns bool:
+ * true if the first is in the window frame of the second
  */
 static Datum
 decimal_in_range_numeric(FunctionCallInfo fcinfo, int width, int scale)
@@ -977,7 +979,7 @@ SCALE_FUNCTIONS(8, 17)
 SCALE_FUNCTIONS(8, 18)
 
 /*
- * What does not depend on the scale: compact_decimalW_NAME
+ * Functions that do not depend on the scale: compact_decimalW_NAME
  *	eq, ne, lt, le, gt, ge(decimal, decimal) return bool, cmp returns int4
  *	sortsupport(internal) returns void
  *	larger, smaller(decimal, decimal) return the decimal
@@ -1049,7 +1051,7 @@ SCALE_FUNCTIONS(8, 18)
 WIDTH_FUNCTIONS(4)
 WIDTH_FUNCTIONS(8)
 
-/* core has sort comparators, for which tuplesort has specialized code */
+/* use core's sort comparators, for which tuplesort has specialized code */
 PG_FUNCTION_INFO_V1(compact_decimal4_sortsupport);
 Datum
 compact_decimal4_sortsupport(PG_FUNCTION_ARGS)

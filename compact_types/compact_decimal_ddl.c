@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * compact_decimal_ddl.c
- *	  Creates the SQL objects of one decimal type.
+ *	  Create the SQL objects of one decimal type.
  *
- * compact_types.create_decimal(W, S) makes the type compact_decimalW_S in the
- * current schema and its functions, operators, aggregates, casts and operator
- * classes.  Functions and operator classes go to the schema of compact_types.
+ * compact_types.create_decimal(W, S) creates the type compact_decimalW_S in
+ * the current schema, with its functions, operators, aggregates, casts and
+ * operator classes.  Functions and operator classes go to the schema of
+ * compact_types.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -28,14 +29,14 @@ typedef struct DecimalArgs
 	int			scale;
 } DecimalArgs;
 
-/* types with casts in both directions, of which one from the type is implicit */
+/* types with casts in both directions; only the cast to numeric is implicit */
 static const char *const cast_types[] = {
 	"numeric", "int2", "int4", "int8", "float4", "float8"
 };
 
 /*
- * DROP TYPE ... CASCADE leaves what does not depend on the type.  The type can
- * be created again all the same.
+ * Drop the objects that DROP TYPE ... CASCADE leaves because they do not
+ * depend on the type.  Then the type can be created again.
  */
 static void
 drop_leftovers(const TypeDdl *ddl)
@@ -95,7 +96,7 @@ create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol
 	ddl_extend_family(ddl, family, "brin", &brin);
 }
 
-/* Create all objects; called back with a pointer to DecimalArgs. */
+/* Create all objects; a callback, whose arg points to DecimalArgs. */
 static void
 create_objects(const TypeDdl *type_ddl, void *arg)
 {
@@ -104,7 +105,7 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 	const DecimalArgs *args = (const DecimalArgs *) arg;
 	const char *name = ddl->name;
 	const char *type = ddl->type;
-	const char *symbol = name;	/* by construction */
+	const char *symbol = name;	/* the names are equal by construction */
 	char	   *width_symbol = psprintf("compact_decimal%d", args->width);
 
 	marked.mark = "#";
@@ -136,8 +137,8 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 
 		/*
 		 * A second implicit cast to another type would make most expressions
-		 * ambiguous.  That from an integer gives coalesce(d, 0) a common
-		 * type.
+		 * ambiguous.  The implicit cast from an integer gives coalesce(d, 0)
+		 * a common type.
 		 */
 		ddl_create_cast(ddl, type, other, psprintf("%s_to_%s", name, other),
 						psprintf("%s_to_%s", symbol, other), "IMMUTABLE",
@@ -152,9 +153,9 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 /*
  * compact_types.create_decimal(width int4, scale int4) returns regtype
  *
- * Creates the type compact_decimalW_S in the current schema, and returns it.
- * Errors: 22023 for a width or scale that there is not, 42710 if the type is
- * there already, 42501 without the privilege.
+ * Create the type compact_decimalW_S in the current schema, and return it.
+ * Errors: 22023 if there is no decimal type of that width and scale, 42710 if
+ * the type exists already, 42501 without the privilege.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_decimal);
 Datum

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * compact_guard.c
- *	  Keeps DROP EXTENSION ... CASCADE from dropping columns with their values.
+ *	  Prevent DROP EXTENSION ... CASCADE from dropping columns with their values.
  *
- * A column depends on its type.  The error that DROP EXTENSION gives while there
- * are columns of the extension's types has a hint to use CASCADE, which drops
- * them all.  An event trigger looks for them before: whether a statement with
- * CASCADE drops one of the types, or what it cannot be without, that is its
- * extension, that of compact_types, and the schemas they are in.
+ * A column depends on its type.  While there are columns of the extension's
+ * types, DROP EXTENSION gives an error, whose hint names CASCADE; CASCADE
+ * drops all these columns.  An event trigger looks for the columns before.  It
+ * checks whether a statement with CASCADE drops one of the types, or an object
+ * that the type depends on: its extension, the extension compact_types, and
+ * the schemas that contain them.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -37,12 +38,12 @@
 #include "compact_ddl.h"
 #include "compact_types.h"
 
-/* So many columns are named. */
+/* Number of columns that the error names. */
 #define MAX_NAMED	3
 
 static bool guard_drop = true;
 
-/* Add an object to the list for SQL, if there is one. */
+/* Add the object to the list for SQL, if there is one. */
 static void
 add_target(StringInfo targets, Oid classid, Oid objectid)
 {
@@ -52,8 +53,8 @@ add_target(StringInfo targets, Oid classid, Oid objectid)
 }
 
 /*
- * What the statement drops together with all that depends on it: objects, the
- * schemas among them, and roles whose objects go.
+ * Find the targets of a statement with CASCADE: objects, the schemas among
+ * them, and roles whose objects are dropped.
  */
 static void
 find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo roles)
@@ -100,8 +101,8 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
 /*
  * compact_types.guard_drop() returns event_trigger
  *
- * Errors out if the statement would drop columns of tables because it drops
- * their types.  Tables that it drops as a whole do not count.
+ * Raise an error if the statement would drop columns of tables because it
+ * drops their types.  Tables that it drops as a whole do not count.
  */
 PG_FUNCTION_INFO_V1(compact_types_guard_drop);
 Datum
@@ -134,13 +135,14 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	nestlevel = ddl_set_gucs();
-	/* OIDs of no object stand for none */
+	/* an OID of 0 matches no object */
 	if (targets.len == 0)
 		appendStringInfoString(&targets, "(0, 0)");
 
 	/*
-	 * Upward from each type to what it cannot be without, and downward from
-	 * those that go to columns: by arrays, domains, ranges and composite
+	 * Follow the dependencies of each type upward, to the objects that it
+	 * cannot exist without.  From the types that are dropped, follow them
+	 * downward to columns: through arrays, domains, ranges and composite
 	 * types.
 	 */
 	advise_query("WITH RECURSIVE base (typid, classid, objid) AS ("

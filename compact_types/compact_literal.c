@@ -4,34 +4,39 @@
  *	  Literals, parameters without a type, and columns of one type in
  *	  comparisons of the narrow scalar types.
  *
- * Had a narrow type T an operator T = T, the parser would give a literal on the
- * other side the type T: it would be rounded or refused, and count wrong.  So
- * the operators of a type with itself have names that no query uses, #=# for =.
- * The operator classes use them, and types stand in for what else there is:
+ * If a narrow type T had an operator T = T, the parser would give a literal on
+ * the other side the type T.  The literal would be rounded or refused, and the
+ * comparison would give a wrong result.  So the operators of a type with
+ * itself have names that no query uses, #=# for =.  The operator classes use
+ * them.  Other types stand in for the other operands:
  *
  * - integer_literal, numeric_literal, timestamp_literal, timestamptz_literal:
- *	 of the category of strings, which the parser prefers for what has no type.
- *	 They are stored, read and written as int8, numeric and so on.
+ *	 of the category of strings, which the parser prefers for an operand
+ *	 without a type.  They are stored, read and written as int8, numeric and
+ *	 so on.
  * - integer_operand, numeric_operand, timestamp_operand: the preferred types of
  *	 the category of T, with implicit casts from T.  They are the right side
  *	 of T = T, and break the tie of T = int8 and int8 = T.
  *
- * A decimal has no operators with numeric under the plain names either, and meets
- * numeric and the integers as numeric_operand on the right side and numeric_left on
- * the left one, to which those have implicit casts.  Beside numeric = d, the implicit
- * cast of an integer to the type of d, which coalesce(d, 0) needs, would make numeric =
- * int4 ambiguous; numeric_left = d never comes before core's numeric = numeric.
+ * A decimal has no operators with numeric under the plain names either.  It
+ * meets numeric and the integers as numeric_operand on the right side, and as
+ * numeric_left on the left side; these core types have implicit casts to both.
+ * An operator numeric = d would not do: coalesce(d, 0) needs an implicit cast
+ * of an integer to the type of d, which together with numeric = d would make
+ * numeric = int4 ambiguous.  numeric_left = d never takes precedence over
+ * core's numeric = numeric.
  *
- * The planner gets rid of all of them: the support function here replaces such a
- * comparison by the native one or by that with the wide type, on which indexes,
- * joins, partitions and statistics work.  What it is not called for (ANY, row
- * comparisons, IS DISTINCT FROM) the operator families have members for.  The
- * arithmetic of the integers has the same: stock - '300' is an int4.
+ * The planner removes all stand-ins.  The support function in this file
+ * replaces such a comparison by the operator of the narrow type with itself or
+ * by that of the wide type; indexes, joins, partitions and statistics work
+ * with these.  The planner does not call it for ANY, row comparisons and IS
+ * DISTINCT FROM; for these, the operator families have members.  The
+ * arithmetic of the integers works in the same way: stock - '300' is an int4.
  *
  * seconds4tz has no operand type.  timestamptz itself is the preferred type of
- * its category, so that seconds4tz = timestamptz is what a comparison of the type
- * with itself is resolved to; timestamptz = seconds4tz would tie with it, and is
- * left to core's operator, after a cast.
+ * its category, so a comparison of seconds4tz with itself is resolved to
+ * seconds4tz = timestamptz.  An operator timestamptz = seconds4tz would tie
+ * with it; this comparison is left to core's operator, after a cast.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -59,7 +64,7 @@
 
 #include "compact_scalar.h"
 
-/* operators by the end of their functions' names */
+/* operators by the suffix of their functions' names */
 static const struct
 {
 	const char *suffix;
@@ -95,7 +100,7 @@ static const struct
 	{"timestamptz_literal", TIMESTAMPTZOID}
 };
 
-/* The name of the function's operator, or NULL. */
+/* Return the name of the function's operator, or NULL. */
 static const char *
 operator_name(const char *function, bool *comparison)
 {
@@ -114,8 +119,8 @@ operator_name(const char *function, bool *comparison)
 }
 
 /*
- * The wide type that a type of the schema of compact_types stands in for, or the
- * type itself.
+ * Return the wide type for which a type in the schema of compact_types stands
+ * in, or the type itself.
  */
 static Oid
 wide_type(Oid typid, Oid namespace)
@@ -145,8 +150,8 @@ wide_type(Oid typid, Oid namespace)
 }
 
 /*
- * The operator in pg_catalog or, where the type was made outside of an extension,
- * in the schema of compact_types.
+ * Find the operator in pg_catalog.  If the type was created outside of an
+ * extension, the operator is in the schema of compact_types.
  */
 static Oid
 find_operator(const char *name, Oid left, Oid right, Oid namespace)
@@ -154,7 +159,7 @@ find_operator(const char *name, Oid left, Oid right, Oid namespace)
 	Oid			namespaces[] = {PG_CATALOG_NAMESPACE, namespace};
 	Oid			opno = InvalidOid;
 
-	/* not by name of the schema, for which the user may lack the privilege */
+	/* by OID of the schema: the user may lack privileges on it */
 	for (int i = 0; i < (int) lengthof(namespaces) && !OidIsValid(opno); i++)
 		opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
 							   CStringGetDatum(name), ObjectIdGetDatum(left),
@@ -164,7 +169,7 @@ find_operator(const char *name, Oid left, Oid right, Oid namespace)
 	return opno;
 }
 
-/* The argument of an implicit cast to the type, or NULL. */
+/* Return the argument of an implicit cast to the type, or NULL. */
 static Node *
 uncast(Node *node, Oid typid)
 {
@@ -183,7 +188,7 @@ uncast(Node *node, Oid typid)
 	return arg;
 }
 
-/* The same value as one of the wide type, which is stored alike. */
+/* Return the same value as one of the wide type, which is stored alike. */
 static Node *
 make_wide(Node *node, Oid typid, Oid wide)
 {
@@ -212,8 +217,9 @@ make_wide(Node *node, Oid typid, Oid wide)
 }
 
 /*
- * A call of an operator's function with the operator that indexes and joins know,
- * or of a type with itself, or NULL.
+ * Replace the call of an operator's function by an operator that indexes and
+ * joins know: that of the wide type, or that of the narrow type with itself.
+ * Return NULL if there is none.
  */
 static Node *
 simplify_operator(FuncExpr *call)
@@ -282,7 +288,7 @@ simplify_operator(FuncExpr *call)
 
 /*
  * compact_types.comparison_support(internal) returns internal: planner support
- * of operators with the types that stand in
+ * of operators with stand-in types
  */
 PG_FUNCTION_INFO_V1(compact_types_comparison_support);
 Datum
@@ -298,16 +304,17 @@ compact_types_comparison_support(PG_FUNCTION_ARGS)
 }
 
 /*
- * Does the parser give its literals a common type of several expressions, with no
- * operator or expression around them?  It does so for set operations and for
- * VALUES, and so it assigns defaults and arguments of EXECUTE.
+ * Return true if the parser gives its literals the common type of several
+ * expressions, without an operator or expression around them.  It does so for
+ * set operations and for VALUES.  With the same expression kind it assigns
+ * defaults and arguments of EXECUTE, for which this function returns false.
  */
 static bool
 has_common_type(const ParseState *pstate)
 {
 	ListCell   *lc;
 
-	/* VALUES of a FROM clause; neither a default nor an argument has a query */
+	/* VALUES in a FROM clause; defaults and arguments have no query around */
 	if (pstate->parentParseState != NULL || pstate->p_hasSubLinks)
 		return true;
 	foreach(lc, pstate->p_rtable)
@@ -315,8 +322,9 @@ has_common_type(const ParseState *pstate)
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
 		/*
-		 * A branch of UNION, which transformSetOperationTree() has put there.
-		 * So is the query of INSERT, but what is inserted is assigned.
+		 * This is a branch of UNION, which transformSetOperationTree() has
+		 * put there.  The query of INSERT is put there too, but its values
+		 * are assigned.
 		 */
 		if (rte->rtekind == RTE_SUBQUERY && !rte->inFromCl && pstate->p_target_relation == NULL)
 			return true;
@@ -326,14 +334,16 @@ has_common_type(const ParseState *pstate)
 }
 
 /*
- * Is an input function called for a literal of a query that is no assignment, or
- * for an argument of EXECUTE?
+ * Return the use of the value for which an input function is called: a literal
+ * of a query that is not assigned, an argument of EXECUTE that is compared, or
+ * any other value, which is stored.
  *
- * There a value that is rounded on the way may count wrong, since a list of IN
- * or a CASE resolves literals to the narrow type without an operator.  The parser
- * calls input functions in coerce_type() alone, below an error callback that leads
- * to the ParseState; nothing else calls them directly below it.  What is stored
- * is rounded, as numeric(p,s) and timestamp(0) round it.
+ * Rounding a literal or such an argument may give a wrong result, since a list
+ * of IN or a CASE resolves literals to the narrow type without an operator.
+ * The parser calls input functions only in coerce_type(), below an error
+ * callback that leads to the ParseState; nothing else calls them directly
+ * below it.  A value that is stored is rounded, as numeric(p,s) and
+ * timestamp(0) round it.
  */
 static ValueUse
 literal_use(void)
@@ -381,9 +391,9 @@ literal_use(void)
 }
 
 /*
- * What is the value that an input function is called for?  To be asked for one
- * that is not exact: the answer can take long.  fcinfo is the call, or NULL where
- * it is not known.
+ * Return the use of the value for which an input function is called.  Ask only
+ * for a value that is not exact, because the answer can take long.  fcinfo is
+ * the call, or NULL if it is not known.
  */
 ValueUse
 compact_value_use(FunctionCallInfo fcinfo)
@@ -399,8 +409,8 @@ compact_value_use(FunctionCallInfo fcinfo)
 }
 
 /*
- * The error of a value that a narrow type does not hold exactly; nothing if it is
- * only stored.
+ * Raise the error of a value that a narrow type does not hold exactly.  Do
+ * nothing if the value is only stored.
  */
 void
 compact_check_inexact(ValueUse use, int sqlerrcode, const char *str,
@@ -424,8 +434,8 @@ compact_check_inexact(ValueUse use, int sqlerrcode, const char *str,
 }
 
 /*
- * The hint of an error about the range of a narrow type, for ereport(); wide is a
- * type that holds the value.
+ * Give the hint of an error about the range of a narrow type, for ereport().
+ * wide is a type that holds the value.
  */
 int
 compact_range_hint(const char *wide)

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * compact_literal_ddl.c
- *	  Creates the types that stand in for literals and for a narrow scalar type
- *	  on the right side of a comparison with itself, and their operators.
+ *	  Create the types that stand in for literals, and for a narrow scalar type
+ *	  on the right side of a comparison with itself; create their operators.
  *
- * See compact_literal.c for what they are there for.
+ * compact_literal.c explains their purpose.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -24,16 +24,15 @@ struct WideTwin
 {
 	const char *name;
 	const char *kind;			/* first part of the stand-ins' names */
-	const char *function;		/* prefix of core's functions for input and so
-								 * on */
-	bool		typmod;			/* do they take a type modifier? */
+	const char *function;		/* prefix of core's I/O functions */
+	bool		typmod;			/* do they accept a type modifier? */
 	const char *io_attributes;
 	const char *comparison;		/* prefix of functions that compare two values */
-	bool		own;			/* are those of this extension? */
+	bool		own;			/* are these functions of this extension? */
 	const char *hash;			/* core's hash functions */
 	const char *hash_extended;
-	char		category;		/* of the operand type; 0: there is none */
-	bool		left;			/* is there one for the left side, too? */
+	char		category;		/* category of the operand type; 0: none */
+	bool		left;			/* is there a stand-in for the left side? */
 };
 
 static const char *const roles[] = {"literal", "operand", "left"};
@@ -60,7 +59,7 @@ ddl_wide_twin(const char *name)
 	elog(ERROR, "type %s has no types that stand in for it", name);
 }
 
-/* The number of stand-ins that there are, in the order of roles. */
+/* Return the number of stand-ins, in the order of roles. */
 static int
 n_roles(const struct WideTwin *twin)
 {
@@ -98,7 +97,7 @@ create_stand_in(const TypeDdl *ddl, const struct WideTwin *twin, const char *rol
 				preferred ? "true" : "false");
 	ddl_execute("COMMENT ON TYPE %s IS %s", type, quote_literal_cstr(comment));
 
-	/* index scans compare and hash the elements of an array of ANY */
+	/* index scans with = ANY compare and hash the elements of the array */
 	core.opschema = ddl->schema;
 	if (twin->own)
 		core.library = ddl->library;
@@ -112,11 +111,13 @@ create_stand_in(const TypeDdl *ddl, const struct WideTwin *twin, const char *rol
 }
 
 /*
- * Casts between a stand-in and core's types.  To the type that it is stored as they
- * let an expression be read again after a column got its wide type back: one of
- * u < '300'::integer_literal or u = v::integer_operand, which CHECK constraints and
- * indexes are.  Those from core's types are implicit for the decimals alone, whose
- * operators with numeric and the integers they lead to.
+ * Create the casts between a stand-in and core's types.  The cast to the type
+ * that it is stored as lets PostgreSQL read an expression again after a column
+ * got its wide type back.  CHECK constraints and indexes have such
+ * expressions, for example u < '300'::integer_literal or u =
+ * v::integer_operand.  The casts from core's types are implicit only for the
+ * decimals; they lead to the operators of a decimal with numeric and with the
+ * integers.
  */
 static void
 create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin, const char *role)
@@ -146,7 +147,7 @@ create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin, const cha
 	}
 }
 
-/* The types, in the schema of compact_types. */
+/* Create the types, in the schema of compact_types. */
 void
 ddl_create_stand_ins(const TypeDdl *ddl)
 {
@@ -171,10 +172,11 @@ ddl_create_stand_ins(const TypeDdl *ddl)
 }
 
 /*
- * The comparison of the type with its stand-ins, the cast that leads to it, and that
- * which stores a literal, on the C functions for the wide twin: prefix symbol,
- * reverse_symbol with the twin on the left side.  The operators are added to the
- * lists of the families' members.
+ * Create the operators that compare the type with its stand-ins, the cast to
+ * the operand type, and the cast that stores a literal.  They use the C
+ * functions for the wide twin: symbol is the prefix of these, and
+ * reverse_symbol the prefix of those with the twin on the left side.  Add the
+ * operators to the lists of the families' members.
  */
 void
 ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
@@ -200,7 +202,7 @@ ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
 	ddl_append_pair(btree, hash, ddl->opschema, "", literal, type,
 					psprintf("%s.%s_cmp", ddl->schema, right_name));
 	ddl_append_brin(brin, ddl->opschema, "", type, literal);
-	/* SET d = $1 WHERE d <> $1 */
+	/* for SET d = $1 WHERE d <> $1 */
 	ddl_create_cast(ddl, literal, type, psprintf("%s_literal_to_%s", twin->kind, name),
 					reverse_cast_symbol, "IMMUTABLE", false);
 
@@ -231,7 +233,7 @@ ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
 	}
 }
 
-/* Add the stand-ins themselves to the lists of a family's members. */
+/* Add the comparison of each stand-in with itself to the lists of members. */
 void
 ddl_append_stand_ins(const TypeDdl *ddl, const struct WideTwin *twin, StringInfo btree,
 					 StringInfo hash)

@@ -3,16 +3,17 @@
  * compact_parameter.c
  *	  Parameters without a type that become parameters of a narrow scalar type.
  *
- * An operator with such a parameter gives it a type that holds every value: see
- * compact_literal.c.  Where there is no operator, as in d IN ($1, $2) and in
- * coalesce(d, $1), the parser makes it one of the narrow type, and Bind calls the
- * input function.  What is stored is to be rounded there, as numeric(p,s) rounds
- * it, and nothing else.  So a value that the type does not hold exactly is looked
- * after in the text of the statement: is the parameter only assigned to a column
- * of its type, or cast to that type?  The library may be loaded as late as by Bind itself, so
- * that nothing could have been noted when the statement was parsed.
+ * An operator with such a parameter gives it a type that holds every value,
+ * see compact_literal.c.  Without an operator, as in d IN ($1, $2) and in
+ * coalesce(d, $1), the parser gives it the narrow type, and Bind calls the
+ * input function.  The input function must round a value that is only stored,
+ * as numeric(p,s) rounds it, and no other value.  So for a value that the type
+ * does not hold exactly, it examines the text of the statement: is the
+ * parameter only assigned to a column of its type, or cast to that type?
+ * Nothing can be recorded when the statement is parsed, because Bind itself
+ * may be the first to load the library.
  *
- * EXECUTE assigns its arguments to parameters, and is treated alike.
+ * EXECUTE assigns its arguments to parameters, and is treated in the same way.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -39,24 +40,24 @@
 
 #include "compact_scalar.h"
 
-/* Where the parameters of a statement are. */
+/* Uses of the parameters of a statement. */
 typedef struct ParameterUse
 {
-	Oid			narrow;			/* type that they got, or 0: not known */
+	Oid			narrow;			/* type that they got; 0: not known */
 	Bitmapset  *stored;			/* locations of ParamRefs that are only stored */
-	Bitmapset  *compared;		/* numbers of those that are somewhere else */
+	Bitmapset  *compared;		/* numbers of those used elsewhere */
 } ParameterUse;
 
-/* What is a column that a value is assigned to? */
+/* Kind of a column that a value is assigned to. */
 typedef enum TargetKind
 {
 	TARGET_NARROW,				/* of the type that parameters got */
 	TARGET_WIDE,				/* of another type */
-	TARGET_UNKNOWN				/* a composite one, or not found */
+	TARGET_UNKNOWN				/* composite, or not found */
 } TargetKind;
 
 /*
- * What exec_bind_message() has as argument of its error callback; the struct is
+ * Argument of the error callback of exec_bind_message().  The struct is
  * private to postgres.c, and the same in all releases.
  */
 typedef struct BoundParameter
@@ -65,24 +66,24 @@ typedef struct BoundParameter
 	int			paramno;		/* from 0 */
 } BoundParameter;
 
-/* The statement that was bound last, as the grammar has it */
+/* The last bound statement, as the grammar returned it */
 static MemoryContext last_context = NULL;
 static const char *last_query = NULL;
 static List *last_statements = NIL;
 
-/* and its parameters that are compared, which can change with the catalog */
+/* and its compared parameters, which can change with the catalog */
 static TimestampTz last_bind = 0;
 static Oid	last_narrow = InvalidOid;
 static Bitmapset *last_compared = NULL;
 
-/* The EXECUTE whose arguments are evaluated, and where it was begun. */
+/* The EXECUTE whose arguments are evaluated, and where it began. */
 static ExecuteStmt *current_execute = NULL;
 static Portal execute_portal = NULL;
 static ErrorContextCallback *execute_error_context = NULL;
 
 static bool parameter_walker(Node *node, ParameterUse *use);
 
-/* The type below domains and arrays. */
+/* Return the type below domains and arrays. */
 static Oid
 plain_type(Oid typid)
 {
@@ -95,9 +96,10 @@ plain_type(Oid typid)
 }
 
 /*
- * Does the explicit cast read a value of the narrow type?  One to another type
- * gets what was rounded already; none exists to a composite type or a range, so
- * that such a parameter is of that type itself.
+ * Return true if the explicit cast reads a value of the narrow type.  A cast
+ * to another base type gets a value that was rounded already.  There is no
+ * cast from the narrow type to a composite type or a range; such a parameter
+ * is of that type itself.
  */
 static bool
 is_cast_to(const TypeCast *cast, Oid narrow)
@@ -115,8 +117,8 @@ is_cast_to(const TypeCast *cast, Oid narrow)
 }
 
 /*
- * The relation's OID, or 0.  The statement was analyzed: privileges are no
- * concern of this one.
+ * Return the relation's OID, or 0.  The statement has been analyzed already,
+ * so this function need not check privileges.
  */
 static Oid
 target_relation(const RangeVar *relation)
@@ -148,8 +150,8 @@ column_kind(Oid relid, AttrNumber attnum, const ParameterUse *use)
 }
 
 /*
- * The kinds of the columns that INSERT names, or of all.  The list is shorter
- * than that of the values where the rest is not known.
+ * Return the kinds of the columns that INSERT names, or of all columns.  The
+ * list is shorter than the list of values if the rest is not known.
  */
 static List *
 inserted_kinds(Oid relid, List *columns, const ParameterUse *use)
@@ -165,7 +167,7 @@ inserted_kinds(Oid relid, List *columns, const ParameterUse *use)
 	for (AttrNumber attnum = 1;
 		 columns == NIL && (name = get_attname(relid, attnum, true)) != NULL; attnum++)
 	{
-		/* get_attnum() does not find one that was dropped */
+		/* get_attnum() does not find a dropped column */
 		if (get_attnum(relid, name) == attnum)
 			kinds = lappend_int(kinds, column_kind(relid, attnum, use));
 	}
@@ -174,10 +176,11 @@ inserted_kinds(Oid relid, List *columns, const ParameterUse *use)
 }
 
 /*
- * Note the parameters that become the value of an expression which is assigned
- * to the column, rounded before or after it: the greater of two numbers rounded is
- * the greater one, rounded.  A parameter gets the type of the column if it is the
- * value itself, and that of its neighbours below an expression.
+ * Record the parameters that become the value of an expression that is
+ * assigned to the column.  It does not matter if rounding comes before or
+ * after the expression: the greater of two numbers, rounded, is the greater of
+ * the rounded numbers.  A parameter that is the value itself gets the type of
+ * the column.  Below an expression it gets the type of its neighbors.
  */
 static void
 note_stored(Node *node, TargetKind kind, bool nested, ParameterUse *use)
@@ -195,7 +198,7 @@ note_stored(Node *node, TargetKind kind, bool nested, ParameterUse *use)
 											 ((ParamRef *) node)->location);
 			return;
 		case T_RowExpr:
-			/* of a composite column */
+			/* row for a composite column */
 			foreach(lc, ((RowExpr *) node)->args)
 				note_stored(lfirst(lc), kind, nested, use);
 			return;
@@ -219,7 +222,7 @@ note_stored(Node *node, TargetKind kind, bool nested, ParameterUse *use)
 		note_stored(lfirst(lc), kind, true, use);
 }
 
-/* The same for the assignments of UPDATE. */
+/* Record the stored parameters in the assignments of UPDATE. */
 static void
 note_updated(Oid relid, List *targets, ParameterUse *use)
 {
@@ -231,7 +234,7 @@ note_updated(Oid relid, List *targets, ParameterUse *use)
 		TargetKind	kind = column_kind(relid, get_attnum(relid, target->name), use);
 		Node	   *value = target->val;
 
-		/* one of several columns that get a row */
+		/* one of several columns to which a row is assigned */
 		if (value && IsA(value, MultiAssignRef))
 		{
 			MultiAssignRef *assigned = (MultiAssignRef *) value;
@@ -245,7 +248,7 @@ note_updated(Oid relid, List *targets, ParameterUse *use)
 	}
 }
 
-/* The same for a row of values. */
+/* Record the stored parameters in a row of values. */
 static void
 note_row(List *values, const List *kinds, bool nested, ParameterUse *use)
 {
@@ -264,7 +267,7 @@ note_row(List *values, const List *kinds, bool nested, ParameterUse *use)
 			fields = ((ColumnRef *) value)->fields;
 		else if (IsA(value, A_Indirection))
 			fields = ((A_Indirection *) value)->indirection;
-		/* behind a star, it is not known which column a value is for */
+		/* after a star, the column of a value is not known */
 		if (fields != NIL && IsA(llast(fields), A_Star))
 			shifted = true;
 		note_stored(value,
@@ -274,7 +277,7 @@ note_row(List *values, const List *kinds, bool nested, ParameterUse *use)
 	}
 }
 
-/* Does ORDER BY compare values that the query returns? */
+/* Return true if ORDER BY compares values that the query returns. */
 static bool
 sorts_output(const SelectStmt *select)
 {
@@ -303,7 +306,7 @@ sorts_output(const SelectStmt *select)
 	return false;
 }
 
-/* The same for the rows that INSERT stores. */
+/* Record the stored parameters in the rows that INSERT stores. */
 static void
 note_inserted(Node *node, const List *kinds, bool nested, ParameterUse *use)
 {
@@ -384,8 +387,9 @@ parameter_walker(Node *node, ParameterUse *use)
 }
 
 /*
- * The numbers of the parameters that a statement, as the grammar has it, does not
- * only store, if they are of the type.
+ * Return the numbers of the parameters that a statement, as the grammar
+ * returned it, does not only store, provided that the parameters are of the
+ * type narrow.
  */
 static Bitmapset *
 compared_parameters(Node *node, Oid narrow)
@@ -413,7 +417,7 @@ compared_parameters(Node *node, Oid narrow)
 	return use.compared;
 }
 
-/* The number of the parameter that Bind calls an input function for, or 0. */
+/* Return the number of the parameter for which Bind calls an input function, or 0. */
 int
 compact_bound_parameter(void)
 {
@@ -422,7 +426,7 @@ compact_bound_parameter(void)
 	BoundParameter *parameter;
 	Portal		portal;
 
-	/* the portal has no query yet, which only Bind evaluates something in */
+	/* only Bind evaluates something in a portal that has no query yet */
 	if (error_context_stack == NULL || error_context_stack->arg == NULL ||
 		name == NULL || debug_query_string == NULL ||
 		strcmp(context->name, "PortalContext") != 0)
@@ -437,8 +441,9 @@ compact_bound_parameter(void)
 }
 
 /*
- * Is a value of the type read for a parameter that its statement does not only
- * store?  Without a type, not all that the answer depends on is looked at.
+ * Return true if a value of the type is read for a parameter that its
+ * statement does not only store.  Without a type, the types of target columns
+ * are not examined.
  */
 bool
 compact_parameter_is_compared(Oid narrow)
@@ -485,7 +490,7 @@ compact_parameter_is_compared(Oid narrow)
 	return bms_is_member(paramno, last_compared);
 }
 
-/* The EXECUTE in a statement, or NULL. */
+/* Return the EXECUTE in a statement, or NULL. */
 static ExecuteStmt *
 find_execute(Node *node)
 {
@@ -511,8 +516,8 @@ find_execute(Node *node)
 }
 
 /*
- * Note the EXECUTE that the utility statement is, if it is one, until
- * compact_execute_end().  What was noted before goes to outer.
+ * Remember the EXECUTE in the utility statement, if there is one, until
+ * compact_execute_end().  Save the one that was remembered before in outer.
  */
 void
 compact_execute_begin(Node *statement, ExecuteNote *outer)
@@ -534,8 +539,9 @@ compact_execute_end(const ExecuteNote *outer)
 }
 
 /*
- * The EXECUTE whose arguments are evaluated, or NULL.  Functions that it calls
- * for them have an error callback, its plan has a portal.
+ * Return the EXECUTE whose arguments are evaluated, or NULL.  In functions
+ * called for the arguments there is an error callback, and in the plan a
+ * portal.
  */
 static ExecuteStmt *
 running_execute(void)
@@ -543,14 +549,14 @@ running_execute(void)
 	if (current_execute && execute_portal == ActivePortal)
 		return execute_error_context == error_context_stack ? current_execute : NULL;
 
-	/* the library was loaded later */
+	/* the library was loaded after EXECUTE began */
 	if (ActivePortal == NULL || ActivePortal->stmts == NIL)
 		return NULL;
 
 	return find_execute(linitial(ActivePortal->stmts));
 }
 
-/* The number of the parameter that the value at the location is for, or 0. */
+/* Return the number of the parameter for the value at the location, or 0. */
 static int
 argument_number(const ExecuteStmt *execute, int location)
 {
@@ -563,7 +569,7 @@ argument_number(const ExecuteStmt *execute, int location)
 		Node	   *argument = lfirst(lc);
 
 		/*
-		 * the parser keeps the literal's location, not that of the type
+		 * the parser keeps the location of the literal, not of the type
 		 * before it
 		 */
 		while (argument && exprLocation(argument) != location)
@@ -576,9 +582,9 @@ argument_number(const ExecuteStmt *execute, int location)
 }
 
 /*
- * Is the literal at the location an argument of EXECUTE for a parameter that
- * the prepared statement does not only store?  The parser is to be one that
- * analyzes no query, but expressions of a statement without one.
+ * Return true if the literal at the location is an argument of EXECUTE for a
+ * parameter that the prepared statement does not only store.  The ParseState
+ * must be one that analyzes expressions of a statement without a query.
  */
 bool
 compact_execute_argument_is_compared(ParseState *pstate, int location)
@@ -614,8 +620,8 @@ compact_execute_argument_is_compared(ParseState *pstate, int location)
 }
 
 /*
- * Is the function a cast that rounds an argument of EXECUTE for a parameter that
- * the prepared statement does not only store?
+ * Return true if the function is a cast that rounds an argument of EXECUTE for
+ * a parameter that the prepared statement does not only store.
  */
 bool
 compact_cast_is_compared(FunctionCallInfo fcinfo)
@@ -639,7 +645,7 @@ compact_cast_is_compared(FunctionCallInfo fcinfo)
 	location = exprLocation(linitial(call->args));
 	paramno = argument_number(execute, location);
 
-	/* an explicit cast to the type rounds, one to another type does not */
+	/* an explicit cast to the type rounds, a cast to another type does not */
 	if (paramno != 0)
 	{
 		Node	   *argument = list_nth(execute->params, paramno - 1);
@@ -650,10 +656,11 @@ compact_cast_is_compared(FunctionCallInfo fcinfo)
 	}
 
 	/*
-	 * One of an expression: any parameter of the type whose argument can be
-	 * it. The planner keeps no location of what is no literal and, where it
-	 * evaluates the cast, not that it is implicit. Functions that EXECUTE
-	 * calls for its arguments have an error callback.
+	 * The value is part of an expression.  It may belong to any parameter of
+	 * the type whose argument is not a literal or an explicit cast to the
+	 * type.  The planner keeps no location of a non-literal, and where it
+	 * evaluates the cast, it does not keep that the cast is implicit.
+	 * Functions that EXECUTE calls for its arguments have an error callback.
 	 */
 	if ((execute != current_execute && error_context_stack != NULL) ||
 		(location >= 0 && call->funcformat != COERCE_IMPLICIT_CAST))

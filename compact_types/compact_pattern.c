@@ -3,15 +3,15 @@
  * compact_pattern.c
  *	  LIKE, regular expressions and ^@ for the string types.
  *
- * The operators compare as text's do: the value is converted and core's
- * function is called.  What a pattern says about an index or about statistics
- * is also left to core.  Its support functions know text only, so they are
- * asked about a text in the place of the value, with text's btree family in
- * the place of the index's; each condition that they find is then turned into
- * the same condition on our type, by way of the operators' btree strategy.
+ * The operators compare as text's operators do: they convert the value and
+ * call core's function.  Core also derives the conditions on an index and the
+ * statistics of a pattern.  Its support functions know only text.  So they are
+ * asked about a text in place of the value, with text's btree family in place
+ * of the index's family.  Each condition that they return is then translated
+ * into the same condition on our type, by the btree strategy of its operator.
  *
- * An index made for patterns has the collation C.  It serves "=" as well, since
- * in every collation that our types take only identical strings are equal.
+ * An index for patterns has the collation C.  It serves "=" as well, since in
+ * every collation that our types accept only identical strings are equal.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -46,7 +46,7 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* A kind of pattern: core's function of text, and the one that supports it. */
+/* A kind of pattern: core's function of text, and its support function. */
 typedef struct PatternKind
 {
 	const char *operator_name;
@@ -61,10 +61,10 @@ static const PatternKind pattern_icregexeq = {"~*", F_TEXTICREGEXEQ, texticregex
 static const PatternKind pattern_starts_with = {"^@", F_STARTS_WITH, text_starts_with_support};
 
 /*
- * The operators' functions: each takes a value of the type and a text, uses
+ * The operators' functions.  Each takes a value of the type and a text, uses
  * the call's collation and returns bool.  Errors are those of core's function
- * of text: an invalid pattern (22025, 2201B), a nondeterministic collation
- * where core does not take one.
+ * of text: an invalid pattern (22025, 2201B), or a nondeterministic collation
+ * where core does not accept one.
  */
 #define PATTERN_FUNCTION(name, text_function, value_text) \
 	PG_FUNCTION_INFO_V1(name); \
@@ -81,7 +81,7 @@ static const PatternKind pattern_starts_with = {"^@", F_STARTS_WITH, text_starts
 		return result; \
 	}
 
-/* All of one type.  value_text makes a new text of argument 0. */
+/* All functions of one type.  value_text makes a new text from argument 0. */
 #define PATTERN_FUNCTIONS(prefix, value_text) \
 	PATTERN_FUNCTION(prefix##_like, textlike, value_text) \
 	PATTERN_FUNCTION(prefix##_nlike, textnlike, value_text) \
@@ -97,9 +97,9 @@ PATTERN_FUNCTIONS(compact_char, compact_char_arg_text(fcinfo, 0))
 PATTERN_FUNCTIONS(compact_text, compact_text_to_text(PG_GETARG_VARLENA_PP(0)))
 
 /*
- * The conditions on an index that core derives from the pattern for a text
- * column: a list of OpExpr of text's operators, whose left operand means
- * nothing.  *lossy is set as core sets it, unless it is NULL.
+ * Return the conditions on an index that core derives from the pattern for a
+ * text column.  They are a list of OpExpr with text's operators; their left
+ * operands are dummies.  *lossy is set as core sets it, unless lossy is NULL.
  */
 static List *
 text_conditions(const PatternKind *kind, Node *pattern, Oid collation,
@@ -126,14 +126,14 @@ text_conditions(const PatternKind *kind, Node *pattern, Oid collation,
 	return result;
 }
 
-/* The btree strategy of a condition that core has made. */
+/* Return the btree strategy of a condition that core made. */
 static int
 condition_strategy(OpExpr *condition)
 {
 	return get_op_opfamily_strategy(condition->opno, TEXT_BTREE_FAM_OID);
 }
 
-/* The type's operator with text of that btree strategy, if there is one. */
+/* Return the type's operator with text of that btree strategy, or InvalidOid. */
 static Oid
 operator_of_type(Oid typid, int strategy)
 {
@@ -146,7 +146,7 @@ operator_of_type(Oid typid, int strategy)
 }
 
 /*
- * SupportRequestIndexCondition: returns the list of index conditions, or NULL
+ * SupportRequestIndexCondition: return the list of index conditions, or NULL
  * if the pattern has no fixed prefix or the index cannot serve it.
  */
 static Node *
@@ -176,7 +176,7 @@ pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *ki
 	else
 		return NULL;
 
-	/* our comparisons refuse a collation that core might take */
+	/* our comparisons refuse some collations that core accepts */
 	if (OidIsValid(req->indexcollation) &&
 		!get_collation_isdeterministic(req->indexcollation))
 		return NULL;
@@ -190,8 +190,8 @@ pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *ki
 		Oid			opno = operator_of_type(exprType(value), condition_strategy(condition));
 
 		/*
-		 * The first condition alone says enough, if less, as core has it:
-		 * what follows is an upper bound.
+		 * The first condition alone is valid, though weaker; core works the
+		 * same way.  The following condition is an upper bound.
 		 */
 		if (!OidIsValid(opno) || !op_in_opfamily(opno, req->opfamily))
 			break;
@@ -204,7 +204,7 @@ pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *ki
 	return (Node *) result;
 }
 
-/* The constant of a condition on strategy, or NULL. */
+/* Return the constant of the condition with that strategy, or NULL. */
 static Const *
 condition_constant(List *conditions, int strategy)
 {
@@ -222,11 +222,11 @@ condition_constant(List *conditions, int strategy)
 }
 
 /*
- * An upper bound of the strings that begin with prefix, in a collation that
- * may not be C; NULL if none is found.  upper is one under C.  Another
- * collation can have it below the prefix: ':', which follows '9' under C,
- * precedes it in most languages.  The successor of a shorter prefix is a
- * looser bound that is valid more often.
+ * Find an upper bound of the strings that begin with prefix, in a collation
+ * that may not be C.  Return NULL if none is found.  upper is a bound under C.
+ * In another collation it can sort below the prefix: ':', which follows '9'
+ * under C, precedes it in most languages.  The successor of a shorter prefix
+ * is a looser bound, but is valid more often.
  */
 static Const *
 upper_bound(Const *prefix, Const *upper, Oid collation)
@@ -262,7 +262,7 @@ upper_bound(Const *prefix, Const *upper, Oid collation)
 	return upper;
 }
 
-/* Half of the fraction of the population that a bin of the histogram has. */
+/* Return half of the fraction of the population in one bin of the histogram. */
 static double
 half_histogram_bin(VariableStatData *vardata)
 {
@@ -282,8 +282,8 @@ half_histogram_bin(VariableStatData *vardata)
 }
 
 /*
- * Estimate the fraction of the histogram's population that is in the range of
- * the conditions; negative without a histogram.
+ * Estimate the fraction of the histogram's population in the range of the
+ * conditions.  Return a negative number if there is no histogram.
  */
 static double
 range_selectivity(PlannerInfo *root, VariableStatData *vardata, Oid collation,
@@ -319,25 +319,26 @@ range_selectivity(PlannerInfo *root, VariableStatData *vardata, Oid collation,
 	}
 
 	/*
-	 * Core interpolates in a bin of the histogram for its own types only; it
-	 * takes the bounds as in the middle of theirs, and a range in a single
-	 * bin as empty.  That range has less than a bin: say one half.
+	 * Core interpolates within a histogram bin only for its own types.  For
+	 * other types it assumes a bound in the middle of its bin, and so takes a
+	 * range within a single bin as empty.  Such a range has less than a bin:
+	 * assume one half.
 	 */
 	half_bin = half_histogram_bin(vardata);
 	if (above > half_bin / 2 && above < 1.0 - half_bin / 2)
 		selec = Max(selec, half_bin);
 
-	/* in any case there are the values equal to the prefix */
+	/* at least the values equal to the prefix match */
 	return Max(selec, var_eq_const(vardata, eqop, collation, lower->constvalue,
 								   false, true, false));
 }
 
 /*
- * Estimate what fraction of the strings that have the pattern's fixed prefix,
- * if there is one, match the rest of it.  Core's estimate for a text of which
- * nothing is known is the product of that and of a constant for the prefix.
- * The text is a function of the variable that no index or statistics object
- * can be on; it is never evaluated.
+ * Estimate the fraction of strings that match the rest of the pattern, among
+ * those that have its fixed prefix, if there is one.  For a text without
+ * statistics, core's estimate is the product of that fraction and a constant
+ * for the prefix.  So ask core about such a text: a function of the variable
+ * that no index or statistics object can be on.  It is never evaluated.
  */
 static double
 rest_selectivity(PlannerInfo *root, const PatternKind *kind, Node *variable,
@@ -370,11 +371,11 @@ rest_selectivity(PlannerInfo *root, const PatternKind *kind, Node *variable,
 
 /*
  * Estimate the selectivity of a pattern match, as core does for text.  opno is
- * the operator of the match, not of the mismatch, even when negate is true.
+ * the operator of the match, not of the mismatch, even if negate is true.
  *
  * Core's general estimator counts the matches in the most common values and in
- * the histogram; what is found here is the default that it falls back on as
- * far as the histogram is too small.
+ * the histogram.  To the extent that the histogram is too small, it falls back
+ * on a default; this function computes the default.
  */
 static double
 pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
@@ -400,7 +401,7 @@ pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
 		return 0.0;
 	}
 
-	/* an operator that somebody declares can have any types */
+	/* operators declared by a user can have any types */
 	if (!varonleft || !IsA(other, Const) ||
 		((Const *) other)->consttype != TEXTOID)
 	{
@@ -411,7 +412,7 @@ pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
 	if (HeapTupleIsValid(vardata.statsTuple))
 		nullfrac = ((Form_pg_statistic) GETSTRUCT(vardata.statsTuple))->stanullfrac;
 
-	/* under C the conditions have an upper bound */
+	/* under C, the conditions include an upper bound */
 	conditions = text_conditions(kind, other, collation, C_COLLATION_OID, NULL);
 	equal = condition_constant(conditions, BTEqualStrategyNumber);
 	lower = condition_constant(conditions, BTGreaterEqualStrategyNumber);
@@ -450,9 +451,7 @@ pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
 	return selec;
 }
 
-/*
- * SupportRequestSelectivity: the operator's function was called by its name.
- */
+/* SupportRequestSelectivity: the operator's function was called by its own name. */
 static Node *
 pattern_function_selectivity(SupportRequestSelectivity *req, const PatternKind *kind)
 {
@@ -478,8 +477,8 @@ pattern_function_selectivity(SupportRequestSelectivity *req, const PatternKind *
 }
 
 /*
- * Planner support functions: each takes a request node and returns the answer
- * to it, or NULL.
+ * Planner support functions.  Each takes a request node and returns the
+ * answer, or NULL.
  */
 static Node *
 pattern_support(Node *req, const PatternKind *kind)
@@ -508,7 +507,7 @@ PATTERN_SUPPORT(icregexeq)
 PATTERN_SUPPORT(starts_with)
 
 /*
- * Restriction selectivity estimators: each takes the planner's state, the
+ * Restriction selectivity estimators.  Each takes the planner's state, the
  * operator, its arguments and a range table index, and returns float8.
  */
 static double
@@ -547,8 +546,8 @@ PATTERN_ESTIMATOR(compact_types_icregexnesel, icregexeq, true)
 PATTERN_ESTIMATOR(compact_types_prefixsel, starts_with, false)
 
 /*
- * SupportRequestIndexCondition of "=": the index has the operator, but not its
- * collation.  Returns the same condition in the collation of the index.
+ * SupportRequestIndexCondition of "=": the index has the operator, but another
+ * collation.  Return the same condition in the collation of the index.
  */
 static Node *
 equal_index_condition(SupportRequestIndexCondition *req)
@@ -566,7 +565,7 @@ equal_index_condition(SupportRequestIndexCondition *req)
 		!get_collation_isdeterministic(req->indexcollation))
 		return NULL;
 
-	/* all families of our types have what is "=" in that of btree */
+	/* all families of our types contain the "=" of the btree family */
 	key = list_nth(clause->args, req->indexarg);
 	opno = req->indexarg == 0 ? clause->opno : get_commutator(clause->opno);
 	typcache = lookup_type_cache(exprType((Node *) key), TYPECACHE_BTREE_OPFAMILY);

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * compact_pattern_ddl.c
- *	  Creates the pattern-matching operators of a string type.
+ *	  Create the pattern-matching operators of a string type.
  *
- * The left operand is the type, the right one text.  No other type has an
- * implicit cast to ours, so that these operators take part only where the left
- * operand is a value of it; a literal there is resolved to text as before,
- * which is the preferred type.
+ * The left operand is of the type, the right one is text.  No other type has
+ * an implicit cast to our types.  So these operators are candidates only if
+ * the left operand is a value of the type.  A literal there is resolved to
+ * text as before, which is the preferred type.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -42,8 +42,8 @@ static const PatternOperator pattern_operators[] = {
 
 /*
  * Create the operators of the string type, whose C functions' names begin with
- * symbol.  Core's join estimators look at no type; its restriction estimators
- * do.
+ * symbol.  Core's join estimators do not examine the types; its restriction
+ * estimators do.
  */
 void
 ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol)

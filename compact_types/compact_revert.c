@@ -1,37 +1,39 @@
 /*-------------------------------------------------------------------------
  *
  * compact_revert.c
- *	  Gives converted columns the types back that they had.
+ *	  Give converted columns their former types back.
  *
- * convert() notes in the table compact_types.conversions what a column was, in
- * the transaction that changes it.  revert() reads that, and carries out the
- * change with what convert() does it by; see compact_convert.c for whose code
- * runs as whom.
+ * convert() records the former type of a column in the table
+ * compact_types.conversions, in the transaction that changes the column.
+ * revert() reads these notes, and changes the types with the same functions as
+ * convert().  compact_convert.c explains which code runs as which role.
  *
- * How a column is known.  The note has to find its column after it was renamed
- * or moved to another schema, after pg_upgrade, and after a restore into another
- * database, where OIDs are others and numbers may be.  So the type
- * compact_types.column_reference has OIDs in it, and is written as the column's
- * name of the moment, by which pg_dump dumps it.  A name that means no column
- * when it is read stays what it is, and is looked up each time: a dump may leave
- * tables out.
+ * How a column is identified.  A note must find its column after the column
+ * was renamed or its table was moved to another schema, after pg_upgrade, and
+ * after a restore into another database, where OIDs and perhaps column numbers
+ * differ.  So the type compact_types.column_reference contains OIDs, but its
+ * output is the present name of the column, which pg_dump dumps.  A name that
+ * means no column when it is read stays a name, and is looked up each time: a
+ * dump may omit tables.
  *
- * What is trusted.  A dump is restored by INSERT, and not always by a superuser.
- * So a trigger lets everybody write notes on tables of his own, and only a
- * superuser on others.  No text of a note on a column gets into a statement: an
- * old type is looked up, must be one of core's that convert() could have come
- * from, and is written anew.
+ * Trust.  A dump is restored by INSERT, and not always by a superuser.  So a
+ * trigger lets everybody write notes on tables of their own, and only
+ * superusers write notes on others.  No text of a note on a column gets into a
+ * statement.  The old type is looked up, must be a type of core's that
+ * convert() could have started from, and is written anew.
  *
- * Definitions.  A function of char(n) in a constraint or view can become one of
- * text, and would stay that.  So where the change of types gives a definition
- * another text, the one before is noted in compact_types.definitions.  It is used
- * if the definition still has the text that was noted with it, and is run as
- * the owner of the table or view, who must be the one that is noted.
+ * Definitions.  A function of char(n) in a constraint or view can become a
+ * function of text, and would stay so.  So if the change of types gives a
+ * definition another text, the former text is recorded in
+ * compact_types.definitions.  It is used only if the definition still has the
+ * text that was recorded with it.  It is run as the owner of the table or
+ * view, who must be the recorded owner.
  *
- * Stand-ins.  Where two columns are compared that are both narrow, the text
- * of a constraint or view has a cast to a type that stands in for the
- * literal or operand of a wider one.  It would be kept, and keep the extension
- * from being dropped.  So such text loses these casts on its way.
+ * Stand-ins.  If a constraint or view compares two columns that are both
+ * narrow, its text has a cast to a type that stands in for the literal or
+ * operand of a wider type.  The cast would stay in the text, and would prevent
+ * the extension from being dropped.  So these casts are removed from the text
+ * on the way back.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -72,7 +74,7 @@
 #include "compact_ddl.h"
 #include "compact_types_compat.h"
 
-/* How a reference to a column that is gone is written. */
+/* Output of a reference to a column that no longer exists. */
 #define GONE	"-"
 
 /* The value of the type column_reference */
@@ -80,14 +82,14 @@ typedef struct ColumnReference
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	Oid			relid;
-	int32		attnum;			/* 0 if there is but a name */
-	char		name[FLEXIBLE_ARRAY_MEMBER];	/* if it means no column yet */
+	int32		attnum;			/* 0 if there is only a name */
+	char		name[FLEXIBLE_ARRAY_MEMBER];	/* if it is no column yet */
 } ColumnReference;
 
 /* Columns of the notes: converted, old_type, new_type */
 static const AttrNumber note_columns[] = {1, 2, 5};
 
-/* What a column was. */
+/* Former properties of a column. */
 typedef struct OldType
 {
 	Oid			typid;			/* or InvalidOid */
@@ -114,7 +116,7 @@ make_reference(Oid relid, AttrNumber attnum, const char *name)
 	return result;
 }
 
-/* Look up a name of three parts.  Returns false if it means no column. */
+/* Look up a name of three parts.  Return false if it means no column. */
 static bool
 look_up(const char *name, Oid *relid, AttrNumber *attnum)
 {
@@ -122,7 +124,7 @@ look_up(const char *name, Oid *relid, AttrNumber *attnum)
 	List	   *names;
 	Oid			nspid;
 
-	/* a name that is badly written is no reason to fail a whole restore */
+	/* bad syntax of a name must not make a whole restore fail */
 	if (!SplitIdentifierString(copy, '.', &names) || list_length(names) != 3)
 		return false;
 	nspid = get_namespace_oid(linitial(names), true);
@@ -134,7 +136,7 @@ look_up(const char *name, Oid *relid, AttrNumber *attnum)
 	return *attnum > 0;
 }
 
-/* Name of the column, NULL if it is not there or dropped. */
+/* Return the name of the column, or NULL if it does not exist or was dropped. */
 static char *
 column_name(Oid relid, AttrNumber attnum)
 {
@@ -150,9 +152,7 @@ column_name(Oid relid, AttrNumber attnum)
 	return result;
 }
 
-/*
- * Which column is meant?  Returns false if there is none.
- */
+/* Find the column that the reference means.  Return false if there is none. */
 static bool
 resolve(const ColumnReference *reference, Oid *relid, AttrNumber *attnum)
 {
@@ -248,8 +248,9 @@ compact_types_referenced_attnum(PG_FUNCTION_ARGS)
  */
 
 /*
- * The name by which a type is noted: one of ours or of core's, which mean the
- * same in every database.  NULL for any other.
+ * Return the name under which a type is recorded.  It must be one of our types
+ * or of core's, whose names mean the same in every database.  Return NULL for
+ * any other type.
  */
 static char *
 noted_name(Oid nspid, Oid typid)
@@ -270,7 +271,7 @@ noted_name(Oid nspid, Oid typid)
 	return result;
 }
 
-/* Run a statement on the notes as their owner. */
+/* Run a statement on the notes, as the notes' owner. */
 static void
 write_notes(const Advice *advice, const char *sql)
 {
@@ -284,9 +285,9 @@ write_notes(const Advice *advice, const char *sql)
 }
 
 /*
- * Note the types that the chosen columns had.  A column that was converted
- * before, and left alone since, keeps its first one.  The advice has the columns
- * as they were.  Notes whose columns are gone make room.
+ * Record the former types of the chosen columns.  The advice has the columns
+ * as they were.  A column that was converted before, and was not changed
+ * since, keeps its first type.  Delete notes whose columns no longer exist.
  */
 void
 revert_remember(const Advice *advice, const bool *chosen, Oid relid)
@@ -333,7 +334,7 @@ revert_remember(const Advice *advice, const bool *chosen, Oid relid)
 	}
 }
 
-/* Drop the notes on the chosen columns. */
+/* Delete the notes on the chosen columns. */
 void
 revert_forget(const Advice *advice, const bool *chosen, Oid relid)
 {
@@ -348,12 +349,13 @@ revert_forget(const Advice *advice, const bool *chosen, Oid relid)
 }
 
 /*
- * Types to go back to
+ * Former types
  */
 
 /*
- * Could convert() have made this type of ours, or of core's, from that one?  A
- * note that cannot be right must not round what is in the table.
+ * Return true if convert() could have changed old_typid to this type of ours
+ * or of core's.  An invalid note must not cause the values in the table to be
+ * rounded.
  */
 static bool
 is_plausible(Oid old_typid, int32 old_typmod, const char *new_type)
@@ -388,8 +390,8 @@ is_plausible(Oid old_typid, int32 old_typmod, const char *new_type)
 }
 
 /*
- * The note with the column that the name in it has now.  Whoever has that name
- * later must not get the note.
+ * Return the note with its name replaced by a reference to the column that has
+ * the name now.  A later column of that name must not get the note.
  */
 static HeapTuple
 pin_reference(HeapTuple tuple, TupleDesc desc, const ColumnReference *reference,
@@ -408,8 +410,8 @@ pin_reference(HeapTuple tuple, TupleDesc desc, const ColumnReference *reference,
 /*
  * compact_types.guard_conversions() -- BEFORE INSERT row trigger of the notes
  *
- * Leaves out a note on a column that is not the user's own.  Errors out for one
- * that convert() cannot have written.
+ * Skip a note on a column of a table that the user does not own.  Raise an
+ * error for a note that convert() cannot have written.
  */
 PG_FUNCTION_INFO_V1(compact_types_guard_conversions);
 Datum
@@ -437,7 +439,7 @@ compact_types_guard_conversions(PG_FUNCTION_ARGS)
 	for (int i = 0; i < (int) lengthof(values); i++)
 		values[i] = heap_getattr(trigdata->tg_trigtuple, note_columns[i], desc, &nulls[i]);
 	if (nulls[0] || nulls[1] || nulls[2])
-		return PointerGetDatum(trigdata->tg_trigtuple); /* NOT NULL says so */
+		return PointerGetDatum(trigdata->tg_trigtuple); /* NOT NULL fails */
 	reference = (ColumnReference *) PG_DETOAST_DATUM(values[0]);
 	resolved = resolve(reference, &relid, &attnum);
 	if (!superuser() && (!resolved || !compat_relation_ownercheck(relid, GetUserId())))
@@ -459,8 +461,8 @@ compact_types_guard_conversions(PG_FUNCTION_ARGS)
  * compact_types.guard_definitions() -- BEFORE INSERT row trigger of the notes on
  * definitions
  *
- * Leaves out a note on a relation that is not the user's own.  Whoever owns it is
- * noted: a definition is not used for the next owner.
+ * Skip a note on a relation whose owner the user cannot become.  Record the
+ * owner: a definition is not used for the next owner.
  */
 PG_FUNCTION_INFO_V1(compact_types_guard_definitions);
 Datum
@@ -500,7 +502,8 @@ compact_types_guard_definitions(PG_FUNCTION_ARGS)
 }
 
 /*
- * The ordinary type that holds whatever the type does, and means the same.
+ * Find the ordinary type that holds every value of the type, and has the same
+ * meaning.  Return false if there is none.
  */
 static bool
 ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
@@ -544,7 +547,7 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 	}
 	else if (sscanf(name, "compact_decimal%d_%d", &width, &scale) == 2)
 	{
-		/* 2^31 and 2^63 have so many digits */
+		/* numbers of digits of 2^31 and 2^63 */
 		old->typid = NUMERICOID;
 		old->typmod = (((width == 4 ? 10 : 19) << 16) | scale) + VARHDRSZ;
 	}
@@ -553,8 +556,8 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 }
 
 /*
- * Use what is noted on the column.  Returns false, with the column's reason, if
- * the note does not speak of the type that the column has today.
+ * Use the note on the column.  If the note is not for the column's present
+ * type, set the column's reason and return false.
  */
 static bool
 use_note(const Advice *advice, AdviseColumn *column, const char *old_type,
@@ -582,7 +585,7 @@ use_note(const Advice *advice, AdviseColumn *column, const char *old_type,
 	return true;
 }
 
-/* The clauses that give the column the storage back that it had. */
+/* Return the clauses that restore the storage of the column. */
 static char *
 storage_clauses(Form_pg_attribute att, const OldType *old)
 {
@@ -597,7 +600,7 @@ storage_clauses(Form_pg_attribute att, const OldType *old)
 	if (att->attlen == -1)
 	{
 		/*
-		 * convert() has carried both, and somebody may have changed them
+		 * convert() has kept both settings, and a user may have changed them
 		 * since
 		 */
 		storage = att->attstorage == get_typstorage(att->atttypid) ? '\0' : att->attstorage;
@@ -615,7 +618,7 @@ storage_clauses(Form_pg_attribute att, const OldType *old)
 	return buf.data;
 }
 
-/* Have the column changed to that type, if there is one. */
+/* Propose to change the column to the type, if there is one. */
 static void
 go_back(AdviseColumn *column, const OldType *old)
 {
@@ -629,7 +632,7 @@ go_back(AdviseColumn *column, const OldType *old)
 	column->type.typmod = old->typmod;
 	get_typlenbyvalalign(old->typid, &column->type.len, &byval, &column->type.align);
 	column->type.storage = get_typstorage(old->typid);
-	/* this one is for a cast, which must not cut a string */
+	/* this name is for a cast, which must not cut a string */
 	column->type.sql = format_type_extended(old->typid, -1, FORMAT_TYPE_TYPEMOD_GIVEN);
 	column->type.complete = format_type_extended(old->typid, old->typmod, FORMAT_TYPE_TYPEMOD_GIVEN);
 	column->type.name = column->type.complete;
@@ -646,9 +649,9 @@ static const char *const stand_ins[] = {
 };
 
 /*
- * The definition without casts to types that stand in for literals and operands
- * of narrow scalars, in the current memory context.  It is as the server writes
- * it, with all types of that schema qualified.
+ * Return the definition without casts to types that stand in for literals and
+ * operands of narrow scalars, in the current memory context.  The definition
+ * must be deparsed text in which all types of that schema are qualified.
  */
 char *
 revert_without_stand_ins(const Advice *advice, const char *definition)
@@ -662,7 +665,7 @@ revert_without_stand_ins(const Advice *advice, const char *definition)
 	{
 		const char *rest = NULL;
 
-		/* a doubled quote ends a string, and begins the next one */
+		/* a doubled quote ends a string and starts another */
 		if (*p == '\'' || *p == '"')
 		{
 			char		quote = *p;
@@ -704,8 +707,8 @@ revert_without_stand_ins(const Advice *advice, const char *definition)
 
 /*
  * Read the definitions of the table's CHECK constraints and of its statistics
- * objects on expressions.  Where a note says what one was before it was converted,
- * that is its origin.
+ * objects on expressions.  If a note has the definition before the conversion,
+ * set it as the origin.
  */
 void
 revert_read_definitions(Advice *advice, Oid relid)
@@ -752,7 +755,7 @@ revert_read_definitions(Advice *advice, Oid relid)
 	MemoryContextSwitchTo(oldcxt);
 }
 
-/* Write what a constraint, statistics object or view was, and what it is. */
+/* Record the former and the present text of a constraint, statistics object or view. */
 static void
 note_definition(const Advice *advice, Oid relid, AttrNumber attnum,
 				const char *origin, const char *text)
@@ -766,9 +769,9 @@ note_definition(const Advice *advice, Oid relid, AttrNumber attnum,
 }
 
 /*
- * Note what the definitions were that the change of types has given another
- * text: on the way there it is the one before, on the way back that of an
- * earlier note.
+ * Record the former text of the definitions whose text the change of types has
+ * altered.  During convert() it is the text before, during revert() the one of
+ * an earlier note.
  */
 void
 revert_note_definitions(Advice *advice, Oid relid)
@@ -802,7 +805,7 @@ revert_note_definitions(Advice *advice, Oid relid)
 	}
 }
 
-/* The query that the view had before its first conversion, or NULL */
+/* Return the query that the view had before its first conversion, or NULL. */
 char *
 revert_view_origin(const Advice *advice, Oid view, const char *text)
 {
@@ -815,7 +818,7 @@ revert_view_origin(const Advice *advice, Oid view, const char *text)
 	return SPI_processed == 0 ? NULL : MemoryContextStrdup(advice->cxt, advise_result(0, 0));
 }
 
-/* Note that query, if it is known, for a view that was made again. */
+/* Record that query, if it is known, for a view that was created again. */
 void
 revert_note_view(const Advice *advice, Oid view, const char *origin)
 {
@@ -836,8 +839,8 @@ ends_with(const char *str, const char *suffix)
 }
 
 /*
- * Note how to make the constraints and statistics objects anew that were
- * something else, or have casts to stand-ins.
+ * Collect the statements that re-create constraints and statistics objects
+ * whose text has changed, or which have casts to stand-ins.
  */
 static void
 find_definitions(Advice *advice)
@@ -861,11 +864,11 @@ find_definitions(Advice *advice)
 		if (definition->is_constraint)
 		{
 			/*
-			 * The text has names without a schema, as the settings of
-			 * deparsing have them.  By the caller's search_path these could
-			 * mean another role's functions and operators.  What a function
-			 * in the constraint looks up may need that path, so check the
-			 * rows by it.
+			 * The text has names without a schema, according to the deparse
+			 * settings.  With the caller's search_path these could mean
+			 * functions and operators of another role.  But functions in the
+			 * constraint may need that path, so validate the rows with it,
+			 * separately.
 			 */
 			bool		checked = !ends_with(text, " NOT VALID") && !ends_with(text, " NOT ENFORCED");
 
@@ -891,9 +894,10 @@ find_definitions(Advice *advice)
 }
 
 /*
- * A default that was set since the conversion is a constant of the compact type.
- * ALTER TABLE would carry it with a cast, and it would go with the extension.  So
- * have it set anew, as a literal.  The settings are those of deparsing.
+ * A default that was set after the conversion is a constant of the compact
+ * type.  ALTER TABLE would keep it, with a cast, and it would be dropped with
+ * the extension.  So set it again, as a literal.  The deparse settings must be
+ * in effect.
  */
 static void
 find_defaults(Advice *advice)
@@ -933,8 +937,8 @@ find_defaults(Advice *advice)
  */
 
 /*
- * Find what the columns of the table go back to, and what is in the way.  The
- * table is locked; it stays open.
+ * Find the former types of the table's columns, and the blockers.  The table
+ * must be locked; it stays open.
  */
 static Advice *
 make_advice(Oid relid, Oid funcid, bool unrecorded)
@@ -1013,9 +1017,9 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 }
 
 /*
- * Lock the tables with foreign keys to columns that change: the rehearsal
- * empties them as well.  They belong to the same owner, or else there are
- * blockers.
+ * Lock the tables that have foreign keys to columns that change, because the
+ * rehearsal empties them as well.  They belong to the same owner, or else
+ * there are blockers.
  */
 static void
 lock_referencing(Advice *advice, const bool *chosen)
@@ -1057,7 +1061,7 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 	lock_referencing(advice, chosen);
 	PopActiveSnapshot();
 
-	/* what was changed by hand stays, and need not be told again */
+	/* keep columns that were changed by hand, and do not report them again */
 	outdated = palloc0(advice->ncolumns + 1);
 	for (int i = 0; i < advice->ncolumns && names == NULL; i++)
 	{
@@ -1086,11 +1090,11 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
  * compact_types.revert(rel regclass, columns name[], unrecorded bool,
  * skip_blocked bool, update_statistics bool) returns setof record
  *
- * Gives the columns that convert() has changed the types back that they had;
- * with unrecorded, every other column of a compact type gets the ordinary one that
- * holds its values.  columns NULL stands for all of them.  Returns what convert()
- * returns.  Errors: those of convert(), and 55000 for a column that is named and
- * has no such type.
+ * Give the columns that convert() has changed their former types back.  With
+ * unrecorded, every other column of a compact type gets the ordinary type that
+ * holds its values.  NULL in columns stands for all columns.  Return the same
+ * rows as convert().  Errors: those of convert(), and 55000 for a named column
+ * without such a type.
  */
 PG_FUNCTION_INFO_V1(compact_types_revert);
 Datum
@@ -1114,9 +1118,10 @@ compact_types_revert(PG_FUNCTION_ARGS)
  * compact_types.revert_all(unrecorded bool, skip_blocked bool,
  * update_statistics bool) returns setof record
  *
- * revert() for each table of the database that has something to revert, and that
- * the caller owns.  It says which ones are left out, and why.  Returns what
- * revert() returns, with the table in front.
+ * Call revert() for each table of the database that has something to revert,
+ * and whose owner the caller is or can become by SET ROLE.  Report the tables
+ * that are left out, and the reason.  Return the rows of revert(), with the
+ * table in front.
  */
 PG_FUNCTION_INFO_V1(compact_types_revert_all);
 Datum

@@ -3,18 +3,19 @@
  * compact_scalar.c
  *	  Integers that are narrower than int4: int1, uint1, uint2, uint3.
  *
- * They have implicit casts to the wider numeric types, comparison and arithmetic
- * with every integer type.  Arithmetic gives int4, with int8 int8: a difference
- * or product of two columns must not fail because the columns are narrow, the
- * range is checked when a value is stored.  Bitwise operations of a type with
- * itself give that type, for they do not leave its range; negation, complement
- * and shifts, which would leave that of an unsigned type, give int4.
+ * They have implicit casts to the wider numeric types, and comparison and
+ * arithmetic with every integer type.  Arithmetic gives int4, with int8 it
+ * gives int8.  A difference or product of two columns must not fail because
+ * the columns are narrow; the range is checked when a value is stored.
+ * Bitwise operations of a type with itself give that type, because they do not
+ * leave its range.  Negation, complement and shifts would leave the range of
+ * an unsigned type; they give int4.
  *
  * All work is done in 64 bits, so that one expression serves every pair of
- * types.  A value is passed as fetch_att() makes it from the row, sign-extended
- * also if it is unsigned: some callers compare datums as a whole.  Three bytes
- * cannot be passed by value; uint3 is a pointer to them, the most significant
- * first on every machine.
+ * types.  A value is passed as fetch_att() makes it from the row:
+ * sign-extended, even if the type is unsigned, because some callers compare
+ * datums as a whole.  Three bytes cannot be passed by value.  So a uint3 is a
+ * pointer to three bytes, the most significant first on every machine.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -38,14 +39,14 @@
 #include "compact_scalar.h"
 #include "compact_types_compat.h"
 
-/* the narrow types, bytes of the binary format, what makes abbreviated keys */
+/* for each narrow type: bytes in binary format, converter to abbreviated keys */
 #define NARROW_TYPES(M) \
 	M(int1, 2, NULL) \
 	M(uint1, 2, NULL) \
 	M(uint2, 4, NULL) \
 	M(uint3, 4, uint3_abbrev_convert)
 
-/* all pairs of integer types that core has no operators for */
+/* all pairs of integer types for which core has no operators */
 #define NARROW_PAIRS(M) \
 	M(int1, int1, int4) \
 	M(int1, uint1, int4) \
@@ -147,7 +148,7 @@ uint3_value(Datum datum)
 	return bytes[0] << 16 | bytes[1] << 8 | bytes[2];
 }
 
-/* The datum of a value in range, allocated in the current context. */
+/* Return the datum of a value in range, allocated in the current context. */
 static inline Datum
 uint3_datum(int64 value)
 {
@@ -160,7 +161,7 @@ uint3_datum(int64 value)
 	return PointerGetDatum(bytes);
 }
 
-/* The error of one of core's types, as core puts it. */
+/* Raise the error of one of core's types, with core's message. */
 static void
 out_of_range(const char *type)
 {
@@ -170,8 +171,8 @@ out_of_range(const char *type)
 }
 
 /*
- * The error of a narrow type.  value is the input in quotes, or the value; wide
- * is a type that holds it.
+ * Raise the error of a narrow type.  value is the input in quotes, or the
+ * value; wide is a type that holds it.
  */
 static void
 narrow_out_of_range(const char *value, const char *wide, int64 min, int64 max,
@@ -185,14 +186,14 @@ narrow_out_of_range(const char *value, const char *wide, int64 min, int64 max,
 			 compact_range_hint(wide)));
 }
 
-/* The type to propose for a value that a narrow type does not hold. */
+/* Return the type to propose for a value that a narrow type does not hold. */
 static const char *
 wide_type(int64 value)
 {
 	return value >= PG_INT32_MIN && value <= PG_INT32_MAX ? "int4" : "int8";
 }
 
-/* The value itself, or an error. */
+/* Return the value, or raise an error if it is out of range. */
 static inline int64
 check_range(int64 value, int64 min, int64 max, const char *type, bool narrow)
 {
@@ -215,8 +216,9 @@ check_range(int64 value, int64 min, int64 max, const char *type, bool narrow)
  */
 
 /*
- * Parse an integer from min to max.  What is no plain decimal number is left to
- * core, which knows more notations from 16 on.  Errors go to escontext.
+ * Parse an integer from min to max.  Leave any notation other than a plain
+ * decimal number to core, which knows more notations from 16 on.  Errors go to
+ * escontext.
  */
 static int64
 parse_integer(const char *str, int64 min, int64 max, const char *type,
@@ -274,14 +276,14 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
  * Sorting
  */
 
-/* The number itself is the abbreviated key of what is passed by reference. */
+/* The abbreviated key of a type that is passed by reference is the number itself. */
 static Datum
 uint3_abbrev_convert(Datum original, SortSupport ssup)
 {
 	return Int32GetDatum((int32) uint3_VALUE(original));
 }
 
-/* It tells all values apart, and so is never worth giving up. */
+/* The key distinguishes all values, so abbreviation never needs to be aborted. */
 static bool
 uint3_abbrev_abort(int memtupcount, SortSupport ssup)
 {
@@ -465,7 +467,7 @@ prepare_sort(SortSupport ssup,
 		PG_RETURN_POINTER(sum); \
 	}
 
-/* bits of numbers that a type holds are again a number that it holds */
+/* a bitwise combination of two values of a type is a value of that type */
 #define BIT_FUNCTION(type, name, operation) \
 	PG_FUNCTION_INFO_V1(compact_##type##_##name); \
 	Datum \
@@ -485,7 +487,7 @@ prepare_sort(SortSupport ssup,
 								   PG_GETARG_DATUM(1)); \
 	}
 
-/* The transition of sum(): value is the second argument, unless that is NULL. */
+/* Transition function of sum().  value is the second argument, unless that is NULL. */
 static inline Datum
 add_to_sum(FunctionCallInfo fcinfo, int64 value)
 {
@@ -587,7 +589,7 @@ static inline int64
 integer_div(int64 a, int64 b, const char *type)
 {
 	check_divisor(b);
-	/* the smallest number has no counterpart, and would trap */
+	/* the smallest number has no counterpart, so the division would trap */
 	if (b == -1)
 		return integer_mi(0, a, type);
 
@@ -625,8 +627,8 @@ integer_mod(int64 a, int64 b, const char *type)
 NARROW_PAIRS(ARITHMETIC_FUNCTIONS)
 
 /*
- * With integer_literal and integer_operand, which are stored as int8 but stand
- * for what an int4 would be used with.
+ * Arithmetic with integer_literal and integer_operand.  They are stored as
+ * int8, but the result is that of arithmetic with int4.
  */
 #define literal_VALUE(datum)	int8_VALUE(datum)
 
@@ -637,9 +639,10 @@ NARROW_PAIRS(ARITHMETIC_FUNCTIONS)
 NARROW_TYPES(LITERAL_FUNCTIONS)
 
 /*
- * Casts, named compact_cast_SOURCE_TARGET(SOURCE) returns TARGET.  Those to a
- * narrower type: error 22003 for a value out of range; numeric and floating
- * point are rounded as for int4.  That to json gives a number.
+ * Casts: compact_cast_SOURCE_TARGET(SOURCE) returns TARGET.  A cast to a
+ * narrower type raises error 22003 for a value out of range.  It rounds
+ * numeric and floating point as a cast to int4 does.  The cast to json gives a
+ * number.
  */
 static int64
 numeric_value(Datum datum, int64 min, int64 max, const char *type)
@@ -671,7 +674,7 @@ numeric_value(Datum datum, int64 min, int64 max, const char *type)
 static int64
 float8_value(float8 number, int64 min, int64 max, const char *type)
 {
-	/* far beyond every narrow type, and NaN is not below it either */
+	/* far outside of every narrow type; NaN does not pass this test either */
 	if (unlikely(!(fabs(number) < 1e15)))
 		narrow_out_of_range(psprintf("%g", number), "numeric", min, max, type, NULL);
 

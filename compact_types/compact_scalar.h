@@ -52,7 +52,7 @@ compact_sum_subtract(CompactSum *sum, int64 value)
 	sum->count--;
 }
 
-/* What reading a decimal number came to. */
+/* Result of reading a decimal number. */
 typedef enum DecimalResult
 {
 	DECIMAL_OK,
@@ -62,7 +62,7 @@ typedef enum DecimalResult
 	DECIMAL_INFINITY
 } DecimalResult;
 
-/* What is the value that is made one of a narrow type? */
+/* Use of the value that is converted to a narrow type. */
 typedef enum ValueUse
 {
 	VALUE_STORED,				/* or cast explicitly */
@@ -71,7 +71,7 @@ typedef enum ValueUse
 	VALUE_ARGUMENT				/* of EXECUTE, for such a parameter */
 } ValueUse;
 
-/* What is known of an EXECUTE around the one that runs. */
+/* The EXECUTE that was noted before the one that runs. */
 typedef struct ExecuteNote
 {
 	ExecuteStmt *execute;

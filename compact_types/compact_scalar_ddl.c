@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * compact_scalar_ddl.c
- *	  Creates the SQL objects of the narrow scalar types.
+ *	  Create the SQL objects of the narrow scalar types.
  *
- * Part of the extension's script: compact_types.create_scalars() makes int1,
- * uint1, uint2 and uint3, seconds4 and seconds4tz, each group in one B-tree and BRIN
- * family with the wider types.  The operators for each pair of types are made
- * in loops.
+ * Part of the extension's script: compact_types.create_scalars() creates int1,
+ * uint1, uint2 and uint3, and seconds4 and seconds4tz.  Each group shares one
+ * B-tree and one BRIN family with the wider types.  Loops create the operators
+ * for each pair of types.
  *
- * What literals become in a comparison, and T = T, says compact_literal.c.
+ * compact_literal.c explains how literals and T = T are resolved.
  *
- * All casts to a narrow type are for assignment, so that no operator made here
- * can be picked for operands of core's types, and an operator of a core type
- * with itself always comes first for a literal of unknown type.
+ * All casts to a narrow type are for assignment.  So no operator created here
+ * can be chosen for operands of core's types, and an operator of a core type
+ * with itself always takes precedence for a literal of unknown type.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -30,13 +30,12 @@
 
 #include "compact_ddl.h"
 
-/*
- * Parts that all scalar types have
- */
+/* Parts of all scalar types */
 
 /*
- * The type, with its input and output functions: SQL name TYPE_in, C symbol
- * SYMBOL_in.  storage is the part of CREATE TYPE that says how it is stored.
+ * Create the type with its input and output functions: SQL name TYPE_in, C
+ * symbol SYMBOL_in.  storage is the clause of CREATE TYPE that defines the
+ * storage.
  */
 void
 ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
@@ -63,7 +62,7 @@ ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
 	ddl_execute("COMMENT ON TYPE %s IS %s", ddl->type, quote_literal_cstr(comment));
 }
 
-/* A function that handles NULL arguments itself. */
+/* Create a function that handles NULL arguments itself. */
 void
 ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
 						  const char *args, const char *result,
@@ -75,8 +74,9 @@ ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
 }
 
 /*
- * sum() and avg(), with the SQL names of the final functions.  fast_sum, if not
- * NULL, is the transition function of a sum that is kept in an int8.
+ * Create sum() and avg(), with the SQL names of their final functions.
+ * fast_sum, if not NULL, is the transition function of a sum that is kept in
+ * an int8.
  */
 void
 ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final_sum,
@@ -126,9 +126,9 @@ ddl_extend_family(const TypeDdl *ddl, const char *family,
 }
 
 /*
- * The default classes for B-tree, hash and BRIN, in families that exist: family
- * for B-tree, FAMILY_minmax... for BRIN.  offset is the type of a window frame's
- * offset.
+ * Create the default classes for B-tree, hash and BRIN, in existing families:
+ * family for B-tree, FAMILY_minmax... for BRIN.  offset is the type of a
+ * window frame's offset.
  */
 void
 ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
@@ -178,9 +178,9 @@ ddl_create_cast(const TypeDdl *ddl, const char *source, const char *target,
 }
 
 /*
- * The cast to json, which is what to_json() and to_jsonb() make of a type that
- * is not core's; without it, they make a string of the output function's
- * result.  It is explicit: nothing else is to use it.
+ * Create the cast to json.  to_json() and to_jsonb() use it for a type that is
+ * not core's; without it, they make a string of the output function's result.
+ * The cast is explicit, so that nothing else uses it.
  */
 void
 ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
@@ -193,7 +193,7 @@ ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
 				ddl->type, ddl->schema, function, ddl->type);
 }
 
-/* An operator that is no comparison; left is NULL for a prefix operator. */
+/* Create an operator other than a comparison; left is NULL for a prefix operator. */
 void
 ddl_create_operator(const TypeDdl *ddl, const char *name, const char *left,
 					const char *right, const char *result, const char *function,
@@ -216,8 +216,8 @@ ddl_create_operator(const TypeDdl *ddl, const char *name, const char *left,
 typedef struct IntegerType
 {
 	const char *name;
-	bool		narrow;			/* of this extension */
-	bool		is_unsigned;	/* then a later one holds all its values */
+	bool		narrow;			/* a type of this extension */
+	bool		is_unsigned;	/* a later unsigned type holds all its values */
 	const char *storage;		/* how it is stored, for CREATE TYPE */
 	const char *comment;
 } IntegerType;
@@ -234,7 +234,7 @@ static const IntegerType integer_types[] = {
 
 #define N_INTEGERS	((int) lengthof(integer_types))
 
-/* other types that a narrow integer has casts from and, implicit, to */
+/* other types with casts to a narrow integer, and implicit casts from it */
 static const char *const integer_cast_types[] = {"numeric", "float4", "float8"};
 
 static const char *const numeric_stand_ins[] = {"numeric_operand", "numeric_left"};
@@ -254,12 +254,12 @@ static const ArithmeticOperator arithmetic_operators[] = {
 	{"%", "mod", false}
 };
 
-/* Operators of one type that are no comparison. */
+/* Operators on one type other than comparisons. */
 typedef struct UnaryOperator
 {
 	const char *name;
 	const char *suffix;
-	bool		widens;			/* int4 is the result */
+	bool		widens;			/* the result is int4 */
 } UnaryOperator;
 
 static const UnaryOperator unary_operators[] = {
@@ -303,7 +303,7 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 	ddl_create_comparison(ddl, ltype, rtype, function, symbol,
 						  i == j ? ddl->mark : "");
 
-	/* what the C functions return */
+	/* result type of the C functions */
 	if (strcmp(left->name, "int8") == 0 || strcmp(right->name, "int8") == 0)
 		result = "int8";
 	else
@@ -320,8 +320,9 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 }
 
 /*
- * Arithmetic with a literal or parameter that has no type, and of the type with
- * itself: see compact_literal.c.  A literal may be greater than the type holds.
+ * Create arithmetic with a literal or parameter without a type, and of the
+ * type with itself; see compact_literal.c.  A literal may exceed the range of
+ * the type.
  */
 static void
 create_literal_arithmetic(const TypeDdl *ddl)
@@ -351,8 +352,9 @@ create_literal_arithmetic(const TypeDdl *ddl)
 }
 
 /*
- * Unary and bitwise operators and functions, for which the implicit casts do
- * not do: those would be ambiguous, or would have double precision as result.
+ * Create unary and bitwise operators and functions.  The implicit casts would
+ * not suffice: the operators would be ambiguous, or the result double
+ * precision.
  */
 static void
 create_integer_operators(const TypeDdl *ddl, const char *symbol)
@@ -389,7 +391,7 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 							psprintf("%s_%s", symbol, op->suffix), op->commutes);
 	}
 
-	/* functions that core has, where core's are */
+	/* put functions that core has too into the schema of core's */
 	ddl_execute("CREATE FUNCTION %s.abs(%s) RETURNS int4 AS %s, '%s_abs'"
 				" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
 				ddl->opschema, type, ddl->library, symbol);
@@ -398,7 +400,7 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 				ddl->opschema, type, type, ddl->library, symbol, name);
 }
 
-/* What one narrow type has of its own, when the types are there. */
+/* Create the parts of one narrow type, after all types exist. */
 static void
 create_integer_parts(const TypeDdl *ddl)
 {
@@ -450,7 +452,7 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 								type->is_unsigned && other->is_unsigned && i < j);
 		else
 		{
-			/* to int2 it would be implicit only where int2 holds all values */
+			/* to int2, a cast could be implicit only if int2 held all values */
 			create_integer_cast(ddl, ddl->name, ddl->type, other->name,
 								other->name, strcmp(other->name, "int2") != 0);
 			create_integer_cast(ddl, other->name, other->name, ddl->name,
@@ -464,7 +466,7 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 		create_integer_cast(ddl, ddl->name, ddl->type, other, other, true);
 		create_integer_cast(ddl, other, other, ddl->name, ddl->type, false);
 	}
-	/* in a comparison with a decimal: see compact_literal.c */
+	/* for comparison with a decimal, see compact_literal.c */
 	for (int j = 0; j < (int) lengthof(numeric_stand_ins); j++)
 		ddl_create_cast(ddl, ddl->type,
 						psprintf("%s.%s", ddl->schema, numeric_stand_ins[j]),
@@ -474,7 +476,7 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 	ddl_create_json_cast(ddl, psprintf("compact_cast_%s_json", ddl->name), "IMMUTABLE");
 }
 
-/* Core's comparison function of two integer types. */
+/* Name of core's comparison function of two integer types. */
 static const char *
 core_integer_cmp(const char *left, const char *right)
 {
@@ -593,8 +595,8 @@ typedef struct SecondsType
 {
 	const char *name;
 	bool		narrow;
-	bool		zone;			/* means a point of time, not a local time */
-	const char *wide;			/* timestamp type that the type is made of */
+	bool		zone;			/* a point in time, not a local time */
+	const char *wide;			/* wide twin, a timestamp type */
 	const char *comment;
 } SecondsType;
 
@@ -608,14 +610,14 @@ static const SecondsType seconds_types[] = {
 
 #define N_SECONDS	((int) lengthof(seconds_types))
 
-/* Is a comparison or cast the same under every TimeZone setting? */
+/* Return true if comparisons and casts are the same for every TimeZone setting. */
 static bool
 same_zone(const SecondsType *a, const SecondsType *b)
 {
 	return a->zone == b->zone;
 }
 
-/* Can values of the types be hashed alike?  A date counts days. */
+/* Return true if the types have the same hash function; a date counts days. */
 static bool
 hash_alike(const SecondsType *a, const SecondsType *b)
 {
@@ -623,7 +625,7 @@ hash_alike(const SecondsType *a, const SecondsType *b)
 		strcmp(a->name, "date") != 0 && strcmp(b->name, "date") != 0;
 }
 
-/* Is the second type the wide twin of the first, and preferred to all others? */
+/* Return true if twin is the type's wide twin and the category's preferred type. */
 static bool
 is_preferred_twin(const SecondsType *type, const SecondsType *twin)
 {
@@ -640,17 +642,17 @@ create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 	const char *commutator_mark = mark;
 	const char *attributes;
 
-	/* as core does, leakproof only without dates and time zones */
+	/* like core: leakproof only without dates and time zones */
 	if (hash_alike(left, right))
 		attributes = "IMMUTABLE LEAKPROOF";
 	else
 		attributes = same_zone(left, right) ? "IMMUTABLE" : "STABLE";
 
 	/*
-	 * timestamptz is the preferred type of the category, so that an operand
-	 * type would tie with it.  Instead, seconds4tz = timestamptz is what
-	 * seconds4tz = seconds4tz is resolved to, and timestamptz = seconds4tz,
-	 * which would tie with that, has another name.
+	 * timestamptz is the preferred type of the category, so an operand type
+	 * would tie with it.  Instead, seconds4tz = seconds4tz is resolved to
+	 * seconds4tz = timestamptz.  An operator timestamptz = seconds4tz would
+	 * tie with that, so it has another name.
 	 */
 	if (i != j && is_preferred_twin(left, right))
 	{
@@ -669,7 +671,7 @@ create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 							 hash_alike(left, right) ? ", HASHES, MERGES" : ", MERGES");
 }
 
-/* The cast between two types, of which one is narrow at least. */
+/* Create the cast between two types, at least one of them narrow. */
 static void
 create_seconds_cast(const TypeDdl *ddl, const SecondsType *source,
 					const char *source_type, const SecondsType *target,
@@ -716,7 +718,7 @@ create_seconds_parts(TypeDdl *const *ddls, int i)
 						 type->zone ? "STABLE" : "IMMUTABLE");
 }
 
-/* Core's comparison function of two of its types. */
+/* Name of core's comparison function of two of its types. */
 static const char *
 core_seconds_cmp(const char *left, const char *right)
 {
@@ -813,7 +815,7 @@ create_seconds(Oid funcid, Oid nspid)
 		ddl_init(ddls[i], funcid);
 		ddl_init_type(ddls[i], type->name, nspid);
 		ddls[i]->mark = "#";
-		/* input and output depend on DateStyle, and on what is "now" */
+		/* input and output depend on DateStyle, and on the meaning of "now" */
 		ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
 							   "LIKE = pg_catalog.int4", 'D', "STABLE", type->comment);
 	}
@@ -825,7 +827,7 @@ create_seconds(Oid funcid, Oid nspid)
 				create_seconds_pair(ddls, i, j);
 		}
 	}
-	/* before 18, core has none that is declared for the type */
+	/* before 18, core has no hash function that is declared for the type */
 	ddl_create_function(ddls[0], "timestamptz_hash", "timestamptz", "int4",
 						"compact_timestamptz_hash", "IMMUTABLE");
 	ddl_create_function(ddls[0], "timestamptz_hash_extended", "timestamptz, int8",
@@ -843,8 +845,8 @@ create_seconds(Oid funcid, Oid nspid)
 /*
  * compact_types.create_scalars() returns void
  *
- * Part of the extension's script: see above.  Errors: 55000 when called
- * elsewhere, 42710 if one of the types is there already.
+ * Part of the extension's script, see the head of this file.  Errors: 55000 if
+ * called elsewhere, 42710 if one of the types exists already.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_scalars);
 Datum
@@ -877,7 +879,7 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 	ddl_create_stand_ins(&ddl);
 	create_integers(funcid, nspid);
 	create_seconds(funcid, nspid);
-	/* for the families of the decimals */
+	/* needed by the families of the decimals */
 	ddl_create_core_comparison(&ddl, "numeric", "numeric");
 
 	AtEOXact_GUC(true, nestlevel);

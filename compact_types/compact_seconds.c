@@ -7,8 +7,9 @@
  * for seconds4tz), up to 2106-02-07 06:28:15.  seconds4 means what timestamp(0)
  * means, seconds4tz what timestamptz(0) means; neither has infinite values.
  *
- * All but the comparison of a type with itself goes through timestamp, so
- * that DateStyle, TimeZone and every notation work as they do there.
+ * Only the comparison of a type with itself is implemented here.  Everything
+ * else goes through timestamp, so that DateStyle, TimeZone and every notation
+ * work as they do there.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -32,15 +33,15 @@
 #include "compact_scalar.h"
 #include "compact_types_compat.h"
 
-/* seconds from 1970-01-01 to 2000-01-01, with which timestamps begin */
+/* seconds from 1970-01-01 to 2000-01-01, the epoch of timestamps */
 #define EPOCH_DIFFERENCE \
 	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
 
-/* in the datum as fetch_att() makes it from the row */
+/* the datum is the one that fetch_att() makes from the row */
 #define SECONDS_VALUE(datum)	((uint32) DatumGetInt32(datum))
 #define SECONDS_DATUM(value)	Int32GetDatum((int32) (value))
 
-/* The timestamp, with or without time zone. */
+/* Return the timestamp, with or without time zone. */
 static inline Timestamp
 seconds_timestamp(Datum datum)
 {
@@ -93,7 +94,7 @@ make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 	return SECONDS_DATUM(seconds);
 }
 
-/* Round a timestamp for a cast to the type, unless EXECUTE compares it. */
+/* Round a timestamp for a cast to the type; raise an error if EXECUTE compares it. */
 static Datum
 timestamp_cast(FunctionCallInfo fcinfo, Timestamp timestamp, const char *type,
 			   const char *wide, PGFunction output)
@@ -108,8 +109,8 @@ timestamp_cast(FunctionCallInfo fcinfo, Timestamp timestamp, const char *type,
 }
 
 /*
- * The timestamp as a JSON string, which is always in ISO 8601 format.  typid
- * says whether it has a time zone.
+ * Return the timestamp as a JSON string, always in ISO 8601 format.  typid
+ * tells whether it has a time zone.
  */
 static Datum
 seconds_json(Datum datum, Oid typid)
@@ -227,7 +228,7 @@ seconds_json(Datum datum, Oid typid)
 SECONDS_FUNCTIONS(seconds4, timestamp, TIMESTAMPOID, in_range_timestamp_interval)
 SECONDS_FUNCTIONS(seconds4tz, timestamptz, TIMESTAMPTZOID, in_range_timestamptz_interval)
 
-/* between the types with and without time zone */
+/* casts between the types with and without time zone */
 CAST_FUNCTION(timestamptz, seconds4,
 			  timestamp_cast(fcinfo,
 							 DatumGetTimestamp(DirectFunctionCall1(timestamptz_timestamp,
@@ -247,9 +248,7 @@ TO_SECONDS(seconds4, seconds4tz,
 		   DirectFunctionCall1(timestamp_timestamptz,
 							   TimestampGetDatum(seconds_timestamp(PG_GETARG_DATUM(0)))))
 
-/*
- * What does not depend on the time zone is the same for both types.
- */
+/* Functions that do not depend on the time zone are the same for both types. */
 static int
 seconds_sort_compare(Datum a, Datum b, SortSupport ssup)
 {
@@ -320,7 +319,7 @@ compact_seconds_smaller(PG_FUNCTION_ARGS)
  * Comparison
  */
 
-/* with the kind of each side: s a type of seconds, t a timestamp, d a date */
+/* the macros name each side: seconds type, wide (timestamp) or date */
 static inline int
 compare_timestamps(Timestamp a, Timestamp b)
 {

@@ -1,20 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * compact_string_ddl.c
- *	  Creates the operators, classes and casts of a string type.
+ *	  Create the operators, classes and casts of a string type.
  *
- * The operator families hold the whole matrix of the type, text and bpchar,
- * as amvalidate() wants it.  The pairs of text and bpchar get operators once,
- * with names that no query uses: core has none for the mixed ones, and its
- * own stay out of our families (see ddl_create_core_comparison()).
+ * The operator families hold all pairs of the type, text and bpchar, as
+ * amvalidate() requires.  The operators for pairs of text and bpchar are
+ * created once, with names that no query uses.  Core has no mixed ones, and
+ * core's own operators stay out of our families (see
+ * ddl_create_core_comparison()).
  *
- * varchar must not have operators of those names: there are none of two
- * varchars in core, so that "varchar = unknown literal" would be resolved to
- * "varchar = compact type", and every index on a varchar column be lost.  In a
- * query it takes part as text, as it does in core.  A foreign key, however,
- * looks for the type itself in the family of the key that it refers to.  So
- * the families have operators of varchar, too, under the names that no query
- * uses.
+ * varchar must not have operators under the plain names.  Core has no
+ * operators of two varchars, so "varchar = unknown literal" would be resolved
+ * to "varchar = compact type", and every index on a varchar column would be
+ * lost.  In a query a varchar takes part as text, as it does in core.  A
+ * foreign key, however, looks for the type itself in the operator family of
+ * the referenced key.  So the families also have operators of varchar, under
+ * the names that no query uses.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -45,7 +46,7 @@ static const StringType string_types[] = {
 	{"varchar", NULL}
 };
 
-/* The first ones have operators that queries use. */
+/* The first types have operators that queries use. */
 #define NUM_QUERIED_TYPES	2
 
 /* Add all pairs of the other string types. */
@@ -79,9 +80,7 @@ append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
 					 schema, schema);
 }
 
-/*
- * The btree and hash operator classes, and the rest of their families.
- */
+/* Create the btree and hash operator classes, and fill their families. */
 static void
 create_classes(const TypeDdl *ddl, const char *symbol)
 {
@@ -128,9 +127,9 @@ create_classes(const TypeDdl *ddl, const char *symbol)
 }
 
 /*
- * The BRIN operator classes.  The minmax class compares with constants of the
- * other types too.  The bloom class cannot: it hashes a constant by the
- * function of the column's type.
+ * Create the BRIN operator classes.  The minmax class also compares with
+ * constants of the other types.  The bloom class cannot: it hashes a constant
+ * with the hash function of the column's type.
  */
 static void
 create_brin_classes(const TypeDdl *ddl)
@@ -192,9 +191,9 @@ create_casts(const TypeDdl *ddl, const char *symbol)
 }
 
 /*
- * The operators of two types, one of them name, which has a cast to text and so
- * as many operators of ours as of core to choose from.  The planner puts the
- * functions' bodies in their place, so that an index serves them.
+ * Create the operators of two types, one of them name.  name has a cast to
+ * text, so as many of our operators as of core's would match it.  The planner
+ * inlines the functions' bodies, so that an index serves them.
  */
 static void
 create_name_operators(const TypeDdl *ddl, const char *left, const char *right)
@@ -216,8 +215,9 @@ create_name_operators(const TypeDdl *ddl, const char *left, const char *right)
 }
 
 /*
- * DROP TYPE ... CASCADE leaves what does not depend on the type: the families
- * and the sort support function.  The type can be created again all the same.
+ * Drop the objects that DROP TYPE ... CASCADE leaves because they do not
+ * depend on the type: the families and the sort support function.  Then the
+ * type can be created again.
  */
 void
 ddl_drop_string_leftovers(const TypeDdl *ddl)
@@ -271,7 +271,7 @@ ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 	create_casts(ddl, symbol);
 }
 
-/* The type whose functions do for the type. */
+/* Name of the type whose functions serve the type. */
 static const char *
 as_text(const StringType *type)
 {
@@ -279,9 +279,9 @@ as_text(const StringType *type)
 }
 
 /*
- * The operators of varchar with itself or with text, on core's functions of
- * text.  The functions are declared again, since a family wants those of its
- * operators' types.
+ * Create the operators of varchar with itself or with text, on core's
+ * functions of text.  Declare the functions again, since a family requires
+ * functions of its operators' types.
  */
 static void
 create_varchar_comparison(const TypeDdl *ddl, const char *left, const char *right)
@@ -302,7 +302,7 @@ create_varchar_comparison(const TypeDdl *ddl, const char *left, const char *righ
 	ddl_create_comparison_operators(ddl, left, right, prefix, "#", "#", ", HASHES, MERGES");
 }
 
-/* The hash functions of varchar, which are core's of text. */
+/* Create the hash functions of varchar, on core's functions of text. */
 static void
 create_varchar_hash(const TypeDdl *ddl)
 {
@@ -318,10 +318,9 @@ create_varchar_hash(const TypeDdl *ddl)
  * compact_types.create_string_operators() returns void
  *
  * Part of the extension's script: the operators of text with bpchar, and of
- * varchar with all, which core does not have, and a btree and a hash family
- * that hold them.  They mean
- * what comparing a compact type with those types means: trailing blanks count
- * in text alone.
+ * varchar with all three types, which core does not have; also a btree and a
+ * hash family that hold them.  They have the same meaning as comparing a
+ * compact type with those types: trailing blanks are significant only in text.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_string_operators);
 Datum

@@ -3,9 +3,9 @@
  * compact_sum.c
  *	  The transition state of sum() and avg() of the narrow scalar types.
  *
- * A value is at most 64 bits wide, so that a sum of 128 bits needs neither
- * numeric arithmetic nor an overflow check for each row.  The sum is kept in
- * two halves: not every compiler has a type of 128 bits.
+ * A value is at most 64 bits wide.  So a sum of 128 bits needs neither numeric
+ * arithmetic nor an overflow check for each row.  The sum is kept in two
+ * halves, because not every compiler has a type of 128 bits.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -23,9 +23,7 @@
 #include "compact_scalar.h"
 #include "compact_types_compat.h"
 
-/*
- * State of a transition function, which is made for the first value.
- */
+/* Return the state of a transition function; create it for the first value. */
 CompactSum *
 compact_sum_transition_state(FunctionCallInfo fcinfo)
 {
@@ -39,18 +37,18 @@ compact_sum_transition_state(FunctionCallInfo fcinfo)
 	return (CompactSum *) PG_GETARG_POINTER(0);
 }
 
-/* State of an inverse transition function. */
+/* Return the state of an inverse transition function. */
 CompactSum *
 compact_sum_inverse_state(FunctionCallInfo fcinfo)
 {
-	/* nothing is taken away that was not added before */
+	/* an inverse transition only removes values that were added before */
 	if (PG_ARGISNULL(0) || !AggCheckCallContext(fcinfo, NULL))
 		elog(ERROR, "inverse transition function called without a state");
 
 	return (CompactSum *) PG_GETARG_POINTER(0);
 }
 
-/* State of a final function, or NULL if there was no value. */
+/* Return the state of a final function, or NULL if there was no value. */
 const CompactSum *
 compact_sum_final_state(FunctionCallInfo fcinfo)
 {
@@ -79,14 +77,14 @@ add(Numeric a, Numeric b)
 											   NumericGetDatum(b)));
 }
 
-/* The sum, of integers that mean units of 10^-scale. */
+/* Return the sum, whose integers count units of 10^-scale. */
 Numeric
 compact_sum_numeric(const CompactSum *sum, int scale)
 {
 	Numeric		two_to_32;
 	Numeric		result;
 
-	/* does the sum fit into 64 bits? */
+	/* return it directly if it fits into 64 bits */
 	if (sum->high == ((int64) sum->low < 0 ? -1 : 0))
 		return int64_div_fast_to_numeric((int64) sum->low, scale);
 
@@ -99,7 +97,7 @@ compact_sum_numeric(const CompactSum *sum, int scale)
 	return multiply(result, int64_div_fast_to_numeric(1, scale));
 }
 
-/* The average, with the digits that the average of numerics has. */
+/* Return the average, with as many digits as the average of numerics has. */
 Numeric
 compact_sum_average(const CompactSum *sum, int scale)
 {

@@ -3,10 +3,10 @@
  * compact_text.c
  *	  Variable-length strings in an encoded form: compact_text.
  *
- * A value means what the same text means: comparison follows the collation,
- * trailing blanks count, compact_text(n) has a limit of n characters as
- * varchar(n) has.  It hashes as text does.  Functions of text see it through
- * an implicit cast.
+ * A value means the same as the equal text.  Comparison follows the collation,
+ * trailing blanks are significant, and compact_text(n) has a limit of n
+ * characters as varchar(n) has.  The hash is that of the text.  An implicit
+ * cast lets functions of text accept it.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -35,10 +35,10 @@
  */
 
 /*
- * Make a value of at most typmod - VARHDRSZ characters.  Blanks beyond the
- * limit are cut, and so is anything else if the cast is explicit; otherwise
- * that is an error, which goes to escontext if the caller takes soft errors;
- * the result is NULL then.
+ * Make a value of at most typmod - VARHDRSZ characters.  Cut blanks beyond the
+ * limit; if the cast is explicit, cut any other characters too.  Otherwise
+ * other characters beyond the limit are an error.  The error goes to escontext
+ * if the caller takes soft errors; the result is NULL then.
  */
 struct varlena *
 compact_text_make(const char *str, int len, int32 typmod, bool is_explicit,
@@ -126,7 +126,7 @@ compact_text_send(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
 }
 
-/* compact_text_typmod_in(cstring[]) returns int4: of the n in compact_text(n) */
+/* compact_text_typmod_in(cstring[]) returns int4: type modifier for compact_text(n) */
 PG_FUNCTION_INFO_V1(compact_text_typmod_in);
 Datum
 compact_text_typmod_in(PG_FUNCTION_ARGS)
@@ -169,7 +169,7 @@ compact_text_typmod_out(PG_FUNCTION_ARGS)
 
 /*
  * compact_text(compact_text, typmod int4, explicit bool) returns compact_text:
- * sees to the limit, as varchar() does
+ * enforces the limit, as varchar() does
  */
 PG_FUNCTION_INFO_V1(compact_text);
 Datum
@@ -227,7 +227,7 @@ text_compact_text(PG_FUNCTION_ARGS)
 
 /*
  * bpchar_compact_text(bpchar, typmod int4, explicit bool) returns compact_text:
- * without trailing blanks, as a cast to text
+ * removes trailing blanks, as a cast to text does
  */
 PG_FUNCTION_INFO_V1(bpchar_compact_text);
 Datum
@@ -259,7 +259,7 @@ compact_text_codec(PG_FUNCTION_ARGS)
  * Comparison
  */
 
-/* Does the call's collation compare as memcmp() does? */
+/* Return true if the call's collation compares as memcmp() does. */
 static inline bool
 ct_collation_is_c(FunctionCallInfo fcinfo)
 {
@@ -280,7 +280,7 @@ ct_compare_strings(FunctionCallInfo fcinfo, const char *a, int alen,
 	return varstr_cmp(a, alen, b, blen, PG_GET_COLLATION());
 }
 
-/* The same bytes?  Then it is the same string. */
+/* Return true if both values have the same bytes; then the strings are equal. */
 static inline bool
 ct_identical(struct varlena *a, struct varlena *b)
 {
@@ -315,8 +315,9 @@ ct_compare(FunctionCallInfo fcinfo)
 }
 
 /*
- * In a deterministic collation only identical strings are equal, and within
- * an epoch only they have the same bytes.
+ * Return true if the strings are equal.  In a deterministic collation only
+ * identical strings are equal, and within an epoch only identical strings have
+ * the same bytes.
  */
 static bool
 ct_equal(FunctionCallInfo fcinfo)
@@ -342,7 +343,7 @@ ct_equal(FunctionCallInfo fcinfo)
 	return result;
 }
 
-/* Number of bytes of a text or bpchar that count in a comparison. */
+/* Return the number of bytes of a text or bpchar that count in a comparison. */
 static inline int
 ct_other_length(struct varlena *str, bool bpchar)
 {
@@ -352,8 +353,8 @@ ct_other_length(struct varlena *str, bool bpchar)
 }
 
 /*
- * Compare argument argno, a compact_text, with the other argument: a text, or
- * a bpchar, of which trailing blanks do not count.
+ * Compare argument argno, a compact_text, with the other argument, which is a
+ * text or a bpchar.  Trailing blanks of a bpchar do not count.
  */
 static int
 ct_compare_other(FunctionCallInfo fcinfo, int argno, bool bpchar)
@@ -385,8 +386,9 @@ ct_equal_other(FunctionCallInfo fcinfo, int argno, bool bpchar)
 	(void) ct_collation_is_c(fcinfo);
 
 	/*
-	 * An encoded form is never longer, but for one byte: what is longer needs
-	 * no detoasting.  The blanks of a bpchar only make it longer.
+	 * An encoded form is at most one byte longer than the string, so a longer
+	 * value needs no detoasting.  Trailing blanks of a bpchar only make it
+	 * longer.
 	 */
 	if (toast_raw_datum_size(datum) > toast_raw_datum_size(other_datum) + 1)
 		return false;
@@ -440,9 +442,7 @@ compact_text_smaller(PG_FUNCTION_ARGS)
 	return PG_GETARG_DATUM(ct_compare(fcinfo) <= 0 ? 0 : 1);
 }
 
-/*
- * Hashing: of the string, so that the hash is that of the equal text.
- */
+/* Hashing.  The hash is that of the string, so it equals the hash of the text. */
 
 /* compact_text_hash(compact_text) returns int4 */
 PG_FUNCTION_INFO_V1(compact_text_hash);

@@ -16,12 +16,13 @@
 #include "compact_text_parse.h"
 #include "compact_types_compat.h"
 
-/* Longer strings are left to TOAST compression, which does better. */
+/* Longer strings are left to TOAST compression, which compresses them better. */
 #define COMPACT_TEXT_MAX_ENCODED	2000
 
 /*
- * A string as it comes out of a value.  data points into the value itself
- * where that holds the string as it is, else into decoded, which is a varlena then.
+ * A string read from a value.  If the value holds the string unencoded, data
+ * points into the value itself.  Otherwise it points into decoded, which is a
+ * varlena then.
  */
 typedef struct CompactTextString
 {

@@ -55,9 +55,10 @@
 #include "compact_text_parse.h"
 
 /*
- * The tags.  A set of sixteen characters takes two: one for an even number of
- * characters and one for an odd number, whose last byte is half used.  The
- * same goes for the six-bit form, whose last byte may have no character.
+ * The tags.  A set of sixteen characters has two: one for an even number of
+ * characters and one for an odd number.  In the latter the last byte is only
+ * half used.  The six-bit form also has two: its last byte may have no
+ * character.
  */
 #define TAG_RAW				0x00
 #define TAG_NIBBLE			0x01	/* 01 to 08: set * 2 + odd */
@@ -67,7 +68,7 @@
 #define TAG_DICTIONARY		0x11	/* 11 to 13, by number of the dictionary */
 #define TAG_DICTIONARY_LAST 0x13
 
-/* Tags to come must be among these, which raw strings are guarded against. */
+/* Future tags must be among these; raw strings are guarded against them. */
 #define IS_TAG(byte) \
 	((byte) <= 0x08 || ((byte) >= 0x0E && (byte) <= 0x1F))
 
@@ -81,7 +82,7 @@
 StaticAssertDecl(COMPACT_TEXT_MAX_ENCODED <= COMPACT_TEXT_DICT_MAX_LENGTH,
 				 "the dictionary encoder takes shorter strings only");
 
-/* Bytes that a comparison decodes at a time. */
+/* Number of bytes that a comparison decodes at a time. */
 #define COMPARED_PART		16
 
 #define NIBBLE_PAYLOAD(len) (1 + ((len) + 1) / 2)
@@ -97,7 +98,7 @@ static const char *const nibble_sets[NUM_NIBBLE_SETS] = {
 static const char sixbit_set[] =
 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 -";
 
-/* Position of a byte in each set, and which sets have it; made at first use. */
+/* Position of a byte in each set, and sets that contain it; filled at first use. */
 static uint8 positions[NUM_SETS][256];
 static uint8 membership[256];
 static bool tables_made = false;
@@ -129,9 +130,7 @@ corrupted(const char *detail)
 			 errdetail_internal("%s", detail)));
 }
 
-/*
- * Encoding.  Each function writes what follows the tag.
- */
+/* Encoding.  Each function writes the bytes after the tag. */
 
 static void
 pack_nibbles(const uint8 *str, int len, const uint8 *position, uint8 *out)
@@ -180,7 +179,7 @@ is_uuid_hyphen(int i)
 	return i == 8 || i == 13 || i == 18 || i == 23;
 }
 
-/* Is the string a UUID as uuid_out() writes it? */
+/* Return true if the string is a UUID as uuid_out() writes it. */
 static bool
 is_uuid(const uint8 *str, int len)
 {
@@ -209,8 +208,8 @@ pack_uuid(const uint8 *str, uint8 *out)
 }
 
 /*
- * The dictionary for the string: by the scripts that occur in it, the East
- * Asian ones first.
+ * Choose the dictionary for the string, by the scripts that occur in it.  East
+ * Asian scripts take precedence.
  */
 static int
 choose_dictionary(const uint8 *str, int len)
@@ -221,7 +220,7 @@ choose_dictionary(const uint8 *str, int len)
 		return COMPACT_TEXT_DICT_E;
 	for (int i = 0; i < len; i++)
 	{
-		/* E2 begins punctuation, which occurs everywhere */
+		/* E2 begins punctuation, which occurs in every script */
 		if (str[i] >= 0xE3 && str[i] <= 0xEF)
 			return COMPACT_TEXT_DICT_J;
 		if (str[i] == 0xD0 || str[i] == 0xD1)
@@ -231,7 +230,7 @@ choose_dictionary(const uint8 *str, int len)
 	return cyrillic ? COMPACT_TEXT_DICT_K : COMPACT_TEXT_DICT_E;
 }
 
-/* Is the string mostly runs of one character, as rules and padding are? */
+/* Return true if the string is mostly runs of one character, as rules and padding. */
 static bool
 is_repetitive(const uint8 *str, int len)
 {
@@ -244,8 +243,8 @@ is_repetitive(const uint8 *str, int len)
 }
 
 /*
- * Encode the string in out, which has room for len bytes and one.  Returns
- * the number of bytes; 0 if the string itself is as short.
+ * Encode the string into out, which must have space for len + 1 bytes.  Return
+ * the number of bytes, or 0 if the string itself is as short.
  */
 static int
 encode_payload(const uint8 *str, int len, uint8 *out)
@@ -301,13 +300,13 @@ encode_payload(const uint8 *str, int len, uint8 *out)
 	dictionary = member != 0 ? COMPACT_TEXT_DICT_E : choose_dictionary(str, len);
 
 	/*
-	 * Random characters, as in keys, are worth a look at their beginning
-	 * only: the dictionary's parse is what encoding spends its time on.
+	 * Encoding spends most of its time on the dictionary's parse.  For random
+	 * characters, as in keys, examine only the beginning of the string.
 	 */
 	dict = compact_text_dict(dictionary);
 	if (best > 2 && (!sixbit || compact_text_dict_is_promising(dict, str, len)))
 	{
-		/* one byte less than the best, and one for the tag */
+		/* one byte less than the best form, and one byte for the tag */
 		payload = compact_text_dict_encode(dict, str, len, out + 1, best - 2);
 		if (payload >= 0)
 		{
@@ -363,8 +362,8 @@ compact_text_encode(const char *str, int len)
 }
 
 /*
- * Decoding.  Whatever the bytes are, it ends in a string or in an error.  Codes
- * that no string is encoded with are not told from those that one is.
+ * Decoding.  Whatever the bytes are, it ends with a string or an error.  Codes
+ * that the encoder never writes are accepted like others.
  */
 
 static int
@@ -447,14 +446,14 @@ unpack_uuid(const uint8 *in, int inlen, char *out)
 	return UUID_LENGTH;
 }
 
-/* Bytes that the decoded form of inlen bytes may take, with its slack. */
+/* Space for the decoded form of inlen bytes, with the decoder's slack. */
 #define DECODED_SPACE(inlen) \
 	(Min((inlen) * COMPACT_TEXT_MAX_SYMBOL, COMPACT_TEXT_MAX_ENCODED) + \
 	 COMPACT_TEXT_DECODE_SLACK)
 
 /*
- * Decode what follows the tag to out, which has outsize bytes, at least
- * DECODED_SPACE().  Returns the length of the string.
+ * Decode the bytes after the tag into out.  out has outsize bytes, at least
+ * DECODED_SPACE().  Return the length of the string.
  */
 static int
 decode_tagged(uint8 tag, const uint8 *in, int inlen, char *out, int outsize)
@@ -481,8 +480,9 @@ decode_tagged(uint8 tag, const uint8 *in, int inlen, char *out, int outsize)
 }
 
 /*
- * Get the string out of a value, which must not be compressed or out of line;
- * a short header is fine.  The result is valid as long as both arguments are.
+ * Read the string from a value.  The value must not be compressed or out of
+ * line; a short header is allowed.  The result is valid as long as both
+ * arguments are.
  */
 void
 compact_text_decode(struct varlena *value, CompactTextString *result)
@@ -513,14 +513,14 @@ compact_text_decode(struct varlena *value, CompactTextString *result)
 }
 
 /*
- * A value that is decoded as far as it is needed: a dictionary's part by
- * part, anything else as a whole.
+ * A value that is decoded only as far as needed.  The form with a dictionary
+ * is decoded part by part, any other form as a whole.
  */
 typedef struct StringCursor
 {
-	const char *data;			/* what is decoded and not compared yet */
+	const char *data;			/* decoded and not yet compared */
 	int			len;
-	const CompactTextDict *dict;	/* NULL if nothing else is to come */
+	const CompactTextDict *dict;	/* NULL if nothing is left to decode */
 	const uint8 *in;
 	int			inlen;
 	int			inpos;
@@ -550,7 +550,7 @@ cursor_init(StringCursor *cursor, struct varlena *value, CompactTextString *whol
 	}
 }
 
-/* Have some bytes to compare; false at the end of the string. */
+/* Make bytes available to compare; return false at the end of the string. */
 static inline bool
 cursor_fill(StringCursor *cursor)
 {
@@ -592,8 +592,8 @@ cursor_compare(StringCursor *a, StringCursor *b)
 }
 
 /*
- * Compare two strings as memcmp() would, and no further than to the first
- * difference.  The values must not be compressed or out of line.  Returns a
+ * Compare two strings as memcmp() would, but decode only up to the first
+ * difference.  The values must not be compressed or out of line.  Return a
  * negative number, 0 or a positive number.
  */
 int
@@ -604,7 +604,7 @@ compact_text_compare_c(struct varlena *a, struct varlena *b)
 	StringCursor acursor;
 	StringCursor bcursor;
 
-	/* the same bytes are the same string */
+	/* the same bytes mean the same string */
 	if (VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
 		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0)
 		return 0;
@@ -615,7 +615,7 @@ compact_text_compare_c(struct varlena *a, struct varlena *b)
 	return cursor_compare(&acursor, &bcursor);
 }
 
-/* The same with a string that is decoded already. */
+/* The same with a string that is already decoded. */
 int
 compact_text_compare_string_c(struct varlena *a, const CompactTextString *b)
 {
@@ -632,8 +632,8 @@ compact_text_compare_string_c(struct varlena *a, const CompactTextString *b)
 }
 
 /*
- * The value as a text of its own in the current memory context.  It is decoded
- * in place, so that the allocation may be larger than the text.
+ * Return the value as a separate text in the current memory context.  It is
+ * decoded in place, so the allocation may be larger than the text.
  */
 text *
 compact_text_to_text(struct varlena *value)
@@ -648,7 +648,7 @@ compact_text_to_text(struct varlena *value)
 	if (in[0] == TAG_RAW)
 		return cstring_to_text_with_len((const char *) in + 1, inlen - 1);
 
-	/* a damaged value can have any length, but is no larger when decoded */
+	/* a damaged value can have any length, but its decoded form is limited */
 	space = DECODED_SPACE(Min(inlen, COMPACT_TEXT_MAX_ENCODED));
 	result = (text *) palloc(VARHDRSZ + space);
 	SET_VARSIZE(result, VARHDRSZ +
@@ -657,7 +657,7 @@ compact_text_to_text(struct varlena *value)
 	return result;
 }
 
-/* Name of the codec of a value, for those who look into their data. */
+/* Return the name of a value's codec, for users who inspect their data. */
 const char *
 compact_text_codec_name(struct varlena *value)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_text_ddl.c
- *	  Creates the SQL objects of the type compact_text.
+ *	  Create the SQL objects of the type compact_text.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -19,7 +19,7 @@
 
 #include "compact_ddl.h"
 
-/* The type, with its input and output functions and its limit. */
+/* Create the type, with its input and output functions and its limit. */
 static void
 create_type(const TypeDdl *ddl)
 {
@@ -79,7 +79,7 @@ compact_types_create_text(PG_FUNCTION_ARGS)
 	create_type(&ddl);
 	ddl_create_string_type_parts(&ddl, "compact_text");
 
-	/* core's support function sees that a larger limit needs no rewrite */
+	/* core's support function finds that a larger limit needs no rewrite */
 	ddl_create_function(&ddl, "compact_text", psprintf("%s, int4, bool", ddl.type),
 						ddl.type, "compact_text",
 						"IMMUTABLE SUPPORT pg_catalog.varchar_support");

@@ -3,24 +3,24 @@
  * compact_text_parse.c
  *	  Encoding and decoding of strings with a static dictionary.
  *
- * An encoded string is a sequence of codes.  A byte from 0 to 207 is a code of
- * its own, a byte from 208 to 253 and the byte behind it are one, and each of
- * these stands for a symbol of 1 to 8 bytes.  The byte 255 says that the next
- * byte is to be taken as it is (an escape); 254 is not used.
+ * An encoded string is a sequence of codes.  A byte from 0 to 207 is a code by
+ * itself.  A byte from 208 to 253 forms a code together with the next byte.
+ * Each code stands for a symbol of 1 to 8 bytes.  The byte 255 is an escape:
+ * the next byte is taken as it is.  254 is not used.
  *
  * The same string must give the same bytes on every machine and in every
  * release, since equality of stored values relies on it.  Hence the parse is
- * defined, not just found: the costs of all suffixes of the string are
- * computed from its end, where the cost of the empty suffix is 0, and the
- * choice at a position is
+ * defined, not just found.  The costs of all suffixes of the string are
+ * computed from its end; the cost of the empty suffix is 0.  The choice at a
+ * position is
  *
  *	- the symbol or the escape with the least sum of its own encoded length
  *	  and the cost of the suffix behind it;
  *	- among several, a symbol before the escape;
  *	- among several symbols, the longest.
  *
- * No two symbols of a dictionary are equal, so that there is only one choice.
- * All of that is frozen, as the dictionaries are.
+ * No two symbols of a dictionary are equal, so there is only one choice.  All
+ * of that is frozen, as the dictionaries are.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -44,10 +44,11 @@
 #define FIRST_TWO_BYTE_CODE		208 /* first byte of the two-byte codes */
 
 /*
- * A candidate for the choice at a position is one integer, made so that the
- * least one is the choice: the encoded length, then what prefers a longer
- * symbol, then the code.  Added to the cost of the suffix behind it, which is
- * the same with the lower bits zero, it compares as the rule says.
+ * A candidate for the choice at a position is one integer, and the smallest
+ * one is the choice.  Its highest bits are the encoded length, the next bits
+ * prefer a longer symbol, and the lowest are the code.  The cost of the suffix
+ * behind it has the same form, with the lower bits zero.  The sums of both
+ * compare as the rule says.
  */
 #define CODE_BITS				14
 #define RANK_SHIFT				CODE_BITS
@@ -59,7 +60,7 @@
 	((uint32) ((code) < COMPACT_TEXT_ONE_BYTE_CODES ? 1 : 2) << COST_SHIFT | \
 	 (uint32) (COMPACT_TEXT_MAX_SYMBOL - (len)) << RANK_SHIFT | (uint32) (code))
 
-/* The escapes are numbered as two-byte codes with the first byte 255. */
+/* Escapes are numbered as two-byte codes whose first byte is 255. */
 #define FIRST_ESCAPE \
 	(COMPACT_TEXT_ONE_BYTE_CODES + (255 - FIRST_TWO_BYTE_CODE) * 256)
 #define ESCAPE_CANDIDATE(byte) \
@@ -67,13 +68,13 @@
 	 (uint32) COMPACT_TEXT_MAX_SYMBOL << RANK_SHIFT | \
 	 (uint32) (FIRST_ESCAPE + (byte)))
 
-/* How much of the string a choice takes. */
+/* Number of bytes of the string that a choice covers. */
 #define CHOICE_RANK(choice)		(((choice) & ~COST_MASK) >> RANK_SHIFT)
 #define CHOICE_LENGTH(choice) \
 	(CHOICE_RANK(choice) == COMPACT_TEXT_MAX_SYMBOL ? 1 : \
 	 COMPACT_TEXT_MAX_SYMBOL - CHOICE_RANK(choice))
 
-/* No symbol: more than any sum that has one, and a sum with it is no overflow */
+/* No symbol: larger than any sum with a symbol; adding a cost does not overflow */
 #define NO_CANDIDATE			((uint32) 1 << 30)
 
 StaticAssertDecl((2 * (COMPACT_TEXT_DICT_MAX_LENGTH + 1)) < (NO_CANDIDATE >> COST_SHIFT),
@@ -81,10 +82,10 @@ StaticAssertDecl((2 * (COMPACT_TEXT_DICT_MAX_LENGTH + 1)) < (NO_CANDIDATE >> COS
 StaticAssertDecl(FIRST_ESCAPE + 255 <= CODE_MASK, "codes do not fit");
 
 /*
- * The matcher is a trie of all symbols as a double array: the child of a node
- * for a byte is at the node's base plus the byte, if that entry's parent is
- * the node.  A node without children has base 0, behind which all entries
- * belong to the root or to none.
+ * The matcher is a trie of all symbols, stored as a double array.  The child
+ * of a node for a byte is at the node's base plus the byte, if that entry's
+ * parent is the node.  A node without children has base 0.  The entries that
+ * follow from it belong to the root or to no node.
  */
 typedef struct CompactTextTrieNode
 {
@@ -98,7 +99,7 @@ typedef struct CompactTextTrieNode
 #define TRIE_NO_PARENT			PG_UINT16_MAX
 #define TRIE_MAX_NODES			PG_UINT16_MAX
 
-/* While a trie is built, which entries of the array are free. */
+/* Map of the free entries of the array while a trie is built. */
 #define TRIE_MAP_WORDS			(65536 / 64 + 8)
 
 /* A position at which a longer symbol may still be found. */
@@ -110,9 +111,9 @@ typedef struct CompactTextWalk
 } CompactTextWalk;
 
 /*
- * The string is matched in blocks of so many positions: enough for the
- * processor to work on many of them at a time, and few enough for all
- * candidates to stay in its first-level cache.
+ * The string is matched in blocks of this many positions.  The processor can
+ * work on that many at a time, and all candidates stay in its first-level
+ * cache.
  */
 #define BLOCK_SIZE				64
 
@@ -131,11 +132,11 @@ static const CompactTextDict dicts[COMPACT_TEXT_NUM_DICTS] = {
 	}
 };
 
-/* The tries of those dictionaries that this process has encoded with. */
+/* Tries of the dictionaries that this process has used for encoding. */
 static const CompactTextTrieNode *tries[COMPACT_TEXT_NUM_DICTS];
 static MemoryContext trie_context = NULL;
 
-/* The dictionary of that number, COMPACT_TEXT_DICT_x. */
+/* Return the dictionary of that number, COMPACT_TEXT_DICT_x. */
 const CompactTextDict *
 compact_text_dict(int which)
 {
@@ -145,8 +146,8 @@ compact_text_dict(int which)
 }
 
 /*
- * Sort the codes by their symbols, by one counting sort for each byte from
- * the last.
+ * Sort the codes by their symbols: one counting sort for each byte, starting
+ * with the last byte.
  */
 static void
 sort_symbols(const CompactTextDict *dict, uint16 *sorted, uint16 *scratch)
@@ -154,7 +155,7 @@ sort_symbols(const CompactTextDict *dict, uint16 *sorted, uint16 *scratch)
 	for (int i = 0; i < COMPACT_TEXT_NUM_SYMBOLS; i++)
 		sorted[i] = i;
 
-	/* the number of bytes is even, so that the result ends up in sorted */
+	/* the number of bytes is even, so the result ends up in sorted */
 	for (int byte = COMPACT_TEXT_MAX_SYMBOL - 1; byte >= 0; byte--)
 	{
 		int			start[257] = {0};
@@ -171,7 +172,7 @@ sort_symbols(const CompactTextDict *dict, uint16 *sorted, uint16 *scratch)
 	}
 }
 
-/* The 64 bits of the map from any position on. */
+/* Return the 64 bits of the map that start at any position. */
 static inline uint64
 map_window(const uint64 *map, int pos)
 {
@@ -185,8 +186,8 @@ map_window(const uint64 *map, int pos)
 }
 
 /*
- * Find the lowest base that puts all children into free entries, looking at
- * 64 bases at a time.
+ * Find the lowest base that puts all children into free entries.  Examine 64
+ * bases at a time.
  */
 static int
 find_base(const uint64 *map, int first_free, const uint8 *labels, int nlabels)
@@ -203,15 +204,15 @@ find_base(const uint64 *map, int first_free, const uint8 *labels, int nlabels)
 			return base + pg_rightmost_one_pos64(fits);
 	}
 
-	/* not reached with the dictionaries there are, whatever the input */
+	/* not reached with the existing dictionaries, whatever the input */
 	elog(ERROR, "trie of a compact_text dictionary has too many nodes");
 	return 0;					/* keep compiler quiet */
 }
 
 /*
- * Build the trie, in memory that lives as long as the process.  In the order
- * of their symbols, the codes below one node are neighbours, so that going
- * over all codes once for each level of the trie sees every node as a whole.
+ * Build the trie, in memory that lives as long as the process.  Sorted by
+ * symbol, the codes below one node are neighbors.  So one pass over all codes
+ * for each level of the trie sees every node as a whole.
  */
 static const CompactTextTrieNode *
 build_trie(const CompactTextDict *dict)
@@ -251,7 +252,9 @@ build_trie(const CompactTextDict *dict)
 			int			base;
 			int			end;
 
-			/* the node's own symbol comes first, and stays there */
+			/*
+			 * the symbol that ends at this node comes first, and has no child
+			 */
 			if (dict->lengths[sorted[start]] <= depth)
 			{
 				start++;
@@ -283,7 +286,7 @@ build_trie(const CompactTextDict *dict)
 				map[child / 64] &= ~(UINT64CONST(1) << (child % 64));
 			}
 
-			/* all of the root's entries are kept for it: see leaves' base 0 */
+			/* keep all of the root's entries for it: leaves have base 0 */
 			if (node == TRIE_ROOT)
 			{
 				for (int i = base; i < base + 256; i++)
@@ -305,7 +308,7 @@ build_trie(const CompactTextDict *dict)
 		}
 	}
 
-	/* any byte may be added to any node's base */
+	/* leave space for any byte added to any node's base */
 	if (trie_context == NULL)
 		trie_context = AllocSetContextCreate(TopMemoryContext,
 											 "compact_text dictionaries",
@@ -322,8 +325,8 @@ build_trie(const CompactTextDict *dict)
 }
 
 /*
- * Build all tries.  Called in the postmaster, it saves every backend the time
- * (about a millisecond each) and most of the memory.
+ * Build all tries.  If the postmaster does this, every backend saves the time
+ * (about a millisecond for each trie) and most of the memory.
  */
 void
 compact_text_dict_build_all(void)
@@ -338,10 +341,10 @@ compact_text_dict_build_all(void)
 /*
  * Find the candidates at the positions from start up to (not including) end.
  *
- * To walk down the trie at one position after the other would wait for memory
+ * Walking down the trie at one position after the other would wait for memory
  * at each step, and for a mispredicted branch at the end of each walk.
- * Instead, all walks take their first step, then those that are not finished
- * their second one, and so on; the steps of different walks are independent,
+ * Instead, all walks take their first step, then the unfinished ones take
+ * their second step, and so on.  The steps of different walks are independent,
  * and nothing in the loops depends on where a walk ends.
  */
 static inline void
@@ -381,7 +384,7 @@ find_candidates(const CompactTextTrieNode *trie, const uint8 *str, int len,
 
 			candidates[walk.pos][depth] = found ? node.candidate : NO_CANDIDATE;
 
-			/* overwritten by the next one unless this one goes on */
+			/* the next walk overwrites this one unless it goes on */
 			walks[kept].pos = walk.pos;
 			walks[kept].node = child;
 			walks[kept].base = node.base;
@@ -392,12 +395,13 @@ find_candidates(const CompactTextTrieNode *trie, const uint8 *str, int len,
 }
 
 /*
- * Is it likely that the string has a shorter parse than other ways to pack its
- * characters?  Looks at the pieces of three bytes, one behind the other, in the
- * beginning of the string: true if at least a quarter of them are the beginning
- * of a symbol.  Of random letters and digits few are; of text most.
+ * Return true if the dictionary is likely to give a shorter encoding than
+ * other ways to pack the string's characters.  Examine consecutive pieces of
+ * three bytes at the beginning of the string; at least a quarter of them must
+ * begin a symbol.  Few pieces of random letters and digits do so, and most
+ * pieces of text do.
  *
- * This decides about the form of stored values, as the parse does.
+ * Like the parse, this decides the form of stored values.
  */
 bool
 compact_text_dict_is_promising(const CompactTextDict *dict, const uint8 *str, int len)
@@ -423,12 +427,12 @@ compact_text_dict_is_promising(const CompactTextDict *dict, const uint8 *str, in
 }
 
 /*
- * Encode a string: the parse with the least encoded length, made unique as the
- * head of this file says.
+ * Encode a string: use the parse with the least encoded length.  The head of
+ * this file defines which one if there are several.
  *
- * Returns the encoded length, or -1 if that would be more than limit or if the
- * string is longer than COMPACT_TEXT_DICT_MAX_LENGTH; out is then undefined.
- * No more than limit bytes of out are written.
+ * Return the encoded length, or -1 if that would exceed limit or if the string
+ * is longer than COMPACT_TEXT_DICT_MAX_LENGTH; out is then undefined.  Write
+ * no more than limit bytes of out.
  */
 int
 compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
@@ -447,7 +451,7 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 	if (unlikely(trie == NULL))
 		trie = tries[dict->id] = build_trie(dict);
 
-	/* behind the end there is no candidate, but its cost is added */
+	/* there is no candidate behind the end, but its cost is added */
 	for (int i = 0; i < COMPACT_TEXT_MAX_SYMBOL; i++)
 		costs[len + i] = 0;
 
@@ -464,7 +468,7 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 			const uint32 *behind = &costs[pos + 1];
 			uint32		best = behind[0] + ESCAPE_CANDIDATE(str[pos]);
 
-			/* written out, for the compiler to use conditional moves */
+			/* unrolled, so that the compiler uses conditional moves */
 			best = Min(best, behind[7] + candidate[7]);
 			best = Min(best, behind[6] + candidate[6]);
 			best = Min(best, behind[5] + candidate[5]);
@@ -479,9 +483,9 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 		}
 
 		/*
-		 * Give up as soon as the limit is out of reach: one of any eight
-		 * neighbouring positions is the start of a code, and what is before
-		 * it takes a byte for every eight at least.
+		 * Give up as soon as the limit is out of reach.  One of any eight
+		 * neighboring positions is the start of a code.  The part before it
+		 * takes at least one byte for every eight.
 		 */
 		least = costs[start];
 		for (int i = 1; i < COMPACT_TEXT_MAX_SYMBOL && start + i <= len; i++)
@@ -502,7 +506,7 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 		uint32		wide = code - COMPACT_TEXT_ONE_BYTE_CODES;
 		bool		two_bytes = (code >= COMPACT_TEXT_ONE_BYTE_CODES);
 
-		/* the second byte first, without a branch on which codes there are */
+		/* second byte first, without a branch on the number of bytes */
 		if (likely(outpos + 1 < outlen))
 			out[outpos + 1] = wide & 0xFF;
 		out[outpos] = two_bytes ? FIRST_TWO_BYTE_CODE + (wide >> 8) : code;
@@ -514,7 +518,7 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 	return outlen;
 }
 
-/* Eight bytes, the first one in the highest bits. */
+/* Load eight bytes, the first one into the highest bits. */
 static inline uint64
 load_word(const uint8 *bytes)
 {
@@ -526,10 +530,10 @@ load_word(const uint8 *bytes)
 }
 
 /*
- * Decode the code in the highest bits of word, unless it is an escape or no
- * code at all: then go to special.  A branch on whether it has one or two bytes
- * would often be mispredicted, so there is none; and the next code waits for
- * nothing but the shifted word.
+ * Decode the code in the highest bits of word.  If it is an escape or not a
+ * code, go to special.  A branch on its number of bytes would often be
+ * mispredicted, so there is none.  The next code waits only for the shifted
+ * word.
  */
 #define DECODE_ONE() \
 do { \
@@ -551,9 +555,9 @@ do { \
 /*
  * Decode a string.
  *
- * Returns its length, or -1 if the input is malformed or the string does not
- * fit.  Never reads beyond the input nor writes beyond outsize, whatever the
- * input is; but what is behind the string in out is undefined.
+ * Return its length, or -1 if the input is malformed or the string does not
+ * fit.  Never read beyond the input nor write beyond outsize, whatever the
+ * input is.  The bytes of out behind the string are undefined.
  */
 int
 compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen,
@@ -572,7 +576,7 @@ compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen
 		int			index;
 		int			len;
 
-		/* Four codes, which take at most eight bytes, out of one word. */
+		/* Decode four codes, at most eight bytes, from one word. */
 		while (inend - inptr >= 8 &&
 			   outend - outptr >= 4 * COMPACT_TEXT_MAX_SYMBOL)
 		{
@@ -585,9 +589,9 @@ compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen
 		}
 
 		/*
-		 * What is left, out of the last word of the input.  Behind its end
-		 * there are zeros; a code of which they were the second byte shows in
-		 * the position.
+		 * Decode the rest from the last word of the input.  It is followed by
+		 * zeros in the word.  If a code took one of these as its second byte,
+		 * the position shows that.
 		 */
 		if (inlen >= 8 && inptr < inend && inend - inptr < 8)
 		{
@@ -599,7 +603,7 @@ compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen
 				return -1;
 		}
 
-		/* Escapes, errors, and what has too little room: with care. */
+		/* Escapes, errors, and codes near the end of out need care. */
 		if (inptr >= inend)
 			break;
 special:
@@ -638,11 +642,11 @@ special:
 }
 
 /*
- * Decode the next part of a string: from *inpos, which is advanced, until
- * there are wanted bytes or the input ends.  out has room for wanted bytes and
- * COMPACT_TEXT_MAX_SYMBOL more.
+ * Decode the next part of a string: from *inpos, until there are wanted bytes
+ * or the input ends.  Advance *inpos.  out must have space for wanted bytes
+ * and COMPACT_TEXT_MAX_SYMBOL more.
  *
- * Returns the number of bytes, or -1 if the input is malformed.
+ * Return the number of bytes, or -1 if the input is malformed.
  */
 int
 compact_text_dict_decode_some(const CompactTextDict *dict, const uint8 *in,

@@ -16,15 +16,15 @@
 /* Longest string, in bytes, that is ever encoded with a dictionary. */
 #define COMPACT_TEXT_DICT_MAX_LENGTH	2000
 
-/* How much of a string is looked at to see whether encoding it may pay. */
+/* Bytes of a string that are examined to decide whether encoding may pay. */
 #define COMPACT_TEXT_PROMISE_LENGTH		48
 
 /* A symbol stands for 1 to 8 bytes of the string. */
 #define COMPACT_TEXT_MAX_SYMBOL			8
 
 /*
- * The decoder copies whole words as long as it has that much room behind the
- * decoded string; it works without, but slower.
+ * The decoder copies whole words as long as there is that much space after the
+ * decoded string.  Without the space it works, but slower.
  */
 #define COMPACT_TEXT_DECODE_SLACK		32
 

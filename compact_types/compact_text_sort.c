@@ -3,9 +3,9 @@
  * compact_text_sort.c
  *	  Sort support of compact_text.
  *
- * The work is left to text's own sort support, which knows how to abbreviate
- * under each collation: a value is decoded once, to make its abbreviated key,
- * and again only where two keys are equal.
+ * text's own sort support does the work; it knows how to abbreviate under each
+ * collation.  A value is decoded once to make its abbreviated key, and again
+ * only where two keys are equal.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -24,7 +24,7 @@
 #include "compact_text.h"
 #include "compact_types.h"
 
-/* Longer values are not remembered, in bytes of the encoded form. */
+/* Longer values are not remembered; bytes of the encoded form. */
 #define LAST_LENGTH		128
 
 typedef struct CompactTextSort
@@ -44,8 +44,9 @@ typedef struct CompactTextSort
 } CompactTextSort;
 
 /*
- * The value as a text: itself, where it holds the string as it is, else a
- * decoded one in the given place.  *copy is what the caller has to free.
+ * Return the value as a text: the value itself if it holds the string
+ * unencoded, otherwise a text decoded into *string.  *copy is set to the
+ * memory that the caller must free, or NULL.
  */
 static inline Datum
 ct_as_text(Datum value, CompactTextString *string, void **copy)
@@ -59,7 +60,7 @@ ct_as_text(Datum value, CompactTextString *string, void **copy)
 	if (string->data == VARDATA(string->decoded))
 		return PointerGetDatum(string->decoded);
 
-	/* a string that begins with what is a tag elsewhere */
+	/* a raw string behind a zero byte */
 	packed = (struct varlena *) compact_text_to_text(packed);
 	if (*copy != NULL)
 		pfree(*copy);
@@ -88,8 +89,8 @@ ct_fastcmp(Datum x, Datum y, SortSupport ssup)
 }
 
 /*
- * The same under the C collation.  Sorting compares many values with one, the
- * pivot, so that the second value is remembered, and decoded for good when it
+ * Compare under the C collation.  Sorting compares many values with one value,
+ * the pivot.  So remember the second value, and decode it completely when it
  * comes again.
  */
 static int

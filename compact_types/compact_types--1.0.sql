@@ -3,14 +3,14 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION compact_types" to load this file. \quit
 
--- The schema belongs to the extension, not to the user who creates it: the
--- scripts of the types call a function in it as superuser.
+-- The schema belongs to the extension, not to the user who creates it, because
+-- the scripts of the types call a function in it as superuser.
 CREATE SCHEMA compact_types;
 GRANT USAGE ON SCHEMA compact_types TO PUBLIC;
 
--- Creates the type compact_charN, N = length in bytes, with all its operators
--- in the current schema, and returns it.  Made to be called by the script of
--- the extension compact_charN; called elsewhere, it creates that extension.
+-- Create the type compact_charN, N = length in bytes, with all its operators in
+-- the current schema, and return it.  The script of the extension compact_charN
+-- calls this function.  If called elsewhere, it creates that extension.
 CREATE FUNCTION compact_types.create_char(length int4) RETURNS regtype
 AS 'MODULE_PATHNAME', 'compact_types_create_char'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
@@ -23,21 +23,21 @@ CREATE FUNCTION compact_types.compact_char_typanalyze(internal) RETURNS bool
 AS 'MODULE_PATHNAME', 'compact_char_typanalyze'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
 
--- The operators of text with bpchar that complete the operator families of the
--- fixed-length strings.
+-- Create the operators of text with bpchar, which complete the operator
+-- families of the fixed-length strings.
 CREATE FUNCTION compact_types.create_string_operators() RETURNS void
 AS 'MODULE_PATHNAME', 'compact_types_create_string_operators'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_string_operators();
 DROP FUNCTION compact_types.create_string_operators();
 
--- The planner's support of comparisons: an index of another collation serves "=".
+-- Planner support of comparisons: an index of another collation serves "=".
 CREATE FUNCTION compact_types.equal_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'compact_types_equal_support'
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
--- The planner's support of LIKE, regular expressions and ^@ for the string
--- types: index conditions from a pattern's prefix, and selectivity.
+-- Planner support of LIKE, regular expressions and ^@ for the string types:
+-- index conditions from the prefix of a pattern, and selectivity.
 CREATE FUNCTION compact_types.like_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'compact_types_like_support'
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
@@ -81,7 +81,7 @@ CREATE FUNCTION compact_types.prefixsel(internal, oid, internal, int4) RETURNS f
 AS 'MODULE_PATHNAME', 'compact_types_prefixsel'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
 
--- The type compact_text with all that belongs to it.
+-- Create the type compact_text with all its objects.
 CREATE FUNCTION compact_types.create_text() RETURNS void
 AS 'MODULE_PATHNAME', 'compact_types_create_text'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
@@ -92,22 +92,23 @@ DROP FUNCTION compact_types.create_text();
 -- Narrow scalars
 --
 
--- Planner support of comparisons with literals and of a type with itself.
+-- Planner support of comparisons with literals, and of a type with itself.
 CREATE FUNCTION compact_types.comparison_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'compact_types_comparison_support'
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
--- The types int1, uint1, uint2, uint3, seconds4 and seconds4tz in the current schema,
--- with all their operators, and what the aggregates of all scalars share.
+-- Create the types int1, uint1, uint2, uint3, seconds4 and seconds4tz in the
+-- current schema, with all their operators, and the functions that the
+-- aggregates of all scalars share.
 CREATE FUNCTION compact_types.create_scalars() RETURNS void
 AS 'MODULE_PATHNAME', 'compact_types_create_scalars'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_scalars();
 DROP FUNCTION compact_types.create_scalars();
 
--- Creates the type compact_decimalW_S, W = width in bytes (4 or 8), S = digits
--- after the point, with all its operators in the current schema, and returns
--- it.  Made to be called by the script of the extension of that name; called
+-- Create the type compact_decimalW_S, W = width in bytes (4 or 8), S = digits
+-- after the point, with all its operators in the current schema, and return it.
+-- The script of the extension of that name calls this function.  If called
 -- elsewhere, it creates that extension.
 CREATE FUNCTION compact_types.create_decimal(width int4, scale int4) RETURNS regtype
 AS 'MODULE_PATHNAME', 'compact_types_create_decimal'
@@ -120,8 +121,8 @@ COMMENT ON FUNCTION compact_types.create_decimal(int4, int4) IS
 -- Advice and conversion
 --
 
--- What the columns of a table would be as compact types, and what that saves.
--- sample_pages = 0 reads all pages.
+-- Advise which compact types the columns of a table could have, and what that
+-- saves.  sample_pages = 0 reads all pages.
 CREATE FUNCTION compact_types.advise(rel regclass, narrow bool DEFAULT false,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
   sample_pages int4 DEFAULT 10000, round_seconds bool DEFAULT false,
@@ -134,7 +135,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.advise(regclass, bool, bool, bool, int4, bool) IS
 'compact types that the columns of a table could have';
 
--- The same for the table as a whole, with its pages as they would be.
+-- The same for the table as a whole, with its predicted number of pages.
 CREATE FUNCTION compact_types.advise_table(rel regclass, narrow bool DEFAULT false,
   narrow_keys bool DEFAULT false, fixed_varchar bool DEFAULT false,
   sample_pages int4 DEFAULT 10000, round_seconds bool DEFAULT false,
@@ -149,7 +150,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.advise_table(regclass, bool, bool, bool, int4, bool) IS
 'size of a table with the compact types that its columns could have';
 
--- Changes the columns to the types that advise() proposes.
+-- Change the columns to the types that advise() proposes.
 CREATE FUNCTION compact_types.convert(rel regclass, columns name[] DEFAULT NULL,
   narrow bool DEFAULT false, narrow_keys bool DEFAULT false,
   fixed_varchar bool DEFAULT false, round_seconds bool DEFAULT false,
@@ -162,13 +163,13 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.convert(regclass, name[], bool, bool, bool, bool, bool, bool) IS
 'change the columns of a table to the compact types that are proposed';
 
--- Part of convert(): counts the rows that it has rewritten.
+-- Part of convert(): count the rows that it has rewritten.
 CREATE FUNCTION compact_types.convert_row(anyelement) RETURNS anyelement
 AS 'MODULE_PATHNAME', 'compact_types_convert_row'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
 
--- The mark in the last parameter tells convert() from CLUSTER.  With 19, the command
--- became REPACK, and got one more phase and more parameters.
+-- The mark in the last parameter distinguishes convert() from CLUSTER.  In 19,
+-- the command became REPACK, and got one more phase and more parameters.
 CREATE VIEW compact_types.convert_progress AS
 SELECT p.pid, p.datid, d.datname, p.relid,
        CASE WHEN p.param2 = 1 THEN 'rewriting rows'
@@ -187,7 +188,8 @@ GRANT SELECT ON compact_types.convert_progress TO PUBLIC;
 -- The way back
 --
 
--- A column, by whatever name it has; one that is not there yet, by the name.
+-- A reference to a column, which follows a rename; or the name of a column that
+-- does not exist yet.
 CREATE TYPE compact_types.column_reference;
 CREATE FUNCTION compact_types.column_reference_in(cstring) RETURNS compact_types.column_reference
 AS 'MODULE_PATHNAME', 'compact_types_column_reference_in'
@@ -208,8 +210,8 @@ CREATE FUNCTION compact_types.referenced_attnum(compact_types.column_reference) 
 AS 'MODULE_PATHNAME', 'compact_types_referenced_attnum'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
 
--- What converted columns were, for revert().  A dump takes it along, but for
--- columns that are gone.
+-- Former types of converted columns, for revert().  A dump includes them,
+-- except those of columns that no longer exist.
 CREATE TABLE compact_types.conversions (
   converted compact_types.column_reference NOT NULL,
   old_type text NOT NULL,
@@ -218,8 +220,8 @@ CREATE TABLE compact_types.conversions (
   new_type name NOT NULL,
   new_typmod int4 NOT NULL);
 
--- A dump is restored by whoever may create the tables.  The trigger leaves out
--- rows on tables of others.
+-- Any role that may create the tables can restore a dump.  The trigger leaves
+-- out rows on tables of other roles.
 CREATE FUNCTION compact_types.guard_conversions() RETURNS trigger
 AS 'MODULE_PATHNAME', 'compact_types_guard_conversions'
 LANGUAGE c;
@@ -230,8 +232,8 @@ ALTER TABLE compact_types.conversions ENABLE ALWAYS TRIGGER guard;
 GRANT SELECT, INSERT ON compact_types.conversions TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('compact_types.conversions', 'WHERE converted::text <> ''-''');
 
--- What constraints, statistics objects and views were that the conversion has
--- given another text.
+-- Former texts of constraints, statistics objects and views whose text the
+-- conversion has changed.
 CREATE TABLE compact_types.definitions (
   used compact_types.column_reference NOT NULL,
   owner name NOT NULL,
@@ -247,7 +249,7 @@ ALTER TABLE compact_types.definitions ENABLE ALWAYS TRIGGER guard;
 GRANT SELECT, INSERT ON compact_types.definitions TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('compact_types.definitions', 'WHERE used::text <> ''-''');
 
--- Gives the columns the types back that they had.
+-- Give the columns their former types back.
 CREATE FUNCTION compact_types.revert(rel regclass, columns name[] DEFAULT NULL,
   unrecorded bool DEFAULT false, skip_blocked bool DEFAULT false,
   update_statistics bool DEFAULT true, OUT object_type text,
@@ -269,7 +271,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION compact_types.revert_all(bool, bool, bool) IS
 'revert() for each table of the database that the caller may alter';
 
--- DROP EXTENSION ... CASCADE would drop columns with their values.
+-- Without this, DROP EXTENSION ... CASCADE would drop columns with their
+-- values.
 CREATE FUNCTION compact_types.guard_drop() RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'compact_types_guard_drop'
 LANGUAGE c;

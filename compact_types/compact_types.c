@@ -3,9 +3,9 @@
  * compact_types.c
  *	  Module header of the compact_types library.
  *
- * The library has no state of its own beyond per-backend caches and settings,
- * and needs no preloading but for compact_types.auto; each type lives in files
- * of its own.
+ * Beyond per-backend caches and settings, the library has no state of its own.
+ * It needs preloading only for compact_types.auto.  Each type has its own
+ * files.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -29,17 +29,18 @@ PG_MODULE_MAGIC;
 void		_PG_init(void);
 
 /*
- * The deterministic collation that was asked for last, and whether it is C.
- * This is not kept in fn_extra: an index scan has new FmgrInfos each time it is
- * started again, in memory that lives as long as the query.
+ * The last deterministic collation that was looked up, and whether it is C.
+ * This is not kept in fn_extra: an index scan has new FmgrInfos each time it
+ * is restarted, in memory that lives as long as the query.
  */
 Oid			compact_last_collid = InvalidOid;
 bool		compact_last_collate_c = false;
 
 /*
- * Does the collation order strings as memcmp() does?  Errors out for an
- * undetermined and for a nondeterministic collation, for which values of the
- * type have no comparison.  InvalidOid stands for compact_text.
+ * Return true if the collation orders strings as memcmp() does.  Raise an
+ * error for an undetermined or a nondeterministic collation, in which values
+ * of the type cannot be compared.  A typid of InvalidOid stands for
+ * compact_text.
  */
 bool
 compact_collation_is_c(Oid collid, Oid typid)

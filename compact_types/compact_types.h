@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_types.h
- *	  Declarations that the files of compact_types share.
+ *	  Declarations shared by the files of compact_types.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -29,8 +29,8 @@ compact_char_strlen(const char *value, int typlen)
 }
 
 /*
- * Functions that the same macros make for several types: the six comparison
- * operators and the btree support function 1 of one pair of types.
+ * Macros that make functions of several types: the six comparison operators
+ * and the btree support function 1 of one pair of types.
  */
 #define COMPARISON_FUNCTION(name, expression, return_result) \
 	PG_FUNCTION_INFO_V1(name); \
@@ -58,8 +58,9 @@ extern Oid	compact_last_collid;
 extern bool compact_last_collate_c;
 
 /*
- * The same for every comparison of values: mostly it is the collation of the
- * comparison before.  A collation's properties never change.
+ * The same with a cache, for every comparison of values: mostly the collation
+ * is that of the comparison before.  The properties of a collation never
+ * change.
  */
 static inline bool
 compact_collation_is_c_cached(Oid collid, Oid typid)
@@ -76,7 +77,7 @@ extern void compact_auto_init(void);
 /* compact_guard.c */
 extern void compact_guard_init(void);
 
-/* The output functions tell the types. */
+/* The output functions identify the types. */
 extern Datum compact_char_out(PG_FUNCTION_ARGS);
 extern Datum compact_text_out(PG_FUNCTION_ARGS);
 

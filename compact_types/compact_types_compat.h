@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_types_compat.h
- *	  What differs between the supported PostgreSQL major versions.
+ *	  Differences between the supported PostgreSQL major versions.
  *
  * No other file of the extension looks at PG_VERSION_NUM.
  *
@@ -35,7 +35,7 @@
 #include "nodes/miscnodes.h"
 #include "varatt.h"
 #else
-/* Before 16 an input function had no caller that could take a soft error. */
+/* Before 16, no caller of an input function could handle a soft error. */
 #define ereturn(context, dummy_value, ...) \
 	do { \
 		(void) (context); \
@@ -48,7 +48,7 @@
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* Does the valid collation compare as memcmp() does, and is it deterministic? */
+/* Tell whether a valid collation compares as memcmp() does, and is deterministic. */
 static inline void
 compat_collation_properties(Oid collid, bool *collate_c, bool *deterministic)
 {
@@ -64,14 +64,14 @@ compat_collation_properties(Oid collid, bool *collate_c, bool *deterministic)
 	*deterministic = true;
 	if (!*collate_c)
 	{
-		/* NULL stands for the database's libc locale, before 17 */
+		/* before 17, NULL stands for the database's libc locale */
 		locale = pg_newlocale_from_collation(collid);
 		*deterministic = (locale == NULL || locale->deterministic);
 	}
 #endif
 }
 
-/* Has the role the USAGE privilege on the schema or type? */
+/* Return true if the role has the USAGE privilege on the schema or type. */
 static inline bool
 compat_has_usage(Oid classid, Oid objectid, Oid roleid)
 {
@@ -85,7 +85,7 @@ compat_has_usage(Oid classid, Oid objectid, Oid roleid)
 #endif
 }
 
-/* Has the role the privilege on the schema? */
+/* Return true if the role has the privilege on the schema. */
 static inline bool
 compat_has_schema_privilege(Oid nspid, Oid roleid, AclMode mode)
 {
@@ -96,7 +96,7 @@ compat_has_schema_privilege(Oid nspid, Oid roleid, AclMode mode)
 #endif
 }
 
-/* Has the column's definition a STORAGE clause, which 15 does not know? */
+/* Return true if the column definition has a STORAGE clause, unknown to 15. */
 static inline bool
 compat_column_has_storage(const ColumnDef *column)
 {
@@ -109,8 +109,8 @@ compat_column_has_storage(const ColumnDef *column)
 
 
 /*
- * Read an integer in a notation that the release knows besides plain decimal
- * digits.  Returns false for bad syntax.
+ * Read an integer in a notation other than plain decimal digits, if this
+ * release knows it.  Return false if the syntax is bad.
  */
 static inline bool
 compat_parse_int64(const char *str, int64 *value, bool *overflow)
@@ -130,8 +130,8 @@ compat_parse_int64(const char *str, int64 *value, bool *overflow)
 }
 
 /*
- * Call a built-in input function without type modifier.  Returns false after an
- * error that went to escontext; NULL takes none.
+ * Call a built-in input function without type modifier.  Return false after an
+ * error that was saved in escontext.  If escontext is NULL, errors are raised.
  */
 static inline bool
 compat_input_function_call(PGFunction function, char *str,
@@ -150,8 +150,9 @@ compat_input_function_call(PGFunction function, char *str,
 }
 
 /*
- * Read a number in a notation of numeric that the release knows besides plain
- * and exponential decimal digits.  Returns false for bad syntax.
+ * Read a number in a notation of numeric other than plain and exponential
+ * decimal digits, if this release knows it.  Return false if the syntax is
+ * bad.
  */
 static inline bool
 compat_parse_numeric(PGFunction numeric_input, char *str, Datum *result)
@@ -166,7 +167,7 @@ compat_parse_numeric(PGFunction numeric_input, char *str, Datum *result)
 #endif
 }
 
-/* Does the user own the relation? */
+/* Return true if the user owns the relation. */
 static inline bool
 compat_relation_ownercheck(Oid relid, Oid roleid)
 {
@@ -178,9 +179,9 @@ compat_relation_ownercheck(Oid relid, Oid roleid)
 }
 
 /*
- * Could the role become the other one by SET ROLE?  Before 16, every member can,
- * and has the privileges unless it does not inherit any.  Behind it, the same for
- * pg_has_role().
+ * Return true if the member could become the role by SET ROLE.  Before 16,
+ * every member can, and it has the role's privileges unless it does not
+ * inherit them.  The macro below is the same for pg_has_role().
  */
 static inline bool
 compat_can_become(Oid member, Oid role)
@@ -199,8 +200,8 @@ compat_can_become(Oid member, Oid role)
 #endif
 
 /*
- * The expression that a column of the grouping step stands for, or NULL.  Before
- * 18 a query has no such step among its range table entries.
+ * Return the expression that a column of the grouping step stands for, or
+ * NULL.  Before 18, a query has no such step among its range table entries.
  */
 static inline Node *
 compat_group_expression(const RangeTblEntry *rte, int attno)
@@ -212,21 +213,21 @@ compat_group_expression(const RangeTblEntry *rte, int attno)
 	return NULL;
 }
 
-/* How index access methods understand the operator, B-tree for one */
+/* Interpretation of an operator by index access methods, B-tree for example */
 #if PG_VERSION_NUM >= 180000
 #define compat_op_interpretation(opno)	get_op_index_interpretation(opno)
 #else
 #define compat_op_interpretation(opno)	get_op_btree_interpretation(opno)
 #endif
 
-/* Flags for query_tree_walker() to pass over what Vars are other names for. */
+/* Flags that make query_tree_walker() skip expressions that Vars are aliases of */
 #if PG_VERSION_NUM >= 180000
 #define COMPAT_QTW_IGNORE_ALIASES	(QTW_IGNORE_JOINALIASES | QTW_IGNORE_GROUPEXPRS)
 #else
 #define COMPAT_QTW_IGNORE_ALIASES	QTW_IGNORE_JOINALIASES
 #endif
 
-/* Since 18, a CHECK constraint can be one that is not enforced. */
+/* Return true if the CHECK constraint is enforced; it need not be, since 18. */
 static inline bool
 compat_check_is_enforced(const ConstrCheck *check)
 {
@@ -238,7 +239,10 @@ compat_check_is_enforced(const ConstrCheck *check)
 #endif
 }
 
-/* Read a type's name with its modifier; errors out if there is none. */
+/*
+ * Read the name of a type with its modifier; raise an error if there is no
+ * such type.
+ */
 static inline void
 compat_parse_type(const char *name, Oid *typid, int32 *typmod)
 {
@@ -261,8 +265,9 @@ compat_beginscan_tidrange(Relation rel, Snapshot snapshot, ItemPointer first, It
 }
 
 /*
- * Show the session in the progress view of commands that rewrite a table, as one
- * that reads the old rows.  The view convert_progress knows the numbers as well.
+ * Show the session in the progress view of commands that rewrite a table, in
+ * the phase that reads the old rows.  The view convert_progress uses the same
+ * phase numbers.
  */
 static inline void
 compat_progress_begin_rewrite(Oid relid)
@@ -287,7 +292,7 @@ compat_new_storage(Relation rel)
 #endif
 }
 
-/* Build the indexes of a relation and its TOAST table again. */
+/* Rebuild the indexes of a relation and of its TOAST table. */
 static inline void
 compat_reindex_relation(Oid relid)
 {

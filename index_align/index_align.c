@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * index_align.c
- *	  Which B-tree indexes are not laid out as a stock server's.
+ *	  List B-tree indexes whose layout differs from a stock server's.
  *
- * What an index is aligned to is in its metapage.  To read it, an index is
- * locked in AccessShareLock, one at a time and no longer than it takes, so that
- * a listing never holds two locks that another session waits for.  An index that
- * is dropped meanwhile is passed over, and so is one whose pages this session
- * cannot see: a temporary one of another session, and an unlogged one while the
- * server is in recovery.
+ * The alignment of an index is in its metapage.  To read it, the index is
+ * locked in AccessShareLock.  Only one index is locked at a time, and no
+ * longer than necessary, so that a listing never holds two locks for which
+ * another session waits.  Some indexes are skipped: an index that is dropped
+ * meanwhile, a temporary index of another session, and an unlogged index while
+ * the server is in recovery.  This session cannot see the pages of the latter
+ * two.
  *
  * System catalogs and TOAST tables are left out, because the server never aligns
  * their indexes.
@@ -76,7 +77,7 @@ ia_read_alignment(Relation rel)
 	if (RELATION_IS_OTHER_TEMP(rel))
 		return 0;
 
-	/* the main fork of what is not logged is another server's */
+	/* only the primary has the main fork of an unlogged or temporary index */
 	if (!RelationIsPermanent(rel) && RecoveryInProgress())
 		return 0;
 
@@ -98,10 +99,10 @@ ia_read_alignment(Relation rel)
 }
 
 /*
- * The same of an index whose pages may be damaged: then the result is 0, and
- * *damage the error message, in the current memory context.  One index must not
- * keep the others from being listed and restored.  In a subtransaction, because
- * an error leaves pins and locks of buffers behind.
+ * The same for an index whose pages may be damaged.  Then return 0, and set
+ * *damage to the error message, in the current memory context.  One damaged
+ * index must not prevent the others from being listed and restored.  Use a
+ * subtransaction, because an error leaves pins and locks of buffers behind.
  */
 static int
 ia_try_read_alignment(Relation rel, char **damage)
@@ -125,7 +126,7 @@ ia_try_read_alignment(Relation rel, char **damage)
 		MemoryContextSwitchTo(context);
 		edata = CopyErrorData();
 
-		/* a cancel request, say, is not the index's fault */
+		/* the index does not cause a cancel request, for example */
 		if (edata->sqlerrcode != ERRCODE_INDEX_CORRUPTED &&
 			edata->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
 			edata->sqlerrcode != ERRCODE_IO_ERROR &&
@@ -143,8 +144,8 @@ ia_try_read_alignment(Relation rel, char **damage)
 }
 
 /*
- * Is this the name of what REINDEX CONCURRENTLY creates or replaces, and drops
- * unless it fails?
+ * Return true if the name is that of an index that REINDEX CONCURRENTLY
+ * creates or replaces.  It drops this index unless it fails.
  */
 static bool
 ia_is_leftover_name(const char *name)
@@ -160,8 +161,8 @@ ia_is_leftover_name(const char *name)
 }
 
 /*
- * The storage parameter item_alignment as it is written in a row of pg_class,
- * or NULL.
+ * Return the storage parameter item_alignment as it is written in a row of
+ * pg_class, or NULL.
  */
 static char *
 ia_written_parameter(HeapTuple tuple)
@@ -184,7 +185,7 @@ ia_written_parameter(HeapTuple tuple)
 	return NULL;
 }
 
-/* Has the index, if it is there, the storage parameter item_alignment? */
+/* Return true if the index exists and has the storage parameter item_alignment. */
 bool
 ia_has_parameter(Oid indexid)
 {
@@ -199,7 +200,7 @@ ia_has_parameter(Oid indexid)
 	return result;
 }
 
-/* Is the row of pg_class one of a B-tree that may be aligned? */
+/* Return true if the row of pg_class is a B-tree that may be aligned. */
 static bool
 ia_is_user_btree(Form_pg_class form)
 {
@@ -212,9 +213,10 @@ ia_is_user_btree(Form_pg_class form)
 }
 
 /*
- * Tell about an index, in the current memory context.  Returns NULL if it is as
- * a stock server's, no B-tree, one that the listing leaves out, or not there.  An
- * index that cannot be read may be anything, so that is told about.
+ * Describe an index, in the current memory context.  Return NULL if it is the
+ * same as on a stock server, is not a B-tree, is left out of the listing, or
+ * does not exist.  An index that cannot be read may have any alignment, so
+ * describe it.
  */
 IaIndex *
 ia_describe(Oid indexid)
@@ -239,7 +241,7 @@ ia_describe(Oid indexid)
 	index->partitioned = form->relkind == RELKIND_PARTITIONED_INDEX;
 	ReleaseSysCache(tuple);
 
-	/* An OID that another relation has got meanwhile is no reason to fail. */
+	/* another relation may have got the OID: not an error */
 	rel = try_relation_open(indexid, AccessShareLock);
 	if (rel == NULL)
 		return NULL;
@@ -250,7 +252,7 @@ ia_describe(Oid indexid)
 	}
 	if (!index->partitioned)
 		index->alignment = ia_try_read_alignment(rel, &index->damage);
-	/* the temporary schema of this session, by the name that all know it by */
+	/* the temporary schema of this session, by its common name */
 	schema = RelationUsesLocalBuffers(rel) ? pstrdup("pg_temp") :
 		get_namespace_name(RelationGetNamespace(rel));
 	if (schema == NULL || (!IaNeedsBuild(index) && index->parameter == NULL))
@@ -286,9 +288,8 @@ ia_warn_of_damage(const IaIndex *index)
 }
 
 /*
- * The OIDs that a call is about, all B-trees of the database if relid is
- * invalid: a table or an index with all its partitions.  Errors out for
- * anything else.
+ * Return the OIDs of the relations in the scope of a call: a table or an
+ * index, with all its partitions.  Raise an error for any other relation.
  */
 static List *
 ia_scope(Oid relid)
@@ -321,7 +322,7 @@ ia_scope(Oid relid)
 					get_rel_name(relid))));
 }
 
-/* Partitioned indexes first, for what is created from them, then by name. */
+/* Partitioned indexes first, because new partitions copy them, then by name. */
 static int
 ia_compare(const ListCell *a, const ListCell *b)
 {
@@ -335,9 +336,10 @@ ia_compare(const ListCell *a, const ListCell *b)
 }
 
 /*
- * All indexes of a scope that are not as a stock server's: of a table, an index,
- * or with InvalidOid the database.  Returns a sorted list of IaIndex, in the
- * current memory context.  Takes no lock that it does not release.
+ * Return all indexes of a scope that differ from a stock server's.  The scope
+ * is a table, an index or, with InvalidOid, the database.  Return a sorted
+ * list of IaIndex, in the current memory context.  Release all locks that are
+ * taken.
  */
 List *
 ia_collect(Oid scope)
@@ -385,10 +387,11 @@ ia_collect(Oid scope)
 /*
  * index_align.item_alignment(index regclass) returns int
  *
- * Bytes that the tuples of a B-tree are aligned to: 8 as on a stock server, 4 or
- * 2.  NULL if the index does not exist, has no pages (a partitioned index, or one
- * that is not built yet), or its pages are not accessible to this session.  Errors
- * out for other relations, and if the metapage is damaged.
+ * Return the alignment of a B-tree's tuples, in bytes: 8 as on a stock server,
+ * 4 or 2.  Return NULL if the index does not exist, has no pages (a
+ * partitioned index, or one that is not built yet), or if this session cannot
+ * access its pages.  Raise an error for other relations, and if the metapage
+ * is damaged.
  */
 Datum
 ia_item_alignment(PG_FUNCTION_ARGS)
@@ -419,9 +422,10 @@ ia_item_alignment(PG_FUNCTION_ARGS)
 /*
  * index_align.auto_alignment(index regclass) returns int
  *
- * Bytes that item_alignment = auto gives to a B-tree: what its most demanding
- * column needs, INCLUDE columns among them.  Reads only catalogs and takes no
- * lock.  NULL if the index does not exist; errors out for other relations.
+ * Return the alignment that item_alignment = auto gives to a B-tree, in bytes:
+ * the largest alignment that one of its columns needs, INCLUDE columns among
+ * them.  Read only catalogs, and take no lock.  Return NULL if the index does
+ * not exist.  Raise an error for other relations.
  */
 Datum
 ia_auto_alignment(PG_FUNCTION_ARGS)
@@ -467,9 +471,10 @@ ia_auto_alignment(PG_FUNCTION_ARGS)
 /*
  * index_align.index_layout() returns setof record
  *
- * OID, alignment and written storage parameter of each B-tree of the database
- * that is not as a stock server's.  The alignment is NULL for one that has no
- * pages, and with a warning for one whose metapage is damaged.
+ * Return OID, alignment and written storage parameter of each B-tree of the
+ * database that differs from a stock server's.  The alignment is NULL if the
+ * index has no pages.  It is also NULL, with a warning, if the metapage is
+ * damaged.
  */
 Datum
 ia_index_layout(PG_FUNCTION_ARGS)
@@ -501,10 +506,10 @@ ia_index_layout(PG_FUNCTION_ARGS)
 /*
  * index_align.reset_item_alignment(index regclass) returns void
  *
- * ALTER INDEX ... RESET (item_alignment) of a partitioned index, for which the
- * server has no such command, although it keeps the parameter and gives it to
- * new partitions and to dumps.  The caller must own the index.  Errors out for
- * other relations, which are to be altered by the command.
+ * ALTER INDEX ... RESET (item_alignment) for a partitioned index.  The server
+ * has no such command for it, although it keeps the parameter and gives it to
+ * new partitions and to dumps.  The caller must own the index.  Raise an error
+ * for other relations, for which the command exists.
  */
 Datum
 ia_reset_item_alignment(PG_FUNCTION_ARGS)
@@ -533,12 +538,12 @@ ia_reset_item_alignment(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a partitioned B-tree index", name),
 				 errhint("Use ALTER INDEX ... RESET (item_alignment).")));
-	/* before the lock, of which an owner would have to wait for the end */
+	/* check before the lock, for which the owner would have to wait */
 	if (!object_ownercheck(RelationRelationId, indexid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
 
 	rel = relation_open(indexid, ShareUpdateExclusiveLock);
-	/* the OID may be another relation's by now, or the owner another one */
+	/* the OID may have another relation by now, or the owner changed */
 	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX ||
 		rel->rd_rel->relam != BTREE_AM_OID)
 		ereport(ERROR,

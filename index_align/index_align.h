@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index_align.h
- *	  What the files of the index_align library share.
+ *	  Declarations shared by the files of the index_align library.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -18,8 +18,8 @@
 #include "storage/dsm.h"
 
 /*
- * A B-tree index that is not as a stock server would have it: its pages are
- * aligned, or the storage parameter is written, or both.
+ * A B-tree index that differs from a stock server's: its pages are aligned, or
+ * the storage parameter is written, or both.
  */
 typedef struct IaIndex
 {
@@ -27,10 +27,10 @@ typedef struct IaIndex
 	Oid			heapid;
 	Oid			owner;
 	bool		partitioned;	/* has no pages of its own */
-	bool		temp;			/* of this session */
+	bool		temp;			/* belongs to this session */
 	bool		live;			/* false halfway through DROP CONCURRENTLY */
 	bool		exclusion;		/* of an exclusion constraint */
-	bool		leftover;		/* of a REINDEX CONCURRENTLY that failed */
+	bool		leftover;		/* left by a failed REINDEX CONCURRENTLY */
 	int			alignment;		/* in bytes, 0 if there are no pages */
 	char	   *damage;			/* why the pages could not be read, or NULL */
 	char	   *parameter;		/* item_alignment as written, or NULL */
@@ -38,12 +38,12 @@ typedef struct IaIndex
 	char	   *quoted;			/* the same for commands */
 } IaIndex;
 
-/* Does the index need a build, or only lose its storage parameter? */
+/* True if the index needs a build, false if it only loses its storage parameter */
 #define IaNeedsBuild(index) ((index)->damage != NULL || \
 							 ((index)->alignment != 0 && \
 							  (index)->alignment != MAXIMUM_ALIGNOF))
 
-/* What the caller of the worker leaves in shared memory, and what for */
+/* Shared memory segment for the worker: magic number, keys, size of the queue */
 #define IA_MAGIC		0x1a119a01
 #define IA_KEY_JOB		1
 #define IA_KEY_SETTINGS	2
@@ -60,10 +60,10 @@ typedef struct IaJob
 } IaJob;
 
 /*
- * Messages of the worker beside error reports.  Each index takes one of BEGIN
- * with its name, followed by DONE with what was done, "restored" or "dropped", or
- * by an error report and by FAILED with the name of an index that the failed
- * command left behind, or an empty one.
+ * Messages of the worker, besides error reports.  For each index there is a
+ * BEGIN with its name.  After success, DONE follows, with "restored" or
+ * "dropped".  After a failure, an error report and FAILED follow; FAILED has
+ * the name of an index that the failed command left behind, or an empty one.
  */
 #define IA_MSG_BEGIN	'b'
 #define IA_MSG_DONE		'd'

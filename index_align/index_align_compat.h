@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index_align_compat.h
- *	  What differs between the supported PostgreSQL major versions.
+ *	  Differences between the supported PostgreSQL major versions.
  *
  * No other file of the extension looks at PG_VERSION_NUM.
  *
@@ -17,7 +17,7 @@
 
 #include "tcop/pquery.h"
 
-/* Run a portal to completion, at top level, and throw its rows away. */
+/* Run a portal to completion, at top level, and discard its rows. */
 static inline void
 compat_portal_run(Portal portal, QueryCompletion *qc)
 {

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * index_align_estimate.c
- *	  What an index would save if it were aligned to what its keys need.
+ *	  Estimate the saving if an index were aligned to the needs of its keys.
  *
  * An index tuple has a header of 8 bytes and the key, rounded up to the
- * alignment, and takes a line pointer of 4 bytes.  The key's width follows from
- * the column types, and for varying lengths from the statistics.  Where
- * duplicates share a tuple, which shows in less space than as many tuples would
- * take, only the space of keys shrinks, and the rounding after the TIDs, but not
- * the TIDs, of 6 bytes each.  What is of any length loses, on average, half of
- * what rounding up can cost.
+ * alignment, and a line pointer of 4 bytes.  The key's width follows from the
+ * column types, and for varying lengths from the statistics.  If duplicates
+ * share a tuple, the index takes less space than one tuple for each entry
+ * would.  Then only the space of keys shrinks, and the rounding after the
+ * TIDs; the TIDs, of 6 bytes each, do not.  A part of any length loses, on
+ * average, half of the maximum that rounding up can cost.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -40,9 +40,9 @@
 PG_FUNCTION_INFO_V1(ia_estimated_ratio);
 
 /*
- * May the current user see the statistics of a column of an index?  Whoever may not
- * read the values, or all of them, is not to learn about them here: pg_stats hides
- * them, too.
+ * Return true if the current user may see the statistics of a column of an
+ * index.  A user who may not read the values, or not all of them, must not
+ * learn about them here; pg_stats hides them, too.
  */
 static bool
 ia_statistics_are_visible(Form_pg_index index, AttrNumber attnum)
@@ -58,8 +58,8 @@ ia_statistics_are_visible(Form_pg_index index, AttrNumber attnum)
 }
 
 /*
- * The width of the column of an index, on average, as statistics or its type
- * have it; with the length word of the short form if it is of varying length.
+ * Return the average width of the column of an index, from statistics or its
+ * type.  It includes the length word of the short form if the length varies.
  */
 static int
 ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_attribute att)
@@ -72,7 +72,7 @@ ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_att
 	if (!ia_statistics_are_visible(index, attnum))
 		return get_typavgwidth(att->atttypid, att->atttypmod);
 
-	/* an expression has statistics of its own, in the index's name */
+	/* statistics of an expression belong to the index */
 	width = heap_attnum != 0 ?
 		get_attavgwidth(index->indrelid, heap_attnum) :
 		get_attavgwidth(indexid, attnum);
@@ -81,9 +81,9 @@ ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_att
 }
 
 /*
- * The part of the entries of an index in which a column is null, as statistics
- * have it.  A partial index may well leave out just those, so that the table's
- * statistics say nothing about it.
+ * Return the fraction of the index entries in which a column is null, from
+ * statistics.  A partial index may leave out just those entries, so the
+ * table's statistics say nothing about it.
  */
 static double
 ia_column_nulls(Oid indexid, Form_pg_index index, AttrNumber attnum, bool partial)
@@ -111,9 +111,9 @@ ia_column_nulls(Oid indexid, Form_pg_index index, AttrNumber attnum, bool partia
  * index_align.estimated_ratio(index regclass, alignment int, pages bigint,
  * tuples float8) returns float8
  *
- * The part of its size that an index with so many pages and entries would have
- * at the alignment, against maximal alignment.  Reads only catalogs.  NULL if
- * the index does not exist or is no B-tree.
+ * Return the ratio between the size of an index with the given pages and
+ * entries at the alignment, and its size at maximal alignment.  Read only
+ * catalogs.  Return NULL if the index does not exist or is not a B-tree.
  */
 Datum
 ia_estimated_ratio(PG_FUNCTION_ARGS)
@@ -159,7 +159,7 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		}
 		att = (Form_pg_attribute) GETSTRUCT(atttuple);
-		/* what varies in length is mostly stored in its short, unaligned form */
+		/* varying-length columns mostly have the short, unaligned form */
 		if (att->attlen > 0)
 			width = att_align_nominal((Size) width, att->attalign);
 		else
@@ -185,9 +185,9 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	}
 
 	/*
-	 * An entry with a null has a bitmap, after which the columns that are not
-	 * null begin at the next multiple of 8, whatever the alignment.  Take the
-	 * columns to be null independently of one another.
+	 * An entry with a null has a bitmap.  After it, the columns that are not
+	 * null begin at the next multiple of 8, whatever the alignment.  Assume
+	 * that columns are null independently of one another.
 	 */
 	if (complete < 1)
 	{
@@ -209,7 +209,7 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 			present = Max(present, not_null);
 		}
 
-		/* where nothing follows the bitmap, nothing is rounded up */
+		/* if nothing follows the bitmap, nothing is rounded up */
 		if (varying)
 		{
 			now = complete * now + (1 - complete) *
@@ -226,16 +226,16 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	now += sizeof(ItemIdData);
 	then += sizeof(ItemIdData);
 
-	/* of the pages but the first, a tenth is free after a build */
+	/* after a build, a tenth of each page except the first is free */
 	used = Max(pages - 1, 0) * (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData))) *
 		BTREE_DEFAULT_FILLFACTOR / 100;
 	if (tuples > 0 && used < 0.95 * tuples * now)
 	{
-		/* shared tuples, as many as there is room for beside the TIDs */
+		/* shared tuples: as many as fit into the space beside the TIDs */
 		double		tids = tuples * sizeof(ItemPointerData);
 		double		keys;
 
-		/* TIDs leave an even number of bytes to be rounded up */
+		/* TIDs leave an even number of bytes to round up */
 		now = MAXALIGN((Size) ceil(width)) + sizeof(ItemIdData) + (MAXIMUM_ALIGNOF - 2) / 2.0;
 		then = TYPEALIGN(alignment, (Size) ceil(width)) + sizeof(ItemIdData) + (alignment - 2) / 2.0;
 		keys = Min(Max(used - tids, 0) / now, tuples);

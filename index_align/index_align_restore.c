@@ -3,18 +3,19 @@
  * index_align_restore.c
  *	  index_align.restore_stock(): the way back to a stock server.
  *
- * The procedure rebuilds the aligned indexes at maximal alignment and takes the
- * storage parameter away where it is written, so that a stock server reads the
- * data directory and a dump.  It prefers REINDEX CONCURRENTLY, which cannot run
- * inside of a procedure, and would wait for the procedure's own snapshot.  So the
- * procedure commits, and has a background worker run the commands while it
- * waits in a transaction without a snapshot, a transaction id, or a lock.
+ * The procedure rebuilds the aligned indexes at maximal alignment, and removes
+ * the storage parameter where it is written, so that a stock server can read
+ * the data directory and a dump.  It prefers REINDEX CONCURRENTLY, which
+ * cannot run inside a procedure, and would wait for the procedure's own
+ * snapshot.  So the procedure commits, and lets a background worker run the
+ * commands.  Meanwhile it waits in a transaction without a snapshot, a
+ * transaction ID, or a lock.
  *
- * The worker is told OIDs, and builds each command when it comes to it.  It
- * sends its messages and errors through a queue in dynamic shared memory.  An
- * index that fails does not keep the others from being restored.  If the
- * procedure ends before the worker, by an error, a cancel request or a lost
- * connection, it ends the worker, too.
+ * The worker gets OIDs, and builds each command when it is due.  It sends its
+ * messages and errors through a queue in dynamic shared memory.  A failed
+ * index does not prevent the others from being restored.  If the procedure
+ * ends before the worker, by an error, a cancel request or a lost connection,
+ * it ends the worker, too.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -59,28 +60,29 @@ PG_FUNCTION_INFO_V1(ia_restore_stock);
 PG_FUNCTION_INFO_V1(ia_restore_stock_commands);
 
 /*
- * Calls that may run at a time, in the whole cluster, because each takes one of the
- * cluster's worker processes for as long as it waits for a lock: one of a role, and
- * so many of all roles but superusers.
+ * Maximum number of concurrent calls, in the whole cluster, of all roles
+ * except superusers.  In addition, a role may run one call at a time.  There
+ * are limits because each call takes one of the cluster's worker processes for
+ * as long as it waits for a lock.
  */
 #define IA_MAX_RUNNING	2
 
 /*
- * They are counted by locks in the name of no database, so that the locks of
- * pg_advisory_lock() are others, and so is what core locks.
+ * Calls are counted by locks with no database in their tags.  So these differ
+ * from the locks of pg_advisory_lock(), and from the locks of core.
  */
 #define IA_LOCK_ROLE	3
 #define IA_LOCK_SLOT	4
 
-/* What the procedure has to do with the worker that it has started */
+/* The procedure's record of the worker that it has started */
 typedef struct IaWorker
 {
 	BackgroundWorkerHandle *handle;
 	shm_mq_handle *queue;
-	char	   *current;		/* the index that it is at, or NULL */
+	char	   *current;		/* index being restored, or NULL */
 } IaWorker;
 
-/* Settings of the calling session that matter to a build, for the worker */
+/* Settings of the calling session that affect a build, for the worker */
 static const char *const ia_settings[] = {
 	"maintenance_work_mem",
 	"max_parallel_maintenance_workers",
@@ -90,15 +92,16 @@ static const char *const ia_settings[] = {
 	"default_transaction_read_only",
 };
 
-/* The same, of what only a superuser may set */
+/* The same, for settings that only a superuser may set */
 static const char *const ia_superuser_settings[] = {
 	"event_triggers",
 	"session_replication_role",
 };
 
 /*
- * The commands that restore an index, in order, as strings in the current memory
- * context.  Whoever runs them has set default_index_item_alignment to max.
+ * Return the commands that restore an index, in order, as strings in the
+ * current memory context.  The session that runs them must have set
+ * default_index_item_alignment to max.
  */
 List *
 ia_commands(const IaIndex *index, bool concurrently)
@@ -110,13 +113,13 @@ ia_commands(const IaIndex *index, bool concurrently)
 		return list_make1(psprintf("SELECT index_align.reset_item_alignment(%s::pg_catalog.regclass)",
 								   quote_literal_cstr(index->quoted)));
 
-	/* Somebody wanted it dropped, and did not come to the end. */
+	/* An unfinished DROP INDEX CONCURRENTLY: complete it. */
 	if (!index->live)
 		return list_make1(psprintf("DROP INDEX %sIF EXISTS %s",
 								   can_wait ? "CONCURRENTLY " : "",
 								   index->quoted));
 
-	/* The parameter comes first, because a build would obey it. */
+	/* The parameter comes first, because a build would use it. */
 	if (index->parameter)
 		commands = lappend(commands,
 						   psprintf("ALTER INDEX %s RESET (item_alignment)",
@@ -131,10 +134,11 @@ ia_commands(const IaIndex *index, bool concurrently)
 }
 
 /*
- * Warn of an index that REINDEX CONCURRENTLY left behind when it failed, and
- * return true, or return false for any other.  To rebuild it would make it valid,
- * a duplicate that each write has to maintain.  To drop it is left to the user:
- * a name proves nothing, and the REINDEX may still be at work.
+ * If a failed REINDEX CONCURRENTLY has left the index behind, give a warning
+ * and return true.  Otherwise return false.  Rebuilding such an index would
+ * make it valid: a duplicate that each write has to maintain.  Dropping it is
+ * left to the user, because a name proves nothing, and the REINDEX may still
+ * be running.
  */
 bool
 ia_skip_leftover(const IaIndex *index)
@@ -150,7 +154,7 @@ ia_skip_leftover(const IaIndex *index)
 	return true;
 }
 
-/* May the current user run those commands? */
+/* Return true if the current user may run those commands. */
 static bool
 ia_is_permitted(const IaIndex *index)
 {
@@ -163,8 +167,9 @@ ia_is_permitted(const IaIndex *index)
 }
 
 /*
- * Error out if the caller can do nothing for what the call is about, without a
- * lock: nobody may queue up for one on an index that is not his to restore.
+ * Raise an error if the caller has no privilege to restore anything in the
+ * scope of the call.  Take no lock: nobody may queue for a lock on an index
+ * that they must not restore.
  */
 static void
 ia_check_scope(Oid relid)
@@ -182,8 +187,8 @@ ia_check_scope(Oid relid)
 }
 
 /*
- * End the worker, when the procedure ends before it.  At the end of the process
- * there is no waiting for that.
+ * End the worker if the procedure ends before it.  Do not wait for that at the
+ * end of the process.
  */
 static void
 ia_end_worker(int code, Datum arg)
@@ -194,7 +199,7 @@ ia_end_worker(int code, Datum arg)
 	if (proc_exit_inprogress)
 		return;
 
-	/* it may be waiting for us to read */
+	/* the worker may be waiting for us to read */
 	if (worker->queue != NULL)
 		shm_mq_detach(worker->queue);
 	worker->queue = NULL;
@@ -205,7 +210,7 @@ ia_end_worker(int code, Datum arg)
 				 errhint("REINDEX CONCURRENTLY may have left an invalid index with the suffix \"_ccnew\" behind; drop it.")));
 }
 
-/* Tell that an index has been restored, or its drop completed. */
+/* Report that an index has been restored, or that its drop has been completed. */
 static void
 ia_notice_of_success(const char *name, bool dropped)
 {
@@ -217,7 +222,7 @@ ia_notice_of_success(const char *name, bool dropped)
 				(errmsg("restored index \"%s\"", name)));
 }
 
-/* Give an error of the worker, with its own detail, as the detail of ours. */
+/* Make an error of the worker, with its own detail, the detail of our error. */
 static int
 ia_foreign_detail(const ErrorData *edata)
 {
@@ -228,8 +233,8 @@ ia_foreign_detail(const ErrorData *edata)
 }
 
 /*
- * Tell that an index could not be restored, with the error that the worker met
- * as the detail.  leftover is the name of an index that the failed command left
+ * Report that an index could not be restored, with the worker's error as the
+ * detail.  leftover is the name of an index that the failed command left
  * behind, or "".
  */
 static void
@@ -249,8 +254,8 @@ ia_warn_of_failure(const char *name, const ErrorData *edata, const char *leftove
 }
 
 /*
- * Pass on what the worker sends until it says that it is done.  Errors out if it
- * ends before that, with its own error as the detail if there is one.
+ * Pass the worker's messages on until it reports its end.  Raise an error if
+ * it exits before that, with its own error as the detail if there is one.
  */
 static void
 ia_follow_worker(IaWorker *worker, MemoryContext context)
@@ -275,8 +280,8 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 					 errhint("More details may be available in the server log.")));
 
 		/*
-		 * An index expression may warn about each row, so nothing is kept but
-		 * the index's name and its error.
+		 * An index expression may warn about each row, so keep only the
+		 * index's name and its error.
 		 */
 		MemoryContextReset(message_context);
 		MemoryContextSwitchTo(message_context);
@@ -298,7 +303,7 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 					pq_parse_errornotice(&message, &edata);
 					if (edata.elevel == ERROR && worker->current != NULL)
 					{
-						/* again, in the memory that lasts */
+						/* parse it again, into memory that lasts */
 						message.cursor = 1;
 						MemoryContextSwitchTo(context);
 						pq_parse_errornotice(&message, &failure);
@@ -307,8 +312,9 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 					}
 
 					/*
-					 * The end of the worker is not ours.  Its error code may
-					 * say that a connection ends, which ours does not.
+					 * The end of the worker does not end this session.  The
+					 * worker's error code may say that a connection ends,
+					 * which is not true of ours.
 					 */
 					if (edata.elevel >= ERROR)
 						ereport(ERROR,
@@ -339,7 +345,7 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 				return;
 
 			default:
-				/* nothing else that a backend sends concerns us */
+				/* ignore all other messages of a backend */
 				break;
 		}
 	}
@@ -355,7 +361,7 @@ ia_serialize_setting(StringInfo settings, const char *name)
 	appendBinaryStringInfo(settings, value, strlen(value) + 1);
 }
 
-/* The settings for the worker, as name, value, name, value ... */
+/* Return the settings for the worker, as name, value, name, value ... */
 static StringInfo
 ia_serialize_settings(void)
 {
@@ -368,7 +374,7 @@ ia_serialize_settings(void)
 		for (int i = 0; i < (int) lengthof(ia_superuser_settings); i++)
 			ia_serialize_setting(settings, ia_superuser_settings[i]);
 	}
-	/* an empty name ends them */
+	/* an empty name ends the list */
 	appendStringInfoChar(settings, '\0');
 
 	return settings;
@@ -385,7 +391,7 @@ ia_try_lock(Oid number, uint16 kind)
 	return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-/* Error out if as many calls run as may. */
+/* Raise an error if the maximum number of calls is running. */
 static void
 ia_limit_calls(void)
 {
@@ -412,8 +418,9 @@ ia_limit_calls(void)
 }
 
 /*
- * Have a background worker restore the indexes, as the current user, and wait
- * for it.  The caller has no snapshot.  Errors out if no worker can be had.
+ * Let a background worker restore the indexes, as the current user, and wait
+ * for it.  The caller must not have a snapshot.  Raise an error if no worker
+ * is available.
  */
 static void
 ia_run_worker(List *indexes, bool concurrently)
@@ -461,7 +468,7 @@ ia_run_worker(List *indexes, bool concurrently)
 	shm_toc_insert(toc, IA_KEY_QUEUE, mq);
 	shm_mq_set_receiver(mq, MyProc);
 
-	/* between the start of the worker and the cleanup nothing may fail */
+	/* nothing may fail between the start of the worker and the cleanup */
 	context = AllocSetContextCreate(CurrentMemoryContext,
 									"index_align messages",
 									ALLOCSET_SMALL_SIZES);
@@ -485,12 +492,15 @@ ia_run_worker(List *indexes, bool concurrently)
 	{
 		started.queue = shm_mq_attach(mq, segment, started.handle);
 
-		/* The worker's REINDEX CONCURRENTLY waits for whoever has a snapshot. */
+		/*
+		 * The worker's REINDEX CONCURRENTLY waits for sessions with a
+		 * snapshot.
+		 */
 		InvalidateCatalogSnapshot();
 		ia_follow_worker(&started, context);
 		MemoryContextSwitchTo(oldcontext);
 
-		/* so that the next call finds its slot free */
+		/* wait, so that the next call finds its slot free */
 		(void) WaitForBackgroundWorkerShutdown(started.handle);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(ia_end_worker, PointerGetDatum(&started));
@@ -500,8 +510,8 @@ ia_run_worker(List *indexes, bool concurrently)
 }
 
 /*
- * Restore temporary indexes, which no other session has access to.  Errors out
- * as the commands do.
+ * Restore temporary indexes, which no other session can access.  Errors are
+ * those of the commands.
  */
 static void
 ia_restore_temporary(List *indexes)
@@ -520,7 +530,7 @@ ia_restore_temporary(List *indexes)
 		IaIndex    *index = ia_describe(((IaIndex *) lfirst(cell))->indexid);
 		ListCell   *command;
 
-		/* the commit may have dropped it, or what ran in between */
+		/* the commit, or code that ran since, may have dropped it */
 		lfirst(cell) = index;
 		if (index == NULL)
 			continue;
@@ -542,7 +552,7 @@ ia_restore_temporary(List *indexes)
 	}
 }
 
-/* Commit what has been done, and go on without snapshot and locks. */
+/* Commit the transaction, and continue without snapshot and locks. */
 static void
 ia_commit(void)
 {
@@ -557,11 +567,12 @@ ia_commit(void)
 /*
  * CALL index_align.restore_stock(relation regclass, concurrently boolean)
  *
- * Restores the layout and storage parameters of a stock server for the indexes
- * of a table, of a partitioned table and its partitions, for one index, or with
- * NULL for all of the database.  Commits the transaction before it begins, and
- * cannot run in a transaction block.  Raises a notice for each index, a warning
- * for each that fails, and an error at the end if any is left.
+ * Restore the layout and storage parameters of a stock server for the indexes
+ * of a table, of a partitioned table and its partitions, for one index, or
+ * with NULL for all indexes of the database.  Commit the transaction before
+ * the work begins; so this cannot run in a transaction block.  Give a notice
+ * for each restored index, a warning for each failure, and an error at the end
+ * if any index is left.
  */
 Datum
 ia_restore_stock(PG_FUNCTION_ARGS)
@@ -593,7 +604,7 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 	if (OidIsValid(scope))
 		ia_check_scope(scope);
 
-	/* what is to survive the commit */
+	/* data that must survive the commit */
 	context = AllocSetContextCreate(PortalContext, "index_align restore",
 									ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(context);
@@ -622,14 +633,14 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 	if (temporary != NIL)
 	{
 		ia_restore_temporary(temporary);
-		/* an error below is not about them */
+		/* an error below must not undo this */
 		ia_commit();
 	}
 
 	/*
-	 * Look again, rather than count: an index may have been created
-	 * meanwhile, and whoever goes back to a stock server wants to know.  A
-	 * relation that has been dropped leaves nothing to be done.
+	 * Look again, rather than count.  An index may have been created
+	 * meanwhile, and users who go back to a stock server must know that.  If
+	 * the relation has been dropped, nothing is left to do.
 	 */
 	remaining = 0;
 	if (!OidIsValid(scope) || get_rel_relkind(scope) != '\0')
@@ -654,9 +665,9 @@ ia_restore_stock(PG_FUNCTION_ARGS)
  * index_align.restore_stock_commands(relation regclass, concurrently boolean)
  * returns setof text
  *
- * What restore_stock() would do with the same arguments, as commands for psql's
- * \gexec, in order, beginning with the setting that they need, and with the same
- * warnings.  No rows if there is nothing to do.
+ * Return the work of restore_stock() with the same arguments, as commands for
+ * psql's \gexec, in order, with the same warnings.  The first command is the
+ * setting that they need.  Return no rows if there is nothing to do.
  */
 Datum
 ia_restore_stock_commands(PG_FUNCTION_ARGS)

@@ -1,15 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * index_align_worker.c
- *	  The background worker of index_align.restore_stock().
+ *	  Background worker of index_align.restore_stock().
  *
- * The worker connects as the role that called, and runs each command as a client
- * would, so that hooks and event triggers see it, and REINDEX CONCURRENTLY may
- * commit as it likes.  Its errors and warnings go to the calling session,
- * because the frontend that they are sent to is a queue in shared memory.
+ * The worker connects as the calling role, and runs each command as a client
+ * would.  So hooks and event triggers see the command, and REINDEX
+ * CONCURRENTLY may commit when necessary.  Its errors and warnings go to the
+ * calling session, because a queue in shared memory takes the place of its
+ * client.
  *
- * An error ends the command; the next index has its turn.  When the queue has no
- * reader any more, the worker ends: nobody waits for what it does.
+ * An error ends the command, and the worker continues with the next index.
+ * When nobody reads the queue any more, the worker ends: nobody waits for its
+ * work.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -55,7 +57,7 @@
 #include "index_align.h"
 #include "index_align_compat.h"
 
-/* Send a message of type IA_MSG_... to the caller, or end if it is gone. */
+/* Send a message of type IA_MSG_... to the caller, or exit if the caller is gone. */
 static void
 ia_send(char type, const char *string)
 {
@@ -64,14 +66,15 @@ ia_send(char type, const char *string)
 }
 
 /*
- * Run a command as a client's simple query is run.  It is the only one in its
- * string.  Leaves no transaction open.
+ * Run a command as a simple query of a client.  It must be the only one in its
+ * string.  Leave no transaction open.
  *
- * The command knows the index by its name, which another one can have by the time
- * that it is looked up: owners rename as they like.  To build that one does no
- * harm.  But a superuser must change no other index than the one that he was told
- * of.  So an error takes a command back after which the index still has its storage
- * parameter; a drop, which cannot be taken back, is run as the index's owner.
+ * The command refers to the index by name.  Another index can have the name
+ * when it is looked up, since owners can rename indexes.  Building that other
+ * index does no harm.  But a superuser must change no other index than the one
+ * in the list.  So if the index still has its storage parameter after a
+ * command, an error rolls the command back.  A drop cannot be rolled back, so
+ * it is run as the index's owner.
  */
 static void
 ia_execute(const IaIndex *index, const char *command)
@@ -102,7 +105,7 @@ ia_execute(const IaIndex *index, const char *command)
 	if (snapshot_set)
 		PopActiveSnapshot();
 
-	/* drops what a command that failed may have left */
+	/* this drops remains of a failed command */
 	portal = CreatePortal("", true, true);
 	portal->visible = false;
 	PortalDefineQuery(portal, NULL, command, tag, plans, NULL);
@@ -127,8 +130,8 @@ ia_execute(const IaIndex *index, const char *command)
 }
 
 /*
- * OIDs of the invalid indexes of a table, in the current memory context.  Runs
- * in a transaction of its own.
+ * Return the OIDs of the invalid indexes of a table, in the current memory
+ * context.  Run in a separate transaction.
  */
 static List *
 ia_invalid_indexes(Oid heapid)
@@ -167,8 +170,8 @@ ia_invalid_indexes(Oid heapid)
 }
 
 /*
- * The name of an index that has become invalid since the list was made, or "".
- * That is what REINDEX CONCURRENTLY leaves behind if it fails.
+ * Return the name of an index that has become invalid since the list was made,
+ * or "".  REINDEX CONCURRENTLY leaves such an index behind if it fails.
  */
 static char *
 ia_leftover(Oid heapid, const List *invalid_before)
@@ -198,9 +201,9 @@ ia_leftover(Oid heapid, const List *invalid_before)
 }
 
 /*
- * Restore one index and tell the caller.  An index that is gone, or that somebody
- * else has restored, is passed over in silence.  Everything that is allocated is
- * in the current memory context.
+ * Restore one index and inform the caller.  Silently skip an index that no
+ * longer exists, or that somebody else has restored.  Allocate everything in
+ * the current memory context.
  */
 static void
 ia_restore_index(Oid indexid, bool concurrently)
@@ -220,7 +223,7 @@ ia_restore_index(Oid indexid, bool concurrently)
 		StartTransactionCommand();
 		MemoryContextSwitchTo(context);
 		index = ia_describe(indexid);
-		/* a REINDEX of somebody else may have failed meanwhile */
+		/* a REINDEX of another session may have failed meanwhile */
 		if (index != NULL && ia_skip_leftover(index))
 			index = NULL;
 		if (index != NULL)
@@ -245,7 +248,7 @@ ia_restore_index(Oid indexid, bool concurrently)
 	}
 	PG_CATCH();
 	{
-		/* no cancel request may come between */
+		/* no cancel request may interrupt this */
 		HOLD_INTERRUPTS();
 		MemoryContextSwitchTo(context);
 		if (index == NULL)
@@ -266,7 +269,7 @@ ia_restore_index(Oid indexid, bool concurrently)
 	PG_END_TRY();
 }
 
-/* Take over settings of the caller, and fix those that the work depends on. */
+/* Apply the caller's settings, and set those that the work requires. */
 static void
 ia_apply_settings(const char *settings)
 {
@@ -276,7 +279,7 @@ ia_apply_settings(const char *settings)
 	StartTransactionCommand();
 	gucctx = superuser() ? PGC_SUSET : PGC_USERSET;
 
-	/* messages are passed on as they are, without conversion */
+	/* pass messages on without conversion */
 	SetClientEncoding(GetDatabaseEncoding());
 
 	while (settings[0] != '\0')
@@ -285,9 +288,9 @@ ia_apply_settings(const char *settings)
 		const char *value = name + strlen(name) + 1;
 
 		/*
-		 * As if from the client's startup packet: the caller may have set
-		 * temp_tablespaces in another role, and a tablespace that this one
-		 * may not use is to be passed over, as in the caller's session.
+		 * Use the source of a client's startup packet.  The caller may have
+		 * set temp_tablespaces as another role.  A tablespace that this role
+		 * may not use must be skipped, as in the caller's session.
 		 */
 		SetConfigOption(name, value, gucctx, PGC_S_CLIENT);
 		settings = value + strlen(value) + 1;
@@ -299,8 +302,8 @@ ia_apply_settings(const char *settings)
 }
 
 /*
- * The background worker.  main_arg is the handle of a shared memory segment with
- * a job, settings and a queue.
+ * Main function of the background worker.  main_arg is the handle of a shared
+ * memory segment with a job, settings and a queue.
  */
 void
 ia_worker_main(Datum main_arg)
@@ -317,7 +320,7 @@ ia_worker_main(Datum main_arg)
 	segment = dsm_attach(DatumGetUInt32(main_arg));
 	if (segment == NULL)
 	{
-		/* the caller has given up meanwhile */
+		/* the caller has given up */
 		proc_exit(0);
 	}
 	toc = shm_toc_attach(IA_MAGIC, dsm_segment_address(segment));

@@ -7,14 +7,14 @@ CREATE SCHEMA toast_policy;
 GRANT USAGE ON SCHEMA toast_policy TO public;
 
 --
--- The access method and what is done with its tables
+-- The access method, and functions on its tables
 --
 CREATE FUNCTION toast_policy.handler(internal)
 RETURNS table_am_handler
 AS 'MODULE_PATHNAME', 'tp_handler'
 LANGUAGE C STRICT;
 
--- the server calls it, and asks for no privilege
+-- only the server calls it, which checks no privilege
 REVOKE ALL ON FUNCTION toast_policy.handler(internal) FROM public;
 
 CREATE ACCESS METHOD toast_policy TYPE TABLE HANDLER toast_policy.handler;
@@ -50,7 +50,7 @@ COMMENT ON FUNCTION toast_policy.recompress(regclass) IS
 	'rewrite a table, and decide anew about each value; returns the number of rows';
 
 --
--- amcheck, which refuses the tables of other access methods
+-- amcheck, which itself refuses tables of other access methods
 --
 CREATE FUNCTION toast_policy.check(relation regclass, heapallindexed boolean DEFAULT false,
 	OUT object regclass, OUT blkno bigint, OUT offnum integer, OUT attnum integer, OUT msg text)
@@ -64,7 +64,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'tp_check_all'
 LANGUAGE C VOLATILE STRICT;
 
--- as amcheck's own functions
+-- like amcheck's own functions
 REVOKE ALL ON FUNCTION toast_policy.check(regclass, boolean) FROM public;
 REVOKE ALL ON FUNCTION toast_policy.check_all(boolean) FROM public;
 
@@ -73,7 +73,8 @@ COMMENT ON FUNCTION toast_policy.check(regclass, boolean) IS
 COMMENT ON FUNCTION toast_policy.check_all(boolean) IS
 	'check() for each table of the access method in the database';
 
--- DROP EXTENSION ... CASCADE would drop the tables.
+-- Without this, DROP EXTENSION ... CASCADE would drop the tables, and columns
+-- of the types.
 CREATE FUNCTION toast_policy.guard_drop()
 RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'tp_guard_drop'
@@ -115,15 +116,17 @@ COMMENT ON VIEW toast_policy.stats IS 'what became of the values that the policy
 /*-------------------------------------------------------------------------
  * The types ztext and zbytea
  *
- * The operators are in pg_catalog, so that a comparison is never one of text,
- * without an index, because of a search_path; as members of an extension they
- * need no dump.  There are operators with text, name and bytea, but none with
- * varchar: core has none of two varchars, so that every comparison of a varchar
- * with a literal would be resolved to them.
+ * The operators are in pg_catalog.  Otherwise, with some values of
+ * search_path, a comparison would be one of text, without an index.  As
+ * members of an extension they need no dump.  There are operators with text,
+ * name and bytea, but none with varchar.  Core has no operators of two
+ * varchars, so every comparison of a varchar with a literal would be resolved
+ * to ours.
  *
- * An operator family is to hold all pairs of its types.  For two texts it has
- * operators of its own, toast_policy.#=#, because membership of core's would
- * change what core's equalities go together with.
+ * An operator family must hold all pairs of its types.  For two texts it has
+ * operators of its own, toast_policy.#=#.  If core's operators were members,
+ * core's equalities would no longer go together with the same operators as
+ * before.
  *-------------------------------------------------------------------------
  */
 
@@ -281,8 +284,8 @@ CREATE OPERATOR pg_catalog.<> (FUNCTION = toast_policy.text_ztext_ne, LEFTARG = 
   COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
   RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
 
--- Comparison with name, which would else be ambiguous: core has operators of
--- name with text.  They are in no family.
+-- Comparison with name.  Without these operators it would be ambiguous, because
+-- core has operators of name with text.  They are in no family.
 CREATE FUNCTION toast_policy.ztext_name_lt(@extschema@.ztext, name) RETURNS bool
 AS 'MODULE_PATHNAME', 'tp_ztext_name_lt' LANGUAGE c IMMUTABLE LEAKPROOF STRICT PARALLEL SAFE;
 CREATE FUNCTION toast_policy.ztext_name_le(@extschema@.ztext, name) RETURNS bool
@@ -365,8 +368,8 @@ CREATE OPERATOR toast_policy.#<># (FUNCTION = pg_catalog.textne, LEFTARG = text,
   COMMUTATOR = OPERATOR(toast_policy.#<>#), NEGATOR = OPERATOR(toast_policy.#=#),
   RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
 
--- Equal values can have different bytes, so that there is no btree support
--- function 4, without which an index is not deduplicated.
+-- Equal values can have different bytes.  So there is no btree support function
+-- 4, and without that an index is not deduplicated.
 CREATE FUNCTION toast_policy.ztext_sortsupport(internal) RETURNS void
 AS 'MODULE_PATHNAME', 'tp_ztext_sortsupport' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -425,8 +428,8 @@ AS 'MODULE_PATHNAME', 'tp_ztext_larger' LANGUAGE c IMMUTABLE STRICT PARALLEL SAF
 CREATE AGGREGATE pg_catalog.max(@extschema@.ztext) (SFUNC = toast_policy.ztext_larger, STYPE = @extschema@.ztext,
   COMBINEFUNC = toast_policy.ztext_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
 
--- Functions that need not read the whole value, where an unqualified call finds
--- them.  Only arguments of the type itself lead here.
+-- Functions that need not read the whole value, in the schema where an
+-- unqualified call finds them.  Only arguments of the type itself lead to them.
 CREATE FUNCTION pg_catalog.length(@extschema@.ztext) RETURNS int4
 AS 'MODULE_PATHNAME', 'tp_ztext_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -445,7 +448,7 @@ AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAF
 CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, int4, int4) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
--- substring() by a pattern: without these, a literal would be taken for the
+-- substring() with a pattern: without these, a literal would be taken as the
 -- integer of the functions above.
 CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -455,7 +458,7 @@ CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, text, text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.substring($1::text, $2, $3);
 
--- the codec that a value is stored by, "none" if raw
+-- name of the codec that the value is stored with, "none" if raw
 CREATE FUNCTION toast_policy.codec(@extschema@.ztext) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -625,8 +628,8 @@ CREATE OPERATOR toast_policy.#<># (FUNCTION = pg_catalog.byteane, LEFTARG = byte
   COMMUTATOR = OPERATOR(toast_policy.#<>#), NEGATOR = OPERATOR(toast_policy.#=#),
   RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
 
--- Equal values can have different bytes, so that there is no btree support
--- function 4, without which an index is not deduplicated.
+-- Equal values can have different bytes.  So there is no btree support function
+-- 4, and without that an index is not deduplicated.
 CREATE FUNCTION toast_policy.zbytea_sortsupport(internal) RETURNS void
 AS 'MODULE_PATHNAME', 'tp_zbytea_sortsupport' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -691,15 +694,16 @@ AS 'MODULE_PATHNAME', 'tp_zbytea_larger' LANGUAGE c IMMUTABLE STRICT PARALLEL SA
 CREATE AGGREGATE pg_catalog.max(@extschema@.zbytea) (SFUNC = toast_policy.zbytea_larger, STYPE = @extschema@.zbytea,
   COMBINEFUNC = toast_policy.zbytea_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
 
--- With a literal it would else be the text "||", of the value's notation.
+-- Without this, "||" with a literal would be text's operator, on the value's
+-- text representation.
 CREATE FUNCTION toast_policy.zbytea_cat(@extschema@.zbytea, @extschema@.zbytea) RETURNS bytea
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.byteacat($1::bytea, $2::bytea);
 CREATE OPERATOR pg_catalog.|| (FUNCTION = toast_policy.zbytea_cat,
   LEFTARG = @extschema@.zbytea, RIGHTARG = @extschema@.zbytea);
 
--- Functions that need not read the whole value, where an unqualified call finds
--- them.  Only arguments of the type itself lead here.
+-- Functions that need not read the whole value, in the schema where an
+-- unqualified call finds them.  Only arguments of the type itself lead to them.
 CREATE FUNCTION pg_catalog.length(@extschema@.zbytea) RETURNS int4
 AS 'MODULE_PATHNAME', 'tp_type_octet_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -718,7 +722,7 @@ AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SA
 CREATE FUNCTION pg_catalog.substring(@extschema@.zbytea, int4, int4) RETURNS bytea
 AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
--- the codec that a value is stored by, "none" if raw
+-- name of the codec that the value is stored with, "none" if raw
 CREATE FUNCTION toast_policy.codec(@extschema@.zbytea) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 

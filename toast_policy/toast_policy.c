@@ -4,8 +4,9 @@
  *	  Module header and settings of the toast_policy library.
  *
  * The library is loaded when a table that uses its access method is opened, or
- * a value of one of its types is read, and needs no preloading.  With
- * shared_preload_libraries releases before 17 have shared statistics, too.
+ * a value of one of its types is read.  It needs no preloading.  In releases
+ * before 17, statistics are shared only if the library is in
+ * shared_preload_libraries.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -54,13 +55,15 @@ static const struct config_enum_entry tp_type_codec_options[] = {
 };
 
 /*
- * Check hook of toast_policy.zstd_level.  The highest levels take memory and time
- * that are not any user's to take.  What the configuration, or a setting of the
- * database or of the role says has been checked when it was written, by whom it
- * was; so has what a parallel worker takes over.
+ * Check hook of toast_policy.zstd_level.  The highest levels take so much
+ * memory and time that not every user may set them.  A value from the
+ * configuration, or from a setting of the database or the role, was checked
+ * when it was written, for the role that wrote it.  So was a value that a
+ * parallel worker takes over.
  *
- * A value that waits for the library to be loaded may be loaded in a function that
- * runs as another one than the user who set it.
+ * A value that was set before the library was loaded takes effect when the
+ * library is loaded.  This may happen in a function that runs as another user
+ * than the one who set the value.
  */
 static bool
 tp_check_zstd_level(int *newval, void **extra, GucSource source)

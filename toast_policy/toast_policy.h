@@ -18,8 +18,8 @@
 #include "utils/rel.h"
 
 /*
- * Codecs.  The first four are also what the types ztext and zbytea store on disk
- * and must never change.
+ * Codecs.  The types ztext and zbytea store the first four numbers on disk, so
+ * these must never change.
  */
 typedef enum TpCodec
 {
@@ -27,17 +27,17 @@ typedef enum TpCodec
 	TP_LZ4 = 1,
 	TP_SNAPPY = 2,
 	TP_ZSTD = 3,
-	TP_PGLZ = 4					/* not one of the types' */
+	TP_PGLZ = 4					/* not used by the types */
 } TpCodec;
 
 /* The levels of LZ4_compress_HC(); 0 stands for LZ4_compress_fast(). */
 #define TP_LZ4_MAX_LEVEL	12
 
-/* The highest levels of zstd, and of it for those who may not set all of them */
+/* Highest levels of zstd: absolute, and for users without the privilege for more */
 #define TP_ZSTD_MAX_LEVEL	22
 #define TP_ZSTD_USER_LEVEL	19
 
-/* Number of TOAST chunks for a value that takes that many bytes there */
+/* Number of TOAST chunks for a value of the given size there */
 #define TP_CHUNKS(size) \
 	(((int64) (size) + TOAST_MAX_CHUNK_SIZE - 1) / TOAST_MAX_CHUNK_SIZE)
 
@@ -62,12 +62,12 @@ extern bool tp_may_give_up(TpCodec codec, int level, int32 rawsize);
 extern bool tp_incompressible(TpCodec codec, const char *source, int32 rawsize);
 extern int32 tp_size_limit(int32 rawsize, int32 overhead, int32 room);
 
-/* What became of a value that the policy looked at */
+/* Outcome for a value that the policy examined */
 typedef enum TpOutcome
 {
 	TP_COMPRESSED,
-	TP_KEPT_RAW,				/* compressing it does not pay */
-	TP_ABORTED					/* the probe said that it cannot be compressed */
+	TP_KEPT_RAW,				/* compressing does not pay */
+	TP_ABORTED					/* probe: cannot be compressed */
 } TpOutcome;
 
 /* toast_policy_rule.c */

@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_advise.c
- *	  Advice how to store a column: toast_policy.advise().
+ *	  Advise how to store a column: toast_policy.advise().
  *
- * Reads random pages as ANALYZE does, counts the rows in them, and takes a random
- * sample of those that have a value.  Each value of the sample is compressed
- * and decompressed by every codec, with a look at the clock, and its row is put
- * into a simulated table of every strategy (toast_policy_advise_size.c).
- * What these tables came to is then scaled to the whole table.
+ * Read random pages as ANALYZE does, count their rows, and take a random
+ * sample of the rows that have a value.  Compress and decompress each value of
+ * the sample by every codec, and measure the time.  Put the value's row into a
+ * simulated table of every strategy (toast_policy_advise_size.c).  Then scale
+ * the results of these tables to the whole table.
  *
- * The strategy that is recommended is the one whose values cost least to read,
- * in CPU time and a share of the pages, by the constants below; one that needs
- * more than core has must be better by a few percent.
+ * The recommended strategy is the one whose values cost least to read, in CPU
+ * time and a share of the pages, by the constants below.  A strategy that
+ * needs more than core offers must be better by a few percent.
  *
- * Nothing here writes, calls a function of a user's, or looks at the search path.
+ * Nothing here writes, calls users' functions, or uses the search path.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -55,12 +55,12 @@
 PG_FUNCTION_INFO_V1(tp_advise);
 
 /*
- * What reading a value costs besides decompressing it, in microseconds: the row;
- * a visit to the TOAST table, and each chunk that is found there in shared
- * buffers; and a page, of which one in ten takes 100 microseconds to come from a
- * device.  A value is assumed to be read a hundred times for each time that it
- * is written, and its row as often without it: what is kept in the row is in the
- * way of those who want other columns.
+ * Costs of reading a value besides decompressing it, in microseconds: the row,
+ * a visit to the TOAST table, each chunk found there in shared buffers, and a
+ * page.  One page in ten comes from a device, which takes 100 microseconds.  A
+ * value is assumed to be read a hundred times for each time that it is
+ * written.  Its row is assumed to be read as often without it, because a value
+ * in the row slows down those who read other columns.
  */
 #define TP_ROW_US			0.5
 #define TP_FETCH_US			3.0
@@ -70,23 +70,24 @@ PG_FUNCTION_INFO_V1(tp_advise);
 #define TP_OTHER_SHARE		1.0
 
 /*
- * A strategy other than today's is worse by that factor if it needs the access
- * method or STORAGE MAIN, or another type; and two strategies are the same to us if they differ
- * by no more than the last one.  Together that stays below 8 %, so that what is
- * recommended is within 10 % of the best in spite of errors of the sample.
+ * A strategy other than today's counts as worse by these factors if it needs
+ * the access method or STORAGE MAIN, or another type.  Two strategies count as
+ * equal if they differ by no more than the last factor.  Together this stays
+ * below 8 %, so that the recommendation is within 10 % of the best strategy in
+ * spite of sampling errors.
  */
 #define TP_POLICY_HANDICAP	1.02
 #define TP_TYPE_HANDICAP	1.05
 #define TP_TOLERANCE		1.025
 
-/* The digits of a number that are worth telling, and those behind its point */
+/* Significant digits of a number in the result, and digits after its point */
 #define TP_DIGITS			3
 #define TP_DECIMALS			2
 
-/* Wasted compression has to be that part of the cost to decide between equals. */
+/* Wasted compression must be this part of the cost to decide between equals. */
 #define TP_WASTE			0.05
 
-/* Check that the table is one that has TOASTable values of its own. */
+/* Check that the relation can have TOASTable values of its own. */
 void
 tp_check_kind(Relation rel)
 {
@@ -167,9 +168,9 @@ tp_check_column(Relation rel, const char *name)
 }
 
 /*
- * Check that the caller may read all of a column's values, without a lock: nobody
- * may queue up for one on a table that is closed to him.  A relation that is not
- * there is left to the caller.
+ * Check that the caller may read all of a column's values.  Do so without a
+ * lock: nobody may queue for a lock on a table that they must not read.  If
+ * the relation does not exist, leave the error to the caller.
  */
 static void
 tp_check_privileges(Oid relid, const char *column)
@@ -198,7 +199,7 @@ tp_check_privileges(Oid relid, const char *column)
 				 errhint("The advice needs all rows: ask as a user who bypasses row-level security.")));
 }
 
-/* Open the tables that have the rows: the partitions, or the table itself. */
+/* Open the tables that contain the rows: the partitions, or the table itself. */
 static void
 tp_open_sources(TpAdvice *advice)
 {
@@ -239,7 +240,7 @@ tp_open_sources(TpAdvice *advice)
  * Trials
  */
 
-/* Look at one row of the sample; it has a value in the column. */
+/* Examine one row of the sample; it has a value in the column. */
 static void
 tp_try_row(TpAdvice *advice, const TpSource *source, TupleTableSlot *slot)
 {
@@ -270,7 +271,7 @@ tp_try_row(TpAdvice *advice, const TpSource *source, TupleTableSlot *slot)
 	advice->sampled_bytes += row.rawsize;
 }
 
-/* Look at the rows of the sample. */
+/* Examine the rows of the sample. */
 static void
 tp_try_rows(TpAdvice *advice)
 {
@@ -289,7 +290,7 @@ tp_try_rows(TpAdvice *advice)
 		CHECK_FOR_INTERRUPTS();
 		if (slots[id->source] == NULL)
 			slots[id->source] = table_slot_create(source->rel, NULL);
-		/* the snapshot that found the row keeps it */
+		/* the snapshot that found the row protects it */
 		if (!table_tuple_fetch_row_version(source->rel, &id->tid, GetActiveSnapshot(),
 										   slots[id->source]))
 			elog(ERROR, "could not find a row of the sample again");
@@ -310,7 +311,7 @@ tp_try_rows(TpAdvice *advice)
  * Strategies
  */
 
-/* Does the codec at that level have a trial already?  If not, make one. */
+/* Return the trial of the codec at that level; make one if there is none. */
 static TpTrial *
 tp_get_trial(TpAdvice *advice, TpCodec codec, int level)
 {
@@ -328,7 +329,7 @@ tp_get_trial(TpAdvice *advice, TpCodec codec, int level)
 	return trial;
 }
 
-/* Add a strategy; TP_NONE and level 0 stand for no codec, or none with levels. */
+/* Add a strategy.  TP_NONE stands for no codec, level 0 for a codec without levels. */
 static void
 tp_add_strategy(TpAdvice *advice, const char *name, TpMethod method, char storage,
 				TpCodec codec, int level)
@@ -336,7 +337,7 @@ tp_add_strategy(TpAdvice *advice, const char *name, TpMethod method, char storag
 	TpStrategy *strategy;
 	TpTrial    *trial = codec != TP_NONE ? tp_get_trial(advice, codec, level) : NULL;
 
-	/* the current level may be one of the others */
+	/* the current level may be equal to one of the others */
 	for (int i = 0; i < advice->nstrategies; i++)
 		if (advice->strategies[i].method == method &&
 			advice->strategies[i].storage == storage && advice->strategies[i].trial == trial)
@@ -350,7 +351,7 @@ tp_add_strategy(TpAdvice *advice, const char *name, TpMethod method, char storag
 	strategy->trial = trial;
 }
 
-/* The strategies, in the order in which equal ones are preferred */
+/* Make the strategies, in the order in which equal ones are preferred. */
 static void
 tp_make_strategies(TpAdvice *advice)
 {
@@ -390,7 +391,7 @@ tp_make_strategies(TpAdvice *advice)
 	}
 }
 
-/* Mark the strategy that new values of the column are stored by now. */
+/* Mark the strategy by which new values of the column are stored now. */
 static void
 tp_mark_current(TpAdvice *advice)
 {
@@ -416,8 +417,9 @@ tp_mark_current(TpAdvice *advice)
 }
 
 /*
- * How much worse is a strategy because of what it needs?  MAIN needs nothing, but
- * makes the table itself grow with its values.
+ * Return the factor by which a strategy counts as worse because of its
+ * requirements.  MAIN has none, but makes the table itself grow with its
+ * values.
  */
 static double
 tp_handicap(const TpStrategy *strategy)
@@ -432,7 +434,7 @@ tp_handicap(const TpStrategy *strategy)
 	return 1.0;
 }
 
-/* Scale a strategy's counts to the whole table, and say what it costs. */
+/* Scale a strategy's counts to the whole table, and compute its cost. */
 static void
 tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
 {
@@ -446,7 +448,7 @@ tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
 	double		toast;
 	double		own = 0;
 
-	/* what is out of line goes with the bytes rather than with the rows */
+	/* values out of line are proportional to bytes rather than to rows */
 	if (advice->sampled_bytes > 0)
 		bytes = advice->seen_bytes / advice->sampled_bytes * block_scale;
 
@@ -478,9 +480,9 @@ tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
 }
 
 /*
- * Choose a strategy.  Among those that are as good as the best one it is, in this
- * order, one that needs least, one that does not compress in vain, the current
- * one, and the first one.
+ * Choose a strategy.  Among those as good as the best one, choose in this
+ * order: one with the fewest requirements, one that does not compress in vain,
+ * the current one, the first one.
  */
 static const TpStrategy *
 tp_recommend(const TpAdvice *advice)
@@ -524,8 +526,8 @@ tp_recommend(const TpAdvice *advice)
 }
 
 /*
- * Round to TP_DIGITS significant digits, and to no more than TP_DECIMALS behind
- * the point: what comes from a sample, or from a clock, is no better than that.
+ * Round to TP_DIGITS significant digits, and to at most TP_DECIMALS digits
+ * after the point.  Results of a sample, or of a clock, are not more exact.
  */
 static double
 tp_round(double value)
@@ -535,11 +537,11 @@ tp_round(double value)
 	while (fabs(value) / unit >= pow(10, TP_DIGITS))
 		unit *= 10;
 
-	/* a division gives the double that is next to the decimal number */
+	/* the division gives the double next to the decimal number */
 	return unit < 1 ? rint(value / unit) / rint(1 / unit) : rint(value / unit) * unit;
 }
 
-/* A number of bytes, chunks or pages, as exact as it is known */
+/* A number of bytes, chunks or pages, exact if it is known exactly */
 static Datum
 tp_count(const TpAdvice *advice, double value)
 {
@@ -549,7 +551,7 @@ tp_count(const TpAdvice *advice, double value)
 	return Int64GetDatum((int64) rint(exact ? value : tp_round(value)));
 }
 
-/* What a strategy needs that others do not */
+/* Requirement that other strategies do not have */
 static const char *
 tp_needs(const TpStrategy *strategy)
 {
@@ -563,7 +565,7 @@ tp_needs(const TpStrategy *strategy)
 	return "nothing";
 }
 
-/* Say why a strategy is recommended, or why it is not. */
+/* Give the reason why a strategy is recommended, or why not. */
 static char *
 tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
 		  const TpStrategy *recommended)
@@ -586,7 +588,7 @@ tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
 						strategy->current ? "; it is how the column is stored" : "");
 	}
 
-	/* to the nearest percent, and so that 1 % is not said of what is equal */
+	/* to the nearest percent; do not report 1 % for equal ones */
 	ratio = rint(100 * strategy->cost / recommended->cost - 100);
 	if (ratio >= 1 && strategy->cost * tp_handicap(strategy) >
 		recommended->cost * tp_handicap(recommended) * TP_TOLERANCE)
@@ -635,18 +637,19 @@ tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
  * toast_policy.advise(relation regclass, column_name name, sample_rows int4)
  * returns setof record
  *
- * One row for each way to store the column: its codec and level (NULL for those
- * that have none), the number of values that were looked at, and for the whole
- * table the column's raw bytes, its bytes and chunks as they would be stored and
- * the pages of heap, TOAST table and its index; then the time to compress,
- * decompress and read a value on average; whether that way is recommended,
- * which is true in exactly one row; and why it is or is not.  Numbers from a part
- * of the values, and times, have three digits.  Without any value the counts are
- * zero, the times NULL, and what is recommended is to leave the column as it is.
+ * Return one row for each way to store the column: its codec and level (NULL
+ * if it has none); the number of examined values; for the whole table, the
+ * column's raw bytes, its bytes and chunks as they would be stored, and the
+ * pages of heap, TOAST table and its index; the average times to compress,
+ * decompress and read a value; whether that way is recommended, which is true
+ * in exactly one row; and the reason.  Numbers from a part of the values, and
+ * times, have three digits.  If there is no value, the counts are zero, the
+ * times are NULL, and the recommendation is to leave the column as it is.
  *
- * Errors: 42809 for what is no table or materialized view; 42703 and 0A000 for a
- * column that is not there or cannot be toasted; 22023 for a sample_rows out of
- * range; 42501 if the caller must not read all the column's values.
+ * Errors: 42809 if the relation is not a table or materialized view; 42703 if
+ * the column does not exist, 0A000 if it cannot be toasted; 22023 for a
+ * sample_rows out of range; 42501 if the caller may not read all the column's
+ * values.
  */
 Datum
 tp_advise(PG_FUNCTION_ARGS)
@@ -670,7 +673,7 @@ tp_advise(PG_FUNCTION_ARGS)
 				 errmsg("relation with OID %u does not exist", relid)));
 	tp_check_kind(advice->rel);
 	attnum = tp_check_column(advice->rel, NameStr(*PG_GETARG_NAME(1)));
-	/* they may have changed while we waited for the lock */
+	/* the privileges may have changed while we waited for the lock */
 	tp_check_privileges(relid, NameStr(*PG_GETARG_NAME(1)));
 	advice->att = *TupleDescAttr(RelationGetDescr(advice->rel), attnum - 1);
 

@@ -20,7 +20,7 @@
 
 #include "toast_policy.h"
 
-/* Who decides about the compression of a column's values */
+/* Part of the server that compresses a column's values */
 typedef enum TpMethod
 {
 	TP_BY_STORAGE,				/* heap, as the column's STORAGE says */
@@ -28,33 +28,33 @@ typedef enum TpMethod
 	TP_BY_TYPE					/* ztext or zbytea */
 } TpMethod;
 
-/* One codec at one level, and what it made of the value at hand */
+/* One codec at one level, and its results for the current value */
 typedef struct TpTrial
 {
 	TpCodec		codec;
-	int			level;			/* 0 for codecs that have none */
-	/* of the value at hand */
+	int			level;			/* 0 for codecs without levels */
+	/* for the current value */
 	int32		size;			/* compressed; -1 if not smaller than raw */
 	bool		incompressible; /* the policy's probe says so */
 	double		probe_us;
 	double		compress_us;
 	double		decompress_us;
-	/* of all values so far, to know when to stop measuring */
+	/* for all values so far, to know when to stop measuring */
 	double		spent_us;
-	double		timed_us;		/* decompression, and of how many raw bytes */
+	double		timed_us;		/* decompression time, and its raw bytes */
 	double		timed_bytes;
 } TpTrial;
 
-/* A column of the row at hand.  Sizes are those of the value in the row. */
+/* A column of the current row.  Sizes are those of the value in the row. */
 typedef struct TpRowColumn
 {
 	int32		raw;			/* not compressed; 0 for NULL */
 	int32		compressed;		/* 0 if not known, -1 if not smaller than raw */
 	int			align;			/* in bytes, for values without a short header */
-	char		storage;		/* PLAIN for what cannot be toasted */
+	char		storage;		/* PLAIN if it cannot be toasted */
 	char		compression;
 	bool		varlena;
-	bool		fixed;			/* in line and compressed, and stays so */
+	bool		fixed;			/* compressed in line, and stays so */
 	Datum		value;
 	/* while the row is laid out */
 	int32		size;
@@ -67,7 +67,7 @@ typedef struct TpRowColumn
 typedef struct TpRow
 {
 	int			natts;
-	int			target;			/* index of the column that is looked at */
+	int			target;			/* index of the examined column */
 	bool		has_toast;
 	Size		hoff;
 	Size		limit;			/* toast_tuple_target less the header */
@@ -75,30 +75,30 @@ typedef struct TpRow
 	TpRowColumn *columns;
 } TpRow;
 
-/* Classes of free space in a page, as the free space map has them */
+/* Classes of free space in a page, as in the free space map */
 #define TP_SPACE_STEP		(BLCKSZ / 256)
 #define TP_SPACE_CLASSES	256
 
-/* The filling of a table's pages */
+/* How a table's pages are filled */
 typedef struct TpSpace
 {
 	int64		pages;
 	Size		free;			/* in the page that is being filled */
-	Size		reserve;		/* what fillfactor leaves free */
-	int64		left[TP_SPACE_CLASSES]; /* pages by what is free in them */
-	/* of a TOAST table */
+	Size		reserve;		/* space that fillfactor leaves free */
+	int64		left[TP_SPACE_CLASSES]; /* number of pages by free space */
+	/* for a TOAST table */
 	double		chunks;
 	double		used;			/* bytes in its pages */
 } TpSpace;
 
-/* A way to store the column, and what that came to so far */
+/* A way to store the column, and its results so far */
 typedef struct TpStrategy
 {
 	const char *name;
 	TpMethod	method;
 	char		storage;
 	TpTrial    *trial;			/* NULL: does not compress */
-	bool		current;		/* that is how the column is stored now */
+	bool		current;		/* true if the column is stored so now */
 
 	TpSpace		heap;
 	TpSpace		toast;
@@ -116,11 +116,11 @@ typedef struct TpStrategy
 	double		cost;
 } TpStrategy;
 
-/* The largest sample, in rows */
+/* Maximum size of the sample, in rows */
 #define TP_MAX_SAMPLE		3000000
-/* Of a value above that, only the first part is compressed */
+/* Only this first part of a larger value is compressed */
 #define TP_MAX_PIECE		(1024 * 1024)
-/* Raw bytes to be compressed by each codec, after which the sample ends */
+/* The sample ends after each codec has compressed this many raw bytes */
 #define TP_MAX_EFFORT		(32 * 1024 * 1024)
 
 #define TP_MAX_TRIALS		9
@@ -146,7 +146,7 @@ typedef struct TpAdvice
 	Relation	rel;
 	FormData_pg_attribute att;
 	TpSource   *sources;
-	bool		has_toast;		/* any of them a TOAST table? */
+	bool		has_toast;		/* does any of them have a TOAST table? */
 	int			nsources;
 	double		blocks;
 	double		sampled_blocks;
@@ -156,8 +156,8 @@ typedef struct TpAdvice
 	double		seen_bytes;
 	TpRowId    *rows;
 	int			nrows;
-	int			maxrows;		/* that rows has space for */
-	int			keep_rows;		/* to choose the sample from */
+	int			maxrows;		/* number of rows that fit into rows */
+	int			keep_rows;		/* number of rows to choose the sample from */
 	int			sample_rows;
 	pg_prng_state random;
 

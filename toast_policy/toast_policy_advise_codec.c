@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_advise_codec.c
- *	  What does a codec make of a value, and how long does it take?
+ *	  Measure the result of a codec for a value, and the time that it takes.
  *
- * Times are those of this thread's CPU, so that other sessions disturb little.
+ * Times are CPU times of this thread, so that other sessions disturb them
+ * little.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -20,7 +21,7 @@
 #include "toast_policy_advise.h"
 #include "toast_policy_compat.h"
 
-/* Measure small values repeatedly, up to so many bytes, for so long in all */
+/* Limits for measuring small values repeatedly: size, repeats, total time */
 #define TP_REPEAT_BYTES		16384
 #define TP_MAX_REPEATS		100
 #define TP_MEASURE_US		200000.0
@@ -36,7 +37,7 @@ tp_cpu_us(void)
 	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
-/* How often is a piece of that size to be processed, to see it on the clock? */
+/* Return how often to process a piece of that size, to get a measurable time. */
 static int
 tp_repeats(int32 size)
 {
@@ -44,8 +45,8 @@ tp_repeats(int32 size)
 }
 
 /*
- * Compress and decompress a value, or the first size bytes of it: sets the
- * trial's results for the value as a whole, which has rawsize bytes.
+ * Compress and decompress a value, or its first size bytes.  Set the trial's
+ * results for the value as a whole, which has rawsize bytes.
  */
 void
 tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,
@@ -71,7 +72,7 @@ tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,
 		trial->probe_us = (tp_cpu_us() - begin) * factor;
 	}
 
-	/* the first time pays for memory, and for cold caches */
+	/* the first run also pays for memory, and for cold caches */
 	if (trial->spent_us == 0)
 		repeats++;
 	for (int i = 0; i < repeats; i++)

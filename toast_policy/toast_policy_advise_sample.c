@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_advise_sample.c
- *	  The rows that toast_policy.advise() looks at.
+ *	  Select the rows that toast_policy.advise() examines.
  *
  * Random pages are read as ANALYZE does, in a scan of the rows that the
- * snapshot sees.  Rows without a value in the column are counted there and then;
- * of the others so many addresses are kept that a sample can be chosen that
- * has its fair share of each size.  The values are fetched only afterwards.
+ * snapshot sees.  Rows without a value in the column are counted at once.  Of
+ * the other rows, enough addresses are kept to choose a sample in which each
+ * size has its fair share.  The values are fetched only afterwards.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -28,9 +28,9 @@
 #include "toast_policy_advise.h"
 #include "toast_policy_compat.h"
 
-/* the same pages and rows each time, and the same sizes */
+/* read the same pages and rows each time, for the same sizes */
 #define TP_SEED				20260721
-/* Choose the sample from that many times its rows, but not from more than that */
+/* Choose the sample from this multiple of its rows, and from this many at most */
 #define TP_KEEP_FACTOR		20
 #define TP_MAX_KEEP			100000
 
@@ -59,7 +59,7 @@ tp_see_null_row(TpAdvice *advice, TupleTableSlot *slot)
 	}
 }
 
-/* Count a row of the pages that are read, and keep its address or not. */
+/* Count a row of the pages that are read, and perhaps keep its address. */
 static void
 tp_see_row(TpAdvice *advice, int source, TupleTableSlot *slot)
 {
@@ -100,7 +100,7 @@ tp_see_row(TpAdvice *advice, int source, TupleTableSlot *slot)
 	advice->rows[place].rawsize = rawsize;
 }
 
-/* Read that many random pages of a table. */
+/* Read the given number of random pages of a table. */
 static void
 tp_sample_source(TpAdvice *advice, int number, BlockNumber blocks)
 {
@@ -165,9 +165,9 @@ tp_compare_sizes(const void *left, const void *right)
 }
 
 /*
- * Choose the sample from the rows that were kept.  Evenly along their sizes,
- * since it depends mostly on its size what becomes of a value: rare large ones
- * count as often as they are.
+ * Choose the sample from the rows that were kept, evenly along their sizes.
+ * The result for a value depends mostly on its size, so rare large values must
+ * count in proportion to their number.
  */
 static void
 tp_choose_rows(TpAdvice *advice)
@@ -181,7 +181,7 @@ tp_choose_rows(TpAdvice *advice)
 	}
 	qsort(advice->rows, advice->nrows, sizeof(TpRowId), tp_compare_places);
 
-	/* the effort may not suffice for all: let the first ones be a sample, too */
+	/* not all rows may be reached: make the first ones a sample, too */
 	if (advice->seen > 0 &&
 		advice->seen_bytes / advice->seen * advice->nrows > TP_MAX_EFFORT)
 	{
@@ -198,8 +198,8 @@ tp_choose_rows(TpAdvice *advice)
 }
 
 /*
- * Read the sample: as many pages as rows are wanted, each table's part according
- * to its size, so that all rows have the same chance.
+ * Read the sample: as many pages as rows are wanted.  Each table's part is
+ * proportional to its size, so that all rows have the same chance.
  */
 void
 tp_sample(TpAdvice *advice)

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_advise_size.c
- *	  How large would a row be, and its table, if a column were stored otherwise?
+ *	  Predict the size of a row, and of its table, if a column is stored differently.
  *
- * Repeats on sizes alone what heap_toast_insert_or_update() does with a row, and
- * what tp_row_apply() does before it, and puts the resulting tuple and chunks
- * into simulated pages.  The other columns of the row take part, from their raw
- * sizes on, since what one of them leaves to the others decides where they go.
+ * Repeat the work of heap_toast_insert_or_update() on a row, and that of
+ * tp_row_apply() before it, on sizes alone.  Put the resulting tuple and
+ * chunks into simulated pages.  The other columns of the row take part,
+ * starting with their raw sizes, because the space that they leave to each
+ * other decides where their values go.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -31,10 +32,10 @@
 #include "toast_policy_advise.h"
 #include "toast_policy_compat.h"
 
-/* Values no larger than that never move out of line, as in core's helper */
+/* Smaller values never move out of line, as in core's helper function */
 #define TP_SMALLEST			MAXALIGN(TOAST_POINTER_SIZE)
 
-/* Header, chunk_id, chunk_seq and the length word of a chunk's tuple */
+/* Header, chunk_id, chunk_seq and length word of a chunk's tuple */
 #define TP_CHUNK_OVERHEAD \
 	(MAXALIGN(SizeofHeapTupleHeader) + sizeof(Oid) + sizeof(int32) + VARHDRSZ)
 
@@ -43,10 +44,10 @@
 #define TP_TYPE_HEADER		5
 #define TP_TYPE_RAW_HEADER	1
 
-/* An empty page of a heap */
+/* Space in an empty page of a heap */
 #define TP_PAGE_SPACE		((Size) (BLCKSZ - SizeOfPageHeaderData))
 
-/* Bytes that the chunks of a value of that size take in the TOAST table's pages */
+/* Bytes that the chunks of a value take in the TOAST table's pages */
 static double
 tp_chunk_space(int64 size)
 {
@@ -77,7 +78,7 @@ tp_align_bytes(char align)
 	}
 }
 
-/* Size of a raw value in a row: heap gives it a short header if it may. */
+/* Size of a raw value in a row.  heap gives it a short header if it may. */
 static int32
 tp_inline_size(int32 size, char storage)
 {
@@ -119,14 +120,14 @@ tp_read_column(TpRowColumn *column, Form_pg_attribute att, Datum value)
 	}
 	else if (VARATT_IS_COMPRESSED(varlena))
 		column->compressed = VARSIZE(varlena);
-	/* heap does not compress these, but leaves them as they come */
+	/* heap does not compress these; they keep the form that they have */
 	column->fixed = column->compressed > 0 &&
 		att->attstorage == TYPSTORAGE_EXTERNAL;
 }
 
 /*
- * Get the sizes of a row of the relation, in which the column of index target is
- * not NULL.  The row's columns are palloc'd, and point into the slot.
+ * Get the sizes of a row of the relation.  target is the index of a column
+ * that is not NULL.  The row's columns are palloc'd, and point into the slot.
  */
 void
 tp_row_read(TpRow *row, Relation rel, int target, TupleTableSlot *slot)
@@ -176,7 +177,7 @@ tp_data_size(const TpRow *row)
 	return size;
 }
 
-/* The column's value takes that many bytes, with a header of the given kind. */
+/* Set the size in bytes of the column's value, with a header of the given kind. */
 static void
 tp_set_size(TpRowColumn *column, int32 size, bool short_header)
 {
@@ -308,8 +309,8 @@ tp_toast_row(TpRow *row, TpStrategy *strategy)
 }
 
 /*
- * Does the rule keep the compressed form of the value at hand?  Takes the time
- * down that it costs to find out.
+ * Return true if the rule keeps the compressed form of the current value.  Add
+ * the time for finding that out.
  */
 static bool
 tp_rule_compresses(const TpRow *row, TpStrategy *strategy, int32 overhead, int32 room)
@@ -325,7 +326,7 @@ tp_rule_compresses(const TpRow *row, TpStrategy *strategy, int32 overhead, int32
 		trial->size <= tp_size_limit(row->rawsize, overhead, room);
 }
 
-/* tp_row_apply(), with the column at hand as the one that is governed */
+/* tp_row_apply(), with the current column as the governed one */
 static void
 tp_policy_row(TpRow *row, TpStrategy *strategy)
 {
@@ -335,7 +336,7 @@ tp_policy_row(TpRow *row, TpStrategy *strategy)
 	if (row->hoff + tp_data_size(row) <= TOAST_TUPLE_THRESHOLD)
 		return;
 
-	/* the stand-ins for what goes out of line count within this function only */
+	/* stand-ins for values out of line count within this function only */
 	for (;;)
 	{
 		Size		size = tp_data_size(row);
@@ -401,7 +402,7 @@ tp_policy_row(TpRow *row, TpStrategy *strategy)
 	}
 }
 
-/* Set the column at hand to what the strategy starts with. */
+/* Set the current column to the form with which the strategy starts. */
 static void
 tp_row_start(TpRow *row, TpStrategy *strategy)
 {
@@ -457,7 +458,7 @@ tp_row_store(TpRow *row, TpStrategy *strategy)
 		strategy->decompress_us += strategy->trial->decompress_us;
 }
 
-/* Put a tuple into the page at hand, another one with enough space, or a new one. */
+/* Put a tuple into the current page, another page with enough space, or a new one. */
 void
 tp_space_add(TpSpace *space, Size length)
 {
@@ -482,17 +483,17 @@ tp_space_add(TpSpace *space, Size length)
 			space->free = TP_PAGE_SPACE;
 		}
 	}
-	/* only a row larger than any that heap takes does not fit */
+	/* only a row larger than heap accepts does not fit */
 	space->free -= Min(need, space->free);
 }
 
-/* Put a value that is out of line into the pages of a TOAST table. */
+/* Put a value out of line into the pages of a TOAST table. */
 void
 tp_space_add_chunks(TpSpace *space, int64 size)
 {
 	int64		pages = 0;
 
-	/* large values: by the page, without looking at each chunk */
+	/* add large values by the page, without looking at each chunk */
 	if (TP_CHUNKS(size) > 2 * EXTERN_TUPLES_PER_PAGE)
 	{
 		pages = TP_CHUNKS(size) / EXTERN_TUPLES_PER_PAGE - 1;
@@ -505,20 +506,20 @@ tp_space_add_chunks(TpSpace *space, int64 size)
 		tp_space_add(space, TP_CHUNK_OVERHEAD + (Size) Min(size, (int64) TOAST_MAX_CHUNK_SIZE));
 }
 
-/* Number of pages of a table that has scale times the rows of the simulated one */
+/* Number of pages of a table with scale times the rows of the simulated one */
 double
 tp_space_pages(const TpSpace *space, double scale)
 {
 	if (space->pages == 0)
 		return 0;
 
-	/* the last page counts in part, so far as it stands for others */
+	/* the last page counts in part, as far as it stands for others */
 	return (space->pages - (double) space->free / TP_PAGE_SPACE) * scale;
 }
 
 /*
- * Number of pages of a TOAST table's index: entries come in ascending order, so
- * that each page is filled up to the default fillfactor.
+ * Number of pages of a TOAST table's index.  Entries come in ascending order,
+ * so each page is filled up to the default fillfactor.
  */
 double
 tp_toast_index_pages(double chunks)

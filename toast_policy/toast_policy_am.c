@@ -5,15 +5,15 @@
  *	  compressed before heap gets the row.
  *
  * The access method is a copy of heap's callbacks, except for those that write
- * rows.  They make a second slot with the values that the policy has compressed,
- * let heap store that, and give the caller's slot the new row's address.  Pages,
- * tuples and WAL are heap's own; nothing on disk tells that the access method
- * was there, except for the table's row in pg_class.
+ * rows.  These make a second slot with the values that the policy has
+ * compressed, let heap store this slot, and copy the new row's address into
+ * the caller's slot.  Pages, tuples and WAL are heap's own.  Nothing on disk
+ * refers to the access method, except the table's row in pg_class.
  *
- * heap refuses to scan a table of another access method in the two callbacks
- * that build indexes.  For as long as they run, the relation's cache entry is
- * made to point at heap's callbacks.  For amcheck, which asks the catalog's row
- * in the cache entry, that is made to say heap as well.
+ * In the two callbacks that build indexes, heap refuses to scan a table of
+ * another access method.  While they run, the relation's cache entry points to
+ * heap's callbacks.  amcheck reads the pg_class row in the cache entry, so for
+ * amcheck that row says heap as well.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -43,12 +43,12 @@ PG_FUNCTION_INFO_V1(tp_handler);
 static const TableAmRoutine *tp_heap_am;
 static TableAmRoutine tp_am;
 
-/* A relation that is seen as heap for the time being */
+/* A relation that is temporarily seen as heap */
 typedef struct TpDisguise
 {
 	Relation	rel;
-	Oid			amoid;			/* whose it is, or InvalidOid if the entry's
-								 * pg_class row stays as it is */
+	Oid			amoid;			/* its access method; InvalidOid if the
+								 * pg_class row in the entry is unchanged */
 	struct TpDisguise *outer;
 } TpDisguise;
 
@@ -59,9 +59,9 @@ static MemoryContext tp_row_context = NULL;
 #define TP_ROW_BLOCK_SIZE	(32 * 1024) /* bytes */
 
 /*
- * Apply the policy to a row.  Returns a slot with the row as heap shall store
- * it, in the memory that tp_begin_row() has made, or NULL if that is the row as
- * it is.
+ * Apply the policy to a row.  Return a slot with the row that heap shall
+ * store, in the memory that tp_begin_row() has made.  Return NULL if heap
+ * shall store the row as it is.
  */
 static TupleTableSlot *
 tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
@@ -75,7 +75,7 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 	memcpy(values, slot->tts_values, desc->natts * sizeof(Datum));
 	if (tp_row_apply(rel, values, slot->tts_isnull, occasion))
 	{
-		/* a tuple of ours, since tp_finish_slot() wants to see its header */
+		/* an own tuple, since tp_finish_slot() reads its header */
 		result = MakeSingleTupleTableSlot(desc, &TTSOpsHeapTuple);
 		ExecStoreHeapTuple(heap_form_tuple(desc, values, slot->tts_isnull),
 						   result, true);
@@ -87,17 +87,18 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 }
 
 /*
- * Give the caller's slot what heap told about the row, and drop the other.
+ * Copy heap's information about the row into the caller's slot, and drop the
+ * other slot.
  *
- * heap writes the transaction and the command into the header of the tuple that
- * it gets, where RETURNING xmin and the like look for them.
+ * heap writes the transaction and the command into the header of the tuple
+ * that it gets.  RETURNING xmin, for example, reads them there.
  */
 static void
 tp_finish_slot(TupleTableSlot *slot, TupleTableSlot *stored)
 {
 	slot->tts_tid = stored->tts_tid;
 	slot->tts_tableOid = stored->tts_tableOid;
-	/* a tuple that is not the slot's own may be one in a shared buffer */
+	/* a tuple that the slot does not own may be in a shared buffer */
 	if ((TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot)) &&
 		TTS_SHOULDFREE(slot) && ((HeapTupleTableSlot *) slot)->tuple != NULL)
 	{
@@ -117,10 +118,10 @@ tp_finish_slot(TupleTableSlot *slot, TupleTableSlot *stored)
 }
 
 /*
- * The memory for a row on its way to heap.  It is kept, with a block that most
- * rows find enough, since to make a context for each row would cost as much as
- * to compress a value that shrinks well.  What an error has left is freed by the
- * end of the transaction, or for the next row.
+ * Make the memory for a row on its way to heap.  The context is kept, with a
+ * block large enough for most rows: making a context for each row would cost
+ * as much as compressing a value that shrinks well.  Memory left over from an
+ * error is freed at the end of the transaction, or for the next row.
  */
 static void
 tp_begin_row(void)
@@ -134,7 +135,7 @@ tp_begin_row(void)
 		MemoryContextReset(tp_row_context);
 }
 
-/* Free what tp_begin_row() was for. */
+/* Free the memory of tp_begin_row(). */
 static void
 tp_end_row(void)
 {
@@ -255,7 +256,7 @@ tp_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	return result;
 }
 
-/* Make a relation's cache entry look as a disguise wants it. */
+/* Change a relation's cache entry as the disguise requires. */
 static void
 tp_put_on(const TpDisguise *disguise)
 {
@@ -265,8 +266,8 @@ tp_put_on(const TpDisguise *disguise)
 }
 
 /*
- * A cache entry that is rebuilt in the middle of an index build gets the access
- * method's own callbacks again; take them away again.
+ * If a cache entry is rebuilt during an index build, it gets the access
+ * method's own callbacks again.  Replace them again.
  */
 static void
 tp_relcache_callback(Datum arg, Oid relid)
@@ -277,8 +278,8 @@ tp_relcache_callback(Datum arg, Oid relid)
 }
 
 /*
- * A FATAL error ends the session without unwinding the stack, and the disguises
- * are on it.
+ * A FATAL error ends the session without unwinding the stack.  The disguises
+ * are on the stack.
  */
 static void
 tp_am_xact_callback(XactEvent event, void *arg)
@@ -292,8 +293,9 @@ tp_am_xact_callback(XactEvent event, void *arg)
 }
 
 /*
- * Let a relation pass for heap's until tp_undisguise(), to those who look at its
- * callbacks, and with in_catalog also to those who look at its pg_class row.
+ * Make a relation look like heap's until tp_undisguise(), for code that reads
+ * its callbacks, and with in_catalog also for code that reads its pg_class
+ * row.
  */
 static void
 tp_disguise(TpDisguise *disguise, Relation rel, bool in_catalog)
@@ -318,8 +320,8 @@ tp_undisguise(TpDisguise *disguise)
 }
 
 /*
- * Call a function that opens the relation and takes tables of heap only.  The
- * relation, which is the access method's, is open with a lock.
+ * Call a function that opens the relation and accepts only tables of heap.
+ * The relation must be one of the access method, open, and locked.
  */
 void
 tp_call_as_heap(Relation rel, void (*function) (void *arg), void *arg)
@@ -394,7 +396,7 @@ tp_index_validate_scan(Relation table_rel, Relation index_rel,
 	tp_undisguise(&disguise);
 }
 
-/* VACUUM FULL, CLUSTER and REPACK keep what is stored; recompress() does not. */
+/* VACUUM FULL, CLUSTER and REPACK keep stored values; recompress() does not. */
 static void
 tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
 							 Relation OldIndex, bool use_sort,
@@ -417,14 +419,14 @@ tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
 											  tups_recently_dead);
 }
 
-/* The TOAST table is a plain heap; heap would say "the same as the table". */
+/* The TOAST table is a plain heap.  heap's callback would return the table's own. */
 static Oid
 tp_relation_toast_am(Relation rel)
 {
 	return HEAP_TABLE_AM_OID;
 }
 
-/* The access method's callbacks */
+/* Return the access method's callbacks. */
 const TableAmRoutine *
 tp_access_method(void)
 {

@@ -3,15 +3,15 @@
  * toast_policy_check.c
  *	  amcheck for tables of the access method: toast_policy.check().
  *
- * What is on disk is heap's, and amcheck could check it, but verify_heapam()
- * refuses tables of other access methods, and pg_amcheck passes over them in
- * silence.  So its functions are called from here, the one for tables while the
- * table's cache entry says heap (see tp_call_as_heap()).
+ * Tables of the access method have heap's format on disk, so amcheck could
+ * check them.  But verify_heapam() refuses tables of other access methods, and
+ * pg_amcheck skips them silently.  So this file calls amcheck's functions.
+ * While the function for tables runs, the table's cache entry says heap (see
+ * tp_call_as_heap()).
  *
- * The functions are found as members of the extension amcheck, by their exact
- * argument types: nobody can put another one in their place.  A caller needs the
- * privilege to execute them, as if he had called them himself.
- *
+ * The functions are looked up as members of the extension amcheck, by their
+ * exact argument types, so nobody can replace them by others.  A caller needs
+ * the privilege to execute them, as for a direct call.
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
@@ -56,24 +56,24 @@
 PG_FUNCTION_INFO_V1(tp_check);
 PG_FUNCTION_INFO_V1(tp_check_all);
 
-/* Columns of the result, and where those of verify_heapam() begin */
+/* Columns of the result, and number of those that come from verify_heapam() */
 #define TP_CHECK_COLUMNS	5
 #define TP_VERIFY_COLUMNS	4
 
-/* A run of check(): what is called, and where the rows go */
+/* A run of check(): the functions to call, and the destination of the rows */
 typedef struct TpCheck
 {
 	ReturnSetInfo *rsinfo;
 	Oid			verify_heapam;
 	Oid			bt_index_check;
 	bool		heapallindexed;
-	/* the relation at hand */
+	/* the current relation */
 	Oid			relid;
 } TpCheck;
 
 /*
- * Find a function of the extension amcheck.  Errors out if it is not there, or
- * is not the caller's to execute.
+ * Find a function of the extension amcheck.  Raise an error if it does not
+ * exist, or if the caller may not execute it.
  */
 static Oid
 tp_find_function(Oid extension, const char *name, const Oid *types, int ntypes)
@@ -129,8 +129,8 @@ tp_check_begin(TpCheck *check, FunctionCallInfo fcinfo, bool heapallindexed)
 }
 
 /*
- * Call verify_heapam() for the relation at hand, with its defaults but for
- * check_toast, and take over its rows.
+ * Call verify_heapam() for the current relation, with its defaults except for
+ * check_toast.  Add its rows to the result.
  */
 static void
 tp_verify(void *arg)
@@ -183,7 +183,7 @@ tp_verify(void *arg)
 	tuplestore_end(rsinfo.setResult);
 }
 
-/* As heap if the relation is the access method's */
+/* verify it as heap if it is the access method's */
 static void
 tp_verify_table(TpCheck *check)
 {
@@ -196,7 +196,10 @@ tp_verify_table(TpCheck *check)
 	relation_close(rel, AccessShareLock);
 }
 
-/* Is it a B-tree that can be checked?  DROP INDEX CONCURRENTLY may have begun. */
+/*
+ * Return true if it is a B-tree that can be checked.  A DROP INDEX
+ * CONCURRENTLY may have begun.
+ */
 static bool
 tp_is_checkable_btree(Oid relid)
 {
@@ -224,9 +227,9 @@ tp_verify_index(TpCheck *check)
 }
 
 /*
- * Can it be damage that has raised the error?  Not all of it is found before some
- * function of the server stumbles over it, which calls that an internal error, or
- * one of the system.
+ * Return true if damage can have raised the error.  Some damage is found only
+ * when another function of the server fails because of it.  That function
+ * reports an internal error or a system error.
  */
 static bool
 tp_is_damage(const ErrorData *error)
@@ -238,8 +241,8 @@ tp_is_damage(const ErrorData *error)
 }
 
 /*
- * Check one relation, and go on after what its damage makes an error: a row of
- * the result has the message.
+ * Check one relation.  If damage raises an error, put its message into a row
+ * of the result, and continue.
  */
 static void
 tp_check_one(TpCheck *check, Oid relid, void (*function) (TpCheck *check))
@@ -271,7 +274,7 @@ tp_check_one(TpCheck *check, Oid relid, void (*function) (TpCheck *check))
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
 
-		/* an index that is being dropped meanwhile is not checked */
+		/* do not report an index that is being dropped */
 		if (function != tp_verify_index || tp_is_checkable_btree(relid))
 		{
 			if (!tp_is_damage(error))
@@ -287,7 +290,7 @@ tp_check_one(TpCheck *check, Oid relid, void (*function) (TpCheck *check))
 	PG_END_TRY();
 }
 
-/* The B-trees of a relation that can be checked */
+/* Return the B-trees of a relation that can be checked. */
 static List *
 tp_btrees(Relation rel)
 {
@@ -305,7 +308,7 @@ tp_btrees(Relation rel)
 	return result;
 }
 
-/* Check a table that is open, its TOAST table, and the B-trees of both. */
+/* Check an open table, its TOAST table, and the B-trees of both. */
 static void
 tp_check_table(TpCheck *check, Relation rel)
 {
@@ -331,15 +334,17 @@ tp_check_table(TpCheck *check, Relation rel)
 
 /*
  * toast_policy.check(relation regclass, heapallindexed boolean) returns setof record
+ * Return one row for each finding of amcheck in a table, in its TOAST table
+ * and in the B-trees of both.  The table can be one of the access method or of
+ * heap.  For a partitioned table, check all its partitions.  The row has the
+ * relation, the location from verify_heapam() (block, line pointer and
+ * attribute, NULL if an error ended the check of the relation), and the
+ * message.  There are no rows if nothing was found.
  *
- * One row for each finding of amcheck in a table, be it one of the access method
- * or of heap, in its TOAST table and in the B-trees of both; in a partitioned
- * table, in all its partitions.  The row has the relation, what verify_heapam()
- * tells (block, line pointer and attribute, NULL if an error ended the check of
- * the relation), and the message.  No row: nothing was found.
- *
- * Errors: 55000 if amcheck is not there, 42501 without the privilege to execute
- * its functions, 42809 for what is no table, 0A000 for a temporary table of
+ * Errors: 55000 if amcheck is not installed, 42501 without the privilege to
+ * execute its functions, 42809 if the relation is not a table or materialized
+ * view, 0A000 for a temporary table of another session and for tables of other
+ * access methods.
  * another session and for tables of other access methods.
  */
 Datum
@@ -379,8 +384,8 @@ tp_check(PG_FUNCTION_ARGS)
 
 /*
  * toast_policy.check_all(heapallindexed boolean) returns setof record
- *
- * check() for each table of the access method in this database.  Skips temporary
+ * Call check() for each table of the access method in this database.  Skip
+ * temporary tables of other sessions and, on a standby, unlogged tables.
  * tables of other sessions and, on a standby, unlogged ones.
  */
 Datum
@@ -398,7 +403,7 @@ tp_check_all(PG_FUNCTION_ARGS)
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
 			continue;
 		rel = try_relation_open(lfirst_oid(cell), AccessShareLock);
-		/* dropped meanwhile? */
+		/* it may have been dropped meanwhile */
 		if (rel == NULL)
 			continue;
 		if (!RELATION_IS_OTHER_TEMP(rel) &&

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_codec.c
- *	  Compression libraries behind one interface, the probe that tells
- *	  incompressible data early, and the rule that says what is small enough.
+ *	  Compression libraries behind one interface, the probe that detects
+ *	  incompressible data early, and the rule for a sufficiently small size.
  *
- * lz4 and pglz are made in the formats of core, so that a server without this
- * library reads what the access method stored; lz4hc is lz4 made with more
- * effort.  snappy and zstd serve the types ztext and zbytea only.
+ * lz4 and pglz are written in core's formats, so that a server without this
+ * library reads the values that the access method stored.  lz4hc is lz4 with
+ * more effort.  snappy and zstd serve only the types ztext and zbytea.
  *
  * Compression state is allocated once for each backend, when first needed.
  *
@@ -35,10 +35,11 @@
 #include "toast_policy_compat.h"
 
 /*
- * The probe looks at a quarter of a value, from its middle, within these limits in
- * bytes, or at all of one that is not larger than the upper limit.  It goes on if
- * they do not become smaller by one part in TP_PROBE_PART; then the whole value,
- * compressed with less effort, must become smaller by one part in TP_WHOLE_PART.
+ * The probe examines a quarter of a value, from its middle, within these
+ * limits in bytes.  It examines all of a value that is not larger than the
+ * upper limit.  If the piece does not become smaller by one part in
+ * TP_PROBE_PART, the probe goes on.  Then the whole value, compressed with
+ * less effort, must become smaller by one part in TP_WHOLE_PART.
  */
 #define TP_PROBE_SIZE			4096
 #define TP_PROBE_MIN_SIZE		1024
@@ -46,12 +47,12 @@
 #define TP_WHOLE_PART			32
 #define TP_WHOLE_ACCELERATION	4
 
-/* Where not even four bytes repeat in the piece, the pass may be quicker. */
+/* If not even four bytes repeat in the piece, the pass may be faster. */
 #define TP_RANDOM_ACCELERATION	16
 
 /*
- * lz4hc cannot be interrupted, and for data of few different bytes without
- * longer repetitions takes 5 s for each MB at level 12, 0.5 s at level 9 and 25 ms
+ * lz4hc cannot be interrupted.  For data of few different bytes without longer
+ * repetitions it takes 5 s for each MB at level 12, 0.5 s at level 9 and 25 ms
  * at level 3.  These are the highest levels for values above a size, in bytes.
  */
 #define TP_LZ4_LARGE_LEVEL		9
@@ -60,25 +61,26 @@
 #define TP_LZ4_HUGE_SIZE		(16 * 1024 * 1024)
 
 /*
- * zstd can be: it is given so many bytes at a time, which make a block.  That takes
- * up to 0.5 s at level 22.  A value up to a size, in bytes, comes in one piece at
- * levels that are quick, and whose window is smaller than that: steps would make
- * other bytes of it.  At slow levels they make the same.
+ * zstd can be interrupted: it gets this many bytes at a time, which make a
+ * block.  A block takes up to 0.5 s at level 22.  Below the slow levels, a
+ * value of up to a size, in bytes, is compressed in one piece.  These levels
+ * are quick, and their window is smaller than that size, so steps would give
+ * other bytes.  At slow levels, steps give the same bytes.
  */
 #define TP_ZSTD_STEP			(128 * 1024)
 #define TP_ZSTD_SLOW_LEVEL		10
 #define TP_ZSTD_QUICK_SIZE		(4 * 1024 * 1024)
 
-/* A larger value, in bytes, takes long to be decompressed, too. */
+/* Decompressing a larger value, in bytes, takes long, too. */
 #define TP_ZSTD_LARGE_SIZE		(32 * 1024 * 1024)
 
-/* Bytes of a state of zstd that a backend keeps; high levels take up to 800 MB. */
+/* A backend keeps a zstd state of up to this size; high levels take up to 800 MB. */
 #define TP_ZSTD_KEPT_STATE		(16 * 1024 * 1024)
 
 /* Bytes that a compressed value must save at least, as in toast_compress_datum() */
 #define TP_MIN_SAVED_BYTES		7
 
-/* Names of the codecs, in the order of TpCodec; they never need translation. */
+/* Names of the codecs, in the order of TpCodec; they are never translated. */
 static const char *const tp_codec_names[] = {
 	"none", "lz4", "snappy", "zstd", "pglz"
 };
@@ -113,13 +115,13 @@ tp_lz4hc_state(void)
 	return state;
 }
 
-/* The states of zstd, NULL if there is none */
+/* The states of zstd, or NULL */
 static ZSTD_CCtx *tp_zstd_compressor = NULL;
 static ZSTD_DCtx *tp_zstd_decompressor = NULL;
 
 /*
- * Free a state of zstd that is too large to be kept.  zstd allocates its memory
- * itself, so that no end of a transaction frees it.
+ * Free a state of zstd that is too large to be kept.  zstd allocates its
+ * memory itself, so the end of a transaction does not free it.
  */
 static void
 tp_zstd_trim(void)
@@ -137,8 +139,9 @@ tp_zstd_trim(void)
 }
 
 /*
- * Compress in steps, with a look for interrupts before each.  Returns what zstd
- * does: 0, or an error; *full says whether there was no room.
+ * Compress in steps, and check for interrupts before each step.  Return the
+ * result of zstd: 0, or an error.  Set *full to true if there was not enough
+ * space.
  */
 static size_t
 tp_zstd_compress_steps(ZSTD_inBuffer *in, ZSTD_outBuffer *out, bool *full)
@@ -160,7 +163,7 @@ tp_zstd_compress_steps(ZSTD_inBuffer *in, ZSTD_outBuffer *out, bool *full)
 	return result;
 }
 
-/* Returns the compressed size, or -1 if it would exceed the limit. */
+/* Return the compressed size, or -1 if it would exceed the limit. */
 static int32
 tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 				 int32 limit)
@@ -222,9 +225,9 @@ tp_compress_zstd(int level, const char *source, int32 rawsize, char *dest,
 }
 
 /*
- * Decompress in steps, with a look for interrupts before each.  Returns whether the
- * data are whole frames that fill dest, as ZSTD_decompressDCtx() wants them, or an
- * error of zstd in *error.
+ * Decompress in steps, and check for interrupts before each step.  Return true
+ * if the data are complete frames that fill dest, as ZSTD_decompressDCtx()
+ * requires.  Set *error to an error of zstd.
  */
 static bool
 tp_zstd_decompress_steps(const char *source, int32 size, char *dest,
@@ -241,7 +244,7 @@ tp_zstd_decompress_steps(const char *source, int32 size, char *dest,
 
 		CHECK_FOR_INTERRUPTS();
 
-		/* little input can be much output, hence a limit for both */
+		/* little input can become much output, hence a limit for both */
 		in.size = Min(in.pos + TP_ZSTD_STEP, (size_t) size);
 		out.size = Min(out.pos + TP_ZSTD_QUICK_SIZE, (size_t) rawsize);
 		result = ZSTD_decompressStream(tp_zstd_decompressor, &out, &in);
@@ -257,7 +260,7 @@ tp_zstd_decompress_steps(const char *source, int32 size, char *dest,
 	return out.pos == (size_t) rawsize;
 }
 
-/* Decompress into exactly rawsize bytes; returns false if the data are corrupt. */
+/* Decompress into exactly rawsize bytes.  Return false if the data are corrupt. */
 static bool
 tp_decompress_zstd(const char *source, int32 size, char *dest, int32 rawsize)
 {
@@ -284,8 +287,8 @@ tp_decompress_zstd(const char *source, int32 size, char *dest, int32 rawsize)
 	else if (ZSTD_getFrameContentSize(source, size) == (unsigned long long) rawsize)
 	{
 		/*
-		 * Whatever window the frame has, its content bounds the memory. A
-		 * damaged frame that does not tell its size could ask for any window.
+		 * The content of the frame limits the memory, whatever its window is.
+		 * A damaged frame without a content size could ask for any window.
 		 */
 		ZSTD_DCtx_reset(tp_zstd_decompressor, ZSTD_reset_session_only);
 		ZSTD_DCtx_setParameter(tp_zstd_decompressor, ZSTD_d_windowLogMax,
@@ -318,10 +321,11 @@ tp_decompress_zstd(const char *source, int32 size, char *dest, int32 rawsize)
 /*
  * Compress rawsize bytes.
  *
- * Returns a palloc'd chunk in which the compressed data follow header bytes that
- * are the caller's, and sets *compressed to their size; or NULL if they would
- * take more than limit bytes.  level counts for lz4 (0 is the fast compressor,
- * 1 to 12 are lz4hc's) and zstd.  The only errors are those of a lack of memory.
+ * Return a palloc'd chunk, and set *compressed to the size of the compressed
+ * data.  They start after header bytes, which the caller fills in.  Return
+ * NULL if they would take more than limit bytes.  level is used by lz4 (0 is
+ * the fast compressor, 1 to 12 are levels of lz4hc) and zstd.  The only errors
+ * are those of insufficient memory.
  */
 char *
 tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
@@ -341,7 +345,7 @@ tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
 	else if (codec == TP_LZ4 && rawsize > TP_LZ4_LARGE_SIZE)
 		level = Min(level, TP_LZ4_LARGE_LEVEL);
 
-	/* what these two write is bounded by nothing but the size of the source */
+	/* the output of these two is bounded only by the size of the source */
 	if (codec == TP_SNAPPY)
 		capacity = snappy_max_compressed_length(rawsize);
 	else if (codec == TP_PGLZ)
@@ -389,8 +393,8 @@ tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
 }
 
 /*
- * Decompress into exactly rawsize bytes at dest.  Returns false, and leaves
- * anything at dest, if the data are corrupt; never reads or writes elsewhere.
+ * Decompress into exactly rawsize bytes at dest.  Return false, and leave
+ * anything at dest, if the data are corrupt.  Never read or write elsewhere.
  */
 bool
 tp_decompress(TpCodec codec, const char *source, int32 size, char *dest,
@@ -424,8 +428,8 @@ tp_decompress(TpCodec codec, const char *source, int32 size, char *dest,
 }
 
 /*
- * Do the byte values of a piece of data occur so evenly that no entropy coder
- * saves one part in TP_WHOLE_PART?
+ * Return true if the byte values of a piece of data are so evenly distributed
+ * that no entropy coder saves one part in TP_WHOLE_PART.
  */
 static bool
 tp_bytes_are_even(const char *source, int32 size)
@@ -440,17 +444,17 @@ tp_bytes_are_even(const char *source, int32 size)
 			bits += count[i] * log2((double) size / count[i]);
 
 	/*
-	 * A sample of n random bytes has about 255 / (2 n ln 2) bits a byte less
-	 * than the 8 that they are worth; without the correction small samples
-	 * would pass as compressible.
+	 * The measured entropy of n random bytes is about 255 / (2 n ln 2) bits a
+	 * byte below 8.  Without the correction, small samples would pass as
+	 * compressible.
 	 */
 	return bits + 255 / (2 * M_LN2) > size * 8.0 * (TP_WHOLE_PART - 1) / TP_WHOLE_PART;
 }
 
 /*
- * The size of up to TP_PROBE_SIZE bytes after a quick compression by lz4.  To
- * clear lz4's tables for each call, as LZ4_compress_fast() does, would cost more
- * than to compress data that shrink well.
+ * Return the size of up to TP_PROBE_SIZE bytes after a quick compression by
+ * lz4.  LZ4_compress_fast() clears lz4's tables in each call.  That would cost
+ * more than compressing data that shrink well.
  */
 static int32
 tp_probe(const char *source, int32 size)
@@ -474,8 +478,8 @@ tp_probe(const char *source, int32 size)
 }
 
 /*
- * Is a value to be given up if the probe says so?  Not a small one, unless to
- * compress it costs far more than the probe.
+ * Return true if a value shall be given up when the probe says so.  A small
+ * value is not given up, unless compressing it costs far more than the probe.
  */
 bool
 tp_may_give_up(TpCodec codec, int level, int32 rawsize)
@@ -485,8 +489,9 @@ tp_may_give_up(TpCodec codec, int level, int32 rawsize)
 }
 
 /*
- * Is it a waste of time to compress the data?  Nearly incompressible data, hex
- * digits for one, cost lz4 twenty times as much as random ones, and save nothing.
+ * Return true if compressing the data would be a waste of time.  Nearly
+ * incompressible data, hexadecimal digits for example, cost lz4 twenty times
+ * as much as random data, and save nothing.
  */
 bool
 tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
@@ -504,14 +509,14 @@ tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
 	if (codec == TP_ZSTD && !tp_bytes_are_even(middle, size))
 		return false;
 
-	/* the piece may be all there is */
+	/* the piece may be the whole value */
 	probed = tp_probe(middle, size);
 	if (probed <= (size == rawsize ? limit : size - size / TP_PROBE_PART))
 		return false;
 	if (size == rawsize)
 		return true;
 
-	/* what follows the probe's piece, or repeats over a long way */
+	/* examine also the data after the piece, and distant repetitions */
 	whole = palloc_extended(limit, MCXT_ALLOC_HUGE);
 	shrinks = LZ4_compress_fast_extState(tp_lz4_state(), source, whole, rawsize,
 										 limit,
@@ -524,17 +529,17 @@ tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
 }
 
 /*
- * The rule: how many bytes may a compressed form have to be worth keeping?
+ * The rule: return the largest size of compressed data that is worth keeping.
  *
- * rawsize is the size of the raw data, overhead what the compressed form has
- * besides the compressed data where chunks are counted, and room what the
- * compressed form may take, overhead included, to remain in its row (0 if
- * unknown).  Returns the largest size of the compressed data alone; 0 or less
- * if none will do.
+ * rawsize is the size of the raw data.  overhead is the number of other bytes
+ * in the compressed form, where chunks are counted.  room is the size of the
+ * compressed form, overhead included, with which it remains in its row (0 if
+ * unknown).  The result is the size of the compressed data alone; 0 or less if
+ * no size is small enough.
  *
- * A value that remains in its row, or is not above toast_policy.min_size, needs
- * to become smaller, no more, since every byte that it saves there is saved.
- * Another one goes to the TOAST table in chunks, where only whole chunks count.
+ * A value that remains in its row, or is not above toast_policy.min_size, only
+ * needs to become smaller, because every saved byte counts there.  Other
+ * values go to the TOAST table in chunks, where only whole chunks count.
  */
 int32
 tp_size_limit(int32 rawsize, int32 overhead, int32 room)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_compat.h
- *	  What differs between the supported PostgreSQL major versions.
+ *	  Differences between the supported PostgreSQL major versions.
  *
  * No other file of the extension looks at PG_VERSION_NUM.
  *
@@ -31,7 +31,7 @@
 #include "nodes/miscnodes.h"
 #include "varatt.h"
 #else
-/* Before 16 an input function had no caller that could take a soft error. */
+/* Before 16, no caller of an input function could handle a soft error. */
 #define ereturn(context, dummy_value, ...) \
 	do { \
 		(void) (context); \
@@ -54,14 +54,14 @@
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* What an update tells about the indexes that need a new entry */
+/* An update's information about indexes that need a new entry */
 #if PG_VERSION_NUM >= 160000
 typedef TU_UpdateIndexes CompatUpdateIndexes;
 #else
 typedef bool CompatUpdateIndexes;
 #endif
 
-/* How a row is to be written, in the callbacks that insert */
+/* Options for writing a row, in the callbacks that insert */
 #if PG_VERSION_NUM >= 190000
 typedef uint32 CompatOptions;
 #else
@@ -69,8 +69,9 @@ typedef int CompatOptions;
 #endif
 
 /*
- * What a callback has as one more parameter since 19, and how it is passed on: the
- * options of an update, and the snapshot of a table that is copied under writes.
+ * Additional parameters that callbacks have since 19, and how they are passed
+ * on: the options of an update, and the snapshot of a table that is copied
+ * while it is written to.
  */
 #if PG_VERSION_NUM >= 190000
 #define COMPAT_UPDATE_OPTIONS_PARAM	uint32 options,
@@ -84,7 +85,7 @@ typedef int CompatOptions;
 #define COMPAT_COPY_SNAPSHOT
 #endif
 
-/* What CLUSTER and VACUUM FULL show of themselves is called REPACK since 19. */
+/* Since 19, the progress report of CLUSTER and VACUUM FULL is called REPACK. */
 #if PG_VERSION_NUM >= 190000
 #define PROGRESS_CLUSTER_PHASE	PROGRESS_REPACK_PHASE
 #define PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP	PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP
@@ -94,14 +95,14 @@ typedef int CompatOptions;
 #define PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN	PROGRESS_REPACK_HEAP_TUPLES_INSERTED
 #endif
 
-/* Can a partitioned table have an access method for its future partitions? */
+/* Can a partitioned table have an access method for future partitions? */
 #if PG_VERSION_NUM >= 170000
 #define COMPAT_PARTITIONED_HAS_AM	true
 #else
 #define COMPAT_PARTITIONED_HAS_AM	false
 #endif
 
-/* Does the user own the relation? */
+/* Return true if the user owns the relation. */
 static inline bool
 compat_relation_ownercheck(Oid relid, Oid roleid)
 {
@@ -112,7 +113,7 @@ compat_relation_ownercheck(Oid relid, Oid roleid)
 #endif
 }
 
-/* May the user look up objects in the schema? */
+/* Return true if the user may look up objects in the schema. */
 static inline bool
 compat_schema_usage(Oid schemaid, Oid roleid)
 {
@@ -123,7 +124,7 @@ compat_schema_usage(Oid schemaid, Oid roleid)
 #endif
 }
 
-/* May the user call the function? */
+/* Return true if the user may call the function. */
 static inline bool
 compat_function_execute(Oid function, Oid roleid)
 {
@@ -135,8 +136,8 @@ compat_function_execute(Oid function, Oid roleid)
 }
 
 /*
- * Call a built-in input function without type modifier.  Returns false after an
- * error that went to escontext; NULL takes none.
+ * Call a built-in input function without type modifier.  Return false after an
+ * error that was saved in escontext.  If escontext is NULL, errors are raised.
  */
 static inline bool
 compat_input_function_call(PGFunction function, char *str,
@@ -155,15 +156,15 @@ compat_input_function_call(PGFunction function, char *str,
 }
 
 /*
- * Rewrite a table in its physical order, as VACUUM FULL does.  The caller has
- * an AccessExclusiveLock on it, and does not have it open.
+ * Rewrite a table in its physical order, as VACUUM FULL does.  The caller must
+ * have an AccessExclusiveLock on the table, and must not have it open.
  */
 static inline void
 compat_rewrite_table(Oid relid)
 {
 	ClusterParams params = {0};
 
-	/* closes the relation, since 18 */
+	/* since 18, this closes the relation */
 #if PG_VERSION_NUM >= 190000
 	cluster_rel(REPACK_COMMAND_VACUUMFULL, table_open(relid, AccessExclusiveLock),
 				InvalidOid, &params, false);
@@ -197,7 +198,7 @@ compat_beginscan_tidrange(Relation rel, Snapshot snapshot, ItemPointer first,
 #endif
 }
 
-/* A new tranche of locks.  Before 19, each process tells its name. */
+/* Make a new tranche of locks.  Before 19, each process registers its name. */
 static inline int
 compat_new_tranche(const char *name)
 {
@@ -217,7 +218,7 @@ compat_name_tranche(int tranche, const char *name)
 }
 
 /*
- * A named piece of shared memory that needs no preloading, or NULL where the
+ * Get a named piece of shared memory that needs no preloading, or NULL if the
  * release has none.
  */
 typedef void (*CompatSegmentInit) (void *segment);

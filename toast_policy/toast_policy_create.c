@@ -1,20 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_create.c
- *	  Tables that get columns of a governed table, but not its access method.
+ *	  Handle tables that get columns of a governed table, but not its access method.
  *
- * CREATE TABLE ... (LIKE ... INCLUDING STORAGE) copies STORAGE EXTERNAL, and so do
- * INHERITS and, before 17, PARTITION OF; none of them copies the access method.
- * A table made so would compress nothing at all.  LIKE and PARTITION OF carry
- * the access method along here, unless the statement names one.  INHERITS and
- * ALTER TABLE ... ATTACH PARTITION and INHERIT do not, since pg_dump writes these
- * for tables that are heap's on purpose, but there is a warning.
+ * CREATE TABLE ... (LIKE ... INCLUDING STORAGE) copies STORAGE EXTERNAL.
+ * INHERITS does so too, and before 17 also PARTITION OF.  None of them copies
+ * the access method.  A table created in this way would not be compressed at
+ * all.  For LIKE and PARTITION OF, this file copies the access method as well,
+ * unless the statement names one.  INHERITS and ALTER TABLE ... ATTACH
+ * PARTITION and INHERIT only give a warning, because pg_dump writes these for
+ * tables that are heap's on purpose.
  *
- * A hook on utility statements does that, so that it needs the library to be
- * loaded before the statement.  What loads it within the statement, as LIKE does
- * when it opens a governed table, is seen to by the hook on the creation of
- * objects.  Columns that a governed table gets, or that another type makes
- * EXTENDED, are told about there, too.
+ * A hook on utility statements does that, so the library must be loaded before
+ * the statement.  The statement itself can load the library, as LIKE does when
+ * it opens a governed table.  This case is left to the hook on the creation of
+ * objects.  That hook also gives a notice about new columns of a governed
+ * table, and about columns that a change of type makes EXTENDED.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -57,10 +58,10 @@
 
 static ProcessUtility_hook_type tp_next_process_utility = NULL;
 
-/* How many of the utility statements that are running came by the hook? */
+/* Number of running utility statements that passed through the hook */
 static int	tp_utility_depth = 0;
 
-/* A column that was told about, lest each partition tells the same */
+/* Last column in a notice, so that partitions do not repeat the notice */
 static struct
 {
 	TransactionId xid;
@@ -68,7 +69,7 @@ static struct
 	NameData	name;
 }			tp_told;
 
-/* The table's name as enable() takes it */
+/* Return the table's name as a literal for enable(). */
 static char *
 tp_table_literal(Oid relid)
 {
@@ -76,7 +77,7 @@ tp_table_literal(Oid relid)
 														 get_rel_name(relid)));
 }
 
-/* Has the table a column that is EXTERNAL, and need not be by its type? */
+/* Return true if a column is EXTERNAL that its type does not make EXTERNAL. */
 static bool
 tp_has_external_column(Oid relid)
 {
@@ -98,8 +99,8 @@ tp_has_external_column(Oid relid)
 }
 
 /*
- * Does the table use the access method, or one of its partitions?  Takes no lock:
- * what changes meanwhile makes no harm.
+ * Return true if the table or one of its partitions uses the access method.
+ * Take no lock: concurrent changes do no harm.
  */
 static bool
 tp_is_family(Oid relid, Oid amoid)
@@ -117,7 +118,7 @@ tp_is_family(Oid relid, Oid amoid)
 	return result;
 }
 
-/* Is it a governed table, or a partitioned one with such partitions? */
+/* Return true if the table is governed, or partitioned with governed partitions. */
 static bool
 tp_is_governed(Oid relid, Oid amoid)
 {
@@ -126,8 +127,9 @@ tp_is_governed(Oid relid, Oid amoid)
 }
 
 /*
- * The table whose access method a new one is to have, InvalidOid if none.  Its
- * columns come from there together with their STORAGE.
+ * Return the table whose access method the new table shall have, or
+ * InvalidOid.  It is the table from which the new one gets its columns
+ * together with their STORAGE.
  */
 static Oid
 tp_model(const CreateStmt *create, Oid amoid)
@@ -137,7 +139,7 @@ tp_model(const CreateStmt *create, Oid amoid)
 
 	if (strcmp(name, "heap") != 0)
 		return InvalidOid;
-	/* from 17 on a partition takes its parent's access method by itself */
+	/* from 17 on, a partition takes its parent's access method */
 	if (create->partbound != NULL && !COMPAT_PARTITIONED_HAS_AM &&
 		create->inhRelations != NIL)
 	{
@@ -162,7 +164,7 @@ tp_model(const CreateStmt *create, Oid amoid)
 	return InvalidOid;
 }
 
-/* May the statement say USING, for a table that can have an access method? */
+/* Return true if the statement can get a USING clause. */
 static bool
 tp_can_carry(const CreateStmt *create)
 {
@@ -180,9 +182,9 @@ tp_tell_carried(const char *name, Oid model)
 }
 
 /*
- * Warn about tables of heap that have got a governed table's EXTERNAL columns:
- * the relation, or its partitions.  With others, also tell about those whose
- * columns heap compresses.
+ * Warn about tables of heap that have got EXTERNAL columns of a governed
+ * table.  Examine the relation, or its partitions.  With others, also give a
+ * notice about tables whose columns heap compresses.
  */
 static void
 tp_warn_if_heap(Oid relid, bool others)
@@ -214,8 +216,9 @@ tp_warn_if_heap(Oid relid, bool others)
 }
 
 /*
- * The table that the statement creates, or InvalidOid.  One of that name in another
- * schema of the search path, or a temporary one, is another table.
+ * Return the table that the statement creates, or InvalidOid.  A table of that
+ * name in another schema of the search path is another table; so is a
+ * temporary one.
  */
 static Oid
 tp_created_table(const CreateStmt *create)
@@ -225,8 +228,8 @@ tp_created_table(const CreateStmt *create)
 }
 
 /*
- * After CREATE TABLE: has the table got EXTERNAL columns, but not the access
- * method, from one that it copies or inherits?
+ * After CREATE TABLE: warn if the table has got EXTERNAL columns, but not the
+ * access method, from a table that it copies or inherits.
  */
 static void
 tp_after_create(const CreateStmt *create, Oid amoid)
@@ -242,7 +245,7 @@ tp_after_create(const CreateStmt *create, Oid amoid)
 		tp_warn_if_heap(relid, false);
 }
 
-/* After ALTER TABLE: has a table of heap got a governed parent? */
+/* After ALTER TABLE: warn if a table of heap has got a governed parent. */
 static void
 tp_after_alter(const AlterTableStmt *alter, Oid amoid)
 {
@@ -276,7 +279,7 @@ tp_after_alter(const AlterTableStmt *alter, Oid amoid)
 	}
 }
 
-/* Run a utility statement, as if the hook was not there. */
+/* Run a utility statement, as if the hook did not exist. */
 static void
 tp_run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 			   ProcessUtilityContext context, ParamListInfo params,
@@ -311,7 +314,7 @@ tp_process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTre
 	Oid			amoid = InvalidOid;
 	Oid			model = InvalidOid;
 
-	/* other statements must not pay for this, nor fail for want of a catalog */
+	/* other statements must not pay for this, nor fail without a catalog */
 	if (IsA(pstmt->utilityStmt, CreateStmt) ||
 		(IsA(pstmt->utilityStmt, AlterTableStmt) &&
 		 castNode(AlterTableStmt, pstmt->utilityStmt)->objtype == OBJECT_TABLE))
@@ -331,7 +334,7 @@ tp_process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTre
 			readOnlyTree = false;
 		}
 	}
-	/* the statement may be changed where it is */
+	/* running the statement may change its tree */
 	if (OidIsValid(amoid))
 		before = copyObject(pstmt->utilityStmt);
 
@@ -349,8 +352,9 @@ tp_process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTre
 }
 
 /*
- * The CREATE TABLE that the client sent, NULL if it is something else.  It is
- * parsed anew, since its LIKE clauses are gone as soon as they are executed.
+ * Return the CREATE TABLE that the client sent, or NULL if it sent something
+ * else.  Parse it again, because the LIKE clauses of its tree are removed when
+ * they are executed.
  */
 static const CreateStmt *
 tp_client_statement(void)
@@ -376,8 +380,8 @@ tp_client_statement(void)
 }
 
 /*
- * A new table: if the library was loaded by the statement that creates it, do what
- * the hook on utility statements would have done.
+ * Handle a new table.  If the statement that creates it has loaded the
+ * library, do the work of the hook on utility statements.
  */
 void
 tp_table_created(Oid relid)
@@ -391,7 +395,7 @@ tp_table_created(Oid relid)
 	amoid = tp_access_method_oid(true);
 	if (!OidIsValid(amoid))
 		return;
-	/* as is done next anyway, so that there are rows to look at */
+	/* as the caller does next anyway, so that the catalog rows are visible */
 	CommandCounterIncrement();
 	if (get_rel_relkind(relid) != RELKIND_RELATION ||
 		tp_get_access_method(relid) != HEAP_TABLE_AM_OID || !tp_has_external_column(relid))
@@ -407,11 +411,11 @@ tp_table_created(Oid relid)
 		tp_set_access_method(relid, amoid);
 	}
 	else
-		/* who opened a governed table, if not to take its columns? */
+		/* a statement opens a governed table only to take its columns */
 		tp_warn_if_heap(relid, false);
 }
 
-/* The hint that goes with a column that is not governed */
+/* Give the notice about a column that is not governed. */
 static void
 tp_tell_column(Oid relid, const char *name, const char *message)
 {
@@ -431,8 +435,8 @@ tp_tell_column(Oid relid, const char *name, const char *message)
 }
 
 /*
- * A column was added to a table, or altered: tell if the table is governed, and
- * the column could be, but is not, or not any more.
+ * A column was added to a table, or altered.  Give a notice if the table is
+ * governed and the column could be governed, but is not, or is no longer.
  */
 void
 tp_column_changed(Oid relid, AttrNumber attnum, bool added)
@@ -467,10 +471,10 @@ tp_column_changed(Oid relid, AttrNumber attnum, bool added)
 	if (!HeapTupleIsValid(tuple) || att.attisdropped || att.attlen != -1 ||
 		att.attstorage != TYPSTORAGE_EXTENDED || tp_is_compressed_type(att.atttypid))
 		return;
-	/* REFRESH MATERIALIZED VIEW adds a column to a table of its own */
+	/* REFRESH MATERIALIZED VIEW adds a column to its own table */
 	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
 		return;
-	/* a column that is too short to make a row large is none that is missed */
+	/* do not report a column that is too short to make a row large */
 	max_size = type_maximum_size(att.atttypid, att.atttypmod);
 	if (max_size > 0 && max_size <= (int32) TOAST_TUPLE_THRESHOLD)
 		return;
@@ -482,7 +486,7 @@ tp_column_changed(Oid relid, AttrNumber attnum, bool added)
 		return;
 	}
 
-	/* the command counter has not moved: the cache has the column as it was */
+	/* the command counter has not moved: the cache still has the old column */
 	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attnum));
 	if (HeapTupleIsValid(tuple))
 	{

@@ -1,17 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_ddl.c
- *	  Tables to and from the access method, without rewriting them.
+ *	  Move tables to and from the access method, without rewriting them.
  *
- * What enable() and disable() change is what core's own DDL could have set:
- * the STORAGE of columns, by ALTER TABLE, and the table's access method, for
- * which ALTER TABLE would rewrite the table, although both access methods store
- * the same.  Hence pg_dump, pg_upgrade and replication need to know nothing.
+ * enable() and disable() change only settings that core's own DDL can change:
+ * the STORAGE of columns, and the table's access method.  ALTER TABLE would
+ * rewrite the table to change the access method, although both access methods
+ * store the same.  Hence pg_dump, pg_upgrade and replication need no support.
  *
- * An index takes the storage of its columns from the table, and does not compress
- * the keys of an EXTERNAL one, so that long keys that used to fit would not any
- * more.  Keys of governed columns stay EXTENDED: enable() sees to the indexes
- * that there are, and a hook to those that are created later.
+ * An index takes the storage of its columns from the table, and does not
+ * compress the keys of an EXTERNAL column.  So long keys that used to fit
+ * would no longer fit.  Therefore the keys of governed columns stay EXTENDED.
+ * enable() changes existing indexes, and a hook changes indexes that are
+ * created later.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -66,13 +67,13 @@ PG_FUNCTION_INFO_V1(tp_enable);
 PG_FUNCTION_INFO_V1(tp_disable);
 PG_FUNCTION_INFO_V1(tp_disable_all);
 
-/* Where enable() looks for large values: pages, and the same ones each time */
+/* Number of pages in which enable() looks for large values; the same ones each time */
 #define TP_LOOK_PAGES		1000
 #define TP_LOOK_SEED		20261123
 
 /*
- * The access method's OID in this database.  The name cannot be taken by another
- * one as long as the extension is there.
+ * Return the access method's OID in this database.  No other access method can
+ * have the name while the extension exists.
  */
 Oid
 tp_access_method_oid(bool missing_ok)
@@ -81,8 +82,8 @@ tp_access_method_oid(bool missing_ok)
 }
 
 /*
- * Is the relation there?  Errors out if it is and the caller does not own it:
- * nobody may queue up for a lock on another one's table.
+ * Return true if the relation exists.  Raise an error if the caller does not
+ * own it: nobody may queue for a lock on another role's table.
  */
 static bool
 tp_check_owner(Oid relid)
@@ -104,9 +105,9 @@ tp_check_owner(Oid relid)
 }
 
 /*
- * Open a table for DDL on behalf of the caller, with an AccessExclusiveLock, and
- * check that it is one that the access method can serve and that the caller may
- * alter it now.
+ * Open a table for DDL on behalf of the caller, with an AccessExclusiveLock.
+ * Check that the access method can serve it, and that the caller may alter it
+ * now.
  */
 static Relation
 tp_open_table(Oid relid, const char *function)
@@ -155,8 +156,9 @@ tp_open_table(Oid relid, const char *function)
 }
 
 /*
- * Refuse what a read-only transaction and a standby must not do.  The statements
- * that are run may do so themselves, but there may be none to run.
+ * Refuse the command in a read-only transaction and on a standby.  The
+ * statements that it runs may do so themselves, but there may be no statements
+ * to run.
  */
 void
 tp_prevent_if_read_only(const char *function)
@@ -165,7 +167,7 @@ tp_prevent_if_read_only(const char *function)
 	PreventCommandDuringRecovery(function);
 }
 
-/* Run a DDL statement as the caller; the names in it are qualified. */
+/* Run a DDL statement as the caller; the names in it must be qualified. */
 static void
 tp_execute(const char *statement)
 {
@@ -178,10 +180,11 @@ tp_execute(const char *statement)
 /*
  * ALTER TABLE ... SET STORAGE for columns, by attribute number, of one table.
  *
- * The lock keeps the table's name, but not that of its schema, so that another
- * table can have both by the time that the statement looks for them.  Whoever
- * brings that about must not have us alter a table that was never checked: unless
- * the columns are what was asked for afterwards, an error takes everything back.
+ * The lock keeps the table's name, but not that of its schema.  So another
+ * table can have both names when the statement looks for them.  It must not be
+ * possible to make us alter a table that was never checked in this way.
+ * Therefore, an error undoes everything unless the columns have the requested
+ * storage afterwards.
  */
 static void
 tp_set_storage(Oid relid, List *columns, const char *storage, char typstorage)
@@ -226,8 +229,8 @@ tp_set_storage(Oid relid, List *columns, const char *storage, char typstorage)
 }
 
 /*
- * Let the keys of an index that are governed columns be compressed, as those of
- * EXTENDED columns are.
+ * Make the keys of an index that are governed columns compressible, like keys
+ * of EXTENDED columns.
  */
 void
 tp_fix_index_storage(Relation table, Oid indexid)
@@ -270,8 +273,9 @@ tp_fix_index_storage(Relation table, Oid indexid)
 }
 
 /*
- * Change the access method in the catalogs; InvalidOid is for partitioned tables
- * only.  The caller has an AccessExclusiveLock and does not have the table open.
+ * Change the access method in the catalogs.  InvalidOid is allowed only for
+ * partitioned tables.  The caller must have an AccessExclusiveLock, and must
+ * not have the table open.
  */
 void
 tp_set_access_method(Oid relid, Oid amoid)
@@ -286,7 +290,7 @@ tp_set_access_method(Oid relid, Oid amoid)
 	class = (Form_pg_class) GETSTRUCT(tuple);
 	if (class->relam != amoid)
 	{
-		/* heap is pinned, and has no dependencies */
+		/* heap is pinned, so it has no dependencies */
 		if (class->relam == own)
 			deleteDependencyRecordsForClass(RelationRelationId, relid,
 											AccessMethodRelationId,
@@ -310,7 +314,7 @@ tp_set_access_method(Oid relid, Oid amoid)
 	CommandCounterIncrement();
 }
 
-/* The access method of a table, InvalidOid if it has none */
+/* Return the access method of a table, InvalidOid if it has none. */
 Oid
 tp_get_access_method(Oid relid)
 {
@@ -326,9 +330,10 @@ tp_get_access_method(Oid relid)
 }
 
 /*
- * The columns that enable() is to govern, as attribute numbers: those that are
- * named, or else all that are EXTENDED.  Leaves out those that are EXTERNAL
- * already; errors out if one cannot be governed, or none can.
+ * Return the attribute numbers of the columns that enable() shall govern: the
+ * named columns, or else all that are EXTENDED.  Leave out those that are
+ * EXTERNAL already.  Raise an error if a named column cannot be governed, or
+ * if no column can.
  */
 static List *
 tp_choose_columns(Relation rel, ArrayType *names)
@@ -405,9 +410,9 @@ tp_choose_columns(Relation rel, ArrayType *names)
 }
 
 /*
- * A table and, of a partitioned one, all its partitions, each locked; sorted so
- * that a table comes after the one that it is a partition of.  Checks each of
- * them before the caller changes any.
+ * Lock a table and, if it is partitioned, all its partitions.  Return them
+ * sorted: a table comes after the one that it is a partition of.  Check each
+ * of them before the caller changes any.
  */
 static List *
 tp_lock_tables(Oid relid, const char *function)
@@ -421,7 +426,7 @@ tp_lock_tables(Oid relid, const char *function)
 		Relation	rel = tp_open_table(relid, function);
 
 		relation_close(rel, NoLock);
-		/* a partition may be another owner's */
+		/* a partition may have another owner */
 		foreach(cell, find_all_inheritors(relid, NoLock, NULL))
 			tp_check_owner(lfirst_oid(cell));
 		relids = find_all_inheritors(relid, AccessExclusiveLock, NULL);
@@ -430,7 +435,7 @@ tp_lock_tables(Oid relid, const char *function)
 	{
 		Relation	rel;
 
-		/* what a foreign table holds is stored elsewhere */
+		/* values of a foreign table are stored elsewhere */
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE &&
 			list_length(relids) > 1)
 		{
@@ -447,7 +452,10 @@ tp_lock_tables(Oid relid, const char *function)
 	return result;
 }
 
-/* Can a row of a table with these columns be larger than heap leaves rows? */
+/*
+ * Return true if a row with these columns can exceed the size to which heap
+ * reduces rows.
+ */
 static bool
 tp_can_be_large(Relation rel)
 {
@@ -455,9 +463,10 @@ tp_can_be_large(Relation rel)
 }
 
 /*
- * Is there any value that heap has compressed or moved out of line?  Rows that
- * are small have none, and the access method leaves them alone.  Looks at all
- * rows, or at those of TP_LOOK_PAGES random pages; *rows is the number of them.
+ * Return true if heap has compressed any value or moved it out of line.  Small
+ * rows have no such value, and the access method leaves them alone.  Examine
+ * all rows, or those of TP_LOOK_PAGES random pages.  Add their number to
+ * *rows.
  */
 static bool
 tp_has_large_values(Relation rel, int64 *rows)
@@ -518,10 +527,10 @@ tp_has_large_values(Relation rel, int64 *rows)
 }
 
 /*
- * Refuse tables that nobody named columns of and that have nothing for the
- * access method to do, or it would be in the way of what asks for heap, for
- * nothing.  Lets an empty table pass, whose large values may be still to come,
- * and one that is the access method's already.
+ * Refuse tables in which the access method has nothing to do, if no columns
+ * were named.  Such a table would not be accepted where heap is required, for
+ * no gain.  Accept an empty table, because large values may follow, and a
+ * table that is the access method's already.
  */
 static void
 tp_refuse_if_useless(List *relids, Oid amoid)
@@ -577,9 +586,9 @@ tp_refuse_if_useless(List *relids, Oid amoid)
 }
 
 /*
- * Tell which columns are governed from now on although nobody asked for it: those
- * that somebody made EXTERNAL when all of the tables were heap's.  The columns of
- * a partition or a child are what its parent's are.
+ * Give a notice about columns that will be governed although nobody named
+ * them: those that were made EXTERNAL while all the tables were heap's.  A
+ * partition or child has the columns of its parent.
  */
 static void
 tp_tell_external_columns(List *relids, Oid amoid, ArrayType *names)
@@ -622,13 +631,14 @@ tp_tell_external_columns(List *relids, Oid amoid, ArrayType *names)
 /*
  * toast_policy.enable(relation regclass, VARIADIC columns name[]) returns void
  *
- * Makes the columns EXTERNAL (default: all that are EXTENDED) and the table one
- * of access method toast_policy, in the catalogs only: rows that are there stay
- * as they are.  Does the same to all partitions of a partitioned table.  Errors
- * out, before anything is changed, if the relation is no table of the caller's,
- * belongs to the system or to another session, or uses another access method
- * than heap, if a column does not exist or is never stored out of line, or if no
- * column is named and no row of the table has a large value.
+ * Make the columns EXTERNAL (default: all that are EXTENDED), and change the
+ * table's access method to toast_policy, in the catalogs only.  Existing rows
+ * stay as they are.  Do the same to all partitions of a partitioned table.
+ * Raise an error, before anything is changed, if the relation is not a table
+ * or materialized view of the caller, if it belongs to the system or to
+ * another session, if it uses another access method than heap or toast_policy,
+ * if a column does not exist or is never stored out of line, or if no column
+ * is named and none of the examined rows has a large value.
  */
 Datum
 tp_enable(PG_FUNCTION_ARGS)
@@ -686,7 +696,7 @@ tp_enable(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* The columns of a table that toast_policy governs, as attribute numbers */
+/* Return the attribute numbers of a table's columns that toast_policy governs. */
 static List *
 tp_governed_columns(Oid relid)
 {
@@ -697,7 +707,7 @@ tp_governed_columns(Oid relid)
 	{
 		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
 
-		/* a type that is EXTERNAL by default stays what it is */
+		/* a column whose type is EXTERNAL by default does not change */
 		if (tp_column_is_governed(att) &&
 			get_typstorage(att->atttypid) != TYPSTORAGE_EXTERNAL)
 			result = lappend_int(result, att->attnum);
@@ -707,7 +717,7 @@ tp_governed_columns(Oid relid)
 	return result;
 }
 
-/* Give tables back to heap; they are locked and checked. */
+/* Give tables back to heap.  They must be locked and checked. */
 static void
 tp_disable_tables(List *relids)
 {
@@ -742,7 +752,7 @@ tp_disable_tables(List *relids)
 
 /*
  * Lock and check a table, or a partitioned table and its partitions, for a
- * function that works on tables of the access method; leaves out the others.
+ * function that works on tables of the access method.  Leave out other tables.
  */
 List *
 tp_lock_own_tables(Oid relid, const char *function)
@@ -773,9 +783,10 @@ tp_lock_own_tables(Oid relid, const char *function)
 /*
  * toast_policy.disable(relation regclass) returns void
  *
- * The reverse of enable(): the table is heap's, and each governed column has its
- * type's default storage.  What is stored stays as it is.  Errors out for what is
- * no table of access method toast_policy, and as enable() does.
+ * The reverse of enable(): give the table back to heap, and each governed
+ * column its type's default storage.  Stored values stay as they are.  Raise
+ * an error if the relation is not a table of access method toast_policy, and
+ * in the same cases as enable().
  */
 Datum
 tp_disable(PG_FUNCTION_ARGS)
@@ -787,7 +798,7 @@ tp_disable(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* The tables of this database that use the access method, in the order of OIDs */
+/* Return the tables of this database that use the access method, sorted by OID. */
 List *
 tp_all_tables(void)
 {
@@ -815,9 +826,10 @@ tp_all_tables(void)
 /*
  * toast_policy.disable_all() returns bigint
  *
- * disable() for each table of the database that uses the access method; returns
- * how many there were.  Errors out, before anything is changed, if one of them
- * cannot be altered, be it another owner's or a temporary one of another session.
+ * Call disable() for each table of the database that uses the access method,
+ * and return their number.  Raise an error, before anything is changed, if one
+ * of them cannot be altered because it has another owner, or is a temporary
+ * table of another session.
  */
 Datum
 tp_disable_all(PG_FUNCTION_ARGS)
@@ -831,7 +843,7 @@ tp_disable_all(PG_FUNCTION_ARGS)
 	tp_prevent_if_read_only("toast_policy.disable_all()");
 	tables = tp_all_tables();
 
-	/* where a partitioned table has no access method, its partitions tell */
+	/* a partitioned table without an access method: its partitions show it */
 	foreach(cell, tables)
 	{
 		if (!COMPAT_PARTITIONED_HAS_AM && get_rel_relispartition(lfirst_oid(cell)))
@@ -839,14 +851,14 @@ tp_disable_all(PG_FUNCTION_ARGS)
 											 get_partition_ancestors(lfirst_oid(cell)));
 	}
 
-	/* before the first lock, so that nobody waits for what cannot be done */
+	/* before the first lock, so that nobody waits for a call that must fail */
 	foreach(cell, tables)
 		tp_check_owner(lfirst_oid(cell));
 	foreach(cell, list_concat(parents, tables))
 	{
 		Relation	rel;
 
-		/* dropped while we waited for another one's lock? */
+		/* it may have been dropped while we waited for another lock */
 		if (!tp_check_owner(lfirst_oid(cell)))
 			continue;
 		LockRelationOid(lfirst_oid(cell), AccessExclusiveLock);

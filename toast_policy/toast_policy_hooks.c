@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_hooks.c
- *	  What happens when others create indexes and columns, or drop the extension.
+ *	  Hooks on the creation of indexes and columns, and on DROP of the extension.
  *
- * An index on a governed column has keys that are compressed, by a hook on the
- * creation and alteration of objects, which also tells toast_policy_create.c of
- * new tables and columns.  A statement that would drop the extension with the
- * tables that use the access method, or with columns of its types, is refused, by
- * an event trigger.
+ * A hook on the creation and alteration of objects keeps the keys of indexes
+ * on governed columns compressible.  The hook also informs
+ * toast_policy_create.c of new tables and columns.  An event trigger refuses
+ * statements that would drop the extension together with tables that use the
+ * access method, or with columns of its types.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -57,8 +57,8 @@ PG_FUNCTION_INFO_V1(tp_guard_drop);
 static object_access_hook_type tp_next_object_access_hook = NULL;
 
 /*
- * What the extension cannot be without: itself, its schema, and the extensions
- * that made that.
+ * Return the objects that the extension depends on: itself, its schema, and
+ * the extensions that created the schema.
  */
 static ObjectAddresses *
 tp_extension_and_base(void)
@@ -108,7 +108,7 @@ tp_extension_and_base(void)
 	return result;
 }
 
-/* Does the role own one of these objects? */
+/* Return true if the role owns one of these objects. */
 static bool
 tp_owns_any(Oid role, const ObjectAddresses *objects)
 {
@@ -141,8 +141,9 @@ tp_owns_any(Oid role, const ObjectAddresses *objects)
 }
 
 /*
- * Does the statement drop the extension together with what depends on it?  It may
- * name the extension or what the extension depends on.
+ * Return true if the statement drops the extension together with dependent
+ * objects.  It may name the extension or an object that the extension depends
+ * on.
  */
 static bool
 tp_drops_extension(Node *statement)
@@ -200,9 +201,9 @@ tp_drops_extension(Node *statement)
 }
 
 /*
- * Count the columns of tables whose types are the extension's, or made of
- * these: arrays, domains, composite types.  The first one that is found goes to
- * *relid and *attnum.
+ * Count the columns of tables whose types are the extension's, or are made of
+ * these: arrays, domains, composite types.  Set *relid and *attnum to the
+ * first one found.
  */
 static int
 tp_count_columns(Oid *relid, AttrNumber *attnum)
@@ -279,9 +280,9 @@ tp_count_columns(Oid *relid, AttrNumber *attnum)
 /*
  * toast_policy.guard_drop() returns event_trigger
  *
- * Tables depend on their access method and columns on their types, so that DROP
- * EXTENSION ... CASCADE drops them with all their values.  Errors out instead, as
- * long as there are any.
+ * Tables depend on their access method, and columns on their types.  So DROP
+ * EXTENSION ... CASCADE would drop them with all their values.  Raise an error
+ * as long as there are any.
  */
 Datum
 tp_guard_drop(PG_FUNCTION_ARGS)
@@ -330,8 +331,8 @@ tp_guard_drop(PG_FUNCTION_ARGS)
 }
 
 /*
- * The table that a new index, not yet visible to the current command, is on;
- * InvalidOid if the relation is no index.
+ * Return the table of a new index that the current command cannot see yet, or
+ * InvalidOid if the relation is not an index.
  */
 static Oid
 tp_table_of_new_index(Oid relid)
@@ -356,9 +357,9 @@ tp_table_of_new_index(Oid relid)
 }
 
 /*
- * Bring the columns of the open cache entry of a new index in line with the
- * catalog.  The entry of an open index is never rebuilt as a whole, and CREATE
- * INDEX is about to build the index with it.
+ * Update the columns in the open cache entry of a new index from the catalog.
+ * The entry of an open index is never rebuilt as a whole, and CREATE INDEX is
+ * about to build the index with it.
  */
 static void
 tp_fix_open_index(Oid indexid)
@@ -381,8 +382,8 @@ tp_fix_open_index(Oid indexid)
 }
 
 /*
- * Has the current command made a key of the index EXTERNAL that could be a
- * governed column?
+ * Return true if the current command has made a key of the index EXTERNAL that
+ * could be a governed column.
  */
 static bool
 tp_has_external_key(Oid indexid)
@@ -407,8 +408,9 @@ tp_has_external_key(Oid indexid)
 }
 
 /*
- * ALTER TABLE ... SET STORAGE EXTERNAL makes the keys of indexes EXTERNAL, too;
- * give back to those of the access method's tables what they had.
+ * ALTER TABLE ... SET STORAGE EXTERNAL also makes the keys of indexes
+ * EXTERNAL.  Restore the storage of keys in indexes of the access method's
+ * tables.
  */
 static void
 tp_restore_index_storage(Oid relid)
@@ -419,7 +421,7 @@ tp_restore_index_storage(Oid relid)
 	if (relkind != RELKIND_RELATION && relkind != RELKIND_MATVIEW)
 		return;
 
-	/* whoever alters it has a stronger lock */
+	/* the caller that alters the table has a stronger lock */
 	rel = relation_open(relid, AccessShareLock);
 	if (rel->rd_tableam == tp_access_method())
 	{
@@ -430,7 +432,7 @@ tp_restore_index_storage(Oid relid)
 		{
 			if (tp_has_external_key(lfirst_oid(cell)))
 			{
-				/* a row that this command has written cannot be updated */
+				/* a row written by this command cannot be updated again */
 				CommandCounterIncrement();
 				tp_fix_index_storage(rel, lfirst_oid(cell));
 			}
@@ -441,9 +443,10 @@ tp_restore_index_storage(Oid relid)
 }
 
 /*
- * Hook on the creation and alteration of objects: see to the storage of the
- * keys of indexes, and to new tables and columns.  Whoever creates an index on a table of the access method, or
- * alters one of its columns, has opened the table, and so has loaded this library.
+ * Hook on the creation and alteration of objects.  Handle the storage of index
+ * keys, and new tables and columns.  Whoever creates an index on a table of
+ * the access method, or alters one of its columns, has opened the table, and
+ * so has loaded this library.
  */
 static void
 tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
@@ -455,7 +458,7 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 	if (access == OAT_POST_ALTER && classid == RelationRelationId && subid > 0 &&
 		IsNormalProcessingMode())
 	{
-		/* before the other one, which may forget what the column was */
+		/* this call first: the next may forget the old column */
 		tp_column_changed(objectid, (AttrNumber) subid, false);
 		tp_restore_index_storage(objectid);
 	}
@@ -463,7 +466,7 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 		IsNormalProcessingMode())
 		tp_column_changed(objectid, (AttrNumber) subid, true);
 
-	/* a table that is not dropped after all has merely lost its statistics */
+	/* a table that is not dropped in the end only loses its statistics */
 	if (access == OAT_DROP && classid == RelationRelationId && subid == 0)
 		tp_stats_forget(objectid);
 
@@ -479,8 +482,7 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 			if (rel->rd_tableam == tp_access_method())
 			{
 				/*
-				 * as index_create() does next, so that there is a row to
-				 * update
+				 * as index_create() does next, so that the row can be updated
 				 */
 				CommandCounterIncrement();
 				tp_fix_index_storage(rel, objectid);

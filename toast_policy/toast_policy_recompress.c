@@ -3,10 +3,11 @@
  * toast_policy_recompress.c
  *	  toast_policy.recompress(): rewrite a table and judge its values anew.
  *
- * The rewrite is the one of VACUUM FULL, which keeps every row version that a
- * transaction may still want to see, swaps files at the end, and shows itself in
- * pg_stat_progress_cluster.  Only the copying of rows is different: governed
- * values are fetched and decompressed, and go through the policy once more.
+ * The rewrite is that of VACUUM FULL.  It keeps every row version that a
+ * transaction may still need, swaps files at the end, and reports its progress
+ * in pg_stat_progress_cluster.  Only the copying of rows is different:
+ * governed values are fetched and decompressed, and the policy judges them
+ * again.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -31,11 +32,11 @@
 
 PG_FUNCTION_INFO_V1(tp_recompress);
 
-/* The table that is being recompressed, and the rows copied so far */
+/* The table that is being recompressed, and the number of rows copied so far */
 static Oid	tp_recompress_relid = InvalidOid;
 static double tp_recompress_rows;
 
-/* Is the copying that the access method is asked for one of recompress()? */
+/* Return true if the access method is copying rows for recompress(). */
 bool
 tp_recompressing(Relation rel)
 {
@@ -44,8 +45,8 @@ tp_recompressing(Relation rel)
 }
 
 /*
- * The tuple that takes the place of another one, in the current memory context.
- * values and isnull have room for all columns.
+ * Return the tuple that replaces another one, in the current memory context.
+ * values and isnull must have space for all columns.
  */
 HeapTuple
 tp_recompress_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
@@ -68,11 +69,12 @@ tp_recompress_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
 /*
  * toast_policy.recompress(relation regclass) returns bigint
  *
- * Rewrites a table of access method toast_policy, or all such partitions of a
- * partitioned one, under an AccessExclusiveLock; compresses each governed value
- * as the present settings want it, and returns the number of rows, versions that
- * are dead but not yet to everyone included.  Needs the space of a second copy.
- * Errors out for what is no table of the access method, and as enable() does.
+ * Rewrite a table of access method toast_policy, or all such partitions of a
+ * partitioned table, under an AccessExclusiveLock.  Compress each governed
+ * value by the present settings.  Return the number of rows, including row
+ * versions that are dead but still visible to someone.  This needs the space
+ * of a second copy.  Raise an error if the relation is not a table of the
+ * access method, and in the same cases as enable().
  */
 Datum
 tp_recompress(PG_FUNCTION_ARGS)
@@ -85,7 +87,7 @@ tp_recompress(PG_FUNCTION_ARGS)
 	relids = tp_lock_own_tables(PG_GETARG_OID(0), "toast_policy.recompress()");
 	foreach(cell, relids)
 	{
-		/* an index expression may call for another one, on another table */
+		/* an index expression may call this function for another table */
 		Oid			outer_relid = tp_recompress_relid;
 		double		outer_rows = tp_recompress_rows;
 

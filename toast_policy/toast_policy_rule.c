@@ -39,8 +39,9 @@
 #include "toast_policy_compat.h"
 
 /*
- * What a relation's rd_amcache holds: the columns whose values vary in length,
- * and what the others take at most.  The relation cache frees it with the entry.
+ * Contents of a relation's rd_amcache: the columns whose values vary in
+ * length, and the maximum size of the others.  The relation cache frees it
+ * with the entry.
  */
 typedef struct TpColumn
 {
@@ -56,25 +57,25 @@ typedef struct TpTable
 	TpColumn	varlena[FLEXIBLE_ARRAY_MEMBER];
 } TpTable;
 
-/* Stands for a value that goes out of line, where sizes are added up. */
+/* Stand-in for a value that goes out of line, when sizes are added up. */
 typedef union TpPointer
 {
 	char		data[TOAST_POINTER_SIZE];
 	int32		align;
 } TpPointer;
 
-/* What is to be done with a column of the row at hand */
+/* Treatment of a column of the current row */
 typedef enum TpState
 {
-	TP_IGNORE,					/* not a candidate, or done with */
+	TP_IGNORE,					/* not a candidate, or already treated */
 	TP_GOVERNED,				/* the policy decides */
 	TP_EXTENDED,				/* heap compresses it */
-	TP_EXTERNAL					/* heap does not, but may move it out of line */
+	TP_EXTERNAL					/* heap may only move it out of line */
 } TpState;
 
 /*
- * A row on its way to heap.  sized holds what the row is thought to hold in the
- * end, with a stand-in for what goes out of line.
+ * A row on its way to heap.  sized has the expected final values of the row,
+ * with a stand-in for each value that goes out of line.
  */
 typedef struct TpRow
 {
@@ -85,34 +86,34 @@ typedef struct TpRow
 	TpState    *state;
 	Datum	   *sized;
 	Datum	   *origin;			/* pointers to values that have been fetched */
-	Datum	   *fetched;		/* and what has been, else 0 */
+	Datum	   *fetched;		/* the fetched values, or 0 */
 	bool		hasnull;
 	bool		hasexternal;
 	bool		changed;
 	TpPointer	pointer;
 } TpRow;
 
-/* How often, lately, it has paid to compress a column's values */
+/* How often, lately, compressing a column's values has paid */
 typedef struct TpStreak
 {
 	Oid			relid;
 	AttrNumber	attnum;
-	int16		length;			/* values without a probe after the last one */
-	int16		skip;			/* how many of them are still to come */
+	int16		length;			/* values without probe after the last probe */
+	int16		skip;			/* number of these that are left */
 } TpStreak;
 
 #define TP_STREAKS			64	/* columns that a backend remembers */
 #define TP_STREAK_MAX		31
 
-/* No value that becomes smaller by this part would be given up by the probe. */
+/* The probe gives up no value that becomes smaller by this part. */
 #define TP_CLEAR_PART		4
 
-/* Fetched values of a row that add up to more, in bytes, are fetched twice. */
+/* If the fetched values of a row are larger in total, in bytes, fetch them twice. */
 #define TP_MAX_FETCHED		(64 * 1024 * 1024)
 
 /*
- * Does the policy govern the column, provided that its table uses the access
- * method?  ztext and zbytea compress by themselves.
+ * Return true if the policy governs the column, provided that its table uses
+ * the access method.  ztext and zbytea compress their values themselves.
  */
 bool
 tp_column_is_governed(Form_pg_attribute att)
@@ -155,7 +156,7 @@ tp_get_table(Relation rel)
 			table->fixed_size += att->attlen + MAXIMUM_ALIGNOF - 1;
 	}
 
-	/* looking at the types may have rebuilt the entry, hence only now */
+	/* examining the types may have rebuilt the entry, hence only now */
 	Assert(rel->rd_amcache == NULL);
 	rel->rd_amcache = MemoryContextAlloc(CacheMemoryContext, size);
 	memcpy(rel->rd_amcache, table, size);
@@ -164,14 +165,14 @@ tp_get_table(Relation rel)
 	return rel->rd_amcache;
 }
 
-/* The size, in bytes, to which heap brings a row that is too large */
+/* Return the size, in bytes, to which heap reduces a row that is too large. */
 static Size
 tp_toast_target(Relation rel)
 {
 	return RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
 }
 
-/* Is the value out of line in the relation's own TOAST table? */
+/* Return true if the value is out of line in the relation's own TOAST table. */
 static bool
 tp_is_own_pointer(Relation rel, const struct varlena *value)
 {
@@ -185,12 +186,13 @@ tp_is_own_pointer(Relation rel, const struct varlena *value)
 }
 
 /*
- * Will heap leave the value where it is?  All others that are out of line it
- * fetches, and then treats as if they had been in the row.
+ * Return true if heap will leave the value where it is.  heap fetches all
+ * other values that are out of line, and treats them as if they had been in
+ * the row.
  *
- * Without a look at the row's old version, a value that UPDATE takes from another
- * row or column of the table passes for one that stays.  It is stored in the form
- * that it has.
+ * The row's old version is not examined.  So a value that UPDATE takes from
+ * another row or column of the table counts as one that stays.  It is stored
+ * in the form that it has.
  */
 static bool
 tp_stays_out_of_line(Relation rel, const struct varlena *value,
@@ -199,7 +201,7 @@ tp_stays_out_of_line(Relation rel, const struct varlena *value,
 	return occasion == TP_UPDATE && tp_is_own_pointer(rel, value);
 }
 
-/* Are values that come compressed judged like raw ones? */
+/* Return true if compressed values are judged like raw ones. */
 static bool
 tp_judges_anew(TpOccasion occasion)
 {
@@ -208,8 +210,8 @@ tp_judges_anew(TpOccasion occasion)
 }
 
 /*
- * Is it certain that the policy has nothing to do for the row?  Made to cost next
- * to nothing for rows that are small, since most rows are.
+ * Return true if it is certain that the policy has nothing to do for the row.
+ * This costs next to nothing for a small row, because most rows are small.
  */
 bool
 tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
@@ -224,8 +226,8 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 		return true;
 
 	/*
-	 * heap does not look at a tuple that is small and all in line; but it may
-	 * be small because of values that came compressed.
+	 * heap does not examine a small tuple without values out of line.  But
+	 * the tuple may be small only because some values came compressed.
 	 */
 	if (!anew && (TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot)))
 	{
@@ -248,7 +250,7 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 		value = (const struct varlena *) DatumGetPointer(slot->tts_values[index]);
 		if (VARATT_IS_EXTERNAL(value))
 		{
-			/* the others are large, or heap has to be told what they are */
+			/* others are large, or heap must be given their contents */
 			if (!tp_stays_out_of_line(rel, value, occasion))
 				return false;
 			pointers = true;
@@ -260,7 +262,7 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 			size += VARSIZE_ANY(value) + MAXIMUM_ALIGNOF - 1;
 	}
 
-	/* heap compares rows with values out of line with its target at once */
+	/* for a row with values out of line, heap uses its target at once */
 	if (pointers)
 		limit = Min(limit, tp_toast_target(rel));
 
@@ -268,12 +270,12 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 }
 
 /*
- * Compress a value that is all in memory and raw, if that pays.
+ * Compress a value that is in memory and raw, if that pays.
  *
- * room is the number of bytes that it may take to remain in its row, header
- * included; 0 if it cannot.  probe says whether to look first if the data can be
- * compressed at all.  Returns a palloc'd value in core's format, or NULL
- * if the raw value is to be stored; *outcome says what was found.
+ * room is the size, header included, with which the value remains in its row;
+ * 0 if it cannot.  With probe, examine first if the data can be compressed at
+ * all.  Return a palloc'd value in core's format, or NULL if the raw value is
+ * to be stored.  Set *outcome to the finding.
  */
 static struct varlena *
 tp_compress_value(TpCodec codec, int level, const struct varlena *value,
@@ -287,7 +289,7 @@ tp_compress_value(TpCodec codec, int level, const struct varlena *value,
 
 	*outcome = TP_KEPT_RAW;
 
-	/* as core: pglz has its own idea of what is too small */
+	/* as core does: pglz has its own limit for small values */
 	if (codec == TP_PGLZ && rawsize < PGLZ_strategy_default->min_input_size)
 		return NULL;
 	if (probe && tp_incompressible(codec, source, rawsize))
@@ -311,7 +313,10 @@ tp_compress_value(TpCodec codec, int level, const struct varlena *value,
 	return (struct varlena *) result;
 }
 
-/* The codec of a governed column.  Errors out if the server cannot read lz4. */
+/*
+ * Return the codec of a governed column.  Raise an error if the server cannot
+ * read lz4.
+ */
 static TpCodec
 tp_column_codec(Form_pg_attribute att)
 {
@@ -333,9 +338,10 @@ tp_column_codec(Form_pg_attribute att)
 }
 
 /*
- * Prepare one governed value: put it into memory if heap would fetch it anyway,
- * and raw if the policy is to judge it.  Returns whether the policy is.  *exact
- * is set if the value has been fetched and is as it is stored.
+ * Prepare one governed value: put it into memory if heap would fetch it
+ * anyway, and decompress it if the policy is to judge it.  Return true if the
+ * policy is to judge it.  Set *exact if the value has been fetched and still
+ * has its stored form.
  */
 static bool
 tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
@@ -347,7 +353,7 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
 		if (tp_stays_out_of_line(rel, value, occasion))
 			return false;
 		*exact = VARATT_IS_EXTERNAL_ONDISK(value);
-		/* flat from here on, be it an expanded object or a pointer to memory */
+		/* make an expanded object or a pointer to memory flat */
 		value = detoast_external_attr(value);
 	}
 	if (VARATT_IS_COMPRESSED(value) && tp_judges_anew(occasion))
@@ -362,8 +368,8 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
 }
 
 /*
- * Put all values of a row into the form in which heap will see them, and find out
- * which of them are to be judged.  Returns whether any is.
+ * Put all values of a row into the form that heap will see, and find out which
+ * of them are to be judged.  Return true if any is.
  */
 static bool
 tp_row_prepare(TpRow *row, TpOccasion occasion)
@@ -371,7 +377,7 @@ tp_row_prepare(TpRow *row, TpOccasion occasion)
 	const TpTable *table = tp_get_table(row->rel);
 	bool		candidates = false;
 
-	/* to fetch a value may rebuild the relation's entry, and free the table */
+	/* fetching a value may rebuild the relation's entry, and free the table */
 	for (int i = 0; i < table->nvarlena; i++)
 		if (table->varlena[i].governed)
 			row->state[table->varlena[i].index] = TP_GOVERNED;
@@ -392,7 +398,7 @@ tp_row_prepare(TpRow *row, TpOccasion occasion)
 		}
 		if (att->attlen != -1)
 			continue;
-		/* an expanded object is in the row when heap sees it */
+		/* heap sees an expanded object as a value in the row */
 		if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_EXPANDED(value))
 			row->hasexternal = true;
 		if (row->state[i] == TP_GOVERNED)
@@ -437,7 +443,7 @@ tp_row_prepare(TpRow *row, TpOccasion occasion)
 	return candidates;
 }
 
-/* The largest of the values that are left to look at, or -1 */
+/* Return the largest of the values that are left to examine, or -1. */
 static int
 tp_row_largest(const TpRow *row)
 {
@@ -461,7 +467,7 @@ tp_row_largest(const TpRow *row)
 	return largest;
 }
 
-/* What is known about the column's values so far */
+/* Return the record of the column's recent values. */
 static TpStreak *
 tp_get_streak(Oid relid, AttrNumber attnum)
 {
@@ -479,12 +485,13 @@ tp_get_streak(Oid relid, AttrNumber attnum)
 }
 
 /*
- * Judge one governed value.  room is the number of bytes that it may take to
- * remain in its row.  Returns the compressed value, or NULL.
+ * Judge one governed value.  room is the size with which it remains in its
+ * row.  Return the compressed value, or NULL.
  *
- * In a column whose values have paid so far the probe comes first only now and
- * then, since it would be a waste itself.  It comes last, then, if the value has
- * not shrunk much: what is stored must not depend on the values before.
+ * If a column's values have paid so far, the probe itself would be a waste.
+ * So it comes first only now and then.  Otherwise it comes last, and only if
+ * the value has not shrunk much: the stored form must not depend on the values
+ * before.
  */
 static struct varlena *
 tp_row_judge_value(TpRow *row, int index, Size room)
@@ -526,7 +533,10 @@ tp_row_judge_value(TpRow *row, int index, Size room)
 	return compressed;
 }
 
-/* Compress what heap would compress, the largest first, until the row fits. */
+/*
+ * Compress the values that heap would compress, the largest first, until the
+ * row fits.
+ */
 static void
 tp_row_judge(TpRow *row)
 {
@@ -560,7 +570,7 @@ tp_row_judge(TpRow *row)
 		{
 			Size		room = 0;
 
-			/* with a byte or two less than there are, for the alignment */
+			/* a byte or two less than available, for the alignment */
 			if (!has_toast)
 				room = largest_size;
 			else if (rest + MAXIMUM_ALIGNOF < target)
@@ -573,7 +583,7 @@ tp_row_judge(TpRow *row)
 			row->values[largest] = row->sized[largest] = PointerGetDatum(compressed);
 			row->changed = true;
 		}
-		/* as heap: what does not fit by itself goes out of line at once */
+		/* as heap: a value too large by itself goes out of line at once */
 		if (has_toast && VARSIZE_ANY(DatumGetPointer(row->sized[largest])) > target)
 			row->sized[largest] = PointerGetDatum(&row->pointer);
 		size = heap_compute_data_size(row->desc, row->sized, (bool *) row->isnull);
@@ -581,9 +591,9 @@ tp_row_judge(TpRow *row)
 }
 
 /*
- * Let heap fetch values again that have not changed.  A tuple holds 1 GB at most,
- * while values out of line may add up to more; and a rewrite of the table stores
- * a value once for all versions of a row only if it sees the pointer.
+ * Let heap fetch unchanged values again.  A tuple holds 1 GB at most, whereas
+ * values out of line may be larger in total.  A rewrite of the table must see
+ * the pointer, to store a value only once for all versions of a row.
  */
 static void
 tp_row_put_back(TpRow *row, TpOccasion occasion)
@@ -603,12 +613,12 @@ tp_row_put_back(TpRow *row, TpOccasion occasion)
 }
 
 /*
- * Judge the governed values of a row, as heap's heap_toast_insert_or_update()
- * would have compressed them: the same limits, and the same order.
+ * Judge the governed values of a row with the same limits and in the same
+ * order as heap_toast_insert_or_update() would compress them.
  *
- * Replaces values by compressed ones, or by flat ones which were not, all of
- * them palloc'd in the current context together with what is needed meanwhile.
- * Returns whether it replaced any.
+ * Replace values by compressed ones, or by flat ones if they were not flat.
+ * palloc these in the current context, together with temporary data.  Return
+ * true if any value was replaced.
  */
 bool
 tp_row_apply(Relation rel, Datum *values, const bool *isnull,
@@ -621,7 +631,7 @@ tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 	row.desc = RelationGetDescr(rel);
 	row.values = values;
 	row.isnull = isnull;
-	/* one chunk, since this is for every row that is not small */
+	/* one chunk, because this runs for every row that is not small */
 	row.sized = palloc0(natts * (3 * sizeof(Datum) + sizeof(TpState)));
 	row.origin = row.sized + natts;
 	row.fetched = row.origin + natts;

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_stats.c
- *	  What became of the values that the policy looked at, for each table.
+ *	  Count for each table the values that the policy examined, by outcome.
  *
- * A backend counts in a hash table of its own, and adds that to the shared table
- * when a transaction ends, however it ends: aborted work was work, too.  The
- * shared table has a fixed number of places; when all are taken, further tables
- * share one, which the view shows without a name.
+ * A backend counts in its own hash table.  When a transaction ends, it adds
+ * the counts to the shared table, even if the transaction was aborted: that
+ * was work, too.  The shared table has a fixed number of places.  When all are
+ * taken, further tables share one place, which the view shows without a name.
  *
- * From 17 on the shared table needs no preloading.  Before that it is there if
- * the library is in shared_preload_libraries; without it the view shows what the
- * session itself has counted.
+ * From 17 on, the shared table needs no preloading.  Before that, it exists
+ * only if the library is in shared_preload_libraries; otherwise the view shows
+ * the counts of the session itself.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -39,16 +39,16 @@
 PG_FUNCTION_INFO_V1(tp_stats_rows);
 PG_FUNCTION_INFO_V1(tp_stats_reset);
 
-/* Of the shared memory and its lock, which shows in wait events */
+/* Name of the shared memory and its lock, which appears in wait events */
 #define TP_STATS_NAME		"toast_policy statistics"
 
-/* Tables that are counted separately, in all databases together */
+/* Number of tables that are counted separately, in all databases together */
 #define TP_STATS_PLACES		1024
 
 typedef struct TpStatsKey
 {
 	Oid			dbid;			/* InvalidOid: the place is free */
-	Oid			relid;			/* InvalidOid: all that have no place */
+	Oid			relid;			/* InvalidOid: tables without a place */
 } TpStatsKey;
 
 typedef struct TpStatsEntry
@@ -59,7 +59,7 @@ typedef struct TpStatsEntry
 	int64		bytes_out;
 } TpStatsEntry;
 
-/* The shared table; the first entry after the places is for the others. */
+/* The shared table.  The first entry after the places is for all other tables. */
 typedef struct TpStatsShared
 {
 	LWLock		lock;
@@ -76,7 +76,7 @@ static bool tp_stats_changed = false;
 static shmem_request_hook_type tp_next_shmem_request_hook = NULL;
 static shmem_startup_hook_type tp_next_shmem_startup_hook = NULL;
 
-/* Make the shared table, when the server starts or when it is first needed. */
+/* Initialize the shared table, when the server starts or when it is first needed. */
 static void
 tp_stats_init_shared(void *pointer)
 {
@@ -95,7 +95,7 @@ tp_stats_attach(void)
 	{
 		char		name[NAMEDATALEN];
 
-		/* another version of the library may have left one of its own */
+		/* another version of the library may have left its own table */
 		snprintf(name, sizeof(name), TP_STATS_NAME " 1/%zu",
 				 sizeof(TpStatsShared));
 		tp_shared = compat_shared_segment(name, sizeof(TpStatsShared),
@@ -115,14 +115,14 @@ tp_stats_add(TpStatsEntry *to, const TpStatsEntry *from)
 	to->bytes_out += from->bytes_out;
 }
 
-/* Where the search for a table's place begins */
+/* Place where the search for a table begins */
 static uint32
 tp_stats_start(TpStatsKey key)
 {
 	return (key.relid ^ (key.dbid * 2654435761U)) % TP_STATS_PLACES;
 }
 
-/* The place of a table; the caller has the lock. */
+/* Return the place of a table.  The caller must hold the lock. */
 static TpStatsEntry *
 tp_stats_place(TpStatsKey key)
 {
@@ -142,8 +142,8 @@ tp_stats_place(TpStatsKey key)
 }
 
 /*
- * Free a place.  Entries that were put behind it because it was taken move up;
- * the caller has the lock.
+ * Free a place.  Move up the entries that were put behind it because it was
+ * taken.  The caller must hold the lock.
  */
 static void
 tp_stats_free(uint32 place)
@@ -156,7 +156,7 @@ tp_stats_free(uint32 place)
 		next = (next + 1) % TP_STATS_PLACES;
 		if (next == place || !OidIsValid(entries[next].key.dbid))
 			break;
-		/* does the search for it come along the free place? */
+		/* move the entry if its search passes the free place */
 		if ((next + TP_STATS_PLACES - tp_stats_start(entries[next].key)) % TP_STATS_PLACES >=
 			(next + TP_STATS_PLACES - place) % TP_STATS_PLACES)
 		{
@@ -197,7 +197,7 @@ tp_stats_forget(Oid relid)
 }
 
 /*
- * Add what the backend has counted to the shared table.  Cannot fail, since the
+ * Add the backend's counts to the shared table.  This cannot fail, since the
  * transaction may have been committed.
  */
 static void
@@ -259,7 +259,7 @@ tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in, int32 bytes_out)
 	}
 	tp_stats_attach();
 
-	/* mostly it is the table of the value before */
+	/* mostly the table is that of the value before */
 	if (tp_last_entry == NULL || tp_last_entry->key.relid != relid)
 	{
 		tp_last_entry = hash_search(tp_pending, &key, HASH_ENTER, &found);
@@ -303,8 +303,9 @@ tp_stats_put_row(ReturnSetInfo *rsinfo, const TpStatsEntry *entry,
 /*
  * toast_policy.stats_rows() returns setof record
  *
- * One row for each table of the database: values seen, and of these compressed,
- * kept raw, and given up early; their bytes before and after; since when.
+ * Return one row for each table of the database: the number of values seen,
+ * compressed, kept raw, and given up early; their bytes before and after; and
+ * the start of counting.
  */
 Datum
 tp_stats_rows(PG_FUNCTION_ARGS)
@@ -318,7 +319,7 @@ tp_stats_rows(PG_FUNCTION_ARGS)
 	{
 		TpStatsShared *copy = palloc(sizeof(TpStatsShared));
 
-		/* with what the transaction at hand has counted */
+		/* include the counts of the current transaction */
 		tp_stats_flush();
 		LWLockAcquire(&tp_shared->lock, LW_SHARED);
 		memcpy(copy, tp_shared, sizeof(TpStatsShared));
@@ -327,7 +328,7 @@ tp_stats_rows(PG_FUNCTION_ARGS)
 		{
 			TpStatsKey	key = copy->entries[i].key;
 
-			/* a table that was dropped where the library was not loaded */
+			/* the table may have been dropped without the library loaded */
 			if (key.dbid == MyDatabaseId && OidIsValid(key.relid) &&
 				!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(key.relid)))
 				tp_stats_forget(key.relid);
@@ -352,7 +353,7 @@ tp_stats_rows(PG_FUNCTION_ARGS)
 /*
  * toast_policy.stats_reset() returns void
  *
- * Sets the counts of all tables, in all databases, to zero.
+ * Set the counts of all tables, in all databases, to zero.
  */
 Datum
 tp_stats_reset(PG_FUNCTION_ARGS)

@@ -14,19 +14,20 @@
  *				4 bytes	size of the raw data, the lowest byte first
  *				the compressed data
  *
- * All other first bytes are errors.  The highest bit is reserved for values that
- * are compressed in independent pieces.
+ * All other first bytes are errors.  The highest bit is reserved for values
+ * that are compressed in independent pieces.
  *
- * The raw data are what text or bytea would have, in the encoding of the
- * database.  Two different payloads can thus be equal values.  The note of what
+ * The raw data are those of text or bytea, in the encoding of the database.
+ * Two different payloads can thus be equal values.  The note of the codec that
  * was tried keeps a coercion to a column's codec from trying it again.
  *
- * The types' storage is EXTERNAL, so that the server neither compresses their
- * values again nor needs more than the chunks in question for a part of a raw
- * one.
+ * The types' storage is EXTERNAL.  So the server does not compress their
+ * values again, and needs only the chunks in question to read a part of a raw
+ * value.
  *
- * A value can be anything if a superuser made a binary cast to the type, or if
- * a disk lied: everything that is read from it is checked before it is used.
+ * A value can contain anything if a superuser created a binary cast to the
+ * type, or if a disk returned wrong data.  Everything that is read from a
+ * value is checked before it is used.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -58,17 +59,18 @@
 #define TZ_RAW_HEADER			1
 #define TZ_COMPRESSED_HEADER	5
 
-/* Shorter strings are not worth a codec's effort, in bytes. */
+/* Shorter strings, in bytes, are not worth a codec's effort. */
 #define TZ_MIN_SIZE				64
 
 /* The largest size of a text or a bytea without its header */
 #define TZ_MAX_RAW_SIZE			(MaxAllocSize - VARHDRSZ)
 
 /*
- * No codec makes more raw data of a byte than this, or of a block in the case
- * of zstd: what claims to be more is not worth allocating memory for.  A match of
- * lz4 has 255 bytes for each byte of its length, and one of snappy 64 bytes in
- * three.  A block of zstd has three bytes of header and one of content.
+ * Maximum number of raw bytes from one compressed byte, or from one block of
+ * zstd.  A value that claims more is not worth allocating memory for.  A match
+ * of lz4 has 255 bytes for each byte of its length, and a match of snappy 64
+ * bytes in three.  A block of zstd has three bytes of header and one of
+ * content.
  */
 #define TZ_LZ4_MAX_RATIO		255
 #define TZ_SNAPPY_MAX_RATIO		32
@@ -85,8 +87,8 @@ tz_corrupt(const char *detail)
 }
 
 /*
- * Read the header from a payload of the given size, of which at least the
- * first TZ_COMPRESSED_HEADER bytes are there, or all if it has less.
+ * Read the header from a payload of the given size.  At least its first
+ * TZ_COMPRESSED_HEADER bytes must be available, or all bytes if it is shorter.
  */
 static void
 tz_parse_header(const char *payload, Size total, TpTypeHeader *header)
@@ -148,8 +150,8 @@ tz_decompress(const char *payload, Size total, const TpTypeHeader *header,
 }
 
 /*
- * As far as the compressed data tell their raw size themselves, is it the same?
- * To be asked before memory is allocated for the raw data.
+ * If the compressed data contain their raw size, check that it equals the size
+ * in the header.  Call this before memory is allocated for the raw data.
  */
 static void
 tz_check_size(const char *payload, Size total, const TpTypeHeader *header)
@@ -167,9 +169,9 @@ tz_check_size(const char *payload, Size total, const TpTypeHeader *header)
 }
 
 /*
- * The first bytes of a payload that is out of line or compressed by the server,
- * and the size of all of it.  Of corrupt data the server can make fewer bytes than
- * it promises.
+ * Fetch the first bytes of a payload that is out of line or compressed by the
+ * server, and set *total to its full size.  From corrupt data the server can
+ * make fewer bytes than promised.
  */
 static struct varlena *
 tz_fetch(Datum value, int32 wanted, Size *total)
@@ -184,8 +186,8 @@ tz_fetch(Datum value, int32 wanted, Size *total)
 }
 
 /*
- * Read a value's header, and no more of it than needed.  Errors: as all that read
- * a value, a corrupt one.
+ * Read a value's header, and no more of the value than needed.  Errors: a
+ * corrupt value, as in all functions that read one.
  */
 void
 tp_type_read_header(Datum value, TpTypeHeader *header)
@@ -204,7 +206,7 @@ tp_type_read_header(Datum value, TpTypeHeader *header)
 		tz_parse_header(VARDATA_ANY(attr), VARSIZE_ANY_EXHDR(attr), header);
 }
 
-/* Get at the raw bytes of a value, for tp_raw_close() to release. */
+/* Get the raw bytes of a value; tp_raw_close() releases them. */
 void
 tp_type_open(Datum value, TpRaw *raw)
 {
@@ -237,7 +239,7 @@ tp_raw_close(TpRaw *raw)
 			pfree(raw->copies[i]);
 }
 
-/* The text or bytea that a value stands for, in new memory */
+/* Return the text or bytea that a value stands for, in new memory. */
 struct varlena *
 tp_type_decode(Datum value)
 {
@@ -250,7 +252,7 @@ tp_type_decode(Datum value)
 
 	tz_parse_header(payload, total, &header);
 
-	/* what was fetched for us alone becomes the result where it is */
+	/* reuse the memory of a raw value that was fetched only for us */
 	if (header.codec == TP_NONE && copied && VARATT_IS_4B_U(packed))
 	{
 		memmove(payload, payload + header.offset, header.rawsize);
@@ -272,8 +274,9 @@ tp_type_decode(Datum value)
 }
 
 /*
- * The raw bytes from an offset on, as a text or bytea in new memory.  A negative
- * length means all that follow; there may be less than length.
+ * Return the raw bytes from an offset on, as a text or bytea in new memory.  A
+ * negative length means all that follow.  The result may be shorter than
+ * length.
  */
 struct varlena *
 tp_type_slice(Datum value, int32 offset, int32 length)
@@ -290,7 +293,7 @@ tp_type_slice(Datum value, int32 offset, int32 length)
 		int32		first = TZ_COMPRESSED_HEADER;
 		TpTypeHeader header;
 
-		/* one visit to the first chunk serves for the header and what it has */
+		/* fetch the first chunk only once, for the header and the data in it */
 		if (length >= 0 &&
 			(int64) offset + length <= (int64) (TOAST_MAX_CHUNK_SIZE - TZ_COMPRESSED_HEADER))
 			first += offset + length;
@@ -324,7 +327,7 @@ tp_type_slice(Datum value, int32 offset, int32 length)
 	return result;
 }
 
-/* Check a type modifier, which a caller of a function can make up. */
+/* Check a type modifier; a caller of a function can pass any number. */
 static int32
 tz_check_typmod(int32 typmod)
 {
@@ -337,8 +340,8 @@ tz_check_typmod(int32 typmod)
 }
 
 /*
- * Make a value by the codec that the type modifier names, or that is set by
- * toast_policy.type_codec.  Errors: bad type modifier, too many bytes.
+ * Make a value with the codec that the type modifier names, or else with that
+ * of toast_policy.type_codec.  Errors: bad type modifier, too many bytes.
  */
 struct varlena *
 tp_type_encode(const char *data, int32 size, int32 typmod)
@@ -369,7 +372,7 @@ tp_type_encode(const char *data, int32 size, int32 typmod)
 			Size		total = VARHDRSZ + TZ_COMPRESSED_HEADER + compressed;
 			char	   *payload;
 
-			/* it has room for what the value was allowed to take */
+			/* the chunk has space for the largest size that was allowed */
 			result = repalloc(chunk, total);
 			SET_VARSIZE(result, total);
 			payload = VARDATA(result);
@@ -392,7 +395,7 @@ tp_type_encode(const char *data, int32 size, int32 typmod)
 	return result;
 }
 
-/* ztext_in(cstring, oid, typmod int4) returns ztext: the string as it is */
+/* ztext_in(cstring, oid, typmod int4) returns ztext: the string unchanged */
 PG_FUNCTION_INFO_V1(tp_ztext_in);
 Datum
 tp_ztext_in(PG_FUNCTION_ARGS)
@@ -554,9 +557,9 @@ tp_bpchar_ztext(PG_FUNCTION_ARGS)
 
 /*
  * ztext_recode(ztext, typmod int4, explicit bool) returns ztext, and the same for
- * zbytea: the value by the codec of the type modifier.  A value that is so
- * already, or that this codec has been tried on, is returned as it came, from
- * wherever it is stored.  Errors: bad type modifier, corrupt value.
+ * zbytea: the value with the codec of the type modifier.  A value that has this
+ * codec already, or on which it has been tried, is returned unchanged, wherever
+ * it is stored.  Errors: bad type modifier, corrupt value.
  */
 PG_FUNCTION_INFO_V1(tp_type_recode);
 Datum
@@ -585,7 +588,7 @@ tp_type_recode(PG_FUNCTION_ARGS)
 
 /*
  * ztext_typmod_in(cstring[]) returns int4: the number of the codec that the type
- * modifier names.  zbytea's, too.  Errors: not the name of one codec.
+ * modifier names.  It also serves zbytea.  Errors: not the name of one codec.
  */
 PG_FUNCTION_INFO_V1(tp_type_typmod_in);
 Datum
@@ -619,7 +622,7 @@ tp_type_typmod_in(PG_FUNCTION_ARGS)
 			 errhint("The type modifier is one codec: none, lz4, snappy or zstd.")));
 }
 
-/* ztext_typmod_out(int4) returns cstring: the codec in parentheses; zbytea's, too */
+/* ztext_typmod_out(int4) returns cstring: the codec in parentheses; also for zbytea */
 PG_FUNCTION_INFO_V1(tp_type_typmod_out);
 Datum
 tp_type_typmod_out(PG_FUNCTION_ARGS)
@@ -634,7 +637,7 @@ tp_type_typmod_out(PG_FUNCTION_ARGS)
 
 /*
  * toast_policy.codec(ztext) and codec(zbytea) return text: the codec of the value,
- * "none" for one that is stored raw
+ * "none" if it is stored raw
  */
 PG_FUNCTION_INFO_V1(tp_type_codec_name);
 Datum
@@ -648,10 +651,11 @@ tp_type_codec_name(PG_FUNCTION_ARGS)
 }
 
 /*
- * Is the type, or the type that it is a domain over, ztext or zbytea?
+ * Return true if the type, or the type that it is a domain over, is ztext or
+ * zbytea.
  *
- * The types can be in any schema, and could even be made again by hand, so it is
- * the code of their input functions that tells them.
+ * The types can be in any schema, and could even be re-created by hand.  So
+ * they are recognized by the code of their input functions.
  */
 bool
 tp_is_compressed_type(Oid typid)
@@ -673,7 +677,7 @@ tp_is_compressed_type(Oid typid)
 		type->typinput : InvalidOid;
 	ReleaseSysCache(tuple);
 
-	/* built-in input functions, as that of all arrays, need no look either */
+	/* built-in input functions, as that of all arrays, need no lookup */
 	if (input < FirstNormalObjectId)
 		return false;
 	fmgr_info(input, &finfo);

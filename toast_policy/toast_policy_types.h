@@ -19,12 +19,12 @@
 typedef struct TpTypeHeader
 {
 	TpCodec		codec;
-	TpCodec		tried;			/* of a raw value: what it was not worth */
+	TpCodec		tried;			/* raw value: codec that did not pay */
 	int32		offset;			/* where the data begin */
 	int32		rawsize;
 } TpTypeHeader;
 
-/* The raw bytes of a value, and what holds them */
+/* The raw bytes of a value, and the memory that holds them */
 typedef struct TpRaw
 {
 	const char *data;

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_types_ops.c
- *	  Comparison, hashing, sort support and functions of parts of ztext and
- *	  zbytea, which give what those of text and bytea give for the raw data.
+ *	  Comparison, hashing, sort support and partial access of ztext and
+ *	  zbytea, with the results of text and bytea for the raw data.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -28,7 +28,7 @@
 
 #include "toast_policy_types.h"
 
-/* What an argument of a comparison is */
+/* Kind of an argument of a comparison */
 typedef enum TzKind
 {
 	TZ_RAW,						/* text or bytea */
@@ -36,7 +36,7 @@ typedef enum TzKind
 	TZ_ENCODED					/* ztext or zbytea */
 } TzKind;
 
-/* Get at the raw bytes of an argument, for tp_raw_close() to release. */
+/* Get the raw bytes of an argument; tp_raw_close() releases them. */
 static inline void
 tz_open(Datum value, TzKind kind, TpRaw *raw)
 {
@@ -59,7 +59,7 @@ tz_open(Datum value, TzKind kind, TpRaw *raw)
 	}
 }
 
-/* Number of raw bytes of an argument, which is not fetched for that */
+/* Return the number of raw bytes of an argument, without fetching it. */
 static inline int32
 tz_size(Datum value, TzKind kind)
 {
@@ -86,8 +86,9 @@ tz_compare_bytes(const char *data1, int32 size1, const char *data2, int32 size2)
 }
 
 /*
- * Under a deterministic collation strings are equal if their bytes are.  Not
- * without any collation: that is an error, which the caller's way finds.
+ * Return true if the collation is deterministic: then strings are equal if
+ * their bytes are.  Return false without a collation; the caller's other path
+ * raises the error.
  */
 static inline bool
 tz_collation_is_deterministic(Oid collid)
@@ -116,7 +117,7 @@ tz_equal_bytes(Datum value1, TzKind kind1, Datum value2, TzKind kind2)
 	return result;
 }
 
-/* The comparison functions of the pair; text takes the function's collation */
+/* Compare the pair; text uses the function's collation. */
 static int
 tz_compare(FunctionCallInfo fcinfo, TzKind kind1, TzKind kind2, bool bytes)
 {
@@ -201,7 +202,7 @@ TZ_EXTREME(tp_zbytea_larger, >, true);
 
 /*
  * ztext_hash(ztext) returns int4 and ztext_hash_extended(ztext, int8) returns
- * int8: hash support functions 1 and 2, with text's result
+ * int8: hash support functions 1 and 2, with the same results as text's
  */
 PG_FUNCTION_INFO_V1(tp_ztext_hash);
 Datum
@@ -249,8 +250,8 @@ tz_hash_bytes(FunctionCallInfo fcinfo, TzKind kind, bool extended)
 }
 
 /*
- * The same of zbytea, and of bytea, whose own in core are of another signature
- * in 18 than before
+ * The same for zbytea, and for bytea, whose functions in core have another
+ * signature in 18 than before.
  */
 #define TZ_HASH(function, kind, extended) \
 PG_FUNCTION_INFO_V1(function); \
@@ -267,11 +268,12 @@ TZ_HASH(tp_bytea_hash, TZ_RAW, false);
 TZ_HASH(tp_bytea_hash_extended, TZ_RAW, true);
 
 /*
- * Sort support.  The work is left to that of text and bytea, which knows how to
- * abbreviate: a value is decoded once, to make its abbreviated key, and again
- * only where two keys are equal.  Sorting compares many values with one, the
- * pivot, so that the second value of a comparison is remembered, by what is
- * stored in its row: the value, or a pointer to where it is out of line.
+ * Sort support.  The sort support of text and bytea does the work; it knows
+ * how to abbreviate.  A value is decoded once to make its abbreviated key, and
+ * again only where two keys are equal.  Sorting compares many values with one
+ * value, the pivot.  So the second value of a comparison is remembered.  It is
+ * recognized by the bytes stored in its row: the value, or a pointer to a
+ * value out of line.
  */
 #define TZ_LAST_SIZE	2048
 
@@ -279,13 +281,13 @@ typedef struct TzSort
 {
 	SortSupportData raw;		/* sort support of text or bytea */
 	int			(*raw_comparator) (Datum x, Datum y, SortSupport ssup);
-	MemoryContext context;		/* lives as long as this */
+	MemoryContext context;		/* lives as long as this state */
 	struct varlena *last_raw;	/* second value of the last comparison */
 	Size		last_size;		/* 0 if there is none */
 	char		last[TZ_LAST_SIZE];
 } TzSort;
 
-/* The second value of a comparison, decoded; not to be freed */
+/* Return the second value of a comparison, decoded; the caller must not free it. */
 static struct varlena *
 tz_remembered(Datum value, TzSort *state)
 {
@@ -406,7 +408,7 @@ tp_zbytea_sortsupport(PG_FUNCTION_ARGS)
 
 /*
  * octet_length(ztext), octet_length(zbytea) and length(zbytea) return int4: the
- * raw bytes, which the header tells
+ * number of raw bytes, from the header
  */
 PG_FUNCTION_INFO_V1(tp_type_octet_length);
 Datum
@@ -415,7 +417,7 @@ tp_type_octet_length(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(tz_size(PG_GETARG_DATUM(0), TZ_ENCODED));
 }
 
-/* length(ztext) returns int4: the characters */
+/* length(ztext) returns int4: the number of characters */
 PG_FUNCTION_INFO_V1(tp_ztext_length);
 Datum
 tp_ztext_length(PG_FUNCTION_ARGS)
@@ -435,9 +437,9 @@ tp_ztext_length(PG_FUNCTION_ARGS)
 }
 
 /*
- * From the arguments start and length (or none) of a substring function, the
- * number of places to skip and of those to take, or -1 for all that follow.
- * Errors: negative length.
+ * From the arguments start and length (or none) of a substring function,
+ * compute the number of places to skip and to take; -1 means to take all that
+ * follow.  Errors: negative length.
  */
 static void
 tz_substring_range(FunctionCallInfo fcinfo, int32 *skip, int32 *take)
@@ -462,7 +464,7 @@ tz_substring_range(FunctionCallInfo fcinfo, int32 *skip, int32 *take)
 
 /*
  * substr(zbytea, start int4 [, length int4]) returns bytea, and substring(): as
- * of bytea.  Errors: negative length.
+ * the functions of bytea.  Errors: negative length.
  */
 PG_FUNCTION_INFO_V1(tp_zbytea_substr);
 Datum
@@ -477,11 +479,11 @@ tp_zbytea_substr(PG_FUNCTION_ARGS)
 }
 
 /*
- * substr(ztext, start int4 [, length int4]) returns text, and substring(): as of
- * text.  Errors: negative length.
+ * substr(ztext, start int4 [, length int4]) returns text, and substring(): as the
+ * functions of text.  Errors: negative length.
  *
- * Where characters have several bytes, the place of the first one wanted is not
- * known, and all bytes before it are read, as by text's function.
+ * If characters can have several bytes, the position of the first wanted one
+ * is not known.  Then all bytes before it are read, as by text's function.
  */
 PG_FUNCTION_INFO_V1(tp_ztext_substr);
 Datum
@@ -504,7 +506,7 @@ tp_ztext_substr(PG_FUNCTION_ARGS)
 		bytes = -1;
 	prefix = tp_type_slice(PG_GETARG_DATUM(0), 0, bytes);
 
-	/* the prefix can end within a character, which is not wanted then */
+	/* the prefix can end within a character, which is cut then */
 	if (bytes >= 0 && VARSIZE(prefix) - VARHDRSZ == (Size) bytes)
 		SET_VARSIZE(prefix, VARHDRSZ + pg_mbcliplen(VARDATA(prefix), bytes, bytes));
 

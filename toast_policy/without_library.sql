@@ -1,26 +1,28 @@
 /* toast_policy/without_library.sql */
 
 --
--- The way out when the library toast_policy is gone and cannot be installed again:
--- gives all tables of the access method back to heap, which reads what they hold.
--- For a superuser, in each database that has the extension:
+-- The way out if the library toast_policy is lost and cannot be installed
+-- again.  This script gives all tables of the access method back to heap, which
+-- can read them.  Run it as superuser, in each database that has the extension:
 --
 --	psql -X -v ON_ERROR_STOP=1 -1 -f without_library.sql DATABASE
 --
--- Where the library is there, toast_policy.disable_all() does the same, with locks
--- and checks.  This script needs none, since nobody can open the tables without the
--- library; but restart the server before, lest a session still has it in memory.
+-- If the library exists, toast_policy.disable_all() does the same, with locks
+-- and checks.  This script needs none, since nobody can open the tables without
+-- the library.  But restart the server before, so that no session still has the
+-- library in memory.
 --
--- DROP EXTENSION toast_policy works afterwards, and is refused as long as columns
--- of the types ztext and zbytea exist.  Do not say CASCADE then, which would drop
--- these columns: only the library can read them.
+-- DROP EXTENSION toast_policy works afterwards.  It is refused as long as
+-- columns of the types ztext and zbytea exist.  Do not use CASCADE then: it
+-- would drop these columns, and only the library can read them.
 --
 
--- calls the library at each DROP EXTENSION, DROP SCHEMA and DROP OWNED
+-- this trigger calls the library at each DROP EXTENSION, ACCESS METHOD, SCHEMA,
+-- OWNED and TYPE
 ALTER EVENT TRIGGER toast_policy_guard DISABLE;
 
--- the governed columns, and those that they were partitioned from, get their type's
--- default storage
+-- governed columns, and the columns of their partitioned tables, get their
+-- type's default storage
 UPDATE pg_catalog.pg_attribute a
 SET attstorage = t.typstorage
 FROM pg_catalog.pg_class c
@@ -37,7 +39,7 @@ WHERE m.amname OPERATOR(pg_catalog.=) 'toast_policy'
 	AND a.attstorage OPERATOR(pg_catalog.=) 'e'
 	AND t.typstorage OPERATOR(pg_catalog.<>) 'e';
 
--- the tables no longer depend on the access method (on heap nothing does)
+-- the tables no longer depend on the access method (nothing depends on heap)
 DELETE FROM pg_catalog.pg_depend d
 USING pg_catalog.pg_am m
 WHERE m.amname OPERATOR(pg_catalog.=) 'toast_policy'
@@ -46,7 +48,7 @@ WHERE m.amname OPERATOR(pg_catalog.=) 'toast_policy'
 	AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
 	AND d.deptype OPERATOR(pg_catalog.=) 'n';
 
--- and are heap's; a partitioned table has no access method of its own
+-- the tables become heap's; a partitioned table has no access method of its own
 UPDATE pg_catalog.pg_class c
 SET relam = CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'p' THEN 0 ELSE h.oid END
 FROM pg_catalog.pg_am m, pg_catalog.pg_am h

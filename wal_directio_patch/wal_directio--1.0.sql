@@ -3,8 +3,9 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION wal_directio" to load this file. \quit
 
--- From 18 on, what has been written is in pg_stat_io, and the view is over both.
--- The columns that it reads there do not exist in 17, so it must not even be parsed.
+-- From 18 on, pg_stat_io counts the WAL that has been written, and the view
+-- combines both.  The columns that it reads there do not exist in 17, so it
+-- must not even be parsed there.
 DO $script$
 BEGIN
 	IF current_setting('server_version_num')::int4 >= 180000 THEN
@@ -15,7 +16,7 @@ BEGIN
 		AS 'MODULE_PATHNAME', 'pg_stat_get_wal_direct'
 		LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 
-		-- A walreceiver writes what it receives by itself, not by XLogWrite().
+		-- A walreceiver writes the received WAL itself, not by XLogWrite().
 		CREATE VIEW pg_stat_wal_direct AS
 		SELECT w.mode, w.fallback_reason, w.filesystem, w.write_unit, w.minimum_unit, w.cache_relief,
 			i.writes, i.write_bytes, i.inits, i.init_bytes, i.stats_reset,
@@ -46,7 +47,7 @@ BEGIN
 END
 $script$;
 
--- pg_stat_wal and pg_stat_io are everybody's, too
+-- everybody may read pg_stat_wal and pg_stat_io, too
 GRANT SELECT ON pg_stat_wal_direct TO public;
 
 COMMENT ON FUNCTION pg_stat_get_wal_direct() IS

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * wal_directio.c
- *	  How the server writes WAL: with direct I/O or not, and how much.
+ *	  Report how the server writes WAL: with direct I/O or not, and how much.
  *
- * The server patch keeps it in shared memory, but for what pg_stat_io has: from 18 on,
- * that is how much has been written.  The view over both comes in an extension, because
- * a view of core's own would change the catalogs, and then a data directory could not
- * go back and forth between a patched and a stock server.
+ * The server patch keeps this information in shared memory, except for the
+ * part that pg_stat_io has: from 18 on, the amount of WAL written.  The view
+ * that combines both is in an extension, because a view of core's own would
+ * change the catalogs.  Then a data directory could not be moved back and
+ * forth between a patched and a stock server.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -31,14 +32,17 @@ PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(pg_stat_get_wal_direct);
 
 /*
- * Columns of the function.  17 has six counters more; pg_upgrade brings its
- * definition to 18, where they are null.
+ * Number of columns of the function.  17 has six more counters.  pg_upgrade
+ * brings the function's definition of 17 to 18, where these counters are null.
  */
 #define WAL_DIRECT_COLS		8
 #define WAL_DIRECT_COLS_17	14
 
 #if PG_VERSION_NUM < 180000
-/* A byte count as pg_stat_wal shows it: int8 ends at half of what uint64 holds. */
+/*
+ * Return a byte count as pg_stat_wal shows it; int8 holds only half the range
+ * of uint64.
+ */
 static Datum
 wd_bytes(uint64 bytes)
 {
@@ -52,8 +56,9 @@ wd_bytes(uint64 bytes)
 #endif
 
 /*
- * A string of the server, NULL if it is empty.  The message of a system call in
- * it is in the encoding of lc_messages, which need not be the database's.
+ * Return a string of the server, or NULL if it is empty.  It can contain the
+ * message of a system call, in the encoding of lc_messages, which may differ
+ * from the database's.
  */
 static Datum
 wd_text(const char *string, bool *isnull)
@@ -70,8 +75,9 @@ wd_text(const char *string, bool *isnull)
 /*
  * pg_stat_get_wal_direct() returns record
  *
- * What the view pg_stat_wal_direct has from shared memory.  Anybody may call it;
- * the counters start at zero whenever the server does.
+ * Return the columns of the view pg_stat_wal_direct that come from shared
+ * memory.  Anybody may call this function.  The counters start at zero when
+ * the server starts.
  */
 Datum
 pg_stat_get_wal_direct(PG_FUNCTION_ARGS)
