@@ -1,4 +1,4 @@
-# Makefile of pg_dense; "make" alone prints what there is.
+# Makefile of pg_dense; "make" alone prints the targets.
 #
 # Two families of targets.  all, install, uninstall, clean and installcheck are
 # plain PGXS over every extension, for the server that PG_CONFIG belongs to.  The
@@ -19,17 +19,17 @@ extensions = tools/extensions $(dense) build/extensions/$(MAJOR)-dense
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo            what compact types save on a TPC-C database; KEEP=1 leaves the instance up"
-	@echo "make check           every test, on private instances, from a bare clone"
-	@echo "make soak            the same with 50 times as many randomised cases, part by part, of one MAJOR;"
-	@echo "                     what was interrupted goes on"
+	@echo "make demo            show what compact types save on a TPC-C database; KEEP=1 keeps the instance"
+	@echo "make check           run every test, on private instances, from a bare clone"
+	@echo "make soak            run it with 50 times as many randomised cases, part by part, for one MAJOR;"
+	@echo "                     goes on after an interrupt"
 	@echo "make server          build PostgreSQL as build/MAJOR/stock and build/MAJOR/dense; MAJOR is one of"
 	@echo "                     $(majors), here and in make demo and make bench (default: $(MAJOR));"
 	@echo "                     CASSERT=1 adds build/MAJOR/cassert"
 	@echo "make bench           run one study: STUDY=tpcc (the default), see bench/run --help for the others"
-	@echo "make check-patches   every server-patch series applies exactly, alone and together, and each"
-	@echo "                     patch compiles without a warning"
-	@echo "make indent-check    the C sources are as pgindent has them"
+	@echo "make check-patches   check that every server-patch series applies exactly, alone and together,"
+	@echo "                     and that each patch compiles without a warning"
+	@echo "make indent-check    check that the C sources are as pgindent lays them out"
 	@echo "make all             build the extensions for the server of PG_CONFIG=path (default: pg_config)"
 	@echo "make install         install them there"
 	@echo "make installcheck    run their regression tests on that server, which must be running"
@@ -43,7 +43,7 @@ all install uninstall clean:
 	@$(need_pg_config)
 	@set -e; for feature in $(features); do $(MAKE) --no-print-directory -C $$feature PG_CONFIG='$(PG_CONFIG)' $@; done
 
-# Other extensions' tests tell something even when those of one have failed.
+# Run the tests of the other extensions even if those of one have failed.
 installcheck:
 	@$(need_pg_config)
 	@failed=; for feature in $(features); do \

@@ -1,4 +1,4 @@
-"""The charts of the report, as SVG that takes its colours and its width from the page."""
+"""Charts of the report, as SVG.  The page sets their colours and their width."""
 
 import html
 import io
@@ -14,7 +14,8 @@ from bench.lib.paths import work
 from bench.studies.tpcc import CURVE, killed, notpm, reads
 
 OWN, OTHER, MISSED = "#336791", "#888888", "#b3261e"
-# The page has a light and a dark set of colours; matplotlib's own ones are what others draw with.
+# CSS variables for the colours of a chart.  The page has a light and a dark set of them.  The
+# colours from #1f77b4 on are matplotlib's default ones for lines.
 COLOURS = {
     "#000000": "currentColor",
     "#ffffff": "var(--page)",
@@ -30,7 +31,7 @@ COLOURS = {
 }
 MARKERS = "os^Dv*"
 
-# A panel is as wide as a telephone shows at the size of its text, which is then 12 pixels high.
+# A panel is as wide as the screen of a telephone.  There its text is 12 pixels high.
 WIDTH, TEXT, MARGIN = 350, 12, 16
 
 
@@ -45,7 +46,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels that the page puts side by side where there is room; a folded one has to be opened."""
+    """Panels, side by side where the page has room.  The reader has to open a folded chart."""
 
     title: str
     panels: Sequence[Panel]
@@ -71,14 +72,14 @@ def prepare_matplotlib() -> None:
 
 
 def _figure(height: float, left: float = MARGIN, bottom: float = 22, top: float = 6):
-    """An empty panel of so many units, and its axes."""
+    """Return an empty panel of the given height, and its axes.  Lengths are in points."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import MaxNLocator
 
     figure = plt.figure(figsize=(WIDTH / 72, height / 72))
     inside = (left / WIDTH, bottom / height, (WIDTH - left - 2 * MARGIN) / WIDTH, (height - bottom - top) / height)
     axes = figure.add_axes(inside)
-    # Short ones, which do not stick out at the left.
+    # Keep the tick labels short, so that they do not stick out at the left.
     for axis, places in ((axes.xaxis, 6), (axes.yaxis, 7)):
         axis.set_major_locator(MaxNLocator(places, steps=(1, 2, 5, 10)))
         axis.set_major_formatter(lambda value, _place: f"{value / 1000:g}k" if abs(value) >= 10_000 else f"{value:g}")
@@ -86,12 +87,16 @@ def _figure(height: float, left: float = MARGIN, bottom: float = 22, top: float 
 
 
 def panel(figure, title: str) -> Panel:
-    """What a page can hold any number of: no colour, id, size or style sheet of its own."""
+    """Return a figure as SVG for a page with any number of panels.
+
+    Its colours become variables of the page.  Its size, its style sheet and the ids of its groups
+    are removed, and the other ids are unique.
+    """
     import matplotlib
     import matplotlib.pyplot as plt
 
     text = io.StringIO()
-    # The same results give the same page, on which no two panels have the same ids.
+    # Derive ids from a number: the same results give the same page, and no two panels share an id.
     with matplotlib.rc_context({"svg.hashsalt": str(next(_numbers))}):
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(text, format="svg", metadata=nothing, transparent=True)
@@ -110,7 +115,11 @@ def _cut(text: str, most: int) -> str:
 
 
 def _rows(names: Sequence[str], labels: Sequence[str]):
-    """A panel with two lines for each name: the name with a label at the right, and room for what is drawn below."""
+    """Return a panel with two lines for each name, and its axes.
+
+    The first line has the name at the left and its label at the right.  The second line is for the
+    drawing.
+    """
     figure, axes = _figure(28 + 36 * len(names))
     for row, (name, label) in enumerate(zip(names, labels)):
         for place, align, text in ((0, "left", _cut(name, 48 - len(label))), (1, "right", label)):
@@ -121,7 +130,8 @@ def _rows(names: Sequence[str], labels: Sequence[str]):
     return figure, axes
 
 
-# Metrics with a unit are no ratios, and of what there are dozens of, the tables are enough.
+# Metrics without a chart.  Metrics with a unit are no ratios.  For groups of dozens of metrics, the
+# tables are enough.
 NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.|^threshold")
 
 MORE_IS_BETTER = re.compile(r"\btp(mc|s)\b")
@@ -129,14 +139,14 @@ MORE_IS_BETTER = re.compile(r"\btp(mc|s)\b")
 
 @dataclass(frozen=True)
 class Limit:
-    """What is promised of a metric, as numbers, and whether that is kept."""
+    """The promised limits of a metric, as numbers, and whether the metric meets them."""
 
     values: tuple[float, ...]
     met: bool
 
 
 def _ratios(result: Mapping[str, Any], names: Iterable[str], limits: Mapping[str, Limit], title: str, folded: bool) -> list[Chart]:
-    """Every ratio as a bar with its interval, a line at 1 and a mark at what is promised."""
+    """Draw each ratio as a bar with its interval, a line at 1, and marks at its promised limits."""
     values = {name: result["metrics"][name] for name in names}
     if not values:
         return []
@@ -165,7 +175,7 @@ def ratio_charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list
 
 
 def _bars(title: str, names: Sequence[str], values: Mapping[str, float], own: Callable[[str], bool], missing: str) -> Panel:
-    """A bar for each name, with its value; what is missing where it has none."""
+    """Draw a bar with its value for each name.  Write `missing` for a name without a value."""
     figure, axes = _figure(28 + 18 * len(names), left=7.4 * max(map(len, names)) + MARGIN)
     numbers = [values.get(name, 0) for name in names]
     axes.barh(range(len(names)), numbers, color=[OWN if own(name) else OTHER for name in names], height=0.7)
@@ -179,7 +189,7 @@ def _bars(title: str, names: Sequence[str], values: Mapping[str, float], own: Ca
 
 
 def _dots(title: str, groups: Mapping[str, Sequence[float]], digits: int) -> Panel:
-    """Every run as a dot, a line from the smallest to the largest, the median as a number."""
+    """Draw each run as a dot, and a line from the smallest to the largest.  Write the median."""
     medians = {name: statistics.median(values) for name, values in groups.items()}
     figure, axes = _rows(list(groups), [f"{value:,.{digits}f}" for value in medians.values()])
     for row, (name, values) in enumerate(groups.items()):
@@ -190,7 +200,7 @@ def _dots(title: str, groups: Mapping[str, Sequence[float]], digits: int) -> Pan
 
 
 def _lines(title: str, series: Mapping[str, Mapping[float, Sequence[float]]], below: str) -> Panel:
-    """A line of medians for each name, over the range of its runs."""
+    """Draw a line of medians for each name, over a band from its smallest to its largest run."""
     figure, axes = _figure(240 + 16 * len(series), left=52, bottom=44, top=16 * len(series) + MARGIN)
     for number, (name, points) in enumerate(series.items()):
         places = sorted(points)
@@ -212,12 +222,15 @@ BY_STAGE = (
 )
 
 
-# Of which settings a chart over the run is drawn, and its title
+# The settings with a chart over the run, and its title
 SERIES = {"": "New-Orders a minute over the run", CURVE: "New-Orders a minute over a long run"}
 
 
 def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
-    """Stage by stage, once for each setting of memory, and what was run with several as lines."""
+    """Draw the stages side by side, in a chart for each memory setting.
+
+    Draw the course of the runs, and the sweep over several memory sizes, as lines.
+    """
     by_setting: dict[str, dict[str, list[dict]]] = {}
     sweep: dict[str, dict[float, list[float]]] = {}
     over: dict[str, dict[str, dict[float, list[float]]]] = {}
@@ -253,7 +266,7 @@ def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
 
 
 def _toast_numbers(samples: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, float]]]:
-    """By panel, what is drawn and variant: the share of the bytes that is stored, microseconds of a value."""
+    """Return medians by panel, quantity and variant: stored to raw bytes, microseconds a value."""
     numbers: dict[str, dict[str, dict[str, list[float]]]] = {}
     for sample in samples:
         if sample["test"] == "size":
@@ -275,7 +288,10 @@ def _toast_numbers(samples: list[dict[str, Any]]) -> dict[str, dict[str, dict[st
 
 
 def toast_charts(result: Mapping[str, Any]) -> list[Chart]:
-    """For each kind or size of values a bar for each way to store them; none where it is an error."""
+    """Draw, for each kind or size of values, a bar for each way to store them.
+
+    A way that raises an error has no bar.
+    """
     groups: dict[str, list[dict[str, Any]]] = {}
     for sample in result["samples"]:
         if "panel" in sample:
@@ -299,8 +315,8 @@ def toast_charts(result: Mapping[str, Any]) -> list[Chart]:
 
 
 def slices_charts(result: Mapping[str, Any]) -> list[Chart]:
-    """Growth and speed over the run: a line for each variant."""
-    # The study of DROP has no slices, nor has a run in which background vacuum is switched on and off.
+    """Draw growth and speed over the run, with a line for each variant."""
+    # Samples of the DROP study, and of runs that switch background vacuum, have no slices.
     samples = [sample for sample in result["samples"] if "tps_by_slice" in sample]
     panels = []
     for workload in dict.fromkeys(sample["workload"] for sample in samples):
@@ -315,7 +331,7 @@ def slices_charts(result: Mapping[str, Any]) -> list[Chart]:
 
 
 def statements_charts(result: Mapping[str, Any]) -> list[Chart]:
-    """Time of each statement: a bar for each variant, medians of the runs."""
+    """Draw the time of each statement: a bar for each variant, medians of the runs."""
     times: dict[str, dict[str, list[float]]] = {}
     for sample in result["samples"]:
         if "seconds" in sample:
@@ -328,7 +344,7 @@ def statements_charts(result: Mapping[str, Any]) -> list[Chart]:
 
 
 def fillfactor_charts(result: Mapping[str, Any]) -> list[Chart]:
-    """HOT over the run, and what the updates leave of the order of a clustered table."""
+    """Draw the share of HOT updates over the run, and the order of a clustered table by updates."""
     hot: dict[str, dict[float, list[float]]] = {}
     order: dict[str, dict[float, list[float]]] = {}
     runs = [sample for sample in result["samples"] if sample["test"] == "hot"]

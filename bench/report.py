@@ -1,4 +1,4 @@
-"""One HTML page, doc/benchmarks.md and the figures of README.md, from the JSON files of the studies."""
+"""Write the HTML page, doc/benchmarks.md and the figures of README.md from the JSON files."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from bench.lib import saved
 from bench.lib.console import BenchError, console, note
 from bench.lib.paths import BENCH, TOP, work, write_file
 
-# What stands first on the page and in README.md: study, metric, and what it is a figure of.
+# The figures at the top of the page and in README.md: study, metric, and description
 HEADLINES = (
     ("tpcc", "tpmc.all", "TPC-C under a memory limit: New-Orders a minute, last stage to stock"),
     ("tpcc", "reads.all", "TPC-C under a memory limit: device reads per New-Order, last stage to stock"),
@@ -53,7 +53,7 @@ class Headline:
 
 @dataclass
 class Results:
-    """What can be shown, what cannot be, and what is not there."""
+    """Results to show, files that are left out, and studies without results."""
 
     shown: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Results:
         return [result for result in self.shown if not result["quick"]]
 
     def headlines(self) -> list[Headline]:
-        # A study may have been run in several ways; the file that has its name is of the usual one.
+        # A study may have several result files.  The file with the study's name is the usual run.
         usual = {result["title"]: result for result in self.proven()}
         found = []
         for study, metric, claim in HEADLINES:
@@ -83,7 +83,7 @@ class Results:
         ]
 
     def machines(self) -> dict[str, list[str]]:
-        """Where the headlines were measured: each machine with its studies."""
+        """Return the machines that measured the headlines, each with its studies."""
         machines: dict[str, list[str]] = {}
         for headline in self.headlines():
             studies = machines.setdefault(headline.result["machine"], [])
@@ -100,7 +100,7 @@ def read_results(directory: Path, studies: Sequence[str]) -> Results:
             try:
                 limits = {
                     promise.metric: charts.Limit(promise.numbers(), promise.verdict == "met")
-                    # The first one is the promise, others of the same metric are goals.
+                    # The first bar of a metric is the promise, the others are goals.
                     for promise in reversed(result["promises"])
                 }
                 result["charts"] = charts.charts(result, limits)
@@ -131,7 +131,7 @@ def write(path: Path, text: str) -> None:
 
 
 def around(path: Path) -> tuple[str, str]:
-    """What is before and after the table of figures, with its marks."""
+    """Return the text before and after the table of figures, each with its mark."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -147,7 +147,7 @@ def run(
     studies: Sequence[str], directory: Path | None, html: Path | None, markdown: Path | None, readme: Path | None
 ) -> None:
     if directory is None:
-        # What is in the repository is of the results that are.
+        # The documents in the repository show the results in the repository.
         markdown, readme = markdown or TOP / "doc" / "benchmarks.md", readme or TOP / "README.md"
     before, after = around(readme) if readme else ("", "")
     charts.prepare_matplotlib()

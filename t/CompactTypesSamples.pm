@@ -1,7 +1,7 @@
-# CompactTypesSamples.pm - the compact types as the tests of replication,
-# foreign tables, parallel query and clients go through them
+# CompactTypesSamples.pm - the compact types for the tests of replication, foreign tables,
+# parallel query and clients
 #
-# A type that is added here is in all of those tests.
+# Each of these tests covers every type in this list.
 package CompactTypesSamples;
 
 use strict;
@@ -13,15 +13,14 @@ use JSON::PP;
 our @EXPORT = qw(@samples @extensions samples_json);
 
 # type		the compact type
-# wide		the type that it stands for
+# wide		the type that it replaces
 # extension	the extension that it belongs to
-# expr		SQL expression that makes a value of the wide type of a number i, which
-#			is different for all i that the type has room for, and at least for
-#			0 <= i < 200
-# binary	do both types have the same binary format?
-# kind		what a client has in hand: string, int, numeric, timestamp or timestamptz
+# expr		SQL expression that makes a value of the wide type of a number i; the values are
+#			different at least for 0 <= i < 200
+# binary	true if both types have the same binary format
+# kind		the kind of value in a client: string, int, numeric, timestamp or timestamptz
 # literals	values as a client's program would write them
-# bad		a value that the type refuses, if any, and the error's code in sqlstate
+# bad		a value that the type refuses, if any; sqlstate is the code of the error
 our @samples = (
 	{
 		type => 'compact_char24',
@@ -146,7 +145,7 @@ our @samples = (
 		sqlstate => '22003',
 	});
 
-# What CREATE EXTENSION has to name, in that order.
+# The extensions to create, in this order
 our @extensions;
 {
 	my %seen;
@@ -154,7 +153,7 @@ our @extensions;
 }
 
 
-# samples_json() - what the tests of clients tell their programs
+# samples_json() - return the samples, for the client programs of the tests
 sub samples_json
 {
 	return JSON::PP->new->ascii->canonical->encode(\@samples);

@@ -1,9 +1,9 @@
-# PgDenseApplication.pm - a web shop on plain tables, and on ones that an extension has changed
+# PgDenseApplication.pm - a web shop on plain tables, and on tables that an extension has changed
 #
-# The shop, with Django, SQLAlchemy and psycopg 3 (t/python/shop), does the same on all of them:
-# it writes what each step returned, the rows of each statement, and exceptions, to a transcript, and
-# the transcripts are equal but for the differences that doc/compatibility.md names.  Then the
-# change is taken back, and the tables are what they would be without it.
+# The shop (t/python/shop) uses Django, SQLAlchemy and psycopg 3.  It does the same on all tables.
+# It writes the result of each step, the rows of each statement, and exceptions to a transcript.
+# The transcripts are equal except for the differences that doc/compatibility.md names.  Then the
+# change is reverted, and the tables are as they would be without it.
 package PgDenseApplication;
 
 use strict;
@@ -27,7 +27,7 @@ my $top = $ENV{PGDENSE_TOP} // "$FindBin::RealBin/..";
 my $python = "$top/build/venv/bin/python";
 my $node;
 
-# start_part(DATABASE, PART, LOADERS) - let the program do a part; its handle
+# start_part(DATABASE, PART, LOADERS) - start a part of the program; return its handle
 sub start_part
 {
 	my ($database, $part, $loaders) = @_;
@@ -47,7 +47,7 @@ sub start_part
 	return \%run;
 }
 
-# Its transcript, as a list of steps.
+# finish_part(HANDLE) - wait for a part; return its transcript as a list of steps
 sub finish_part
 {
 	my ($run) = @_;
@@ -56,25 +56,25 @@ sub finish_part
 	return [ map { $json->decode($_) } split /\n/, $run->{out} ];
 }
 
-# The dump of a database, but for what is different each time.
+# dump_of(DATABASE, OPTION...) - return a dump without the lines that differ each time
 sub dump_of
 {
 	my ($database, @options) = @_;
 	my ($out, $err) = run_command([ 'pg_dump', @options, $node->connstr($database) ]);
 
 	die "pg_dump of $database: $err" if $err ne '';
-	# Nor do the extensions of the types that convert() has created count.
+	# Leave out the extensions of the types that convert() has created.
 	$out =~ s/^--\n-- Name: (?:EXTENSION )?compact_decimal\w+;.*\n--\n+(?:CREATE|COMMENT ON) EXTENSION .*\n+//mg;
 	return $out =~ s/^\\(?:un)?restrict .*\n//mgr;
 }
 
-# The same, whatever the order of rows.
+# sorted_dump_of(DATABASE, OPTION...) - return the same with sorted rows
 sub sorted_dump_of
 {
 	return dump_of(@_) =~ s/(^COPY [^\n]* FROM stdin;\n)(.*?)(?=^\\\.\n)/$1 . join '', sort split m{^}m, $2/msger;
 }
 
-# The schema, after a dump and a restore.
+# restored_schema(DATABASE) - return a dump of the schema, after a dump and a restore
 sub restored_schema
 {
 	my ($database) = @_;
@@ -84,7 +84,7 @@ sub restored_schema
 	return dump_of("restored_$database", '--schema-only');
 }
 
-# The first lines that differ in two dumps.
+# difference(DATABASE, DATABASE) - return the first lines that differ in their dumps
 sub difference
 {
 	my @dumps = map { [ split /\n/, dump_of($_) ] } @_;
@@ -92,7 +92,7 @@ sub difference
 	return map { "$_[$_]: " . join("\n", grep { defined } @{ $lines[$_] }[ 0 .. 19 ]) } 0, 1;
 }
 
-# make_database(NAME, TEMPLATE, MODE) - a copy, with the mode's settings
+# make_database(NAME, TEMPLATE, MODE) - make a copy, with the mode's settings
 sub make_database
 {
 	my ($database, $template, $mode) = @_;
@@ -110,23 +110,23 @@ sub back
 	return is($code, 0, "$database: $mode->{back}[1]") || diag $err;
 }
 
-# test_application(EXTENSION, MODES, DIFFERENCES) - all tests, up to done_testing()
+# test_application(EXTENSION, MODES, DIFFERENCES) - run all tests, up to done_testing()
 #
-# MODES says how the tables are changed, by names that databases get:
+# MODES are the ways to change the tables, by the names of their databases:
 # sql		statements that change them, after the first data are there
 # back		statements that change them back, and a name for these
-# rebuilt	true if these make tables anew: the order of rows may be another one, and expressions are parsed again
-# changed	patterns of lines that the former print, and how many of each at least
-# still		a query that is true while the tables are changed, also in the end
-# settings	what ALTER DATABASE ... SET sets before that
-# loaders	what of t/python/shop/loaders.py the program registers
+# rebuilt	true if these rewrite tables: the order of rows may differ, expressions are parsed again
+# changed	patterns of lines that "sql" prints, and the least number of each
+# still		a query that is true while the tables are changed, also at the end
+# settings	settings for ALTER DATABASE ... SET, made before that
+# loaders	the loaders of t/python/shop/loaders.py that the program registers
 #
-# DIFFERENCES says what may differ then:
+# DIFFERENCES are the differences that are allowed:
 # step		pattern of the steps' names
-# seen		pattern of what is seen there, as JSON; or
-# same		a function of what both see, that returns what has to be equal
+# seen		pattern of the step's result on changed tables, as JSON; or
+# same		a function of a result; its values for both results have to be equal
 # only		the one mode with that difference
-# rows		true if the rows of the statements may differ, too
+# catalogs	true if the row counts of statements on catalogs may differ, too
 # hash		true if "same" gets dictionaries, not only lists
 # doc		words of doc/compatibility.md
 sub test_application
@@ -144,12 +144,12 @@ sub test_application
 	}
 
 	$node = PostgreSQL::Test::Cluster->new('application');
-	# The collation of a language, as a shop has it.
+	# A shop has the collation of a language.
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US' ]);
 	$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\n");
 	$node->start;
 
-	# The first part, once for all.
+	# Run the first part once for all modes.
 	$node->safe_psql('postgres', 'CREATE DATABASE plain');
 	$node->safe_psql('plain', "CREATE EXTENSION $extension");
 	my $begin = finish_part(start_part('plain', 'begin'));
@@ -166,7 +166,7 @@ sub test_application
 			cmp_ok(scalar(() = $out =~ /$pattern/mg), '>=', $mode->{changed}{$pattern}, "$name: there is $pattern") or diag $out;
 		}
 
-		# The way back, at once: the same schema and the same rows.
+		# Change the tables back at once: schema and rows are the same.
 		make_database("reverted_$name", $name, $mode);
 		isnt(dump_of("reverted_$name"), dump_of('plain'), "$name: the change shows in a dump");
 		back("reverted_$name", $mode);
@@ -175,7 +175,7 @@ sub test_application
 		  or diag difference('plain', "reverted_$name");
 	}
 
-	# All modes side by side.
+	# Run all modes side by side.
 	my %seen;
 	foreach my $part ('go-on', 'migrate')
 	{
@@ -211,7 +211,7 @@ sub test_application
 	return;
 }
 
-# is_known(ONE, TWO, MODE, DIFFERENCE) - is that how two steps differ?
+# is_known(ONE, TWO, MODE, DIFFERENCE) - return true if two steps differ in this way
 sub is_known
 {
 	my ($one, $two, $mode, $difference) = @_;
@@ -231,7 +231,7 @@ sub is_known
 	return $json->encode($difference->{same}->($results[0])) eq $json->encode($difference->{same}->($results[1]));
 }
 
-# compare(MODE, PLAIN, OTHER, DIFFERENCES) - compare two transcripts; which differences there are
+# compare(MODE, PLAIN, OTHER, DIFFERENCES) - compare two transcripts; return the known differences
 sub compare
 {
 	my ($mode, $plain, $other, $differences) = @_;

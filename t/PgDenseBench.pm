@@ -1,8 +1,8 @@
-# PgDenseBench.pm - what the tests of bench/run share
+# PgDenseBench.pm - functions that the tests of bench/run share
 #
-# A run of a study, of this checkout or of one in which another server takes the
-# place of the patched one; a run that must fail, in one line and with nothing left
-# behind; and what every result has to hold.
+# They run a study, in this checkout or in one with another server in the place of the patched
+# one.  They check that a run fails with one line and leaves nothing behind.  They check what
+# every result has to contain.
 package PgDenseBench;
 
 use strict;
@@ -20,17 +20,17 @@ our @EXPORT = qw($top $work $major needs_python bench python fails_like checkout
 
 our $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
 our $work;
-# The one that a study measures unless told otherwise
+# The major version that a study measures by default
 our ($major) = slurp_file("$top/tools/pg-versions") =~ /^(\d+) /m;
 
-# When PostgreSQL::Test::Utils has made the directory for it, which it does as late.
+# Run this after PostgreSQL::Test::Utils has made the directory for it, in an INIT block too.
 INIT
 {
 	$work = PostgreSQL::Test::Utils::tempdir();
 	$ENV{PGDENSE_BENCH_DIR} = "$work/bench";
 }
 
-# Skip all where a Python module of bench/run is missing.
+# Skip all tests if a Python module of bench/run is missing.
 sub needs_python
 {
 	my $missing = `$top/bench/run --help 2>&1 >/dev/null`;
@@ -49,7 +49,7 @@ sub bench
 	return ($? & 127 ? 128 + ($? & 127) : $? >> 8, $out, $err);
 }
 
-# What a piece of Python prints that has the modules of bench/run, without the line's end.
+# Run Python code with the modules of bench/run, and return its output without the line's end.
 sub python
 {
 	my ($code, @arguments) = @_;
@@ -69,7 +69,7 @@ sub no_instances
 	return;
 }
 
-# A run that must fail: with one line that matches, and no instance left.
+# Run bench/run, and check that it fails with one line that matches, and leaves no instance.
 sub fails_like
 {
 	my ($checkout, $arguments, $pattern, $title, $expected) = @_;
@@ -81,7 +81,7 @@ sub fails_like
 	return;
 }
 
-# A checkout of its own, in which another server takes the place of the patched one.
+# Make a checkout in which another server takes the place of the patched one.
 sub checkout
 {
 	my ($dir, $server) = @_;
@@ -103,7 +103,7 @@ sub read_result
 	return JSON::PP::decode_json(slurp_file($file));
 }
 
-# The result of a smoke run has what each must have, metrics of these names, and an interval for some of them.
+# Check that a smoke run's result has all mandatory parts, these metrics, and intervals for some.
 sub is_sound
 {
 	my ($result, $study, $metrics, $timed, @environment) = @_;
@@ -121,7 +121,7 @@ sub is_sound
 	return;
 }
 
-# What is said of the bar of each metric.
+# Return the verdict on the bar of each metric.
 sub bars_said
 {
 	my ($result) = @_;

@@ -1,11 +1,10 @@
-# PgDenseBgvacuum.pm - what the tests of bgvacuum_patch share
+# PgDenseBgvacuum.pm - functions that the tests of bgvacuum_patch share
 #
-# Servers whose bgwriter prunes as much and as soon as it can, its counters, and
-# the checks that no row was lost and none came back.
+# Servers whose bgwriter prunes as much and as soon as it can, its counters, and checks that no row
+# is lost and that no deleted row comes back.
 #
-# A page is pruned while it is dirty, and written as the next thing.  What could not be
-# pruned then, because somebody may still see it, is pruned when the page is
-# dirty again.
+# bgwriter prunes a dirty page and writes it next.  Rows that a snapshot could still see then are
+# pruned when the page is dirty again.
 package PgDenseBgvacuum;
 
 use strict;
@@ -24,12 +23,12 @@ our @EXPORT = qw(bgvacuum_conf bgvacuum_node server_library bgvacuum_stats wait_
   hold_horizon line_pointers wait_for_tuples check_heaps check_indexes check_rows bad_log_lines check_log set_parameters
   ledger_tables ledger_load ledger_finish check_ledger normalize_core);
 
-# normalize_core(TEXT) - what core's tests print, less what background vacuum may change
+# normalize_core(TEXT) - return output of core's tests without what background vacuum may change
 #
-# Rows that are updated may move to space that stock would not have found, and come in
-# another order: see $PgDenseCore::any_order.  n_dead_tup of the isolation test "stats" has
-# less to count.  Tables may be all-visible before a vacuum, so that the planner takes
-# index-only scans: what the queries return is compared all the same.
+# Updated rows may move to space that stock would not have found, and come in another order: see
+# $PgDenseCore::any_order.  n_dead_tup of the isolation test "stats" may be lower.  Tables may be
+# all-visible before a vacuum, so that the planner chooses index-only scans: plans are not
+# compared, but the results of the queries are.
 sub normalize_core
 {
 	my ($text) = @_;
@@ -39,8 +38,8 @@ sub normalize_core
 	return $text;
 }
 
-# bgvacuum_conf([SHARED_BUFFERS]) - settings with which bgwriter prunes every page that
-# it safely can, within some ten milliseconds
+# bgvacuum_conf([SHARED_BUFFERS]) - return settings with which bgwriter prunes every page that it
+# safely can, within about ten milliseconds
 sub bgvacuum_conf
 {
 	my ($shared_buffers) = @_;
@@ -62,8 +61,8 @@ restart_after_crash = off
 CONF
 }
 
-# bgvacuum_node(NAME, OPTION => VALUE...) - a node on which bgwriter prunes all it can, with
-# the extensions that this module needs in database postgres and in template1
+# bgvacuum_node(NAME, OPTION => VALUE...) - start a node on which bgwriter prunes all that it can,
+# with the extensions that this module needs in database postgres and in template1
 #
 #	shared_buffers	2MB if not given
 #	autovacuum		true: leave it on
@@ -71,13 +70,13 @@ CONF
 #	init			a list of arguments of init()
 #	no_checksums	true: the test changes pages behind the server's back
 #	prepare			a function that is called with the node before it is started
-#	path			an installation that is not the one that is tested
+#	path			another installation than the tested one
 sub bgvacuum_node
 {
 	my ($name, %options) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name, $options{path} ? (install_path => $options{path}) : ());
 
-	# 18 has checksums unless told otherwise.
+	# From 18 on, initdb enables checksums by default.
 	my @init = $options{no_checksums} && $node->pg_version->major >= 18 ? (extra => ['--no-data-checksums']) : ();
 	$node->init(@{ $options{init} // [] }, @init);
 	$node->append_conf('postgresql.conf', bgvacuum_conf($options{shared_buffers}));
@@ -92,7 +91,7 @@ sub bgvacuum_node
 	return $node;
 }
 
-# server_library(SOURCE) - a library for sessions to load, of a file in this folder
+# server_library(SOURCE) - compile a file in this folder into a library for sessions to load
 sub server_library
 {
 	my ($source) = @_;
@@ -101,13 +100,13 @@ sub server_library
 	my ($cc) = `pg_config --cc` =~ /(.+)/;
 	my ($include) = `pg_config --includedir-server` =~ /(.+)/;
 
-	# whatever the server's compiler was, here it is the one of that name without ccache
+	# take the server's compiler, but without ccache
 	$cc =~ s/^\S*ccache\s+//;
 	system_or_bail(split(/ /, $cc), qw(-std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Werror -shared -fPIC), "-I$include", '-o', $library, "$top/t/$source");
 	return $library;
 }
 
-# set_parameters(NODE, NAME => VALUE...) - set and reload, and give all processes time to see it
+# set_parameters(NODE, NAME => VALUE...) - set, reload, and give all processes time to notice
 sub set_parameters
 {
 	my ($node, %parameters) = @_;
@@ -118,7 +117,7 @@ sub set_parameters
 	return;
 }
 
-# bgvacuum_stats(NODE) - the row of pg_stat_bgvacuum as a hash
+# bgvacuum_stats(NODE) - return the row of pg_stat_bgvacuum as a hash
 sub bgvacuum_stats
 {
 	my ($node) = @_;
@@ -129,8 +128,8 @@ sub bgvacuum_stats
 	return { map { $names[$_] => $values[$_] } 0 .. $#names };
 }
 
-# wait_for_stat(NODE, NAME, MORE[, STATS[, EACH]]) - wait until that counter has grown by MORE, from
-# that in STATS or from now on, and call EACH meanwhile; did it, in time?
+# wait_for_stat(NODE, NAME, MORE[, STATS[, EACH]]) - wait until a counter has grown by MORE since
+# STATS or since now, and call EACH meanwhile; return false after a timeout
 sub wait_for_stat
 {
 	my ($node, $name, $more, $from, $each) = @_;
@@ -148,7 +147,7 @@ sub wait_for_stat
 	return 0;
 }
 
-# ... until so many more pages were pruned
+# wait_for_prunes(NODE, MORE[, STATS]) - wait until MORE more pages were pruned
 sub wait_for_prunes
 {
 	my ($node, $more, $from) = @_;
@@ -156,8 +155,8 @@ sub wait_for_prunes
 	return wait_for_stat($node, 'pages_pruned', $more, $from);
 }
 
-# ... until bgwriter had as many chances more to prune; three rounds are enough for
-# all that was done before
+# wait_for_rounds(NODE[, MORE[, STATS]]) - wait for MORE more rounds of bgwriter; three,
+# the default, are enough for all earlier changes
 sub wait_for_rounds
 {
 	my ($node, $more, $from) = @_;
@@ -165,8 +164,8 @@ sub wait_for_rounds
 	return wait_for_stat($node, 'rounds', $more // 3, $from);
 }
 
-# hold_horizon(NODE[, DATABASE]) - a session with a snapshot, for which all that is dead from now
-# on is kept until it ends
+# hold_horizon(NODE[, DATABASE]) - return a session with a snapshot; until it ends, rows that die
+# from now on are kept
 sub hold_horizon
 {
 	my ($node, $database) = @_;
@@ -176,8 +175,8 @@ sub hold_horizon
 	return $session;
 }
 
-# line_pointers(NODE, RELATION[, DATABASE]) - how many there are of each kind, as a hash:
-# normal, redirect, dead, unused.  Looks at the pages only, and prunes nothing.
+# line_pointers(NODE, RELATION[, DATABASE]) - return the number of line pointers of each kind, as a
+# hash: normal, redirect, dead, unused.  Looks at the pages only, and prunes nothing.
 sub line_pointers
 {
 	my ($node, $relation, $database) = @_;
@@ -195,8 +194,8 @@ SQL
 	return \%count;
 }
 
-# wait_for_tuples(NODE, RELATION, NUMBER[, DATABASE]) - wait until only so many tuples are on
-# the relation's pages, dead or alive; are they, in time, and not fewer?
+# wait_for_tuples(NODE, RELATION, NUMBER[, DATABASE]) - wait until the relation's pages have only so
+# many tuples, dead or alive; return false after a timeout, or if there are fewer
 sub wait_for_tuples
 {
 	my ($node, $relation, $number, $database) = @_;
@@ -215,8 +214,8 @@ sub wait_for_tuples
 	return 0;
 }
 
-# check_heaps(NODE, NAME[, DATABASE]) - is verify_heapam content with every heap, and
-# is everything visible and frozen that is said to be?
+# check_heaps(NODE, NAME[, DATABASE]) - test that verify_heapam finds nothing in any heap, and that
+# the visibility map is right
 sub check_heaps
 {
 	my ($node, $name, $database) = @_;
@@ -249,8 +248,8 @@ SQL
 	return is("$code $err$out", '0 ', "$name: the visibility map is right");
 }
 
-# check_indexes(NODE, NAME[, DATABASE]) - does every valid B-tree have an entry for each row
-# of its table, and no wrong ones?
+# check_indexes(NODE, NAME[, DATABASE]) - test that every valid B-tree has an entry for each row of
+# its table, and no wrong ones
 sub check_indexes
 {
 	my ($node, $name, $database) = @_;
@@ -263,8 +262,8 @@ SQL
 	return is("$code $err", '0 ', "$name: the indexes hold what their tables hold");
 }
 
-# check_rows(NODE, NAME, DATABASE, QUERY => RESULT...) - also with scans of one kind only, so
-# that an index that misses a row shows
+# check_rows(NODE, NAME, DATABASE, QUERY => RESULT...) - test the results, without scans of indexes
+# and without scans of tables: so an index that misses a row shows
 sub check_rows
 {
 	my ($node, $name, $database, %expected) = @_;
@@ -281,7 +280,7 @@ sub check_rows
 	return;
 }
 
-# bad_log_lines(NODE[, OFFSET]) - what should never be in a log, however hard the load
+# bad_log_lines(NODE[, OFFSET]) - return lines that should never be in a log, under any load
 sub bad_log_lines
 {
 	my ($node, $offset) = @_;
@@ -301,9 +300,9 @@ sub check_log
 
 ## A load in which every row is accounted for
 
-# ledger_tables(NODE) - what it works on: parents that are updated, also while
-# children refer to them; children that come and go; and, in tables that only grow, each
-# committed change of a parent, and the coming and going of each child
+# ledger_tables(NODE) - create the tables of the load: parents that are updated, also while children
+# refer to them; children that come and go; and tables that only grow, with each committed change of
+# a parent, and each child that comes or goes
 sub ledger_tables
 {
 	my ($node) = @_;
@@ -338,7 +337,7 @@ SQL
 	[ 2, <<'SQL' ],
 UPDATE child SET pad = repeat('d', :d) WHERE id = (SELECT id FROM child WHERE parent = :p ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED);
 SQL
-	# what is taken back, in part and at all
+	# changes that are rolled back, in part or as a whole
 	[ 2, <<'SQL' ],
 BEGIN;
 INSERT INTO journal VALUES (:p, :d);
@@ -364,7 +363,7 @@ SELECT count(*) FROM (SELECT FROM parent WHERE id BETWEEN :p AND :p + 5 ORDER BY
 \sleep 5 ms
 END;
 SQL
-	# Two reads of one snapshot are the same, whatever is pruned in between.
+	# Two reads of one snapshot give the same, also if pages are pruned in between.
 	[ 1, <<'SQL' ],
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT sum(v) AS v, sum(n) AS n FROM parent \gset one_
@@ -374,7 +373,7 @@ END;
 SQL
 );
 
-# ledger_load(NODE, SECONDS[, CLIENTS]) - start the load, to be given to ledger_finish()
+# ledger_load(NODE, SECONDS[, CLIENTS]) - start the load; return it for ledger_finish()
 sub ledger_load
 {
 	my ($node, $seconds, $clients) = @_;
@@ -395,7 +394,7 @@ sub ledger_load
 	return \%load;
 }
 
-# ledger_finish(LOAD, NAME) - wait for it; the number of its transactions
+# ledger_finish(LOAD, NAME) - wait for the load; return the number of its transactions
 sub ledger_finish
 {
 	my ($load, $name) = @_;
@@ -407,7 +406,7 @@ sub ledger_finish
 	return $number // 0;
 }
 
-# check_ledger(NODE, NAME) - is everything there, once, and nothing that is gone?
+# check_ledger(NODE, NAME) - test that every row is there, once, and no row that was deleted
 sub check_ledger
 {
 	my ($node, $name) = @_;

@@ -16,15 +16,15 @@ use Test::More;
 
 our @EXPORT = qw(core_tests core_suite core_isolation core_crash core_tap);
 
-# With it, rows may come in another order than expected, as they do when space is used anew.
+# If true, rows may come in another order than expected, as they do when space is reused.
 our $any_order = 0;
-# What they are made by this before, results and what is expected.
+# Applied to results and to expected output before in_any_order() compares them
 our $normalize = sub { return $_[0] };
 # TAP tests that are left out, by the names of their files
 our @leave_out;
 
-# in_any_order(OUTPUT FOLDER, FOLDER, TEST) - are the test's results one of those expected, but for
-# the order of lines?
+# in_any_order(OUTPUT FOLDER, FOLDER, TEST) - return true if the test's results are one of those
+# expected, except for the order of lines
 sub in_any_order
 {
 	my ($out, $folder, $test) = @_;
@@ -34,7 +34,7 @@ sub in_any_order
 }
 
 # core_suite(NODE, NAME, OUTPUT FOLDER, FOLDER, PROGRAM, ARGUMENT...) - run pg_regress or
-# its like in FOLDER; the number of tests that ran
+# pg_isolation_regress in FOLDER; return the number of tests that ran
 sub core_suite
 {
 	my ($node, $name, $out, $folder, $program, @arguments) = @_;
@@ -42,7 +42,7 @@ sub core_suite
 	my $output = '';
 
 	mkdir $out or die "could not create $out: $!";
-	# regression.out is only there if a test failed.
+	# Read the output of the program, because it keeps regression.out only if a test failed.
 	IPC::Run::run([ $program, "--inputdir=$folder", "--outputdir=$out", "--bindir=$bindir", '--host=' . $node->host, '--port=' . $node->port, @arguments ],
 		'>', \$output, '2>&1', init => sub { chdir $folder or die "could not change to $folder: $!" });
 	my @ran = $output =~ /^(?:not )?ok +\d+ +[-+] (\S+)/mg;
@@ -58,7 +58,7 @@ sub core_suite
 	return scalar @ran;
 }
 
-# core_isolation(NODE, OUTPUT FOLDER, REGRESS FOLDER) - its isolation tests, if they are built
+# core_isolation(NODE, OUTPUT FOLDER, REGRESS FOLDER) - run core's isolation tests, if built
 sub core_isolation
 {
 	my ($node, $out, $regress) = @_;
@@ -71,21 +71,21 @@ sub core_isolation
 	}
 }
 
-# core_crash(NODE, NAME, FOLDER) - kill the server after core_suite(), and see that all of
-# database regression is there again
+# core_crash(NODE, NAME, FOLDER) - kill the server after core_suite(), and test that recovery brings
+# back all of database regression
 sub core_crash
 {
 	my ($node, $name, $tmp) = @_;
 	my @dump = ('pg_dump', '-d', $node->connstr('regression'), '--no-sync', '-f');
 
 	$node->command_ok([ @dump, "$tmp/$name.before" ], "$name: a dump");
-	# The last of it is redone.
+	# Give recovery something to redo.
 	$node->safe_psql('regression', 'CREATE TABLE last_rows AS SELECT generate_series(1, 1000) i');
 	kill_all($node);
 	$node->start;
 	is($node->safe_psql('regression', 'SELECT count(*) FROM last_rows; DROP TABLE last_rows'), '1000', "$name: recovery");
 	$node->command_ok([ @dump, "$tmp/$name.after" ], "$name: a dump after it");
-	# Of unlogged tables and of the values of sequences that were cached nothing is expected.
+	# Ignore unlogged tables, and values of sequences, because some were cached.
 	my ($before, $after) = map { my $dump = slurp_file($_); $dump =~ s/^\\(?:un)?restrict .*//mg; $dump =~ s/^SELECT pg_catalog.setval.*//mg; $dump } "$tmp/$name.before", "$tmp/$name.after";
 	my @unlogged = $before =~ /^CREATE UNLOGGED TABLE (\S+)/mg;
 	for my $dump ($before, $after)
@@ -95,9 +95,9 @@ sub core_crash
 	ok($before eq $after, "$name: all is as it was");
 }
 
-# core_tap(REGRESS FOLDER, FOLDER, SETTINGS, SUITE...) - core's TAP tests, in copies of their
-# folders below FOLDER, with these settings for all servers; a suite is a folder of the build
-# tree, like src/test/recovery
+# core_tap(REGRESS FOLDER, FOLDER, SETTINGS, SUITE...) - run core's TAP tests, in copies of their
+# folders below FOLDER, with these settings for all servers; a suite is a folder of the build tree,
+# like src/test/recovery
 sub core_tap
 {
 	my ($regress, $tmp, $settings, @suites) = @_;

@@ -1,4 +1,4 @@
-# PgDenseCrash.pm - end a server as a crash does, or wait until it does
+# PgDenseCrash.pm - end a server as a crash does, or wait for its end
 package PgDenseCrash;
 
 use strict;
@@ -11,10 +11,12 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(kill_all crash_in_recovery wait_for_end);
 
-# Kill the postmaster and all its children, at one moment: it is stopped first, so
-# that it can neither start others nor clean up after those that die.  A process that is
-# killed while it writes a page can leave half of it; with whole_writes => 1 they are
-# stopped first, and finish what they write.
+# kill_all(NODE[, whole_writes => 1]) - kill the postmaster and all its children, at one moment
+#
+# The postmaster is stopped first, so that it can neither start other children nor clean up after
+# those that die.  A process that is killed while it writes a page can leave half of it.  With
+# whole_writes => 1, the children are stopped first, and finish what they write.  Return the
+# number of children.
 sub kill_all
 {
 	my ($node, %options) = @_;
@@ -33,14 +35,14 @@ sub kill_all
 		}
 	};
 
-	# Not before it has stopped are all of its children there.
+	# All of its children are there only after it has stopped.
 	$stop->($postmaster);
 	my @children = map { m{/proc/(\d+)/} } grep { (eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s } glob('/proc/[0-9]*/stat');
 	$stop->(@children) if $options{whole_writes};
 	kill 'KILL', @children, $postmaster;
 	$node->{_pid} = undef;
 
-	# A server does not start while one of them is there, if only as a zombie.
+	# A server does not start while one of these processes exists, even as a zombie.
 	for my $pid (@children, $postmaster)
 	{
 		while (-e "/proc/$pid")
@@ -53,8 +55,8 @@ sub kill_all
 	return scalar @children;
 }
 
-# crash_in_recovery(NODE, SECONDS[, OPTION => VALUE]) - start the server, and kill it, as
-# kill_all() does, that many seconds later, in recovery if it is still at it; was it?
+# crash_in_recovery(NODE, SECONDS[, OPTION => VALUE]) - start the server, and kill it that many
+# seconds later, as kill_all() does; return true if it was still in recovery
 sub crash_in_recovery
 {
 	my ($node, $seconds, %options) = @_;
@@ -76,7 +78,7 @@ sub crash_in_recovery
 	return $recovering;
 }
 
-# wait_for_end(NODE) - wait for a server that ends on its own account
+# wait_for_end(NODE) - wait for a server that ends by itself
 sub wait_for_end
 {
 	my ($node) = @_;

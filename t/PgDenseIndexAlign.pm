@@ -1,6 +1,7 @@
-# What the tests of index_align share: the server beside which a patched one is
-# tested, data directories that one server leaves to another, and the pages of
-# indexes as they are on disk.
+# PgDenseIndexAlign.pm - functions that the tests of index_align share
+#
+# The stock server to compare with, data directories that one server leaves to another, and the
+# pages of indexes on disk.
 package PgDenseIndexAlign;
 
 use strict;
@@ -20,7 +21,7 @@ our @EXPORT = qw(stock_path hand_over path_of page_count read_page write_bytes p
 my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
 my ($major) = `pg_config --version` =~ /(\d+)/;
 
-# The installation of a stock server of the same release.
+# stock_path() - return the installation of a stock server of the same release
 sub stock_path
 {
 	my $path = "$top/build/$major/stock";
@@ -29,9 +30,9 @@ sub stock_path
 	return $path;
 }
 
-# hand_over(NODE, NAME, PATH, [MOVE]) - a new node NAME that runs the server installed
-# in PATH (undef: the one that is tested) on a copy of NODE's data directory, or, to
-# MOVE, on that directory itself
+# hand_over(NODE, NAME, PATH, [MOVE]) - return a new node NAME that runs the server installed in
+# PATH (undef: the tested one) on a copy of NODE's data directory, or, if MOVE is true, on that
+# directory itself
 sub hand_over
 {
 	my ($node, $name, $path, $move) = @_;
@@ -41,12 +42,13 @@ sub hand_over
 	system_or_bail('rm', '-rf', $new->data_dir);
 	system_or_bail($move ? 'mv' : ('cp', '-a'), $node->data_dir, $new->data_dir);
 	unlink $new->data_dir . '/postmaster.pid';
-	# the port and the socket are the new node's
+	# take the port and the socket of the new node
 	$new->append_conf('postgresql.conf', "port = @{[ $new->port ]}\nunix_socket_directories = '@{[ $new->host ]}'\n");
 	return $new;
 }
 
-# The file of a relation of database "postgres".
+# path_of(NODE, RELATION[, DATABASE]) - return the file of a relation, of database "postgres" if
+# none is given
 sub path_of
 {
 	my ($node, $relation, $database) = @_;
@@ -88,7 +90,7 @@ sub write_bytes
 sub page_flags { return unpack('S', substr($_[0], 10, 2)); }
 sub item_code { return page_flags($_[0]) >> 8 & 3; }
 
-# run_sql(NODE, SQL...) - (exit code, stdout, stderr) with the codes of errors
+# run_sql(NODE, SQL[, DATABASE]) - return (exit code, stdout, stderr), with the codes of errors
 sub run_sql
 {
 	my ($node, $sql, $database) = @_;
@@ -96,7 +98,7 @@ sub run_sql
 	return $node->psql($database // 'postgres', "\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n$sql");
 }
 
-# fails(NODE, SQL, PATTERN, NAME) - does SQL give the error, and only an error?
+# fails(NODE, SQL, PATTERN, NAME) - test that SQL gives the error and no row, and keeps the session
 sub fails
 {
 	my ($node, $sql, $pattern, $name) = @_;
@@ -108,7 +110,8 @@ sub fails
 	return $err;
 }
 
-# wait_for_log_line(NODE, PATTERN, [OFFSET]) - the log from OFFSET, once it matches
+# wait_for_log_line(NODE, PATTERN, [OFFSET]) - return the log from OFFSET, once it matches or after
+# a timeout
 sub wait_for_log_line
 {
 	my ($node, $pattern, $offset) = @_;

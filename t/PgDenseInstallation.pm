@@ -1,5 +1,5 @@
-# A private copy of the installation that is tested, for tests that take a file
-# away from it or put another one there.
+# PgDenseInstallation.pm - a private copy of the tested installation, for tests that remove or
+# replace a file in it
 package PgDenseInstallation;
 
 use strict;
@@ -13,8 +13,8 @@ use Test::More;
 
 our @EXPORT = qw(copy_installation);
 
-# Copy the installation into a folder of that name below tmp_check.  Returns the
-# copy's prefix, as install_path of an instance, and its folder of libraries.
+# copy_installation(NAME) - copy the installation into a folder of that name below tmp_check; return
+# the copy's prefix, for install_path of a node, and its folder of libraries
 sub copy_installation
 {
 	my ($name) = @_;
@@ -25,7 +25,7 @@ sub copy_installation
 		chomp($dirs{$dir} = `pg_config --$dir`);
 	}
 
-	# The folder above all of them, without which the server does not find them
+	# The folder above all of them: the server finds them from its own place.
 	my $root = $dirs{bindir};
 	$root = dirname($root) while grep { index($_, "$root/") != 0 } @dirs{'sharedir', 'pkglibdir'};
 	BAIL_OUT("no installation of its own at $dirs{bindir}") if $root eq '/' || $root eq '/usr';
@@ -38,7 +38,7 @@ sub copy_installation
 		make_path(dirname($to));
 		system_or_bail('cp', '-a', $dir, $to);
 	}
-	# libpq and its like are beside
+	# libpq and the libraries beside it
 	system_or_bail('sh', '-c', 'cp -a "$1"/lib/lib*.so* "$2"/lib/ 2> /dev/null || true', 'sh', $root, $copy);
 
 	my ($bindir, $pkglibdir) = map { $copy . substr($dirs{$_}, length($root)) } 'bindir', 'pkglibdir';

@@ -1,9 +1,9 @@
-# PgDenseLedger.pm - clients that change rows, and what must be there after them
+# PgDenseLedger.pm - clients that change rows, and the check of these rows afterwards
 #
-# Each client works on rows of its own, and what its transaction n does depends on n alone.
-# So from the number of its last one it follows what all tables must hold: a row
-# that is lost shows, and one that comes back does, too.  Besides the clients others vacuum,
-# make checkpoints, create and drop tables, and read.
+# Each client works on rows of its own, and its transaction n depends on n alone.  So the number of
+# its last transaction determines what all tables must hold: a lost row shows, and so does a
+# deleted row that comes back.  Other sessions vacuum, make checkpoints, create and drop tables,
+# and read.
 package PgDenseLedger;
 
 use strict;
@@ -16,12 +16,12 @@ use PgDenseBgvacuum;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# rows of a client, which its transactions update in so many parts
+# rows of a client, and the number of parts in which its transactions update them
 my %rows = (scattered => 5000, hot => 2000);
 my $parts = 50;
 my $clients = 4;
 
-# What transaction n writes into a row: it differs in length, so that space is used anew in
+# The value that transaction n writes into a row.  Its length varies, so that space is reused in
 # other ways than before.
 my $value = 'repeat(chr(65 + (%s) %% 26), 150 + (%s) * 37 %% 200)';
 
@@ -32,7 +32,7 @@ sub value
 	return sprintf $value, $n, $n;
 }
 
-# Every index but the primary keys names a column that changes, but for those of "hot".
+# Updates of "scattered" and "passing" change an indexed column, those of the other tables do not.
 my $schema = <<"SQL";
 CREATE TABLE totals (c int PRIMARY KEY, n int) WITH (fillfactor = 50);
 CREATE TABLE scattered (c int, k int, part int, n int, v text, PRIMARY KEY (c, k));
@@ -51,8 +51,8 @@ INSERT INTO hot SELECT c, k, k % $parts, 0, @{[ value(0) ]} FROM generate_series
 INSERT INTO toasted SELECT c, k, 0, repeat('t', 6000) FROM generate_series(0, $clients - 1) c, generate_series(0, 19) k;
 SQL
 
-# In one transaction of four much is done that is undone; what comes goes after 15
-# transactions, but for the last of each 20.
+# One transaction of four makes many changes that it rolls back to a savepoint.  Rows of "passing"
+# are deleted after 15 transactions, except those of the last one of each 20.
 my $stays = 'n % 20 = 19';
 my $transaction = <<"SQL";
 BEGIN;
@@ -73,7 +73,7 @@ UPDATE toasted SET n = :n, v = repeat(chr(65 + :n % 26), 4000 + :n * 37 % 4000) 
 COMMIT;
 SQL
 
-# The rows that a transaction sees are as many as always, at any time and as long as it lasts.
+# A transaction sees the same number of rows at any time, and as long as it lasts.
 my $see = join '', map { <<"SQL" } sort keys %rows;
 SELECT 1 / (count(*) = $rows{$_} * $clients AND min(n) >= 0 AND count(v) = count(*))::int FROM $_;
 SQL
@@ -105,7 +105,7 @@ sub new
 	return $self;
 }
 
-# start([NAME...]) - let the clients begin, and of the others all or those named
+# start([NAME...]) - start the clients, and all other sessions or those named
 sub start
 {
 	my ($self, @names) = @_;
@@ -114,7 +114,7 @@ sub start
 	my $log = "$dir/acknowledged." . ++$self->{runs};
 	my @runs = ([ 'transactions', "--client=$clients", '--jobs=2', '--log', "--log-prefix=$log" ], map { [$_] } @names ? @names : sort keys %others);
 
-	# What a run that was killed has left.
+	# Drop the table that a killed run may have left.
 	$node->safe_psql('postgres', 'SET client_min_messages = warning; DROP TABLE IF EXISTS gone');
 	$self->{log} = $log;
 	$self->{errors} = {};
@@ -127,8 +127,7 @@ sub start
 	}
 }
 
-# stop() - end the clients, each after its transaction: this is what pgbench does when its time
-# is over
+# stop() - end the clients, each after its transaction: pgbench does this when its time is over
 sub stop
 {
 	my ($self) = @_;
@@ -146,7 +145,7 @@ sub finish
 	$self->{running} = [];
 }
 
-# errors() - what clients said but for that the server has gone
+# errors() - return the errors of the clients, except those about the lost server
 sub errors
 {
 	my ($self) = @_;
@@ -159,9 +158,9 @@ sub errors
 	return @errors;
 }
 
-# check(WHAT[, ERRORS]) - is all there that the clients were told of, and nothing else, and did
-# they see no errors but those that match?  Returns whether anything can be said
-# of what they do next.
+# check(WHAT[, ERRORS]) - test that all acknowledged changes are there, and no others, and that the
+# clients saw no errors except those that match ERRORS.  Return false if the state of the tables is
+# not as expected, so that later checks can say nothing.
 sub check
 {
 	my ($self, $what, $expected_errors) = @_;

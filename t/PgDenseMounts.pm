@@ -1,8 +1,7 @@
-# PgDenseMounts.pm - the file systems that tools/mounts has made, for tests of how WAL
-# is written there
+# PgDenseMounts.pm - the file systems of tools/mounts, for tests of how WAL is written there
 #
-# They are found in the folder PGDENSE_MOUNTS.  A test skips what needs one that is not
-# there for the reason that no_mount() gives; tools/check does not hold that against it.
+# They are in the folder PGDENSE_MOUNTS.  If one is missing, a test skips what needs it, for the
+# reason that no_mount() gives.  tools/check excuses such a test.
 package PgDenseMounts;
 
 use strict;
@@ -20,7 +19,7 @@ our @EXPORT = qw(no_mount mount_folder move_wal);
 my @folders;
 my $number = 0;
 
-# no_mount(NAME) - the reason for skipping, or undef if the file system is there
+# no_mount(NAME) - return the reason for skipping, or undef if the file system is there
 sub no_mount
 {
 	my ($name) = @_;
@@ -33,7 +32,7 @@ sub no_mount
 	return undef;
 }
 
-# mount_folder(NAME) - a new folder there, which is deleted at the end of the test
+# mount_folder(NAME) - make a new folder there, which is deleted at the end of the test
 sub mount_folder
 {
 	my ($name) = @_;
@@ -44,8 +43,8 @@ sub mount_folder
 	return $folder;
 }
 
-# move_wal(NODE, FOLDER[, AS]) - let pg_wal of a node that does not run be a link to what
-# now gets all of its files; AS is the path to write into the link, if another than FOLDER
+# move_wal(NODE, FOLDER[, AS]) - move the files of a stopped node's pg_wal to FOLDER, and replace
+# pg_wal by a link to it; AS is the path in the link, if it is not FOLDER
 sub move_wal
 {
 	my ($node, $to, $as) = @_;

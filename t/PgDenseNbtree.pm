@@ -1,8 +1,7 @@
-# PgDenseNbtree.pm - what the tests of index_align's B-trees share
+# PgDenseNbtree.pm - functions that the tests of index_align's B-trees share
 #
-# Tables with B-trees of every alignment, statements that lead their pages through
-# all that nbtree logs, the census of what was logged, and the checks that what an
-# index holds is what its table holds.
+# Tables with B-trees of every alignment, statements that make nbtree write all its types of WAL
+# records, the count of these records, and checks that an index holds what its table holds.
 package PgDenseNbtree;
 
 use strict;
@@ -16,16 +15,16 @@ use Test::More;
 our @EXPORT = qw(@shapes @opcodes @special create_shapes put work_sql work_through
   page_alignments btree_records find_records print_census check_contents check_structure unexpected_log);
 
-# Each has a table of its name with the columns id, those given, and v, and the
-# indexes NAME_k on the key and NAME_v on v, all of one alignment.
+# Each shape has a table of its name with the columns id, those given, and v.  The indexes NAME_k
+# on the key and NAME_v on v have the same alignment.
 #
 #	values	the columns of row i; the keys of a unique shape ascend with i
-#	rows	enough for more than one level, and for several leaf pages
-#	more	enough to split a page that is the only one left on its level
+#	rows	number of rows: enough for more than one level, and for several leaf pages
+#	more	number of further rows: enough to split a page that is the only one left on its level
 our @shapes = (
 	{ name => 'short2', align => 2, columns => 'k int2', values => 'i', key => 'k', v => 'int2', rows => 1300, more => 620 },
 	{ name => 'dups2', align => 2, columns => 'k int2', values => 'i % 2', key => 'k', v => 'int2', rows => 2400, more => 1500 },
-	# the last name has a length of its own in each row, and no pivot needs it
+	# the length of the last name differs from row to row, and no pivot tuple needs it
 	{
 		name => 'wide2', align => 2, columns => 'a name, b name, c name, d name, k int2, e name',
 		values => q{repeat('a', 61), repeat('b', 60), repeat('c', 59), repeat('d', 58), i, repeat('e', i % 57)},
@@ -75,11 +74,11 @@ our @shapes = (
 		more => 480
 	},);
 
-# All that nbtree logs.
+# All types of WAL records of nbtree
 our @opcodes = qw(INSERT_LEAF INSERT_UPPER INSERT_META SPLIT_L SPLIT_R INSERT_POST DEDUP DELETE UNLINK_PAGE UNLINK_PAGE_META
   NEWROOT MARK_PAGE_HALFDEAD VACUUM REUSE_PAGE META_CLEANUP);
 
-# What is special about some records, as btree_records() counts it.
+# Special cases of records, which btree_records() counts as well
 our @special = (
 	'split of a posting list and a page',
 	'split of an internal page',
@@ -87,12 +86,12 @@ our @special = (
 	'posting lists shortened by VACUUM',
 	'posting lists shortened by DELETE');
 
-# v of the N-th version of a row
+# v of the N-th version of a row; @ stands for N
 my %version = (
 	bool => '(@ % 2 = 1)', '"char"' => '(chr(65 + @ % 26)::"char")', text => q{(repeat('v', @ % 9) || @)},
 	map { $_ => "(@)::$_" } qw(int2 int4 int8 float8));
 
-# create_shapes(NODE, DBNAME[, "UNLOGGED"])
+# create_shapes(NODE, DBNAME[, "UNLOGGED"]) - create the tables and indexes of all shapes
 sub create_shapes
 {
 	my ($node, $dbname, $persistence) = @_;
@@ -112,7 +111,7 @@ SQL
 	$node->safe_psql($dbname, $sql);
 }
 
-# the statement that inserts rows, of numbers that a FROM clause calls i
+# put(SHAPE, ROWS) - return the statement that inserts rows for the numbers i of a FROM clause
 sub put
 {
 	my ($shape, $rows) = @_;
@@ -121,9 +120,9 @@ sub put
 	return "INSERT INTO $shape->{name} SELECT i, $shape->{values}, $v FROM $rows;\n";
 }
 
-# The statements that lead the indexes of a shape through all that nbtree logs.
-# What they do is always the same for a seed, but for what depends on what other
-# sessions can see.
+# work_on(SHAPE, SEED) - return statements that make nbtree write all its types of WAL records for
+# the indexes of a shape.  For a seed they always do the same, except for effects of the snapshots
+# of other sessions.
 sub work_on
 {
 	my ($shape, $seed) = @_;
@@ -131,7 +130,7 @@ sub work_on
 	my $scan = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;\n"
 	  . "SELECT count(*) FROM (SELECT * FROM $t ORDER BY $shape->{key}) t;\nRESET ALL;\n";
 	my $put = sub { return put($shape, @_) };
-	# a transaction id between two vacuums lets the second one hand out pages that the first one deleted
+	# a transaction ID between two vacuums lets the second one recycle pages that the first deleted
 	my $vacuum = "VACUUM (INDEX_CLEANUP on, TRUNCATE off) $t;\n";
 	my $recycle = "$vacuum SELECT txid_current();\n$vacuum";
 	my $sql = "TRUNCATE $t;\n";
@@ -152,22 +151,21 @@ sub work_on
 	$sql .= "DELETE FROM $t WHERE id % 3 = 0;\n$scan";
 	$sql .= $put->("generate_series(3, $rows, 3) i ORDER BY hashint4(i - $seed)");
 
-	# places in the table that are used again, for the same keys: row versions
-	# whose TIDs are within posting lists
+	# TIDs that are used again, for the same keys: row versions whose TIDs fall within posting lists
 	for my $i (1 .. 2)
 	{
 		$sql .= "DELETE FROM $t WHERE id % 5 = $i;\n$vacuum";
 		$sql .= $put->("generate_series($i, $rows, 5) i ORDER BY hashint4(i * $seed)");
 	}
 
-	# the same, with places for more than the pages have room for
+	# the same, with TIDs for more entries than the pages have room for
 	$sql .= "DELETE FROM $t WHERE id % 2 = 0 AND id < $rows / 2;\n$vacuum";
 	$sql .= "ALTER INDEX ${t}_k SET (deduplicate_items = off);\nALTER INDEX ${t}_v SET (deduplicate_items = off);\n";
 	$sql .= $put->("generate_series(1, $rows / 2, 2) i");
 	$sql .= "ALTER INDEX ${t}_k RESET (deduplicate_items);\nALTER INDEX ${t}_v RESET (deduplicate_items);\n";
 
-	# pages without entries, mostly up to a root with one leaf page only; then
-	# that page is split, with pages that were deleted
+	# pages without entries, mostly up to a root with one leaf page only; then a split of that page,
+	# with pages that were deleted
 	for my $i (1 .. ($t =~ /wide/ ? 6 : 3))
 	{
 		my $last = $rows + ($i - 1) * $more;
@@ -177,7 +175,7 @@ sub work_on
 	return $sql;
 }
 
-# ... of all shapes
+# work_sql(SEED) - return these statements for all shapes
 sub work_sql
 {
 	my ($seed) = @_;
@@ -192,7 +190,7 @@ sub work_through
 	return $node->safe_psql($dbname, work_sql($seed));
 }
 
-# The indexes of all shapes that files belong to, now.
+# files(NODE, DBNAME) - return a hash from files to the shapes' indexes that they belong to now
 sub files
 {
 	my ($node, $dbname) = @_;
@@ -204,9 +202,9 @@ SQL
 	return { map { $_ => $files{$_} } grep { $indexes{ $files{$_} } } keys %files };
 }
 
-# dump_btree(NODE, DBNAME, FROM, TO, FUNCTION) - call the function with each record
-# of nbtree between these places of the WAL: a hash with the index (if it is one of
-# the shapes' and has the same file now), op, the alignment as logged, and the line
+# dump_btree(NODE, DBNAME, FROM, TO, FUNCTION) - call the function with each record of nbtree
+# between these places of the WAL: a hash with index (if it is one of the shapes' and has the same
+# file now), op, align as logged, and line
 sub dump_btree
 {
 	my ($node, $dbname, $from, $to, $function) = @_;
@@ -224,8 +222,8 @@ sub dump_btree
 	close $dump or die "pg_waldump failed: $?";
 }
 
-# find_records(NODE, DBNAME, FROM, TO, INDEX, OP, PATTERN) - the places in the WAL
-# of such records of an index
+# find_records(NODE, DBNAME, FROM, TO, INDEX, OP, PATTERN) - return the places in the WAL of the
+# records of an index that match
 sub find_records
 {
 	my ($node, $dbname, $from, $to, $index, $op, $pattern) = @_;
@@ -239,9 +237,9 @@ sub find_records
 	return @found;
 }
 
-# btree_records(NODE, DBNAME, FROM, TO) - what was logged between these places of
-# the WAL for the indexes of the shapes: a hash from alignment and opcode to number.
-# Counts what is special about a record as well, and under "wrong" what must not be.
+# btree_records(NODE, DBNAME, FROM, TO) - return the number of WAL records between these places for
+# the indexes of the shapes: a hash from alignment and opcode.  Count special cases as well, and
+# records with a wrong alignment under "wrong".
 sub btree_records
 {
 	my ($node, $dbname, $from, $to) = @_;
@@ -259,7 +257,7 @@ sub btree_records
 			return;
 		}
 		my $align = $align{ $record->{index} };
-		# this one is for snapshots only, it changes no page
+		# REUSE_PAGE is for snapshots only, it changes no page
 		if ($record->{align} != $align && $op ne 'REUSE_PAGE')
 		{
 			$count{$align}{wrong}++;
@@ -275,7 +273,7 @@ sub btree_records
 	return \%count;
 }
 
-# Add up and show what was logged.
+# print_census(TITLE, COUNT...) - add up and show what btree_records() counted
 sub print_census
 {
 	my ($title, @counts) = @_;
@@ -300,8 +298,8 @@ sub print_census
 	}
 }
 
-# contents(NODE, DBNAME) - for each way to read each shape's table the number and
-# a sum of what is found
+# contents(NODE, DBNAME) - return the number and a sum of the rows found, for each way to read each
+# shape's table
 sub contents
 {
 	my ($node, $dbname) = @_;
@@ -328,7 +326,7 @@ SQL
 	return $node->safe_psql($dbname, $sql);
 }
 
-# Is what the indexes hold what the tables hold?
+# check_contents(NODE, DBNAME, WHAT) - test that the indexes hold what the tables hold
 sub check_contents
 {
 	my ($node, $dbname, $what) = @_;
@@ -346,8 +344,8 @@ sub check_contents
 	return $contents;
 }
 
-# Let amcheck look at every valid B-tree, or at those of one schema; at a standby
-# it cannot take the locks for all it checks.
+# check_structure(NODE, DBNAME, WHAT[, SCHEMA]) - check every valid B-tree with amcheck, or those of
+# one schema.  On a standby, amcheck cannot take the locks for all its checks.
 sub check_structure
 {
 	my ($node, $dbname, $what, $schema) = @_;
@@ -364,8 +362,8 @@ SQL
 	is("$ret " . ($n > 0 ? '' : 'no index ') . $stderr, '0 ', "$what: structure of $n indexes");
 }
 
-# page_alignments(NODE, DBNAME, INDEX...) - a hash from each index to the
-# alignments of its pages, but for those that an interrupted split left empty
+# page_alignments(NODE, DBNAME, INDEX...) - return a hash from each index to the alignments of its
+# pages, except those that an interrupted split left empty
 sub page_alignments
 {
 	my ($node, $dbname, @indexes) = @_;
@@ -379,7 +377,7 @@ WHERE upper > 0 AND NOT (lower = 24 AND flags & 768 = 0) GROUP BY index
 SQL
 }
 
-# what should never be in a log
+# unexpected_log(NODE) - return the lines that should never be in a log
 sub unexpected_log
 {
 	my ($node) = @_;

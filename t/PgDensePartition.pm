@@ -16,13 +16,14 @@ our @EXPORT = qw(@partition_methods partition_node partition_database partition_
 
 our @partition_methods = qw(shared_key surrogate_key row_pointer);
 
-# What a session is like, as settings of its database
+# Modes of sessions, as settings of their database
 my %modes = (
 	preloaded => "session_preload_libraries = 'vertical_partition'",
 	off => 'vertical_partition.enable_rewrite = off',
 	alone => "session_preload_libraries = 'plpgsql'");
 
-# partition_node(NAME[, CONF]) - a server for tests of split tables, with the library in all sessions
+# partition_node(NAME[, CONF]) - start a server for tests of split tables, with the library in all
+# sessions
 sub partition_node
 {
 	my ($name, $conf) = @_;
@@ -34,9 +35,9 @@ sub partition_node
 	return $node;
 }
 
-# partition_helpers(METHOD) - SQL of functions that the tests use.  split_here() splits by that
-# method, or not at all ("plain"), so that one script does for all.  parts_wrong() looks
-# at the parts themselves: each hot row has one cold row, and each cold row has a hot one.
+# partition_helpers(METHOD) - return SQL that creates functions for the tests.  split_here() splits
+# a table by that method, or does nothing for "plain", so that one script is for all methods.
+# parts_wrong() checks the parts: each hot row has one cold row, and each cold row has a hot one.
 sub partition_helpers
 {
 	my ($method) = @_;
@@ -69,7 +70,7 @@ END \$\$;
 SQL
 }
 
-# partition_database(NODE, NAME, METHOD[, MODE]) - a database for one method, or "plain"
+# partition_database(NODE, NAME, METHOD[, MODE]) - create a database for one method, or for "plain"
 sub partition_database
 {
 	my ($node, $name, $method, $mode) = @_;
@@ -86,7 +87,7 @@ sub partition_database
 	$node->safe_psql($name, partition_helpers($method));
 }
 
-# psql_output(NODE, DATABASE, SCRIPT) - what psql prints, messages among the results
+# psql_output(NODE, DATABASE, SCRIPT) - return the output of psql, messages among the results
 sub psql_output
 {
 	my ($node, $database, $script) = @_;
@@ -96,16 +97,16 @@ sub psql_output
 	return $output;
 }
 
-# Where a view cannot be as a table is: what the statement is like, and what it gives instead.
+# Known differences of a view from a table: patterns of the statement and of its output
 our @same_differences = (
 	[ qr/WHERE ctid/, qr/ERROR:  42703: column "ctid" does not exist/ ],
 	[ qr/TABLESAMPLE/, qr/ERROR:  0A000: TABLESAMPLE clause can only be applied to tables/ ],
-	# the cold part may come first, and which of several tables is named is nothing to rely on
+	# the cold part may come first, and an error may name any one of several tables
 	[ qr/^INSERT INTO stock DEFAULT VALUES/, qr/ERROR:  23502: null value in column "[iw]" of relation "stock"/ ],
 	[ qr/^TRUNCATE tree;/, qr/ERROR:  0A000: cannot truncate a table referenced in a foreign key constraint/ ],
 );
 
-# same_statements() - [LINE, STATEMENT, TAG...] for each statement of the file that this server knows
+# same_statements() - return [LINE, STATEMENT, TAG...] for each statement that this server knows
 sub same_statements
 {
 	my ($major) = `pg_config --version` =~ /(\d+)/;
@@ -131,7 +132,7 @@ sub same_statements
 	return @statements;
 }
 
-# same_outputs(OUTPUT) - {LINE => what the statement there gave}
+# same_outputs(OUTPUT) - return {LINE => output of the statement there}
 sub same_outputs
 {
 	my ($output) = @_;
@@ -146,7 +147,7 @@ sub same_outputs
 			next;
 		}
 		s/^psql:<stdin>:\d+: //;
-		# the parts go by other names than the table, and hold parts of its rows
+		# the parts have other names than the table, and hold parts of its rows
 		next if /^LOCATION:/ || /^DETAIL:  Failing row contains/;
 		s{(\w)_(?:hot|cold)\b}{$1}g;
 		s{permission denied for view}{permission denied for table};
@@ -155,7 +156,7 @@ sub same_outputs
 	return \%outputs;
 }
 
-# parts_in_order(NODE, DATABASE, WHAT) - test that no row is lost or alone
+# parts_in_order(NODE, DATABASE, WHAT) - test that no row is lost or without its other part
 sub parts_in_order
 {
 	my ($node, $database, $what) = @_;
@@ -163,8 +164,8 @@ sub parts_in_order
 	return is($node->safe_psql($database, 'SELECT * FROM parts_wrong()'), '', "$what: the parts belong together");
 }
 
-# partition_tables([METHOD...]) - SQL of one table for each method, named like it, with constraints,
-# sequences and foreign keys of all kinds; split it by split_SQL, the second value
+# partition_tables([METHOD...]) - return SQL of a table for each method, with the method's name, and
+# with constraints, sequences and foreign keys of all kinds; and SQL that splits these tables
 sub partition_tables
 {
 	my @methods = @_ ? @_ : @partition_methods;
@@ -189,7 +190,7 @@ SQL
 	return ($tables, join '', map { "SELECT vertical_partition.split('$_', '{note,wide}', '$_');\n" } @methods);
 }
 
-# partition_contents(METHOD) - SQL of a digest of the rows of that table
+# partition_contents(METHOD) - return SQL of a digest of the rows of the method's table
 sub partition_contents
 {
 	my ($method) = @_;

@@ -1,4 +1,4 @@
-# Which server is it that is tested: one with a feature's patches, one that is built here?
+# PgDensePatch.pm - tell if the tested server has a feature's patches, and if it is built here
 package PgDensePatch;
 
 use strict;
@@ -11,8 +11,8 @@ use Test::More;
 
 our @EXPORT = qw(needs_patch core_tests built_here);
 
-# built_here() - the name of a server that is built here with the patches of this tree,
-# dense or another variant of it, or undef; and the folder build/MAJOR
+# built_here() - return the name of the tested server if it is built here with the patches of this
+# tree (dense or another variant of it), or undef; the folder build/MAJOR; the checkout; and MAJOR
 sub built_here
 {
 	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
@@ -23,9 +23,9 @@ sub built_here
 	return ($variant, "$top/build/$major", $top, $major);
 }
 
-# needs_patch(FEATURE, PARAMETER) - skip all of the test on a server without the parameter
-# that the patches of FEATURE add.  A server that is built here must have it, if there is
-# a series of any feature for its major version: a version has all of them, or none.
+# needs_patch(FEATURE, PARAMETER) - skip all of the test on a server without the parameter that the
+# patches of FEATURE add.  A server that is built here must have it, if any feature has a series
+# for its major version: a version has the series of all features, or of none.
 sub needs_patch
 {
 	my ($feature, $parameter) = @_;
@@ -43,10 +43,9 @@ sub needs_patch
 	plan skip_all => "this server is without the patches of $feature";
 }
 
-# core_tests() - the folder of core's regression tests.  They are not part of an
-# installation; those of a server that is built here are in its build tree.
-# PGDENSE_CORE_TESTS names another such folder.  With another server, whose tests are
-# not at hand, all of the test is skipped.
+# core_tests() - return the folder of core's regression tests.  They are not part of an
+# installation.  Those of a server that is built here are in its build tree.  PGDENSE_CORE_TESTS
+# names another such folder.  Skip all of the test if there is neither.
 sub core_tests
 {
 	my ($variant, $base) = built_here();

@@ -1,4 +1,4 @@
-# PgDenseSecurity.pm - a hostile table owner, whose code tells as whom it runs
+# PgDenseSecurity.pm - a hostile table owner, whose code reports the role that it runs as
 package PgDenseSecurity;
 
 use strict;
@@ -11,9 +11,8 @@ use Test::More;
 
 our @EXPORT = qw(security_node security_database as_role sprung is_harmless);
 
-# security_node(NAME[, CONF]) - a server with the roles of these tests: role_a, the
-# hostile owner; role_b, another owner; role_c, who owns nothing.  None is a member of
-# another.
+# security_node(NAME[, CONF]) - start a server with the roles of these tests: role_a, the hostile
+# owner; role_b, another owner; role_c, who owns nothing.  None is a member of another.
 sub security_node
 {
 	my ($name, $conf) = @_;
@@ -27,11 +26,11 @@ sub security_node
 	return $node;
 }
 
-# security_database(NODE, NAME, EXTENSION...) - a database with the extensions, created
-# by the superuser, and a schema of its own for role_a and role_b each.
+# security_database(NODE, NAME, EXTENSION...) - prepare a database with the extensions, created by
+# the superuser, and a schema of its own for each of role_a and role_b.
 #
-# Code of role_a's that calls one of these springs a trap: the server log gets a line of
-# what it was and as whom it ran, and it tries to make role_a a superuser.
+# Code of role_a that calls one of these functions springs a trap.  The function logs KIND and the
+# role that it runs as, and tries to make role_a a superuser.
 #
 #	role_a.trap(KIND) returns boolean true; IMMUTABLE, for CHECK and predicates
 #	role_a.trap(KIND, anyelement) returns its second argument; IMMUTABLE
@@ -75,7 +74,7 @@ SQL
 	return;
 }
 
-# as_role(NODE, DATABASE, ROLE, SQL) - run it in a session of that role; its output
+# as_role(NODE, DATABASE, ROLE, SQL) - run SQL in a session of that role; return its output
 sub as_role
 {
 	my ($node, $database, $role, $sql) = @_;
@@ -83,8 +82,8 @@ sub as_role
 	return $node->safe_psql($database, $sql, extra_params => [ '-U', $role ]);
 }
 
-# sprung(NODE, CODE) - call CODE; which traps it has sprung and as whom, as
-# "KIND as ROLE", each once, in order
+# sprung(NODE, CODE) - call CODE; return the traps that it sprung as "KIND as ROLE", each once, in
+# order
 sub sprung
 {
 	my ($node, $code) = @_;
@@ -97,9 +96,9 @@ sub sprung
 	return sort keys %seen;
 }
 
-# is_harmless(NODE, CODE, KINDS, NAME) - CODE springs the traps KINDS, an array, and no
-# other one, each as role_a, or as another role if it says "KIND as ROLE"; and none of the
-# roles is a superuser afterwards.
+# is_harmless(NODE, CODE, KINDS, NAME) - test that CODE springs the traps in the array KINDS and no
+# others, each as role_a, or as another role if it says "KIND as ROLE"; and that none of the roles
+# is a superuser afterwards
 sub is_harmless
 {
 	my ($node, $code, $kinds, $name) = @_;

@@ -1,4 +1,4 @@
-# PgDenseTools.pm - what the tests of the tools share
+# PgDenseTools.pm - functions that the tests of the tools share
 #
 # A test of a tool runs the tool in a small checkout of its own, made of a copy
 # of tools/ and of a "server release" of a few files, so that it takes seconds
@@ -22,7 +22,7 @@ our @EXPORT =
 
 our $top = abs_path(dirname(__FILE__) . '/..');
 
-# Servers and users' umasks do not matter to these tests; their locale does.
+# These tests do not depend on servers and on the user's umask, but on the locale.
 $ENV{LC_ALL} = 'C';
 delete @ENV{qw(PG_SOURCES MAKEFLAGS MAKELEVEL PGDENSE_ACCOUNT)};
 
@@ -56,7 +56,7 @@ sub system_ok
 	system(@_) == 0 or die "failed: @_";
 }
 
-# Can mounts of our own be made here?  Not without root, nor in many containers.
+# can_mount() - return true if we can make our own mounts: as root, and not in many containers
 sub can_mount
 {
 	return $> == 0
@@ -65,7 +65,8 @@ sub can_mount
 	  ) == 0;
 }
 
-# checkout([DIR]) - a fresh checkout with nothing but the tools; removed at the end.
+# checkout([DIR]) - make a fresh checkout with only the tools and the Makefile.  Without DIR, it is
+# removed at the end.
 sub checkout
 {
 	my ($dir) = @_;
@@ -78,8 +79,8 @@ sub checkout
 	return $dir;
 }
 
-# start_tool(CHECKOUT, OUTPUT FOLDER, COMMAND...) - run it in the background, with its output in the files
-# "out" and "err" there; returns the process id
+# start_tool(CHECKOUT, OUTPUT FOLDER, COMMAND...) - start a command in the background, with its
+# output in the files "out" and "err" of the folder; return the process id
 sub start_tool
 {
 	my ($dir, $to, @command) = @_;
@@ -95,7 +96,7 @@ sub start_tool
 	exec @command or exit 127;
 }
 
-# run_tool(DIR, COMMAND...) - (exit code, stdout, stderr) of a command that is started in DIR
+# run_tool(DIR, COMMAND...) - run a command in DIR; return (exit code, stdout, stderr)
 sub run_tool
 {
 	my ($dir, @command) = @_;
@@ -106,8 +107,8 @@ sub run_tool
 		read_file("$log/out"), read_file("$log/err"));
 }
 
-# is_clear_error([CODE, STDOUT, STDERR], PATTERN, NAME) - did a tool end with an
-# exit code that is not 0 and with one line on stderr that matches?
+# is_clear_error([CODE, STDOUT, STDERR], PATTERN, NAME) - test that a tool ended with an exit code
+# other than 0, and with one line on stderr that matches
 sub is_clear_error
 {
 	my ($result, $pattern, $name) = @_;
@@ -120,7 +121,7 @@ sub is_clear_error
 	};
 }
 
-# release_tarball(PATH, VERSION, {FILE => CONTENT}) - a release tarball of those files
+# release_tarball(PATH, VERSION, {FILE => CONTENT}) - make a tarball of files; return its sha256
 sub release_tarball
 {
 	my ($path, $version, $files) = @_;
@@ -132,12 +133,12 @@ sub release_tarball
 		  if $files->{$name} =~ /^#!/;
 	}
 	make_path(dirname($path));
-	# Of an account that is not ours, and writable for all: nothing of that may last.
+	# The files belong to another account, and are writable for all: unpacking must keep neither.
 	system_ok('tar', '-cjf', $path, '--owner=12345', '--group=12345', '--mode=a+rw', '-C', $tmp, "postgresql-$version");
 	return Digest::SHA->new(256)->addfile($path)->hexdigest;
 }
 
-# pin_release(CHECKOUT, VERSION, SHA256) - let its tools/pg-versions name that release of 17
+# pin_release(CHECKOUT, VERSION, SHA256) - pin that release of 17 in its tools/pg-versions
 sub pin_release
 {
 	my ($dir, $version, $sha256) = @_;

@@ -1,5 +1,7 @@
-# What the tests of pg_upgrade share: most upgrade from the distribution's server,
-# whose folder of programs PGDENSE_OLD_BINDIR names, to the one that is tested.
+# PgDenseUpgrade.pm - functions that the tests of pg_upgrade share
+#
+# Most tests upgrade from the distribution's server, whose folder of programs is in
+# PGDENSE_OLD_BINDIR, to the tested one.
 package PgDenseUpgrade;
 
 use strict;
@@ -13,13 +15,13 @@ use Test::More;
 
 our @EXPORT = qw(start_old upgrade init_cluster pg_upgrade_command);
 
-# 18 has checksums unless told otherwise, and both must be alike
+# From 18 on, initdb enables checksums by default, and both clusters must be alike.
 my @initdb = ('--encoding=UTF8', '--locale=C', '--data-checksums');
 
 my ($old_bindir, $new_bindir, $old_major, $new_major);
 
-# A cluster that can be either side of an upgrade, of the server at the prefix
-# install_path or of the one that is tested.
+# init_cluster(NAME, OPTION => VALUE...) - return a cluster for either side of an upgrade, of the
+# server at the prefix install_path or of the tested one
 sub init_cluster
 {
 	my ($name, %options) = @_;
@@ -29,8 +31,8 @@ sub init_cluster
 	return $node;
 }
 
-# The command that upgrades one cluster to another with the pg_upgrade in the
-# folder of programs that is given.  It leaves files in the current directory.
+# Return the command that upgrades one cluster to another with the pg_upgrade in the given folder
+# of programs.  It leaves files in the current directory.
 sub pg_upgrade_command
 {
 	my ($bindir, $old, $old_bindir, $new, $new_bindir, @options) = @_;
@@ -43,8 +45,8 @@ sub pg_upgrade_command
 	];
 }
 
-# Start an instance of the old server with a database "app".  Ends the test if
-# there is none, or if the other one is not newer.
+# Start an instance of the old server with a database "app".  Skip the test if there is no old
+# server, or if the tested one is not newer.
 sub start_old
 {
 	chomp($new_bindir = `pg_config --bindir`);
@@ -60,8 +62,7 @@ sub start_old
 	return $old;
 }
 
-# Stop the old server's instance, upgrade it, and start what comes out, with
-# further settings.
+# Stop the old server's instance, upgrade it, and start the new instance, with further settings.
 sub upgrade
 {
 	my ($old, $settings) = @_;

@@ -1,9 +1,8 @@
-# PgDenseWal.pm - what the tests of wal_directio_patch share
+# PgDenseWal.pm - functions that the tests of wal_directio_patch share
 #
-# Nodes with the parameters for how WAL is written, the bytes and the records of
-# their segments, the transactions that clients were told of, the end of all of a
-# server's processes at one moment, what the page cache holds, and a model of a disk
-# that says what may be on it after the machine has failed.
+# Nodes with parameters for how WAL is written, the bytes and the records of their segments, the
+# transactions that were acknowledged to clients, the start after a crash, the contents of the
+# page cache, and a model of a disk with what may be on it after the machine has failed.
 package PgDenseWal;
 
 use strict;
@@ -25,9 +24,9 @@ our @EXPORT = qw(unit_setting wal_counters wal_node set_parameters log_position 
 
 my $page = 8192;
 
-# The processes of a server that is killed become children of this one, which can make
-# them go away at once; what starts and stops servers may take a second or two for it.
-# The number of the call prctl(PR_SET_CHILD_SUBREAPER) is known for these machines only.
+# Make the processes of a killed server children of this process, which can reap them at once.
+# Otherwise process 1 has to, which may take a second or two.  The number of the system call
+# prctl(PR_SET_CHILD_SUBREAPER) is known for these machines only.
 {
 	my $machine = (POSIX::uname())[4];
 	my %prctl = (x86_64 => 157, aarch64 => 167);
@@ -35,9 +34,9 @@ my $page = 8192;
 	syscall($prctl{$machine}, 36, 1, 0, 0, 0) if $^O eq 'linux' && $prctl{$machine};
 }
 
-# wal_node(NAME, SEGMENT MB, PARAMETERS...) - a new node, not yet started, that does
-# nothing by itself as far as that can be had.  All nodes of a test with segments of
-# the same size are copies of one, and have its system identifier.
+# wal_node(NAME, SEGMENT MB, PARAMETERS...) - return a new node, not yet started, with as little
+# activity of its own as possible.  All nodes of a test with segments of the same size are copies
+# of one, and have its system identifier.
 my %templates;
 
 sub wal_node
@@ -63,8 +62,8 @@ sub wal_node
 	return $node;
 }
 
-# wal_counters(SQL) - a query of pg_stat_wal_direct, as this major version has it.  From 18
-# on, pg_stat_io counts what is written, and the mode alone tells in which way.
+# wal_counters(SQL) - return a query of pg_stat_wal_direct for this major version.  From 18 on, the
+# counters are those of pg_stat_io, and only the mode tells if writes are direct.
 sub wal_counters
 {
 	my ($sql) = @_;
@@ -75,8 +74,8 @@ sub wal_counters
 	return $sql;
 }
 
-# unit_setting(UNIT) - the value of wal_write_unit that means this unit whatever the physical
-# sectors of the device of the test have
+# unit_setting(UNIT) - return the value of wal_write_unit that means this unit for any size of the
+# device's physical sectors
 sub unit_setting
 {
 	my ($unit) = @_;
@@ -84,7 +83,7 @@ sub unit_setting
 	return $unit =~ /^(?:512|4096)$/ ? "force_$unit" : $unit;
 }
 
-# from the next start on
+# set_parameters(NODE, NAME => VALUE...) - set parameters from the next start on
 sub set_parameters
 {
 	my ($node, @parameters) = @_;
@@ -103,9 +102,8 @@ sub log_position
 	return -s $node->logfile // 0;
 }
 
-# effective_mode(NODE[, FROM]) - how the server says that it writes WAL, in what it
-# logged from a place in the log on: a hash with mode (direct or buffered, as asked for
-# in the last message), unit, and reason
+# effective_mode(NODE[, FROM]) - return how the server writes WAL, by its messages in the log from a
+# place on: a hash with mode (direct or buffered, by the last message), unit, and reason
 sub effective_mode
 {
 	my ($node, $from) = @_;
@@ -131,7 +129,7 @@ sub effective_mode
 	return \%found;
 }
 
-# what should never be in a log
+# unexpected_log(NODE[, FROM]) - return the lines that should never be in a log
 sub unexpected_log
 {
 	my ($node, $from) = @_;
@@ -153,7 +151,7 @@ sub lsn_text
 	return sprintf '%X/%X', $_[0] / 2**32, $_[0] % 2**32;
 }
 
-# segment_name(TIMELINE, LSN, SEGMENT BYTES) - the file that holds the byte at that place
+# segment_name(TIMELINE, LSN, SEGMENT BYTES) - return the name of the file with the byte at LSN
 sub segment_name
 {
 	my ($timeline, $lsn, $size) = @_;
@@ -163,7 +161,7 @@ sub segment_name
 	return sprintf '%08X%08X%08X', $timeline, $segno / $per_id, $segno % $per_id;
 }
 
-# the names of the segments in a directory, in the order of their names
+# segment_files(DIRECTORY) - return the names of the segments in a directory, in order
 sub segment_files
 {
 	my ($dir) = @_;
@@ -172,7 +170,7 @@ sub segment_files
 	return sort grep { /^[0-9A-F]{24}$/ } readdir $handle;
 }
 
-# segment_contents(DIRECTORY) - all of them: a reference to a hash from name to contents
+# segment_contents(DIRECTORY) - return a reference to a hash from segment name to contents
 sub segment_contents
 {
 	my ($dir) = @_;
@@ -180,7 +178,7 @@ sub segment_contents
 	return { map { $_ => slurp_file("$dir/$_") } segment_files($dir) };
 }
 
-# read_wal(DIRECTORY, TIMELINE, LSN, LENGTH, SEGMENT BYTES)
+# read_wal(DIRECTORY, TIMELINE, LSN, LENGTH, SEGMENT BYTES) - return the bytes there
 sub read_wal
 {
 	my ($dir, $timeline, $lsn, $length, $size) = @_;
@@ -202,7 +200,7 @@ sub read_wal
 	return $data;
 }
 
-# write_wal(DIRECTORY, TIMELINE, LSN, BYTES, SEGMENT BYTES) - what lies in one segment
+# write_wal(DIRECTORY, TIMELINE, LSN, BYTES, SEGMENT BYTES) - write bytes, all in one segment
 sub write_wal
 {
 	my ($dir, $timeline, $lsn, $data, $size) = @_;
@@ -214,9 +212,9 @@ sub write_wal
 	close $file or die $!;
 }
 
-# wal_records(DIRECTORY, START, SEGMENT BYTES[, TIMELINE]) - the records from that place
-# on, up to what is none: a reference to an array of hashes with lsn, end, length,
-# xid and text, and the message with which it ends
+# wal_records(DIRECTORY, START, SEGMENT BYTES[, TIMELINE]) - return the records from that place on,
+# up to the first invalid one: a reference to an array of hashes with lsn, end, length, xid and
+# text, and the message with which pg_waldump ends
 sub wal_records
 {
 	my ($dir, $start, $size, $timeline) = @_;
@@ -225,7 +223,7 @@ sub wal_records
 	my $first = segment_name($timeline // 1, $start, $size);
 	my ($last) = grep { substr($_, 0, 8) eq substr($first, 0, 8) } reverse segment_files($dir);
 
-	# Without names of files it takes the size of segments from any, which may be one of zeros.
+	# Name the files.  Else pg_waldump takes the segment size from any file, which may be all zeros.
 	IPC::Run::run [ 'pg_waldump', '--path', $dir, '--start', lsn_text($start), $first, $last ], '>', \$stdout, '2>', \$stderr;
 	while ($stdout =~ /^(rmgr: .* len \(rec\/tot\): +\d+\/ *(\d+), tx: +(\d+), lsn: (\S+), .*)$/mg)
 	{
@@ -234,7 +232,8 @@ sub wal_records
 	return (\@records, $stderr);
 }
 
-# where a record ends that begins there; a whole page's end is not yet the next one's start
+# record_end(LSN, LENGTH, SEGMENT BYTES) - return the end of a record that begins at LSN; the end of
+# a whole page is not yet the start of the next one
 sub record_end
 {
 	my ($lsn, $length, $size) = @_;
@@ -267,8 +266,8 @@ sub redo_of
 	return lsn_number(control_data($dir, "Latest checkpoint's REDO location"));
 }
 
-# copy_data(FROM, TO) - make a data directory a copy of another one, but for its segments; only
-# what differs is copied
+# copy_data(FROM, TO) - make a data directory a copy of another one, without its segments; copy only
+# files that differ
 sub copy_data
 {
 	my ($from, $to) = @_;
@@ -289,7 +288,7 @@ sub copy_data
 	chmod 0700, $to;
 	$list->($to, sub { $there{ $_[0] } = $_[1] });
 	$list->($from, sub { push @copy, $_[0] if ($there{ $_[0] } // '') ne $_[1]; delete $there{ $_[0] } });
-	# what is in a directory before that
+	# delete the contents of a directory first
 	for my $path (reverse sort keys %there)
 	{
 		$there{$path} eq 'directory' ? rmdir "$to/$path" : unlink "$to/$path";
@@ -340,7 +339,7 @@ END \$\$
 SQL
 }
 
-# Start a node after a crash that a test has made; returns the log's position before.
+# crash_and_start(NODE) - start a node after a crash; return the log's position before
 sub crash_and_start
 {
 	my ($node) = @_;
@@ -350,7 +349,7 @@ sub crash_and_start
 	return $from;
 }
 
-# resident_bytes(FILE...) - what of these the page cache holds
+# resident_bytes(FILE...) - return the bytes of these files that the page cache holds
 sub resident_bytes
 {
 	my (@files) = @_;
@@ -362,8 +361,8 @@ sub resident_bytes
 	return $sum;
 }
 
-# acknowledged(PREFIX) - the transactions that "pgbench --log --log-prefix=PREFIX" was told of:
-# for each client an array of the times at which, in microseconds since 1970
+# acknowledged(PREFIX) - return the transactions acknowledged to "pgbench --log
+# --log-prefix=PREFIX": for each client an array of their times, in microseconds since 1970
 sub acknowledged
 {
 	my ($prefix) = @_;
@@ -376,7 +375,7 @@ sub acknowledged
 	return \%acknowledged;
 }
 
-# build_library(SOURCE) - a library for LD_PRELOAD
+# build_library(SOURCE) - build a library for LD_PRELOAD
 sub build_library
 {
 	my ($source) = @_;
@@ -387,8 +386,8 @@ sub build_library
 	return $library;
 }
 
-# with_recorder(LIBRARY, FILE, DELAY, FUNCTION) - what the function starts records into the file
-# how WAL is written (see wal_directio_patch_record.c)
+# with_recorder(LIBRARY, FILE, DELAY, FUNCTION) - call FUNCTION; the processes that it starts record
+# into FILE how they write WAL (see wal_directio_patch_record.c)
 sub with_recorder
 {
 	my ($library, $file, $delay, $function) = @_;
@@ -399,7 +398,7 @@ sub with_recorder
 	return $function->();
 }
 
-# the events of a record: a reference to an array of hashes
+# recorded_events(FILE) - return the recorded events: a reference to an array of hashes
 sub recorded_events
 {
 	my ($file) = @_;
@@ -423,13 +422,13 @@ sub recorded_events
 	return \@events;
 }
 
-# A model of the disk, for the files of WAL: what is there for certain, and what was
-# written since the last sync, of which any physical sector may be there.  A sector is
-# written or not; but one of which a part is written is read and written anew, and may
-# then be lost as a whole, with what was there for certain.
+# A model of the disk, for the files of WAL.  It has the durable contents, and the writes since the
+# last sync: each physical sector of these may be on disk or not.  A sector is written as a whole or
+# not at all.  But if only a part of a sector is written, the disk reads it and writes it anew, and
+# may lose it as a whole, with its durable contents.
 #
-# disk_of(DIRECTORY[, SECTOR]) - all that is in a directory is there for certain; the size of
-# a physical sector, 512 bytes if it is not given
+# disk_of(DIRECTORY[, SECTOR]) - return a disk on which all segments of a directory are durable;
+# SECTOR is the size of a physical sector, 512 bytes by default
 sub disk_of
 {
 	my ($dir, $sector) = @_;
@@ -446,7 +445,7 @@ sub put_bytes
 	substr($$contents, $offset, length $data) = $data;
 }
 
-# One more event; names are on disk at once.
+# disk_apply(DISK, EVENT) - apply an event; names are durable at once
 sub disk_apply
 {
 	my ($disk, $event) = @_;
@@ -476,7 +475,7 @@ sub disk_apply
 	}
 }
 
-# disk_contents(DISK) - all as the server wrote it: a hash from name to contents
+# disk_contents(DISK) - return all contents as the server wrote them: a hash from name to contents
 sub disk_contents
 {
 	my ($disk) = @_;
@@ -489,10 +488,10 @@ sub disk_contents
 	return \%contents;
 }
 
-# disk_crash(DISK, DIRECTORY, KEEP[, FIRST]) - replace the segments in a directory by what may be
-# on disk now: of what is not there for certain, the sectors for which KEEP
-# (given the event, and the position in it) is true.  Leaves out the segments whose names are
-# before FIRST, if given.  Returns how many are lost.
+# disk_crash(DISK, DIRECTORY, KEEP[, FIRST]) - replace the segments in a directory by what may be on
+# disk now: the durable contents, and those sectors of later writes for which KEEP (given the event,
+# and the position in it) is true.  Leave out the segments whose names are before FIRST, if given.
+# Return the number of lost sectors.
 sub disk_crash
 {
 	my ($disk, $dir, $keep, $first) = @_;
@@ -526,7 +525,7 @@ sub disk_crash
 	return $lost;
 }
 
-# put_contents(CONTENTS, DIRECTORY) - replace the segments in a directory
+# put_contents(CONTENTS, DIRECTORY) - replace the segments in a directory by these contents
 sub put_contents
 {
 	my ($contents, $dir) = @_;
@@ -540,24 +539,25 @@ sub put_contents
 	}
 }
 
-# check_writes(EVENTS, CONTENTS, RECORDS, UNIT, SEGMENT BYTES, WHAT) - are all writes to segments,
-# from the start of a server on, as they have to be?  CONTENTS is what there is after the
-# last one, RECORDS what is read from it.
+# check_writes(EVENTS, CONTENTS, RECORDS, UNIT, SEGMENT BYTES, WHAT) - test that all writes to
+# segments, from the start of a server on, keep these rules.  CONTENTS is the contents after the
+# last write, RECORDS are the records read from it.
 #
-# - A write is a multiple of the unit, at a multiple of it, and what is neither a whole
-#   page nor the first one of its page ends with the unit in which the request ends.
-# - The first write of each page is all of it.
-# - It begins no later than where the one before it ended, and does not end earlier.
-# - It has what there is in the end, up to the end of a record (that of the request), and
-#   after that zeros only: nothing of records that are being inserted.
-# - When a file is synced, none before it is left unsynced.
+# - Offset and length of a write are multiples of the unit.  A write that is neither a whole page
+#   nor the first one of its page ends with the unit in which the request ends.
+# - The first write of each page covers all of it.
+# - A write begins no later than the end of the one before it, and does not end earlier.
+# - A write has the final contents up to the end of a record (that of the request), and after that
+#   only zeros: no part of records that are being inserted.
+# - When a file is synced, all files before it are synced.
 #
-# Returns the number of writes, of those of less than a page, and of bytes.
+# Return the number of writes, of writes of less than a page, of bytes, and of changes of memory
+# during a write.
 sub check_writes
 {
 	my ($events, $contents, $records, $unit, $size, $what) = @_;
 	my @ends = map { $_->{end} } @$records;
-	# the rest of a segment that was left may not be written yet
+	# after a switch, the rest of the segment may not be written yet
 	push @ends, $ends[-1] + (-$ends[-1]) % $size if $records->[-1]{text} =~ /desc: SWITCH/;
 	my (%begun, %unsynced, @wrong, $written);
 	my ($writes, $small, $bytes, $changes) = (0, 0, 0, 0);
@@ -605,8 +605,8 @@ sub check_writes
 		}
 		$bad->($event, 'begins after the end of the one before, ' . lsn_text($written)) if defined $written && $lsn > $written;
 
-		# The end of the request is that of the last record that is there, as it is in the end; or
-		# that of the page.
+		# The request ends with the last record whose bytes are final in the write, or with the
+		# page.
 		my $final = substr($contents->{$name} // '', $offset, $length);
 		$final .= "\0" x ($length - length $final);
 		my $end = $lsn + $length;

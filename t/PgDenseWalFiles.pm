@@ -1,5 +1,5 @@
-# PgDenseWalFiles.pm - what the tests of wal_directio_patch look at from outside of a
-# server: how its processes have segments open, and what of them is cached
+# PgDenseWalFiles.pm - look at segments from outside of a server: how its processes have them open,
+# and how much of them is cached
 package PgDenseWalFiles;
 
 use strict;
@@ -15,7 +15,7 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(can_write_directly evict open_wal writes_directly poll_for);
 
-# Does the file system of a directory take direct writes, past the page cache?
+# can_write_directly(DIRECTORY) - return true if the file system takes direct writes
 sub can_write_directly
 {
 	my ($dir) = @_;
@@ -27,7 +27,7 @@ sub can_write_directly
 	return $can;
 }
 
-# evict(PATH...) - have the files out of the page cache
+# evict(PATH...) - drop the files from the page cache
 sub evict
 {
 	for my $path (@_)
@@ -37,7 +37,7 @@ sub evict
 	return;
 }
 
-# open_wal(PID) - for each segment that the process has open: [name, is direct]
+# open_wal(PID) - return [name, is direct] for each segment that the process has open
 sub open_wal
 {
 	my ($pid) = @_;
@@ -55,8 +55,8 @@ sub open_wal
 	return @open;
 }
 
-# Does the server write its WAL with direct I/O?  The checkpointer has open what it
-# wrote the record of a checkpoint to.
+# writes_directly(NODE) - return true if the server writes WAL with direct I/O.  The checkpointer
+# keeps open the segment to which it wrote the record of a checkpoint.
 sub writes_directly
 {
 	my ($node) = @_;
@@ -67,7 +67,7 @@ sub writes_directly
 	return $open[-1][1];
 }
 
-# poll_for(CONDITION, [SECONDS]) - wait until it holds; does it?
+# poll_for(CONDITION, [SECONDS]) - wait until it holds; return false after a timeout
 sub poll_for
 {
 	my ($condition, $seconds) = @_;

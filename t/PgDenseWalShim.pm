@@ -1,7 +1,7 @@
 # PgDenseWalShim.pm - start a server with the library that makes calls on WAL files
 # fail, records them, and watches the memory of direct writes
 #
-# What the library can do is said at the head of wal_directio_patch_shim.c.
+# The head of wal_directio_patch_shim.c describes the library.
 package PgDenseWalShim;
 
 use strict;
@@ -17,8 +17,8 @@ our @EXPORT = qw(with_shim shim_log);
 
 my $library;
 
-# with_shim(\%settings, SUB) - call SUB with the library in the environment of all that
-# it starts, and the settings WAL_SHIM_* of the keys (STATX, OPEN, WRITE, LOG, WATCH, DELAY)
+# with_shim(\%settings, SUB) - call SUB; the programs that it starts get the library, and the
+# settings WAL_SHIM_* of the keys (STATX, OPEN, WRITE, LOG, WATCH, DELAY)
 sub with_shim
 {
 	my ($settings, $sub) = @_;
@@ -28,7 +28,7 @@ sub with_shim
 	return $sub->();
 }
 
-# shim_log(FILE) - the lines of the library's log, as hashes
+# shim_log(FILE) - return the lines of the library's log, as hashes
 sub shim_log
 {
 	my ($file) = @_;
@@ -44,7 +44,7 @@ sub build
 	my $file = PostgreSQL::Test::Utils::tempdir() . '/wal_shim.so';
 	my ($cc) = `pg_config --cc` =~ /(.+)/;
 
-	# whatever the server's compiler was, here it is the one of that name without ccache
+	# take the server's compiler, but without ccache
 	$cc =~ s/^\S*ccache\s+//;
 	system_or_bail(split(/ /, $cc), qw(-std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -o), $file, "$top/t/wal_directio_patch_shim.c", '-ldl');
 	return $file;

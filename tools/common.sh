@@ -1,15 +1,15 @@
 #
-# common.sh - what every shell tool of pg_dense shares
+# common.sh - functions that the shell tools of pg_dense share
 #
-# Sourced, never run.  Sets $top (the checkout) and $prog (the tool's name as
-# the user typed it, for messages), and defines the functions below.  Messages
-# follow the PostgreSQL style: one line, lower case, no period, on stderr.
+# Sourced, never run.  Sets $top (the checkout) and $prog (the tool, as in tools/check, for
+# messages), and defines the functions below.  Messages follow the PostgreSQL style: one
+# line, lower case, no period, on stderr.
 #
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 prog=tools/$(basename "$0")
 
-# What is generated must be readable by the account that the servers run as,
-# even where the administrator's own files are private.
+# Generated files must be readable by the account that the servers run as, also if the
+# administrator's own files are private.
 umask 022
 
 # Messages of other programs are searched for known causes, so keep them English.
@@ -17,7 +17,7 @@ umask 022
 caller_lc_all=${LC_ALL:-}
 export LC_ALL=C
 
-# Variables and jobs of a make that calls a tool are not meant for the makes that the tool calls.
+# Do not pass variables and jobs of a make that calls a tool to the makes that the tool calls.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 
 die()
@@ -26,7 +26,7 @@ die()
 	exit 1
 }
 
-# A wrong argument: say what is wrong and, from the tool's own header, how it is called.
+# usage_error MESSAGE - report a wrong argument, and the usage from the tool's own header
 usage_error()
 {
 	local usage
@@ -48,8 +48,8 @@ case $top in
 	*[[:space:]\'\"\\\$:]*) die "the path of the checkout may not contain blanks, quotes, \"\$\" or \":\": \"$top\"" ;;
 esac
 
-# need_space DIR MEGABYTES - fail early, in one line, where a full disk would
-# otherwise show up as a compiler crash.
+# need_space DIR MEGABYTES - fail early and in one line.  Otherwise a full disk would show up
+# as a crash of the compiler.
 need_space()
 {
 	local dir=$1 free
@@ -58,7 +58,7 @@ need_space()
 	[ "$free" -ge "$2" ] || die "not enough disk space in \"$dir\": $free MB free, $2 MB needed"
 }
 
-# The folder for short-lived files of compilers and of mktemp.
+# need_tmp - check the folder for temporary files of compilers and of mktemp
 need_tmp()
 {
 	local dir=${TMPDIR:-/tmp}
@@ -66,15 +66,14 @@ need_tmp()
 	need_space "$dir" 32
 }
 
-# make_dir DIR... - mkdir -p whose failure is one line that names the cause.
+# make_dir DIR... - mkdir -p that reports a failure in one line, with the cause
 make_dir()
 {
 	local message
 	message=$(mkdir -p -- "$@" 2>&1) || die "could not create directory: ${message#mkdir: }"
 }
 
-# need_account - set $account and $account_uid: as whom servers run where root
-# starts them.
+# need_account - set $account and $account_uid: the account of the servers that root starts
 need_account()
 {
 	account=${PGDENSE_ACCOUNT:-nobody}
@@ -82,11 +81,11 @@ need_account()
 	[ "$account_uid" != 0 ] || die "account \"$account\" has root's user id, set PGDENSE_ACCOUNT to another one"
 }
 
-# account_dir DIR - make a directory, if need be, and give it to $account.
+# account_dir DIR - make a directory if there is none, and give it to $account
 #
-# Root only, and only in a directory where the account can write nothing.  What is
-# in it stays as it is, and a directory of a third account stays that one's: whoever
-# owns a directory may have put a link to any file there.
+# For root only, and only in a directory where the account can write nothing.  The contents
+# keep their owner, and so does a directory of a third account: the owner of a directory may
+# have put a link to any file there.
 account_dir()
 {
 	local owner
@@ -162,7 +161,7 @@ step()
 	return $rc
 }
 
-# End what step is running, make and compilers and all, and then this tool.
+# End the command that step runs, with make, compilers and all, and then this tool.
 step_pid=
 interrupted()
 {
@@ -188,7 +187,7 @@ majors()
 	awk '/^[0-9]/ { print $1 }' "$top/tools/pg-versions"
 }
 
-# The major version of whoever names none: the first of tools/pg-versions.
+# Print the default major version: the first of tools/pg-versions.
 default_major()
 {
 	awk '/^[0-9]/ { print $1; exit }' "$top/tools/pg-versions"
@@ -201,13 +200,13 @@ require_major()
 		die "unknown PostgreSQL major version \"$1\", known: $(majors | paste -sd ' ')"
 }
 
-# The extensions, in build order.
+# Print the features, in build order.
 features()
 {
 	grep -v '^#\|^$' "$top/tools/feature-list" || true
 }
 
-# The features that have patches for MAJOR, in stacking order.
+# patched_features MAJOR - print the features with patches for MAJOR, in stacking order
 patched_features()
 {
 	local feature
@@ -216,40 +215,40 @@ patched_features()
 	done
 }
 
-# needs_patch FEATURE - does its extension go with the server patch only?
+# needs_patch FEATURE - return true if its extension works with the server patch only
 needs_patch()
 {
 	grep -q '^patched :=' "$top/$1/Makefile"
 }
 
-# is_patched MAJOR - is there any series for it?  Then its server is dense, with all of them.
+# is_patched MAJOR - return true if it has any series: its server is dense, with all of them
 is_patched()
 {
 	[ -n "$(patched_features "$1")" ]
 }
 
-# python_environment - set $python, and keep pip to what a tool tells it
+# python_environment - set $python, and keep pip to the arguments of a tool
 #
-# The interpreter is the distribution's: one of another origin may be out of reach
-# for the account that runs the tests.
+# The interpreter is the distribution's.  Another one may be out of reach for the account that
+# runs the tests.
 python_environment()
 {
 	# shellcheck disable=SC2034	# by the tools
 	python=/usr/bin/python3
 	[ -x $python ] || die "\"$python\" was not found, run tools/deps test"
-	# What the invoker has set for other environments.
+	# Drop the caller's settings for other environments.
 	unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CONSTRAINT PIP_REQUIREMENT PIP_DRY_RUN
 	export PIP_CACHE_DIR=$top/build/pip PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 }
 
-# pip_install VENV PINS - make the environment VENV, with the packages of PINS alone
+# pip_install VENV PINS - make the environment VENV, with only the packages of PINS
 pip_install()
 {
 	$python -m venv "$1" || return 1
 	"$1/bin/python" -m pip install --no-color --progress-bar off --only-binary :all: --require-hashes -r "$2"
 }
 
-# need_python_packages LOG MEGABYTES - fail early where packages could not be installed
+# need_python_packages LOG MEGABYTES - fail early if packages cannot be installed
 need_python_packages()
 {
 	$python -c 'import ensurepip, venv' 2> /dev/null || die "Python's module ensurepip was not found, run tools/deps test"
@@ -258,8 +257,8 @@ need_python_packages()
 	need_space "$top/build" "$2"
 }
 
-# count_regress LOG STATUS - add what pg_regress or pg_isolation_regress said to $passed and
-# $failed, in the style of PostgreSQL 15 or the TAP style of 16 and later
+# count_regress LOG STATUS - add the results of pg_regress or pg_isolation_regress to $passed
+# and $failed.  LOG has the style of PostgreSQL 15, or the TAP style of 16 and later.
 count_regress()
 {
 	local ok bad

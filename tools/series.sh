@@ -4,11 +4,10 @@
 # Sourced by the tools that deal with server sources, after common.sh, which sets
 # $top and $prog.
 #
-# build/MAJOR/src is a git repository.  Its branch "pristine" holds the release
-# tarball as one commit; refs/pgdense/INPUTS caches the commit that applying a
-# list of series gave, so that an unchanged series costs nothing.  All of it is
-# made with fixed names and dates: the same input gives the same commit ids and
-# the same bytes on every machine, whoever runs it.
+# build/MAJOR/src is a git repository.  Its branch "pristine" holds the release tarball as one
+# commit.  refs/pgdense/INPUTS caches the commit of a list of applied series, so that an
+# unchanged series costs nothing.  Names and dates are fixed: the same input gives the same
+# commit ids and the same bytes on every machine, for every account.
 #
 
 # shellcheck disable=SC2154	# top and prog are set there
@@ -20,8 +19,8 @@ unset $(git rev-parse --local-env-vars) GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUT
 export GIT_CONFIG_GLOBAL=$top/tools/gitconfig GIT_CONFIG_NOSYSTEM=1 TZ=UTC
 export GIT_COMMITTER_NAME=pg_dense GIT_COMMITTER_EMAIL=pg_dense@localhost
 
-# Servers are compiled with debug information, unless the environment says otherwise.  It
-# is a sixth of the time to compile; a build that is there is as good with it as without.
+# Compile servers with debug information, unless the environment says otherwise.  It takes a
+# sixth of the time to compile.  An existing build is not made again for this setting alone.
 # shellcheck disable=SC2034	# used by those that source this
 debug_info=${PGDENSE_DEBUG_INFO:--g}
 
@@ -33,7 +32,7 @@ import()
 	local tarball=$1 git_dir=$2 tree=$3 commit
 	export GIT_INDEX_FILE=$git_dir/index.import
 	rm -f "$GIT_INDEX_FILE"
-	# The tarball's user ids may be those of accounts here.
+	# Accounts of this machine may have the user ids of the tarball.
 	tar -xf "$tarball" -C "$tree" --strip-components=1 --no-same-owner --no-same-permissions &&
 		git -C "$tree" --git-dir="$git_dir" --work-tree="$tree" -c core.looseCompression=1 add -A -f . &&
 		commit=$(git --git-dir="$git_dir" write-tree) &&
@@ -58,7 +57,7 @@ make_pristine()
 	local major=$1 src=$top/build/$1/src fresh=$top/build/$1/src.new tarball subject=
 	rm -rf "$fresh"
 	[ ! -d "$src/.git" ] || subject=$(git -C "$src" log -1 --format=%s pristine -- 2> /dev/null) || true
-	# The pinned release needs no look at the tarball again.
+	# If the branch is the pinned release, do not look at the tarball again.
 	[ "$subject" != "PostgreSQL $(release "$major" version)" ] || return 0
 	tarball=$("$top/tools/source" "$major") || exit
 	[ "$subject" != "$(pristine_subject "$tarball")" ] || return 0
@@ -136,14 +135,14 @@ configure_options=(--enable-debug --enable-tap-tests --with-icu --with-lz4 --wit
 compiler_settings()
 {
 	local program
-	# Asynchronous I/O, one of whose methods needs a library
+	# From 18 on, a method of asynchronous I/O needs a library.
 	[ "$major" -lt 18 ] || [[ " ${configure_options[*]} " = *" --with-liburing "* ]] || configure_options+=(--with-liburing)
 	for program in gcc make bison flex perl; do
 		command -v $program > /dev/null || die "\"$program\" was not found, run tools/deps build"
 	done
 
-	# Paths on the compiler's command line are relative to the source tree, and the
-	# working directory is kept out of the key: another checkout hits the cache.
+	# Make paths on the compiler's command line relative to the checkout, and keep the working
+	# directory out of the key: another checkout hits the cache.
 	CC=gcc
 	if command -v ccache > /dev/null; then
 		CC="ccache gcc"

@@ -1,4 +1,4 @@
-"""What the project promises of its metrics."""
+"""Bars: the limits that the project promises for its metrics."""
 
 import math
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from bench.lib.result import Result
 
 @dataclass(frozen=True)
 class Bar:
-    """What the project promises of a metric: in what words, and the highest and the lowest ratio."""
+    """A promise for a metric: its title, and the highest and the lowest ratio."""
 
     metric: str
     title: str
     most: float = math.inf
-    # For bars that are met when the interval reaches them.
+    # The bar is met if the interval reaches it.
     within: bool = False
     least: float = -math.inf
-    # Hoped for, not promised.
+    # The bar is a goal, not a promise.
     goal: bool = False
 
     def met(self, result: Result) -> bool:

@@ -1,9 +1,9 @@
 """A memory limit and a read throttle for a server, by a control group of its own.
 
-Page cache and shared buffers are charged to the group whose process touched
-them first, so the files have to be evicted before the server starts in it.
-Only groups that this module made are ever changed or removed.  As long as one is
-there, the kernel reads ahead by its default.
+The kernel charges page cache and shared buffers to the group whose process touched them first.  So
+the files have to be evicted before the server starts in the group.  This module changes and
+removes only groups that it made.  While a group exists, the read-ahead of its device is the
+kernel's default.
 """
 
 import os
@@ -23,7 +23,7 @@ _said: set[str] = set()
 
 
 def note(message: str) -> None:
-    """Once, not for every run."""
+    """Print a message once, not for every run."""
     if message not in _said:
         _said.add(message)
         print_note(message)
@@ -48,7 +48,7 @@ def _mounts() -> list[tuple[str, Path, set[str]]]:
 
 
 def _own_groups() -> dict[str, str]:
-    """Controller name to path; the v2 hierarchy has the empty name."""
+    """Return the paths of our groups by controller name.  The v2 hierarchy has the empty name."""
     groups = {}
     with open("/proc/self/cgroup", encoding="utf-8") as lines:
         for line in lines:
@@ -59,7 +59,7 @@ def _own_groups() -> dict[str, str]:
 
 
 def _reachable(mount: Path, path: str) -> Path:
-    """Our own group's directory, or the mount point where that lies outside of what is mounted."""
+    """Return our group's directory, or the mount point if the mount does not have it."""
     own = mount / path.lstrip("/")
     return own if own.is_dir() and ".." not in own.parts else mount
 
@@ -75,7 +75,7 @@ class ControlGroup:
     read_iops: int
 
     def join_prefix(self) -> tuple[str, ...]:
-        """Words to put before a command so that it, and all that it starts, runs in the group."""
+        """Return words to put before a command, so that it and its children run in the group."""
         directories = dict.fromkeys((self.memory, self.io))
         script = "".join(f"echo $$ > '{directory}/cgroup.procs' && " for directory in directories)
         return ("bash", "-c", script + 'exec "$@"', "bash")
@@ -92,7 +92,7 @@ class ControlGroup:
                 (self.io / "io.max").write_text(f"{self.device} riops={self.read_iops or 'max'}")
 
     def lift(self) -> None:
-        """Take the limits away again, for the checks after a run."""
+        """Remove the limits, for the checks after a run."""
         if self.version == 1:
             (self.memory / "memory.limit_in_bytes").write_text("-1")
             if self.device:
@@ -103,7 +103,7 @@ class ControlGroup:
                 (self.io / "io.max").write_text(f"{self.device} riops=max")
 
     def counters(self) -> dict[str, int]:
-        """Reads that reached the device on behalf of the group."""
+        """Return the number and the bytes of the group's reads from the device."""
         if not self.device:
             return {}
         if self.version == 1:
@@ -124,14 +124,14 @@ class ControlGroup:
             return 0
 
     def file_cache(self) -> int:
-        """Bytes of the page cache that are charged to the group."""
+        """Return the bytes of page cache charged to the group, without shared memory."""
         text = (self.memory / "memory.stat").read_text()
         names = ("total_cache", "total_shmem") if self.version == 1 else ("file", "shmem")
         cache, shared = (int(re.search(rf"^{name} (\d+)", text, re.M).group(1)) for name in names)
         return cache - shared
 
     def kills(self) -> int:
-        """Processes of the group that were killed for want of memory."""
+        """Return the number of the group's processes that were killed for want of memory."""
         name = "memory.oom_control" if self.version == 1 else "memory.events"
         try:
             found = re.search(r"^oom_kill (\d+)", (self.memory / name).read_text(), re.M)
@@ -157,14 +157,14 @@ def _remove(directory: Path) -> None:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove groups that a killed run left behind; a group with processes refuses to go."""
+    """Remove groups that a killed run left behind.  The kernel keeps a group with processes."""
     for directory in parent.glob(PREFIX + "*"):
         if not Path(f"/proc/{directory.name.removeprefix(PREFIX)}").exists():
             _remove(directory)
 
 
 def _candidates() -> list[tuple[int, Path, Path]]:
-    """Version and parent directories for memory and I/O, the preferred first."""
+    """Return version and parent directories for memory and I/O, the preferred ones first."""
     mounts, own = _mounts(), _own_groups()
     found = []
     memory = next((where for kind, where, options in mounts if kind == "cgroup" and "memory" in options), None)
@@ -174,7 +174,7 @@ def _candidates() -> list[tuple[int, Path, Path]]:
     for kind, where, _ in mounts:
         if kind != "cgroup2":
             continue
-        # A group that has processes cannot hand controllers down, so look upwards for one that does.
+        # A group with processes cannot pass controllers down.  Look upwards for one that does.
         directory = _reachable(where, own.get("", "/"))
         while True:
             try:
@@ -190,7 +190,10 @@ def _candidates() -> list[tuple[int, Path, Path]]:
 
 
 def create(memory_mb: int, read_iops: int, data: Path, otherwise: str = UNLIMITED) -> ControlGroup | None:
-    """A new group with both limits set, or None, having said why, and what is done then."""
+    """Return a new group with both limits set, or None.
+
+    If it is None, print the reason, and `otherwise`: what the caller does then.
+    """
     if os.geteuid() != 0:
         note(f"no writable cgroup, as not started by root: {otherwise}")
         return None

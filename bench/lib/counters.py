@@ -1,4 +1,4 @@
-"""What a server did between two moments: CPU time, blocks, WAL, and the device underneath."""
+"""Counters of a server's work: CPU time, blocks, WAL, and the device below it."""
 
 import os
 import time
@@ -22,7 +22,7 @@ def _stat(process: int) -> list[str]:
 
 
 def cpu_seconds(postmaster: int) -> float:
-    """CPU time of the postmaster, of its children, and of those it has already waited for."""
+    """Return the CPU seconds of the postmaster, of its children, and of those already reaped."""
     fields = _stat(postmaster)
     if not fields:
         return 0.0
@@ -36,7 +36,7 @@ def cpu_seconds(postmaster: int) -> float:
 
 
 def backend_cpu(process: int) -> float | None:
-    """Seconds that one process was on a CPU, to the nanosecond; None where the kernel does not say."""
+    """Return the CPU seconds of a process, to the nanosecond; None if the kernel does not tell."""
     try:
         nanoseconds = int(Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()[0])
     except OSError:
@@ -45,16 +45,20 @@ def backend_cpu(process: int) -> float | None:
 
 
 def wait_for_sleep(process: int) -> None:
-    """For a second at most: of a process that runs, the kernel has not yet counted the last milliseconds."""
+    """Wait until a process sleeps, for a second at most.
+
+    The kernel has not yet counted the last milliseconds of a process that runs.
+    """
     until = time.monotonic() + 1
     while _stat(process)[:1] == ["R"] and time.monotonic() < until:
         time.sleep(0.0001)
 
 
 def written_by_processes(postmaster: int) -> dict[int, int] | None:
-    """Bytes that each child of the postmaster has sent on their way to a device; None where the kernel does not say.
+    """Return the bytes that each child of the postmaster has written, by process id.
 
-    A page counts when it gets dirty in the page cache, or is written past it.
+    Return None if the kernel does not tell.  The kernel counts a page when it becomes dirty in the
+    page cache, or when it is written with direct I/O.
     """
     written = {}
     for entry in os.listdir("/proc"):
@@ -74,7 +78,7 @@ def written_by_processes(postmaster: int) -> dict[int, int] | None:
 
 
 def device_counters(device: str | None) -> dict[str, int]:
-    """Of the whole disk, so other programs' I/O is in them."""
+    """Return counters of the whole disk, which include the I/O of other programs."""
     if not device:
         return {}
     try:
@@ -90,7 +94,11 @@ def device_counters(device: str | None) -> dict[str, int]:
 
 
 def server_counters(connection: psycopg.Connection) -> dict[str, float]:
-    """Blocks that the server read from and wrote to the kernel, and by whom, WAL, and the full-page images in it."""
+    """Return cumulative counters of the server.
+
+    They count blocks read from and written to the kernel, blocks written by each type of process,
+    bytes of WAL, and the full-page images in it.
+    """
     if connection.info.server_version >= 160000:
         blocks = (
             "SELECT sum(reads), sum(writes),"

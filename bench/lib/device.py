@@ -1,7 +1,7 @@
-"""The block device below a directory: what it is, and how far the kernel reads ahead on it.
+"""The block device below a directory: its description and its read-ahead.
 
-A server whose reads are throttled gets more blocks from each of them the further the
-kernel reads ahead, so that read-ahead decides what a study under a memory limit measures.
+The further the kernel reads ahead, the more blocks a server with throttled reads gets from each
+read.  So read-ahead decides what a study under a memory limit measures.
 """
 
 import json
@@ -14,7 +14,7 @@ from bench.lib.paths import TOP, write_file
 
 # Linux's default
 READ_AHEAD_KB = 128
-# What the devices had before: a run that was killed could not put it back.
+# The devices' read-ahead before the change, for the run after one that was killed
 SAVED = TOP / "build" / "read-ahead.json"
 
 DESCRIBED = (
@@ -27,7 +27,10 @@ DESCRIBED = (
 
 
 def block_device(path: Path) -> str | None:
-    """MAJOR:MINOR of the disk that holds a path; throttles and queues are those of disks, not of partitions."""
+    """Return MAJOR:MINOR of the disk that holds a path, or None.
+
+    Throttles and queues belong to disks, not to partitions.
+    """
     number = os.stat(path).st_dev
     device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     try:
@@ -43,27 +46,27 @@ def _queue(device: str) -> Path:
 
 
 def _there(path: Path) -> Path:
-    """The path, or what is there of it."""
+    """Return the path, or its nearest parent that exists."""
     return next(parent for parent in (path, *path.parents) if parent.exists())
 
 
 def file_system(path: Path) -> str:
-    """Type of the file system that holds a path."""
+    """Return the type of the file system that holds a path."""
     place = _there(path).resolve()
     found = "unknown", Path("/")
     with suppress(OSError), open("/proc/self/mounts", encoding="utf-8") as mounts:
         for line in mounts:
             _, where, kind, *_ = line.split()
-            # Blanks and the like are octal numbers there.
+            # The file has octal numbers for blanks and similar characters.
             mount = Path(re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), where))
-            # The last one covers those before it.
+            # A later mount covers the earlier ones at the same place.
             if place.is_relative_to(mount) and len(mount.parts) >= len(found[1].parts):
                 found = kind, mount
     return found[0]
 
 
 def describe(path: Path) -> str:
-    """Of the device below a path: name, queue and file system, as far as the kernel says."""
+    """Return name, queue and file system of the device below a path, as far as the kernel tells."""
     system = file_system(path)
     device = block_device(_there(path))
     if device is None:
@@ -79,7 +82,7 @@ def describe(path: Path) -> str:
 
 
 def read_ahead(device: str | None) -> int | None:
-    """In kB; None where it is not known."""
+    """Return the read-ahead in kB; None if it is not known."""
     try:
         return int((_queue(device) / "read_ahead_kb").read_text()) if device else None
     except (OSError, ValueError):
@@ -99,14 +102,17 @@ def _saved() -> dict[str, int]:
 
 
 def reduce_read_ahead(device: str | None) -> bool:
-    """Make it Linux's default until restore_read_ahead() is called; whether it is that now."""
+    """Set the read-ahead to Linux's default until restore_read_ahead() is called.
+
+    Return true if it is the default now.
+    """
     now = read_ahead(device)
     if device is None or now is None:
         return False
     if now == READ_AHEAD_KB:
         return True
     try:
-        # Before the change: whatever ends the run then, the next one puts it back.
+        # Save it before the change: if something ends this run, the next one restores it.
         write_file(SAVED, json.dumps({device: now} | _saved()))
         _set_read_ahead(device, READ_AHEAD_KB)
     except OSError:
@@ -115,7 +121,7 @@ def reduce_read_ahead(device: str | None) -> bool:
 
 
 def restore_read_ahead() -> None:
-    """What the devices had before this run, or before one that was killed."""
+    """Restore the read-ahead that the devices had before this run, or before a killed one."""
     for device, kilobytes in _saved().items():
         with suppress(OSError):
             _set_read_ahead(device, kilobytes)

@@ -1,7 +1,7 @@
-"""Files below directories of the account that the servers run as, for a bench/run of root.
+"""Open files below directories of the account that the servers run as, for a bench/run of root.
 
-Whoever owns a directory may have put a link, a pipe or a device in the place of a
-file; what is opened here is the regular file of that very name, or nothing.
+The owner of a directory may have put a link, a pipe or a device in the place of a file.  These
+functions open a regular file of exactly that name, or nothing.
 """
 
 import os
@@ -11,7 +11,10 @@ from pathlib import Path
 
 
 def open_regular(path: str | Path, directory: int | None = None) -> int:
-    """A descriptor to read from; a path that is relative is so to the open directory.  Raises OSError."""
+    """Return a descriptor for reading.  Raise OSError if there is no such regular file.
+
+    A relative path starts at the open directory.
+    """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=directory)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -25,7 +28,10 @@ def read_text(path: Path) -> str:
 
 
 def walk(directory: Path) -> Iterator[int]:
-    """A descriptor of each regular file below a directory, which may be a symbolic link itself; closed by the next."""
+    """Yield a descriptor of each regular file below a directory.
+
+    The directory itself may be a symbolic link.  The next step closes the descriptor.
+    """
     top = os.path.realpath(directory)
     if not os.path.isdir(top):
         return
@@ -34,7 +40,7 @@ def walk(directory: Path) -> Iterator[int]:
             try:
                 handle = open_regular(name, parent)
             except OSError:
-                # Not one, or gone meanwhile.
+                # It is no regular file, or it has been removed meanwhile.
                 continue
             try:
                 yield handle

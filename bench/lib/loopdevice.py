@@ -1,7 +1,7 @@
-"""A file system on a block device of its own, whose counters tell what is written to it and nothing else.
+"""A file system on a block device of its own, whose counters count writes to it only.
 
-The device is a loop device on a file.  Only what this module made is ever
-unmounted, detached or removed.
+The device is a loop device on a file.  This module unmounts, detaches and removes only devices
+that it made.
 """
 
 import os
@@ -16,13 +16,14 @@ from pathlib import Path
 from bench.lib.device import block_device
 from bench.lib.paths import TOP
 
-# Nothing may be written in the background: no tables that mkfs has left, no times of access or change.
+# Avoid writes in the background: mkfs must leave no tables to initialize later, and times of access
+# and change must not be written.
 FORMAT = ("-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard")
 OPTIONS = "noatime,lazytime"
 
 
 class NoDevice(Exception):
-    """The reason why there is none."""
+    """There is no device; the message is the reason."""
 
 
 def _run(*words: str) -> str:
@@ -45,7 +46,7 @@ def _run(*words: str) -> str:
 
 @dataclass
 class LoopDevice:
-    """A directory on it belongs to the account that the servers run as."""
+    """A mounted loop device, with a directory for the account that the servers run as."""
 
     image: Path
     mount: Path
@@ -58,7 +59,7 @@ class LoopDevice:
         return self.mount / "own"
 
     def make(self, megabytes: int) -> None:
-        # The servers' account has to pass.
+        # Let the servers' account pass.
         for part in (self.image.parent, self.mount):
             part.mkdir(exist_ok=True)
             part.chmod(0o755)
@@ -74,7 +75,7 @@ class LoopDevice:
         self.number = block_device(self.mount)
 
     def remove(self) -> None:
-        """Also what a run that was killed has left."""
+        """Remove the device, also one that a killed run has left."""
         if os.path.ismount(self.mount):
             with suppress(NoDevice):
                 _run("umount", str(self.mount))
@@ -89,7 +90,10 @@ class LoopDevice:
 
 
 def _check(home: Path) -> None:
-    """Nobody may be able to put a link there, whose target would be overwritten or removed."""
+    """Raise NoDevice if another account could put a link there.
+
+    Root would overwrite or remove the link's target.
+    """
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
         parent = home.parent.stat()
@@ -102,7 +106,7 @@ def _check(home: Path) -> None:
 
 
 def create(home: Path, megabytes: int) -> LoopDevice:
-    """In a directory of its own, which need not be there.  Raises NoDevice."""
+    """Create a device in its own directory, which need not exist.  Raise NoDevice on failure."""
     if os.geteuid() != 0:
         raise NoDevice("not started by root")
     _check(home)

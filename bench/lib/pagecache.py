@@ -1,4 +1,4 @@
-"""How much of files is in the page cache."""
+"""Bytes of files in the page cache."""
 
 import ctypes
 import mmap
@@ -21,10 +21,10 @@ def _fail(what: str, handle: int) -> OSError:
 
 
 def _resident(handle: int) -> int:
-    """Bytes of a file that the page cache holds; looking does not bring any in.
+    """Return the bytes of a file that the page cache holds, without reading any of it.
 
-    The kernel answers only the owner of a file, root, and those who may write to
-    it; anybody else is told that all of it is there.
+    The kernel answers only root, the owner of the file, and accounts that may write to it.  To all
+    others, it reports the whole file as cached.
     """
     size = os.fstat(handle).st_size
     if size == 0:
@@ -43,10 +43,10 @@ def _resident(handle: int) -> int:
 
 
 def resident_below(directory: Path) -> int:
-    """Of all files below a directory; those that go away meanwhile hold nothing."""
+    """Return the cached bytes of all files below a directory; a file removed meanwhile has none."""
     return sum(map(_resident, foreign.walk(directory)))
 
 
 def size_below(directory: Path) -> int:
-    """Bytes of all files below a directory."""
+    """Return the bytes of all files below a directory."""
     return sum(os.fstat(handle).st_size for handle in foreign.walk(directory))

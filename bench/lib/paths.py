@@ -1,4 +1,4 @@
-"""Where things are: the checkout, its tools, and the directory that bench may write to."""
+"""Paths of the checkout and its tools, and the directory that bench may write to."""
 
 import os
 import stat
@@ -10,12 +10,15 @@ TOP = Path(__file__).resolve().parents[2]
 BENCH = TOP / "bench"
 TOOLS = TOP / "tools"
 CLUSTERS = TOP / "build" / "cluster"
-# Of root's, not below CLUSTERS, where the account of the servers could put links in its place.
+# Root owns it.  Below CLUSTERS, the servers' account could put links in its place.
 DEVICE = TOP / "build" / "device"
 
 
 def work() -> Path:
-    """Scripts, logs and results go below build/bench; PGDENSE_BENCH_DIR names another place."""
+    """Return the directory for scripts, logs and results: PGDENSE_BENCH_DIR, or build/bench.
+
+    Create it if it does not exist.
+    """
     directory = Path(os.environ.get("PGDENSE_BENCH_DIR") or TOP / "build" / "bench").absolute()
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -23,14 +26,17 @@ def work() -> Path:
         raise BenchError(f'could not create directory "{directory}": {error.strerror}') from error
     if not os.access(directory, os.W_OK):
         raise BenchError(f'directory "{directory}" is not writable, set PGDENSE_BENCH_DIR to one that is')
-    # Names are the same in every run: a link that is put there would be written through.
+    # Names are the same in every run: we would write through a link that others put there.
     if directory.stat().st_mode & stat.S_IWOTH:
         raise BenchError(f'anybody can write to directory "{directory}", set PGDENSE_BENCH_DIR to another one')
     return directory
 
 
 def write_file(path: Path, text: str) -> None:
-    """Put a new file in the place of what is there, also in a directory like /tmp, where others may have put a link."""
+    """Replace a file by a new one.
+
+    Do not write through a link, which others may have put into a directory like /tmp.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(path.name + ".new")
     new.unlink(missing_ok=True)
@@ -40,7 +46,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def majors() -> tuple[str, ...]:
-    """The major versions of PostgreSQL that tools/server builds; the first is the one of whoever names none."""
+    """Return the major versions of PostgreSQL that tools/server builds, the default one first."""
     lines = (TOOLS / "pg-versions").read_text(encoding="utf-8").splitlines()
     return tuple(line.split()[0] for line in lines if line[:1].isdigit())
 
@@ -50,7 +56,10 @@ class _Chosen:
 
 
 def choose_major(name: str) -> None:
-    """Measure this one from now on; an error if it is unknown, or has no server patches."""
+    """Measure this major version from now on.
+
+    Raise an error if it is unknown, or has no server patches.
+    """
     if name not in majors():
         raise BenchError(f'unknown PostgreSQL major version "{name}", known: {" ".join(majors())}')
     if not any(TOP.glob(f"*/{name}/*.patch")):
@@ -63,15 +72,15 @@ def major() -> str:
 
 
 def server_dir(name: str) -> Path:
-    """What tools/server built: "dense" or "stock" of the major version that is measured."""
+    """Return the installation "dense" or "stock" of the measured major version."""
     return TOP / "build" / major() / name
 
 
 def bindir(name: str) -> Path:
-    """The programs of that server."""
+    """Return the directory of that server's programs."""
     return server_dir(name) / "bin"
 
 
 def build_hint(name: str = "") -> str:
-    """The command that builds it."""
+    """Return the command that builds that server."""
     return f"tools/server {major()} {name}".rstrip()

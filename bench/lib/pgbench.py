@@ -22,7 +22,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Log:
-    """A row for each finished transaction: number of its script, when it ended and how long it took, in seconds."""
+    """The finished transactions: number of the script, time of the end and duration, in seconds."""
 
     script: numpy.ndarray
     ended: numpy.ndarray
@@ -37,7 +37,10 @@ class Log:
 
 
 def read_log(files: Sequence[Path]) -> Log:
-    """Transactions that failed for good have no time and are left out."""
+    """Return the transactions of log files.
+
+    Leave out transactions that failed for good: they have no time.
+    """
     rows = []
     for path in files:
         with open(path, encoding="ascii") as lines:
@@ -58,13 +61,13 @@ def _program(server: Server) -> list[str]:
 
 
 def initialize(server: Server, database: str, scale: int, fillfactor: int) -> None:
-    """pgbench's own tables, filled by the server."""
+    """Create pgbench's own tables, and let the server fill them."""
     options = ["-i", "-q", "-I", "dtGvp", "-s", str(scale), "-F", str(fillfactor)]
     run([*_program(server), *options, database], server)
 
 
 def client_options(clients: int, seed: int) -> list[str]:
-    """So many clients, of one or two threads, that repeat what fails by a conflict."""
+    """Return options for clients, in one or two threads, that retry after conflicts."""
     return ["-c", str(clients), "-j", str(min(2, clients)), "--max-tries=10", f"--random-seed={seed}"]
 
 
@@ -80,16 +83,20 @@ def command(
 
 
 def failure(server: Server, output: str) -> BenchError:
-    """pgbench says much when a server dies; its first error line is the cause."""
+    """Return an error with the first error line of the output.
+
+    When a server dies, pgbench prints many lines; the first one is the cause.
+    """
     lines = [line for line in output.splitlines() if "error:" in line or "ERROR:" in line or "FATAL:" in line]
     reason = (lines or output.strip().splitlines() or ["no message"])[0].removeprefix("pgbench: error: ")
     return BenchError(f"pgbench failed: {reason} (server log: {server.log})")
 
 
 class Background:
-    """pgbench beside what the caller does, as a context, with a log of its transactions in the directory.
+    """A context that runs pgbench beside the caller, and logs its transactions in the directory.
 
-    At the end it is waited for, or ended where the caller has failed; that it has failed itself is an error then.
+    At the end, wait for pgbench, or end it if the caller has failed.  If the caller has not failed,
+    raise an error if pgbench has.
     """
 
     def __init__(
@@ -151,7 +158,7 @@ class Background:
 
 
 def wait_for_sessions(connection: psycopg.Connection, program: str = "pgbench") -> None:
-    """Until all of a program's have ended, which the program does not wait for."""
+    """Wait until all sessions of a program have ended, which the program itself does not do."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
     while connection.execute(query, [program]).fetchone()[0]:
         time.sleep(0.01)

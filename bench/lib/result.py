@@ -1,4 +1,4 @@
-"""What a study prints first and leaves behind."""
+"""The result of a study: its environment, samples, metrics and tables."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from bench.lib.device import describe as describe_device
 from bench.lib.paths import CLUSTERS, TOP, major, majors, work, write_file
 from bench.lib.statistics import Ratio
 
-# Of the JSON files; what reads them refuses another one.
+# The format of the JSON files.  Their readers refuse another one.
 FORMAT = 1
 
 DESCRIBED = (
@@ -60,7 +60,7 @@ def _first(path: str, key: str) -> str:
 
 
 def _processor() -> str:
-    """What the name does not tell: virtual machines call unlike processors by one name."""
+    """Return family, model and L3 cache: virtual machines give different processors one name."""
     family, model = (_first("/proc/cpuinfo", key) for key in ("cpu family", "model\t"))
     try:
         cache = Path("/sys/devices/system/cpu/cpu0/cache/index3/size").read_text(encoding="ascii").strip()
@@ -77,12 +77,12 @@ class Result:
     environment: dict[str, object] = field(default_factory=dict)
     samples: list[dict[str, object]] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
-    # Intervals and pair counts of the metrics that are ratios of times.
+    # Intervals and pair counts of the metrics that are ratios of pairs
     intervals: dict[str, dict[str, object]] = field(default_factory=dict)
     tables: list[dict[str, object]] = field(default_factory=list)
 
     def describe(self, **options: object) -> None:
-        """Host, kernel, seed and the study's own options; printed before anything is measured."""
+        """Record and print host, kernel, seed and the study's options, before measuring."""
         memory = int(_first("/proc/meminfo", "MemTotal").split()[0]) // 1024
         self.environment = {
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -121,7 +121,7 @@ class Result:
             console.print(f"{name}: {value}", soft_wrap=True)
 
     def ratio(self, name: str, ratio: Ratio) -> None:
-        """A metric that is a ratio, with its interval."""
+        """Add a metric that is a ratio, with its interval."""
         self.metrics[name] = ratio.median
         self.intervals[name] = {
             "low": ratio.low,
@@ -143,7 +143,10 @@ class Result:
         console.print(shown)
 
     def save(self, target: Path | None) -> Path:
-        """Raw samples are never lost: without --json they go below build/bench."""
+        """Write the result.
+
+        Without --json, write it below work(): raw samples are never lost.
+        """
         stem = self.study if major() == majors()[0] else f"{self.study}-{major()}"
         path = target or work() / "results" / f"{stem}.json"
         content = {

@@ -1,4 +1,4 @@
-"""The results that the report is made of, and what is promised in them."""
+"""The saved results that the report shows, and their promises."""
 
 import json
 import math
@@ -16,12 +16,12 @@ ENVIRONMENT = ("date", "command", "revision", "cpu", "memory", "kernel", "seed",
 
 
 class Unusable(Exception):
-    """Why a file is left out of the report."""
+    """A file is left out of the report; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """A row of the tables of what is promised; limit and metric are empty where the table does not say."""
+    """A promise in a table of a result.  Limit and metric are empty if the table does not tell."""
 
     claim: str
     metric: str
@@ -34,7 +34,7 @@ class Promise:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """The content of a file with what it is shown with, or why it cannot be shown."""
+    """Return the content of a file, with texts for the report.  Raise Unusable if that fails."""
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -43,7 +43,7 @@ def read_result(path: Path) -> dict[str, Any]:
         raise Unusable(f"is not a result of bench/run: {error}") from error
     if not isinstance(result, dict) or not isinstance(result.get("study"), str):
         raise Unusable("is not a result of bench/run: it names no study")
-    # Those of before there was a number are the same.
+    # Files without a format number are older, and have this format.
     if result.get("format", FORMAT) != FORMAT:
         raise Unusable(f"has format {result['format']}, which is not that of this version ({FORMAT}): run the study again")
     _require(result)
@@ -63,7 +63,10 @@ def read_result(path: Path) -> dict[str, Any]:
 
 
 def _require(result: dict[str, Any]) -> None:
-    """Incomplete files are of a run that another version made, or that somebody has edited."""
+    """Raise Unusable if a file is incomplete.
+
+    Another version wrote such a file, or somebody has edited it.
+    """
 
     def number(value: object) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
@@ -108,7 +111,7 @@ def _moment(date: object) -> datetime:
 
 
 def _command(command: str) -> str:
-    """Where the results went makes no difference to them."""
+    """Return the command without --json, because the place of the results does not change them."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -121,14 +124,18 @@ def _command(command: str) -> str:
 
 def machine(environment: dict[str, Any]) -> str:
     server = re.sub(r" on .*", "", str(environment["server"]))
-    # Results from before it was recorded have none
+    # Older results do not have these entries.
     processor = f" ({environment['processor']})" if "processor" in environment else ""
     device = f", device {environment['device']}" if "device" in environment else ""
     return f"{environment['cpu']}{processor}, {environment['memory']}, kernel {environment['kernel']}, {server}{device}"
 
 
 def promises(tables: Sequence[dict[str, Any]]) -> list[Promise]:
-    """Of the table of bars, and of those tables of times and conversions that say it in a column of their own."""
+    """Return the promises in the tables of a result.
+
+    They are in the table "bars", and in tables of times and conversions with a column "bar" or
+    "bars".
+    """
     found = []
     above = ""
     for table in tables:
@@ -140,7 +147,7 @@ def promises(tables: Sequence[dict[str, Any]]) -> list[Promise]:
                 if columns[0] != "":
                     claim = f"bytes, {row[0]}"
                 elif row[0].startswith("the same"):
-                    # As the row above it, which does not always stand above it in the report.
+                    # Name the row above, which does not always stand above this one in the report.
                     claim = above + row[0].removeprefix("the same").replace(", ", "; ", 1)
                 else:
                     claim = above = row[0]
@@ -170,7 +177,10 @@ def measured(result: dict[str, Any], metric: str) -> str:
 
 
 def promise_of(result: dict[str, Any], metric: str) -> Promise | None:
-    """The first one that names the metric; tables of times only have the figure."""
+    """Return the first promise for the metric.
+
+    A table of times does not name its metrics: compare the figure.
+    """
     value = measured(result, metric)
     return next(
         (

@@ -17,7 +17,7 @@ from bench.lib.paths import CLUSTERS, TOOLS, bindir, build_hint
 
 
 def run_tool(command: list[str], prefix: tuple[str, ...] = ()) -> str:
-    """Run one of tools/; its single error line becomes ours."""
+    """Run one of tools/ and return its output.  Raise an error with its last line of stderr."""
     try:
         done = subprocess.run(
             [*prefix, str(TOOLS / command[0]), *command[1:]],
@@ -37,7 +37,7 @@ def run_tool(command: list[str], prefix: tuple[str, ...] = ()) -> str:
 
 
 def has_stock() -> bool:
-    """Whether there is a server of the release as it is; if not, that is said."""
+    """Return true if there is a stock server.  Print a note if there is none."""
     if (bindir("stock") / "postgres").exists():
         return True
     note(f'nothing is compared with the release as it is, for want of one: run "{build_hint("stock")}"')
@@ -59,7 +59,7 @@ def connect(environment: Mapping[str, str], database: str) -> psycopg.Connection
 
 
 class Server:
-    """What a study needs of a server: connections, new databases, and a description for messages."""
+    """A server as studies use it: connections, new databases, and its log for messages."""
 
     environment: dict[str, str]
     bindir: Path
@@ -70,7 +70,7 @@ class Server:
 
     @contextmanager
     def snapshot(self, database: str = "postgres") -> Iterator[None]:
-        """Another session holds a snapshot that is older than what is changed meanwhile."""
+        """Hold a snapshot in another session, which is older than all changes made meanwhile."""
         with self.connect(database) as other:
             other.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
             other.execute("SELECT 1")
@@ -86,7 +86,10 @@ class Server:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def postmaster(self) -> int:
-        """The process id of the postmaster, which is the parent of every backend; 0 when it cannot be seen."""
+        """Return the process id of the postmaster, the parent of all backends.
+
+        Return 0 if it is not visible.
+        """
         with self.connect() as connection:
             backend = connection.info.backend_pid
             try:
@@ -98,7 +101,7 @@ class Server:
 
 @dataclass
 class Cluster(Server):
-    """An instance of its own, kept by tools/cluster under its name."""
+    """A private instance, which tools/cluster keeps under its name."""
 
     name: str
     bindir: Path
@@ -114,7 +117,7 @@ class Cluster(Server):
         return CLUSTERS / self.name / "data"
 
     def has_setting(self, name: str) -> bool:
-        """Whether the server knows it; asked of the program, which needs not run."""
+        """Return true if the server has the setting.  The server need not run: ask its program."""
         done = subprocess.run(
             [self.bindir / "postgres", "--describe-config"], capture_output=True, text=True, check=False
         )

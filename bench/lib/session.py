@@ -1,4 +1,4 @@
-"""One run at a time, and nothing left behind however it ends."""
+"""Allow one run at a time, and clean up also after an interrupt or an error."""
 
 import fcntl
 import os
@@ -23,19 +23,19 @@ def _terminate(number: int, _frame: FrameType | None) -> None:
 
 
 def quietly(action, *arguments) -> None:
-    """Cleaning up goes on when one part of it fails."""
+    """Run one part of the clean-up, and ignore its errors, so that the others run too."""
     with suppress(BenchError, OSError, psycopg.Error):
         action(*arguments)
 
 
 @contextmanager
 def _lock() -> Iterator[None]:
-    """On the directory of the instances, which the accounts that may run a bench share."""
+    """Lock the directory of the instances, which all accounts that may run a bench share."""
     try:
         CLUSTERS.mkdir(parents=True, exist_ok=True)
         handle = os.open(CLUSTERS, os.O_RDONLY)
     except OSError:
-        # Nobody can have an instance there; a study that needs one says so itself.
+        # There can be no instance in it.  A study that needs one raises its own error.
         yield
         return
     try:
@@ -49,12 +49,15 @@ def _lock() -> Iterator[None]:
 
 @contextmanager
 def session() -> Iterator[ExitStack]:
-    """An ExitStack for clusters and control groups, which a second interrupt cannot cut short."""
+    """Yield an ExitStack for clusters and control groups.
+
+    A second interrupt does not cut its clean-up short.
+    """
     with _lock():
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _terminate)
         stack = ExitStack()
-        # A run that was killed may have left it as it was set.
+        # A killed run may have left the read-ahead changed.
         restore_read_ahead()
         stack.callback(restore_read_ahead)
         try:

@@ -10,10 +10,11 @@ T = TypeVar("T")
 
 
 def interleave(variants: Sequence[T], rounds: int) -> Iterator[tuple[int, T]]:
-    """A B, B A, A B, ...: a drift of the machine hits all variants alike.
+    """Yield round and variant in the order A B, B A, A B, ...
 
-    Of three or more, A B C, B C A, C A B, C B A, B A C, A C B, ...: none follows
-    itself, with what it left in the caches, where others never do.
+    A drift of the machine then affects all variants alike.  With three or more variants, the order
+    is A B C, B C A, C A B, C B A, B A C, A C B, ...  Then no variant follows itself.  Else some
+    variants would find their own data in the caches, and others never would.
     """
     count = len(variants)
     for number in range(rounds):
@@ -26,7 +27,10 @@ def interleave(variants: Sequence[T], rounds: int) -> Iterator[tuple[int, T]]:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The median of ratios taken pair by pair, with a 95 % bootstrap interval, or the range of fewer than six."""
+    """The median of the ratios of pairs, with a 95 % bootstrap interval.
+
+    With fewer than six pairs, the interval is the range.
+    """
 
     median: float
     low: float
@@ -49,11 +53,11 @@ def paired_ratio(values: Sequence[float], baseline: Sequence[float], seed: int) 
 
 
 def spread(values: Sequence[float]) -> tuple[float, float, float]:
-    """Median, smallest, largest."""
+    """Return median, smallest and largest."""
     return float(numpy.median(values)), float(min(values)), float(max(values))
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Median, lower and upper quartile."""
+    """Return median, lower and upper quartile."""
     low, middle, high = numpy.percentile(values, [25, 50, 75])
     return float(middle), float(low), float(high)

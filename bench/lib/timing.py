@@ -1,4 +1,4 @@
-"""Backend time of the same work on several types, which take turns."""
+"""Compare the backend time of the same work on several types, which take turns."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,22 +14,22 @@ from bench.lib.server import Server
 from bench.lib.statistics import Ratio, interleave, paired_ratio, spread
 
 
-# In place of a ratio
+# Shown in place of a ratio
 NO_TIME = "not measured"
 
 
 class Clock:
-    """Time of a connection's backend: on a CPU if /proc tells, else as it passes."""
+    """Time of a connection's backend: CPU time if /proc tells it, else elapsed time."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self.process = connection.info.backend_pid
-        # The server may be on another host, or hidden.
+        # The server may be on another host, or its processes may be hidden.
         self.kind = "CPU" if counters.backend_cpu(self.process) is not None else "elapsed"
 
     def now(self) -> float:
         if self.kind != "CPU":
             return time.perf_counter()
-        # Who has sent an answer may still run.
+        # A backend that has sent its answer may still run.
         counters.wait_for_sleep(self.process)
         return counters.backend_cpu(self.process) or 0.0
 
@@ -41,7 +41,10 @@ class Clock:
 
 @dataclass(frozen=True)
 class Test:
-    """Its name is that of the metric; the bar is the highest ratio to the second kind that the project accepts."""
+    """A timed test.  Its name is that of the metric.
+
+    The bar is the highest ratio of the first kind to the second that the project accepts.
+    """
 
     name: str
     title: str
@@ -51,7 +54,7 @@ class Test:
 
 @dataclass
 class Comparison:
-    """Tests on kinds of tables, of which the first is compared with each other."""
+    """Tests on several kinds of tables.  The first kind is compared with each of the others."""
 
     result: Result
     clock: Clock
@@ -86,7 +89,10 @@ class Comparison:
         before: Callable[[str], object] | None = None,
         protocol: str = "prepared",
     ) -> None:
-        """By pgbench.  The time is what the postmaster has waited for when the backend is gone.
+        """Measure lookups by pgbench.
+
+        The time is the CPU time of the postmaster and its children, read after the postmaster has
+        reaped the backend.  It is elapsed time if /proc does not tell the CPU time.
 
         Each kind may have a database of its own, instead of that of the connection.
         """
@@ -115,12 +121,15 @@ class Comparison:
             self.advance()
 
     def ratio(self, test: Test, other: str) -> Ratio | None:
-        """None if something took no time, as far as the clock can tell."""
+        """Return the ratio to another kind; None if the clock measured a time of zero."""
         times, others = self.times[test.name][self.kinds[0]], self.times[test.name][other]
         return paired_ratio(times, others, self.result.seed) if min(*times, *others) > 0 else None
 
     def rows(self) -> list[list[object]]:
-        """Title, median of each kind, ratio to each other kind, and whether the bar is met; also makes the metrics."""
+        """Return rows for a table, and add the metrics.
+
+        A row has the title, the median of each kind, the ratio to each other kind, and the verdict.
+        """
         rows = []
         for test in self.tests.values():
             ratios = [self.ratio(test, kind) for kind in self.kinds[1:]]
@@ -150,7 +159,7 @@ def verdict(ratio: Ratio | None, bar: float) -> str:
 
 
 def settle(connection: psycopg.Connection, postmaster: int, program: str = "pgbench") -> None:
-    """Wait until the program's backends have gone and have been waited for."""
+    """Wait until the program's backends have ended and the postmaster has reaped them."""
     pgbench.wait_for_sessions(connection, program)
     before = -1.0
     while (now := counters.cpu_seconds(postmaster)) != before:

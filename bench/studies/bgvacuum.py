@@ -1,4 +1,4 @@
-"""Background vacuum by bgwriter: growth, reads, writes, WAL and decline over several autovacuum cycles."""
+"""Background vacuum: growth, reads, writes, WAL, and decline over several autovacuum cycles."""
 
 import os
 import time
@@ -25,20 +25,22 @@ from bench.tpcc.load import LOAD_SETTINGS
 
 RUNNING = "bench-bgvacuum-run"
 
-# All that is not said here is at its default, in particular bgwriter's own settings.
+# Other settings have their defaults, in particular those of the background writer.
 SETTINGS = {
     "synchronous_commit": "off",
-    # Checkpoints are where the load has them.
+    # The load itself makes the checkpoints.
     "checkpoint_timeout": "1h",
     "max_wal_size": "16GB",
     "autovacuum_naptime": "1s",
-    # As much faster than usual as the load is: a vacuum is to take a small part of the time between two of them.
+    # The load is faster than usual, so vacuum has to be.  It should take a small part of the time
+    # between two vacuums.
     "autovacuum_vacuum_cost_delay": "0",
-    # Its snapshot holds the horizon, so that updates leave their page: by how much it does depends on when it comes.
+    # Do not analyze: the snapshot holds back the horizon, so that updates leave their page.  How
+    # many do depends on the time of the analyze.
     "autovacuum_analyze_scale_factor": "100",
     "max_connections": "60",
     "jit": "off",
-    # Found by the key, whatever the planner thinks of a table that grows.
+    # Find rows by the key, also if the planner's estimates for a growing table are wrong.
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
 }
@@ -55,19 +57,22 @@ class Options:
     shared_buffers: str
     settings: Mapping[str, str]
     rate: float | None
-    # The study of DROP has no load.
+    # Run the study of DROP too, which has no load.
     temporary: bool
-    # Only what has the switch turned within one run
+    # Run only what switches background vacuum within one run.
     switched: bool
 
     def variants_of(self, workload: Workload) -> Sequence[Variant]:
-        """Of the usual ones, "off" is compared with the release where a run is short."""
+        """Return the variants to compare.
+
+        Of the default ones, compare "off" only with the workload "uniform", whose run is short.
+        """
         if self.variants is not DEFAULT or workload.name == "uniform":
             return self.variants
         return (STOCK, EAGER, ON) if workload.name == "mixed" else (STOCK, ON)
 
     def pairs_of(self, workload: Workload) -> int:
-        """TPC-C has a study of its own."""
+        """Return the number of pairs: half of them for TPC-C, which has a study of its own."""
         return max(1, self.pairs // 2) if workload.name == "tpcc" else self.pairs
 
 
@@ -108,7 +113,7 @@ class Study:
         self.loaded: dict[str, Cluster] = {}
 
     def load(self, workload: Workload) -> Cluster:
-        """One data directory for all variants: background vacuum changes no format."""
+        """Load one data directory for all variants: background vacuum changes no format."""
         if workload.database not in self.loaded:
             cluster = self.options.variants[0].cluster(f"bench-bgvacuum-{workload.database}")
             quietly(cluster.remove)
@@ -122,7 +127,7 @@ class Study:
     def measure(self, workload: Workload, number: int, variant: Variant) -> None:
         options = self.options
         self.load(workload).copy_to(RUNNING)
-        # The run is not to write the copy back as well.
+        # Write the copy now, so that it is not written during the run.
         os.sync()
         cluster = variant.cluster(RUNNING)
         with ExitStack() as stack:
@@ -141,12 +146,12 @@ class Study:
         console.print(f"{workload.name}, run {number + 1}, {variant.name}:\n    {figures.line(sample)}", soft_wrap=True)
 
     def describe(self, connection: psycopg.Connection) -> None:
-        """Once for all runs."""
+        """Record the server, once for all runs."""
         if "server" not in self.result.environment:
             self.result.describe_server(connection)
 
     def measure_switched(self, workload: Workload) -> None:
-        """What it costs where the speed of the machine, which varies from run to run, is what counts."""
+        """Measure the cost within one run, because the machine's speed varies from run to run."""
         options = self.options
         self.load(workload).copy_to(RUNNING)
         os.sync()
@@ -158,7 +163,7 @@ class Study:
 
 
 def statistics_of_bgvacuum(connection: psycopg.Connection) -> None:
-    """The view, where the server has it."""
+    """Create the statistics view, if the server has it."""
     query = "SELECT 1 FROM pg_available_extensions WHERE name = %s"
     if connection.execute(query, [EXTENSION]).fetchone():
         connection.execute(f"CREATE EXTENSION IF NOT EXISTS {EXTENSION}")

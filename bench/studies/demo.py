@@ -134,7 +134,7 @@ def farewell(cluster: Cluster, chosen: list[Stage], keep: bool) -> None:
         return
     environment = cluster.environment
     names = " and ".join(database(stage) for stage in chosen)
-    # Nobody else gets to its socket.
+    # Other accounts cannot reach its socket.
     who = f' as root or "{cluster.data.owner()}"' if os.geteuid() == 0 else ""
     console.print(
         f"\nThe instance is up, with databases {names}.  Connect to it{who} by:\n"

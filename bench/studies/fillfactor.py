@@ -1,4 +1,4 @@
-"""Fillfactor: which updates are HOT and why, what the others cost, and what becomes of a clustered table."""
+"""Fillfactor: which updates are HOT and why, cost of the others, and order of a clustered table."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -23,25 +23,27 @@ from bench.tpcc.load import create_extensions
 CLUSTER = "bench-fillfactor"
 DATABASE = "bench_fillfactor"
 SETTINGS = {
-    # Only CPU time and bytes count; all of it stays in memory.
+    # The study measures only CPU time and bytes.  All data stays in memory.
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "shared_buffers": "256MB",
-    # What prunes is the updates themselves.
+    # Only the updates themselves prune pages.
     "autovacuum": "off",
-    # A launcher looks for subscriptions now and then, and its snapshot holds pruning back in every database.
+    # The logical replication launcher looks for subscriptions at times.  Its snapshot holds back
+    # pruning in every database.
     "max_logical_replication_workers": "0",
     "bgwriter_lru_maxpages": "0",
     "checkpoint_timeout": "1h",
     "max_wal_size": "16GB",
     "jit": "off",
-    # Found by the key, however small the table of a smoke run is.
+    # Find rows by the key, also in the small table of a smoke run.
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
 }
 EACH = MODES[0]
-# Of a tuple: text of 1,024 bytes beside ten indexed columns, and text of 1,000 bytes beside a key.
+# Lengths of tuples: text of 1,024 bytes beside ten indexed columns, and text of 1,000 bytes beside
+# a key
 LENGTH = table.FIXED + 1024
 CLUSTERED_LENGTH = 24 + 4 + 4 + 1000
 LENGTHS = (504, 1016, 1024, CLUSTERED_LENGTH, LENGTH)
@@ -75,7 +77,7 @@ KINDS = {
 
 
 def fates(moves: Sequence[tuple[int, int]], loaded: int) -> dict[str, int]:
-    """How many updates there are of each kind of page, and of them how many leave the row there."""
+    """Count the updates by kind of page, and by whether the row stays on the page or moves."""
     counted = {f"{kind}.{fate}": 0 for kind in KINDS for fate in ("hot", "moved")}
     updated: set[int] = set()
     left: set[int] = set()
@@ -143,7 +145,10 @@ class Study:
         )
 
     def find_threshold(self, length: int) -> None:
-        """The highest fillfactor at which a full page takes a version of one of its rows, as the server has it."""
+        """Find the highest fillfactor at which a full page takes a new version of one of its rows.
+
+        Measure it on the server.
+        """
         rows = 3 * pages.rows_of_page(length, 100)
         for fillfactor in range(100, 9, -1):
             self.connection.execute(table.CREATE.format(rows=rows, length=length, fillfactor=fillfactor))
@@ -168,7 +173,7 @@ class Study:
 
     def correlate(self, fillfactor: int) -> None:
         self.create(CLUSTERED_LENGTH, fillfactor)
-        # Of all rows, so that it is exact.
+        # Sample all rows, so that the correlation is exact.
         target = max(100, -(-self.options.rows // 300))
         self.connection.execute(f"ALTER TABLE {TABLE} ALTER id SET STATISTICS {target}")
         done, correlations, sizes = [0], [self.correlation()], [table.sizes(self.connection)["pages"]]

@@ -1,4 +1,4 @@
-"""Restores with a foreign key before the rows, immediate and deferred, and after them: time, and where it goes."""
+"""pg_restore with a foreign key before the rows (immediate, deferred) or after: time by step."""
 
 import shutil
 from collections.abc import Callable
@@ -21,13 +21,13 @@ from bench.tpcc.load import create_extensions
 
 CLUSTER = "bench-fk-restore"
 SETTINGS = {
-    # CPU is what is to be compared, not the device.
+    # Compare CPU time, not the device.
     "fsync": "off",
     "synchronous_commit": "off",
     "shared_buffers": "2GB",
     "maintenance_work_mem": "256MB",
     "autovacuum": "off",
-    # Each run begins with a checkpoint, and has no other.
+    # Each run begins with a checkpoint, and no other checkpoint occurs.
     "checkpoint_timeout": "1h",
     "max_wal_size": "8GB",
     "jit": "off",
@@ -79,11 +79,14 @@ class Study:
         return [each for each in self.result.samples if (each["test"], each["variant"]) == (test, variant)]
 
     def values(self, test: str, variant: str, *names: str) -> list[float]:
-        """In the order of the rounds, of these together."""
+        """Return the sums of the named values, in the order of the rounds."""
         return [sum(sample[name] for name in names) for sample in self.of(test, variant)]
 
     def ratio(self, metric: str, values: list[float], baseline: list[float]) -> Ratio | str:
-        """Nothing where less than the kernel counts was used, as in a smoke run."""
+        """Add a ratio as a metric and return it.
+
+        Return an empty string if the kernel counted no time, as in a smoke run.
+        """
         if min(baseline) <= 0:
             return ""
         ratio = paired_ratio(values, baseline, self.result.seed)

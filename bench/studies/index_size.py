@@ -1,4 +1,4 @@
-"""Bytes an entry by the shape of its key, indexes built at MAXALIGN against those built at what the key needs."""
+"""Bytes an entry by the shape of its key: indexes built at MAXALIGN against the key's alignment."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, create_extensions
 
 DATABASE = "bench_index_size"
 PAGE = 8192
-# An index of all rows at once, and one that grows by rows in random order.
+# An index that is built of all rows at once, and one that grows by rows in random order
 WAYS = ("built", "inserted")
 
 SIZE_BARS = (
@@ -35,12 +35,12 @@ SIZE_BARS = (
 
 @dataclass
 class Sizes:
-    """Of one shape, bytes of the main fork by kind of session and way."""
+    """For one shape, bytes of the main fork by kind of session and way to fill the index."""
 
     shape: Shape
     rows: int
     align: int = MAXALIGN
-    # Ratio of the bytes of all leaf tuples, by arithmetic.
+    # The computed ratio of the bytes of all leaf tuples
     bound: float = 1.0
     bytes: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -49,7 +49,7 @@ class Sizes:
 
     @property
     def off_stock(self) -> float:
-        """By what factor max and stock differ, whichever is larger."""
+        """Return the factor by which max and stock differ, the larger one to the smaller one."""
         ratios = [self.ratio(way, MAX, STOCK) for way in WAYS] if STOCK in self.bytes else []
         return max((max(ratio, 1 / ratio) for ratio in ratios), default=1.0)
 
@@ -84,7 +84,7 @@ class Study:
             with server.connect(DATABASE) as connection:
                 prepare(connection)
                 for shape in SHAPES:
-                    # The release as it is may be without our extensions.
+                    # The stock server may not have our extensions.
                     if server is self.server or not shape.extension or available(connection, shape.extension):
                         self.measure(connection, measured[shape.name], kinds)
                     bars.advance(task)
@@ -94,7 +94,8 @@ class Study:
         shape = sizes.shape
         if shape.extension:
             create_extensions(connection, (shape.extension,))
-        # The private instances do not log what is created in the same transaction.
+        # With wal_level = minimal, private instances write no WAL for tables and indexes created in
+        # the same transaction.
         with connection.transaction(force_rollback=True):
             self.build(connection, sizes, kinds)
 
@@ -168,7 +169,7 @@ def available(connection: psycopg.Connection, extension: str) -> bool:
 
 def prepare(connection: psycopg.Connection) -> None:
     create_extensions(connection, ("pageinspect",))
-    # Rows are to come in the order of the table, and indexes to be built by one backend.
+    # Read rows in the order of the table, and build indexes with one backend.
     connection.execute(
         "SET synchronize_seqscans = off; SET max_parallel_maintenance_workers = 0;"
         " SET max_parallel_workers_per_gather = 0; SET jit = off; SET maintenance_work_mem = '256MB'"

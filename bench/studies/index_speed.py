@@ -1,4 +1,4 @@
-"""Time of the same work on indexes at both alignments, and on those of the release as it is, which take turns."""
+"""Time of the same work on indexes of both alignments and of the stock server, which take turns."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ from bench.lib.timing import Clock, Comparison, Test
 from bench.tpcc.load import create_extensions
 
 SETTINGS = {
-    # Only CPU time counts; the tables of a shape stay in memory.
+    # The study measures only CPU time.  The tables of a shape stay in memory.
     "fsync": "off",
     # A checkpoint must not make the next INSERT write whole pages.
     "full_page_writes": "off",
@@ -31,10 +31,10 @@ SETTINGS = {
 SESSION = (
     "SET max_parallel_workers_per_gather = 0; SET max_parallel_maintenance_workers = 0; SET jit = off;"
     " SET maintenance_work_mem = '256MB'; SET work_mem = '64MB'; SET synchronize_seqscans = off;"
-    # A lookup is a descent of the index for each probe.
+    # Let each lookup descend the index.
     " SET enable_mergejoin = off; SET enable_hashjoin = off; SET enable_memoize = off; SET enable_bitmapscan = off"
 )
-# Alignments 4, 4, 2 with posting lists, and 4 with tuples of many sizes.
+# Their alignments: 4, 4, 2 with posting lists, and 4 with tuples of many sizes
 SHAPES = ("int4", "int4x3", "int2.duplicates", "text")
 LOOKUPS = 100_000
 
@@ -46,15 +46,15 @@ INSERT_RANDOM = Test("insert_random", "INSERT in random order")
 INSERT_ASCENDING = Test("insert_ascending", "INSERT in ascending order")
 TESTS = (BUILD, LOOKUP, INDEX_ONLY, SCAN, INSERT_RANDOM, INSERT_ASCENDING)
 
-# Of stock's speed, as a ratio of times.
+# At least 98 % of stock's speed, as a ratio of times
 MOST = 1 / 0.98
-# A ratio is that of the first to the second.
+# Each ratio is that of the first kind to the second.
 PAIRS = {"auto_vs_max": (AUTO, MAX), "max_vs_stock": (MAX, STOCK), "auto_vs_stock": (AUTO, STOCK)}
 TITLES = {"auto_vs_max": "auto against max", "max_vs_stock": "max against stock", "auto_vs_stock": "auto against stock"}
 
 
 class Clocks(Clock):
-    """Of several backends: what is measured says by its first argument which one does it."""
+    """The clocks of several backends.  The first argument of an action names its backend."""
 
     def __init__(self, connections: dict[str, psycopg.Connection]) -> None:
         self.clocks = {name: Clock(connection) for name, connection in connections.items()}
@@ -102,7 +102,7 @@ class Study:
         self.connections[kind].execute(statements)
 
     def prepare(self, shape: Shape, kind: str) -> None:
-        """Of its own for each kind: table looked_up with its index, table target with an empty one."""
+        """Create the tables of a kind: looked_up with a filled index, target with an empty one."""
         connection = self.connections[kind]
         keys = ", ".join(shape.key_names)
         for table in (source(kind), ascending(kind), looked_up(kind), target(kind)):
@@ -112,7 +112,7 @@ class Study:
             f"INSERT INTO {ascending(kind)} SELECT * FROM {source(kind)} ORDER BY {keys};"
             f"INSERT INTO {looked_up(kind)} SELECT * FROM {source(kind)};"
             f"DROP TABLE IF EXISTS {probes(kind)};"
-            # Rows of source are in random order already; the heap is to be read in another one.
+            # The rows are in random order.  Probe in another one, so that the heap is read in that.
             f"CREATE TABLE {probes(kind)} AS SELECT {keys} FROM {source(kind)} ORDER BY hashint4(v) LIMIT {LOOKUPS}"
         )
         for table in (looked_up(kind), target(kind)):
@@ -132,7 +132,7 @@ class Study:
             self.execute(kind, f"DROP INDEX IF EXISTS built_{kind}; CHECKPOINT")
 
         def empty(kind: str) -> None:
-            # The empty index is built anew, by the setting of this session.
+            # TRUNCATE builds the empty index anew, with the setting of this session.
             self.execute(kind, f"TRUNCATE {target(kind)}; CHECKPOINT")
 
         comparison.run(BUILD, build, forget)
@@ -171,7 +171,7 @@ class Study:
         )
         rows, bars = [], []
         for test in TESTS:
-            # Round by round, what all shapes take.
+            # Add up the times of all shapes, round by round.
             sums = {
                 kind: [sum(values) for values in zip(*(one.times[test.name][kind] for one in measured.values()))]
                 for kind in self.servers
@@ -201,11 +201,11 @@ class Study:
 
 
 def ranges(times: dict[str, list[float]]) -> list[tuple[float, float]]:
-    """Smallest and largest, in ms."""
+    """Return smallest and largest, in ms."""
     return [(1000 * low, 1000 * high) for _, low, high in map(spread, times.values())]
 
 
-# The tables of a kind of session, so that no two of them share a page.
+# Each kind of session has its own tables, so that no two kinds share a page.
 def source(kind: str) -> str:
     return f"source_{kind}"
 
@@ -228,7 +228,7 @@ def probes(kind: str) -> str:
 
 def query(shape: Shape, test: Test, kind: str) -> str:
     if test is SCAN:
-        # In order, or else a scan of the table would do.
+        # ORDER BY excludes a scan of the table.
         return f"SELECT count(c0) FROM (SELECT c0 FROM {looked_up(kind)} ORDER BY {', '.join(shape.key_names)}) AS s"
     condition = " AND ".join(f"o.{name} = p.{name}" for name in shape.key_names)
     counted = "o.v" if test is LOOKUP else "*"

@@ -17,7 +17,7 @@ from bench.tpcc.stages import Stage, stages
 DATABASE = "bench_index_tpcc"
 STAGES = ("stock", "compact-types")
 KEY = "pk_stock"
-# DBT-2's, which takes the place of the other one in the total of its schema.
+# The key of DBT-2, which replaces the other key in the total of DBT-2's schema
 DBT2_KEY = "pk_stock_dbt2"
 CREATE_DBT2_KEY = f"CREATE UNIQUE INDEX {DBT2_KEY} ON stock (s_w_id, s_i_id, s_quantity)"
 ENTRIES = "SELECT reltuples::bigint FROM pg_class WHERE oid = %s::regclass"
@@ -53,10 +53,10 @@ def rebuild(connection: psycopg.Connection, track, stage: Stage) -> list[Index]:
         for kind in (MAX, AUTO):
             choose(connection, kind)
             connection.execute(sql.SQL("REINDEX INDEX {}").format(sql.Identifier(index.name)))
-            # The last kind is the one whose alignment is told.
+            # Keep the alignment of the last kind.
             index.align = verify(connection, index.name, kind)
             index.bytes[kind] = index_size(connection, index.name)
-        # A build counts them; before, it may be what VACUUM has estimated.
+        # The build counts the entries.  Before it, reltuples may be an estimate of VACUUM.
         index.entries = connection.execute(ENTRIES, [index.name]).fetchone()[0]
     return found
 

@@ -1,4 +1,7 @@
-"""Bytes a row, stock types against compact types: the nine TPC-C tables, text-heavy tables, and a mix of columns."""
+"""Bytes a row, stock types against compact types.
+
+The tables are the nine ones of TPC-C, text-heavy ones, and a mix of text columns.
+"""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -20,7 +23,7 @@ from bench.tpcc.stages import Stage, stages
 
 DATABASE = "bench_row_size"
 
-# Stages of TPC-C beside the stock types, with the suffix of their metrics.
+# Stages of TPC-C to compare with the stock types, with the suffix of their metrics
 STAGES = {
     "compact-strings": "strings",
     "compact-scalars": "scalars",
@@ -62,10 +65,10 @@ def add_metrics(result: Result, prefix: str, suffix: str, baseline: DatabaseSize
 
 
 def size_rows(baseline: DatabaseSize, others: list[DatabaseSize]) -> list[list[object]]:
-    """Bytes a row of each table, then what the tables take as a whole."""
+    """Return rows with the bytes a row of each table, and then with the totals."""
     rows: list[list[object]] = []
     for name, before in baseline.tables.items():
-        # A single page says nothing of the size of its rows.
+        # The size of a single page says nothing about the size of its rows.
         if before.heap <= PAGE:
             cells = [f"tuple {before.tuple:.1f}"]
             cells += [
@@ -91,7 +94,7 @@ class Study:
     seed: int
 
     def tpcc(self, warehouses: int, scale: Scale, variants: tuple[str, ...], names: Mapping[str, str]) -> None:
-        """The nine tables: stock types, and each of the named stages."""
+        """Measure the nine tables with stock types, and in each of the named stages."""
         result = self.result
         prefix = "".join(f"{name}." for name in variants)
         chosen = stages(("stock", *names), variants)
@@ -111,7 +114,10 @@ class Study:
         )
 
     def text(self, count: int | None) -> None:
-        """Columns and tables of text; the number of rows is the tables' own when it is None."""
+        """Measure columns and tables of text.
+
+        If the number of rows is None, take each table's own.
+        """
         try:
             self.server.create_database(DATABASE)
             with self.server.connect(DATABASE) as connection:
@@ -177,7 +183,7 @@ def run(warehouses: int, seed: int, quick: bool, running: bool, lite: bool, targ
     result = Result("row-size", seed, quick)
     scale = LITE if lite else FULL
     result.describe(warehouses=warehouses, items=scale.items, customers_per_district=scale.customers)
-    # Before TPC-C takes its time: this fails where the mix cannot be made.
+    # Do this before TPC-C takes its time: it fails if the mix cannot be made.
     mix = text_mix.state()
     with session() as stack:
         server = start(stack, "bench-row-size", running)
@@ -185,7 +191,7 @@ def run(warehouses: int, seed: int, quick: bool, running: bool, lite: bool, targ
             result.describe_server(connection, **{"text mix": mix})
         study = Study(server, result, seed)
         study.tpcc(warehouses, scale, (), STAGES)
-        # The second money type shows how much of a gain is owed to where the tuple falls on its alignment.
+        # The second money type shows which part of a gain comes from rounding tuples to MAXALIGN.
         if not quick:
             study.tpcc(warehouses, scale, ("numeric-money",), {"compact-strings": "strings", "compact-types": "all"})
         study.text(2000 if quick or lite else None)
@@ -197,7 +203,7 @@ def run(warehouses: int, seed: int, quick: bool, running: bool, lite: bool, targ
 
 
 def start(stack: ExitStack, name: str, running: bool) -> Server:
-    """A fresh private instance that goes away with the session, or the one that runs already."""
+    """Return a fresh private instance, which the session removes, or the running server."""
     if running:
         return RunningServer()
     cluster = Cluster(name, bindir("dense"))

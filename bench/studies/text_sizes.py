@@ -1,4 +1,4 @@
-"""What compact_text saves: bytes of the columns of the frozen mix, and pages of text-heavy tables."""
+"""Savings of compact_text: bytes of the columns of the frozen mix, pages of text-heavy tables."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from bench.lib.console import BenchError
 from bench.text_mix import Table, columns, rows
 from bench.tpcc.schema import ALIGNMENT
 
-# Names in metrics that others rely on.
+# Names in metrics that other code relies on
 METRIC_NAMES = {"web_log": "weblog"}
 
-# Beside the strings: types chosen by what the values can be, as an advisor would.
+# Types of columns that are no strings, chosen by their possible values, as an advisor would
 NARROW = {"timestamptz": "seconds4tz", ("web_log", "status"): "uint2"}
 
 
@@ -28,7 +28,10 @@ class ColumnSize:
 
 
 def mix_sizes(connection: psycopg.Connection) -> list[ColumnSize]:
-    """Stored bytes a value with its header; a value that comes back changed, or grew, ends the study."""
+    """Return the stored bytes a value, with its header, for each column.
+
+    Raise an error if a value comes back changed, or takes more bytes.
+    """
     connection.execute("CREATE TABLE mix (place integer, value text)")
     with connection.cursor().copy("COPY mix FROM STDIN") as copy:
         for place, column in enumerate(columns()):
@@ -57,7 +60,7 @@ class Sizes:
 
 
 def _types(table: Table, compact: bool, narrow: bool) -> list[tuple[str, str]]:
-    """Names and types, in the order of least padding when all types are compact."""
+    """Return names and types of the columns.  If narrow, sort them for the least padding."""
     chosen = []
     for name, type_name in table.columns:
         if compact and type_name == "text":
@@ -72,7 +75,7 @@ def _types(table: Table, compact: bool, narrow: bool) -> list[tuple[str, str]]:
 
 
 def fill(connection: psycopg.Connection, table: Table, name: str, count: int | None = None) -> None:
-    """A table of the generator's own types."""
+    """Create and fill a table with the generator's own types."""
     definitions = ", ".join(f"{column} {type_name}" for column, type_name in table.columns)
     connection.execute(f"CREATE TABLE {name} ({definitions})")
     with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
@@ -81,7 +84,7 @@ def fill(connection: psycopg.Connection, table: Table, name: str, count: int | N
 
 
 def _with_indexes(connection: psycopg.Connection, table: Table, name: str) -> Sizes:
-    """Index the number of the row and each string."""
+    """Index the number of the row and each string, and return the sizes."""
     # COPY extends a table by more pages than it fills.
     connection.execute(f"VACUUM (FULL, FREEZE, ANALYZE) {name}")
     connection.execute(f"ALTER TABLE {name} ADD PRIMARY KEY (id)")
@@ -96,7 +99,7 @@ def _with_indexes(connection: psycopg.Connection, table: Table, name: str) -> Si
 
 
 def table_sizes(connection: psycopg.Connection, table: Table, count: int | None) -> tuple[Sizes, Sizes, Sizes]:
-    """As text, with compact_text only, and with all types; heap and indexes."""
+    """Return sizes of heap and indexes: as text, with compact_text only, and with all types."""
     fill(connection, table, table.name, count)
     sizes = [_with_indexes(connection, table, table.name)]
     for suffix, narrow in (("text", False), ("all", True)):

@@ -1,4 +1,7 @@
-"""The five tests of the hackers' proposal "Optimize external TOAST storage": compression that saves no chunk."""
+"""The five tests of the proposal "Optimize external TOAST storage" on pgsql-hackers.
+
+Their values are those whose compression saves no chunk.
+"""
 
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from bench.toast import values
 from bench.toast.measure import MEGABYTE, Bench, Cell, measuring, steps
 from bench.toast.variants import CORE_LZ4, EXTENDED_LZ4, EXTERNAL, POLICY_LZ4, Variant, has_core_patch
 
-# What saves less than a chunk: in the last two cases because there are no more than two.
+# Values whose compression saves less than a chunk.  The last two have no more than two chunks.
 TESTS = (
     (31685, values.md5_hex),
     (16505, values.md5_hex),
@@ -63,7 +66,7 @@ def add_metrics(result: Result, cells: list[Cell]) -> None:
             ratios[size] = cell.size_ratio(variant, EXTENDED_LZ4)
             result.metrics[f"{prefix}size.{size}"] = ratios[size]
         result.metrics[f"{prefix}size.max"] = max(ratios.values())
-        # The header of a tuple and its line pointer come with each chunk.
+        # Count chunks, because each chunk also costs a tuple header and a line pointer.
         result.metrics[f"{prefix}growth_chunks.max"] = max(
             (cell.sizes[variant.name].stored - cell.sizes[EXTENDED_LZ4.name].stored) / cell.rows / values.CHUNK
             for cell in cells
@@ -71,7 +74,7 @@ def add_metrics(result: Result, cells: list[Cell]) -> None:
 
 
 def narrow(bench: Bench, rows: int, rounds: int) -> None:
-    """COPY and UPDATE of rows that have nothing to compress: what the access method itself costs."""
+    """Measure COPY and UPDATE of rows with nothing to compress: the cost of the access method."""
     connection, result = bench.connection, bench.result
     kinds = ("policy", "heap")
     for kind in (*kinds, "lines"):
@@ -93,7 +96,7 @@ def narrow(bench: Bench, rows: int, rounds: int) -> None:
 
     times: dict[str, dict[str, list[float]]] = {"copy": {}, "update": {}}
     for _, kind in interleave(kinds, rounds):
-        # Every round has the same pages before it.
+        # Begin every round with the same pages.
         connection.execute(f"TRUNCATE narrow_{kind}")
         for test, action in (("copy", copy), ("update", update)):
             seconds = bench.clock.measure(action, kind)
@@ -118,7 +121,7 @@ def measure(bench: Bench, rows: int, narrow_rows: int) -> None:
     variants: list[Variant] = [EXTERNAL, POLICY_LZ4, EXTENDED_LZ4]
     if has_core_patch(bench.connection):
         variants.append(CORE_LZ4)
-    # A bar of 3 % wants many pairs, and a round takes little.
+    # A bar of 3 % needs many pairs, and a round takes little time.
     narrow_rounds = bench.rounds * 3
     cells = []
     with progress() as bars:

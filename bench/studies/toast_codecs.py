@@ -1,4 +1,4 @@
-"""What each codec makes of documents, text, digests, random bytes and repetition, and what it costs."""
+"""Sizes and costs of each codec: documents, text, digests, random bytes, and repetition."""
 
 from pathlib import Path
 
@@ -20,9 +20,9 @@ from bench.toast.variants import (
     POLICY_PGLZ,
 )
 
-# All values but the documents have this size, and those about the same.
+# The size of all values except the documents, which have about this size
 SIZE = 8000
-# Those that a bar compares take their turns next to each other.
+# Variants that a bar compares are next to each other, so that they run one after the other.
 VARIANTS = (
     EXTERNAL,
     POLICY_PGLZ,
@@ -121,7 +121,7 @@ def measure(bench: Bench, rows: int) -> None:
 def run(rows: int, rounds: int, seed: int, quick: bool, running: bool, target: Path | None) -> None:
     result = Result("toast-codecs", seed, quick)
     result.describe(rows=f"at most {rows}", rounds=rounds)
-    # Before anything takes its time: this fails where there is no source tree.
+    # Do this first: it fails if there is no source tree.
     values.manual()
     with measuring(result, result.study, running, rounds) as (_, bench):
         measure(bench, rows)

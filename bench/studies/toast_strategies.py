@@ -1,4 +1,4 @@
-"""Core's four storage strategies, the policy and each codec: five sizes of random and of repeated values."""
+"""Core's four storage strategies, the policy and each codec: random and repeated values."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ from bench.toast.variants import (
 )
 
 SIZES = (1000, 3000, 7000, 15000, 31000)
-# Those that a bar compares take their turns next to each other.
+# Variants that a bar compares are next to each other, so that they run one after the other.
 VARIANTS = (
     PLAIN,
     MAIN_PGLZ,
@@ -38,19 +38,19 @@ VARIANTS = (
     *OWN,
     OWN_NONE,
 )
-# What each kind of data is best stored as without the policy.
+# The kinds of values, each with the best way to store it without the policy
 KINDS = ((values.random, EXTERNAL), (values.repeated, EXTENDED_LZ4))
 
 BARS = (
     Bar("random.insert_vs_external", "random: INSERT, policy against EXTERNAL", 1.08),
-    # "The size of": up to a page.
+    # The same size, give or take a page
     Bar("repeated.size_vs_extended", "repeated: size, policy against EXTENDED lz4", 1.001),
     Bar("repeated.insert_vs_extended", "repeated: INSERT, policy against EXTENDED lz4", 1.10),
 )
 
 
 def show(result: Result, cells: Sequence[Cell], base: Variant) -> None:
-    """A table each for size, INSERT and read."""
+    """Show a table each for size, INSERT and read."""
     columns = ["stored as", *(f"{cell.panel}" for cell in cells)]
     name, title = cells[0].values.name, cells[0].values.title
 
@@ -80,7 +80,7 @@ def show(result: Result, cells: Sequence[Cell], base: Variant) -> None:
 
 
 def add_metrics(result: Result, cells: dict[str, list[Cell]]) -> None:
-    """Of the policy with lz4: the worst size above 2 kB."""
+    """Add the metrics of the policy with lz4: the worst of the sizes above 2 kB."""
     random = [cell for cell in cells["random"] if cell.values.mean > 2000]
     repeated = [cell for cell in cells["repeated"] if cell.values.mean > 2000]
     seed = result.seed

@@ -27,7 +27,7 @@ from bench.wal.variants import MODE, reason_of_fallback
 
 DATABASE = "tpcc"
 RUNNING = "bench-tpcc-run"
-# What the split does to throughput by itself: the stage, and the one that it is compared with.
+# The throughput of the split alone: its stage, and the stage to compare it with
 SPLITS = {
     "tpmc.split.stock": ("split", "off"),
     "tpmc.split.compact": ("vertical-partition", "index-alignment"),
@@ -39,7 +39,7 @@ SPLIT_BARS = tuple(
     for split, tables in (("split", "by itself"), ("split-customer", "of customer alone"))
     for types, title, least in (("stock", "stock types", 1.14), ("compact", "compact types and aligned indexes", 1.37))
 )
-# Of the last stage to the first, if they are those of the whole stack
+# Bars for the last stage to the first one, if they are those of the whole stack
 WHOLE_BARS = (
     Bar("tpmc.all", "throughput", least=1.8),
     Bar("tpmc.all", "throughput, goal", least=2.33, goal=True),
@@ -52,13 +52,13 @@ WHOLE_BARS = (
     Bar("size.indexes", "size of the indexes", 0.78),
     Bar("size.order_line", "bytes a row of order_line", 0.80),
     Bar("size.orders", "bytes a row of orders", 0.70),
-    # ... and of the one with both splits
+    # Bars for the stage with both splits
     Bar(f"tpmc.{STEPS[-1].name}", "throughput, stock split as well", least=1.8),
     Bar(f"reads.{STEPS[-1].name}", "device reads per New-Order, stock split as well", 0.55),
     Bar(f"wal_bytes.{STEPS[-1].name}", "WAL per New-Order, stock split as well", 0.35),
     Bar(f"written_bytes.{STEPS[-1].name}", "device bytes written per New-Order, stock split as well", 0.40),
 )
-# Of background vacuum, if the stages are those with it and without it
+# Bars for background vacuum, if the stages are those with it and without it
 BACKGROUND_BARS = (
     Bar("tpmc.all", "throughput, background vacuum to none", least=0.99),
     Bar("reads.all", "device reads per New-Order, background vacuum to none", 1.01),
@@ -66,7 +66,7 @@ BACKGROUND_BARS = (
     Bar("written_bytes", "device bytes written per New-Order, background vacuum to none", 1.01),
 )
 SWEEP_MEMORY = (250, 400, 550, 700)
-# A long run of the first and the last stage, and how many rows its tables have
+# The name of the long run of the first and the last stage, and the number of rows of its tables
 CURVE = "curve"
 CURVE_ROWS = 6
 MAINTAINED = (("autovacuum", "vacuums by autovacuum"), ("autoanalyze", "analyzes by autovacuum"), ("checkpoints", "checkpoints"))
@@ -75,19 +75,19 @@ BASE_SETTINGS = {
     "max_wal_size": "16GB",
     "jit": "off",
     "max_connections": "100",
-    # Huge pages are charged to no memory limit.
+    # No memory limit counts huge pages.
     "huge_pages": "off",
 }
 
-# The kernel keeps no copy of what is read and written then.
+# With it, the kernel keeps no copy of data files in the page cache.
 DIRECT = {"debug_io_direct": "data"}
-# Bytes of the server's files that others may have in the page cache
+# Bytes of the server's files that other processes may have read into the page cache
 FOREIGN_CACHE = 32 * 2**20
 
 
 @dataclass(frozen=True)
 class Common:
-    """Of all studies of TPC-C under a memory limit."""
+    """The options of all studies of TPC-C under a memory limit."""
 
     quick: bool
     seed: int
@@ -124,7 +124,10 @@ class Options(Common):
 
 @dataclass(frozen=True)
 class Setting:
-    """Memory under which all stages run; the name tells its samples and metrics apart."""
+    """The memory and the window of a series of runs.
+
+    The name tells its samples and metrics from those of other settings.
+    """
 
     name: str
     memory: int
@@ -158,7 +161,7 @@ class Study:
         self.loaded: dict[str, Cluster] = {}
         self.sizes: dict[str, DatabaseSize] = {}
         self.described = False
-        # Of the runs that are taken over
+        # Server and limits of the runs that are taken over
         self.earlier_server: tuple[str, str] | None = None
         key = asdict(options) | {"extend": str(options.extend), "curve_of": str(options.curve_of)}
         key |= {name: result.environment[name] for name in ("revision", "major")}
@@ -166,7 +169,7 @@ class Study:
         self.unfinished = Unfinished(work() / "tpcc" / "unfinished.json", key)
 
     def resume(self) -> None:
-        """Takes over the runs of the same study that was interrupted, or else of the one that is extended."""
+        """Take over the runs of the same study if it was interrupted, or of the one to extend."""
         if self.options.fresh:
             self.unfinished.remove()
         samples, environment = self.unfinished.read()
@@ -182,7 +185,10 @@ class Study:
             self.take_over_long_runs(self.options.curve_of)
 
     def take_over_long_runs(self, path: Path) -> None:
-        """They begin at the beginning, whatever the window of the others is."""
+        """Take over the long runs of a file.
+
+        They are measured from their beginning, so the window of the other runs may differ.
+        """
         samples, environment = earlier(path, self.result, SAME_LONG)
         there = [sample for sample in samples if sample["setting"] == CURVE]
         if sorted(sample["stage"] for sample in there) != sorted(stage.name for stage in self.ends()):
@@ -194,12 +200,12 @@ class Study:
         self.result.samples += [sample for sample in there if run_of(sample) not in done]
 
     def require_server(self, path: Path, environment: Mapping[str, object]) -> None:
-        """The first file whose runs are taken over says which server and limits the others must have."""
+        """Raise an error unless the file has the server and limits of the first file taken over."""
         theirs = str(environment["server"]), str(environment.get("limits", "none"))
         if self.earlier_server not in (None, theirs):
             raise BenchError(f'"{path}" is of another server or limits: {"; ".join(theirs)}')
         self.earlier_server = theirs
-        # If no run is missing, no server is started that could tell.
+        # Copy the description: if no run is missing, no server is started that could give it.
         self.result.environment |= {name: environment[name] for name in KEPT[1:] if name in environment}
 
     def earlier(self, path: Path) -> tuple[list[dict], dict[str, object]]:
@@ -223,11 +229,11 @@ class Study:
                     yield setting, number, stage
 
     def stages_under(self, setting: Setting) -> list[Stage]:
-        """All, but in the sweep and the long run the first and the last only."""
+        """Return all stages; in the sweep and the long run only the first and the last one."""
         return self.ends() if setting.name else self.stages
 
     def ends(self) -> list[Stage]:
-        """The first and the last, which may be the same."""
+        """Return the first and the last stage, or the only one."""
         return [self.stages[0], self.stages[-1]][: len(self.stages)]
 
     def measure_all(self) -> None:
@@ -283,7 +289,7 @@ class Study:
             self.result.samples.append(sample)
 
     def describe(self, cluster: Cluster, group: cgroup.ControlGroup | None) -> None:
-        """Once for all runs, in which neither differs."""
+        """Record the server and its limits, once for all runs."""
         if self.described:
             return
         with cluster.connect(DATABASE) as connection:
@@ -294,7 +300,10 @@ class Study:
         self.described = True
 
     def record_killed(self, setting: Setting, where: dict[str, object], title: str, error: Exception) -> None:
-        """A run that memory did not suffice for is what the sweep finds there; outside of it, it is an error."""
+        """Record a run whose server was killed for want of memory.
+
+        In the sweep and the long run, that is a finding.  In the main runs, raise an error.
+        """
         reason = f"{setting.memory} MB are too few for shared_buffers {setting.shared_buffers}: a process of the server was killed"
         if not setting.name:
             raise BenchError(f"{reason}, see --memory and --shared-buffers") from error
@@ -341,9 +350,10 @@ class Study:
         return [pick(sample) for sample in self.samples(setting, stage)]
 
     def ratio(self, name: str, setting: str, stage: str, pick, least: float = 0.0, baseline: str = "") -> None:
-        """A metric: the stage against the first one or a named one; left out where that is not above the least.
+        """Add a metric: the stage to the first one, or to the baseline.
 
-        A round in which the server of either was killed does not count.
+        Leave it out unless all values of the baseline are above the least.  A round in which either
+        server was killed does not count.
         """
         base = {sample["round"]: pick(sample) for sample in self.samples(setting, baseline or self.stages[0].name)}
         values = {sample["round"]: pick(sample) for sample in self.samples(setting, stage)}
@@ -476,7 +486,7 @@ class Study:
             show_bars(result, bars)
 
     def show_curve(self) -> None:
-        """The long run, part by part: what each New-Order reads, and of which tables."""
+        """Show the long run, part by part: the reads of each New-Order, and their tables."""
         taken = {stage.title: self.samples(CURVE, stage.name) for stage in self.ends()}
         if not all(taken.values()):
             return
@@ -520,7 +530,7 @@ class Study:
         for title, pick, digits in lines:
             cells = []
             for stage in self.stages_under(setting):
-                # Runs of an earlier revision that are extended lack what was not counted then.
+                # Runs that are taken over from an earlier revision do not have newer counters.
                 values = [value for value in self.values(setting.name, stage.name, pick) if value is not None]
                 middle, low, high = spread(values) if values else (0, 0, 0)
                 cells.append(f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})" if values else "")
@@ -546,7 +556,7 @@ def require_settings(chosen: Iterable[Stage]) -> None:
 
 
 def start_loaded(name: str, stage: Stage, options: Common, stack: ExitStack) -> Cluster:
-    """A server with the stage's tables, which is removed at the end."""
+    """Return a server with the stage's tables, which is removed at the end."""
     cluster = Cluster(name, bindir(stage.binary))
     cluster.remove()
     stack.callback(quietly, cluster.remove)
@@ -557,7 +567,7 @@ def start_loaded(name: str, stage: Stage, options: Common, stack: ExitStack) -> 
 
 
 def limit(options: Common, memory: int, cluster: Cluster, stack: ExitStack) -> cgroup.ControlGroup | None:
-    """The group that the server is to run in, its files out of memory; None without limits."""
+    """Evict the server's files, and return a control group for it; None without limits."""
     if options.unlimited:
         return None
     cgroup.evict(cluster.data)
@@ -568,9 +578,10 @@ def limit(options: Common, memory: int, cluster: Cluster, stack: ExitStack) -> c
 
 
 def require_own_cache(data: Path, group: cgroup.ControlGroup) -> None:
-    """Ends the study if the page cache holds more of the server's files than its group was charged for.
+    """Raise an error if the page cache holds more of the server's files than its group counts.
 
-    Whoever else reads them, such as a search through the whole checkout, lifts the memory limit for that part.
+    If another process reads them, such as a search through the whole checkout, the memory limit
+    does not apply to that part.  An excess of FOREIGN_CACHE bytes is allowed.
     """
     excess = pagecache.resident_below(data) - group.file_cache()
     if excess > FOREIGN_CACHE:
@@ -581,12 +592,12 @@ def require_own_cache(data: Path, group: cgroup.ControlGroup) -> None:
 
 
 def limits_of(group: cgroup.ControlGroup | None) -> str:
-    """For the environment of a result."""
+    """Return the limits, for the environment of a result."""
     return group.describe() if group else "none"
 
 
 def wal_fallback(cluster: Cluster, stage: Stage) -> str | None:
-    """Why WAL is not written with direct I/O in a stage where it should be; None where all is as it should."""
+    """Return why a stage that asks for direct I/O for WAL does not get it; None if all is right."""
     if stage.measured.get(MODE, "off") == "off":
         return None
     reason = reason_of_fallback(Path(cluster.log))
@@ -600,12 +611,12 @@ def run_of(sample: dict) -> tuple[str, int, str]:
 
 
 def killed(sample: Mapping[str, object]) -> bool:
-    """Whether its server was, for want of memory; then it has no figures."""
+    """Return true if the run's server was killed for want of memory: the run has no figures."""
     return bool(sample.get("killed"))
 
 
 def maintained(sample: dict, kind: str) -> float | None:
-    """How often something ran in the window; None of runs of before it was counted."""
+    """Return how often something ran in the window; None if an older run did not count it."""
     if "maintenance" not in sample:
         return None
     count = sample["maintenance"][kind]
@@ -617,7 +628,10 @@ def notpm(sample: dict) -> float:
 
 
 def reads(sample: dict) -> float:
-    """Of the server's own group where there is one, else of the whole disk."""
+    """Return the reads of the server's control group, or else of the whole disk.
+
+    Without both, return the blocks that the server read.
+    """
     counted = sample["per_new_order"]
     return counted.get("group_reads", counted.get("device_reads", counted["block_reads"]))
 
@@ -638,7 +652,10 @@ def interval_text(name: str, interval: dict[str, object] | None) -> str:
 
 
 def equal_memory(reached: Mapping[int, float], goal: float) -> float:
-    """The memory at which the goal is reached, linear between the points of the sweep and not beyond them."""
+    """Return the memory that reaches the goal.
+
+    Interpolate between the points of the sweep, and do not go beyond them.
+    """
     points = list(reached.items())
     for number, (memory, value) in enumerate(points):
         if value >= goal:

@@ -1,4 +1,4 @@
-"""Damage a small TPC-C database in one way for each consistency condition, and see which conditions notice."""
+"""Damage a small TPC-C database once for each consistency condition, and see which ones notice."""
 
 import click
 import psycopg
@@ -67,7 +67,7 @@ def run(running: bool, seed: int, stage_name: str, variants: tuple[str, ...]) ->
                 tap.ok(count > 0, f"{name} was among the load", f"{count} ran")
             for title, statements in check.facts():
                 tap.ok(check.is_true(connection, statements), title, statements.replace("\n", "\n# "))
-            # Deliveries may have left the damaged district without orders to be damaged.
+            # Deliveries may have left no order to damage in that district.
             connection.execute(render("simple_orders.sql"))
             prove_all(tap, connection, "used")
             found = check.violations(connection)

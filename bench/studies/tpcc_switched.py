@@ -1,9 +1,10 @@
 """TPC-C with background vacuum switched on and off in turn, within one run.
 
-Runs one after the other differ by some per cent.  Phases of a minute on one server, under one load, should differ by
-less, without vacuums: with them, they differed by a factor of three.
-What background vacuum leaves behind, such as pages that it has pruned, is there in the next phase too:
-this is what it costs while it works.
+Consecutive runs differ by some per cent.  Phases of a minute on one server, under one load, should
+differ by less, if there are no vacuums: with vacuums, they differed by a factor of three.
+
+The effects of background vacuum last into the next phase, such as the pages that it has pruned.  So
+this study measures only its cost while it works.
 """
 
 import time
@@ -42,9 +43,9 @@ from bench.tpcc.stages import stages
 
 STAGE = "background-vacuum-customer"
 RUNNING = "bench-tpcc-switched-run"
-# A vacuum, or an analyze, would fall into phases of one kind.
+# A vacuum or an analyze would fall into phases of one kind only.
 SETTINGS = {"autovacuum": "off"}
-# Of a phase, not counted: what was dirtied before it is written then.
+# The part of a phase that is not counted: pages dirtied before the phase are written then.
 SKIPPED = 1 / 3
 
 Sample = Mapping[str, Any]
@@ -52,11 +53,11 @@ Pick = Callable[[Sample], float | None]
 
 
 def counted(name: str) -> Pick:
-    """For each New-Order; None if it is not."""
+    """Return a function for the counter per New-Order; it gives None if the counter is missing."""
     return lambda sample: sample["per_new_order"].get(name)
 
 
-# The metric, its title, and what it is of a phase
+# The metric, its title, and a function for its value in a phase
 FIGURES: tuple[tuple[str, str, Pick], ...] = (
     ("tpmc.switched", "New-Orders a minute", notpm),
     ("reads.switched", "device reads per New-Order", reads),
@@ -83,7 +84,7 @@ class Options(Common):
 
 
 def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | None) -> list[dict[str, Any]]:
-    """One sample for each phase."""
+    """Run the load, and return one sample for each phase."""
     measured = options.phase * len(ORDER) * options.blocks
     seconds = int(options.warmup + measured)
     plan = workload.Load(options.warehouses, options.scale, options.clients, options.warmup, measured, options.seed)
@@ -147,7 +148,10 @@ def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | Non
 
 
 def sums(samples: Sequence[Sample], pick: Pick) -> tuple[list[float], list[float]] | None:
-    """For each block, the sum of the phases that are on and of those that are off; None if it is not counted."""
+    """Return, for each block, the sums of the phases that are on and of those that are off.
+
+    Return None if it is not counted, or if a sum of those that are off is zero.
+    """
     if pick(samples[0]) is None:
         return None
     blocks = range(1 + max(sample["round"] for sample in samples))
@@ -167,7 +171,7 @@ def show(result: Result) -> None:
         on, off = found
         ratio = paired_ratio(on, off, result.seed)
         result.ratio(name, ratio)
-        # There are two phases of each kind in a block.
+        # A block has two phases of each kind.
         rows.append([title, f"{sum(off) / len(off) / 2:,.4g}", str(ratio)])
     result.table(
         "TPC-C, background vacuum switched on and off in turn within one run",
@@ -198,7 +202,7 @@ def run(options: Options, target: Path | None) -> None:
         running = start_loaded(RUNNING, stage, options, stack)
         running.stop()
         group = limit(options, options.memory, running, stack)
-        # before the group that it runs in
+        # Remove the server before its control group.
         stack.callback(quietly, running.remove)
         settings = {**BASE_SETTINGS, "shared_buffers": options.shared_buffers, **stage.settings, **stage.measured, **SETTINGS}
         running.start(settings, group.join_prefix() if group else ())

@@ -1,4 +1,7 @@
-"""Time of compact types against the types that they replace, one backend, CPU time where the kernel tells it."""
+"""Time of compact types against the types that they replace, in one backend.
+
+It is CPU time if the kernel tells it.
+"""
 
 import time
 from collections.abc import Callable
@@ -22,7 +25,7 @@ DATABASE = "bench_types_speed"
 EXTENSION = "compact_char24"
 TYPES = {"compact": "compact_char24", "char": "char(24)", "varchar": "varchar(24)"}
 SETTINGS = {
-    # Only CPU time counts.
+    # The study measures only CPU time.
     "fsync": "off",
     "shared_buffers": "512MB",
     "autovacuum": "off",
@@ -88,7 +91,10 @@ class FixedStrings:
 
     @staticmethod
     def require_indexes(connection: psycopg.Connection) -> None:
-        """A type whose constants are taken for those of another type cannot use its index."""
+        """Raise an error unless each type's lookup uses the index.
+
+        It does not if the constant is taken for a value of another type.
+        """
         for kind, type_name in TYPES.items():
             with connection.transaction(force_rollback=True):
                 connection.execute("SET LOCAL enable_seqscan = off")
@@ -122,7 +128,10 @@ class FixedStrings:
         )
 
     def create_extension(self, advance: Callable[[], None]) -> None:
-        """Elapsed time, each in a session of its own: alone, and with compact_types as well."""
+        """Measure the elapsed time of CREATE EXTENSION, alone and with compact_types.
+
+        Each time is measured in a session of its own.
+        """
         with self.server.connect(DATABASE) as connection:
             connection.execute("SET compact_types.guard_drop = off")
             connection.execute("DROP EXTENSION compact_types CASCADE")
@@ -163,7 +172,7 @@ def lookup_script(kind: str) -> Path:
 def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running: bool, target: Path | None) -> None:
     result = Result("types-speed", seed, quick)
     result.describe(rows=rows, rounds=rounds, collation=collation)
-    # Before anything takes its time: this fails where the mix cannot be made.
+    # Do this first: it fails if the mix cannot be made.
     mix = text_mix.state()
     with session() as stack:
         if running:

@@ -18,7 +18,10 @@ KINDS = ("narrow", "wide")
 
 @dataclass(frozen=True)
 class Pair:
-    """A narrow type, its twin, and n as a value of the twin; keys is how many different values there are."""
+    """A narrow type, its wide twin, and an expression of n that gives values of the twin.
+
+    keys is the number of different values.
+    """
 
     narrow: str
     wide: str
@@ -51,12 +54,12 @@ class Study:
     def __init__(self, _server: Server, result: Result, rows: int, rounds: int, _collation: str) -> None:
         self.result = result
         self.rows = rows
-        # Half as often as fixed strings, to end in time.
+        # Half as many rounds as for fixed strings, to end in time
         self.rounds = (rounds + 1) // 2
 
     @property
     def steps(self) -> int:
-        # Lookups want more keys than a byte has.
+        # Lookups need more keys than a byte has values.
         tests = sum(len(TESTS) - (pair.keys <= 256) for pair in PAIRS)
         return tests * len(KINDS) * self.rounds
 

@@ -25,7 +25,7 @@ PREFIX = "compact_text."
 # Highest ratios to text that the project accepts.
 TPCC_BAR = 1.5
 TEXT_BAR = 3.5
-# Highest cost of one value, or of one byte of it.
+# Highest ns to decode a value, lowest GB/s to decode, and highest ns to encode a byte
 DECODE_NS = 20
 DECODE_GB = 1.0
 ENCODE_NS_BYTE = 25
@@ -72,7 +72,7 @@ LOOKUP = Test("lookup", "lookup by key", microseconds=True)
 
 @dataclass(frozen=True)
 class Source:
-    """A table that is copied in and out: COPY lines, and the tables of both kinds."""
+    """A table to copy in and out: the lines for COPY, and a pattern of the tables of both kinds."""
 
     group: str
     name: str
@@ -85,7 +85,7 @@ class Study:
         self.server = server
         self.result = result
         self.rows = rows
-        # Half as often as fixed strings, to end in time.
+        # Half as many rounds as for fixed strings, to end in time
         self.rounds = (rounds + 1) // 2
         self.collation = collation
         self.sources: list[Source] = []
@@ -129,7 +129,10 @@ class Study:
         connection.execute("CHECKPOINT")
 
     def prepare_tpcc(self, connection: psycopg.Connection) -> None:
-        """The three tables that make up most of a warehouse, in TPC-C's proportions, as text and as compact_text."""
+        """Create the three tables that make up most of a warehouse, as text and as compact_text.
+
+        Their proportions are those of TPC-C.
+        """
         scale = tpcc.Scale(items=self.rows // 20, customers=max(1, self.rows // 700))
         variables = {
             "scale": scale,
@@ -185,7 +188,10 @@ class Study:
         self.codecs(connection, comparison.clock, advance)
 
     def copies(self, connection: psycopg.Connection, comparison: Comparison) -> None:
-        """COPY of each table in and out, and the sums over the tables of a group, which have the bars."""
+        """Measure COPY of each table in and out.
+
+        The bars apply to the sums over the tables of a group.
+        """
         for way, title in (("copy", "COPY FROM"), ("copy_out", "COPY TO")):
             for source in self.sources:
 
@@ -210,9 +216,9 @@ class Study:
                         comparison.record(test, kind, sum(seconds), comparison.clock.kind)
 
     def codecs(self, connection: psycopg.Connection, clock: Clock, advance: Callable[[], None]) -> None:
-        """Cost of one conversion: that of many in a query, less those of as many copies of the same text."""
+        """Measure the cost of a conversion: many in a query, less as many copies of the text."""
         expressions = {
-            # Of all functions on text this one does nothing but allocate a copy.
+            # This function on text does nothing but allocate a copy.
             "copy": "octet_length(ltrim(t, ''))",
             "decode": "octet_length(c::text)",
             "encode": "pg_column_size(t::compact_text)",
@@ -243,7 +249,7 @@ class Study:
 
         def nanoseconds(what: str) -> tuple[float, float, float]:
             taken = [(one - copy) / conversions * 1e9 for one, copy in zip(times[what], times["copy"])]
-            # Differences of noisy times may vanish; a rate needs something to divide by.
+            # The difference of noisy times may be zero or less, and a rate is divided by it.
             middle, low, high = spread(taken)
             return max(middle, 0.1), low, high
 

@@ -1,4 +1,4 @@
-"""Vertical partition: what a point read and a point update cost, and how much an update writes, split and not."""
+"""Vertical partition: cost of point reads and updates, and bytes of an update, split and not."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from bench.vertical.variants import ALL, ON, PLAIN
 
 CLUSTER = "bench-vertical-partition"
 SETTINGS = {
-    # Only CPU time counts, and bytes of rows; all tables stay in memory.
+    # The study measures only CPU time and bytes of rows.  All tables stay in memory.
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
@@ -30,7 +30,7 @@ SETTINGS = {
     "max_wal_size": "16GB",
     "wal_init_zero": "off",
     "jit": "off",
-    # Found by the key, however small the tables of a smoke run are.
+    # Find rows by the key, also in the small tables of a smoke run.
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
 }

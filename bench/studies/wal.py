@@ -1,4 +1,4 @@
-"""WAL past the page cache and in smaller units: bytes on the device, page cache, commits a second."""
+"""WAL with direct I/O and in smaller units: bytes on the device, page cache, commits a second."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -46,7 +46,7 @@ def measure(options: Options, result: Result, stack: ExitStack) -> None:
     instance = Instance(stack, "bench-wal")
     require(instance.cluster)
     stock = has_stock()
-    # First of all, because all is in vain where there is no direct I/O.
+    # Do this first: it fails without direct I/O, which the study needs.
     cluster = instance.start(DIRECT_AUTO, {}, warm=False)
     with cluster.connect() as connection:
         result.describe_server(connection, **{"compared with": "stock" if stock else "switches off"})
