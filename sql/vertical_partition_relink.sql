@@ -146,7 +146,9 @@ SELECT vertical_partition.relink('t');
 SELECT vertical_partition.point_rows('t_hot', 'id', 'SELECT ctid, ctid FROM s.t_hot');
 SELECT vertical_partition.point_rows('t_hot', 'nosuch', 'SELECT ctid, ctid FROM s.t_hot');
 SELECT vertical_partition.point_rows('t_hot', 'cold_tid', 'SELECT ctid FROM s.t_hot');
+\set VERBOSITY terse
 SELECT vertical_partition.point_rows('t_hot', 'cold_tid', 'SELECT id, a FROM s.t_hot');
+\set VERBOSITY default
 SELECT vertical_partition.point_rows('t_hot', 'cold_tid', 'SELECT ctid, NULL::tid FROM s.t_hot');
 SELECT vertical_partition.point_rows('t_hot', 'cold_tid', 'DELETE FROM s.t_hot');
 \set VERBOSITY sqlstate
