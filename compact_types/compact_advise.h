@@ -21,6 +21,9 @@
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
+/* longer strings are not examined */
+#define ADVISE_MAX_STRING	2000
+
 /* Types that a column could get. */
 typedef enum AdviseKind
 {
@@ -166,11 +169,21 @@ advise_numeric_scale(int32 typmod)
 /* compact_advise.c */
 extern Advice *advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
 						   LOCKMODE lockmode);
+
+/* compact_advise_rows.c */
+extern bool advise_calls_users_functions(Node *node);
+extern void compact_advise_look_at_defaults(Advice *advice);
+
+/* compact_advise_propose.c */
+extern void compact_advise_propose(Advice *advice);
+extern void compact_advise_keep(AdviseColumn *column, char *reason);
+
+/* compact_advise_statement.c */
 extern void advise_append_type(StringInfo buf, const AdviseColumn *column);
 extern char *advise_column_clause(const AdviseColumn *column);
 extern char *advise_storage_clauses(const AdviseColumn *column, const char *separator);
-
-extern bool advise_calls_users_functions(Node *node);
+extern char *compact_advise_alter_statement(const Advice *advice);
+extern char *compact_advise_create_statement(const Advice *advice);
 
 /* compact_advise_native.c */
 extern AdviseNative *advise_native_make(void);

@@ -1,0 +1,396 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_advise_propose.c
+ *	  Propose a type for each column of a table.
+ *
+ * The proposals follow from the properties that all values of a column share.
+ * Other files find the dependencies that block a proposal.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_advise_propose.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "compact_advise.h"
+
+/* Narrower integers, in the order of preference. */
+typedef struct NarrowInteger
+{
+	const char *name;
+	Oid			typid;			/* of a core type */
+	int			len;
+	int64		min;
+	int64		max;
+} NarrowInteger;
+
+static const NarrowInteger narrow_integers[] = {
+	{"uint1", InvalidOid, 1, 0, PG_UINT8_MAX},
+	{"int1", InvalidOid, 1, PG_INT8_MIN, PG_INT8_MAX},
+	{"int2", INT2OID, 2, PG_INT16_MIN, PG_INT16_MAX},
+	{"uint2", InvalidOid, 2, 0, PG_UINT16_MAX},
+	{"uint3", InvalidOid, 3, 0, 0xFFFFFF},
+	{"int4", INT4OID, 4, PG_INT32_MIN, PG_INT32_MAX}
+};
+
+/* Fill in the description of a core type. */
+static void
+use_core_type(AdviseType *type, const char *name, Oid typid)
+{
+	bool		byval;
+
+	memset(type, 0, sizeof(AdviseType));
+	type->name = pstrdup(name);
+	type->typid = typid;
+	type->typmod = -1;
+	get_typlenbyvalalign(typid, &type->len, &byval, &type->align);
+	type->storage = TYPSTORAGE_PLAIN;
+	type->sql = format_type_extended(typid, -1, FORMAT_TYPE_FORCE_QUALIFY);
+}
+
+static void
+block(AdviseColumn *column, const char *what)
+{
+	column->blockers = lappend(column->blockers, pstrdup(what));
+}
+
+/* Propose compact_charN for a blank-padded string of n characters. */
+static void
+propose_char(Advice *advice, AdviseColumn *column, int n, bool constant)
+{
+	if (column->unfit || n > ADVISE_MAX_STRING)
+	{
+		column->reason = "strings that long gain nothing, and could not be moved out of the row";
+		return;
+	}
+	if (column->multibyte)
+	{
+		column->reason = psprintf("compact_char%d holds bytes, and there are multi-byte characters", n);
+		block(column, "multi-byte values");
+		return;
+	}
+	if (column->max_bytes > n)
+	{
+		column->reason = psprintf("there are values of more than %d bytes", n);
+		return;
+	}
+	if (!advise_find_type(advice, psprintf("compact_char%d", n), &column->type))
+	{
+		column->reason = psprintf("compact_char%d is not installed; \"make CHAR_LENGTHS=%d install\" installs it",
+								  n, n);
+		return;
+	}
+	column->type.len = n;
+	column->type.align = TYPALIGN_CHAR;
+	column->kind = ADVISE_CHAR;
+	column->reason = psprintf("no length header; %s",
+							  constant ? psprintf("all values have %d bytes", n) :
+							  pg_database_encoding_max_length() > 1 ?
+							  "the limit is in bytes" : "holds every value of the type");
+	if (constant)
+		column->risk = psprintf("strings of more than %d bytes will be refused", n);
+	else if (pg_database_encoding_max_length() > 1)
+	{
+		column->risk = psprintf("strings of more than %d bytes will be refused, which %d characters outside of ASCII have", n, n);
+		column->by_name = !advice->options.narrow;
+	}
+}
+
+static void
+propose_string(Advice *advice, AdviseColumn *column)
+{
+	Form_pg_attribute att = column->att;
+	int			n = att->atttypmod - VARHDRSZ;
+
+	if (OidIsValid(att->attcollation) &&
+		!get_collation_isdeterministic(att->attcollation))
+	{
+		column->reason = "compact strings have no nondeterministic collation";
+		block(column, "nondeterministic collation");
+	}
+	else if (att->atttypid == BPCHAROID)
+	{
+		if (n > 0)
+			propose_char(advice, column, n, false);
+		else
+			column->reason = "char without a length";
+	}
+	else if (advice->options.fixed_varchar && !column->unfit &&
+			 column->min_bytes == column->max_bytes && column->max_bytes > 0 &&
+			 !column->trailing_blanks && !column->multibyte)
+		propose_char(advice, column, column->max_bytes, true);
+	else if (advise_find_type(advice, "compact_text", &column->type) &&
+			 OidIsValid(column->type.typid))
+	{
+		Oid			funcid;
+
+		switch (find_coercion_pathway(column->type.typid, att->atttypid,
+									  COERCION_EXPLICIT, &funcid))
+		{
+			case COERCION_PATH_FUNC:
+				fmgr_info_cxt(funcid, &column->cast, advice->cxt);
+				column->cast_nargs = column->cast.fn_nargs;
+				break;
+			case COERCION_PATH_RELABELTYPE:
+				column->cast_nargs = 0;
+				break;
+			default:
+				column->reason = "there is no cast to compact_text";
+				return;
+		}
+		column->kind = ADVISE_TEXT;
+		column->type.typmod = att->atttypmod;
+		if (att->attstorage != get_typstorage(att->atttypid))
+			column->type.storage = att->attstorage;
+		column->reason = "short strings are stored encoded; holds every value of the type";
+	}
+	else
+		column->reason = "compact_text is not in this database";
+}
+
+/* Add a risk of the proposal. */
+static void
+add_risk(AdviseColumn *column, const char *risk)
+{
+	column->risk = column->risk ? psprintf("%s; %s", column->risk, risk) : pstrdup(risk);
+}
+
+/*
+ * Add the risk that a driver returns a string.  A driver chooses the
+ * application's data type by the OID of the column's type.  For a string
+ * column, a string is right.  For a number it is not: an application that
+ * multiplies it fails, or repeats the string.
+ */
+static void
+add_driver_risk(AdviseColumn *column)
+{
+	add_risk(column, psprintf("client drivers that were not told of %s return strings", column->type.name));
+}
+
+static void
+propose_integer(Advice *advice, AdviseColumn *column)
+{
+	Form_pg_attribute att = column->att;
+
+	char	   *never = NULL;
+	bool		asked = advice->options.narrow || (column->is_key && advice->options.narrow_keys);
+
+	/* a caller who narrows keys has considered the references to them */
+	if (!advice->options.narrow_keys)
+		never = advise_never_narrow(advice, column);
+	if (never)
+	{
+		column->reason = never;
+		return;
+	}
+	for (int i = 0; i < (int) lengthof(narrow_integers); i++)
+	{
+		const NarrowInteger *type = &narrow_integers[i];
+		bool		proven;
+
+		if (type->len >= att->attlen || column->min < type->min || column->max > type->max)
+			continue;
+		/* leave room for values at least twice as large as those seen */
+		proven = advise_range_is_proven(advice, column, type->min, type->max);
+		if (!proven && (column->min < type->min / 2 || column->max > type->max / 2 ||
+						!advise_room_for_updates(column, advice->updates, type->min, type->max)))
+			continue;
+
+		/*
+		 * The type is passed by reference.  One byte is worth that only
+		 * beside other columns of a key.
+		 */
+		if (type->len == 3 &&
+			(!column->in_wide_index || !advice->options.narrow_keys || column->by_value))
+			continue;
+		if (OidIsValid(type->typid))
+			use_core_type(&column->type, type->name, type->typid);
+		else if (!advise_find_type(advice, type->name, &column->type) ||
+				 !OidIsValid(column->type.typid))
+			continue;
+
+		column->reason = psprintf("values are %lld to %lld, %s holds %lld to %lld%s",
+								  (long long) column->min, (long long) column->max,
+								  type->name, (long long) type->min, (long long) type->max,
+								  proven ? ", and a CHECK constraint allows no others" : "");
+		if (column->has_sequence)
+			block(column, "the values come from a sequence");
+		else if (column->is_key && !advice->options.narrow_keys)
+			block(column, "part of a key, narrowed only with narrow_keys => true");
+		else
+		{
+			column->kind = ADVISE_INTEGER;
+			if (!proven)
+				add_risk(column, psprintf("values below %lld or above %lld will be refused, and no CHECK constraint rules them out",
+										  (long long) type->min, (long long) type->max));
+			if (OidIsValid(type->typid))
+				add_risk(column, psprintf("results of arithmetic that %s does not hold will be refused", type->name));
+			else
+				add_driver_risk(column);
+			column->by_name = !asked;
+		}
+		return;
+	}
+	column->reason = psprintf("values %lld to %lld need the width%s",
+							  (long long) column->min, (long long) column->max,
+							  advice->updates > 0 ? ", or are updated and need room" : "");
+}
+
+static void
+propose_decimal(Advice *advice, AdviseColumn *column)
+{
+	int32		typmod = column->att->atttypmod;
+	int			precision;
+	int			scale;
+	int			width;
+
+	if (typmod < (int32) VARHDRSZ)
+	{
+		column->reason = "numeric without precision and scale";
+		return;
+	}
+	precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
+	scale = advise_numeric_scale(typmod);
+	if (scale < 0 || scale > precision || precision > 18)
+	{
+		column->reason = "no decimal type holds that precision and scale";
+		return;
+	}
+	width = precision <= 9 ? 4 : 8;
+	if (column->unfit)
+	{
+		column->reason = "there are values that are not a number";
+		block(column, "NaN");
+		return;
+	}
+	if (!advise_find_type(advice, psprintf("compact_decimal%d_%d", width, scale),
+						  &column->type))
+	{
+		column->reason = psprintf("compact_decimal%d_%d is not installed", width, scale);
+		return;
+	}
+	column->type.len = width;
+	column->type.align = width == 4 ? TYPALIGN_INT : TYPALIGN_DOUBLE;
+	if (column->bytes_now <= width * column->nvalues)
+	{
+		column->reason = psprintf("%s would be faster, but not smaller", column->type.name);
+		return;
+	}
+	column->kind = ADVISE_DECIMAL;
+	column->reason = "holds every number of the type";
+	if (advise_looks_like_coordinate(column))
+		add_risk(column, "functions of double precision, as of trigonometry, take a numeric and no decimal");
+	add_driver_risk(column);
+	add_risk(column, psprintf("numbers of more than %d digits will be accepted", precision));
+	column->by_name = !advice->options.narrow;
+}
+
+static void
+propose_seconds(Advice *advice, AdviseColumn *column)
+{
+	const char *name = column->att->atttypid == TIMESTAMPOID ? "seconds4" : "seconds4tz";
+
+	if (column->unfit)
+	{
+		column->reason = psprintf("there are fractions of a second, or values that %s does not hold", name);
+		return;
+	}
+	if (!advise_find_type(advice, name, &column->type) || !OidIsValid(column->type.typid))
+	{
+		column->reason = psprintf("%s is not in this database", name);
+		return;
+	}
+	if (column->att->atttypmod != 0 && !advice->options.round_seconds)
+	{
+		column->reason = psprintf("the type holds fractions of a second; %s takes round_seconds => true", name);
+		return;
+	}
+	column->kind = ADVISE_SECONDS;
+	column->reason = psprintf("whole seconds from 1970 to 2106-02-07%s",
+							  column->att->atttypmod != 0 ? "; fractions will be rounded" : "");
+	add_risk(column, psprintf("times before 1970 and after 2106-02-07 and infinity will be refused%s",
+							  column->att->atttypmod != 0 ? ", fractions of a second rounded" : ""));
+	add_driver_risk(column);
+	column->by_name = !advice->options.narrow && !advice->options.round_seconds;
+	if (column->mutable_default && column->att->atttypmod != 0)
+		block(column, "the default may have fractions of a second");
+}
+
+/* Make a proposal for each column from the results of pass 1. */
+void
+compact_advise_propose(Advice *advice)
+{
+	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
+
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		AdviseColumn *column = &advice->columns[i];
+
+		column->kind = ADVISE_KEEP;
+		column->reason = NULL;
+		column->risk = NULL;
+		column->by_name = false;
+		column->blockers = NIL;
+		if (column->att->attgenerated != '\0')
+			column->reason = "generated column";
+		else if (column->nvalues == 0)
+			column->reason = "no values to judge by";
+		else
+		{
+			switch (column->att->atttypid)
+			{
+				case BPCHAROID:
+				case VARCHAROID:
+				case TEXTOID:
+					propose_string(advice, column);
+					break;
+				case INT2OID:
+				case INT4OID:
+				case INT8OID:
+					propose_integer(advice, column);
+					break;
+				case NUMERICOID:
+					propose_decimal(advice, column);
+					break;
+				case TIMESTAMPOID:
+				case TIMESTAMPTZOID:
+					propose_seconds(advice, column);
+					break;
+				default:
+					column->reason = "no compact type for it";
+					break;
+			}
+		}
+		if (column->unknown_default &&
+			(column->kind == ADVISE_CHAR || column->kind == ADVISE_INTEGER ||
+			 column->kind == ADVISE_SECONDS))
+			block(column, "the value of the default is not known");
+		if (column->default_counts && column->reason != NULL)
+			column->reason = psprintf("%s (the default counts as a value)", column->reason);
+		if (column->mentions && column->kind != ADVISE_KEEP)
+			column->reason = psprintf("%s; look at what names the column: %s", column->reason, column->mentions);
+		/* dependents do not matter for a column that stays as it is */
+		if (column->kind != ADVISE_KEEP || column->blockers != NIL)
+			column->blockers = list_concat(column->blockers, column->dependents);
+	}
+	MemoryContextSwitchTo(oldcxt);
+}
+
+/* Withdraw a proposal.  The type stays in place for the record. */
+void
+compact_advise_keep(AdviseColumn *column, char *reason)
+{
+	column->kind = ADVISE_KEEP;
+	column->blockers = NIL;
+	column->risk = NULL;
+	column->reason = reason;
+}

@@ -1,0 +1,216 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_advise_statement.c
+ *	  Statements that carry out the advice on a table.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_advise_statement.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heaptoast.h"
+#include "access/toast_compression.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+
+#include "compact_advise.h"
+
+/* The proposed type with its modifier and the column's collation */
+void
+advise_append_type(StringInfo buf, const AdviseColumn *column)
+{
+	appendStringInfoString(buf, column->type.complete ? column->type.complete : column->type.sql);
+	if (column->type.typmod >= 0 && column->type.complete == NULL)
+		appendStringInfo(buf, "(%d)", column->type.typmod - (int) VARHDRSZ);
+	/* without a clause the column would get the type's own collation */
+	if (OidIsValid(column->att->attcollation) &&
+		column->att->attcollation != DEFAULT_COLLATION_OID)
+		appendStringInfo(buf, " COLLATE %s",
+						 generate_collation_name(column->att->attcollation));
+}
+
+/* ALTER COLUMN clause that carries out the proposal */
+char *
+advise_column_clause(const AdviseColumn *column)
+{
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	appendStringInfo(&buf, "ALTER COLUMN %s TYPE ",
+					 quote_identifier(NameStr(column->att->attname)));
+	advise_append_type(&buf, column);
+
+	return buf.data;
+}
+
+/*
+ * Return ALTER COLUMN clauses for the storage settings of a column, which a
+ * change of its type resets to the defaults.  Each clause has the separator in
+ * front.  A type of fixed length has no such settings.
+ */
+char *
+advise_storage_clauses(const AdviseColumn *column, const char *separator)
+{
+	StringInfoData buf;
+	Form_pg_attribute att = column->att;
+	const char *name = quote_identifier(NameStr(att->attname));
+
+	initStringInfo(&buf);
+	if (att->attlen != -1 ||
+		(column->kind != ADVISE_TEXT && column->kind != ADVISE_KEEP))
+		return buf.data;
+
+	if (att->attstorage != get_typstorage(att->atttypid))
+		appendStringInfo(&buf, "%sALTER COLUMN %s SET STORAGE %s", separator, name,
+						 att->attstorage == TYPSTORAGE_PLAIN ? "PLAIN" :
+						 att->attstorage == TYPSTORAGE_EXTERNAL ? "EXTERNAL" :
+						 att->attstorage == TYPSTORAGE_MAIN ? "MAIN" : "EXTENDED");
+	if (CompressionMethodIsValid(att->attcompression))
+		appendStringInfo(&buf, "%sALTER COLUMN %s SET COMPRESSION %s", separator, name,
+						 GetCompressionMethodName(att->attcompression));
+
+	return buf.data;
+}
+
+/* Statements that create the missing types */
+static void
+append_extensions(StringInfo buf, const Advice *advice)
+{
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+		bool		again = false;
+
+		if (!advise_converts(advice, column) || !column->type.by_extension)
+			continue;
+		for (int j = 0; j < i && !again; j++)
+			again = advise_converts(advice, &advice->columns[j]) &&
+				strcmp(advice->columns[j].type.name, column->type.name) == 0;
+		if (!again)
+			appendStringInfo(buf, "CREATE EXTENSION %s SCHEMA %s;\n", column->type.name,
+							 quote_identifier(advice->type_schema));
+	}
+}
+
+char *
+compact_advise_alter_statement(const Advice *advice)
+{
+	StringInfoData buf;
+	const char *separator;
+
+	initStringInfo(&buf);
+	append_extensions(&buf, advice);
+	appendStringInfo(&buf, "ALTER TABLE %s",
+					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
+												RelationGetRelationName(advice->rel)));
+	separator = "\n";
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[i];
+
+		if (!advise_converts(advice, column))
+			continue;
+		appendStringInfo(&buf, "%s  %s USING %s::%s%s", separator, advise_column_clause(column),
+						 quote_identifier(NameStr(column->att->attname)), column->type.sql,
+						 advise_storage_clauses(column, ",\n  "));
+		separator = ",\n";
+	}
+
+	return separator[0] == ',' ? buf.data : NULL;
+}
+
+/*
+ * Return CREATE TABLE with the new types in the best order: columns, their
+ * defaults and NOT NULL, and the storage parameter that the prediction
+ * assumes.
+ */
+char *
+compact_advise_create_statement(const Advice *advice)
+{
+	StringInfoData buf;
+	Relation	rel = advice->rel;
+	TupleConstr *constr = RelationGetDescr(rel)->constr;
+	int			fillfactor;
+	int			target;
+	List	   *context = deparse_context_for(RelationGetRelationName(rel), RelationGetRelid(rel));
+	char	   *name;
+
+	name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+									  makeObjectName(RelationGetRelationName(rel), NULL, "compact"));
+	initStringInfo(&buf);
+	append_extensions(&buf, advice);
+	appendStringInfo(&buf, "CREATE %sTABLE %s (\n",
+					 rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED " : "",
+					 name);
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[advice->order[i]];
+		Form_pg_attribute att = column->att;
+		char	   *expression = NULL;
+
+		if (advise_converts(advice, column))
+		{
+			appendStringInfo(&buf, "  %s ", quote_identifier(NameStr(att->attname)));
+			advise_append_type(&buf, column);
+		}
+		else
+		{
+			appendStringInfo(&buf, "  %s %s", quote_identifier(NameStr(att->attname)),
+							 format_type_extended(att->atttypid, att->atttypmod,
+												  FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+			if (OidIsValid(att->attcollation) && att->attcollation != get_typcollation(att->atttypid))
+				appendStringInfo(&buf, " COLLATE %s", generate_collation_name(att->attcollation));
+		}
+		for (int d = 0; constr && d < constr->num_defval; d++)
+		{
+			if (constr->defval[d].adnum == att->attnum)
+				expression = deparse_expression(stringToNode(constr->defval[d].adbin),
+												context, false, false);
+		}
+		if (att->attidentity)
+			appendStringInfo(&buf, " GENERATED %s AS IDENTITY",
+							 att->attidentity == ATTRIBUTE_IDENTITY_ALWAYS ? "ALWAYS" : "BY DEFAULT");
+		else if (expression && att->attgenerated)
+			appendStringInfo(&buf, " GENERATED ALWAYS AS (%s) %s", expression,
+							 att->attgenerated == ATTRIBUTE_GENERATED_STORED ? "STORED" : "VIRTUAL");
+		else if (expression)
+			appendStringInfo(&buf, " DEFAULT %s", expression);
+		if (att->attnotnull)
+			appendStringInfoString(&buf, " NOT NULL");
+		appendStringInfoString(&buf, i < advice->ncolumns - 1 ? ",\n" : "\n");
+	}
+	appendStringInfoString(&buf, ")");
+	fillfactor = RelationGetFillFactor(rel, HEAP_DEFAULT_FILLFACTOR);
+	target = RelationGetToastTupleTarget(rel, (int) TOAST_TUPLE_TARGET);
+	if (fillfactor != HEAP_DEFAULT_FILLFACTOR || target != (int) TOAST_TUPLE_TARGET)
+		appendStringInfo(&buf, " WITH (%s%s%s)",
+						 fillfactor != HEAP_DEFAULT_FILLFACTOR ?
+						 psprintf("fillfactor = %d", fillfactor) : "",
+						 fillfactor != HEAP_DEFAULT_FILLFACTOR &&
+						 target != (int) TOAST_TUPLE_TARGET ? ", " : "",
+						 target != (int) TOAST_TUPLE_TARGET ?
+						 psprintf("toast_tuple_target = %d", target) : "");
+	/* before PostgreSQL 16, CREATE TABLE does not accept STORAGE */
+	for (int i = 0; i < advice->ncolumns; i++)
+	{
+		const AdviseColumn *column = &advice->columns[advice->order[i]];
+		bool		converts = advise_converts(advice, column);
+		AdviseColumn kept = *column;
+
+		if (!converts)
+			kept.kind = ADVISE_KEEP;
+		appendStringInfoString(&buf, advise_storage_clauses(&kept, psprintf(";\nALTER TABLE %s ", name)));
+	}
+
+	return buf.data;
+}
