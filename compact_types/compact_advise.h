@@ -130,7 +130,7 @@ typedef struct Advice
 	List	   *complete;
 	List	   *validate;		/* at the end, with the caller's search_path */
 	List	   *referencing;	/* OIDs of tables with foreign keys to it */
-	List	   *definitions;	/* of Definition *, see compact_revert.c */
+	List	   *definitions;	/* of Definition *, see compact_convert.h */
 
 	int			ncolumns;		/* without dropped columns */
 	AdviseColumn *columns;

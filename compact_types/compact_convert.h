@@ -39,6 +39,26 @@ typedef struct Definition
 	bool		is_constraint;
 } Definition;
 
+/* A view on its way from DROP to CREATE */
+typedef struct SavedView
+{
+	Oid			oid;
+	Oid			new_oid;
+	char	   *name;			/* qualified */
+	char	   *create;			/* statement */
+	Oid			owner;
+	bool		temporary;
+	List	   *relations;		/* OIDs of relations that the query uses */
+	List	   *functions;		/* OIDs of users' functions that it calls */
+	char	   *properties;		/* all except the query, to compare */
+	int			ncolumns;
+	char	  **types;			/* of the columns; NULL for converted ones */
+	char	   *origin;			/* query before its first conversion, or NULL */
+	bool		default_acl;	/* no privileges of its own */
+	List	   *grants;			/* statements that give privileges back */
+	List	   *restore;		/* statements that restore the rest */
+} SavedView;
+
 /* compact_convert.c */
 extern void convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_columns);
 extern char *convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen);
@@ -47,13 +67,25 @@ extern bool *convert_choose_columns(const Advice *advice, ArrayType *names);
 extern void convert_columns(Advice *advice, bool *chosen,
 							const ConvertOptions *options, ReturnSetInfo *rsinfo);
 
-/* compact_revert.c */
+/* compact_convert_view.c */
+extern SavedView *compact_convert_save_view(const Advice *advice, Oid view, List *converted);
+extern void compact_convert_execute_as_owner(const SavedView *saved, const char *sql);
+extern void compact_convert_check_view_owners(List *views);
+extern void compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved);
+
+/* compact_revert_note.c */
+extern char *compact_revert_noted_name(Oid nspid, Oid typid);
+extern void compact_revert_write_notes(const Advice *advice, const char *sql);
 extern void revert_remember(const Advice *advice, const bool *chosen, Oid relid);
 extern void revert_forget(const Advice *advice, const bool *chosen, Oid relid);
+extern bool compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_type);
+
+/* compact_revert_definition.c */
+extern char *revert_without_stand_ins(const Advice *advice, const char *definition);
 extern void revert_read_definitions(Advice *advice, Oid relid);
 extern void revert_note_definitions(Advice *advice, Oid relid);
 extern char *revert_view_origin(const Advice *advice, Oid view, const char *text);
 extern void revert_note_view(const Advice *advice, Oid view, const char *origin);
-extern char *revert_without_stand_ins(const Advice *advice, const char *definition);
+extern void compact_revert_find_definitions(Advice *advice);
 
 #endif							/* COMPACT_CONVERT_H */

@@ -25,62 +25,17 @@
  */
 #include "postgres.h"
 
-#include <ctype.h>
-
 #include "common/hashfn.h"
 #include "common/int.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/memutils.h"
 #include "utils/sortsupport.h"
 
-#include "compact_scalar.h"
+#include "compact_decimal.h"
 #include "compact_types_compat.h"
-
-/* longest output: sign, 19 digits, point, NUL */
-#define DECIMAL_OUTPUT_SIZE		24
-
-/* a message shows at most this many digits of a number */
-#define MESSAGE_DIGITS	40
-
-/* a larger decimal exponent makes every number zero or out of range */
-#define MAX_EXPONENT			100000
-
-/* space of DecimalConstant for a numeric, in bytes */
-#define DECIMAL_CONSTANT_SIZE	32
-
-/* number of constants that are kept; a power of two */
-#define DECIMAL_CONSTANTS		32
 
 /* maximum number of base-10000 digits of a decimal as numeric */
 #define DECIMAL_MAX_NDIGITS		10
-
-/*
- * The numeric of the last call of a comparison function, as an integer in
- * units of the decimal.  Usually it is a constant.  fn_extra points to it.
- */
-typedef struct DecimalConstant
-{
-	int			size;			/* of data; 0: nothing is kept */
-	int			scale;			/* of the decimal */
-	char		data[DECIMAL_CONSTANT_SIZE];	/* the numeric's content */
-	int			beyond;			/* < 0, > 0: below, above all decimals */
-	int64		floor;			/* otherwise: greatest integer not above */
-	bool		exact;			/* is the floor the number itself? */
-} DecimalConstant;
-
-/*
- * All constants, assigned in turn.  They are not allocated in fn_mcxt: an
- * index scan has new FmgrInfos each time it is restarted, in memory that lives
- * as long as the query.  Two calls that share one constant, even with
- * different types, only lose time.
- */
-static DecimalConstant decimal_constants[DECIMAL_CONSTANTS];
-static unsigned int next_decimal_constant = 0;
-
-/* the limits of int64; no decimal of any scale is beyond them */
-static Numeric int64_min_numeric = NULL;
-static Numeric int64_max_numeric = NULL;
 
 static const int64 powers_of_ten[DECIMAL8_MAX_SCALE + 1] = {
 	INT64CONST(1),
@@ -104,12 +59,6 @@ static const int64 powers_of_ten[DECIMAL8_MAX_SCALE + 1] = {
 	INT64CONST(1000000000000000000)
 };
 
-static inline int64
-decimal_value(Datum datum, int width)
-{
-	return width == 4 ? (int64) DatumGetInt32(datum) : DatumGetInt64(datum);
-}
-
 static inline Datum
 decimal_datum(int64 value, int width)
 {
@@ -126,38 +75,6 @@ static char *
 decimal_type_name(int width, int scale)
 {
 	return psprintf("compact_decimal%d_%d", width, scale);
-}
-
-/* Write a number of 10^-scale units. */
-static char *
-decimal_to_string(int64 value, int scale, char *result)
-{
-	char		digits[DECIMAL_OUTPUT_SIZE];
-	uint64		magnitude = value < 0 ? -(uint64) value : (uint64) value;
-	int			ndigits = pg_ulltoa_n(magnitude, digits);
-	int			nint = ndigits - scale;
-	char	   *p = result;
-
-	if (value < 0)
-		*p++ = '-';
-	if (nint > 0)
-	{
-		memcpy(p, digits, nint);
-		p += nint;
-	}
-	else
-		*p++ = '0';
-	if (scale > 0)
-	{
-		*p++ = '.';
-		for (; nint < 0; nint++)
-			*p++ = '0';
-		memcpy(p, digits + nint, ndigits - nint);
-		p += ndigits - nint;
-	}
-	*p = '\0';
-
-	return result;
 }
 
 /*
@@ -187,8 +104,8 @@ conversion_error(DecimalResult result, const char *str, const char *quote,
 					 errmsg("invalid input syntax for type %s: \"%s\"",
 							type, str)));
 		default:
-			decimal_to_string(width == 4 ? PG_INT32_MIN : PG_INT64_MIN, scale, low);
-			decimal_to_string(width == 4 ? PG_INT32_MAX : PG_INT64_MAX, scale, high);
+			compact_decimal_to_string(width == 4 ? PG_INT32_MIN : PG_INT64_MIN, scale, low);
+			compact_decimal_to_string(width == 4 ? PG_INT32_MAX : PG_INT64_MAX, scale, high);
 			ereturn(escontext, (Datum) 0,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 					 errmsg("value %s%s%s is out of range for type %s",
@@ -198,196 +115,11 @@ conversion_error(DecimalResult result, const char *str, const char *quote,
 	}
 }
 
-/*
- * Return which special value of numeric the string is, ignoring white space
- * around it, or DECIMAL_SYNTAX.
- */
-static DecimalResult
-parse_special(const char *str)
-{
-	DecimalResult result;
-
-	while (isspace((unsigned char) *str))
-		str++;
-	if (pg_strncasecmp(str, "nan", 3) == 0)
-	{
-		result = DECIMAL_NAN;
-		str += 3;
-	}
-	else
-	{
-		if (*str == '-' || *str == '+')
-			str++;
-		result = DECIMAL_INFINITY;
-		if (pg_strncasecmp(str, "infinity", 8) == 0)
-			str += 8;
-		else if (pg_strncasecmp(str, "inf", 3) == 0)
-			str += 3;
-		else
-			return DECIMAL_SYNTAX;
-	}
-	while (isspace((unsigned char) *str))
-		str++;
-
-	return *str == '\0' ? result : DECIMAL_SYNTAX;
-}
-
-/*
- * Read a number with or without exponent as an integer of 10^-scale units.
- * With round_down, give the greatest integer that is not above the number,
- * otherwise round half away from zero.  Set *exact, unless NULL, to true if
- * the result equals the number.  In case of DECIMAL_RANGE, *value has the
- * number's sign.
- */
-static DecimalResult
-parse_decimal(const char *str, int scale, bool round_down, int64 *value, bool *exact)
-{
-	const char *p = str;
-	const char *digits;
-	bool		negative = false;
-	int			nint;			/* digits before the point */
-	int			nfraction = 0;	/* and after it */
-	int			exponent = 0;
-	int			keep;			/* number of digits to keep */
-	uint64		magnitude = 0;
-	bool		inexact = false;
-	bool		round_up = false;
-
-	while (isspace((unsigned char) *p))
-		p++;
-	if (*p == '-' || *p == '+')
-		negative = (*p++ == '-');
-	digits = p;
-	while (isdigit((unsigned char) *p))
-		p++;
-	nint = p - digits;
-	if (*p == '.')
-	{
-		p++;
-		while (isdigit((unsigned char) *p))
-		{
-			p++;
-			nfraction++;
-		}
-	}
-	if (nint + nfraction == 0)
-		return DECIMAL_SYNTAX;
-	if (*p == 'e' || *p == 'E')
-	{
-		bool		negative_exponent = false;
-
-		p++;
-		if (*p == '-' || *p == '+')
-			negative_exponent = (*p++ == '-');
-		if (!isdigit((unsigned char) *p))
-			return DECIMAL_SYNTAX;
-		for (; isdigit((unsigned char) *p); p++)
-		{
-			if (exponent < MAX_EXPONENT)
-				exponent = exponent * 10 + (*p - '0');
-		}
-		/* a long mantissa must not compensate for a capped exponent */
-		if (exponent >= MAX_EXPONENT && nint + nfraction >= MAX_EXPONENT / 2)
-			return DECIMAL_SYNTAX;
-		if (negative_exponent)
-			exponent = -exponent;
-	}
-	while (isspace((unsigned char) *p))
-		p++;
-	if (*p != '\0')
-		return DECIMAL_SYNTAX;
-
-	*value = negative ? -1 : 1;
-	keep = nint + exponent + scale;
-	for (int i = 0; i < nint + nfraction; i++)
-	{
-		int			digit = digits[i < nint ? i : i + 1] - '0';
-
-		if (i < keep)
-		{
-			if (magnitude > (PG_UINT64_MAX - digit) / 10)
-				return DECIMAL_RANGE;
-			magnitude = magnitude * 10 + digit;
-		}
-		else if (digit != 0)
-		{
-			if (i == keep && digit >= 5)
-				round_up = true;
-			inexact = true;
-		}
-	}
-	for (int i = nint + nfraction; i < keep && magnitude != 0; i++)
-	{
-		if (magnitude > PG_UINT64_MAX / 10)
-			return DECIMAL_RANGE;
-		magnitude *= 10;
-	}
-
-	/* round up if half or more is cut; for the floor, round down */
-	if (exact != NULL)
-		*exact = !inexact;
-	if (round_down)
-		round_up = negative && inexact;
-	if (round_up)
-	{
-		if (magnitude == PG_UINT64_MAX)
-			return DECIMAL_RANGE;
-		magnitude++;
-	}
-
-	if (magnitude > (uint64) PG_INT64_MAX + (negative ? 1 : 0))
-		return DECIMAL_RANGE;
-	*value = (int64) (negative ? -magnitude : magnitude);
-
-	return DECIMAL_OK;
-}
-
-/* The same for a numeric. */
-static DecimalResult
-parse_numeric(Numeric num, int scale, bool round_down, int64 *value, bool *exact)
-{
-	char	   *str;
-	DecimalResult result;
-
-	if (numeric_is_nan(num))
-		return DECIMAL_NAN;
-	str = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(num)));
-	if (numeric_is_inf(num))
-	{
-		*value = *str == '-' ? -1 : 1;
-		result = DECIMAL_INFINITY;
-	}
-	else
-		result = parse_decimal(str, scale, round_down, value, exact);
-	pfree(str);
-
-	return result;
-}
-
-/* Round a numeric to an integer of 10^-scale units. */
-DecimalResult
-compact_decimal_from_numeric(Numeric num, int scale, int64 *value)
-{
-	return parse_numeric(num, scale, false, value, NULL);
-}
-
-/* Return the number for a message, cut if it has too many digits. */
-char *
-compact_numeric_for_message(Numeric num)
-{
-	char	   *str = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(num)));
-
-	if (strlen(str) <= MESSAGE_DIGITS)
-		return str;
-
-	return psprintf("%.*s...", MESSAGE_DIGITS, str);
-}
-
 static Datum
 numeric_to_decimal(Numeric num, int width, int scale, bool *exact)
 {
 	int64		value;
-	DecimalResult result = parse_numeric(num, scale, false, &value, exact);
+	DecimalResult result = compact_decimal_parse_numeric(num, scale, false, &value, exact);
 
 	if (result == DECIMAL_OK && !decimal_in_range(value, width))
 		result = DECIMAL_RANGE;
@@ -418,15 +150,15 @@ decimal_in(FunctionCallInfo fcinfo, int width, int scale)
 	char	   *str = PG_GETARG_CSTRING(0);
 	bool		exact = true;
 	int64		value;
-	DecimalResult result = parse_decimal(str, scale, false, &value, &exact);
+	DecimalResult result = compact_decimal_parse(str, scale, false, &value, &exact);
 
 	if (result == DECIMAL_SYNTAX)
 	{
 		Datum		num;
 
-		result = parse_special(str);
+		result = compact_decimal_parse_special(str);
 		if (result == DECIMAL_SYNTAX && compat_parse_numeric(numeric_in, str, &num))
-			result = parse_numeric(DatumGetNumeric(num), scale, false, &value, &exact);
+			result = compact_decimal_parse_numeric(DatumGetNumeric(num), scale, false, &value, &exact);
 	}
 	if (result == DECIMAL_OK && !decimal_in_range(value, width))
 		result = DECIMAL_RANGE;
@@ -443,8 +175,8 @@ decimal_in(FunctionCallInfo fcinfo, int width, int scale)
 static Datum
 decimal_out(FunctionCallInfo fcinfo, int width, int scale)
 {
-	PG_RETURN_CSTRING(decimal_to_string(decimal_value(PG_GETARG_DATUM(0), width),
-										scale, palloc(DECIMAL_OUTPUT_SIZE)));
+	PG_RETURN_CSTRING(compact_decimal_to_string(decimal_value(PG_GETARG_DATUM(0), width),
+												scale, palloc(DECIMAL_OUTPUT_SIZE)));
 }
 
 /*
@@ -635,133 +367,8 @@ decimal_json(FunctionCallInfo fcinfo, int width, int scale)
 {
 	char		digits[DECIMAL_OUTPUT_SIZE];
 
-	PG_RETURN_TEXT_P(cstring_to_text(decimal_to_string(decimal_value(PG_GETARG_DATUM(0), width),
-													   scale, digits)));
-}
-
-/*
- * Comparison with numeric
- */
-
-static inline int
-numeric_compare(Numeric a, Numeric b)
-{
-	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
-											 NumericGetDatum(b)));
-}
-
-/*
- * Return a negative number if the numeric is below the integers of 64 bits, a
- * positive one if it is above, otherwise 0.  NaN is above everything, as in
- * numeric.
- */
-static int
-beyond_int64(Numeric num)
-{
-	if (int64_max_numeric == NULL)
-	{
-		MemoryContext oldcontext = MemoryContextSwitchTo(TopMemoryContext);
-
-		int64_min_numeric = int64_to_numeric(PG_INT64_MIN);
-		int64_max_numeric = int64_to_numeric(PG_INT64_MAX);
-		MemoryContextSwitchTo(oldcontext);
-	}
-
-	if (numeric_compare(num, int64_max_numeric) > 0)
-		return 1;
-
-	return numeric_compare(num, int64_min_numeric) < 0 ? -1 : 0;
-}
-
-/* Convert a numeric of up to DECIMAL_CONSTANT_SIZE bytes to units of the decimal. */
-static void
-make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
-{
-	int			size = VARSIZE_ANY_EXHDR(datum);
-	Numeric		num = DatumGetNumeric(PointerGetDatum(datum));
-	int64		value = 0;
-
-	/* after an error, the constant must not be valid */
-	constant->size = 0;
-	constant->scale = scale;
-
-	/* a few bytes can be a number that is written with 131072 digits */
-	constant->beyond = beyond_int64(num);
-	if (constant->beyond == 0)
-	{
-		if (parse_numeric(num, scale, true, &value, &constant->exact) == DECIMAL_OK)
-			constant->floor = value;
-		else
-			constant->beyond = value;
-	}
-	if ((Pointer) num != (Pointer) datum)
-		pfree(num);
-
-	memcpy(constant->data, VARDATA_ANY(datum), size);
-	constant->size = size;
-}
-
-static int
-compare_constant(FunctionCallInfo fcinfo, int64 value, struct varlena *datum,
-				 int scale)
-{
-	DecimalConstant local = {0};
-	DecimalConstant *constant = &local;
-
-	if (fcinfo->flinfo != NULL)
-	{
-		if (fcinfo->flinfo->fn_extra == NULL)
-			fcinfo->flinfo->fn_extra =
-				&decimal_constants[next_decimal_constant++ % DECIMAL_CONSTANTS];
-		constant = (DecimalConstant *) fcinfo->flinfo->fn_extra;
-	}
-
-	/* a numeric has at least two bytes, so size 0 never matches */
-	if (constant->size != (int) VARSIZE_ANY_EXHDR(datum) ||
-		constant->scale != scale ||
-		memcmp(constant->data, VARDATA_ANY(datum), constant->size) != 0)
-		make_constant(constant, datum, scale);
-
-	if (constant->beyond != 0)
-		return -constant->beyond;
-	if (value != constant->floor)
-		return value > constant->floor ? 1 : -1;
-
-	return constant->exact ? 0 : -1;
-}
-
-/* The same for a numeric of any size: numeric compares only a few digits. */
-static int
-compare_long_numeric(int64 value, struct varlena *datum, int scale)
-{
-	Numeric		num = DatumGetNumeric(PointerGetDatum(datum));
-	Numeric		wide = int64_div_fast_to_numeric(value, scale);
-	int			result = numeric_compare(wide, num);
-
-	pfree(wide);
-	if ((Pointer) num != (Pointer) datum)
-		pfree(num);
-
-	return result;
-}
-
-/*
- * Compare argument argno, a decimal, with the other argument, a numeric.
- */
-static int
-compare_numeric(FunctionCallInfo fcinfo, int argno, int width, int scale)
-{
-	int64		value = decimal_value(PG_GETARG_DATUM(argno), width);
-	struct varlena *datum = PG_GETARG_VARLENA_PP(1 - argno);
-	int			result;
-
-	if (VARSIZE_ANY_EXHDR(datum) <= DECIMAL_CONSTANT_SIZE)
-		result = compare_constant(fcinfo, value, datum, scale);
-	else
-		result = compare_long_numeric(value, datum, scale);
-	PG_FREE_IF_COPY(datum, 1 - argno);
-
-	return argno == 0 ? result : -result;
+	PG_RETURN_TEXT_P(cstring_to_text(compact_decimal_to_string(decimal_value(PG_GETARG_DATUM(0), width),
+															   scale, digits)));
 }
 
 /*
@@ -909,7 +516,7 @@ decimal_avg(FunctionCallInfo fcinfo, int width, int scale)
 	Datum \
 	symbol(PG_FUNCTION_ARGS) \
 	{ \
-		return_result(compare_numeric(fcinfo, argno, width, scale) operation); \
+		return_result(compact_decimal_compare_numeric(fcinfo, argno, width, scale) operation); \
 	}
 
 #define NUMERIC_FUNCTIONS(symbol, argno, width, scale) \

@@ -79,7 +79,7 @@ typedef struct ExecuteNote
 	ErrorContextCallback *error_context;
 } ExecuteNote;
 
-/* compact_decimal.c */
+/* compact_decimal_text.c */
 extern DecimalResult compact_decimal_from_numeric(Numeric num, int scale,
 												  int64 *value);
 extern char *compact_numeric_for_message(Numeric num);

@@ -1,0 +1,414 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_convert_view.c
+ *	  Drop the views of a converted table, and create them again.
+ *
+ * All properties of a view except its query are compared with the properties
+ * before, so that nothing gets lost silently.  Every statement on a view runs as
+ * its owner, see compact_convert.c.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_convert_view.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+
+#include "compact_convert.h"
+#include "compact_ddl.h"
+#include "compact_types_compat.h"
+
+/*
+ * Read the types of a view's columns, into memory that lives as long as the
+ * advice.  Columns that only show a column in the list converted stay NULL.
+ */
+static char **
+view_types(const Advice *advice, Oid view, List *converted, Oid converted_in, int *ncolumns)
+{
+	char	  **types;
+	MemoryContext oldcxt;
+
+	advise_query("SELECT pg_catalog.format('column %%I of type %%s%%s', attname, pg_catalog.format_type(atttypid, atttypmod),"
+				 "  ' COLLATE ' || NULLIF(attcollation, 0)::pg_catalog.regcollation)"
+				 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0 ORDER BY attnum", view);
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	*ncolumns = (int) SPI_processed;
+	types = palloc0((*ncolumns + 1) * sizeof(char *));
+	for (int i = 0; i < *ncolumns; i++)
+	{
+		if (!advise_view_column_converts(converted, converted_in, i + 1))
+			types[i] = pstrdup(advise_result(i, 0));
+	}
+	MemoryContextSwitchTo(oldcxt);
+
+	return types;
+}
+
+/* Return all properties of a view except its query, as one string. */
+static char *
+view_properties(const Advice *advice, Oid view)
+{
+	MemoryContext oldcxt;
+	char	   *result;
+
+	advise_query(
+				 "SELECT pg_catalog.format('%%s %%s %%s %%s %%s %%s', c.relnamespace, c.relname, c.relpersistence, c.relowner,"
+				 " (SELECT pg_catalog.array_agg(o ORDER BY o) FROM pg_catalog.unnest(c.reloptions) o),"
+				 " pg_catalog.obj_description(c.oid, 'pg_class'))"
+				 " || COALESCE((SELECT pg_catalog.array_agg(x ORDER BY x)::text"
+				 "  FROM pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x), '')"
+				 " || COALESCE((SELECT pg_catalog.string_agg(pg_catalog.format('%%s %%s %%s', a.attname,"
+				 "  pg_catalog.col_description(c.oid, a.attnum),"
+				 "  (SELECT pg_catalog.array_agg(x ORDER BY x) FROM pg_catalog.aclexplode(a.attacl) x)), ',' ORDER BY a.attnum)"
+				 "  FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), '')"
+				 " FROM pg_catalog.pg_class c WHERE c.oid = %u", view);
+	if (SPI_processed != 1 || advise_result(0, 0) == NULL)
+		elog(ERROR, "cache lookup failed for view %u", view);
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	result = pstrdup(advise_result(0, 0));
+	MemoryContextSwitchTo(oldcxt);
+
+	return result;
+}
+
+/* Return the OIDs in the last query's result, in the advice's memory. */
+static List *
+result_oids(const Advice *advice)
+{
+	List	   *result = NIL;
+	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
+
+	for (uint64 i = 0; i < SPI_processed; i++)
+		result = lappend_oid(result, atooid(advise_result(i, 0)));
+	MemoryContextSwitchTo(oldcxt);
+
+	return result;
+}
+
+/* Return the OIDs of the relations that a view's query refers to. */
+static List *
+view_relations(const Advice *advice, Oid view)
+{
+	advise_query("SELECT DISTINCT d.refobjid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
+				 " WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.ev_class = %u"
+				 " AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> r.ev_class", view);
+
+	return result_oids(advice);
+}
+
+/*
+ * Return the OIDs of the functions that the view's query calls, directly or by
+ * operators.  Leave out functions in schemas where only superusers create any.
+ */
+static List *
+view_functions(const Advice *advice, Oid view)
+{
+	advise_query("SELECT DISTINCT p.oid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
+				 " LEFT JOIN pg_catalog.pg_operator o ON o.oid = d.refobjid"
+				 "  AND d.refclassid = 'pg_catalog.pg_operator'::pg_catalog.regclass"
+				 " JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode OR p.oid = d.refobjid"
+				 "  AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass"
+				 " WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.ev_class = %u"
+				 " AND p.pronamespace NOT IN (%u, 'pg_catalog'::pg_catalog.regnamespace)",
+				 view, advice->nspid);
+
+	return result_oids(advice);
+}
+
+/*
+ * Record how to create the view again: the statement that creates it, and the
+ * statements that restore its comments and privileges.
+ */
+SavedView *
+compact_convert_save_view(const Advice *advice, Oid view, List *converted)
+{
+	SavedView  *saved;
+	MemoryContext oldcxt;
+	char	   *properties = view_properties(advice, view);
+	char	   *create;
+	char	   *query;
+
+	advise_query(
+				 "SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname),"
+				 " pg_catalog.format('CREATE VIEW %%I.%%I%%s AS ', n.nspname, c.relname,"
+				 "  (SELECT ' WITH (' || pg_catalog.string_agg(pg_catalog.format('%%I = %%L', option_name, option_value), ', ') || ')'"
+				 "   FROM pg_catalog.pg_options_to_table(c.reloptions))),"
+				 " c.relowner, c.relacl IS NULL, c.relpersistence, pg_catalog.pg_get_viewdef(c.oid)"
+				 " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+				 " WHERE c.oid = %u", view);
+	if (SPI_processed != 1)
+		elog(ERROR, "cache lookup failed for view %u", view);
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	saved = palloc0(sizeof(SavedView));
+	saved->oid = view;
+	saved->properties = properties;
+	saved->name = pstrdup(advise_result(0, 0));
+	create = pstrdup(advise_result(0, 1));
+	query = pstrdup(advise_result(0, 5));
+	saved->owner = atooid(advise_result(0, 2));
+	saved->default_acl = advise_result(0, 3)[0] == 't';
+	saved->temporary = advise_result(0, 4)[0] == RELPERSISTENCE_TEMP;
+	MemoryContextSwitchTo(oldcxt);
+
+	saved->origin = revert_view_origin(advice, view, query);
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	if (advice->reverts)
+		query = saved->origin ? saved->origin : revert_without_stand_ins(advice, query);
+	else if (saved->origin == NULL)
+		saved->origin = query;
+	saved->create = psprintf("%s%s", create, query);
+	MemoryContextSwitchTo(oldcxt);
+
+	advise_query(
+				 "SELECT pg_catalog.format('COMMENT ON VIEW %%s IS %%L', %s, pg_catalog.obj_description(%u, 'pg_class'))"
+				 " WHERE pg_catalog.obj_description(%u, 'pg_class') IS NOT NULL"
+				 " UNION ALL SELECT pg_catalog.format('COMMENT ON COLUMN %%s.%%I IS %%L', %s, attname, pg_catalog.col_description(attrelid, attnum))"
+				 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0"
+				 " AND pg_catalog.col_description(attrelid, attnum) IS NOT NULL"
+				 " UNION ALL SELECT pg_catalog.format('GRANT %%s (%%I) ON %%s TO %%s%%s', x.privilege_type, a.attname, %s,"
+				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END,"
+				 "  CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)"
+				 " FROM pg_catalog.pg_attribute a, pg_catalog.aclexplode(a.attacl) x WHERE a.attrelid = %u",
+				 quote_literal_cstr(saved->name), view, view,
+				 quote_literal_cstr(saved->name), view,
+				 quote_literal_cstr(saved->name), view);
+	saved->restore = advise_result_list(advice);
+
+	advise_query(
+				 "SELECT pg_catalog.format('GRANT %%s ON %%s TO %%s%%s', x.privilege_type, %s,"
+				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END,"
+				 "  CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)"
+				 " FROM pg_catalog.pg_class c,"
+				 "  pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x"
+				 " WHERE c.oid = %u",
+				 quote_literal_cstr(saved->name), view);
+	saved->grants = advise_result_list(advice);
+	saved->types = view_types(advice, view, converted, view, &saved->ncolumns);
+	saved->relations = view_relations(advice, view);
+	saved->functions = view_functions(advice, view);
+
+	return saved;
+}
+
+/*
+ * Run the statement on the view as its owner.  Creating a view evaluates
+ * constants in its query: a literal of an array of a domain calls functions in
+ * the domain's CHECK constraints.  A temporary view could not be created in a
+ * restricted operation, but it is the caller's own.
+ */
+void
+compact_convert_execute_as_owner(const SavedView *saved, const char *sql)
+{
+	ddl_execute_as(saved->owner, !saved->temporary, "%s", sql);
+}
+
+/*
+ * Check that each view's owner still has the privileges to create the view.
+ * Every statement on a view runs as its owner, who had the privileges at the
+ * time of creation.  Check before anything changes.
+ */
+void
+compact_convert_check_view_owners(List *views)
+{
+	static const struct
+	{
+		AclMode		mode;
+		const char *name;
+	}			privileges[] = {
+		{ACL_USAGE, "USAGE"},
+		{ACL_CREATE, "CREATE"}
+	};
+	ListCell   *lc;
+
+	foreach(lc, views)
+	{
+		Oid			view = lfirst_oid(lc);
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(view));
+		Form_pg_class form;
+
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for view %u", view);
+		form = (Form_pg_class) GETSTRUCT(tuple);
+		for (int i = 0; i < (int) lengthof(privileges); i++)
+		{
+			const char *schema = get_namespace_name(form->relnamespace);
+			const char *owner;
+
+			if (form->relpersistence == RELPERSISTENCE_TEMP ||
+				compat_has_schema_privilege(form->relnamespace, form->relowner, privileges[i].mode))
+				continue;
+			owner = GetUserNameFromId(form->relowner, false);
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("view %s cannot be created again by its owner",
+							quote_qualified_identifier(schema, NameStr(form->relname))),
+					 errdetail("Role \"%s\" has no %s privilege on schema \"%s\".",
+							   owner, privileges[i].name, schema),
+					 errhint("GRANT %s ON SCHEMA %s TO %s; or drop the view first.",
+							 privileges[i].name, quote_identifier(schema), quote_identifier(owner))));
+		}
+		ReleaseSysCache(tuple);
+	}
+}
+
+/*
+ * Create the view again, as its owner.  Name the view in the report of an
+ * error in its query.
+ */
+static void
+create_view(const SavedView *saved)
+{
+	MemoryContext oldcxt = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		compact_convert_execute_as_owner(saved, saved->create);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+		int			sqlerrcode = geterrcode();
+		int			category = ERRCODE_TO_CATEGORY(sqlerrcode);
+
+		if (category != ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION &&
+			category != ERRCODE_DATA_EXCEPTION &&
+			category != ERRCODE_FEATURE_NOT_SUPPORTED)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(oldcxt);
+		error = CopyErrorData();
+		FlushErrorState();
+		if (sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE)
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("view %s cannot be created again by its owner", saved->name),
+					 errdetail_internal("%s", error->message),
+					 errhint("Grant role \"%s\" what is missing, or drop the view first.",
+							 GetUserNameFromId(saved->owner, false))));
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("view %s cannot be created with the new types", saved->name),
+				 errdetail_internal("%s", error->message),
+				 errhint("Add a cast to the view, or drop it first.")));
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Check that the view refers to the same relations as before, or to the
+ * re-created views that replace them.  Meanwhile, code of an owner may have
+ * put other relations in their places.  Views of other owners would then read
+ * these with the privileges of those owners.  Also check that the view calls
+ * no function that it did not call before: somebody may have created one for
+ * the new types.
+ */
+static void
+check_references(const Advice *advice, List *views, const SavedView *saved)
+{
+	List	   *relations = view_relations(advice, saved->new_oid);
+	bool		same = (list_length(relations) == list_length(saved->relations));
+	ListCell   *lc;
+
+	foreach(lc, relations)
+	{
+		Oid			relid = lfirst_oid(lc);
+		ListCell   *lc2;
+
+		foreach(lc2, views)
+		{
+			const SavedView *view = (const SavedView *) lfirst(lc2);
+
+			if (view->new_oid == relid)
+				relid = view->oid;
+		}
+		same = same && list_member_oid(saved->relations, relid);
+	}
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("view %s would refer to other relations than before", saved->name),
+				 errdetail("Relations of these names were put there while the table was converted.")));
+
+	foreach(lc, view_functions(advice, saved->new_oid))
+	{
+		if (!list_member_oid(saved->functions, lfirst_oid(lc)))
+			ereport(ERROR,
+					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+					 errmsg("view %s would call other functions than before", saved->name),
+					 errdetail("It would call %s.", format_procedure_qualified(lfirst_oid(lc))),
+					 errhint("Add a cast to the view, or drop it first.")));
+	}
+}
+
+/* Create one of the views again, and check that it is the same as before. */
+void
+compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved)
+{
+	ListCell   *lc;
+	Oid			view;
+	List	   *revoke;
+	bool		default_acl;
+	char	   *properties;
+	int			ncolumns;
+	char	  **types;
+
+	create_view(saved);
+	advise_query("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid",
+				 quote_literal_cstr(saved->name));
+	if (SPI_processed != 1 || advise_result(0, 0) == NULL)
+		elog(ERROR, "view %s was not created", saved->name);
+	view = saved->new_oid = atooid(advise_result(0, 0));
+	check_references(advice, views, saved);
+
+	/* only columns that show a converted column have a new type */
+	types = view_types(advice, view, NIL, InvalidOid, &ncolumns);
+	for (int i = 0; i < Max(ncolumns, saved->ncolumns); i++)
+	{
+		if (ncolumns != saved->ncolumns ||
+			(saved->types[i] && strcmp(types[i], saved->types[i]) != 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+					 errmsg("view %s would have other types than before", saved->name),
+					 ncolumns != saved->ncolumns ? 0 :
+					 errdetail("It had %s, and would have %s.", saved->types[i], types[i]),
+					 errhint("Add a cast to the view, or drop it first.")));
+	}
+
+	/* default privileges may have granted some, to the owner as well */
+	advise_query(
+				 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
+				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END)"
+				 " FROM pg_catalog.pg_class c,"
+				 "  pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x"
+				 " WHERE c.oid = %u",
+				 quote_literal_cstr(saved->name), view);
+	revoke = advise_result_list(advice);
+	advise_query("SELECT relacl IS NULL FROM pg_catalog.pg_class WHERE oid = %u", view);
+	default_acl = saved->default_acl && SPI_processed == 1 && advise_result(0, 0)[0] == 't';
+	if (!default_acl)
+	{
+		foreach(lc, revoke)
+			compact_convert_execute_as_owner(saved, (char *) lfirst(lc));
+		foreach(lc, saved->grants)
+			compact_convert_execute_as_owner(saved, (char *) lfirst(lc));
+	}
+	foreach(lc, saved->restore)
+		compact_convert_execute_as_owner(saved, (char *) lfirst(lc));
+
+	properties = view_properties(advice, view);
+	if (strcmp(properties, saved->properties) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("view %s could not be created again as it was", saved->name),
+				 errdetail("It was: %s; it would be: %s.", saved->properties, properties)));
+}

@@ -1,0 +1,175 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_decimal_compare.c
+ *	  Compare decimals with numeric.
+ *
+ * Usually the numeric is a constant.  So it is converted to an integer in units
+ * of the decimal, which is kept for the next row.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_decimal_compare.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
+
+#include "compact_decimal.h"
+
+/* space of DecimalConstant for a numeric, in bytes */
+#define DECIMAL_CONSTANT_SIZE	32
+
+/* number of constants that are kept; a power of two */
+#define DECIMAL_CONSTANTS		32
+
+/*
+ * The numeric of the last call of a comparison function, as an integer in
+ * units of the decimal.  Usually it is a constant.  fn_extra points to it.
+ */
+typedef struct DecimalConstant
+{
+	int			size;			/* of data; 0: nothing is kept */
+	int			scale;			/* of the decimal */
+	char		data[DECIMAL_CONSTANT_SIZE];	/* the numeric's content */
+	int			beyond;			/* < 0, > 0: below, above all decimals */
+	int64		floor;			/* otherwise: greatest integer not above */
+	bool		exact;			/* is the floor the number itself? */
+} DecimalConstant;
+
+/*
+ * All constants, assigned in turn.  They are not allocated in fn_mcxt: an
+ * index scan has new FmgrInfos each time it is restarted, in memory that lives
+ * as long as the query.  Two calls that share one constant, even with
+ * different types, only lose time.
+ */
+static DecimalConstant decimal_constants[DECIMAL_CONSTANTS];
+static unsigned int next_decimal_constant = 0;
+
+/* the limits of int64; no decimal of any scale is beyond them */
+static Numeric int64_min_numeric = NULL;
+static Numeric int64_max_numeric = NULL;
+
+static inline int
+numeric_compare(Numeric a, Numeric b)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
+											 NumericGetDatum(b)));
+}
+
+/*
+ * Return a negative number if the numeric is below the integers of 64 bits, a
+ * positive one if it is above, otherwise 0.  NaN is above everything, as in
+ * numeric.
+ */
+static int
+beyond_int64(Numeric num)
+{
+	if (int64_max_numeric == NULL)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(TopMemoryContext);
+
+		int64_min_numeric = int64_to_numeric(PG_INT64_MIN);
+		int64_max_numeric = int64_to_numeric(PG_INT64_MAX);
+		MemoryContextSwitchTo(oldcontext);
+	}
+
+	if (numeric_compare(num, int64_max_numeric) > 0)
+		return 1;
+
+	return numeric_compare(num, int64_min_numeric) < 0 ? -1 : 0;
+}
+
+/* Convert a numeric of up to DECIMAL_CONSTANT_SIZE bytes to units of the decimal. */
+static void
+make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
+{
+	int			size = VARSIZE_ANY_EXHDR(datum);
+	Numeric		num = DatumGetNumeric(PointerGetDatum(datum));
+	int64		value = 0;
+
+	/* after an error, the constant must not be valid */
+	constant->size = 0;
+	constant->scale = scale;
+
+	/* a few bytes can be a number that is written with 131072 digits */
+	constant->beyond = beyond_int64(num);
+	if (constant->beyond == 0)
+	{
+		if (compact_decimal_parse_numeric(num, scale, true, &value, &constant->exact) == DECIMAL_OK)
+			constant->floor = value;
+		else
+			constant->beyond = value;
+	}
+	if ((Pointer) num != (Pointer) datum)
+		pfree(num);
+
+	memcpy(constant->data, VARDATA_ANY(datum), size);
+	constant->size = size;
+}
+
+static int
+compare_constant(FunctionCallInfo fcinfo, int64 value, struct varlena *datum,
+				 int scale)
+{
+	DecimalConstant local = {0};
+	DecimalConstant *constant = &local;
+
+	if (fcinfo->flinfo != NULL)
+	{
+		if (fcinfo->flinfo->fn_extra == NULL)
+			fcinfo->flinfo->fn_extra =
+				&decimal_constants[next_decimal_constant++ % DECIMAL_CONSTANTS];
+		constant = (DecimalConstant *) fcinfo->flinfo->fn_extra;
+	}
+
+	/* a numeric has at least two bytes, so size 0 never matches */
+	if (constant->size != (int) VARSIZE_ANY_EXHDR(datum) ||
+		constant->scale != scale ||
+		memcmp(constant->data, VARDATA_ANY(datum), constant->size) != 0)
+		make_constant(constant, datum, scale);
+
+	if (constant->beyond != 0)
+		return -constant->beyond;
+	if (value != constant->floor)
+		return value > constant->floor ? 1 : -1;
+
+	return constant->exact ? 0 : -1;
+}
+
+/* The same for a numeric of any size: numeric compares only a few digits. */
+static int
+compare_long_numeric(int64 value, struct varlena *datum, int scale)
+{
+	Numeric		num = DatumGetNumeric(PointerGetDatum(datum));
+	Numeric		wide = int64_div_fast_to_numeric(value, scale);
+	int			result = numeric_compare(wide, num);
+
+	pfree(wide);
+	if ((Pointer) num != (Pointer) datum)
+		pfree(num);
+
+	return result;
+}
+
+/*
+ * Compare argument argno, a decimal, with the other argument, a numeric.
+ */
+int
+compact_decimal_compare_numeric(FunctionCallInfo fcinfo, int argno, int width, int scale)
+{
+	int64		value = decimal_value(PG_GETARG_DATUM(argno), width);
+	struct varlena *datum = PG_GETARG_VARLENA_PP(1 - argno);
+	int			result;
+
+	if (VARSIZE_ANY_EXHDR(datum) <= DECIMAL_CONSTANT_SIZE)
+		result = compare_constant(fcinfo, value, datum, scale);
+	else
+		result = compare_long_numeric(value, datum, scale);
+	PG_FREE_IF_COPY(datum, 1 - argno);
+
+	return argno == 0 ? result : -result;
+}

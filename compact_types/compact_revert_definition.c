@@ -1,0 +1,287 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_revert_definition.c
+ *	  Former texts of constraints, statistics objects and views.
+ *
+ * Definitions.  A function of char(n) in a constraint or view can become a
+ * function of text, and would stay so.  So if the change of types gives a
+ * definition another text, the former text is recorded in
+ * compact_types.definitions.  It is used only if the definition still has the
+ * text that was recorded with it.  It is run as the owner of the table or
+ * view, who must be the recorded owner.
+ *
+ * Stand-ins.  If a constraint or view compares two columns that are both
+ * narrow, its text has a cast to a type that stands in for the literal or
+ * operand of a wider type.  The cast would stay in the text, and would prevent
+ * the extension from being dropped.  So these casts are removed from the text
+ * on the way back.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_revert_definition.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "compact_convert.h"
+
+/*
+ * Stand-ins
+ */
+
+static const char *const stand_ins[] = {
+	"integer_literal", "numeric_literal", "timestamp_literal", "timestamptz_literal",
+	"integer_operand", "numeric_operand", "numeric_left", "timestamp_operand"
+};
+
+/*
+ * Return the definition without casts to types that stand in for literals and
+ * operands of narrow scalars, in the current memory context.  The definition
+ * must be deparsed text in which all types of that schema are qualified.
+ */
+char *
+revert_without_stand_ins(const Advice *advice, const char *definition)
+{
+	StringInfoData buf;
+	char	   *prefix = psprintf("::%s.", quote_identifier(get_namespace_name(advice->nspid)));
+	const char *p = definition;
+
+	initStringInfo(&buf);
+	while (*p)
+	{
+		const char *rest = NULL;
+
+		/* a doubled quote ends a string and starts another */
+		if (*p == '\'' || *p == '"')
+		{
+			char		quote = *p;
+
+			do
+			{
+				appendStringInfoChar(&buf, *p++);
+			} while (*p && *p != quote);
+			if (*p)
+				appendStringInfoChar(&buf, *p++);
+			continue;
+		}
+		if (strncmp(p, prefix, strlen(prefix)) == 0)
+		{
+			for (int i = 0; i < (int) lengthof(stand_ins) && rest == NULL; i++)
+			{
+				Size		len = strlen(stand_ins[i]);
+
+				rest = p + strlen(prefix);
+				if (strncmp(rest, stand_ins[i], len) != 0 ||
+					rest[len] == '_' || isalnum((unsigned char) rest[len]))
+					rest = NULL;
+				else
+					rest += len;
+			}
+		}
+		if (rest)
+			p = strncmp(rest, "[]", 2) == 0 ? rest + 2 : rest;
+		else
+			appendStringInfoChar(&buf, *p++);
+	}
+
+	return buf.data;
+}
+
+/*
+ * Definitions
+ */
+
+/*
+ * Read the definitions of the table's CHECK constraints and of its statistics
+ * objects on expressions.  If a note has the definition before the conversion,
+ * set it as the origin.
+ */
+void
+revert_read_definitions(Advice *advice, Oid relid)
+{
+	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+	char	   *table = quote_literal_cstr(quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+																	  get_rel_name(relid)));
+	MemoryContext oldcxt;
+
+	advice->definitions = NIL;
+	advise_query("SELECT x.name, x.definition, n.old_definition, x.comment, x.is_constraint,"
+				 " (SELECT pg_catalog.min(d.refobjsubid) FROM pg_catalog.pg_depend d WHERE d.classid = x.classid AND d.objid = x.oid"
+				 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = %u AND d.refobjsubid > 0)"
+				 " FROM (SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid AS classid, c.oid,"
+				 "   pg_catalog.quote_ident(c.conname) AS name, pg_catalog.pg_get_constraintdef(c.oid) AS definition, true AS is_constraint,"
+				 "   'COMMENT ON CONSTRAINT ' || pg_catalog.quote_ident(c.conname) || ' ON ' || %s || ' IS ' ||"
+				 "   pg_catalog.quote_literal(pg_catalog.obj_description(c.oid, 'pg_constraint')) AS comment"
+				 "  FROM pg_catalog.pg_constraint c WHERE c.conrelid = %u AND c.contype = 'c'"
+				 "  UNION ALL SELECT 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass, s.oid,"
+				 "   pg_catalog.format('%%I.%%I', m.nspname, s.stxname), pg_catalog.pg_get_statisticsobjdef(s.oid), false,"
+				 "   'COMMENT ON STATISTICS ' || pg_catalog.format('%%I.%%I', m.nspname, s.stxname) || ' IS ' ||"
+				 "   pg_catalog.quote_literal(pg_catalog.obj_description(s.oid, 'pg_statistic_ext'))"
+				 "  FROM pg_catalog.pg_statistic_ext s JOIN pg_catalog.pg_namespace m ON m.oid = s.stxnamespace"
+				 "  WHERE s.stxrelid = %u AND s.stxexprs IS NOT NULL) x"
+				 " LEFT JOIN LATERAL (SELECT old_definition FROM %s.definitions WHERE %s.referenced_table(used) = %u"
+				 "  AND new_definition = x.definition AND owner = (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %u)"
+				 "  LIMIT 1) n ON true"
+				 " WHERE x.definition IS NOT NULL ORDER BY x.is_constraint, x.name",
+				 relid, table, relid, relid, schema, schema, relid, relid);
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		Definition *definition = palloc0(sizeof(Definition));
+		char	   *attnum = advise_result(i, 5);
+
+		definition->object = advise_result(i, 0);
+		definition->text = advise_result(i, 1);
+		definition->origin = advise_result(i, 2);
+		definition->comment = advise_result(i, 3);
+		definition->is_constraint = advise_result(i, 4)[0] == 't';
+		definition->attnum = attnum ? atoi(attnum) : 0;
+		advice->definitions = lappend(advice->definitions, definition);
+	}
+	MemoryContextSwitchTo(oldcxt);
+}
+
+/* Record the former and the present text of a constraint, statistics object or view. */
+static void
+note_definition(const Advice *advice, Oid relid, AttrNumber attnum,
+				const char *origin, const char *text)
+{
+	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+
+	compact_revert_write_notes(advice,
+							   psprintf("INSERT INTO %s.definitions VALUES (%s.column_reference(%u, %d::int2), CURRENT_USER, %s, %s)",
+										schema, schema, relid, attnum, quote_literal_cstr(origin),
+										quote_literal_cstr(text)));
+}
+
+/*
+ * Record the former text of the definitions whose text the change of types has
+ * altered.  During convert() it is the text before, during revert() the one of
+ * an earlier note.
+ */
+void
+revert_note_definitions(Advice *advice, Oid relid)
+{
+	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+	List	   *old = advice->definitions;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	revert_read_definitions(advice, relid);
+	compact_revert_write_notes(advice, psprintf("DELETE FROM %s.definitions WHERE %s.referenced_table(used) = %u",
+												schema, schema, relid));
+	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
+		return;
+	foreach(lc, old)
+	{
+		Definition *before = (Definition *) lfirst(lc);
+		const char *origin = before->origin;
+
+		if (origin == NULL && !advice->reverts)
+			origin = before->text;
+		foreach(lc2, advice->definitions)
+		{
+			Definition *after = (Definition *) lfirst(lc2);
+
+			if (origin && after->is_constraint == before->is_constraint &&
+				strcmp(after->object, before->object) == 0 &&
+				strcmp(after->text, origin) != 0 && after->attnum > 0)
+				note_definition(advice, relid, after->attnum, origin, after->text);
+		}
+	}
+}
+
+/* Return the query that the view had before its first conversion, or NULL. */
+char *
+revert_view_origin(const Advice *advice, Oid view, const char *text)
+{
+	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
+
+	advise_query("SELECT old_definition FROM %s.definitions WHERE %s.referenced_table(used) = %u AND new_definition = %s"
+				 " AND owner = (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %u) LIMIT 1",
+				 schema, schema, view, quote_literal_cstr(text), view);
+
+	return SPI_processed == 0 ? NULL : MemoryContextStrdup(advice->cxt, advise_result(0, 0));
+}
+
+/* Record that query, if it is known, for a view that was created again. */
+void
+revert_note_view(const Advice *advice, Oid view, const char *origin)
+{
+	if (origin == NULL || get_rel_persistence(view) == RELPERSISTENCE_TEMP)
+		return;
+	advise_query("SELECT pg_catalog.pg_get_viewdef(%u)", view);
+	if (strcmp(advise_result(0, 0), origin) != 0)
+		note_definition(advice, view, 1, origin, advise_result(0, 0));
+}
+
+static bool
+ends_with(const char *str, const char *suffix)
+{
+	size_t		len = strlen(str);
+	size_t		suffix_len = strlen(suffix);
+
+	return len >= suffix_len && strcmp(str + len - suffix_len, suffix) == 0;
+}
+
+/*
+ * Collect the statements that re-create constraints and statistics objects
+ * whose text has changed, or which have casts to stand-ins.
+ */
+void
+compact_revert_find_definitions(Advice *advice)
+{
+	MemoryContext oldcxt;
+	ListCell   *lc;
+	char	   *table;
+
+	revert_read_definitions(advice, RelationGetRelid(advice->rel));
+	oldcxt = MemoryContextSwitchTo(advice->cxt);
+	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
+									   RelationGetRelationName(advice->rel));
+	foreach(lc, advice->definitions)
+	{
+		Definition *definition = (Definition *) lfirst(lc);
+		char	   *text = definition->origin ? definition->origin :
+			revert_without_stand_ins(advice, definition->text);
+
+		if (strcmp(definition->text, text) == 0)
+			continue;
+		if (definition->is_constraint)
+		{
+			/*
+			 * The text has names without a schema, according to the deparse
+			 * settings.  With the caller's search_path these could mean
+			 * functions and operators of another role.  But functions in the
+			 * constraint may need that path, so validate the rows with it,
+			 * separately.
+			 */
+			bool		checked = !ends_with(text, " NOT VALID") && !ends_with(text, " NOT ENFORCED");
+
+			advice->constraints = lappend(advice->constraints,
+										  psprintf("DROP CONSTRAINT %s", definition->object));
+			advice->complete = lappend(advice->complete,
+									   psprintf("ALTER TABLE ONLY %s ADD CONSTRAINT %s %s%s", table,
+												definition->object, text, checked ? " NOT VALID" : ""));
+			if (checked)
+				advice->validate = lappend(advice->validate,
+										   psprintf("ALTER TABLE ONLY %s VALIDATE CONSTRAINT %s",
+													table, definition->object));
+		}
+		else
+		{
+			advice->prepare = lappend(advice->prepare, psprintf("DROP STATISTICS %s", definition->object));
+			advice->complete = lappend(advice->complete, text);
+		}
+		if (definition->comment)
+			advice->complete = lappend(advice->complete, definition->comment);
+	}
+	MemoryContextSwitchTo(oldcxt);
+}
