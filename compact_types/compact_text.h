@@ -13,7 +13,7 @@
 #ifndef COMPACT_TEXT_H
 #define COMPACT_TEXT_H
 
-#include "compact_text_parse.h"
+#include "compact_text_dictionary.h"
 #include "compact_types_compat.h"
 
 /* Longer strings are left to TOAST compression, which compresses them better. */

@@ -29,7 +29,7 @@
  *	   it is; the dictionary only if it is shorter than the packed form.
  *
  * None of that may ever change for the tags of epoch 1, nor may their
- * dictionaries and the way to parse with them (compact_text_parse.c): values
+ * dictionaries and the way to parse with them (compact_text_dictionary.c): values
  * are compared by their bytes.  A better dictionary needs new tags, which make
  * an epoch of their own, and comparisons must decode two values of different
  * epochs.
@@ -52,7 +52,7 @@
 #include "utils/memutils.h"
 
 #include "compact_text.h"
-#include "compact_text_parse.h"
+#include "compact_text_dictionary.h"
 
 /*
  * The tags.  A set of sixteen characters has two: one for an even number of

@@ -20,7 +20,7 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
-#include "compact_text_parse.h"
+#include "compact_text_dictionary.h"
 #include "compact_types.h"
 #include "compact_types_compat.h"
 

@@ -28,7 +28,7 @@
 #include "utils/memutils.h"
 
 #include "compact_text.h"
-#include "compact_text_parse.h"
+#include "compact_text_dictionary.h"
 
 #undef printf
 #undef fprintf

@@ -46,7 +46,7 @@ sub build
 		qw(gcc -std=gnu99 -g -O1 -Wall -fno-strict-aliasing -fwrapv), @flags,
 		"-I$top/compact_types", '-isystem', $include,
 		"$top/t/compact_types_codec.c", "$top/compact_types/compact_text_codec.c",
-		"$top/compact_types/compact_text_parse.c",
+		"$top/compact_types/compact_text_dictionary.c",
 		'-o', "$dir/$program");
 
 	diag $err if $err ne '';

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * compact_text_parse.c
+ * compact_text_dictionary.c
  *	  Encoding and decoding of strings with a static dictionary.
  *
  * An encoded string is a sequence of codes.  A byte from 0 to 207 is a code by
@@ -25,7 +25,7 @@
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  compact_types/compact_text_parse.c
+ *	  compact_types/compact_text_dictionary.c
  *
  *-------------------------------------------------------------------------
  */
@@ -35,11 +35,11 @@
 #include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
-#include "compact_text_parse.h"
+#include "compact_text_dictionary.h"
 
-#include "compact_text_dict_e.h"
-#include "compact_text_dict_j.h"
-#include "compact_text_dict_k.h"
+#include "compact_text_dict_latin.h"
+#include "compact_text_dict_cjk.h"
+#include "compact_text_dict_cyrillic.h"
 
 #define FIRST_TWO_BYTE_CODE		208 /* first byte of the two-byte codes */
 

@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
- * compact_text_parse.h
+ * compact_text_dictionary.h
  *	  Encoding and decoding of strings with a static dictionary.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  compact_types/compact_text_parse.h
+ *	  compact_types/compact_text_dictionary.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef COMPACT_TEXT_PARSE_H
-#define COMPACT_TEXT_PARSE_H
+#ifndef COMPACT_TEXT_DICTIONARY_H
+#define COMPACT_TEXT_DICTIONARY_H
 
 /* Longest string, in bytes, that is ever encoded with a dictionary. */
 #define COMPACT_TEXT_DICT_MAX_LENGTH	2000
@@ -65,4 +65,4 @@ extern int	compact_text_dict_decode_some(const CompactTextDict *dict,
 										  const uint8 *in, int inlen, int *inpos,
 										  uint8 *out, int wanted);
 
-#endif							/* COMPACT_TEXT_PARSE_H */
+#endif							/* COMPACT_TEXT_DICTIONARY_H */
