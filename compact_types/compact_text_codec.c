@@ -20,11 +20,11 @@
  *	4. A string of the set of 64 characters is packed in six bits each, unless
  *	   rule 5 makes it shorter.
  *	5. Any other string is encoded with the dictionary of its script
- *	   (choose_dictionary()); so is one of rule 4 with the dictionary E, but if
- *	   packing makes it shorter only where its beginning is promising
+ *	   (choose_dictionary()); so is one of rule 4 with the Latin dictionary, but
+ *	   if packing makes it shorter only where its beginning is promising
  *	   (compact_text_dict_is_promising()).
- *	6. A string of rule 2 is encoded with the dictionary E too, if at least three
- *	   quarters of its bytes equal the byte before them.
+ *	6. A string of rule 2 is encoded with the Latin dictionary too, if at least
+ *	   three quarters of its bytes equal the byte before them.
  *	7. What these give is taken only if it is shorter than the string stored as
  *	   it is; the dictionary only if it is shorter than the packed form.
  *
@@ -217,17 +217,17 @@ choose_dictionary(const uint8 *str, int len)
 	bool		cyrillic = false;
 
 	if (GetDatabaseEncoding() != PG_UTF8)
-		return COMPACT_TEXT_DICT_E;
+		return COMPACT_TEXT_DICT_LATIN;
 	for (int i = 0; i < len; i++)
 	{
 		/* E2 begins punctuation, which occurs in every script */
 		if (str[i] >= 0xE3 && str[i] <= 0xEF)
-			return COMPACT_TEXT_DICT_J;
+			return COMPACT_TEXT_DICT_CJK;
 		if (str[i] == 0xD0 || str[i] == 0xD1)
 			cyrillic = true;
 	}
 
-	return cyrillic ? COMPACT_TEXT_DICT_K : COMPACT_TEXT_DICT_E;
+	return cyrillic ? COMPACT_TEXT_DICT_CYRILLIC : COMPACT_TEXT_DICT_LATIN;
 }
 
 /* Return true if the string is mostly runs of one character, as rules and padding. */
@@ -270,12 +270,12 @@ encode_payload(const uint8 *str, int len, uint8 *out)
 			return 0;
 		if (is_repetitive(str, len))
 		{
-			payload = compact_text_dict_encode(compact_text_dict(COMPACT_TEXT_DICT_E),
+			payload = compact_text_dict_encode(compact_text_dict(COMPACT_TEXT_DICT_LATIN),
 											   str, len, out + 1,
 											   NIBBLE_PAYLOAD(len) - 2);
 			if (payload >= 0)
 			{
-				out[0] = TAG_DICTIONARY + COMPACT_TEXT_DICT_E;
+				out[0] = TAG_DICTIONARY + COMPACT_TEXT_DICT_LATIN;
 				return 1 + payload;
 			}
 		}
@@ -297,7 +297,7 @@ encode_payload(const uint8 *str, int len, uint8 *out)
 		best = SIXBIT_PAYLOAD(len);
 		sixbit = true;
 	}
-	dictionary = member != 0 ? COMPACT_TEXT_DICT_E : choose_dictionary(str, len);
+	dictionary = member != 0 ? COMPACT_TEXT_DICT_LATIN : choose_dictionary(str, len);
 
 	/*
 	 * Encoding spends most of its time on the dictionary's parse.  For random

@@ -15,13 +15,13 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef COMPACT_TEXT_DICT_J_H
-#define COMPACT_TEXT_DICT_J_H
+#ifndef COMPACT_TEXT_DICT_CJK_H
+#define COMPACT_TEXT_DICT_CJK_H
 
 /* CRC-32C of the symbols, padded with zeroes, and then of the lengths */
-#define COMPACT_TEXT_DICT_J_CRC 0x8DB5677B
+#define COMPACT_TEXT_DICT_CJK_CRC 0x8DB5677B
 
-static const uint8 compact_text_dict_j_symbols[11984][8] =
+static const uint8 compact_text_dict_cjk_symbols[11984][8] =
 {
 	" ", "\343\200\202", "\214", "\201", "\256", "\202", "\343\201\256",
 	"1", "\210", "\347\224\272", "2", ".", "\343\202\222", "-", "\204",
@@ -6103,7 +6103,7 @@ static const uint8 compact_text_dict_j_symbols[11984][8] =
 	{'l', 'i', 'c', 'k', ' ', 't', 'h', 'e'}
 };
 
-static const uint8 compact_text_dict_j_lengths[11984] =
+static const uint8 compact_text_dict_cjk_lengths[11984] =
 {
 	1, 3, 1, 1, 1, 1, 3, 1, 1, 3, 1, 1, 3, 1, 1, 1, 1, 3, 1, 3, 1, 1, 2, 1,
 	1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
@@ -6607,4 +6607,4 @@ static const uint8 compact_text_dict_j_lengths[11984] =
 	8, 8, 8, 8, 8, 8, 4, 8
 };
 
-#endif							/* COMPACT_TEXT_DICT_J_H */
+#endif							/* COMPACT_TEXT_DICT_CJK_H */

@@ -15,13 +15,13 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef COMPACT_TEXT_DICT_K_H
-#define COMPACT_TEXT_DICT_K_H
+#ifndef COMPACT_TEXT_DICT_CYRILLIC_H
+#define COMPACT_TEXT_DICT_CYRILLIC_H
 
 /* CRC-32C of the symbols, padded with zeroes, and then of the lengths */
-#define COMPACT_TEXT_DICT_K_CRC 0x95A03868
+#define COMPACT_TEXT_DICT_CYRILLIC_CRC 0x95A03868
 
-static const uint8 compact_text_dict_k_symbols[11984][8] =
+static const uint8 compact_text_dict_cyrillic_symbols[11984][8] =
 {
 	" ", ".", "\320\270", "\320\260", ", ", "\321\201", "\321\202",
 	" \320\277\320\276", "\321\203", "\321\200", "\320\262", "\320\265",
@@ -7675,7 +7675,7 @@ static const uint8 compact_text_dict_k_symbols[11984][8] =
 	{'P', 'R', 'O', 'D', 'U', 'C', 'T', 'N'}
 };
 
-static const uint8 compact_text_dict_k_lengths[11984] =
+static const uint8 compact_text_dict_cyrillic_lengths[11984] =
 {
 	1, 1, 2, 2, 2, 2, 2, 5, 2, 2, 2, 2, 2, 4, 4, 4, 4, 4, 2, 1, 5, 2, 4, 4,
 	1, 4, 3, 2, 4, 4, 4, 3, 2, 1, 4, 4, 4, 4, 3, 4, 4, 3, 4, 3, 2, 1, 4, 4,
@@ -8179,4 +8179,4 @@ static const uint8 compact_text_dict_k_lengths[11984] =
 	8, 6, 8, 8, 8, 8, 8, 8
 };
 
-#endif							/* COMPACT_TEXT_DICT_K_H */
+#endif							/* COMPACT_TEXT_DICT_CYRILLIC_H */

@@ -15,13 +15,13 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef COMPACT_TEXT_DICT_E_H
-#define COMPACT_TEXT_DICT_E_H
+#ifndef COMPACT_TEXT_DICT_LATIN_H
+#define COMPACT_TEXT_DICT_LATIN_H
 
 /* CRC-32C of the symbols, padded with zeroes, and then of the lengths */
-#define COMPACT_TEXT_DICT_E_CRC 0x51879BB5
+#define COMPACT_TEXT_DICT_LATIN_CRC 0x51879BB5
 
-static const uint8 compact_text_dict_e_symbols[11984][8] =
+static const uint8 compact_text_dict_latin_symbols[11984][8] =
 {
 	" ", ".", "-", "e", "/", "s", "a", "p", "o", "t", "3", "r", "u", "d",
 	"5", "n", "4", "6", "c", "y", "i", "2", "g", "7", "8", "l", "b", "f",
@@ -4112,7 +4112,7 @@ static const uint8 compact_text_dict_e_symbols[11984][8] =
 	{'x', 'x', ':', 'x', 'x', ':', 'x', 'x'}, "ylord", " UTC [8"
 };
 
-static const uint8 compact_text_dict_e_lengths[11984] =
+static const uint8 compact_text_dict_latin_lengths[11984] =
 {
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 	1, 1, 1, 1, 1, 2, 1, 2, 2, 1, 1, 1, 2, 1, 1, 8, 2, 2, 1, 2, 1, 2, 1, 2,
@@ -4616,4 +4616,4 @@ static const uint8 compact_text_dict_e_lengths[11984] =
 	8, 8, 5, 8, 8, 8, 5, 7
 };
 
-#endif							/* COMPACT_TEXT_DICT_E_H */
+#endif							/* COMPACT_TEXT_DICT_LATIN_H */

@@ -119,16 +119,16 @@ typedef struct CompactTextWalk
 
 static const CompactTextDict dicts[COMPACT_TEXT_NUM_DICTS] = {
 	{
-		COMPACT_TEXT_DICT_E, COMPACT_TEXT_DICT_E_CRC,
-		compact_text_dict_e_symbols, compact_text_dict_e_lengths
+		COMPACT_TEXT_DICT_LATIN, COMPACT_TEXT_DICT_LATIN_CRC,
+		compact_text_dict_latin_symbols, compact_text_dict_latin_lengths
 	},
 	{
-		COMPACT_TEXT_DICT_J, COMPACT_TEXT_DICT_J_CRC,
-		compact_text_dict_j_symbols, compact_text_dict_j_lengths
+		COMPACT_TEXT_DICT_CJK, COMPACT_TEXT_DICT_CJK_CRC,
+		compact_text_dict_cjk_symbols, compact_text_dict_cjk_lengths
 	},
 	{
-		COMPACT_TEXT_DICT_K, COMPACT_TEXT_DICT_K_CRC,
-		compact_text_dict_k_symbols, compact_text_dict_k_lengths
+		COMPACT_TEXT_DICT_CYRILLIC, COMPACT_TEXT_DICT_CYRILLIC_CRC,
+		compact_text_dict_cyrillic_symbols, compact_text_dict_cyrillic_lengths
 	}
 };
 

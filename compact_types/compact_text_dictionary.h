@@ -29,9 +29,9 @@
 #define COMPACT_TEXT_DECODE_SLACK		32
 
 /* The dictionaries, as compact_text_dict() numbers them. */
-#define COMPACT_TEXT_DICT_E				0	/* Latin script */
-#define COMPACT_TEXT_DICT_J				1	/* Japanese, Chinese, Korean */
-#define COMPACT_TEXT_DICT_K				2	/* Cyrillic script */
+#define COMPACT_TEXT_DICT_LATIN			0	/* Latin script */
+#define COMPACT_TEXT_DICT_CJK			1	/* Japanese, Chinese, Korean */
+#define COMPACT_TEXT_DICT_CYRILLIC		2	/* Cyrillic script */
 #define COMPACT_TEXT_NUM_DICTS			3
 
 /*

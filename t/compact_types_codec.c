@@ -36,7 +36,7 @@
 
 #define MAX_LENGTH	COMPACT_TEXT_DICT_MAX_LENGTH
 
-static const char *const dict_names[] = {"E", "J", "K"};
+static const char *const dict_names[] = {"latin", "cjk", "cyrillic"};
 
 /* What the codec uses of the server. */
 MemoryContext TopMemoryContext = NULL;

@@ -22,9 +22,9 @@ my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
 
 # Epoch 1: stored values depend on every symbol and its place.
 my %crc = (
-	E => '51879BB5',
-	J => '8DB5677B',
-	K => '95A03868');
+	latin => '51879BB5',
+	cjk => '8DB5677B',
+	cyrillic => '95A03868');
 
 chomp(my $include = `$pg_config --includedir-server`);
 my $dir = File::Temp::tempdir(CLEANUP => 1);

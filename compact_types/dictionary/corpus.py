@@ -551,7 +551,7 @@ FRENCH = (["Le client", "La cliente", "Nous", "Je", "La livraison", "La facture"
 
 # --- the three dictionaries ------------------------------------------------
 
-def domains_e(p):
+def domains_latin(p):
     manuals = [v for package in ("manpages",) for v in p.texts(package, "man[1-9]/*.gz", from_man)]
     manuals += list(p.texts("developers-reference", "*.html", from_html)) + list(p.texts("debian-faq", "*.html", from_html))
     manuals += list(p.texts("apache2-doc", "mod*.html", from_html))[::2] + list(p.catalogs("gnucash-common", "en_GB"))
@@ -595,7 +595,7 @@ def domains_e(p):
     }
 
 
-def domains_j(p):
+def domains_cjk(p):
     ja_manuals = [*list(p.texts("manpages-ja", "man[1-9]/*.gz", from_man))[::3], *p.texts("developers-reference-ja", "*.html", from_html),
                   *p.texts("debian-faq-ja", "*.html", from_html)]
     zh = [*p.texts("fortunes-zh", "*", lambda t: paragraphs(t) if "\0" not in t else ()), *p.texts("debian-faq-zh-cn", "*.html", from_html),
@@ -623,7 +623,7 @@ def domains_j(p):
     }
 
 
-def domains_k(p):
+def domains_cyrillic(p):
     return {
         "ru_catalogs": (1.6, catalogs(p, "ru", "ru", ("evolution-common", "gnucash-common", "libc-l10n"))),
         "ru_manuals": (0.8, [*list(p.texts("manpages-ru", "man[1-9]/*.gz", from_man)), *p.texts("developers-reference-ru", "*.html", from_html)]),
@@ -641,7 +641,7 @@ def domains_k(p):
     }
 
 
-DICTIONARIES = {"e": domains_e, "j": domains_j, "k": domains_k}
+DICTIONARIES = {"latin": domains_latin, "cjk": domains_cjk, "cyrillic": domains_cyrillic}
 
 
 def read_index(path):
