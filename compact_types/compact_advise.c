@@ -55,7 +55,7 @@ proposes(const Advice *advice, AdviseKind kind)
 {
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
-		if (advice->columns[i].kind == kind && advise_converts(advice, &advice->columns[i]))
+		if (advice->columns[i].kind == kind && compact_advise_converts(advice, &advice->columns[i]))
 			return true;
 	}
 
@@ -142,11 +142,11 @@ check_views(Advice *advice)
 		if (advice->columns[i].kind != ADVISE_KEEP)
 			appendStringInfo(&attnums, ", %d", advice->columns[i].att->attnum);
 	}
-	views = advise_dependent_views(advice, attnums.data, &too_deep);
+	views = compact_advise_dependent_views(advice, attnums.data, &too_deep);
 	if (too_deep)
-		advise_add_blocker(advice, 0, "views are nested too deeply, or refer to themselves");
+		compact_advise_add_blocker(advice, 0, "views are nested too deeply, or refer to themselves");
 	else
-		(void) advise_look_at_views(advice, views, NULL);
+		(void) compact_advise_look_at_views(advice, views, NULL);
 }
 
 /* Make proposals, and find what blocks them. */
@@ -154,8 +154,8 @@ static void
 judge(Advice *advice)
 {
 	compact_advise_propose(advice);
-	advise_check_indexes(advice);
-	advise_look_at_expressions(advice);
+	compact_advise_check_indexes(advice);
+	compact_advise_look_at_expressions(advice);
 	check_views(advice);
 }
 
@@ -186,7 +186,7 @@ avoid_blocked_references(Advice *advice)
  * caller must have an active snapshot.
  */
 Advice *
-advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmode)
+compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmode)
 {
 	Advice	   *advice = palloc0(sizeof(Advice));
 	Relation	rel = open_table(relid, lockmode);
@@ -215,7 +215,7 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 			continue;
 		}
 		if (att->atttypid == BPCHAROID || att->atttypid == VARCHAROID || att->atttypid == TEXTOID)
-			advice->columns[advice->ncolumns].native = advise_native_make();
+			advice->columns[advice->ncolumns].native = compact_advise_native_make();
 		advice->columns[advice->ncolumns++].att = att;
 	}
 	advice->order = palloc0((advice->ncolumns + 1) * sizeof(int));
@@ -225,19 +225,19 @@ advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMODE lockmo
 	rows = advice->sampled_rows;
 
 	SPI_connect();
-	nestlevel = ddl_set_gucs();
-	advise_connect(advice);
-	advise_find_blockers(advice);
-	advise_find_mentions(advice);
-	advise_query("SELECT COALESCE(pg_catalog.pg_stat_get_tuples_updated(%u), 0)", relid);
-	advice->updates = SPI_processed == 1 ? strtoll(advise_result(0, 0), NULL, 10) : 0;
+	nestlevel = compact_ddl_set_gucs();
+	compact_advise_connect(advice);
+	compact_advise_find_blockers(advice);
+	compact_advise_find_mentions(advice);
+	compact_advise_query("SELECT COALESCE(pg_catalog.pg_stat_get_tuples_updated(%u), 0)", relid);
+	advice->updates = SPI_processed == 1 ? strtoll(compact_advise_result(0, 0), NULL, 10) : 0;
 	compact_advise_look_at_defaults(advice);
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		AdviseColumn *column = &advice->columns[i];
 
 		column->dependents = column->blockers;
-		column->native_type = advise_native_type(advice, column);
+		column->native_type = compact_advise_native_type(advice, column);
 	}
 	judge(advice);
 	if (avoid_blocked_references(advice))

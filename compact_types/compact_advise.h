@@ -153,7 +153,7 @@ typedef struct Advice
 
 /* Return true if the advice converts this column. */
 static inline bool
-advise_converts(const Advice *advice, const AdviseColumn *column)
+compact_advise_converts(const Advice *advice, const AdviseColumn *column)
 {
 	return column->kind != ADVISE_KEEP && !column->by_name && column->blockers == NIL &&
 		advice->blockers == NIL;
@@ -161,17 +161,17 @@ advise_converts(const Advice *advice, const AdviseColumn *column)
 
 /* Return the scale in the type modifier of a numeric: a signed number of 11 bits. */
 static inline int
-advise_numeric_scale(int32 typmod)
+compact_advise_numeric_scale(int32 typmod)
 {
 	return (((typmod - (int32) VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
 }
 
 /* compact_advise.c */
-extern Advice *advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
-						   LOCKMODE lockmode);
+extern Advice *compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid,
+								   LOCKMODE lockmode);
 
 /* compact_advise_rows.c */
-extern bool advise_calls_users_functions(Node *node);
+extern bool compact_advise_calls_users_functions(Node *node);
 extern void compact_advise_look_at_defaults(Advice *advice);
 
 /* compact_advise_propose.c */
@@ -179,42 +179,42 @@ extern void compact_advise_propose(Advice *advice);
 extern void compact_advise_keep(AdviseColumn *column, char *reason);
 
 /* compact_advise_statement.c */
-extern void advise_append_type(StringInfo buf, const AdviseColumn *column);
-extern char *advise_column_clause(const AdviseColumn *column);
-extern char *advise_storage_clauses(const AdviseColumn *column, const char *separator);
+extern void compact_advise_append_type(StringInfo buf, const AdviseColumn *column);
+extern char *compact_advise_column_clause(const AdviseColumn *column);
+extern char *compact_advise_storage_clauses(const AdviseColumn *column, const char *separator);
 extern char *compact_advise_alter_statement(const Advice *advice);
 extern char *compact_advise_create_statement(const Advice *advice);
 
 /* compact_advise_native.c */
-extern AdviseNative *advise_native_make(void);
-extern void advise_native_look(AdviseNative *native, const char *str, int len);
-extern void advise_native_rule_out(AdviseNative *native);
-extern char *advise_native_type(Advice *advice, const AdviseColumn *column);
+extern AdviseNative *compact_advise_native_make(void);
+extern void compact_advise_native_look(AdviseNative *native, const char *str, int len);
+extern void compact_advise_native_rule_out(AdviseNative *native);
+extern char *compact_advise_native_type(Advice *advice, const AdviseColumn *column);
 
 /* compact_advise_range.c */
-extern bool advise_range_is_proven(Advice *advice, const AdviseColumn *column, int64 min, int64 max);
-extern bool advise_looks_like_coordinate(const AdviseColumn *column);
-extern char *advise_never_narrow(Advice *advice, const AdviseColumn *column);
-extern bool advise_room_for_updates(const AdviseColumn *column, int64 updates, int64 min, int64 max);
+extern bool compact_advise_range_is_proven(Advice *advice, const AdviseColumn *column, int64 min, int64 max);
+extern bool compact_advise_looks_like_coordinate(const AdviseColumn *column);
+extern char *compact_advise_never_narrow(Advice *advice, const AdviseColumn *column);
+extern bool compact_advise_room_for_updates(const AdviseColumn *column, int64 updates, int64 min, int64 max);
 
 /* compact_advise_depend.c */
-extern void advise_connect(Advice *advice);
-extern void advise_query(const char *format,...) pg_attribute_printf(1, 2);
-extern char *advise_result(int row, int col);
-extern List *advise_result_list(const Advice *advice);
-extern bool advise_find_type(Advice *advice, const char *name, AdviseType *type);
-extern void advise_add_blocker(Advice *advice, int attnum, const char *what);
-extern void advise_find_blockers(Advice *advice);
-extern void advise_find_mentions(Advice *advice);
-extern void advise_check_indexes(Advice *advice);
-extern List *advise_dependent_views(const Advice *advice, const char *attnums,
-									bool *too_deep);
-extern List *advise_unrestorable(const Advice *advice, List *views);
+extern void compact_advise_connect(Advice *advice);
+extern void compact_advise_query(const char *format,...) pg_attribute_printf(1, 2);
+extern char *compact_advise_result(int row, int col);
+extern List *compact_advise_result_list(const Advice *advice);
+extern bool compact_advise_find_type(Advice *advice, const char *name, AdviseType *type);
+extern void compact_advise_add_blocker(Advice *advice, int attnum, const char *what);
+extern void compact_advise_find_blockers(Advice *advice);
+extern void compact_advise_find_mentions(Advice *advice);
+extern void compact_advise_check_indexes(Advice *advice);
+extern List *compact_advise_dependent_views(const Advice *advice, const char *attnums,
+											bool *too_deep);
+extern List *compact_advise_unrestorable(const Advice *advice, List *views);
 
 /* compact_advise_view.c */
-extern void advise_look_at_expressions(Advice *advice);
-extern List *advise_look_at_views(Advice *advice, List *views, const bool *chosen);
-extern List *advise_foreign_constants(const Advice *advice, List *views);
-extern bool advise_view_column_converts(List *columns, Oid view, AttrNumber attnum);
+extern void compact_advise_look_at_expressions(Advice *advice);
+extern List *compact_advise_look_at_views(Advice *advice, List *views, const bool *chosen);
+extern List *compact_advise_foreign_constants(const Advice *advice, List *views);
+extern bool compact_advise_view_column_converts(List *columns, Oid view, AttrNumber attnum);
 
 #endif							/* COMPACT_ADVISE_H */

@@ -54,14 +54,14 @@
  * them.
  */
 void
-advise_query(const char *format,...)
+compact_advise_query(const char *format,...)
 {
 	MemoryContext oldcxt = CurrentMemoryContext;
 	va_list		args;
 	char	   *sql;
 
 	va_start(args, format);
-	sql = ddl_format(format, args);
+	sql = compact_ddl_format(format, args);
 	va_end(args);
 
 	PushActiveSnapshot(GetLatestSnapshot());
@@ -75,7 +75,7 @@ advise_query(const char *format,...)
 
 /* Return a field of the last query's result, or NULL; rows and columns start at 0. */
 char *
-advise_result(int row, int col)
+compact_advise_result(int row, int col)
 {
 	return SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, col + 1);
 }
@@ -86,14 +86,14 @@ advise_result(int row, int col)
  * and has no description any more.
  */
 List *
-advise_result_list(const Advice *advice)
+compact_advise_result_list(const Advice *advice)
 {
 	List	   *result = NIL;
 	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
 
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		char	   *string = advise_result(i, 0);
+		char	   *string = compact_advise_result(i, 0);
 
 		if (string)
 			result = lappend(result, pstrdup(string));
@@ -105,16 +105,16 @@ advise_result_list(const Advice *advice)
 
 /* Look up the extension's own schema, which contains its types. */
 void
-advise_connect(Advice *advice)
+compact_advise_connect(Advice *advice)
 {
-	advise_query("SELECT n.nspname FROM pg_catalog.pg_extension e"
-				 " JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace"
-				 " WHERE e.extname = 'compact_types'");
+	compact_advise_query("SELECT n.nspname FROM pg_catalog.pg_extension e"
+						 " JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace"
+						 " WHERE e.extname = 'compact_types'");
 	if (SPI_processed == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("extension \"compact_types\" does not exist")));
-	advice->type_schema = MemoryContextStrdup(advice->cxt, advise_result(0, 0));
+	advice->type_schema = MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
 }
 
 /* Return true if an extension of that name is available on the server. */
@@ -125,9 +125,9 @@ extension_is_available(Advice *advice, const char *name)
 
 	if (!advice->available_valid)
 	{
-		advise_query("SELECT name FROM pg_catalog.pg_available_extensions"
-					 " WHERE name ~ '^compact_'");
-		advice->available = advise_result_list(advice);
+		compact_advise_query("SELECT name FROM pg_catalog.pg_available_extensions"
+							 " WHERE name ~ '^compact_'");
+		advice->available = compact_advise_result_list(advice);
 		advice->available_valid = true;
 	}
 	foreach(lc, advice->available)
@@ -146,7 +146,7 @@ extension_is_available(Advice *advice, const char *name)
  * type that is not created yet, the caller fills in the layout.
  */
 bool
-advise_find_type(Advice *advice, const char *name, AdviseType *type)
+compact_advise_find_type(Advice *advice, const char *name, AdviseType *type)
 {
 	MemoryContext oldcxt;
 	bool		found = true;
@@ -154,19 +154,19 @@ advise_find_type(Advice *advice, const char *name, AdviseType *type)
 
 	memset(type, 0, sizeof(AdviseType));
 	type->typmod = -1;
-	advise_query("SELECT t.oid, n.nspname FROM pg_catalog.pg_type t"
-				 " JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
-				 " JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace"
-				 " WHERE t.typname = %s AND t.typtype = 'b' AND t.typisdefined"
-				 " AND p.pronamespace = %u",
-				 quote_literal_cstr(name), advice->nspid);
+	compact_advise_query("SELECT t.oid, n.nspname FROM pg_catalog.pg_type t"
+						 " JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+						 " JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace"
+						 " WHERE t.typname = %s AND t.typtype = 'b' AND t.typisdefined"
+						 " AND p.pronamespace = %u",
+						 quote_literal_cstr(name), advice->nspid);
 
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	type->name = pstrdup(name);
 	if (SPI_processed > 0)
 	{
-		type->typid = atooid(advise_result(0, 0));
-		type->sql = quote_qualified_identifier(advise_result(0, 1), name);
+		type->typid = atooid(compact_advise_result(0, 0));
+		type->sql = quote_qualified_identifier(compact_advise_result(0, 1), name);
 		get_typlenbyvalalign(type->typid, &type->len, &byval, &type->align);
 		type->storage = get_typstorage(type->typid);
 	}
@@ -200,7 +200,7 @@ add_string(List *list, const char *what)
 
 /* Add a blocker to the column, or to the table if attnum is 0. */
 void
-advise_add_blocker(Advice *advice, int attnum, const char *what)
+compact_advise_add_blocker(Advice *advice, int attnum, const char *what)
 {
 	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
 
@@ -221,11 +221,11 @@ add_blockers_of_result(Advice *advice)
 {
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		char	   *what = advise_result(i, 1);
+		char	   *what = compact_advise_result(i, 1);
 
 		/* NULL stands for an object that was dropped a moment ago */
 		if (what)
-			advise_add_blocker(advice, atoi(advise_result(i, 0)), what);
+			compact_advise_add_blocker(advice, atoi(compact_advise_result(i, 0)), what);
 	}
 }
 
@@ -234,94 +234,94 @@ add_blockers_of_result(Advice *advice)
  * Record those that ALTER TABLE would not rebuild.
  */
 void
-advise_find_blockers(Advice *advice)
+compact_advise_find_blockers(Advice *advice)
 {
 	Form_pg_class form = advice->rel->rd_rel;
 	Oid			relid = RelationGetRelid(advice->rel);
 
 	if (form->relispartition)
-		advise_add_blocker(advice, 0, "the table is a partition");
+		compact_advise_add_blocker(advice, 0, "the table is a partition");
 	if (OidIsValid(form->reloftype))
-		advise_add_blocker(advice, 0, "the table is a typed table");
-	advise_query("SELECT 0, CASE WHEN inhparent = %u THEN 'the table has child tables'"
-				 " ELSE 'the table inherits from another one' END"
-				 " FROM pg_catalog.pg_inherits WHERE inhparent = %u OR (inhrelid = %u AND NOT %s)"
-				 " GROUP BY 1, 2",
-				 relid, relid, relid, form->relispartition ? "true" : "false");
+		compact_advise_add_blocker(advice, 0, "the table is a typed table");
+	compact_advise_query("SELECT 0, CASE WHEN inhparent = %u THEN 'the table has child tables'"
+						 " ELSE 'the table inherits from another one' END"
+						 " FROM pg_catalog.pg_inherits WHERE inhparent = %u OR (inhrelid = %u AND NOT %s)"
+						 " GROUP BY 1, 2",
+						 relid, relid, relid, form->relispartition ? "true" : "false");
 	add_blockers_of_result(advice);
-	advise_query("SELECT 0, 'the table belongs to ' ||"
-				 " pg_catalog.pg_describe_object(refclassid, refobjid, 0)"
-				 " FROM pg_catalog.pg_depend WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
-				 " AND objid = %u AND objsubid = 0 AND deptype = 'e'", relid);
+	compact_advise_query("SELECT 0, 'the table belongs to ' ||"
+						 " pg_catalog.pg_describe_object(refclassid, refobjid, 0)"
+						 " FROM pg_catalog.pg_depend WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+						 " AND objid = %u AND objsubid = 0 AND deptype = 'e'", relid);
 	add_blockers_of_result(advice);
 
 	/* objects that use the row type */
-	advise_query("SELECT 0, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type'"
-				 " FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_type t ON t.oid = d.refobjid"
-				 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass"
-				 " AND d.deptype <> 'i' AND (t.oid = %u OR t.typelem = %u AND t.typlen = -1)"
-				 " GROUP BY d.classid, d.objid, d.objsubid ORDER BY 2",
-				 form->reltype, form->reltype);
+	compact_advise_query("SELECT 0, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type'"
+						 " FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_type t ON t.oid = d.refobjid"
+						 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass"
+						 " AND d.deptype <> 'i' AND (t.oid = %u OR t.typelem = %u AND t.typlen = -1)"
+						 " GROUP BY d.classid, d.objid, d.objsubid ORDER BY 2",
+						 form->reltype, form->reltype);
 	add_blockers_of_result(advice);
 
 	/*
 	 * Find the objects that depend on a column, except those that ALTER TABLE
 	 * rebuilds.  It rebuilds CHECK, UNIQUE, PRIMARY KEY and NOT NULL
-	 * constraints, indexes (examined by advise_check_indexes()), the column's
-	 * own default, and statistics objects unless they have a target, which
-	 * would be lost.  Sequences are not affected.  convert() handles plain
-	 * views.  For revert(), ALTER TABLE also rebuilds foreign keys if one
-	 * owner has both tables.
+	 * constraints, indexes (examined by compact_advise_check_indexes()), the
+	 * column's own default, and statistics objects unless they have a target,
+	 * which would be lost.  Sequences are not affected.  convert() handles
+	 * plain views.  For revert(), ALTER TABLE also rebuilds foreign keys if
+	 * one owner has both tables.
 	 */
-	advise_query(
-				 "SELECT d.refobjsubid, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)"
-				 " FROM pg_catalog.pg_depend d"
-				 " WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
-				 " AND d.refobjid = %u AND d.refobjsubid > 0"
-				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c"
-				 "  WHERE d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND c.oid = d.objid"
-				 "  AND c.contype IN ('c', 'p', 'u', 'n') AND c.conrelid = %u)"
-				 " AND NOT (%s AND EXISTS (SELECT FROM pg_catalog.pg_constraint c"
-				 "  JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_class t ON t.oid = c.confrelid"
-				 "  WHERE d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND c.oid = d.objid"
-				 "  AND c.contype = 'f' AND r.relowner = t.relowner AND r.relkind = 'r' AND t.relkind = 'r'"
-				 "  AND NOT r.relispartition AND NOT t.relispartition))"
-				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
-				 "  WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid"
-				 "  AND c.relkind IN ('i', 'S'))"
-				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_attrdef f"
-				 "  WHERE d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND f.oid = d.objid"
-				 "  AND f.adrelid = %u AND f.adnum = d.refobjsubid)"
-				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_statistic_ext s"
-				 "  WHERE d.classid = 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass AND s.oid = d.objid"
-				 "  AND COALESCE(s.stxstattarget, -1) = -1)"
-				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_class c ON c.oid = r.ev_class"
-				 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.oid = d.objid"
-				 "  AND r.rulename = '_RETURN' AND c.relkind = 'v')"
-				 " GROUP BY d.refobjsubid, d.classid, d.objid, d.objsubid ORDER BY 1, 2",
-				 relid, relid, advice->reverts ? "true" : "false", relid);
+	compact_advise_query(
+						 "SELECT d.refobjsubid, pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)"
+						 " FROM pg_catalog.pg_depend d"
+						 " WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+						 " AND d.refobjid = %u AND d.refobjsubid > 0"
+						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c"
+						 "  WHERE d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND c.oid = d.objid"
+						 "  AND c.contype IN ('c', 'p', 'u', 'n') AND c.conrelid = %u)"
+						 " AND NOT (%s AND EXISTS (SELECT FROM pg_catalog.pg_constraint c"
+						 "  JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_class t ON t.oid = c.confrelid"
+						 "  WHERE d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND c.oid = d.objid"
+						 "  AND c.contype = 'f' AND r.relowner = t.relowner AND r.relkind = 'r' AND t.relkind = 'r'"
+						 "  AND NOT r.relispartition AND NOT t.relispartition))"
+						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+						 "  WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid"
+						 "  AND c.relkind IN ('i', 'S'))"
+						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_attrdef f"
+						 "  WHERE d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND f.oid = d.objid"
+						 "  AND f.adrelid = %u AND f.adnum = d.refobjsubid)"
+						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_statistic_ext s"
+						 "  WHERE d.classid = 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass AND s.oid = d.objid"
+						 "  AND COALESCE(s.stxstattarget, -1) = -1)"
+						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_class c ON c.oid = r.ev_class"
+						 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.oid = d.objid"
+						 "  AND r.rulename = '_RETURN' AND c.relkind = 'v')"
+						 " GROUP BY d.refobjsubid, d.classid, d.objid, d.objsubid ORDER BY 1, 2",
+						 relid, relid, advice->reverts ? "true" : "false", relid);
 	add_blockers_of_result(advice);
 
 	/* properties that the rules for single types need */
-	advise_query("SELECT a.attnum,"
-				 " a.attidentity <> '' OR EXISTS (SELECT FROM pg_catalog.pg_depend d"
-				 "  WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = a.attrelid"
-				 "  AND d.refobjsubid = a.attnum AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
-				 "  AND d.deptype IN ('a', 'i') AND d.objid IN (SELECT oid FROM pg_catalog.pg_class WHERE relkind = 'S'))"
-				 " OR EXISTS (SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.refobjid"
-				 "  WHERE d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND d.objid = f.oid"
-				 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.relkind = 'S'),"
-				 " EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indisunique"
-				 "  AND a.attnum = ANY (i.indkey)),"
-				 " EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indnatts > 1"
-				 "  AND a.attnum = ANY (i.indkey))"
-				 " FROM pg_catalog.pg_attribute a"
-				 " LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum"
-				 " WHERE a.attrelid = %u AND a.attnum > 0 AND NOT a.attisdropped ORDER BY 1",
-				 relid);
+	compact_advise_query("SELECT a.attnum,"
+						 " a.attidentity <> '' OR EXISTS (SELECT FROM pg_catalog.pg_depend d"
+						 "  WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = a.attrelid"
+						 "  AND d.refobjsubid = a.attnum AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+						 "  AND d.deptype IN ('a', 'i') AND d.objid IN (SELECT oid FROM pg_catalog.pg_class WHERE relkind = 'S'))"
+						 " OR EXISTS (SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.refobjid"
+						 "  WHERE d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND d.objid = f.oid"
+						 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.relkind = 'S'),"
+						 " EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indisunique"
+						 "  AND a.attnum = ANY (i.indkey)),"
+						 " EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indnatts > 1"
+						 "  AND a.attnum = ANY (i.indkey))"
+						 " FROM pg_catalog.pg_attribute a"
+						 " LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum"
+						 " WHERE a.attrelid = %u AND a.attnum > 0 AND NOT a.attisdropped ORDER BY 1",
+						 relid);
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
-		int			attnum = atoi(advise_result(row, 0));
+		int			attnum = atoi(compact_advise_result(row, 0));
 
 		for (int i = 0; i < advice->ncolumns; i++)
 		{
@@ -329,24 +329,24 @@ advise_find_blockers(Advice *advice)
 
 			if (column->att->attnum != attnum)
 				continue;
-			column->has_sequence = advise_result(row, 1)[0] == 't';
-			column->is_key = advise_result(row, 2)[0] == 't';
-			column->in_wide_index = advise_result(row, 3)[0] == 't';
+			column->has_sequence = compact_advise_result(row, 1)[0] == 't';
+			column->is_key = compact_advise_result(row, 2)[0] == 't';
+			column->in_wide_index = compact_advise_result(row, 3)[0] == 't';
 		}
 	}
 
 	/* properties of an index that would be lost when it is rebuilt */
-	advise_query("SELECT k, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, i.indexrelid, 0)"
-				 " || ' has a statistics target'"
-				 " FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) k"
-				 " WHERE i.indrelid = %u AND k > 0 AND EXISTS (SELECT FROM pg_catalog.pg_attribute a"
-				 "  WHERE a.attrelid = i.indexrelid AND COALESCE(a.attstattarget, -1) >= 0)"
-				 " UNION SELECT k, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, i.indexrelid, 0)"
-				 " || ' depends on ' || pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)"
-				 " FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) k, pg_catalog.pg_depend d"
-				 " WHERE i.indrelid = %u AND k > 0 AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
-				 " AND d.objid = i.indexrelid AND d.deptype = 'x' ORDER BY 1, 2",
-				 relid, relid);
+	compact_advise_query("SELECT k, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, i.indexrelid, 0)"
+						 " || ' has a statistics target'"
+						 " FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) k"
+						 " WHERE i.indrelid = %u AND k > 0 AND EXISTS (SELECT FROM pg_catalog.pg_attribute a"
+						 "  WHERE a.attrelid = i.indexrelid AND COALESCE(a.attstattarget, -1) >= 0)"
+						 " UNION SELECT k, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, i.indexrelid, 0)"
+						 " || ' depends on ' || pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)"
+						 " FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) k, pg_catalog.pg_depend d"
+						 " WHERE i.indrelid = %u AND k > 0 AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+						 " AND d.objid = i.indexrelid AND d.deptype = 'x' ORDER BY 1, 2",
+						 relid, relid);
 	add_blockers_of_result(advice);
 }
 
@@ -379,7 +379,7 @@ add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
  * because types get wider.
  */
 void
-advise_check_indexes(Advice *advice)
+compact_advise_check_indexes(Advice *advice)
 {
 	List	   *indexes = RelationGetIndexList(advice->rel);
 	ListCell   *lc;
@@ -401,9 +401,9 @@ advise_check_indexes(Advice *advice)
 			if (!advice->reverts &&
 				(bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used) ||
 				 bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, used)))
-				advise_add_blocker(advice, attnum,
-								   psprintf("expression or predicate of index %s",
-											RelationGetRelationName(index)));
+				compact_advise_add_blocker(advice, attnum,
+										   psprintf("expression or predicate of index %s",
+													RelationGetRelationName(index)));
 			for (int key = 0; key < index->rd_index->indnkeyatts; key++)
 			{
 				Oid			am = index->rd_rel->relam;
@@ -412,16 +412,16 @@ advise_check_indexes(Advice *advice)
 				if (index->rd_index->indkey.values[key] != attnum)
 					continue;
 				if (opclass != GetDefaultOpClass(column->att->atttypid, am))
-					advise_add_blocker(advice, attnum,
-									   psprintf("operator class of index %s is not the default one",
-												RelationGetRelationName(index)));
+					compact_advise_add_blocker(advice, attnum,
+											   psprintf("operator class of index %s is not the default one",
+														RelationGetRelationName(index)));
 				else if (OidIsValid(column->type.typid) ?
 						 !OidIsValid(GetDefaultOpClass(column->type.typid, am)) :
 						 (am != BTREE_AM_OID && am != HASH_AM_OID && am != BRIN_AM_OID))
-					advise_add_blocker(advice, attnum,
-									   psprintf("access method of index %s has no operator class for type %s",
-												RelationGetRelationName(index),
-												column->type.name));
+					compact_advise_add_blocker(advice, attnum,
+											   psprintf("access method of index %s has no operator class for type %s",
+														RelationGetRelationName(index),
+														column->type.name));
 			}
 		}
 		index_close(index, AccessShareLock);
@@ -436,33 +436,33 @@ advise_check_indexes(Advice *advice)
  * is not NULL, otherwise raise an error.
  */
 List *
-advise_dependent_views(const Advice *advice, const char *attnums, bool *too_deep)
+compact_advise_dependent_views(const Advice *advice, const char *attnums, bool *too_deep)
 {
 	List	   *result = NIL;
 	MemoryContext oldcxt;
 
-	advise_query(
-				 "WITH RECURSIVE use (view, base, col) AS ("
-				 "  SELECT r.ev_class, d.refobjid, d.refobjsubid"
-				 "  FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
-				 "  JOIN pg_catalog.pg_class c ON c.oid = r.ev_class"
-				 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
-				 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
-				 "  AND c.relkind = 'v' AND r.rulename = '_RETURN' AND r.ev_class <> d.refobjid),"
-				 " v (oid, depth) AS ("
-				 "  SELECT view, 1 FROM use WHERE base = %u AND col IN (%s)"
-				 "  UNION SELECT use.view, v.depth + 1 FROM v JOIN use ON use.base = v.oid WHERE v.depth <= %d)"
-				 " SELECT oid, pg_catalog.max(depth) FROM v GROUP BY oid ORDER BY 2, 1",
-				 RelationGetRelid(advice->rel), attnums, MAX_VIEW_DEPTH);
+	compact_advise_query(
+						 "WITH RECURSIVE use (view, base, col) AS ("
+						 "  SELECT r.ev_class, d.refobjid, d.refobjsubid"
+						 "  FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
+						 "  JOIN pg_catalog.pg_class c ON c.oid = r.ev_class"
+						 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
+						 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+						 "  AND c.relkind = 'v' AND r.rulename = '_RETURN' AND r.ev_class <> d.refobjid),"
+						 " v (oid, depth) AS ("
+						 "  SELECT view, 1 FROM use WHERE base = %u AND col IN (%s)"
+						 "  UNION SELECT use.view, v.depth + 1 FROM v JOIN use ON use.base = v.oid WHERE v.depth <= %d)"
+						 " SELECT oid, pg_catalog.max(depth) FROM v GROUP BY oid ORDER BY 2, 1",
+						 RelationGetRelid(advice->rel), attnums, MAX_VIEW_DEPTH);
 
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		Oid			view = atooid(advise_result(i, 0));
+		Oid			view = atooid(compact_advise_result(i, 0));
 
-		if (atoi(advise_result(i, 1)) > MAX_VIEW_DEPTH && too_deep)
+		if (atoi(compact_advise_result(i, 1)) > MAX_VIEW_DEPTH && too_deep)
 			*too_deep = true;
-		else if (atoi(advise_result(i, 1)) > MAX_VIEW_DEPTH)
+		else if (atoi(compact_advise_result(i, 1)) > MAX_VIEW_DEPTH)
 			ereport(ERROR,
 					(errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
 					 errmsg("views that use table \"%s\" are nested too deeply, or refer to themselves",
@@ -479,7 +479,7 @@ advise_dependent_views(const Advice *advice, const char *attnums, bool *too_deep
  * dropped and created again.
  */
 List *
-advise_unrestorable(const Advice *advice, List *views)
+compact_advise_unrestorable(const Advice *advice, List *views)
 {
 	StringInfoData oids;
 	ListCell   *lc;
@@ -491,45 +491,45 @@ advise_unrestorable(const Advice *advice, List *views)
 	foreach(lc, views)
 		appendStringInfo(&oids, "%s%u", oids.len > 0 ? ", " : "", lfirst_oid(lc));
 
-	advise_query(
-				 "WITH c AS (SELECT * FROM pg_catalog.pg_class WHERE oid IN (%s)),"
-				 " name AS (SELECT oid, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, oid, 0) AS view FROM c)"
+	compact_advise_query(
+						 "WITH c AS (SELECT * FROM pg_catalog.pg_class WHERE oid IN (%s)),"
+						 " name AS (SELECT oid, pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, oid, 0) AS view FROM c)"
 	/* objects other than the view's own parts and the re-created views */
-				 " SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' depends on ' || view"
-				 " FROM pg_catalog.pg_depend d JOIN name ON name.oid = d.refobjid"
-				 " WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
-				 " AND NOT (d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.deptype = 'i')"
-				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_rewrite r JOIN c ON c.oid = r.ev_class"
-				 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.oid = d.objid"
-				 "  AND r.rulename = '_RETURN')"
-				 " UNION SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type of ' || view"
-				 " FROM c JOIN name USING (oid) JOIN pg_catalog.pg_type t ON t.oid = c.reltype OR t.typelem = c.reltype AND t.typlen = -1"
-				 " JOIN pg_catalog.pg_depend d ON d.refobjid = t.oid"
-				 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.deptype <> 'i'"
-				 " UNION SELECT view || ' belongs to an extension'"
-				 " FROM pg_catalog.pg_depend d JOIN name ON name.oid = d.objid"
-				 " WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.deptype IN ('e', 'x')"
-				 " UNION SELECT view || ' has a security label'"
-				 " FROM pg_catalog.pg_seclabel s JOIN name ON name.oid = s.objoid"
-				 " WHERE s.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass"
-				 " UNION SELECT view || ' is a temporary view of another session'"
-				 " FROM c JOIN name USING (oid) WHERE pg_catalog.pg_is_other_temp_schema(c.relnamespace)"
-				 " UNION SELECT view || ' is a temporary view of another user'"
-				 " FROM c JOIN name USING (oid) WHERE c.relpersistence = 't'"
-				 " AND c.relowner <> (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = CURRENT_USER)"
-				 " UNION SELECT view || ' belongs to another user'"
-				 " FROM c JOIN name USING (oid) WHERE NOT pg_catalog.pg_has_role(c.relowner, 'USAGE')"
-				 " UNION SELECT view || pg_catalog.format(' belongs to role %%I, which needs SET ROLE', pg_catalog.pg_get_userbyid(c.relowner))"
-				 " FROM c JOIN name USING (oid) WHERE pg_catalog.pg_has_role(c.relowner, 'USAGE')"
-				 " AND NOT pg_catalog.pg_has_role(c.relowner, '" COMPAT_SET_ROLE_PRIVILEGE "')"
-				 " UNION SELECT view || ' has privileges that its owner did not grant'"
-				 " FROM c JOIN name USING (oid) WHERE EXISTS"
-				 "  (SELECT FROM pg_catalog.aclexplode(c.relacl) x WHERE x.grantor <> c.relowner)"
-				 "  OR EXISTS (SELECT FROM pg_catalog.pg_attribute a, pg_catalog.aclexplode(a.attacl) x"
-				 "  WHERE a.attrelid = c.oid AND x.grantor <> c.relowner)"
-				 " ORDER BY 1", oids.data);
+						 " SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' depends on ' || view"
+						 " FROM pg_catalog.pg_depend d JOIN name ON name.oid = d.refobjid"
+						 " WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+						 " AND NOT (d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.deptype = 'i')"
+						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_rewrite r JOIN c ON c.oid = r.ev_class"
+						 "  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.oid = d.objid"
+						 "  AND r.rulename = '_RETURN')"
+						 " UNION SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses the row type of ' || view"
+						 " FROM c JOIN name USING (oid) JOIN pg_catalog.pg_type t ON t.oid = c.reltype OR t.typelem = c.reltype AND t.typlen = -1"
+						 " JOIN pg_catalog.pg_depend d ON d.refobjid = t.oid"
+						 " WHERE d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.deptype <> 'i'"
+						 " UNION SELECT view || ' belongs to an extension'"
+						 " FROM pg_catalog.pg_depend d JOIN name ON name.oid = d.objid"
+						 " WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.deptype IN ('e', 'x')"
+						 " UNION SELECT view || ' has a security label'"
+						 " FROM pg_catalog.pg_seclabel s JOIN name ON name.oid = s.objoid"
+						 " WHERE s.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+						 " UNION SELECT view || ' is a temporary view of another session'"
+						 " FROM c JOIN name USING (oid) WHERE pg_catalog.pg_is_other_temp_schema(c.relnamespace)"
+						 " UNION SELECT view || ' is a temporary view of another user'"
+						 " FROM c JOIN name USING (oid) WHERE c.relpersistence = 't'"
+						 " AND c.relowner <> (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = CURRENT_USER)"
+						 " UNION SELECT view || ' belongs to another user'"
+						 " FROM c JOIN name USING (oid) WHERE NOT pg_catalog.pg_has_role(c.relowner, 'USAGE')"
+						 " UNION SELECT view || pg_catalog.format(' belongs to role %%I, which needs SET ROLE', pg_catalog.pg_get_userbyid(c.relowner))"
+						 " FROM c JOIN name USING (oid) WHERE pg_catalog.pg_has_role(c.relowner, 'USAGE')"
+						 " AND NOT pg_catalog.pg_has_role(c.relowner, '" COMPAT_SET_ROLE_PRIVILEGE "')"
+						 " UNION SELECT view || ' has privileges that its owner did not grant'"
+						 " FROM c JOIN name USING (oid) WHERE EXISTS"
+						 "  (SELECT FROM pg_catalog.aclexplode(c.relacl) x WHERE x.grantor <> c.relowner)"
+						 "  OR EXISTS (SELECT FROM pg_catalog.pg_attribute a, pg_catalog.aclexplode(a.attacl) x"
+						 "  WHERE a.attrelid = c.oid AND x.grantor <> c.relowner)"
+						 " ORDER BY 1", oids.data);
 
-	return advise_result_list(advice);
+	return compact_advise_result_list(advice);
 }
 
 /*
@@ -539,26 +539,26 @@ advise_unrestorable(const Advice *advice, List *views)
  * declared one.
  */
 void
-advise_find_mentions(Advice *advice)
+compact_advise_find_mentions(Advice *advice)
 {
 	/* match a name as a separate word; ^ and $ match the ends of the source */
 	static const char *const is_word =
 		"p.prosrc ~* ('(^|[^[:alnum:]_])' ||"
 		" pg_catalog.regexp_replace(%s, '([^[:alnum:]_])', '\\\\\\1', 'g') || '([^[:alnum:]_]|$)')";
 
-	advise_query("WITH sources AS MATERIALIZED (SELECT p.oid, p.prosrc FROM pg_catalog.pg_proc p"
-				 "  JOIN pg_catalog.pg_language l ON l.oid = p.prolang JOIN pg_catalog.pg_class c ON c.oid = %u"
-				 "  WHERE l.lanname NOT IN ('c', 'internal') AND p.oid >= %u AND %s)"
-				 " SELECT a.attnum, pg_catalog.string_agg(p.oid::pg_catalog.regprocedure::pg_catalog.text, ', ' ORDER BY p.oid)"
-				 " FROM pg_catalog.pg_attribute a JOIN sources p ON %s"
-				 " WHERE a.attrelid = %u AND a.attnum > 0 AND NOT a.attisdropped GROUP BY a.attnum",
-				 RelationGetRelid(advice->rel), (unsigned int) FirstNormalObjectId,
-				 psprintf(is_word, "c.relname"), psprintf(is_word, "a.attname"),
-				 RelationGetRelid(advice->rel));
+	compact_advise_query("WITH sources AS MATERIALIZED (SELECT p.oid, p.prosrc FROM pg_catalog.pg_proc p"
+						 "  JOIN pg_catalog.pg_language l ON l.oid = p.prolang JOIN pg_catalog.pg_class c ON c.oid = %u"
+						 "  WHERE l.lanname NOT IN ('c', 'internal') AND p.oid >= %u AND %s)"
+						 " SELECT a.attnum, pg_catalog.string_agg(p.oid::pg_catalog.regprocedure::pg_catalog.text, ', ' ORDER BY p.oid)"
+						 " FROM pg_catalog.pg_attribute a JOIN sources p ON %s"
+						 " WHERE a.attrelid = %u AND a.attnum > 0 AND NOT a.attisdropped GROUP BY a.attnum",
+						 RelationGetRelid(advice->rel), (unsigned int) FirstNormalObjectId,
+						 psprintf(is_word, "c.relname"), psprintf(is_word, "a.attname"),
+						 RelationGetRelid(advice->rel));
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
-		int			attnum = atoi(advise_result(row, 0));
-		char	   *mentions = advise_result(row, 1);
+		int			attnum = atoi(compact_advise_result(row, 0));
+		char	   *mentions = compact_advise_result(row, 1);
 
 		for (int i = 0; i < advice->ncolumns; i++)
 		{

@@ -87,8 +87,8 @@ compact_types_advise(PG_FUNCTION_ARGS)
 	Advice	   *advice;
 
 	options_from_args(fcinfo, &options);
-	advice = advise_make(PG_GETARG_OID(0), &options, fcinfo->flinfo->fn_oid,
-						 AccessShareLock);
+	advice = compact_advise_make(PG_GETARG_OID(0), &options, fcinfo->flinfo->fn_oid,
+								 AccessShareLock);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
@@ -150,8 +150,8 @@ compact_types_advise_table(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	options_from_args(fcinfo, &options);
 	options.predict = true;
-	advice = advise_make(PG_GETARG_OID(0), &options, fcinfo->flinfo->fn_oid,
-						 AccessShareLock);
+	advice = compact_advise_make(PG_GETARG_OID(0), &options, fcinfo->flinfo->fn_oid,
+								 AccessShareLock);
 
 	pages[0] = &advice->now;
 	pages[1] = &advice->after;
@@ -174,18 +174,18 @@ compact_types_advise_table(PG_FUNCTION_ARGS)
 
 	/* qualify names in the statements where necessary */
 	SPI_connect();
-	nestlevel = ddl_set_gucs();
-	ddl_set_deparse_gucs();
+	nestlevel = compact_ddl_set_gucs();
+	compact_ddl_set_deparse_gucs();
 	initStringInfo(&attnums);
 	appendStringInfoString(&attnums, "0");
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		AdviseColumn *column = &advice->columns[i];
 
-		if (advise_converts(advice, column))
+		if (compact_advise_converts(advice, column))
 			appendStringInfo(&attnums, ", %d", column->att->attnum);
 	}
-	foreach(lc, advise_dependent_views(advice, attnums.data, NULL))
+	foreach(lc, compact_advise_dependent_views(advice, attnums.data, NULL))
 	{
 		Oid			view = lfirst_oid(lc);
 		MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);

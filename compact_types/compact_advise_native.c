@@ -320,7 +320,7 @@ static const NativeType native_types[] = {
 
 /* Make a record of a column's strings, in the current memory context. */
 AdviseNative *
-advise_native_make(void)
+compact_advise_native_make(void)
 {
 	AdviseNative *native = palloc0(sizeof(AdviseNative));
 
@@ -351,7 +351,7 @@ look_at_label(AdviseNative *native, const char *str, int len)
 
 /* Examine one of the strings; a char(n) comes without its padding. */
 void
-advise_native_look(AdviseNative *native, const char *str, int len)
+compact_advise_native_look(AdviseNative *native, const char *str, int len)
 {
 	native->count++;
 	for (int i = 0; native->possible >> i != 0; i++)
@@ -371,7 +371,7 @@ advise_native_look(AdviseNative *native, const char *str, int len)
 
 /* Rule out all native types, after a string that fits none of them. */
 void
-advise_native_rule_out(AdviseNative *native)
+compact_advise_native_rule_out(AdviseNative *native)
 {
 	native->possible = 0;
 	native->nlabels = MAX_LABELS + 1;
@@ -420,10 +420,10 @@ append_alter_table(StringInfo buf, const Advice *advice, const AdviseColumn *col
  * Return the first of PostgreSQL's own types that takes less space than the
  * strings do now, with the statement that changes the column to it; or NULL.
  * The result is in the memory of the advice.  The search_path must be that of
- * ddl_set_gucs().
+ * compact_ddl_set_gucs().
  */
 char *
-advise_native_type(Advice *advice, const AdviseColumn *column)
+compact_advise_native_type(Advice *advice, const AdviseColumn *column)
 {
 	AdviseNative *native = column->native;
 	MemoryContext oldcxt;

@@ -121,7 +121,7 @@ find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
 		for (int i = 0; i < n; i++)
 		{
 			AdviseColumn *column = &advice->columns[i];
-			bool		converts = advise_converts(advice, column);
+			bool		converts = compact_advise_converts(advice, column);
 			int			len = converts ? column->type.len : column->att->attlen;
 			char		align = converts ? column->type.align : column->att->attalign;
 
@@ -235,7 +235,7 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 
 		dropped = false;
 		for (Size k = 0; k < count; k++)
-			items[k] = advise_converts(advice, &advice->columns[k % n]) ?
+			items[k] = compact_advise_converts(advice, &advice->columns[k % n]) ?
 				sample->after[k] : sample->now[k];
 		find_order(advice, items, nrows, false);
 		all_today = order_cost(advice, items, nrows, 1, today);
@@ -248,7 +248,7 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 			double		saved;
 
 			/* fixed-length strings and decimals are faster as well */
-			if (!advise_converts(advice, column) ||
+			if (!compact_advise_converts(advice, column) ||
 				column->kind == ADVISE_CHAR || column->kind == ADVISE_DECIMAL)
 				continue;
 			CHECK_FOR_INTERRUPTS();

@@ -83,7 +83,7 @@ propose_char(Advice *advice, AdviseColumn *column, int n, bool constant)
 		column->reason = psprintf("there are values of more than %d bytes", n);
 		return;
 	}
-	if (!advise_find_type(advice, psprintf("compact_char%d", n), &column->type))
+	if (!compact_advise_find_type(advice, psprintf("compact_char%d", n), &column->type))
 	{
 		column->reason = psprintf("compact_char%d is not installed; \"make CHAR_LENGTHS=%d install\" installs it",
 								  n, n);
@@ -128,7 +128,7 @@ propose_string(Advice *advice, AdviseColumn *column)
 			 column->min_bytes == column->max_bytes && column->max_bytes > 0 &&
 			 !column->trailing_blanks && !column->multibyte)
 		propose_char(advice, column, column->max_bytes, true);
-	else if (advise_find_type(advice, "compact_text", &column->type) &&
+	else if (compact_advise_find_type(advice, "compact_text", &column->type) &&
 			 OidIsValid(column->type.typid))
 	{
 		Oid			funcid;
@@ -186,7 +186,7 @@ propose_integer(Advice *advice, AdviseColumn *column)
 
 	/* a caller who narrows keys has considered the references to them */
 	if (!advice->options.narrow_keys)
-		never = advise_never_narrow(advice, column);
+		never = compact_advise_never_narrow(advice, column);
 	if (never)
 	{
 		column->reason = never;
@@ -200,9 +200,10 @@ propose_integer(Advice *advice, AdviseColumn *column)
 		if (type->len >= att->attlen || column->min < type->min || column->max > type->max)
 			continue;
 		/* leave room for values at least twice as large as those seen */
-		proven = advise_range_is_proven(advice, column, type->min, type->max);
+		proven = compact_advise_range_is_proven(advice, column, type->min, type->max);
 		if (!proven && (column->min < type->min / 2 || column->max > type->max / 2 ||
-						!advise_room_for_updates(column, advice->updates, type->min, type->max)))
+						!compact_advise_room_for_updates(column, advice->updates,
+														 type->min, type->max)))
 			continue;
 
 		/*
@@ -214,7 +215,7 @@ propose_integer(Advice *advice, AdviseColumn *column)
 			continue;
 		if (OidIsValid(type->typid))
 			use_core_type(&column->type, type->name, type->typid);
-		else if (!advise_find_type(advice, type->name, &column->type) ||
+		else if (!compact_advise_find_type(advice, type->name, &column->type) ||
 				 !OidIsValid(column->type.typid))
 			continue;
 
@@ -259,7 +260,7 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 		return;
 	}
 	precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
-	scale = advise_numeric_scale(typmod);
+	scale = compact_advise_numeric_scale(typmod);
 	if (scale < 0 || scale > precision || precision > 18)
 	{
 		column->reason = "no decimal type holds that precision and scale";
@@ -272,8 +273,8 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 		block(column, "NaN");
 		return;
 	}
-	if (!advise_find_type(advice, psprintf("compact_decimal%d_%d", width, scale),
-						  &column->type))
+	if (!compact_advise_find_type(advice, psprintf("compact_decimal%d_%d", width, scale),
+								  &column->type))
 	{
 		column->reason = psprintf("compact_decimal%d_%d is not installed", width, scale);
 		return;
@@ -287,7 +288,7 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 	}
 	column->kind = ADVISE_DECIMAL;
 	column->reason = "holds every number of the type";
-	if (advise_looks_like_coordinate(column))
+	if (compact_advise_looks_like_coordinate(column))
 		add_risk(column, "functions of double precision, as of trigonometry, take a numeric and no decimal");
 	add_driver_risk(column);
 	add_risk(column, psprintf("numbers of more than %d digits will be accepted", precision));
@@ -304,7 +305,7 @@ propose_seconds(Advice *advice, AdviseColumn *column)
 		column->reason = psprintf("there are fractions of a second, or values that %s does not hold", name);
 		return;
 	}
-	if (!advise_find_type(advice, name, &column->type) || !OidIsValid(column->type.typid))
+	if (!compact_advise_find_type(advice, name, &column->type) || !OidIsValid(column->type.typid))
 	{
 		column->reason = psprintf("%s is not in this database", name);
 		return;

@@ -59,7 +59,7 @@ valid_checks(Advice *advice)
 		if (!check->ccvalid || !compat_check_is_enforced(check))
 			continue;
 		expr = stringToNode(check->ccbin);
-		if (advise_calls_users_functions(expr) || contain_mutable_functions(expr))
+		if (compact_advise_calls_users_functions(expr) || contain_mutable_functions(expr))
 			continue;
 		expr = eval_const_expressions(NULL, expr);
 		expr = (Node *) canonicalize_qual((Expr *) expr, true);
@@ -92,7 +92,7 @@ comparison(const AdviseColumn *column, int strategy, int64 value)
  * between min and max.  Return false if that is not certain.
  */
 bool
-advise_range_is_proven(Advice *advice, const AdviseColumn *column, int64 min, int64 max)
+compact_advise_range_is_proven(Advice *advice, const AdviseColumn *column, int64 min, int64 max)
 {
 	List	   *checks = valid_checks(advice);
 
@@ -136,16 +136,16 @@ looks_like_reference(Advice *advice, const AdviseColumn *column)
 		return psprintf("is named like a reference to a key");
 
 	/* the only column of another table's primary key has this name */
-	advise_query("SELECT pg_catalog.format('has the name of the key of table %%s', i.indrelid::pg_catalog.regclass)"
-				 " FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a"
-				 "  ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
-				 " WHERE i.indisprimary AND i.indnkeyatts = 1 AND i.indrelid <> %u AND a.attname = %s"
-				 "  AND a.atttypid IN ('pg_catalog.int2'::pg_catalog.regtype, 'pg_catalog.int4'::pg_catalog.regtype,"
-				 "   'pg_catalog.int8'::pg_catalog.regtype)"
-				 " ORDER BY 1 LIMIT 1",
-				 RelationGetRelid(advice->rel), quote_literal_cstr(name));
-	if (SPI_processed == 1 && advise_result(0, 0))
-		return MemoryContextStrdup(advice->cxt, advise_result(0, 0));
+	compact_advise_query("SELECT pg_catalog.format('has the name of the key of table %%s', i.indrelid::pg_catalog.regclass)"
+						 " FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a"
+						 "  ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
+						 " WHERE i.indisprimary AND i.indnkeyatts = 1 AND i.indrelid <> %u AND a.attname = %s"
+						 "  AND a.atttypid IN ('pg_catalog.int2'::pg_catalog.regtype, 'pg_catalog.int4'::pg_catalog.regtype,"
+						 "   'pg_catalog.int8'::pg_catalog.regtype)"
+						 " ORDER BY 1 LIMIT 1",
+						 RelationGetRelid(advice->rel), quote_literal_cstr(name));
+	if (SPI_processed == 1 && compact_advise_result(0, 0))
+		return MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
 
 	return NULL;
 }
@@ -155,7 +155,7 @@ looks_like_reference(Advice *advice, const AdviseColumn *column)
  * people compute with in double precision.
  */
 bool
-advise_looks_like_coordinate(const AdviseColumn *column)
+compact_advise_looks_like_coordinate(const AdviseColumn *column)
 {
 	static const char *const words[] = {
 		"lat", "latitude", "lon", "lng", "long", "longitude", "angle", "bearing", "heading"
@@ -175,7 +175,7 @@ advise_looks_like_coordinate(const AdviseColumn *column)
  * NULL.  The caller must be connected to SPI.
  */
 char *
-advise_never_narrow(Advice *advice, const AdviseColumn *column)
+compact_advise_never_narrow(Advice *advice, const AdviseColumn *column)
 {
 	char	   *reference;
 
@@ -191,7 +191,7 @@ advise_never_narrow(Advice *advice, const AdviseColumn *column)
 
 /* Return true if the type has enough room for later updates of the values. */
 bool
-advise_room_for_updates(const AdviseColumn *column, int64 updates, int64 min, int64 max)
+compact_advise_room_for_updates(const AdviseColumn *column, int64 updates, int64 min, int64 max)
 {
 	return updates == 0 ||
 		(column->max <= max / UPDATED_HEADROOM &&

@@ -171,7 +171,7 @@ look_at_string(AdviseColumn *column, Datum value)
 	if (size > ADVISE_MAX_STRING)
 	{
 		column->unfit = true;
-		advise_native_rule_out(column->native);
+		compact_advise_native_rule_out(column->native);
 		return;
 	}
 	str = DatumGetTextPP(value);
@@ -187,7 +187,7 @@ look_at_string(AdviseColumn *column, Datum value)
 	if (column->nvalues == 0 || len < column->min_bytes)
 		column->min_bytes = len;
 	column->max_bytes = Max(column->max_bytes, len);
-	advise_native_look(column->native, data, len);
+	compact_advise_native_look(column->native, data, len);
 	if (!column->multibyte && pg_database_encoding_max_length() > 1)
 	{
 		for (int i = 0; i < len; i++)
@@ -300,7 +300,7 @@ calls_users_functions(Node *node, void *context)
 
 /* The same, for other files. */
 bool
-advise_calls_users_functions(Node *node)
+compact_advise_calls_users_functions(Node *node)
 {
 	return calls_users_functions(node, NULL);
 }
@@ -330,7 +330,7 @@ evaluate_default(Advice *advice, AdviseColumn *column, Expr *expr)
 		Datum		value;
 		bool		isnull;
 
-		nestlevel = ddl_become(advice->rel->rd_rel->relowner, true, &save_userid, &save_sec_context);
+		nestlevel = compact_ddl_become(advice->rel->rd_rel->relowner, true, &save_userid, &save_sec_context);
 		estate = CreateExecutorState();
 		econtext = GetPerTupleExprContext(estate);
 		state = ExecPrepareExpr(expr, estate);
@@ -338,7 +338,7 @@ evaluate_default(Advice *advice, AdviseColumn *column, Expr *expr)
 		if (!isnull)
 			look_at_value(column, value);
 		FreeExecutorState(estate);
-		ddl_return_to(save_userid, save_sec_context, nestlevel);
+		compact_ddl_return_to(save_userid, save_sec_context, nestlevel);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();

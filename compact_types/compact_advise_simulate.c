@@ -93,7 +93,7 @@ size_row(Advice *advice, TupleTableSlot *slot, Simulation *sim)
 		}
 		now[i] = compact_advise_item_size(value, att->attlen, att->attalign, att->attstorage);
 		if (column->kind == ADVISE_KEEP ||
-			(!sim->blocked_too && !advise_converts(advice, column)))
+			(!sim->blocked_too && !compact_advise_converts(advice, column)))
 			after[i] = now[i];
 		else if (column->kind == ADVISE_TEXT)
 		{
@@ -307,7 +307,7 @@ compact_advise_init_simulation(Advice *advice, Simulation *sim, bool blocked_too
 	{
 		AdviseColumn *column = &advice->columns[i];
 		bool		converts = blocked_too ? column->kind != ADVISE_KEEP :
-			advise_converts(advice, column);
+			compact_advise_converts(advice, column);
 
 		sim->today[i] = i;
 		sim->now.storage[i] = column->att->attlen == -1 ? column->att->attstorage : TYPSTORAGE_PLAIN;
@@ -346,7 +346,7 @@ compact_advise_drop_growing_text(Advice *advice, const SizeSample *sample)
 			AdviseColumn *column = &advice->columns[i];
 			int64		growth = 0;
 
-			if (column->kind != ADVISE_TEXT || !advise_converts(advice, column))
+			if (column->kind != ADVISE_TEXT || !compact_advise_converts(advice, column))
 				continue;
 			for (int r = 0; r < sample->nrows && !all; r++)
 			{

@@ -27,7 +27,7 @@
 
 /* The proposed type with its modifier and the column's collation */
 void
-advise_append_type(StringInfo buf, const AdviseColumn *column)
+compact_advise_append_type(StringInfo buf, const AdviseColumn *column)
 {
 	appendStringInfoString(buf, column->type.complete ? column->type.complete : column->type.sql);
 	if (column->type.typmod >= 0 && column->type.complete == NULL)
@@ -41,14 +41,14 @@ advise_append_type(StringInfo buf, const AdviseColumn *column)
 
 /* ALTER COLUMN clause that carries out the proposal */
 char *
-advise_column_clause(const AdviseColumn *column)
+compact_advise_column_clause(const AdviseColumn *column)
 {
 	StringInfoData buf;
 
 	initStringInfo(&buf);
 	appendStringInfo(&buf, "ALTER COLUMN %s TYPE ",
 					 quote_identifier(NameStr(column->att->attname)));
-	advise_append_type(&buf, column);
+	compact_advise_append_type(&buf, column);
 
 	return buf.data;
 }
@@ -59,7 +59,7 @@ advise_column_clause(const AdviseColumn *column)
  * front.  A type of fixed length has no such settings.
  */
 char *
-advise_storage_clauses(const AdviseColumn *column, const char *separator)
+compact_advise_storage_clauses(const AdviseColumn *column, const char *separator)
 {
 	StringInfoData buf;
 	Form_pg_attribute att = column->att;
@@ -91,10 +91,10 @@ append_extensions(StringInfo buf, const Advice *advice)
 		const AdviseColumn *column = &advice->columns[i];
 		bool		again = false;
 
-		if (!advise_converts(advice, column) || !column->type.by_extension)
+		if (!compact_advise_converts(advice, column) || !column->type.by_extension)
 			continue;
 		for (int j = 0; j < i && !again; j++)
-			again = advise_converts(advice, &advice->columns[j]) &&
+			again = compact_advise_converts(advice, &advice->columns[j]) &&
 				strcmp(advice->columns[j].type.name, column->type.name) == 0;
 		if (!again)
 			appendStringInfo(buf, "CREATE EXTENSION %s SCHEMA %s;\n", column->type.name,
@@ -118,11 +118,11 @@ compact_advise_alter_statement(const Advice *advice)
 	{
 		const AdviseColumn *column = &advice->columns[i];
 
-		if (!advise_converts(advice, column))
+		if (!compact_advise_converts(advice, column))
 			continue;
-		appendStringInfo(&buf, "%s  %s USING %s::%s%s", separator, advise_column_clause(column),
+		appendStringInfo(&buf, "%s  %s USING %s::%s%s", separator, compact_advise_column_clause(column),
 						 quote_identifier(NameStr(column->att->attname)), column->type.sql,
-						 advise_storage_clauses(column, ",\n  "));
+						 compact_advise_storage_clauses(column, ",\n  "));
 		separator = ",\n";
 	}
 
@@ -158,10 +158,10 @@ compact_advise_create_statement(const Advice *advice)
 		Form_pg_attribute att = column->att;
 		char	   *expression = NULL;
 
-		if (advise_converts(advice, column))
+		if (compact_advise_converts(advice, column))
 		{
 			appendStringInfo(&buf, "  %s ", quote_identifier(NameStr(att->attname)));
-			advise_append_type(&buf, column);
+			compact_advise_append_type(&buf, column);
 		}
 		else
 		{
@@ -204,12 +204,12 @@ compact_advise_create_statement(const Advice *advice)
 	for (int i = 0; i < advice->ncolumns; i++)
 	{
 		const AdviseColumn *column = &advice->columns[advice->order[i]];
-		bool		converts = advise_converts(advice, column);
+		bool		converts = compact_advise_converts(advice, column);
 		AdviseColumn kept = *column;
 
 		if (!converts)
 			kept.kind = ADVISE_KEEP;
-		appendStringInfoString(&buf, advise_storage_clauses(&kept, psprintf(";\nALTER TABLE %s ", name)));
+		appendStringInfoString(&buf, compact_advise_storage_clauses(&kept, psprintf(";\nALTER TABLE %s ", name)));
 	}
 
 	return buf.data;

@@ -185,8 +185,8 @@ computes_with(ViewWalk *walk, int column)
 
 		if ((column == i || column < 0) &&
 			(used->kind == ADVISE_INTEGER || used->kind == ADVISE_DECIMAL))
-			advise_add_blocker(walk->advice, used->att->attnum,
-							   psprintf("%s computes with the column", walk->user));
+			compact_advise_add_blocker(walk->advice, used->att->attnum,
+									   psprintf("%s computes with the column", walk->user));
 	}
 }
 
@@ -327,8 +327,8 @@ walk_recursive(ViewWalk *walk, CommonTableExpr *cte, List *queries)
 		rte = IsA(var, Var) && var->varlevelsup == 0 ? rt_fetch(var->varno, second->rtable) : NULL;
 		if (rte == NULL || rte->rtekind != RTE_CTE || !rte->self_reference ||
 			var->varattno != entry->resno)
-			advise_add_blocker(walk->advice, walk->advice->columns[column].att->attnum,
-							   psprintf("%s has the column in a recursive query", walk->user));
+			compact_advise_add_blocker(walk->advice, walk->advice->columns[column].att->attnum,
+									   psprintf("%s has the column in a recursive query", walk->user));
 	}
 }
 
@@ -474,7 +474,7 @@ converted_columns(const Advice *advice, const bool *chosen)
  * refuse a row that is valid today, or ANALYZE could fail.
  */
 void
-advise_look_at_expressions(Advice *advice)
+compact_advise_look_at_expressions(Advice *advice)
 {
 	ViewWalk	walk = {.advice = advice,.columns = converted_columns(advice, NULL)};
 	Oid			relid = RelationGetRelid(advice->rel);
@@ -486,18 +486,18 @@ advise_look_at_expressions(Advice *advice)
 	query->rtable = list_make1(rte);
 	walk.queries = list_make1(query);
 
-	advise_query("SELECT pg_catalog.pg_describe_object('pg_catalog.pg_constraint'::pg_catalog.regclass, oid, 0),"
-				 " conbin::pg_catalog.text FROM pg_catalog.pg_constraint WHERE conrelid = %u AND contype = 'c'"
-				 " UNION ALL SELECT pg_catalog.pg_describe_object('pg_catalog.pg_statistic_ext'::pg_catalog.regclass, oid, 0),"
-				 " stxexprs::pg_catalog.text FROM pg_catalog.pg_statistic_ext"
-				 " WHERE stxrelid = %u AND stxexprs IS NOT NULL ORDER BY 1",
-				 relid, relid);
+	compact_advise_query("SELECT pg_catalog.pg_describe_object('pg_catalog.pg_constraint'::pg_catalog.regclass, oid, 0),"
+						 " conbin::pg_catalog.text FROM pg_catalog.pg_constraint WHERE conrelid = %u AND contype = 'c'"
+						 " UNION ALL SELECT pg_catalog.pg_describe_object('pg_catalog.pg_statistic_ext'::pg_catalog.regclass, oid, 0),"
+						 " stxexprs::pg_catalog.text FROM pg_catalog.pg_statistic_ext"
+						 " WHERE stxrelid = %u AND stxexprs IS NOT NULL ORDER BY 1",
+						 relid, relid);
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
-		walk.user = advise_result(row, 0);
+		walk.user = compact_advise_result(row, 0);
 		/* NULL stands for an object that was dropped a moment ago */
 		if (walk.user)
-			(void) walk_expression(stringToNode(advise_result(row, 1)), &walk);
+			(void) walk_expression(stringToNode(compact_advise_result(row, 1)), &walk);
 	}
 }
 
@@ -505,10 +505,10 @@ advise_look_at_expressions(Advice *advice)
  * Add a blocker to every converted column that one of the views computes with.
  * The views must be in the order of their dependencies.  chosen gives the
  * columns; if it is NULL, take those with a proposal.  Return the columns in
- * which the views show such columns, for advise_view_column_converts().
+ * which the views show such columns, for compact_advise_view_column_converts().
  */
 List *
-advise_look_at_views(Advice *advice, List *views, const bool *chosen)
+compact_advise_look_at_views(Advice *advice, List *views, const bool *chosen)
 {
 	ViewWalk	walk = {.advice = advice,.columns = converted_columns(advice, chosen)};
 	ListCell   *lc;
@@ -647,28 +647,28 @@ find_foreign_constant(Node *node, void *context)
  * owner who used the type need not want to run them.
  */
 List *
-advise_foreign_constants(const Advice *advice, List *views)
+compact_advise_foreign_constants(const Advice *advice, List *views)
 {
 	List	   *result = NIL;
 	Oid			relid = RelationGetRelid(advice->rel);
 	ListCell   *lc;
 
-	advise_query("SELECT pg_catalog.pg_describe_object('pg_catalog.pg_constraint'::pg_catalog.regclass, oid, 0),"
-				 " conbin::pg_catalog.text FROM pg_catalog.pg_constraint WHERE conrelid = %u AND contype = 'c'"
-				 " UNION ALL SELECT pg_catalog.pg_describe_object('pg_catalog.pg_statistic_ext'::pg_catalog.regclass, oid, 0),"
-				 " stxexprs::pg_catalog.text FROM pg_catalog.pg_statistic_ext"
-				 " WHERE stxrelid = %u AND stxexprs IS NOT NULL"
-				 " UNION ALL SELECT pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, indexrelid, 0), x"
-				 " FROM pg_catalog.pg_index, pg_catalog.unnest(ARRAY[indexprs::pg_catalog.text, indpred::pg_catalog.text]) x"
-				 " WHERE indrelid = %u AND x IS NOT NULL ORDER BY 1",
-				 relid, relid, relid);
+	compact_advise_query("SELECT pg_catalog.pg_describe_object('pg_catalog.pg_constraint'::pg_catalog.regclass, oid, 0),"
+						 " conbin::pg_catalog.text FROM pg_catalog.pg_constraint WHERE conrelid = %u AND contype = 'c'"
+						 " UNION ALL SELECT pg_catalog.pg_describe_object('pg_catalog.pg_statistic_ext'::pg_catalog.regclass, oid, 0),"
+						 " stxexprs::pg_catalog.text FROM pg_catalog.pg_statistic_ext"
+						 " WHERE stxrelid = %u AND stxexprs IS NOT NULL"
+						 " UNION ALL SELECT pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, indexrelid, 0), x"
+						 " FROM pg_catalog.pg_index, pg_catalog.unnest(ARRAY[indexprs::pg_catalog.text, indpred::pg_catalog.text]) x"
+						 " WHERE indrelid = %u AND x IS NOT NULL ORDER BY 1",
+						 relid, relid, relid);
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
 		struct constant_walk walk = {.owner = advice->rel->rd_rel->relowner};
 
-		if (find_foreign_constant(stringToNode(advise_result(row, 1)), &walk))
+		if (find_foreign_constant(stringToNode(compact_advise_result(row, 1)), &walk))
 			result = lappend(result, psprintf("%s has a constant of type %s, which another user made",
-											  advise_result(row, 0), format_type_be_qualified(walk.typid)));
+											  compact_advise_result(row, 0), format_type_be_qualified(walk.typid)));
 	}
 
 	foreach(lc, views)
@@ -689,7 +689,7 @@ advise_foreign_constants(const Advice *advice, List *views)
 
 /* Return true if the column of the view shows a converted one. */
 bool
-advise_view_column_converts(List *columns, Oid view, AttrNumber attnum)
+compact_advise_view_column_converts(List *columns, Oid view, AttrNumber attnum)
 {
 	return find_column(columns, view, attnum) >= 0;
 }

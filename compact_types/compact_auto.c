@@ -466,7 +466,7 @@ compact_type_name(AutoContext *context, const ColumnDef *column, const char *col
 	compact = find_compact_type(context, typid == VARCHAROID, length);
 	if (!OidIsValid(compact) || !references_have_type(context, column, compact))
 		return NULL;
-	drop = ddl_who_could_drop(compact, context->owner);
+	drop = compact_ddl_who_could_drop(compact, context->owner);
 	if (drop)
 	{
 		ereport(NOTICE,
@@ -765,7 +765,7 @@ choose_for_alter(AlterTableStmt *stmt)
 	relkind = get_rel_relkind(relid);
 	if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
 		return;
-	context.owner = ddl_relation_owner(relid);
+	context.owner = compact_ddl_relation_owner(relid);
 
 	foreach(lc, stmt->cmds)
 	{

@@ -27,27 +27,27 @@
 static void
 create_type(const TypeDdl *ddl, int length)
 {
-	ddl_execute("CREATE TYPE %s", ddl->type);
+	compact_ddl_execute("CREATE TYPE %s", ddl->type);
 
 	/* in binary format the string is converted to the client's encoding */
-	ddl_create_function(ddl, psprintf("%s_in", ddl->name), "cstring", ddl->type,
-						"compact_char_in", "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("%s_out", ddl->name), ddl->type, "cstring",
-						"compact_char_out", "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("%s_recv", ddl->name), "internal", ddl->type,
-						"compact_char_recv", "STABLE");
-	ddl_create_function(ddl, psprintf("%s_send", ddl->name), ddl->type, "bytea",
-						"compact_char_send", "STABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_in", ddl->name), "cstring", ddl->type,
+								"compact_char_in", "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_out", ddl->name), ddl->type, "cstring",
+								"compact_char_out", "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_recv", ddl->name), "internal", ddl->type,
+								"compact_char_recv", "STABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_send", ddl->name), ddl->type, "bytea",
+								"compact_char_send", "STABLE");
 
-	ddl_execute("CREATE TYPE %s (INPUT = %s.%s_in, OUTPUT = %s.%s_out,"
-				" RECEIVE = %s.%s_recv, SEND = %s.%s_send,"
-				" ANALYZE = %s.compact_char_typanalyze,"
-				" INTERNALLENGTH = %d, ALIGNMENT = char, STORAGE = plain,"
-				" CATEGORY = 'S', COLLATABLE = true)",
-				ddl->type, ddl->schema, ddl->name, ddl->schema, ddl->name,
-				ddl->schema, ddl->name, ddl->schema, ddl->name, ddl->schema, length);
-	ddl_execute("COMMENT ON TYPE %s IS 'fixed-length string of up to %d bytes, stored without a header'",
-				ddl->type, length);
+	compact_ddl_execute("CREATE TYPE %s (INPUT = %s.%s_in, OUTPUT = %s.%s_out,"
+						" RECEIVE = %s.%s_recv, SEND = %s.%s_send,"
+						" ANALYZE = %s.compact_char_typanalyze,"
+						" INTERNALLENGTH = %d, ALIGNMENT = char, STORAGE = plain,"
+						" CATEGORY = 'S', COLLATABLE = true)",
+						ddl->type, ddl->schema, ddl->name, ddl->schema, ddl->name,
+						ddl->schema, ddl->name, ddl->schema, ddl->name, ddl->schema, length);
+	compact_ddl_execute("COMMENT ON TYPE %s IS 'fixed-length string of up to %d bytes, stored without a header'",
+						ddl->type, length);
 }
 
 /*
@@ -58,22 +58,22 @@ create_type(const TypeDdl *ddl, int length)
 static void
 create_text_cast(const TypeDdl *ddl)
 {
-	char	   *text_type = ddl_argument_type(ddl, "compact_text_out");
+	char	   *text_type = compact_ddl_argument_type(ddl, "compact_text_out");
 
-	ddl_create_function(ddl, psprintf("%s_compact_text", ddl->name),
-						psprintf("%s, int4, bool", ddl->type), text_type,
-						"compact_char_compact_text", "IMMUTABLE");
-	ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s_compact_text(%s, int4, bool) AS IMPLICIT",
-				ddl->type, text_type, ddl->schema, ddl->name, ddl->type);
+	compact_ddl_create_function(ddl, psprintf("%s_compact_text", ddl->name),
+								psprintf("%s, int4, bool", ddl->type), text_type,
+								"compact_char_compact_text", "IMMUTABLE");
+	compact_ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s_compact_text(%s, int4, bool) AS IMPLICIT",
+						ddl->type, text_type, ddl->schema, ddl->name, ddl->type);
 }
 
 /* Create all objects; a callback, whose arg points to the length. */
 static void
 create_objects(const TypeDdl *ddl, void *arg)
 {
-	ddl_drop_string_leftovers(ddl);
+	compact_ddl_drop_string_leftovers(ddl);
 	create_type(ddl, *(int32 *) arg);
-	ddl_create_string_type_parts(ddl, "compact_char");
+	compact_ddl_create_string_type_parts(ddl, "compact_char");
 	create_text_cast(ddl);
 }
 
@@ -101,9 +101,9 @@ compact_types_create_char(PG_FUNCTION_ARGS)
 				 errhint("The length must be between 1 and %d bytes.",
 						 COMPACT_CHAR_MAX_LENGTH)));
 
-	typid = ddl_create_type_by_extension(funcid,
-										 psprintf("compact_char%d", length),
-										 create_objects, &length, &local);
+	typid = compact_ddl_create_type_by_extension(funcid,
+												 psprintf("compact_char%d", length),
+												 create_objects, &length, &local);
 	if (local)
 		ereport(NOTICE,
 				(errmsg("operators of type %s were created in schema \"%s\"",

@@ -13,7 +13,7 @@
  *
  * Whose code.  The caller may be a superuser, while the table belongs to a
  * user who wants to become one.  Therefore each statement that calls functions
- * of the owner of the table or of a view runs as that owner, see ddl_become().
+ * of the owner of the table or of a view runs as that owner, see compact_ddl_become().
  * Objects that were looked up by name while such code could run are compared
  * by OID afterwards.
  *
@@ -102,7 +102,7 @@ compact_types_convert_row(PG_FUNCTION_ARGS)
 
 /* Mark the columns to convert: the named ones, or all with a proposal. */
 bool *
-convert_choose_columns(const Advice *advice, ArrayType *names)
+compact_convert_choose_columns(const Advice *advice, ArrayType *names)
 {
 	bool	   *chosen = palloc0(advice->ncolumns + 1);
 	Datum	   *elems;
@@ -158,7 +158,7 @@ convert_choose_columns(const Advice *advice, ArrayType *names)
  * the number of columns.
  */
 char *
-convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen)
+compact_convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen)
 {
 	StringInfoData buf;
 
@@ -193,8 +193,8 @@ skip_blocked(const Advice *advice, bool *chosen)
 		if (!chosen[i])
 			continue;
 		if (blockers == NIL)
-			blockers = advise_unrestorable(advice,
-										   advise_dependent_views(advice, psprintf("%d", column->att->attnum), NULL));
+			blockers = compact_advise_unrestorable(advice,
+												   compact_advise_dependent_views(advice, psprintf("%d", column->att->attnum), NULL));
 		if (blockers == NIL)
 			continue;
 		chosen[i] = false;
@@ -253,7 +253,7 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable,
 static void
 check_set_role(Oid relid)
 {
-	Oid			owner = ddl_relation_owner(relid);
+	Oid			owner = compact_ddl_relation_owner(relid);
 
 	if (!OidIsValid(owner))
 		ereport(ERROR,
@@ -305,11 +305,12 @@ create_types(Advice *advice, const bool *chosen)
 
 		if (!chosen[i] || OidIsValid(column->type.typid))
 			continue;
-		if (!advise_find_type(advice, column->type.name, &type) || !OidIsValid(type.typid))
+		if (!compact_advise_find_type(advice, column->type.name, &type) ||
+			!OidIsValid(type.typid))
 		{
-			ddl_execute("CREATE EXTENSION %s SCHEMA %s", column->type.name,
-						quote_identifier(advice->type_schema));
-			if (!advise_find_type(advice, column->type.name, &type) || !OidIsValid(type.typid))
+			compact_ddl_execute("CREATE EXTENSION %s SCHEMA %s", column->type.name,
+								quote_identifier(advice->type_schema));
+			if (!compact_advise_find_type(advice, column->type.name, &type) || !OidIsValid(type.typid))
 				elog(ERROR, "extension \"%s\" did not create the type", column->type.name);
 		}
 		type.typmod = column->type.typmod;
@@ -334,7 +335,7 @@ check_types(const Advice *advice, const bool *chosen)
 
 		/* types of core are safe */
 		if (chosen[i] && column->type.typid >= FirstNormalObjectId)
-			drop = ddl_who_could_drop(column->type.typid, owner);
+			drop = compact_ddl_who_could_drop(column->type.typid, owner);
 		if (drop)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -369,13 +370,13 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 		if (!chosen[i])
 			continue;
 		attnums[i] = column->att->attnum;
-		appendStringInfo(&sql, "%s%s USING ", separator, advise_column_clause(column));
+		appendStringInfo(&sql, "%s%s USING ", separator, compact_advise_column_clause(column));
 		if (separator[0] == ' ')
 			appendStringInfo(&sql, "%s.convert_row(%s::%s)", schema, name, column->type.sql);
 		else
 			appendStringInfo(&sql, "%s::%s", name, column->type.sql);
 		appendStringInfoString(&sql, column->storage ? column->storage :
-							   advise_storage_clauses(column, ", "));
+							   compact_advise_storage_clauses(column, ", "));
 		separator = ", ";
 	}
 	foreach(lc, advice->constraints)
@@ -387,7 +388,7 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 
 	PG_TRY();
 	{
-		ddl_execute_as(owner, true, "%s", sql.data);
+		compact_ddl_execute_as(owner, true, "%s", sql.data);
 	}
 	PG_FINALLY();
 	{
@@ -424,7 +425,7 @@ change_types(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 		compact_convert_execute_as_owner(view, psprintf("DROP VIEW %s RESTRICT", view->name));
 	}
 	foreach(lc, advice->prepare)
-		ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
+		compact_ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
 
 	/*
 	 * Every name in this statement is qualified.  But functions in CHECK
@@ -433,16 +434,16 @@ change_types(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 	 */
 	AtEOXact_GUC(true, nestlevel);
 	nestlevel = NewGUCNestLevel();
-	ddl_set_deparse_gucs();
+	compact_ddl_set_deparse_gucs();
 	if (quiet)
 		(void) set_config_option("client_min_messages", "warning", PGC_USERSET, PGC_S_SESSION,
 								 GUC_ACTION_SAVE, true, 0, false);
 	alter_table(advice, chosen, relid, owner, table);
 	AtEOXact_GUC(true, nestlevel);
-	nestlevel = ddl_set_gucs();
-	ddl_set_deparse_gucs();
+	nestlevel = compact_ddl_set_gucs();
+	compact_ddl_set_deparse_gucs();
 	foreach(lc, advice->complete)
-		ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
+		compact_ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
 	foreach(lc, saved)
 		compact_convert_restore_view(advice, saved, lfirst(lc));
 	if (advice->validate != NIL)
@@ -450,10 +451,10 @@ change_types(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 		AtEOXact_GUC(true, nestlevel);
 		nestlevel = NewGUCNestLevel();
 		foreach(lc, advice->validate)
-			ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
+			compact_ddl_execute_as(owner, true, "%s", (char *) lfirst(lc));
 		AtEOXact_GUC(true, nestlevel);
-		nestlevel = ddl_set_gucs();
-		ddl_set_deparse_gucs();
+		nestlevel = compact_ddl_set_gucs();
+		compact_ddl_set_deparse_gucs();
 	}
 
 	return nestlevel;
@@ -498,10 +499,10 @@ rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 	MemoryContextSwitchTo(oldcxt);
 	PG_TRY();
 	{
-		int			inner = ddl_set_gucs();
+		int			inner = compact_ddl_set_gucs();
 		ListCell   *lc;
 
-		ddl_set_deparse_gucs();
+		compact_ddl_set_deparse_gucs();
 		empty_table(relid);
 		/* their foreign keys would miss the rows */
 		foreach(lc, advice->referencing)
@@ -522,8 +523,8 @@ rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 	if (error)
 		ReThrowError(error);
 
-	nestlevel = ddl_set_gucs();
-	ddl_set_deparse_gucs();
+	nestlevel = compact_ddl_set_gucs();
+	compact_ddl_set_deparse_gucs();
 
 	return nestlevel;
 }
@@ -555,7 +556,7 @@ add_result(ReturnSetInfo *rsinfo, const ConvertOptions *options, Oid relid,
  * the second argument may be NULL.
  */
 void
-convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_columns)
+compact_convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_columns)
 {
 	for (int i = 0; i < PG_NARGS(); i++)
 	{
@@ -583,23 +584,23 @@ convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_colum
 
 /* Lock the table if the caller may change it. */
 void
-convert_lock_table(Oid relid)
+compact_convert_lock_table(Oid relid)
 {
 	check_table(relid);
 	LockRelationOid(relid, AccessExclusiveLock);
 	check_table(relid);
-	ddl_hold_schema_name(get_rel_namespace(relid));
+	compact_ddl_hold_schema_name(get_rel_namespace(relid));
 }
 
 /*
  * Change the chosen columns to the types that the advice proposes.  Add a row
  * to the result for each column and for each re-created view.
- * convert_lock_table() must have locked the table of the advice.  The advice
+ * compact_convert_lock_table() must have locked the table of the advice.  The advice
  * has the table open; this function closes it.
  */
 void
-convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
-				ReturnSetInfo *rsinfo)
+compact_convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
+						ReturnSetInfo *rsinfo)
 {
 	Oid			relid = RelationGetRelid(advice->rel);
 	List	   *views;
@@ -614,24 +615,24 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
 	int			nchosen;
 
 	SPI_connect();
-	nestlevel = ddl_set_gucs();
-	ddl_set_deparse_gucs();
+	nestlevel = compact_ddl_set_gucs();
+	compact_ddl_set_deparse_gucs();
 	if (options->skip_blocked)
 		skipped = skip_blocked(advice, chosen);
-	attnums = convert_chosen_attnums(advice, chosen, &nchosen);
-	views = advise_dependent_views(advice, attnums, &too_deep);
+	attnums = compact_convert_chosen_attnums(advice, chosen, &nchosen);
+	views = compact_advise_dependent_views(advice, attnums, &too_deep);
 	if (nchosen > 0)
-		refuse(advice, chosen, advise_unrestorable(advice, views), options);
+		refuse(advice, chosen, compact_advise_unrestorable(advice, views), options);
 	foreach(lc, views)
 	{
 		LockRelationOid(lfirst_oid(lc), AccessExclusiveLock);
 		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(lc))))
-			ddl_hold_schema_name(get_rel_namespace(lfirst_oid(lc)));
+			compact_ddl_hold_schema_name(get_rel_namespace(lfirst_oid(lc)));
 	}
 	if (nchosen > 0)
 	{
 		/* the views may have changed before they were locked */
-		List	   *again = advise_dependent_views(advice, attnums, NULL);
+		List	   *again = compact_advise_dependent_views(advice, attnums, NULL);
 
 		if (!equal(again, views))
 			ereport(ERROR,
@@ -639,10 +640,10 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
 					 errmsg("views that use table \"%s\" were changed at the same time",
 							RelationGetRelationName(advice->rel)),
 					 errhint("Try again.")));
-		converted = advise_look_at_views(advice, views, chosen);
+		converted = compact_advise_look_at_views(advice, views, chosen);
 		refuse(advice, chosen,
-			   list_concat(advise_unrestorable(advice, views),
-						   advise_foreign_constants(advice, views)), options);
+			   list_concat(compact_advise_unrestorable(advice, views),
+						   compact_advise_foreign_constants(advice, views)), options);
 		compact_convert_check_view_owners(views);
 	}
 
@@ -665,31 +666,31 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
 		Oid			owner = advice->rel->rd_rel->relowner;
 
 		create_types(advice, chosen);
-		advise_check_indexes(advice);
+		compact_advise_check_indexes(advice);
 		if (options->skip_blocked)
 			skipped = list_concat(skipped, skip_blocked(advice, chosen));
 		refuse(advice, chosen, NIL, options);
 		check_types(advice, chosen);
 		if (!advice->reverts)
-			revert_read_definitions(advice, relid);
+			compact_revert_read_definitions(advice, relid);
 		foreach(lc, views)
 			saved = lappend(saved, compact_convert_save_view(advice, lfirst_oid(lc), converted));
 
 		/* ALTER TABLE refuses a table that is open elsewhere in this session */
 		table_close(advice->rel, NoLock);
-		(void) convert_chosen_attnums(advice, chosen, &nchosen);
+		(void) compact_convert_chosen_attnums(advice, chosen, &nchosen);
 		if (nchosen > 0)
 		{
 			nestlevel = rehearse(advice, chosen, relid, owner, table, saved, nestlevel);
 			nestlevel = change_types(advice, chosen, relid, owner, table, saved, false, nestlevel);
 			if (advice->reverts)
-				revert_forget(advice, chosen, relid);
+				compact_revert_forget(advice, chosen, relid);
 			else
-				revert_remember(advice, chosen, relid);
-			revert_note_definitions(advice, relid);
+				compact_revert_remember(advice, chosen, relid);
+			compact_revert_note_definitions(advice, relid);
 			foreach(lc, saved)
-				revert_note_view(advice, ((SavedView *) lfirst(lc))->new_oid,
-								 ((SavedView *) lfirst(lc))->origin);
+				compact_revert_note_view(advice, ((SavedView *) lfirst(lc))->new_oid,
+										 ((SavedView *) lfirst(lc))->origin);
 
 			/*
 			 * The rewrite dropped the statistics of the changed columns.
@@ -697,7 +698,7 @@ convert_columns(Advice *advice, bool *chosen, const ConvertOptions *options,
 			 * as well.
 			 */
 			if (options->update_statistics)
-				ddl_execute_as(owner, true, "ANALYZE %s", table);
+				compact_ddl_execute_as(owner, true, "ANALYZE %s", table);
 		}
 		else
 			saved = NIL;
@@ -748,7 +749,7 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	Advice	   *advice;
 	bool	   *chosen;
 
-	convert_check_call(fcinfo, "compact_types.convert()", true);
+	compact_convert_check_call(fcinfo, "compact_types.convert()", true);
 	relid = PG_GETARG_OID(0);
 	options.narrow = PG_GETARG_BOOL(2);
 	options.narrow_keys = PG_GETARG_BOOL(3);
@@ -757,16 +758,16 @@ compact_types_convert(PG_FUNCTION_ARGS)
 	how.skip_blocked = PG_GETARG_BOOL(6);
 	how.update_statistics = PG_GETARG_BOOL(7);
 
-	convert_lock_table(relid);
+	compact_convert_lock_table(relid);
 
 	/* include rows that were committed before we got the lock */
 	PushActiveSnapshot(GetLatestSnapshot());
-	advice = advise_make(relid, &options, fcinfo->flinfo->fn_oid,
-						 AccessExclusiveLock);
+	advice = compact_advise_make(relid, &options, fcinfo->flinfo->fn_oid,
+								 AccessExclusiveLock);
 	PopActiveSnapshot();
-	chosen = convert_choose_columns(advice, names);
+	chosen = compact_convert_choose_columns(advice, names);
 	InitMaterializedSRF(fcinfo, 0);
-	convert_columns(advice, chosen, &how, (ReturnSetInfo *) fcinfo->resultinfo);
+	compact_convert_columns(advice, chosen, &how, (ReturnSetInfo *) fcinfo->resultinfo);
 
 	return (Datum) 0;
 }

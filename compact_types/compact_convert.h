@@ -60,12 +60,13 @@ typedef struct SavedView
 } SavedView;
 
 /* compact_convert.c */
-extern void convert_check_call(FunctionCallInfo fcinfo, const char *function, bool has_columns);
-extern char *convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen);
-extern void convert_lock_table(Oid relid);
-extern bool *convert_choose_columns(const Advice *advice, ArrayType *names);
-extern void convert_columns(Advice *advice, bool *chosen,
-							const ConvertOptions *options, ReturnSetInfo *rsinfo);
+extern void compact_convert_check_call(FunctionCallInfo fcinfo, const char *function,
+									   bool has_columns);
+extern char *compact_convert_chosen_attnums(const Advice *advice, const bool *chosen, int *nchosen);
+extern void compact_convert_lock_table(Oid relid);
+extern bool *compact_convert_choose_columns(const Advice *advice, ArrayType *names);
+extern void compact_convert_columns(Advice *advice, bool *chosen,
+									const ConvertOptions *options, ReturnSetInfo *rsinfo);
 
 /* compact_convert_view.c */
 extern SavedView *compact_convert_save_view(const Advice *advice, Oid view, List *converted);
@@ -76,16 +77,16 @@ extern void compact_convert_restore_view(const Advice *advice, List *views, Save
 /* compact_revert_note.c */
 extern char *compact_revert_noted_name(Oid nspid, Oid typid);
 extern void compact_revert_write_notes(const Advice *advice, const char *sql);
-extern void revert_remember(const Advice *advice, const bool *chosen, Oid relid);
-extern void revert_forget(const Advice *advice, const bool *chosen, Oid relid);
+extern void compact_revert_remember(const Advice *advice, const bool *chosen, Oid relid);
+extern void compact_revert_forget(const Advice *advice, const bool *chosen, Oid relid);
 extern bool compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_type);
 
 /* compact_revert_definition.c */
-extern char *revert_without_stand_ins(const Advice *advice, const char *definition);
-extern void revert_read_definitions(Advice *advice, Oid relid);
-extern void revert_note_definitions(Advice *advice, Oid relid);
-extern char *revert_view_origin(const Advice *advice, Oid view, const char *text);
-extern void revert_note_view(const Advice *advice, Oid view, const char *origin);
+extern char *compact_revert_without_stand_ins(const Advice *advice, const char *definition);
+extern void compact_revert_read_definitions(Advice *advice, Oid relid);
+extern void compact_revert_note_definitions(Advice *advice, Oid relid);
+extern char *compact_revert_view_origin(const Advice *advice, Oid view, const char *text);
+extern void compact_revert_note_view(const Advice *advice, Oid view, const char *origin);
 extern void compact_revert_find_definitions(Advice *advice);
 
 #endif							/* COMPACT_CONVERT_H */

@@ -39,16 +39,16 @@ view_types(const Advice *advice, Oid view, List *converted, Oid converted_in, in
 	char	  **types;
 	MemoryContext oldcxt;
 
-	advise_query("SELECT pg_catalog.format('column %%I of type %%s%%s', attname, pg_catalog.format_type(atttypid, atttypmod),"
-				 "  ' COLLATE ' || NULLIF(attcollation, 0)::pg_catalog.regcollation)"
-				 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0 ORDER BY attnum", view);
+	compact_advise_query("SELECT pg_catalog.format('column %%I of type %%s%%s', attname, pg_catalog.format_type(atttypid, atttypmod),"
+						 "  ' COLLATE ' || NULLIF(attcollation, 0)::pg_catalog.regcollation)"
+						 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0 ORDER BY attnum", view);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	*ncolumns = (int) SPI_processed;
 	types = palloc0((*ncolumns + 1) * sizeof(char *));
 	for (int i = 0; i < *ncolumns; i++)
 	{
-		if (!advise_view_column_converts(converted, converted_in, i + 1))
-			types[i] = pstrdup(advise_result(i, 0));
+		if (!compact_advise_view_column_converts(converted, converted_in, i + 1))
+			types[i] = pstrdup(compact_advise_result(i, 0));
 	}
 	MemoryContextSwitchTo(oldcxt);
 
@@ -62,21 +62,21 @@ view_properties(const Advice *advice, Oid view)
 	MemoryContext oldcxt;
 	char	   *result;
 
-	advise_query(
-				 "SELECT pg_catalog.format('%%s %%s %%s %%s %%s %%s', c.relnamespace, c.relname, c.relpersistence, c.relowner,"
-				 " (SELECT pg_catalog.array_agg(o ORDER BY o) FROM pg_catalog.unnest(c.reloptions) o),"
-				 " pg_catalog.obj_description(c.oid, 'pg_class'))"
-				 " || COALESCE((SELECT pg_catalog.array_agg(x ORDER BY x)::text"
-				 "  FROM pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x), '')"
-				 " || COALESCE((SELECT pg_catalog.string_agg(pg_catalog.format('%%s %%s %%s', a.attname,"
-				 "  pg_catalog.col_description(c.oid, a.attnum),"
-				 "  (SELECT pg_catalog.array_agg(x ORDER BY x) FROM pg_catalog.aclexplode(a.attacl) x)), ',' ORDER BY a.attnum)"
-				 "  FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), '')"
-				 " FROM pg_catalog.pg_class c WHERE c.oid = %u", view);
-	if (SPI_processed != 1 || advise_result(0, 0) == NULL)
+	compact_advise_query(
+						 "SELECT pg_catalog.format('%%s %%s %%s %%s %%s %%s', c.relnamespace, c.relname, c.relpersistence, c.relowner,"
+						 " (SELECT pg_catalog.array_agg(o ORDER BY o) FROM pg_catalog.unnest(c.reloptions) o),"
+						 " pg_catalog.obj_description(c.oid, 'pg_class'))"
+						 " || COALESCE((SELECT pg_catalog.array_agg(x ORDER BY x)::text"
+						 "  FROM pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x), '')"
+						 " || COALESCE((SELECT pg_catalog.string_agg(pg_catalog.format('%%s %%s %%s', a.attname,"
+						 "  pg_catalog.col_description(c.oid, a.attnum),"
+						 "  (SELECT pg_catalog.array_agg(x ORDER BY x) FROM pg_catalog.aclexplode(a.attacl) x)), ',' ORDER BY a.attnum)"
+						 "  FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), '')"
+						 " FROM pg_catalog.pg_class c WHERE c.oid = %u", view);
+	if (SPI_processed != 1 || compact_advise_result(0, 0) == NULL)
 		elog(ERROR, "cache lookup failed for view %u", view);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
-	result = pstrdup(advise_result(0, 0));
+	result = pstrdup(compact_advise_result(0, 0));
 	MemoryContextSwitchTo(oldcxt);
 
 	return result;
@@ -90,7 +90,7 @@ result_oids(const Advice *advice)
 	MemoryContext oldcxt = MemoryContextSwitchTo(advice->cxt);
 
 	for (uint64 i = 0; i < SPI_processed; i++)
-		result = lappend_oid(result, atooid(advise_result(i, 0)));
+		result = lappend_oid(result, atooid(compact_advise_result(i, 0)));
 	MemoryContextSwitchTo(oldcxt);
 
 	return result;
@@ -100,9 +100,9 @@ result_oids(const Advice *advice)
 static List *
 view_relations(const Advice *advice, Oid view)
 {
-	advise_query("SELECT DISTINCT d.refobjid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
-				 " WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.ev_class = %u"
-				 " AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> r.ev_class", view);
+	compact_advise_query("SELECT DISTINCT d.refobjid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
+						 " WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.ev_class = %u"
+						 " AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> r.ev_class", view);
 
 	return result_oids(advice);
 }
@@ -114,14 +114,14 @@ view_relations(const Advice *advice, Oid view)
 static List *
 view_functions(const Advice *advice, Oid view)
 {
-	advise_query("SELECT DISTINCT p.oid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
-				 " LEFT JOIN pg_catalog.pg_operator o ON o.oid = d.refobjid"
-				 "  AND d.refclassid = 'pg_catalog.pg_operator'::pg_catalog.regclass"
-				 " JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode OR p.oid = d.refobjid"
-				 "  AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass"
-				 " WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.ev_class = %u"
-				 " AND p.pronamespace NOT IN (%u, 'pg_catalog'::pg_catalog.regnamespace)",
-				 view, advice->nspid);
+	compact_advise_query("SELECT DISTINCT p.oid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid"
+						 " LEFT JOIN pg_catalog.pg_operator o ON o.oid = d.refobjid"
+						 "  AND d.refclassid = 'pg_catalog.pg_operator'::pg_catalog.regclass"
+						 " JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode OR p.oid = d.refobjid"
+						 "  AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass"
+						 " WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND r.ev_class = %u"
+						 " AND p.pronamespace NOT IN (%u, 'pg_catalog'::pg_catalog.regnamespace)",
+						 view, advice->nspid);
 
 	return result_oids(advice);
 }
@@ -139,61 +139,61 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 	char	   *create;
 	char	   *query;
 
-	advise_query(
-				 "SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname),"
-				 " pg_catalog.format('CREATE VIEW %%I.%%I%%s AS ', n.nspname, c.relname,"
-				 "  (SELECT ' WITH (' || pg_catalog.string_agg(pg_catalog.format('%%I = %%L', option_name, option_value), ', ') || ')'"
-				 "   FROM pg_catalog.pg_options_to_table(c.reloptions))),"
-				 " c.relowner, c.relacl IS NULL, c.relpersistence, pg_catalog.pg_get_viewdef(c.oid)"
-				 " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
-				 " WHERE c.oid = %u", view);
+	compact_advise_query(
+						 "SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname),"
+						 " pg_catalog.format('CREATE VIEW %%I.%%I%%s AS ', n.nspname, c.relname,"
+						 "  (SELECT ' WITH (' || pg_catalog.string_agg(pg_catalog.format('%%I = %%L', option_name, option_value), ', ') || ')'"
+						 "   FROM pg_catalog.pg_options_to_table(c.reloptions))),"
+						 " c.relowner, c.relacl IS NULL, c.relpersistence, pg_catalog.pg_get_viewdef(c.oid)"
+						 " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+						 " WHERE c.oid = %u", view);
 	if (SPI_processed != 1)
 		elog(ERROR, "cache lookup failed for view %u", view);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	saved = palloc0(sizeof(SavedView));
 	saved->oid = view;
 	saved->properties = properties;
-	saved->name = pstrdup(advise_result(0, 0));
-	create = pstrdup(advise_result(0, 1));
-	query = pstrdup(advise_result(0, 5));
-	saved->owner = atooid(advise_result(0, 2));
-	saved->default_acl = advise_result(0, 3)[0] == 't';
-	saved->temporary = advise_result(0, 4)[0] == RELPERSISTENCE_TEMP;
+	saved->name = pstrdup(compact_advise_result(0, 0));
+	create = pstrdup(compact_advise_result(0, 1));
+	query = pstrdup(compact_advise_result(0, 5));
+	saved->owner = atooid(compact_advise_result(0, 2));
+	saved->default_acl = compact_advise_result(0, 3)[0] == 't';
+	saved->temporary = compact_advise_result(0, 4)[0] == RELPERSISTENCE_TEMP;
 	MemoryContextSwitchTo(oldcxt);
 
-	saved->origin = revert_view_origin(advice, view, query);
+	saved->origin = compact_revert_view_origin(advice, view, query);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	if (advice->reverts)
-		query = saved->origin ? saved->origin : revert_without_stand_ins(advice, query);
+		query = saved->origin ? saved->origin : compact_revert_without_stand_ins(advice, query);
 	else if (saved->origin == NULL)
 		saved->origin = query;
 	saved->create = psprintf("%s%s", create, query);
 	MemoryContextSwitchTo(oldcxt);
 
-	advise_query(
-				 "SELECT pg_catalog.format('COMMENT ON VIEW %%s IS %%L', %s, pg_catalog.obj_description(%u, 'pg_class'))"
-				 " WHERE pg_catalog.obj_description(%u, 'pg_class') IS NOT NULL"
-				 " UNION ALL SELECT pg_catalog.format('COMMENT ON COLUMN %%s.%%I IS %%L', %s, attname, pg_catalog.col_description(attrelid, attnum))"
-				 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0"
-				 " AND pg_catalog.col_description(attrelid, attnum) IS NOT NULL"
-				 " UNION ALL SELECT pg_catalog.format('GRANT %%s (%%I) ON %%s TO %%s%%s', x.privilege_type, a.attname, %s,"
-				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END,"
-				 "  CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)"
-				 " FROM pg_catalog.pg_attribute a, pg_catalog.aclexplode(a.attacl) x WHERE a.attrelid = %u",
-				 quote_literal_cstr(saved->name), view, view,
-				 quote_literal_cstr(saved->name), view,
-				 quote_literal_cstr(saved->name), view);
-	saved->restore = advise_result_list(advice);
+	compact_advise_query(
+						 "SELECT pg_catalog.format('COMMENT ON VIEW %%s IS %%L', %s, pg_catalog.obj_description(%u, 'pg_class'))"
+						 " WHERE pg_catalog.obj_description(%u, 'pg_class') IS NOT NULL"
+						 " UNION ALL SELECT pg_catalog.format('COMMENT ON COLUMN %%s.%%I IS %%L', %s, attname, pg_catalog.col_description(attrelid, attnum))"
+						 " FROM pg_catalog.pg_attribute WHERE attrelid = %u AND attnum > 0"
+						 " AND pg_catalog.col_description(attrelid, attnum) IS NOT NULL"
+						 " UNION ALL SELECT pg_catalog.format('GRANT %%s (%%I) ON %%s TO %%s%%s', x.privilege_type, a.attname, %s,"
+						 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END,"
+						 "  CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)"
+						 " FROM pg_catalog.pg_attribute a, pg_catalog.aclexplode(a.attacl) x WHERE a.attrelid = %u",
+						 quote_literal_cstr(saved->name), view, view,
+						 quote_literal_cstr(saved->name), view,
+						 quote_literal_cstr(saved->name), view);
+	saved->restore = compact_advise_result_list(advice);
 
-	advise_query(
-				 "SELECT pg_catalog.format('GRANT %%s ON %%s TO %%s%%s', x.privilege_type, %s,"
-				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END,"
-				 "  CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)"
-				 " FROM pg_catalog.pg_class c,"
-				 "  pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x"
-				 " WHERE c.oid = %u",
-				 quote_literal_cstr(saved->name), view);
-	saved->grants = advise_result_list(advice);
+	compact_advise_query(
+						 "SELECT pg_catalog.format('GRANT %%s ON %%s TO %%s%%s', x.privilege_type, %s,"
+						 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END,"
+						 "  CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)"
+						 " FROM pg_catalog.pg_class c,"
+						 "  pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x"
+						 " WHERE c.oid = %u",
+						 quote_literal_cstr(saved->name), view);
+	saved->grants = compact_advise_result_list(advice);
 	saved->types = view_types(advice, view, converted, view, &saved->ncolumns);
 	saved->relations = view_relations(advice, view);
 	saved->functions = view_functions(advice, view);
@@ -210,7 +210,7 @@ compact_convert_save_view(const Advice *advice, Oid view, List *converted)
 void
 compact_convert_execute_as_owner(const SavedView *saved, const char *sql)
 {
-	ddl_execute_as(saved->owner, !saved->temporary, "%s", sql);
+	compact_ddl_execute_as(saved->owner, !saved->temporary, "%s", sql);
 }
 
 /*
@@ -363,11 +363,11 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 	char	  **types;
 
 	create_view(saved);
-	advise_query("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid",
-				 quote_literal_cstr(saved->name));
-	if (SPI_processed != 1 || advise_result(0, 0) == NULL)
+	compact_advise_query("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid",
+						 quote_literal_cstr(saved->name));
+	if (SPI_processed != 1 || compact_advise_result(0, 0) == NULL)
 		elog(ERROR, "view %s was not created", saved->name);
-	view = saved->new_oid = atooid(advise_result(0, 0));
+	view = saved->new_oid = atooid(compact_advise_result(0, 0));
 	check_references(advice, views, saved);
 
 	/* only columns that show a converted column have a new type */
@@ -385,16 +385,16 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 	}
 
 	/* default privileges may have granted some, to the owner as well */
-	advise_query(
-				 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
-				 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END)"
-				 " FROM pg_catalog.pg_class c,"
-				 "  pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x"
-				 " WHERE c.oid = %u",
-				 quote_literal_cstr(saved->name), view);
-	revoke = advise_result_list(advice);
-	advise_query("SELECT relacl IS NULL FROM pg_catalog.pg_class WHERE oid = %u", view);
-	default_acl = saved->default_acl && SPI_processed == 1 && advise_result(0, 0)[0] == 't';
+	compact_advise_query(
+						 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
+						 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END)"
+						 " FROM pg_catalog.pg_class c,"
+						 "  pg_catalog.aclexplode(COALESCE(c.relacl, pg_catalog.acldefault('r', c.relowner))) x"
+						 " WHERE c.oid = %u",
+						 quote_literal_cstr(saved->name), view);
+	revoke = compact_advise_result_list(advice);
+	compact_advise_query("SELECT relacl IS NULL FROM pg_catalog.pg_class WHERE oid = %u", view);
+	default_acl = saved->default_acl && SPI_processed == 1 && compact_advise_result(0, 0)[0] == 't';
 	if (!default_acl)
 	{
 		foreach(lc, revoke)

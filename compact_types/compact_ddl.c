@@ -77,7 +77,7 @@ static const ComparisonOperator comparison_operators[] = {
 
 /* Return the statement that the format makes, in the current memory context. */
 char *
-ddl_format(const char *format, va_list args)
+compact_ddl_format(const char *format, va_list args)
 {
 	StringInfoData sql;
 	int			save_errno = errno;
@@ -100,7 +100,7 @@ ddl_format(const char *format, va_list args)
 
 /* Return the owner of a relation, or InvalidOid if there is no such relation. */
 Oid
-ddl_relation_owner(Oid relid)
+compact_ddl_relation_owner(Oid relid)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Oid			owner = InvalidOid;
@@ -116,13 +116,13 @@ ddl_relation_owner(Oid relid)
 
 /* Run the statement that the format makes.  The caller must be connected to SPI. */
 void
-ddl_execute(const char *format,...)
+compact_ddl_execute(const char *format,...)
 {
 	va_list		args;
 	char	   *sql;
 
 	va_start(args, format);
-	sql = ddl_format(format, args);
+	sql = compact_ddl_format(format, args);
 	va_end(args);
 
 	if (SPI_execute(sql, false, 0) < 0)
@@ -135,12 +135,12 @@ ddl_execute(const char *format,...)
  * of the owner of a table or view must run as that owner, in a restricted
  * operation.  So the owner's code cannot get back to the caller, or leave
  * something behind that runs later.  It must not change the meaning of names
- * for the caller either: ddl_return_to() resets the settings that it changes.
+ * for the caller either: compact_ddl_return_to() resets the settings that it changes.
  * After an error, the end of the transaction or subtransaction does both.
- * Return the nest level of settings for ddl_return_to().
+ * Return the nest level of settings for compact_ddl_return_to().
  */
 int
-ddl_become(Oid roleid, bool restricted, Oid *save_userid, int *save_sec_context)
+compact_ddl_become(Oid roleid, bool restricted, Oid *save_userid, int *save_sec_context)
 {
 	GetUserIdAndSecContext(save_userid, save_sec_context);
 	SetUserIdAndSecContext(roleid, *save_sec_context |
@@ -150,7 +150,7 @@ ddl_become(Oid roleid, bool restricted, Oid *save_userid, int *save_sec_context)
 }
 
 void
-ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel)
+compact_ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel)
 {
 	AtEOXact_GUC(false, nestlevel);
 	SetUserIdAndSecContext(save_userid, save_sec_context);
@@ -163,7 +163,7 @@ ddl_return_to(Oid save_userid, int save_sec_context, int nestlevel)
  * statements on these objects affect other relations of the same name.
  */
 void
-ddl_hold_schema_name(Oid schema)
+compact_ddl_hold_schema_name(Oid schema)
 {
 	Relation	rel = table_open(NamespaceRelationId, RowShareLock);
 	TM_Result	result;
@@ -192,7 +192,7 @@ ddl_hold_schema_name(Oid schema)
 
 /* Run the statement that the format makes as the role. */
 void
-ddl_execute_as(Oid roleid, bool restricted, const char *format,...)
+compact_ddl_execute_as(Oid roleid, bool restricted, const char *format,...)
 {
 	Oid			save_userid;
 	int			save_sec_context;
@@ -201,17 +201,17 @@ ddl_execute_as(Oid roleid, bool restricted, const char *format,...)
 	char	   *sql;
 
 	va_start(args, format);
-	sql = ddl_format(format, args);
+	sql = compact_ddl_format(format, args);
 	va_end(args);
 
-	nestlevel = ddl_become(roleid, restricted, &save_userid, &save_sec_context);
+	nestlevel = compact_ddl_become(roleid, restricted, &save_userid, &save_sec_context);
 	PG_TRY();
 	{
-		ddl_execute("%s", sql);
+		compact_ddl_execute("%s", sql);
 	}
 	PG_FINALLY();
 	{
-		ddl_return_to(save_userid, save_sec_context, nestlevel);
+		compact_ddl_return_to(save_userid, save_sec_context, nestlevel);
 	}
 	PG_END_TRY();
 	pfree(sql);
@@ -222,14 +222,14 @@ ddl_execute_as(Oid roleid, bool restricted, const char *format,...)
  * of core's if there is no library.
  */
 void
-ddl_create_function(const TypeDdl *ddl, const char *name,
-					const char *args, const char *result, const char *symbol,
-					const char *attributes)
+compact_ddl_create_function(const TypeDdl *ddl, const char *name,
+							const char *args, const char *result, const char *symbol,
+							const char *attributes)
 {
-	ddl_execute("CREATE FUNCTION %s.%s(%s) RETURNS %s AS %s%s'%s' LANGUAGE %s %s STRICT PARALLEL SAFE",
-				ddl->schema, name, args, result,
-				ddl->library ? ddl->library : "", ddl->library ? ", " : "", symbol,
-				ddl->library ? "c" : "internal", attributes);
+	compact_ddl_execute("CREATE FUNCTION %s.%s(%s) RETURNS %s AS %s%s'%s' LANGUAGE %s %s STRICT PARALLEL SAFE",
+						ddl->schema, name, args, result,
+						ddl->library ? ddl->library : "", ddl->library ? ", " : "", symbol,
+						ddl->library ? "c" : "internal", attributes);
 }
 
 /*
@@ -239,12 +239,12 @@ ddl_create_function(const TypeDdl *ddl, const char *name,
  * names.
  */
 void
-ddl_create_comparison(const TypeDdl *ddl, const char *left,
-					  const char *right, const char *function, const char *symbol,
-					  const char *mark)
+compact_ddl_create_comparison(const TypeDdl *ddl, const char *left,
+							  const char *right, const char *function, const char *symbol,
+							  const char *mark)
 {
-	ddl_create_comparison_as(ddl, left, right, function, symbol, mark, mark,
-							 "IMMUTABLE LEAKPROOF", ", HASHES, MERGES");
+	compact_ddl_create_comparison_as(ddl, left, right, function, symbol, mark, mark,
+									 "IMMUTABLE LEAKPROOF", ", HASHES, MERGES");
 }
 
 /*
@@ -253,11 +253,11 @@ ddl_create_comparison(const TypeDdl *ddl, const char *left,
  * commutators' names; if it is NULL, the operators have no commutators.
  */
 void
-ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
-						 const char *right, const char *function,
-						 const char *symbol, const char *mark,
-						 const char *commutator_mark,
-						 const char *attributes, const char *equal_options)
+compact_ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
+								 const char *right, const char *function,
+								 const char *symbol, const char *mark,
+								 const char *commutator_mark,
+								 const char *attributes, const char *equal_options)
 {
 	char	   *args = psprintf("%s, %s", left, right);
 
@@ -265,22 +265,22 @@ ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
 	{
 		const ComparisonOperator *op = &comparison_operators[i];
 
-		ddl_create_function(ddl, psprintf("%s_%s", function, op->suffix), args,
-							"bool", psprintf("%s_%s", symbol, op->suffix),
-							attributes);
+		compact_ddl_create_function(ddl, psprintf("%s_%s", function, op->suffix), args,
+									"bool", psprintf("%s_%s", symbol, op->suffix),
+									attributes);
 	}
-	ddl_create_function(ddl, psprintf("%s_cmp", function), args, "int4",
-						psprintf("%s_cmp", symbol), attributes);
-	ddl_create_comparison_operators(ddl, left, right, function, mark,
-									commutator_mark, equal_options);
+	compact_ddl_create_function(ddl, psprintf("%s_cmp", function), args, "int4",
+								psprintf("%s_cmp", symbol), attributes);
+	compact_ddl_create_comparison_operators(ddl, left, right, function, mark,
+											commutator_mark, equal_options);
 }
 
 /* Create only the operators, on existing functions. */
 void
-ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
-								const char *right, const char *function,
-								const char *mark, const char *commutator_mark,
-								const char *equal_options)
+compact_ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
+										const char *right, const char *function,
+										const char *mark, const char *commutator_mark,
+										const char *equal_options)
 {
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
 	{
@@ -290,14 +290,14 @@ ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
 		if (commutator_mark != NULL)
 			commutator = psprintf(" COMMUTATOR = OPERATOR(%s.%s%s%s),", ddl->opschema,
 								  commutator_mark, op->commutator, commutator_mark);
-		ddl_execute("CREATE OPERATOR %s.%s%s%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = %s,"
-					"%s NEGATOR = OPERATOR(%s.%s%s%s),"
-					" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s)",
-					ddl->opschema, mark, op->name, mark,
-					ddl->schema, function, op->suffix, left, right, commutator,
-					ddl->opschema, mark, op->negator, mark,
-					op->restrict_join, op->restrict_join,
-					op->strategy == BTEqualStrategyNumber ? equal_options : "");
+		compact_ddl_execute("CREATE OPERATOR %s.%s%s%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = %s,"
+							"%s NEGATOR = OPERATOR(%s.%s%s%s),"
+							" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s)",
+							ddl->opschema, mark, op->name, mark,
+							ddl->schema, function, op->suffix, left, right, commutator,
+							ddl->opschema, mark, op->negator, mark,
+							op->restrict_join, op->restrict_join,
+							op->strategy == BTEqualStrategyNumber ? equal_options : "");
 	}
 }
 
@@ -312,8 +312,8 @@ ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
  * together with operators that other extensions add to core's families.
  */
 void
-ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
-						   const char *right)
+compact_ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
+								   const char *right)
 {
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
 	{
@@ -326,23 +326,23 @@ ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
 
 		if (!OidIsValid(opno))
 			elog(ERROR, "operator %s %s %s does not exist", left, op->name, right);
-		ddl_execute("CREATE OPERATOR %s.#%s# (FUNCTION = pg_catalog.%s, LEFTARG = %s, RIGHTARG = %s,"
-					" COMMUTATOR = OPERATOR(%s.#%s#), NEGATOR = OPERATOR(%s.#%s#),"
-					" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s%s)",
-					ddl->schema, op->name,
-					quote_identifier(get_func_name(get_opcode(opno))), left, right,
-					ddl->schema, op->commutator, ddl->schema, op->negator,
-					op->restrict_join, op->restrict_join,
-					equal && op_hashjoinable(opno, TypenameGetTypid(left)) ? ", HASHES" : "",
-					equal ? ", MERGES" : "");
+		compact_ddl_execute("CREATE OPERATOR %s.#%s# (FUNCTION = pg_catalog.%s, LEFTARG = %s, RIGHTARG = %s,"
+							" COMMUTATOR = OPERATOR(%s.#%s#), NEGATOR = OPERATOR(%s.#%s#),"
+							" RESTRICT = pg_catalog.%ssel, JOIN = pg_catalog.%sjoinsel%s%s)",
+							ddl->schema, op->name,
+							quote_identifier(get_func_name(get_opcode(opno))), left, right,
+							ddl->schema, op->commutator, ddl->schema, op->negator,
+							op->restrict_join, op->restrict_join,
+							equal && op_hashjoinable(opno, TypenameGetTypid(left)) ? ", HASHES" : "",
+							equal ? ", MERGES" : "");
 	}
 }
 
 /* Add a pair of types to the member lists of a btree and a hash family. */
 void
-ddl_append_pair(StringInfo btree, StringInfo hash, const char *opschema,
-				const char *mark, const char *left, const char *right,
-				const char *cmp_function)
+compact_ddl_append_pair(StringInfo btree, StringInfo hash, const char *opschema,
+						const char *mark, const char *left, const char *right,
+						const char *cmp_function)
 {
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
 	{
@@ -361,8 +361,8 @@ ddl_append_pair(StringInfo btree, StringInfo hash, const char *opschema,
 
 /* Add the operators of a pair of types to the member list of a minmax class. */
 void
-ddl_append_brin(StringInfo minmax, const char *opschema, const char *mark,
-				const char *left, const char *right)
+compact_ddl_append_brin(StringInfo minmax, const char *opschema, const char *mark,
+						const char *left, const char *right)
 {
 	for (int i = 0; i < (int) lengthof(comparison_operators); i++)
 	{
@@ -378,49 +378,49 @@ ddl_append_brin(StringInfo minmax, const char *opschema, const char *mark,
 
 /*
  * Create the default minmax class, TYPE_minmax_ops, in an existing family,
- * with the members that ddl_append_brin() listed.
+ * with the members that compact_ddl_append_brin() listed.
  */
 void
-ddl_create_minmax_class(const TypeDdl *ddl, const char *family, StringInfo members)
+compact_ddl_create_minmax_class(const TypeDdl *ddl, const char *family, StringInfo members)
 {
-	ddl_execute("CREATE OPERATOR CLASS %s.%s_minmax_ops DEFAULT FOR TYPE %s USING brin FAMILY %s.%s AS %s,"
-				" FUNCTION 1 pg_catalog.brin_minmax_opcinfo(internal),"
-				" FUNCTION 2 pg_catalog.brin_minmax_add_value(internal, internal, internal, internal),"
-				" FUNCTION 3 pg_catalog.brin_minmax_consistent(internal, internal, internal),"
-				" FUNCTION 4 pg_catalog.brin_minmax_union(internal, internal, internal)",
-				ddl->schema, ddl->name, ddl->type, ddl->schema, family, members->data);
+	compact_ddl_execute("CREATE OPERATOR CLASS %s.%s_minmax_ops DEFAULT FOR TYPE %s USING brin FAMILY %s.%s AS %s,"
+						" FUNCTION 1 pg_catalog.brin_minmax_opcinfo(internal),"
+						" FUNCTION 2 pg_catalog.brin_minmax_add_value(internal, internal, internal, internal),"
+						" FUNCTION 3 pg_catalog.brin_minmax_consistent(internal, internal, internal),"
+						" FUNCTION 4 pg_catalog.brin_minmax_union(internal, internal, internal)",
+						ddl->schema, ddl->name, ddl->type, ddl->schema, family, members->data);
 }
 
 /* Create the two hash functions, whose C names begin with symbol. */
 void
-ddl_create_hash_functions(const TypeDdl *ddl, const char *symbol)
+compact_ddl_create_hash_functions(const TypeDdl *ddl, const char *symbol)
 {
-	ddl_create_function(ddl, psprintf("%s_hash", ddl->name), ddl->type, "int4",
-						psprintf("%s_hash", symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("%s_hash_extended", ddl->name),
-						psprintf("%s, int8", ddl->type), "int8",
-						psprintf("%s_hash_extended", symbol), "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_hash", ddl->name), ddl->type, "int4",
+								psprintf("%s_hash", symbol), "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_hash_extended", ddl->name),
+								psprintf("%s, int8", ddl->type), "int8",
+								psprintf("%s_hash_extended", symbol), "IMMUTABLE");
 }
 
 /* Create the default hash class, TYPE_ops, in an existing family. */
 void
-ddl_create_hash_class(const TypeDdl *ddl, const char *family)
+compact_ddl_create_hash_class(const TypeDdl *ddl, const char *family)
 {
 	const char *schema = ddl->schema;
 	const char *name = ddl->name;
 	const char *type = ddl->type;
 
-	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING hash FAMILY %s.%s AS"
-				" OPERATOR 1 %s.%s=%s, FUNCTION 1 %s.%s_hash(%s),"
-				" FUNCTION 2 %s.%s_hash_extended(%s, int8)",
-				schema, name, type, schema, family,
-				ddl->opschema, ddl->mark, ddl->mark,
-				schema, name, type, schema, name, type);
+	compact_ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING hash FAMILY %s.%s AS"
+						" OPERATOR 1 %s.%s=%s, FUNCTION 1 %s.%s_hash(%s),"
+						" FUNCTION 2 %s.%s_hash_extended(%s, int8)",
+						schema, name, type, schema, family,
+						ddl->opschema, ddl->mark, ddl->mark,
+						schema, name, type, schema, name, type);
 }
 
 /* Create min() and max(). */
 void
-ddl_create_extremes(const TypeDdl *ddl, const char *symbol)
+compact_ddl_create_extremes(const TypeDdl *ddl, const char *symbol)
 {
 	static const char *const extremes[][3] = {
 		{"min", "smaller", "<"},
@@ -431,14 +431,14 @@ ddl_create_extremes(const TypeDdl *ddl, const char *symbol)
 	{
 		char	   *function = psprintf("%s_%s", ddl->name, extremes[i][1]);
 
-		ddl_create_function(ddl, function, psprintf("%s, %s", ddl->type, ddl->type),
-							ddl->type, psprintf("%s_%s", symbol, extremes[i][1]),
-							"IMMUTABLE");
-		ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
-					" COMBINEFUNC = %s.%s, SORTOP = OPERATOR(%s.%s%s%s), PARALLEL = SAFE)",
-					ddl->opschema, extremes[i][0], ddl->type,
-					ddl->schema, function, ddl->type, ddl->schema, function,
-					ddl->opschema, ddl->mark, extremes[i][2], ddl->mark);
+		compact_ddl_create_function(ddl, function, psprintf("%s, %s", ddl->type, ddl->type),
+									ddl->type, psprintf("%s_%s", symbol, extremes[i][1]),
+									"IMMUTABLE");
+		compact_ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
+							" COMBINEFUNC = %s.%s, SORTOP = OPERATOR(%s.%s%s%s), PARALLEL = SAFE)",
+							ddl->opschema, extremes[i][0], ddl->type,
+							ddl->schema, function, ddl->type, ddl->schema, function,
+							ddl->opschema, ddl->mark, extremes[i][2], ddl->mark);
 	}
 }
 
@@ -458,7 +458,7 @@ extension_is_available(const char *name)
 
 /* Return the schema in which objects are created now. */
 Oid
-ddl_creation_schema(void)
+compact_ddl_creation_schema(void)
 {
 	List	   *path = fetch_search_path(false);
 	Oid			nspid;
@@ -532,7 +532,7 @@ owner_is_trusted(Oid owner, Oid roleid)
 }
 
 /*
- * Parts of ddl_who_could_drop(): check the owner of a schema, and the owner of
+ * Parts of compact_ddl_who_could_drop(): check the owner of a schema, and the owner of
  * an extension and of its schema.
  */
 static char *
@@ -577,7 +577,7 @@ untrusted_extension(Oid extid, Oid roleid)
  * objects of compact_types itself.
  */
 char *
-ddl_who_could_drop(Oid typid, Oid roleid)
+compact_ddl_who_could_drop(Oid typid, Oid roleid)
 {
 	char	   *result = untrusted_extension(get_extension_oid("compact_types", true), roleid);
 	HeapTuple	tuple;
@@ -604,7 +604,7 @@ ddl_who_could_drop(Oid typid, Oid roleid)
 
 /* Fill in the schemas and the library, from the catalog row of the calling function. */
 void
-ddl_init(TypeDdl *ddl, Oid funcid)
+compact_ddl_init(TypeDdl *ddl, Oid funcid)
 {
 	HeapTuple	tuple;
 	Datum		probin;
@@ -628,7 +628,7 @@ ddl_init(TypeDdl *ddl, Oid funcid)
 
 /* Fill in the names of the type, and check that it does not exist yet. */
 void
-ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
+compact_ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
 {
 	Oid			cstring_oid = CSTRINGOID;
 	Oid			typmod_in_args[] = {CSTRINGOID, OIDOID, INT4OID};
@@ -662,7 +662,7 @@ ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
  * extension's functions.  This finds a type whose schema the user has chosen.
  */
 char *
-ddl_argument_type(const TypeDdl *ddl, const char *function)
+compact_ddl_argument_type(const TypeDdl *ddl, const char *function)
 {
 	char	   *sql = psprintf("SELECT proargtypes[0] FROM pg_catalog.pg_proc"
 							   " WHERE proname OPERATOR(pg_catalog.=) %s"
@@ -684,7 +684,7 @@ ddl_argument_type(const TypeDdl *ddl, const char *function)
  * AtEOXact_GUC().
  */
 int
-ddl_set_gucs(void)
+compact_ddl_set_gucs(void)
 {
 	int			nestlevel = NewGUCNestLevel();
 
@@ -705,7 +705,7 @@ ddl_set_gucs(void)
  * they name.
  */
 void
-ddl_set_deparse_gucs(void)
+compact_ddl_set_deparse_gucs(void)
 {
 	static const char *const settings[][2] = {
 		{"array_nulls", "on"},
@@ -732,19 +732,19 @@ ddl_set_deparse_gucs(void)
  * type's OID.
  */
 Oid
-ddl_create_type_by_extension(Oid funcid, const char *name,
-							 void (*create) (const TypeDdl *ddl, void *arg),
-							 void *arg, bool *local)
+compact_ddl_create_type_by_extension(Oid funcid, const char *name,
+									 void (*create) (const TypeDdl *ddl, void *arg),
+									 void *arg, bool *local)
 {
-	Oid			nspid = ddl_creation_schema();
+	Oid			nspid = compact_ddl_creation_schema();
 	Oid			typid;
 	Oid			extension_nspid;
 	char	   *drop;
 
 	/* in an extension's script the user is a superuser, whoever started it */
-	drop = ddl_who_could_drop(InvalidOid, creating_extension ?
-							  extension_owner(CurrentExtensionObject, &extension_nspid) :
-							  GetUserId());
+	drop = compact_ddl_who_could_drop(InvalidOid, creating_extension ?
+									  extension_owner(CurrentExtensionObject, &extension_nspid) :
+									  GetUserId());
 	if (drop)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -756,8 +756,8 @@ ddl_create_type_by_extension(Oid funcid, const char *name,
 	SPI_connect();
 	if (!creating_extension && extension_is_available(name))
 	{
-		ddl_execute("CREATE EXTENSION %s SCHEMA %s", name,
-					quote_identifier(get_namespace_name(nspid)));
+		compact_ddl_execute("CREATE EXTENSION %s SCHEMA %s", name,
+							quote_identifier(get_namespace_name(nspid)));
 	}
 	else
 	{
@@ -770,9 +770,9 @@ ddl_create_type_by_extension(Oid funcid, const char *name,
 					 errmsg("must be superuser to create type \"%s\"", name),
 					 errhint("If the extension \"%s\" is installed on the server, the type is also created by CREATE EXTENSION %s, which needs the CREATE privilege on the database.",
 							 name, name)));
-		ddl_init(&ddl, funcid);
-		ddl_init_type(&ddl, name, nspid);
-		nestlevel = ddl_set_gucs();
+		compact_ddl_init(&ddl, funcid);
+		compact_ddl_init_type(&ddl, name, nspid);
+		nestlevel = compact_ddl_set_gucs();
 		create(&ddl, arg);
 		AtEOXact_GUC(true, nestlevel);
 		*local = !creating_extension;

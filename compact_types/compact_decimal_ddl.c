@@ -45,55 +45,55 @@ drop_leftovers(const TypeDdl *ddl)
 	static const char *const functions[] = {"sortsupport", "sum", "avg"};
 
 	for (int i = 0; i < (int) lengthof(methods); i++)
-		ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING %s",
-					ddl->schema, ddl->name, methods[i]);
+		compact_ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING %s",
+							ddl->schema, ddl->name, methods[i]);
 	for (int i = 0; i < (int) lengthof(functions); i++)
-		ddl_execute("DROP FUNCTION IF EXISTS %s.%s_%s(internal)",
-					ddl->schema, ddl->name, functions[i]);
+		compact_ddl_execute("DROP FUNCTION IF EXISTS %s.%s_%s(internal)",
+							ddl->schema, ddl->name, functions[i]);
 }
 
 static void
 create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol)
 {
 	char	   *family = psprintf("%s_ops", ddl->name);
-	const struct WideTwin *twin = ddl_wide_twin("numeric");
+	const struct WideTwin *twin = compact_ddl_wide_twin("numeric");
 	StringInfoData btree;
 	StringInfoData hash;
 	StringInfoData brin;
 
-	ddl_execute("CREATE OPERATOR FAMILY %s.%s USING btree", ddl->schema, family);
-	ddl_execute("CREATE OPERATOR FAMILY %s.%s USING hash", ddl->schema, family);
-	ddl_execute("CREATE OPERATOR FAMILY %s.%s USING brin", ddl->schema, family);
-	ddl_create_function(ddl, psprintf("%s_sortsupport", ddl->name), "internal",
-						"void", psprintf("%s_sortsupport", width_symbol),
-						"IMMUTABLE");
-	ddl_create_scalar_classes(ddl, family, symbol, symbol, "numeric",
-							  "IMMUTABLE", family);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.%s USING btree", ddl->schema, family);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.%s USING hash", ddl->schema, family);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.%s USING brin", ddl->schema, family);
+	compact_ddl_create_function(ddl, psprintf("%s_sortsupport", ddl->name), "internal",
+								"void", psprintf("%s_sortsupport", width_symbol),
+								"IMMUTABLE");
+	compact_ddl_create_scalar_classes(ddl, family, symbol, symbol, "numeric",
+									  "IMMUTABLE", family);
 
 	initStringInfo(&btree);
 	initStringInfo(&hash);
 	initStringInfo(&brin);
-	ddl_append_pair(&btree, &hash, ddl->opschema, "#", ddl->type, "numeric",
-					psprintf("%s.%s_numeric_cmp", ddl->schema, ddl->name));
-	ddl_append_pair(&btree, &hash, ddl->opschema, "#", "numeric", ddl->type,
-					psprintf("%s.numeric_%s_cmp", ddl->schema, ddl->name));
-	ddl_append_pair(&btree, &hash, ddl->schema, "#", "numeric", "numeric",
-					"pg_catalog.numeric_cmp");
-	ddl_create_stand_in_operators(ddl, twin, psprintf("%s_numeric", symbol),
-								  psprintf("numeric_%s", symbol),
-								  psprintf("%s_to_numeric", symbol),
-								  psprintf("%s_from_numeric", symbol),
-								  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
-	ddl_append_stand_ins(ddl, twin, &btree, &hash);
+	compact_ddl_append_pair(&btree, &hash, ddl->opschema, "#", ddl->type, "numeric",
+							psprintf("%s.%s_numeric_cmp", ddl->schema, ddl->name));
+	compact_ddl_append_pair(&btree, &hash, ddl->opschema, "#", "numeric", ddl->type,
+							psprintf("%s.numeric_%s_cmp", ddl->schema, ddl->name));
+	compact_ddl_append_pair(&btree, &hash, ddl->schema, "#", "numeric", "numeric",
+							"pg_catalog.numeric_cmp");
+	compact_ddl_create_stand_in_operators(ddl, twin, psprintf("%s_numeric", symbol),
+										  psprintf("numeric_%s", symbol),
+										  psprintf("%s_to_numeric", symbol),
+										  psprintf("%s_from_numeric", symbol),
+										  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
+	compact_ddl_append_stand_ins(ddl, twin, &btree, &hash);
 	appendStringInfoString(&btree,
 						   "FUNCTION 2 (numeric, numeric) pg_catalog.numeric_sortsupport(internal)");
 	appendStringInfoString(&hash,
 						   "FUNCTION 1 (numeric, numeric) pg_catalog.hash_numeric(numeric),"
 						   " FUNCTION 2 (numeric, numeric) pg_catalog.hash_numeric_extended(numeric, int8)");
-	ddl_append_brin(&brin, ddl->opschema, "#", ddl->type, "numeric");
-	ddl_extend_family(ddl, family, "btree", &btree);
-	ddl_extend_family(ddl, family, "hash", &hash);
-	ddl_extend_family(ddl, family, "brin", &brin);
+	compact_ddl_append_brin(&brin, ddl->opschema, "#", ddl->type, "numeric");
+	compact_ddl_extend_family(ddl, family, "btree", &btree);
+	compact_ddl_extend_family(ddl, family, "hash", &hash);
+	compact_ddl_extend_family(ddl, family, "brin", &brin);
 }
 
 /* Create all objects; a callback, whose arg points to DecimalArgs. */
@@ -110,26 +110,26 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 
 	marked.mark = "#";
 	drop_leftovers(ddl);
-	ddl_create_scalar_type(ddl, symbol,
-						   args->width == 4 ? "LIKE = pg_catalog.int4" : "LIKE = pg_catalog.int8",
-						   'N', "IMMUTABLE",
-						   psprintf("decimal number of %d bytes with %d digits after the point",
-									args->width, args->scale));
+	compact_ddl_create_scalar_type(ddl, symbol,
+								   args->width == 4 ? "LIKE = pg_catalog.int4" : "LIKE = pg_catalog.int8",
+								   'N', "IMMUTABLE",
+								   psprintf("decimal number of %d bytes with %d digits after the point",
+											args->width, args->scale));
 
-	ddl_create_comparison(ddl, type, type, name, width_symbol, ddl->mark);
-	ddl_create_comparison(ddl, type, "numeric", psprintf("%s_numeric", name),
-						  psprintf("%s_numeric", symbol), ddl->mark);
-	ddl_create_comparison(ddl, "numeric", type, psprintf("numeric_%s", name),
-						  psprintf("numeric_%s", symbol), ddl->mark);
+	compact_ddl_create_comparison(ddl, type, type, name, width_symbol, ddl->mark);
+	compact_ddl_create_comparison(ddl, type, "numeric", psprintf("%s_numeric", name),
+								  psprintf("%s_numeric", symbol), ddl->mark);
+	compact_ddl_create_comparison(ddl, "numeric", type, psprintf("numeric_%s", name),
+								  psprintf("numeric_%s", symbol), ddl->mark);
 	create_families(ddl, symbol, width_symbol);
 
-	ddl_create_extremes(ddl, width_symbol);
-	ddl_create_called_on_null(ddl, psprintf("%s_sum", name), "internal", "numeric",
-							  psprintf("%s_sum", symbol));
-	ddl_create_called_on_null(ddl, psprintf("%s_avg", name), "internal", "numeric",
-							  psprintf("%s_avg", symbol));
-	ddl_create_sum(ddl, width_symbol, psprintf("%s_sum", name),
-				   psprintf("%s_avg", name), NULL);
+	compact_ddl_create_extremes(ddl, width_symbol);
+	compact_ddl_create_called_on_null(ddl, psprintf("%s_sum", name), "internal", "numeric",
+									  psprintf("%s_sum", symbol));
+	compact_ddl_create_called_on_null(ddl, psprintf("%s_avg", name), "internal", "numeric",
+									  psprintf("%s_avg", symbol));
+	compact_ddl_create_sum(ddl, width_symbol, psprintf("%s_sum", name),
+						   psprintf("%s_avg", name), NULL);
 
 	for (int i = 0; i < (int) lengthof(cast_types); i++)
 	{
@@ -140,14 +140,14 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 		 * ambiguous.  The implicit cast from an integer gives coalesce(d, 0)
 		 * a common type.
 		 */
-		ddl_create_cast(ddl, type, other, psprintf("%s_to_%s", name, other),
-						psprintf("%s_to_%s", symbol, other), "IMMUTABLE",
-						strcmp(other, "numeric") == 0);
-		ddl_create_cast(ddl, other, type, psprintf("%s_to_%s", other, name),
-						psprintf("%s_from_%s", symbol, other), "IMMUTABLE",
-						strncmp(other, "int", 3) == 0);
+		compact_ddl_create_cast(ddl, type, other, psprintf("%s_to_%s", name, other),
+								psprintf("%s_to_%s", symbol, other), "IMMUTABLE",
+								strcmp(other, "numeric") == 0);
+		compact_ddl_create_cast(ddl, other, type, psprintf("%s_to_%s", other, name),
+								psprintf("%s_from_%s", symbol, other), "IMMUTABLE",
+								strncmp(other, "int", 3) == 0);
 	}
-	ddl_create_json_cast(ddl, psprintf("%s_to_json", symbol), "IMMUTABLE");
+	compact_ddl_create_json_cast(ddl, psprintf("%s_to_json", symbol), "IMMUTABLE");
 }
 
 /*
@@ -179,9 +179,9 @@ compact_types_create_decimal(PG_FUNCTION_ARGS)
 						args.scale, args.width),
 				 errhint("The scale must be between 0 and %d.", max_scale)));
 
-	typid = ddl_create_type_by_extension(funcid,
-										 psprintf("compact_decimal%d_%d", args.width, args.scale),
-										 create_objects, &args, &local);
+	typid = compact_ddl_create_type_by_extension(funcid,
+												 psprintf("compact_decimal%d_%d", args.width, args.scale),
+												 create_objects, &args, &local);
 	if (local)
 		ereport(NOTICE,
 				(errmsg("operators of type %s were created in schema \"%s\"",

@@ -134,7 +134,7 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 
 	SPI_connect();
-	nestlevel = ddl_set_gucs();
+	nestlevel = compact_ddl_set_gucs();
 	/* an OID of 0 matches no object */
 	if (targets.len == 0)
 		appendStringInfoString(&targets, "(0, 0)");
@@ -145,40 +145,40 @@ compact_types_guard_drop(PG_FUNCTION_ARGS)
 	 * downward to columns: through arrays, domains, ranges and composite
 	 * types.
 	 */
-	advise_query("WITH RECURSIVE base (typid, classid, objid) AS ("
-				 "  SELECT t.oid, 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, t.oid"
-				 "  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
-				 "  WHERE t.typtype = 'b' AND p.pronamespace = %u"
-				 "  UNION SELECT b.typid, d.refclassid, d.refobjid FROM base b"
-				 "  JOIN pg_catalog.pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
-				 "  WHERE d.refclassid IN ('pg_catalog.pg_type'::pg_catalog.regclass, 'pg_catalog.pg_proc'::pg_catalog.regclass,"
-				 "   'pg_catalog.pg_namespace'::pg_catalog.regclass, 'pg_catalog.pg_extension'::pg_catalog.regclass)"
-				 "  AND d.deptype IN ('n', 'a', 'e', 'i')),"
-				 " used (typid) AS ("
-				 "  SELECT b.typid FROM base b WHERE (b.classid, b.objid) IN (%s)"
-				 "   OR EXISTS (SELECT FROM pg_catalog.pg_shdepend s WHERE s.classid = b.classid AND s.objid = b.objid"
-				 "    AND s.deptype = 'o' AND s.refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass AND s.refobjid IN (%s)"
-				 "    AND s.dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))"
-				 "  UNION SELECT CASE WHEN d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass THEN d.objid ELSE c.reltype END"
-				 "  FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
-				 "  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid AND c.relkind = 'c'"
-				 "  WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass OR c.oid IS NOT NULL)"
-				 " SELECT DISTINCT pg_catalog.format('%%I.%%I.%%I', n.nspname, c.relname, a.attname)"
-				 " FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
-				 "  AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid > 0"
-				 " JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')"
-				 " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
-				 " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid AND NOT a.attisdropped"
-				 " WHERE c.relnamespace NOT IN (%s) AND c.relowner NOT IN (%s)"
-				 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
-				 "  AND e.objid = c.oid AND e.deptype = 'e')"
-				 " ORDER BY 1",
-				 get_func_namespace(fcinfo->flinfo->fn_oid), targets.data, roles.data,
-				 schemas.data, roles.data);
+	compact_advise_query("WITH RECURSIVE base (typid, classid, objid) AS ("
+						 "  SELECT t.oid, 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, t.oid"
+						 "  FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typinput"
+						 "  WHERE t.typtype = 'b' AND p.pronamespace = %u"
+						 "  UNION SELECT b.typid, d.refclassid, d.refobjid FROM base b"
+						 "  JOIN pg_catalog.pg_depend d ON d.classid = b.classid AND d.objid = b.objid"
+						 "  WHERE d.refclassid IN ('pg_catalog.pg_type'::pg_catalog.regclass, 'pg_catalog.pg_proc'::pg_catalog.regclass,"
+						 "   'pg_catalog.pg_namespace'::pg_catalog.regclass, 'pg_catalog.pg_extension'::pg_catalog.regclass)"
+						 "  AND d.deptype IN ('n', 'a', 'e', 'i')),"
+						 " used (typid) AS ("
+						 "  SELECT b.typid FROM base b WHERE (b.classid, b.objid) IN (%s)"
+						 "   OR EXISTS (SELECT FROM pg_catalog.pg_shdepend s WHERE s.classid = b.classid AND s.objid = b.objid"
+						 "    AND s.deptype = 'o' AND s.refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass AND s.refobjid IN (%s)"
+						 "    AND s.dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))"
+						 "  UNION SELECT CASE WHEN d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass THEN d.objid ELSE c.reltype END"
+						 "  FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
+						 "  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.objid AND c.relkind = 'c'"
+						 "  WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass OR c.oid IS NOT NULL)"
+						 " SELECT DISTINCT pg_catalog.format('%%I.%%I.%%I', n.nspname, c.relname, a.attname)"
+						 " FROM used u JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.refobjid = u.typid"
+						 "  AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid > 0"
+						 " JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')"
+						 " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+						 " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid AND NOT a.attisdropped"
+						 " WHERE c.relnamespace NOT IN (%s) AND c.relowner NOT IN (%s)"
+						 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::pg_catalog.regclass"
+						 "  AND e.objid = c.oid AND e.deptype = 'e')"
+						 " ORDER BY 1",
+						 get_func_namespace(fcinfo->flinfo->fn_oid), targets.data, roles.data,
+						 schemas.data, roles.data);
 	n = (int) SPI_processed;
 	initStringInfo(&names);
 	for (int i = 0; i < Min(n, MAX_NAMED); i++)
-		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", advise_result(i, 0));
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", compact_advise_result(i, 0));
 	AtEOXact_GUC(true, nestlevel);
 	if (n > 0)
 		ereport(ERROR,

@@ -49,7 +49,7 @@ static const struct WideTwin twins[] = {
 };
 
 const struct WideTwin *
-ddl_wide_twin(const char *name)
+compact_ddl_wide_twin(const char *name)
 {
 	for (int i = 0; i < (int) lengthof(twins); i++)
 	{
@@ -82,32 +82,32 @@ create_stand_in(const TypeDdl *ddl, const struct WideTwin *twin, const char *rol
 	const char *typmod = twin->typmod ? ", oid, int4" : "";
 
 	core.library = NULL;
-	ddl_execute("CREATE TYPE %s", type);
-	ddl_create_function(&core, psprintf("%s_in", name), psprintf("cstring%s", typmod),
-						type, psprintf("%sin", twin->function), twin->io_attributes);
-	ddl_create_function(&core, psprintf("%s_out", name), type, "cstring",
-						psprintf("%sout", twin->function), twin->io_attributes);
-	ddl_create_function(&core, psprintf("%s_recv", name), psprintf("internal%s", typmod),
-						type, psprintf("%srecv", twin->function), "IMMUTABLE");
-	ddl_create_function(&core, psprintf("%s_send", name), type, "bytea",
-						psprintf("%ssend", twin->function), "IMMUTABLE");
-	ddl_execute("CREATE TYPE %s (INPUT = %s_in, OUTPUT = %s_out, RECEIVE = %s_recv,"
-				" SEND = %s_send, LIKE = pg_catalog.%s, CATEGORY = '%c', PREFERRED = %s)",
-				type, type, type, type, type, twin->name, category,
-				preferred ? "true" : "false");
-	ddl_execute("COMMENT ON TYPE %s IS %s", type, quote_literal_cstr(comment));
+	compact_ddl_execute("CREATE TYPE %s", type);
+	compact_ddl_create_function(&core, psprintf("%s_in", name), psprintf("cstring%s", typmod),
+								type, psprintf("%sin", twin->function), twin->io_attributes);
+	compact_ddl_create_function(&core, psprintf("%s_out", name), type, "cstring",
+								psprintf("%sout", twin->function), twin->io_attributes);
+	compact_ddl_create_function(&core, psprintf("%s_recv", name), psprintf("internal%s", typmod),
+								type, psprintf("%srecv", twin->function), "IMMUTABLE");
+	compact_ddl_create_function(&core, psprintf("%s_send", name), type, "bytea",
+								psprintf("%ssend", twin->function), "IMMUTABLE");
+	compact_ddl_execute("CREATE TYPE %s (INPUT = %s_in, OUTPUT = %s_out, RECEIVE = %s_recv,"
+						" SEND = %s_send, LIKE = pg_catalog.%s, CATEGORY = '%c', PREFERRED = %s)",
+						type, type, type, type, type, twin->name, category,
+						preferred ? "true" : "false");
+	compact_ddl_execute("COMMENT ON TYPE %s IS %s", type, quote_literal_cstr(comment));
 
 	/* index scans with = ANY compare and hash the elements of the array */
 	core.opschema = ddl->schema;
 	if (twin->own)
 		core.library = ddl->library;
-	ddl_create_comparison_as(&core, type, type, name, twin->comparison, "#", "#",
-							 "IMMUTABLE LEAKPROOF", ", HASHES, MERGES");
+	compact_ddl_create_comparison_as(&core, type, type, name, twin->comparison, "#", "#",
+									 "IMMUTABLE LEAKPROOF", ", HASHES, MERGES");
 	core.library = NULL;
-	ddl_create_function(&core, psprintf("%s_hash", name), type, "int4", twin->hash,
-						"IMMUTABLE");
-	ddl_create_function(&core, psprintf("%s_hash_extended", name), psprintf("%s, int8", type),
-						"int8", twin->hash_extended, "IMMUTABLE");
+	compact_ddl_create_function(&core, psprintf("%s_hash", name), type, "int4", twin->hash,
+								"IMMUTABLE");
+	compact_ddl_create_function(&core, psprintf("%s_hash_extended", name), psprintf("%s, int8", type),
+								"int8", twin->hash_extended, "IMMUTABLE");
 }
 
 /*
@@ -128,10 +128,10 @@ create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin, const cha
 	TypeDdl		core = *ddl;
 	char	   *type = stand_in_type(ddl, twin, role);
 
-	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION AS IMPLICIT", type, twin->name);
+	compact_ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION AS IMPLICIT", type, twin->name);
 	if (strcmp(role, "literal") == 0)
 		return;
-	ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION%s", twin->name, type, context);
+	compact_ddl_execute("CREATE CAST (%s AS %s) WITHOUT FUNCTION%s", twin->name, type, context);
 	core.library = NULL;
 	for (int i = 0; twin->category == 'N' && i < (int) lengthof(integers); i++)
 	{
@@ -139,17 +139,17 @@ create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin, const cha
 
 		if (strcmp(integers[i], twin->name) == 0)
 			continue;
-		ddl_create_function(&core, function, integers[i], type,
-							is_numeric ? psprintf("%s_numeric", integers[i]) :
-							psprintf("int%s8", integers[i] + 3), "IMMUTABLE");
-		ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s(%s)%s", integers[i],
-					type, ddl->schema, function, integers[i], context);
+		compact_ddl_create_function(&core, function, integers[i], type,
+									is_numeric ? psprintf("%s_numeric", integers[i]) :
+									psprintf("int%s8", integers[i] + 3), "IMMUTABLE");
+		compact_ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s(%s)%s", integers[i],
+							type, ddl->schema, function, integers[i], context);
 	}
 }
 
 /* Create the types, in the schema of compact_types. */
 void
-ddl_create_stand_ins(const TypeDdl *ddl)
+compact_ddl_create_stand_ins(const TypeDdl *ddl)
 {
 	for (int i = 0; i < (int) lengthof(twins); i++)
 	{
@@ -179,12 +179,12 @@ ddl_create_stand_ins(const TypeDdl *ddl)
  * operators to the lists of the families' members.
  */
 void
-ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
-							  const char *symbol, const char *reverse_symbol,
-							  const char *cast_symbol,
-							  const char *reverse_cast_symbol,
-							  const char *attributes,
-							  StringInfo btree, StringInfo hash, StringInfo brin)
+compact_ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
+									  const char *symbol, const char *reverse_symbol,
+									  const char *cast_symbol,
+									  const char *reverse_cast_symbol,
+									  const char *attributes,
+									  StringInfo btree, StringInfo hash, StringInfo brin)
 {
 	const char *name = ddl->name;
 	const char *type = ddl->type;
@@ -193,18 +193,18 @@ ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
 	char	   *right_name = psprintf("%s_literal_%s", twin->kind, name);
 	char	   *supported = psprintf("%s SUPPORT %s.comparison_support", attributes, ddl->schema);
 
-	ddl_create_comparison_as(ddl, type, literal, left_name, symbol, "", "",
-							 supported, "");
-	ddl_create_comparison_as(ddl, literal, type, right_name, reverse_symbol, "", "",
-							 supported, "");
-	ddl_append_pair(btree, hash, ddl->opschema, "", type, literal,
-					psprintf("%s.%s_cmp", ddl->schema, left_name));
-	ddl_append_pair(btree, hash, ddl->opschema, "", literal, type,
-					psprintf("%s.%s_cmp", ddl->schema, right_name));
-	ddl_append_brin(brin, ddl->opschema, "", type, literal);
+	compact_ddl_create_comparison_as(ddl, type, literal, left_name, symbol, "", "",
+									 supported, "");
+	compact_ddl_create_comparison_as(ddl, literal, type, right_name, reverse_symbol, "", "",
+									 supported, "");
+	compact_ddl_append_pair(btree, hash, ddl->opschema, "", type, literal,
+							psprintf("%s.%s_cmp", ddl->schema, left_name));
+	compact_ddl_append_pair(btree, hash, ddl->opschema, "", literal, type,
+							psprintf("%s.%s_cmp", ddl->schema, right_name));
+	compact_ddl_append_brin(brin, ddl->opschema, "", type, literal);
 	/* for SET d = $1 WHERE d <> $1 */
-	ddl_create_cast(ddl, literal, type, psprintf("%s_literal_to_%s", twin->kind, name),
-					reverse_cast_symbol, "IMMUTABLE", false);
+	compact_ddl_create_cast(ddl, literal, type, psprintf("%s_literal_to_%s", twin->kind, name),
+							reverse_cast_symbol, "IMMUTABLE", false);
 
 	if (twin->category != 0)
 	{
@@ -212,38 +212,38 @@ ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
 		char	   *function = psprintf("%s_%s_operand", name, twin->kind);
 
 		/* with a commutator of that name, T = T would be ambiguous again */
-		ddl_create_comparison_as(ddl, type, operand, function, symbol, "", NULL,
-								 supported, "");
-		ddl_append_pair(btree, hash, ddl->opschema, "", type, operand,
-						psprintf("%s.%s_cmp", ddl->schema, function));
-		ddl_append_brin(brin, ddl->opschema, "", type, operand);
-		ddl_create_cast(ddl, type, operand,
-						psprintf("%s_to_%s_operand", name, twin->kind), cast_symbol,
-						"IMMUTABLE", true);
+		compact_ddl_create_comparison_as(ddl, type, operand, function, symbol, "", NULL,
+										 supported, "");
+		compact_ddl_append_pair(btree, hash, ddl->opschema, "", type, operand,
+								psprintf("%s.%s_cmp", ddl->schema, function));
+		compact_ddl_append_brin(brin, ddl->opschema, "", type, operand);
+		compact_ddl_create_cast(ddl, type, operand,
+								psprintf("%s_to_%s_operand", name, twin->kind), cast_symbol,
+								"IMMUTABLE", true);
 	}
 	if (twin->left)
 	{
 		char	   *left = stand_in_type(ddl, twin, "left");
 		char	   *function = psprintf("%s_left_%s", twin->kind, name);
 
-		ddl_create_comparison_as(ddl, left, type, function, reverse_symbol, "", NULL,
-								 supported, "");
-		ddl_append_pair(btree, hash, ddl->opschema, "", left, type,
-						psprintf("%s.%s_cmp", ddl->schema, function));
+		compact_ddl_create_comparison_as(ddl, left, type, function, reverse_symbol, "", NULL,
+										 supported, "");
+		compact_ddl_append_pair(btree, hash, ddl->opschema, "", left, type,
+								psprintf("%s.%s_cmp", ddl->schema, function));
 	}
 }
 
 /* Add the comparison of each stand-in with itself to the lists of members. */
 void
-ddl_append_stand_ins(const TypeDdl *ddl, const struct WideTwin *twin, StringInfo btree,
-					 StringInfo hash)
+compact_ddl_append_stand_ins(const TypeDdl *ddl, const struct WideTwin *twin, StringInfo btree,
+							 StringInfo hash)
 {
 	for (int i = 0; i < n_roles(twin); i++)
 	{
 		char	   *type = stand_in_type(ddl, twin, roles[i]);
 
-		ddl_append_pair(btree, hash, ddl->schema, "#", type, type,
-						psprintf("%s_cmp", type));
+		compact_ddl_append_pair(btree, hash, ddl->schema, "#", type, type,
+								psprintf("%s_cmp", type));
 		appendStringInfo(hash, "FUNCTION 1 (%s, %s) %s_hash(%s),"
 						 " FUNCTION 2 (%s, %s) %s_hash_extended(%s, int8), ",
 						 type, type, type, type, type, type, type, type);

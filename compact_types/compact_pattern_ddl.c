@@ -46,7 +46,7 @@ static const PatternOperator pattern_operators[] = {
  * estimators do.
  */
 void
-ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol)
+compact_ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol)
 {
 	char	   *args = psprintf("%s, text", ddl->type);
 
@@ -62,13 +62,13 @@ ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol)
 		if (op->negator != NULL)
 			negator = psprintf(" NEGATOR = OPERATOR(%s.%s),",
 							   ddl->opschema, op->negator);
-		ddl_create_function(ddl, psprintf("%s_%s", ddl->name, op->suffix), args,
-							"bool", psprintf("%s_%s", symbol, op->suffix),
-							attributes);
-		ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = text,%s"
-					" RESTRICT = %s.%ssel, JOIN = pg_catalog.%sjoinsel)",
-					ddl->opschema, op->name, ddl->schema, ddl->name, op->suffix,
-					ddl->type, negator, ddl->schema, op->restrict_join,
-					op->restrict_join);
+		compact_ddl_create_function(ddl, psprintf("%s_%s", ddl->name, op->suffix), args,
+									"bool", psprintf("%s_%s", symbol, op->suffix),
+									attributes);
+		compact_ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s_%s, LEFTARG = %s, RIGHTARG = text,%s"
+							" RESTRICT = %s.%ssel, JOIN = pg_catalog.%sjoinsel)",
+							ddl->opschema, op->name, ddl->schema, ddl->name, op->suffix,
+							ddl->type, negator, ddl->schema, op->restrict_join,
+							op->restrict_join);
 	}
 }

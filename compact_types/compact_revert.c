@@ -266,10 +266,10 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 	}
 
 	SPI_connect();
-	nestlevel = ddl_set_gucs();
-	advise_query("SELECT %s.referenced_attnum(converted), old_type, old_storage, old_compression, new_type, new_typmod"
-				 " FROM %s.conversions WHERE %s.referenced_table(converted) = %u",
-				 schema, schema, schema, relid);
+	nestlevel = compact_ddl_set_gucs();
+	compact_advise_query("SELECT %s.referenced_attnum(converted), old_type, old_storage, old_compression, new_type, new_typmod"
+						 " FROM %s.conversions WHERE %s.referenced_table(converted) = %u",
+						 schema, schema, schema, relid);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
@@ -278,11 +278,11 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 			AdviseColumn *column = &advice->columns[i];
 			OldType		old;
 
-			if (column->att->attnum != atoi(advise_result(row, 0)))
+			if (column->att->attnum != atoi(compact_advise_result(row, 0)))
 				continue;
-			if (use_note(advice, column, advise_result(row, 1), advise_result(row, 2),
-						 advise_result(row, 3), advise_result(row, 4),
-						 atoi(advise_result(row, 5)), &old))
+			if (use_note(advice, column, compact_advise_result(row, 1), compact_advise_result(row, 2),
+						 compact_advise_result(row, 3), compact_advise_result(row, 4),
+						 atoi(compact_advise_result(row, 5)), &old))
 				go_back(column, &old);
 			else
 				column->outdated = true;
@@ -299,9 +299,9 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 	}
 	MemoryContextSwitchTo(oldcxt);
 
-	advise_find_blockers(advice);
-	advise_check_indexes(advice);
-	ddl_set_deparse_gucs();
+	compact_advise_find_blockers(advice);
+	compact_advise_check_indexes(advice);
+	compact_ddl_set_deparse_gucs();
 	compact_revert_find_definitions(advice);
 	find_defaults(advice);
 	AtEOXact_GUC(true, nestlevel);
@@ -319,19 +319,19 @@ static void
 lock_referencing(Advice *advice, const bool *chosen)
 {
 	int			nchosen;
-	char	   *attnums = convert_chosen_attnums(advice, chosen, &nchosen);
+	char	   *attnums = compact_convert_chosen_attnums(advice, chosen, &nchosen);
 	MemoryContext oldcxt;
 	ListCell   *lc;
 
 	SPI_connect();
-	advise_query("SELECT DISTINCT f.conrelid FROM pg_catalog.pg_constraint f JOIN pg_catalog.pg_class r ON r.oid OPERATOR(pg_catalog.=) f.conrelid"
-				 " WHERE f.confrelid OPERATOR(pg_catalog.=) %u AND f.conrelid OPERATOR(pg_catalog.<>) f.confrelid"
-				 " AND f.contype OPERATOR(pg_catalog.=) 'f' AND f.confkey OPERATOR(pg_catalog.&&) ARRAY[%s]::pg_catalog.int2[]"
-				 " AND r.relkind OPERATOR(pg_catalog.=) 'r' AND NOT r.relispartition AND r.relowner OPERATOR(pg_catalog.=) %u ORDER BY 1",
-				 RelationGetRelid(advice->rel), attnums, advice->rel->rd_rel->relowner);
+	compact_advise_query("SELECT DISTINCT f.conrelid FROM pg_catalog.pg_constraint f JOIN pg_catalog.pg_class r ON r.oid OPERATOR(pg_catalog.=) f.conrelid"
+						 " WHERE f.confrelid OPERATOR(pg_catalog.=) %u AND f.conrelid OPERATOR(pg_catalog.<>) f.confrelid"
+						 " AND f.contype OPERATOR(pg_catalog.=) 'f' AND f.confkey OPERATOR(pg_catalog.&&) ARRAY[%s]::pg_catalog.int2[]"
+						 " AND r.relkind OPERATOR(pg_catalog.=) 'r' AND NOT r.relispartition AND r.relowner OPERATOR(pg_catalog.=) %u ORDER BY 1",
+						 RelationGetRelid(advice->rel), attnums, advice->rel->rd_rel->relowner);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	for (uint64 i = 0; i < SPI_processed; i++)
-		advice->referencing = lappend_oid(advice->referencing, atooid(advise_result(i, 0)));
+		advice->referencing = lappend_oid(advice->referencing, atooid(compact_advise_result(i, 0)));
 	MemoryContextSwitchTo(oldcxt);
 	SPI_finish();
 	foreach(lc, advice->referencing)
@@ -348,10 +348,10 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 	bool		any = false;
 	int			nestlevel;
 
-	convert_lock_table(relid);
+	compact_convert_lock_table(relid);
 	PushActiveSnapshot(GetLatestSnapshot());
 	advice = make_advice(relid, funcid, unrecorded);
-	chosen = convert_choose_columns(advice, names);
+	chosen = compact_convert_choose_columns(advice, names);
 	lock_referencing(advice, chosen);
 	PopActiveSnapshot();
 
@@ -372,12 +372,12 @@ revert_table(Oid relid, Oid funcid, ArrayType *names, bool unrecorded,
 	if (any)
 	{
 		SPI_connect();
-		nestlevel = ddl_set_gucs();
-		revert_forget(advice, outdated, relid);
+		nestlevel = compact_ddl_set_gucs();
+		compact_revert_forget(advice, outdated, relid);
 		AtEOXact_GUC(true, nestlevel);
 		SPI_finish();
 	}
-	convert_columns(advice, chosen, options, rsinfo);
+	compact_convert_columns(advice, chosen, options, rsinfo);
 }
 
 /*
@@ -397,7 +397,7 @@ compact_types_revert(PG_FUNCTION_ARGS)
 	ArrayType  *names = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
 	ConvertOptions options = {.all = (names == NULL)};
 
-	convert_check_call(fcinfo, "compact_types.revert()", true);
+	compact_convert_check_call(fcinfo, "compact_types.revert()", true);
 	options.skip_blocked = PG_GETARG_BOOL(3);
 	options.update_statistics = PG_GETARG_BOOL(4);
 
@@ -431,36 +431,36 @@ compact_types_revert_all(PG_FUNCTION_ARGS)
 	int			nestlevel;
 	ListCell   *lc;
 
-	convert_check_call(fcinfo, "compact_types.revert_all()", false);
+	compact_convert_check_call(fcinfo, "compact_types.revert_all()", false);
 	options.skip_blocked = PG_GETARG_BOOL(1);
 	options.update_statistics = PG_GETARG_BOOL(2);
 	InitMaterializedSRF(fcinfo, 0);
 
 	SPI_connect();
-	nestlevel = ddl_set_gucs();
-	advise_query("SELECT c.oid, c.relowner, c.relkind = 'r' AND NOT c.relispartition AND NOT EXISTS"
-				 "  (SELECT FROM pg_catalog.pg_inherits h WHERE c.oid IN (h.inhrelid, h.inhparent))"
-				 " FROM pg_catalog.pg_class c WHERE c.relkind IN ('r', 'p', 'm', 'f')"
-				 " AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)"
-				 " AND (c.oid IN (SELECT %s.referenced_table(converted) FROM %s.conversions)"
-				 "  OR %s AND EXISTS (SELECT FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid"
-				 "   LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem AND t.typlen = -1"
-				 "   JOIN pg_catalog.pg_proc p ON p.oid IN (t.typinput, e.typinput)"
-				 "   WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND p.pronamespace = %u"
-				 "   AND NOT (c.relname IN ('conversions', 'definitions') AND c.relnamespace = %u)))"
-				 " ORDER BY 1",
-				 schema, schema, PG_GETARG_BOOL(0) ? "true" : "false", nspid, nspid);
+	nestlevel = compact_ddl_set_gucs();
+	compact_advise_query("SELECT c.oid, c.relowner, c.relkind = 'r' AND NOT c.relispartition AND NOT EXISTS"
+						 "  (SELECT FROM pg_catalog.pg_inherits h WHERE c.oid IN (h.inhrelid, h.inhparent))"
+						 " FROM pg_catalog.pg_class c WHERE c.relkind IN ('r', 'p', 'm', 'f')"
+						 " AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)"
+						 " AND (c.oid IN (SELECT %s.referenced_table(converted) FROM %s.conversions)"
+						 "  OR %s AND EXISTS (SELECT FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid"
+						 "   LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem AND t.typlen = -1"
+						 "   JOIN pg_catalog.pg_proc p ON p.oid IN (t.typinput, e.typinput)"
+						 "   WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND p.pronamespace = %u"
+						 "   AND NOT (c.relname IN ('conversions', 'definitions') AND c.relnamespace = %u)))"
+						 " ORDER BY 1",
+						 schema, schema, PG_GETARG_BOOL(0) ? "true" : "false", nspid, nspid);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		Oid			relid = atooid(advise_result(i, 0));
+		Oid			relid = atooid(compact_advise_result(i, 0));
 		char	   *name = get_rel_name(relid);
 		MemoryContext spicxt = MemoryContextSwitchTo(oldcxt);
 
 		if (name == NULL)
 			 /* dropped a moment ago */ ;
-		else if (!compat_can_become(GetUserId(), atooid(advise_result(i, 1))))
+		else if (!compat_can_become(GetUserId(), atooid(compact_advise_result(i, 1))))
 			others = lappend(others, pstrdup(name));
-		else if (advise_result(i, 2)[0] != 't')
+		else if (compact_advise_result(i, 2)[0] != 't')
 			kinds = lappend(kinds, pstrdup(name));
 		else
 			tables = lappend_oid(tables, relid);

@@ -47,7 +47,7 @@ static const char *const stand_ins[] = {
  * must be deparsed text in which all types of that schema are qualified.
  */
 char *
-revert_without_stand_ins(const Advice *advice, const char *definition)
+compact_revert_without_stand_ins(const Advice *advice, const char *definition)
 {
 	StringInfoData buf;
 	char	   *prefix = psprintf("::%s.", quote_identifier(get_namespace_name(advice->nspid)));
@@ -104,7 +104,7 @@ revert_without_stand_ins(const Advice *advice, const char *definition)
  * set it as the origin.
  */
 void
-revert_read_definitions(Advice *advice, Oid relid)
+compact_revert_read_definitions(Advice *advice, Oid relid)
 {
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
 	char	   *table = quote_literal_cstr(quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
@@ -112,36 +112,36 @@ revert_read_definitions(Advice *advice, Oid relid)
 	MemoryContext oldcxt;
 
 	advice->definitions = NIL;
-	advise_query("SELECT x.name, x.definition, n.old_definition, x.comment, x.is_constraint,"
-				 " (SELECT pg_catalog.min(d.refobjsubid) FROM pg_catalog.pg_depend d WHERE d.classid = x.classid AND d.objid = x.oid"
-				 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = %u AND d.refobjsubid > 0)"
-				 " FROM (SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid AS classid, c.oid,"
-				 "   pg_catalog.quote_ident(c.conname) AS name, pg_catalog.pg_get_constraintdef(c.oid) AS definition, true AS is_constraint,"
-				 "   'COMMENT ON CONSTRAINT ' || pg_catalog.quote_ident(c.conname) || ' ON ' || %s || ' IS ' ||"
-				 "   pg_catalog.quote_literal(pg_catalog.obj_description(c.oid, 'pg_constraint')) AS comment"
-				 "  FROM pg_catalog.pg_constraint c WHERE c.conrelid = %u AND c.contype = 'c'"
-				 "  UNION ALL SELECT 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass, s.oid,"
-				 "   pg_catalog.format('%%I.%%I', m.nspname, s.stxname), pg_catalog.pg_get_statisticsobjdef(s.oid), false,"
-				 "   'COMMENT ON STATISTICS ' || pg_catalog.format('%%I.%%I', m.nspname, s.stxname) || ' IS ' ||"
-				 "   pg_catalog.quote_literal(pg_catalog.obj_description(s.oid, 'pg_statistic_ext'))"
-				 "  FROM pg_catalog.pg_statistic_ext s JOIN pg_catalog.pg_namespace m ON m.oid = s.stxnamespace"
-				 "  WHERE s.stxrelid = %u AND s.stxexprs IS NOT NULL) x"
-				 " LEFT JOIN LATERAL (SELECT old_definition FROM %s.definitions WHERE %s.referenced_table(used) = %u"
-				 "  AND new_definition = x.definition AND owner = (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %u)"
-				 "  LIMIT 1) n ON true"
-				 " WHERE x.definition IS NOT NULL ORDER BY x.is_constraint, x.name",
-				 relid, table, relid, relid, schema, schema, relid, relid);
+	compact_advise_query("SELECT x.name, x.definition, n.old_definition, x.comment, x.is_constraint,"
+						 " (SELECT pg_catalog.min(d.refobjsubid) FROM pg_catalog.pg_depend d WHERE d.classid = x.classid AND d.objid = x.oid"
+						 "  AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = %u AND d.refobjsubid > 0)"
+						 " FROM (SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid AS classid, c.oid,"
+						 "   pg_catalog.quote_ident(c.conname) AS name, pg_catalog.pg_get_constraintdef(c.oid) AS definition, true AS is_constraint,"
+						 "   'COMMENT ON CONSTRAINT ' || pg_catalog.quote_ident(c.conname) || ' ON ' || %s || ' IS ' ||"
+						 "   pg_catalog.quote_literal(pg_catalog.obj_description(c.oid, 'pg_constraint')) AS comment"
+						 "  FROM pg_catalog.pg_constraint c WHERE c.conrelid = %u AND c.contype = 'c'"
+						 "  UNION ALL SELECT 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass, s.oid,"
+						 "   pg_catalog.format('%%I.%%I', m.nspname, s.stxname), pg_catalog.pg_get_statisticsobjdef(s.oid), false,"
+						 "   'COMMENT ON STATISTICS ' || pg_catalog.format('%%I.%%I', m.nspname, s.stxname) || ' IS ' ||"
+						 "   pg_catalog.quote_literal(pg_catalog.obj_description(s.oid, 'pg_statistic_ext'))"
+						 "  FROM pg_catalog.pg_statistic_ext s JOIN pg_catalog.pg_namespace m ON m.oid = s.stxnamespace"
+						 "  WHERE s.stxrelid = %u AND s.stxexprs IS NOT NULL) x"
+						 " LEFT JOIN LATERAL (SELECT old_definition FROM %s.definitions WHERE %s.referenced_table(used) = %u"
+						 "  AND new_definition = x.definition AND owner = (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %u)"
+						 "  LIMIT 1) n ON true"
+						 " WHERE x.definition IS NOT NULL ORDER BY x.is_constraint, x.name",
+						 relid, table, relid, relid, schema, schema, relid, relid);
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		Definition *definition = palloc0(sizeof(Definition));
-		char	   *attnum = advise_result(i, 5);
+		char	   *attnum = compact_advise_result(i, 5);
 
-		definition->object = advise_result(i, 0);
-		definition->text = advise_result(i, 1);
-		definition->origin = advise_result(i, 2);
-		definition->comment = advise_result(i, 3);
-		definition->is_constraint = advise_result(i, 4)[0] == 't';
+		definition->object = compact_advise_result(i, 0);
+		definition->text = compact_advise_result(i, 1);
+		definition->origin = compact_advise_result(i, 2);
+		definition->comment = compact_advise_result(i, 3);
+		definition->is_constraint = compact_advise_result(i, 4)[0] == 't';
 		definition->attnum = attnum ? atoi(attnum) : 0;
 		advice->definitions = lappend(advice->definitions, definition);
 	}
@@ -167,14 +167,14 @@ note_definition(const Advice *advice, Oid relid, AttrNumber attnum,
  * an earlier note.
  */
 void
-revert_note_definitions(Advice *advice, Oid relid)
+compact_revert_note_definitions(Advice *advice, Oid relid)
 {
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
 	List	   *old = advice->definitions;
 	ListCell   *lc;
 	ListCell   *lc2;
 
-	revert_read_definitions(advice, relid);
+	compact_revert_read_definitions(advice, relid);
 	compact_revert_write_notes(advice, psprintf("DELETE FROM %s.definitions WHERE %s.referenced_table(used) = %u",
 												schema, schema, relid));
 	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
@@ -200,26 +200,27 @@ revert_note_definitions(Advice *advice, Oid relid)
 
 /* Return the query that the view had before its first conversion, or NULL. */
 char *
-revert_view_origin(const Advice *advice, Oid view, const char *text)
+compact_revert_view_origin(const Advice *advice, Oid view, const char *text)
 {
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
 
-	advise_query("SELECT old_definition FROM %s.definitions WHERE %s.referenced_table(used) = %u AND new_definition = %s"
-				 " AND owner = (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %u) LIMIT 1",
-				 schema, schema, view, quote_literal_cstr(text), view);
+	compact_advise_query("SELECT old_definition FROM %s.definitions WHERE %s.referenced_table(used) = %u AND new_definition = %s"
+						 " AND owner = (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %u) LIMIT 1",
+						 schema, schema, view, quote_literal_cstr(text), view);
 
-	return SPI_processed == 0 ? NULL : MemoryContextStrdup(advice->cxt, advise_result(0, 0));
+	return SPI_processed == 0 ? NULL :
+		MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
 }
 
 /* Record that query, if it is known, for a view that was created again. */
 void
-revert_note_view(const Advice *advice, Oid view, const char *origin)
+compact_revert_note_view(const Advice *advice, Oid view, const char *origin)
 {
 	if (origin == NULL || get_rel_persistence(view) == RELPERSISTENCE_TEMP)
 		return;
-	advise_query("SELECT pg_catalog.pg_get_viewdef(%u)", view);
-	if (strcmp(advise_result(0, 0), origin) != 0)
-		note_definition(advice, view, 1, origin, advise_result(0, 0));
+	compact_advise_query("SELECT pg_catalog.pg_get_viewdef(%u)", view);
+	if (strcmp(compact_advise_result(0, 0), origin) != 0)
+		note_definition(advice, view, 1, origin, compact_advise_result(0, 0));
 }
 
 static bool
@@ -242,7 +243,7 @@ compact_revert_find_definitions(Advice *advice)
 	ListCell   *lc;
 	char	   *table;
 
-	revert_read_definitions(advice, RelationGetRelid(advice->rel));
+	compact_revert_read_definitions(advice, RelationGetRelid(advice->rel));
 	oldcxt = MemoryContextSwitchTo(advice->cxt);
 	table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(advice->rel)),
 									   RelationGetRelationName(advice->rel));
@@ -250,7 +251,7 @@ compact_revert_find_definitions(Advice *advice)
 	{
 		Definition *definition = (Definition *) lfirst(lc);
 		char	   *text = definition->origin ? definition->origin :
-			revert_without_stand_ins(advice, definition->text);
+			compact_revert_without_stand_ins(advice, definition->text);
 
 		if (strcmp(definition->text, text) == 0)
 			continue;

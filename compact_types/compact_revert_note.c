@@ -235,13 +235,13 @@ compact_revert_noted_name(Oid nspid, Oid typid)
 void
 compact_revert_write_notes(const Advice *advice, const char *sql)
 {
-	Oid			owner = ddl_relation_owner(get_relname_relid("conversions", advice->nspid));
+	Oid			owner = compact_ddl_relation_owner(get_relname_relid("conversions", advice->nspid));
 
 	if (!OidIsValid(owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation \"%s\" does not exist", "compact_types.conversions")));
-	ddl_execute_as(owner, true, "%s", sql);
+	compact_ddl_execute_as(owner, true, "%s", sql);
 }
 
 /*
@@ -250,7 +250,7 @@ compact_revert_write_notes(const Advice *advice, const char *sql)
  * since, keeps its first type.  Delete notes whose columns no longer exist.
  */
 void
-revert_remember(const Advice *advice, const bool *chosen, Oid relid)
+compact_revert_remember(const Advice *advice, const bool *chosen, Oid relid)
 {
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
 
@@ -296,7 +296,7 @@ revert_remember(const Advice *advice, const bool *chosen, Oid relid)
 
 /* Delete the notes on the chosen columns. */
 void
-revert_forget(const Advice *advice, const bool *chosen, Oid relid)
+compact_revert_forget(const Advice *advice, const bool *chosen, Oid relid)
 {
 	const char *schema = quote_identifier(get_namespace_name(advice->nspid));
 	int			nchosen;
@@ -305,7 +305,7 @@ revert_forget(const Advice *advice, const bool *chosen, Oid relid)
 							   psprintf("DELETE FROM %s.conversions WHERE %s.referenced_table(converted) = %u"
 										" AND %s.referenced_attnum(converted) IN (%s)",
 										schema, schema, relid, schema,
-										convert_chosen_attnums(advice, chosen, &nchosen)));
+										compact_convert_chosen_attnums(advice, chosen, &nchosen)));
 }
 
 /*
@@ -339,7 +339,7 @@ compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_typ
 		case NUMERICOID:
 			return sscanf(new_type, "compact_decimal%d_%d", &width, &scale) == 2 &&
 				old_typmod >= (int32) VARHDRSZ &&
-				advise_numeric_scale(old_typmod) == scale;
+				compact_advise_numeric_scale(old_typmod) == scale;
 		case TIMESTAMPOID:
 			return strcmp(new_type, "seconds4") == 0;
 		case TIMESTAMPTZOID:
@@ -449,7 +449,7 @@ compact_types_guard_definitions(PG_FUNCTION_ARGS)
 	reference = heap_getattr(trigdata->tg_trigtuple, 1, desc, &isnull);
 	if (isnull || !resolve((ColumnReference *) PG_DETOAST_DATUM(reference), &relid, &attnum))
 		return PointerGetDatum(superuser() ? trigdata->tg_trigtuple : NULL);
-	roleid = ddl_relation_owner(relid);
+	roleid = compact_ddl_relation_owner(relid);
 	if (!OidIsValid(roleid) || !compat_can_become(GetUserId(), roleid))
 		return PointerGetDatum(NULL);
 	namestrcpy(&name, GetUserNameFromId(roleid, false));

@@ -38,39 +38,39 @@
  * storage.
  */
 void
-ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
-					   const char *storage, char category,
-					   const char *io_attributes, const char *comment)
+compact_ddl_create_scalar_type(const TypeDdl *ddl, const char *symbol,
+							   const char *storage, char category,
+							   const char *io_attributes, const char *comment)
 {
 	const char *schema = ddl->schema;
 	const char *name = ddl->name;
 
-	ddl_execute("CREATE TYPE %s", ddl->type);
-	ddl_create_function(ddl, psprintf("%s_in", name), "cstring", ddl->type,
-						psprintf("%s_in", symbol), io_attributes);
-	ddl_create_function(ddl, psprintf("%s_out", name), ddl->type, "cstring",
-						psprintf("%s_out", symbol), io_attributes);
-	ddl_create_function(ddl, psprintf("%s_recv", name), "internal", ddl->type,
-						psprintf("%s_recv", symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("%s_send", name), ddl->type, "bytea",
-						psprintf("%s_send", symbol), "IMMUTABLE");
-	ddl_execute("CREATE TYPE %s (INPUT = %s.%s_in, OUTPUT = %s.%s_out,"
-				" RECEIVE = %s.%s_recv, SEND = %s.%s_send,"
-				" %s, CATEGORY = '%c')",
-				ddl->type, schema, name, schema, name, schema, name, schema, name,
-				storage, category);
-	ddl_execute("COMMENT ON TYPE %s IS %s", ddl->type, quote_literal_cstr(comment));
+	compact_ddl_execute("CREATE TYPE %s", ddl->type);
+	compact_ddl_create_function(ddl, psprintf("%s_in", name), "cstring", ddl->type,
+								psprintf("%s_in", symbol), io_attributes);
+	compact_ddl_create_function(ddl, psprintf("%s_out", name), ddl->type, "cstring",
+								psprintf("%s_out", symbol), io_attributes);
+	compact_ddl_create_function(ddl, psprintf("%s_recv", name), "internal", ddl->type,
+								psprintf("%s_recv", symbol), "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_send", name), ddl->type, "bytea",
+								psprintf("%s_send", symbol), "IMMUTABLE");
+	compact_ddl_execute("CREATE TYPE %s (INPUT = %s.%s_in, OUTPUT = %s.%s_out,"
+						" RECEIVE = %s.%s_recv, SEND = %s.%s_send,"
+						" %s, CATEGORY = '%c')",
+						ddl->type, schema, name, schema, name, schema, name, schema, name,
+						storage, category);
+	compact_ddl_execute("COMMENT ON TYPE %s IS %s", ddl->type, quote_literal_cstr(comment));
 }
 
 /* Create a function that handles NULL arguments itself. */
 void
-ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
-						  const char *args, const char *result,
-						  const char *symbol)
+compact_ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
+								  const char *args, const char *result,
+								  const char *symbol)
 {
-	ddl_execute("CREATE FUNCTION %s.%s(%s) RETURNS %s AS %s, '%s' LANGUAGE c"
-				" IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE",
-				ddl->schema, name, args, result, ddl->library, symbol);
+	compact_ddl_execute("CREATE FUNCTION %s.%s(%s) RETURNS %s AS %s, '%s' LANGUAGE c"
+						" IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE",
+						ddl->schema, name, args, result, ddl->library, symbol);
 }
 
 /*
@@ -79,8 +79,8 @@ ddl_create_called_on_null(const TypeDdl *ddl, const char *name,
  * an int8.
  */
 void
-ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final_sum,
-			   const char *final_avg, const char *fast_sum)
+compact_ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final_sum,
+					   const char *final_avg, const char *fast_sum)
 {
 	const char *schema = ddl->schema;
 	char	   *accum = psprintf("%s.%s_accum", schema, ddl->name);
@@ -88,10 +88,10 @@ ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final_sum,
 	char	   *slow;
 	char	   *moving;
 
-	ddl_create_called_on_null(ddl, psprintf("%s_accum", ddl->name), args,
-							  "internal", psprintf("%s_accum", symbol));
-	ddl_create_called_on_null(ddl, psprintf("%s_accum_inv", ddl->name), args,
-							  "internal", psprintf("%s_accum_inv", symbol));
+	compact_ddl_create_called_on_null(ddl, psprintf("%s_accum", ddl->name), args,
+									  "internal", psprintf("%s_accum", symbol));
+	compact_ddl_create_called_on_null(ddl, psprintf("%s_accum_inv", ddl->name), args,
+									  "internal", psprintf("%s_accum_inv", symbol));
 
 	slow = psprintf("SFUNC = %s, STYPE = internal, SSPACE = 32,"
 					" COMBINEFUNC = %s.compact_sum_combine,"
@@ -102,27 +102,27 @@ ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final_sum,
 					  " MSTYPE = internal, MSSPACE = 32", accum, accum);
 
 	if (fast_sum != NULL)
-		ddl_execute("CREATE AGGREGATE %s.sum(%s) (SFUNC = %s.%s, STYPE = int8,"
-					" COMBINEFUNC = pg_catalog.int8pl, %s, MFINALFUNC = %s.%s)",
-					ddl->opschema, ddl->type, schema, fast_sum, moving,
-					schema, final_sum);
+		compact_ddl_execute("CREATE AGGREGATE %s.sum(%s) (SFUNC = %s.%s, STYPE = int8,"
+							" COMBINEFUNC = pg_catalog.int8pl, %s, MFINALFUNC = %s.%s)",
+							ddl->opschema, ddl->type, schema, fast_sum, moving,
+							schema, final_sum);
 	else
-		ddl_execute("CREATE AGGREGATE %s.sum(%s) (%s, FINALFUNC = %s.%s,"
-					" %s, MFINALFUNC = %s.%s)",
-					ddl->opschema, ddl->type, slow, schema, final_sum, moving,
-					schema, final_sum);
-	ddl_execute("CREATE AGGREGATE %s.avg(%s) (%s, FINALFUNC = %s.%s,"
-				" %s, MFINALFUNC = %s.%s)",
-				ddl->opschema, ddl->type, slow, schema, final_avg, moving,
-				schema, final_avg);
+		compact_ddl_execute("CREATE AGGREGATE %s.sum(%s) (%s, FINALFUNC = %s.%s,"
+							" %s, MFINALFUNC = %s.%s)",
+							ddl->opschema, ddl->type, slow, schema, final_sum, moving,
+							schema, final_sum);
+	compact_ddl_execute("CREATE AGGREGATE %s.avg(%s) (%s, FINALFUNC = %s.%s,"
+						" %s, MFINALFUNC = %s.%s)",
+						ddl->opschema, ddl->type, slow, schema, final_avg, moving,
+						schema, final_avg);
 }
 
 void
-ddl_extend_family(const TypeDdl *ddl, const char *family,
-				  const char *method, StringInfo members)
+compact_ddl_extend_family(const TypeDdl *ddl, const char *family,
+						  const char *method, StringInfo members)
 {
-	ddl_execute("ALTER OPERATOR FAMILY %s.%s USING %s ADD %s",
-				ddl->schema, family, method, members->data);
+	compact_ddl_execute("ALTER OPERATOR FAMILY %s.%s USING %s ADD %s",
+						ddl->schema, family, method, members->data);
 }
 
 /*
@@ -131,10 +131,10 @@ ddl_extend_family(const TypeDdl *ddl, const char *family,
  * window frame's offset.
  */
 void
-ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
-						  const char *symbol, const char *hash_symbol,
-						  const char *offset, const char *in_range_attributes,
-						  const char *hash_family)
+compact_ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
+								  const char *symbol, const char *hash_symbol,
+								  const char *offset, const char *in_range_attributes,
+								  const char *hash_family)
 {
 	const char *schema = ddl->schema;
 	const char *opschema = ddl->opschema;
@@ -143,38 +143,38 @@ ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
 	const char *mark = ddl->mark;
 	StringInfoData minmax;
 
-	ddl_create_hash_functions(ddl, hash_symbol);
-	ddl_create_function(ddl, psprintf("%s_in_range", name),
-						psprintf("%s, %s, %s, bool, bool", type, type, offset),
-						"bool", psprintf("%s_in_range", symbol), in_range_attributes);
+	compact_ddl_create_hash_functions(ddl, hash_symbol);
+	compact_ddl_create_function(ddl, psprintf("%s_in_range", name),
+								psprintf("%s, %s, %s, bool, bool", type, type, offset),
+								"bool", psprintf("%s_in_range", symbol), in_range_attributes);
 
-	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING btree FAMILY %s.%s AS"
-				" OPERATOR 1 %s.%s<%s, OPERATOR 2 %s.%s<=%s, OPERATOR 3 %s.%s=%s,"
-				" OPERATOR 4 %s.%s>=%s, OPERATOR 5 %s.%s>%s,"
-				" FUNCTION 1 %s.%s_cmp(%s, %s), FUNCTION 2 %s.%s_sortsupport(internal),"
-				" FUNCTION 3 (%s, %s) %s.%s_in_range(%s, %s, %s, bool, bool),"
-				" FUNCTION 4 pg_catalog.btequalimage(oid)",
-				schema, name, type, schema, family,
-				opschema, mark, mark, opschema, mark, mark, opschema, mark, mark,
-				opschema, mark, mark, opschema, mark, mark,
-				schema, name, type, type, schema, name,
-				type, offset, schema, name, type, type, offset);
-	ddl_create_hash_class(ddl, hash_family);
+	compact_ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING btree FAMILY %s.%s AS"
+						" OPERATOR 1 %s.%s<%s, OPERATOR 2 %s.%s<=%s, OPERATOR 3 %s.%s=%s,"
+						" OPERATOR 4 %s.%s>=%s, OPERATOR 5 %s.%s>%s,"
+						" FUNCTION 1 %s.%s_cmp(%s, %s), FUNCTION 2 %s.%s_sortsupport(internal),"
+						" FUNCTION 3 (%s, %s) %s.%s_in_range(%s, %s, %s, bool, bool),"
+						" FUNCTION 4 pg_catalog.btequalimage(oid)",
+						schema, name, type, schema, family,
+						opschema, mark, mark, opschema, mark, mark, opschema, mark, mark,
+						opschema, mark, mark, opschema, mark, mark,
+						schema, name, type, type, schema, name,
+						type, offset, schema, name, type, type, offset);
+	compact_ddl_create_hash_class(ddl, hash_family);
 
 	initStringInfo(&minmax);
-	ddl_append_brin(&minmax, opschema, mark, type, type);
-	ddl_create_minmax_class(ddl, family, &minmax);
+	compact_ddl_append_brin(&minmax, opschema, mark, type, type);
+	compact_ddl_create_minmax_class(ddl, family, &minmax);
 }
 
 void
-ddl_create_cast(const TypeDdl *ddl, const char *source, const char *target,
-				const char *function, const char *symbol,
-				const char *attributes, bool implicit)
+compact_ddl_create_cast(const TypeDdl *ddl, const char *source, const char *target,
+						const char *function, const char *symbol,
+						const char *attributes, bool implicit)
 {
-	ddl_create_function(ddl, function, source, target, symbol, attributes);
-	ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s(%s) AS %s",
-				source, target, ddl->schema, function, source,
-				implicit ? "IMPLICIT" : "ASSIGNMENT");
+	compact_ddl_create_function(ddl, function, source, target, symbol, attributes);
+	compact_ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.%s(%s) AS %s",
+						source, target, ddl->schema, function, source,
+						implicit ? "IMPLICIT" : "ASSIGNMENT");
 }
 
 /*
@@ -183,30 +183,30 @@ ddl_create_cast(const TypeDdl *ddl, const char *source, const char *target,
  * The cast is explicit, so that nothing else uses it.
  */
 void
-ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
-					 const char *attributes)
+compact_ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
+							 const char *attributes)
 {
 	char	   *function = psprintf("%s_to_json", ddl->name);
 
-	ddl_create_function(ddl, function, ddl->type, "json", symbol, attributes);
-	ddl_execute("CREATE CAST (%s AS json) WITH FUNCTION %s.%s(%s)",
-				ddl->type, ddl->schema, function, ddl->type);
+	compact_ddl_create_function(ddl, function, ddl->type, "json", symbol, attributes);
+	compact_ddl_execute("CREATE CAST (%s AS json) WITH FUNCTION %s.%s(%s)",
+						ddl->type, ddl->schema, function, ddl->type);
 }
 
 /* Create an operator other than a comparison; left is NULL for a prefix operator. */
 void
-ddl_create_operator(const TypeDdl *ddl, const char *name, const char *left,
-					const char *right, const char *result, const char *function,
-					const char *symbol, bool commutes)
+compact_ddl_create_operator(const TypeDdl *ddl, const char *name, const char *left,
+							const char *right, const char *result, const char *function,
+							const char *symbol, bool commutes)
 {
-	ddl_create_function(ddl, function,
-						left ? psprintf("%s, %s", left, right) : right,
-						result, symbol, "IMMUTABLE");
-	ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s,%s RIGHTARG = %s%s)",
-				ddl->opschema, name, ddl->schema, function,
-				left ? psprintf(" LEFTARG = %s,", left) : "", right,
-				commutes ? psprintf(", COMMUTATOR = OPERATOR(%s.%s)",
-									ddl->opschema, name) : "");
+	compact_ddl_create_function(ddl, function,
+								left ? psprintf("%s, %s", left, right) : right,
+								result, symbol, "IMMUTABLE");
+	compact_ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s,%s RIGHTARG = %s%s)",
+						ddl->opschema, name, ddl->schema, function,
+						left ? psprintf(" LEFTARG = %s,", left) : "", right,
+						commutes ? psprintf(", COMMUTATOR = OPERATOR(%s.%s)",
+											ddl->opschema, name) : "");
 }
 
 /*
@@ -300,8 +300,8 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 	const char *function = i == j ? left->name :
 		psprintf("%s_%s", left->name, right->name);
 
-	ddl_create_comparison(ddl, ltype, rtype, function, symbol,
-						  i == j ? ddl->mark : "");
+	compact_ddl_create_comparison(ddl, ltype, rtype, function, symbol,
+								  i == j ? ddl->mark : "");
 
 	/* result type of the C functions */
 	if (strcmp(left->name, "int8") == 0 || strcmp(right->name, "int8") == 0)
@@ -313,9 +313,9 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 		const ArithmeticOperator *op = &arithmetic_operators[k];
 		const char *mark = i == j ? ddl->mark : "";
 
-		ddl_create_operator(ddl, psprintf("%s%s%s", mark, op->name, mark), ltype, rtype,
-							result, psprintf("%s_%s", function, op->suffix),
-							psprintf("%s_%s", symbol, op->suffix), op->commutes);
+		compact_ddl_create_operator(ddl, psprintf("%s%s%s", mark, op->name, mark), ltype, rtype,
+									result, psprintf("%s_%s", function, op->suffix),
+									psprintf("%s_%s", symbol, op->suffix), op->commutes);
 	}
 }
 
@@ -337,17 +337,17 @@ create_literal_arithmetic(const TypeDdl *ddl)
 		char	   *function = psprintf("%s_integer_operand_%s", name, op->suffix);
 		char	   *symbol = psprintf("compact_%s_literal_%s", name, op->suffix);
 
-		ddl_create_operator(ddl, op->name, ddl->type, literal, "int4",
-							psprintf("%s_integer_literal_%s", name, op->suffix),
-							symbol, op->commutes);
-		ddl_create_operator(ddl, op->name, literal, ddl->type, "int4",
-							psprintf("integer_literal_%s_%s", name, op->suffix),
-							psprintf("compact_literal_%s_%s", name, op->suffix),
-							op->commutes);
-		ddl_create_operator(ddl, op->name, ddl->type, operand, "int4", function,
-							symbol, false);
-		ddl_execute("ALTER FUNCTION %s.%s(%s, %s) SUPPORT %s.comparison_support",
-					ddl->schema, function, ddl->type, operand, ddl->schema);
+		compact_ddl_create_operator(ddl, op->name, ddl->type, literal, "int4",
+									psprintf("%s_integer_literal_%s", name, op->suffix),
+									symbol, op->commutes);
+		compact_ddl_create_operator(ddl, op->name, literal, ddl->type, "int4",
+									psprintf("integer_literal_%s_%s", name, op->suffix),
+									psprintf("compact_literal_%s_%s", name, op->suffix),
+									op->commutes);
+		compact_ddl_create_operator(ddl, op->name, ddl->type, operand, "int4", function,
+									symbol, false);
+		compact_ddl_execute("ALTER FUNCTION %s.%s(%s, %s) SUPPORT %s.comparison_support",
+							ddl->schema, function, ddl->type, operand, ddl->schema);
 	}
 }
 
@@ -366,38 +366,38 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	{
 		const UnaryOperator *op = &unary_operators[i];
 
-		ddl_create_operator(ddl, op->name, NULL, type, op->widens ? "int4" : type,
-							psprintf("%s_%s", name, op->suffix),
-							psprintf("%s_%s", symbol, op->suffix), false);
+		compact_ddl_create_operator(ddl, op->name, NULL, type, op->widens ? "int4" : type,
+									psprintf("%s_%s", name, op->suffix),
+									psprintf("%s_%s", symbol, op->suffix), false);
 	}
 	for (int i = 0; i < (int) lengthof(bit_operators); i++)
 	{
 		const BitOperator *op = &bit_operators[i];
 		char	   *function = psprintf("%s_%s", name, op->suffix);
 
-		ddl_create_operator(ddl, op->name, type, type, type, function,
-							psprintf("%s_%s", symbol, op->suffix), true);
-		ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
-					" COMBINEFUNC = %s.%s, PARALLEL = SAFE)",
-					ddl->opschema, op->aggregate, type, ddl->schema, function,
-					type, ddl->schema, function);
+		compact_ddl_create_operator(ddl, op->name, type, type, type, function,
+									psprintf("%s_%s", symbol, op->suffix), true);
+		compact_ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
+							" COMBINEFUNC = %s.%s, PARALLEL = SAFE)",
+							ddl->opschema, op->aggregate, type, ddl->schema, function,
+							type, ddl->schema, function);
 	}
 	for (int i = 0; i < (int) lengthof(shift_operators); i++)
 	{
 		const ArithmeticOperator *op = &shift_operators[i];
 
-		ddl_create_operator(ddl, op->name, type, "int4", "int4",
-							psprintf("%s_%s", name, op->suffix),
-							psprintf("%s_%s", symbol, op->suffix), op->commutes);
+		compact_ddl_create_operator(ddl, op->name, type, "int4", "int4",
+									psprintf("%s_%s", name, op->suffix),
+									psprintf("%s_%s", symbol, op->suffix), op->commutes);
 	}
 
 	/* put functions that core has too into the schema of core's */
-	ddl_execute("CREATE FUNCTION %s.abs(%s) RETURNS int4 AS %s, '%s_abs'"
-				" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
-				ddl->opschema, type, ddl->library, symbol);
-	ddl_execute("CREATE FUNCTION %s.mod(%s, %s) RETURNS int4 AS %s, '%s_%s_mod'"
-				" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
-				ddl->opschema, type, type, ddl->library, symbol, name);
+	compact_ddl_execute("CREATE FUNCTION %s.abs(%s) RETURNS int4 AS %s, '%s_abs'"
+						" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
+						ddl->opschema, type, ddl->library, symbol);
+	compact_ddl_execute("CREATE FUNCTION %s.mod(%s, %s) RETURNS int4 AS %s, '%s_%s_mod'"
+						" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
+						ddl->opschema, type, type, ddl->library, symbol, name);
 }
 
 /* Create the parts of one narrow type, after all types exist. */
@@ -410,17 +410,17 @@ create_integer_parts(const TypeDdl *ddl)
 
 	create_integer_operators(ddl, symbol);
 	create_literal_arithmetic(ddl);
-	ddl_create_extremes(ddl, symbol);
-	ddl_create_called_on_null(ddl, psprintf("%s_sum", name),
-							  psprintf("int8, %s", type), "int8",
-							  psprintf("%s_sum", symbol));
-	ddl_create_sum(ddl, symbol, "compact_sum_int8", "compact_sum_avg",
-				   psprintf("%s_sum", name));
+	compact_ddl_create_extremes(ddl, symbol);
+	compact_ddl_create_called_on_null(ddl, psprintf("%s_sum", name),
+									  psprintf("int8, %s", type), "int8",
+									  psprintf("%s_sum", symbol));
+	compact_ddl_create_sum(ddl, symbol, "compact_sum_int8", "compact_sum_avg",
+						   psprintf("%s_sum", name));
 
-	ddl_create_function(ddl, psprintf("%s_sortsupport", name), "internal", "void",
-						psprintf("%s_sortsupport", symbol), "IMMUTABLE");
-	ddl_create_scalar_classes(ddl, "integer_ops", symbol, symbol, "int8",
-							  "IMMUTABLE", "integer_ops");
+	compact_ddl_create_function(ddl, psprintf("%s_sortsupport", name), "internal", "void",
+								psprintf("%s_sortsupport", symbol), "IMMUTABLE");
+	compact_ddl_create_scalar_classes(ddl, "integer_ops", symbol, symbol, "int8",
+									  "IMMUTABLE", "integer_ops");
 }
 
 static void
@@ -428,10 +428,10 @@ create_integer_cast(const TypeDdl *ddl, const char *source_name,
 					const char *source, const char *target_name,
 					const char *target, bool implicit)
 {
-	ddl_create_cast(ddl, source, target,
-					psprintf("%s_to_%s", source_name, target_name),
-					psprintf("compact_cast_%s_%s", source_name, target_name),
-					"IMMUTABLE", implicit);
+	compact_ddl_create_cast(ddl, source, target,
+							psprintf("%s_to_%s", source_name, target_name),
+							psprintf("compact_cast_%s_%s", source_name, target_name),
+							"IMMUTABLE", implicit);
 }
 
 static void
@@ -468,12 +468,12 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 	}
 	/* for comparison with a decimal, see compact_literal.c */
 	for (int j = 0; j < (int) lengthof(numeric_stand_ins); j++)
-		ddl_create_cast(ddl, ddl->type,
-						psprintf("%s.%s", ddl->schema, numeric_stand_ins[j]),
-						psprintf("%s_to_%s", ddl->name, numeric_stand_ins[j]),
-						psprintf("compact_cast_%s_numeric", ddl->name),
-						"IMMUTABLE", true);
-	ddl_create_json_cast(ddl, psprintf("compact_cast_%s_json", ddl->name), "IMMUTABLE");
+		compact_ddl_create_cast(ddl, ddl->type,
+								psprintf("%s.%s", ddl->schema, numeric_stand_ins[j]),
+								psprintf("%s_to_%s", ddl->name, numeric_stand_ins[j]),
+								psprintf("compact_cast_%s_numeric", ddl->name),
+								"IMMUTABLE", true);
+	compact_ddl_create_json_cast(ddl, psprintf("compact_cast_%s_json", ddl->name), "IMMUTABLE");
 }
 
 /* Name of core's comparison function of two integer types. */
@@ -491,7 +491,7 @@ extend_integer_families(TypeDdl *const *ddls)
 {
 	const TypeDdl *ddl = ddls[0];
 	StringInfoData btree;
-	const struct WideTwin *twin = ddl_wide_twin("int8");
+	const struct WideTwin *twin = compact_ddl_wide_twin("int8");
 	StringInfoData hash;
 	StringInfoData brin;
 
@@ -511,27 +511,27 @@ extend_integer_families(TypeDdl *const *ddls)
 			if (i == j && left->narrow)
 				continue;		/* the class has these */
 			if (left->narrow || right->narrow)
-				ddl_append_pair(&btree, &hash, ddl->opschema, "", ltype, rtype,
-								psprintf("%s.%s_%s_cmp", ddl->schema,
-										 left->name, right->name));
+				compact_ddl_append_pair(&btree, &hash, ddl->opschema, "", ltype, rtype,
+										psprintf("%s.%s_%s_cmp", ddl->schema,
+												 left->name, right->name));
 			else
 			{
-				ddl_create_core_comparison(ddl, ltype, rtype);
-				ddl_append_pair(&btree, &hash, ddl->schema, "#", ltype, rtype,
-								core_integer_cmp(ltype, rtype));
+				compact_ddl_create_core_comparison(ddl, ltype, rtype);
+				compact_ddl_append_pair(&btree, &hash, ddl->schema, "#", ltype, rtype,
+										core_integer_cmp(ltype, rtype));
 			}
 			if (left->narrow)
-				ddl_append_brin(&brin, ddl->opschema, "", ltype, rtype);
+				compact_ddl_append_brin(&brin, ddl->opschema, "", ltype, rtype);
 		}
 		if (left->narrow)
-			ddl_create_stand_in_operators(ddls[i], twin,
-										  psprintf("compact_%s_int8", left->name),
-										  psprintf("compact_int8_%s", left->name),
-										  psprintf("compact_cast_%s_int8", left->name),
-										  psprintf("compact_cast_int8_%s", left->name),
-										  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
+			compact_ddl_create_stand_in_operators(ddls[i], twin,
+												  psprintf("compact_%s_int8", left->name),
+												  psprintf("compact_int8_%s", left->name),
+												  psprintf("compact_cast_%s_int8", left->name),
+												  psprintf("compact_cast_int8_%s", left->name),
+												  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
 	}
-	ddl_append_stand_ins(ddl, twin, &btree, &hash);
+	compact_ddl_append_stand_ins(ddl, twin, &btree, &hash);
 	appendStringInfoString(&btree,
 						   "FUNCTION 2 (int2, int2) pg_catalog.btint2sortsupport(internal),"
 						   " FUNCTION 2 (int4, int4) pg_catalog.btint4sortsupport(internal),"
@@ -543,9 +543,9 @@ extend_integer_families(TypeDdl *const *ddls)
 						   " FUNCTION 2 (int4, int4) pg_catalog.hashint4extended(int4, int8),"
 						   " FUNCTION 1 (int8, int8) pg_catalog.hashint8(int8),"
 						   " FUNCTION 2 (int8, int8) pg_catalog.hashint8extended(int8, int8)");
-	ddl_extend_family(ddl, "integer_ops", "btree", &btree);
-	ddl_extend_family(ddl, "integer_ops", "hash", &hash);
-	ddl_extend_family(ddl, "integer_ops", "brin", &brin);
+	compact_ddl_extend_family(ddl, "integer_ops", "btree", &btree);
+	compact_ddl_extend_family(ddl, "integer_ops", "hash", &hash);
+	compact_ddl_extend_family(ddl, "integer_ops", "brin", &brin);
 }
 
 static void
@@ -560,11 +560,11 @@ create_integers(Oid funcid, Oid nspid)
 		if (!type->narrow)
 			continue;
 		ddls[i] = palloc(sizeof(TypeDdl));
-		ddl_init(ddls[i], funcid);
-		ddl_init_type(ddls[i], type->name, nspid);
+		compact_ddl_init(ddls[i], funcid);
+		compact_ddl_init_type(ddls[i], type->name, nspid);
 		ddls[i]->mark = "#";
-		ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
-							   type->storage, 'N', "IMMUTABLE", type->comment);
+		compact_ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
+									   type->storage, 'N', "IMMUTABLE", type->comment);
 	}
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
@@ -574,9 +574,9 @@ create_integers(Oid funcid, Oid nspid)
 				create_integer_pair(ddls, i, j);
 		}
 	}
-	ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING btree", ddls[0]->schema);
-	ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING hash", ddls[0]->schema);
-	ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING brin", ddls[0]->schema);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING btree", ddls[0]->schema);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING hash", ddls[0]->schema);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING brin", ddls[0]->schema);
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
 		if (!integer_types[i].narrow)
@@ -662,13 +662,13 @@ create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 	else if (i != j && is_preferred_twin(right, left))
 		mark = "#";
 
-	ddl_create_comparison_as(ddl,
-							 left->narrow ? ddls[i]->type : left->name,
-							 right->narrow ? ddls[j]->type : right->name,
-							 i == j ? left->name : psprintf("%s_%s", left->name, right->name),
-							 psprintf("compact_%s_%s", left->name, right->name),
-							 mark, commutator_mark, attributes,
-							 hash_alike(left, right) ? ", HASHES, MERGES" : ", MERGES");
+	compact_ddl_create_comparison_as(ddl,
+									 left->narrow ? ddls[i]->type : left->name,
+									 right->narrow ? ddls[j]->type : right->name,
+									 i == j ? left->name : psprintf("%s_%s", left->name, right->name),
+									 psprintf("compact_%s_%s", left->name, right->name),
+									 mark, commutator_mark, attributes,
+									 hash_alike(left, right) ? ", HASHES, MERGES" : ", MERGES");
 }
 
 /* Create the cast between two types, at least one of them narrow. */
@@ -679,10 +679,10 @@ create_seconds_cast(const TypeDdl *ddl, const SecondsType *source,
 {
 	bool		implicit = source->narrow && strcmp(source->wide, target->name) == 0;
 
-	ddl_create_cast(ddl, source_type, target_type,
-					psprintf("%s_to_%s", source->name, target->name),
-					psprintf("compact_cast_%s_%s", source->name, target->name),
-					same_zone(source, target) ? "IMMUTABLE" : "STABLE", implicit);
+	compact_ddl_create_cast(ddl, source_type, target_type,
+							psprintf("%s_to_%s", source->name, target->name),
+							psprintf("compact_cast_%s_%s", source->name, target->name),
+							same_zone(source, target) ? "IMMUTABLE" : "STABLE", implicit);
 }
 
 static void
@@ -692,13 +692,13 @@ create_seconds_parts(TypeDdl *const *ddls, int i)
 	const SecondsType *type = &seconds_types[i];
 	char	   *hash_family = psprintf("%s_ops", ddl->name);
 
-	ddl_create_extremes(ddl, "compact_seconds");
-	ddl_create_function(ddl, psprintf("%s_sortsupport", ddl->name), "internal",
-						"void", "compact_seconds_sortsupport", "IMMUTABLE");
-	ddl_execute("CREATE OPERATOR FAMILY %s.%s USING hash", ddl->schema, hash_family);
-	ddl_create_scalar_classes(ddl, "seconds_ops", psprintf("compact_%s", ddl->name),
-							  "compact_seconds", "interval",
-							  type->zone ? "STABLE" : "IMMUTABLE", hash_family);
+	compact_ddl_create_extremes(ddl, "compact_seconds");
+	compact_ddl_create_function(ddl, psprintf("%s_sortsupport", ddl->name), "internal",
+								"void", "compact_seconds_sortsupport", "IMMUTABLE");
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.%s USING hash", ddl->schema, hash_family);
+	compact_ddl_create_scalar_classes(ddl, "seconds_ops", psprintf("compact_%s", ddl->name),
+									  "compact_seconds", "interval",
+									  type->zone ? "STABLE" : "IMMUTABLE", hash_family);
 
 	for (int j = 0; j < N_SECONDS; j++)
 	{
@@ -711,11 +711,11 @@ create_seconds_parts(TypeDdl *const *ddls, int i)
 		if (!other->narrow)
 			create_seconds_cast(ddl, other, other_type, type, ddl->type);
 	}
-	ddl_create_cast(ddl, ddl->type, "time", psprintf("%s_to_time", ddl->name),
-					psprintf("compact_cast_%s_time", ddl->name),
-					type->zone ? "STABLE" : "IMMUTABLE", false);
-	ddl_create_json_cast(ddl, psprintf("compact_cast_%s_json", ddl->name),
-						 type->zone ? "STABLE" : "IMMUTABLE");
+	compact_ddl_create_cast(ddl, ddl->type, "time", psprintf("%s_to_time", ddl->name),
+							psprintf("compact_cast_%s_time", ddl->name),
+							type->zone ? "STABLE" : "IMMUTABLE", false);
+	compact_ddl_create_json_cast(ddl, psprintf("compact_cast_%s_json", ddl->name),
+								 type->zone ? "STABLE" : "IMMUTABLE");
 }
 
 /* Name of core's comparison function of two of its types. */
@@ -756,39 +756,39 @@ extend_seconds_families(TypeDdl *const *ddls)
 			if (i == j && left->narrow)
 				continue;
 			if (left->narrow || right->narrow)
-				ddl_append_pair(&btree, hash_list, ddl->opschema,
-								is_preferred_twin(right, left) ? "#" : "", ltype, rtype,
-								psprintf("%s.%s_%s_cmp", ddl->schema,
-										 left->name, right->name));
+				compact_ddl_append_pair(&btree, hash_list, ddl->opschema,
+										is_preferred_twin(right, left) ? "#" : "", ltype, rtype,
+										psprintf("%s.%s_%s_cmp", ddl->schema,
+												 left->name, right->name));
 			else
 			{
-				ddl_create_core_comparison(ddl, ltype, rtype);
-				ddl_append_pair(&btree, hash_list, ddl->schema, "#", ltype, rtype,
-								core_seconds_cmp(ltype, rtype));
+				compact_ddl_create_core_comparison(ddl, ltype, rtype);
+				compact_ddl_append_pair(&btree, hash_list, ddl->schema, "#", ltype, rtype,
+										core_seconds_cmp(ltype, rtype));
 			}
 			if (left->narrow)
-				ddl_append_brin(&brin, ddl->opschema, "", ltype, rtype);
+				compact_ddl_append_brin(&brin, ddl->opschema, "", ltype, rtype);
 		}
 		if (left->narrow)
 		{
-			const struct WideTwin *twin = ddl_wide_twin(left->wide);
+			const struct WideTwin *twin = compact_ddl_wide_twin(left->wide);
 
-			ddl_create_stand_in_operators(ddls[i], twin,
-										  psprintf("compact_%s_%s", left->name, left->wide),
-										  psprintf("compact_%s_%s", left->wide, left->name),
-										  psprintf("compact_cast_%s_%s", left->name, left->wide),
-										  psprintf("compact_cast_%s_%s", left->wide, left->name),
-										  "IMMUTABLE LEAKPROOF",
-										  &btree, &hash[left->zone], &brin);
-			ddl_append_stand_ins(ddl, twin, &btree, &hash[left->zone]);
+			compact_ddl_create_stand_in_operators(ddls[i], twin,
+												  psprintf("compact_%s_%s", left->name, left->wide),
+												  psprintf("compact_%s_%s", left->wide, left->name),
+												  psprintf("compact_cast_%s_%s", left->name, left->wide),
+												  psprintf("compact_cast_%s_%s", left->wide, left->name),
+												  "IMMUTABLE LEAKPROOF",
+												  &btree, &hash[left->zone], &brin);
+			compact_ddl_append_stand_ins(ddl, twin, &btree, &hash[left->zone]);
 		}
 	}
 	appendStringInfoString(&btree,
 						   "FUNCTION 2 (timestamp, timestamp) pg_catalog.timestamp_sortsupport(internal),"
 						   " FUNCTION 2 (timestamptz, timestamptz) pg_catalog.timestamp_sortsupport(internal),"
 						   " FUNCTION 2 (date, date) pg_catalog.date_sortsupport(internal)");
-	ddl_extend_family(ddl, "seconds_ops", "btree", &btree);
-	ddl_extend_family(ddl, "seconds_ops", "brin", &brin);
+	compact_ddl_extend_family(ddl, "seconds_ops", "btree", &btree);
+	compact_ddl_extend_family(ddl, "seconds_ops", "brin", &brin);
 	appendStringInfoString(&hash[0],
 						   "FUNCTION 1 (timestamp, timestamp) pg_catalog.timestamp_hash(timestamp),"
 						   " FUNCTION 2 (timestamp, timestamp) pg_catalog.timestamp_hash_extended(timestamp, int8)");
@@ -796,8 +796,8 @@ extend_seconds_families(TypeDdl *const *ddls)
 					 "FUNCTION 1 (timestamptz, timestamptz) %s.timestamptz_hash(timestamptz),"
 					 " FUNCTION 2 (timestamptz, timestamptz) %s.timestamptz_hash_extended(timestamptz, int8)",
 					 ddl->schema, ddl->schema);
-	ddl_extend_family(ddl, "seconds4_ops", "hash", &hash[0]);
-	ddl_extend_family(ddl, "seconds4tz_ops", "hash", &hash[1]);
+	compact_ddl_extend_family(ddl, "seconds4_ops", "hash", &hash[0]);
+	compact_ddl_extend_family(ddl, "seconds4tz_ops", "hash", &hash[1]);
 }
 
 static void
@@ -812,12 +812,12 @@ create_seconds(Oid funcid, Oid nspid)
 		if (!type->narrow)
 			continue;
 		ddls[i] = palloc(sizeof(TypeDdl));
-		ddl_init(ddls[i], funcid);
-		ddl_init_type(ddls[i], type->name, nspid);
+		compact_ddl_init(ddls[i], funcid);
+		compact_ddl_init_type(ddls[i], type->name, nspid);
 		ddls[i]->mark = "#";
 		/* input and output depend on DateStyle, and on the meaning of "now" */
-		ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
-							   "LIKE = pg_catalog.int4", 'D', "STABLE", type->comment);
+		compact_ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
+									   "LIKE = pg_catalog.int4", 'D', "STABLE", type->comment);
 	}
 	for (int i = 0; i < N_SECONDS; i++)
 	{
@@ -828,12 +828,12 @@ create_seconds(Oid funcid, Oid nspid)
 		}
 	}
 	/* before 18, core has no hash function that is declared for the type */
-	ddl_create_function(ddls[0], "timestamptz_hash", "timestamptz", "int4",
-						"compact_timestamptz_hash", "IMMUTABLE");
-	ddl_create_function(ddls[0], "timestamptz_hash_extended", "timestamptz, int8",
-						"int8", "compact_timestamptz_hash_extended", "IMMUTABLE");
-	ddl_execute("CREATE OPERATOR FAMILY %s.seconds_ops USING btree", ddls[0]->schema);
-	ddl_execute("CREATE OPERATOR FAMILY %s.seconds_ops USING brin", ddls[0]->schema);
+	compact_ddl_create_function(ddls[0], "timestamptz_hash", "timestamptz", "int4",
+								"compact_timestamptz_hash", "IMMUTABLE");
+	compact_ddl_create_function(ddls[0], "timestamptz_hash_extended", "timestamptz, int8",
+								"int8", "compact_timestamptz_hash_extended", "IMMUTABLE");
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.seconds_ops USING btree", ddls[0]->schema);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.seconds_ops USING brin", ddls[0]->schema);
 	for (int i = 0; i < N_SECONDS; i++)
 	{
 		if (seconds_types[i].narrow)
@@ -853,7 +853,7 @@ Datum
 compact_types_create_scalars(PG_FUNCTION_ARGS)
 {
 	Oid			funcid = fcinfo->flinfo->fn_oid;
-	Oid			nspid = ddl_creation_schema();
+	Oid			nspid = compact_ddl_creation_schema();
 	TypeDdl		ddl;
 	int			nestlevel;
 
@@ -862,25 +862,25 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("create_scalars() can only be called by an extension's script")));
 
-	ddl_init(&ddl, funcid);
+	compact_ddl_init(&ddl, funcid);
 	SPI_connect();
-	nestlevel = ddl_set_gucs();
+	nestlevel = compact_ddl_set_gucs();
 
-	ddl_create_called_on_null(&ddl, "compact_sum_combine", "internal, internal",
-							  "internal", "compact_sum_combine");
-	ddl_create_function(&ddl, "compact_sum_serialize", "internal", "bytea",
-						"compact_sum_serialize", "IMMUTABLE");
-	ddl_create_function(&ddl, "compact_sum_deserialize", "bytea, internal",
-						"internal", "compact_sum_deserialize", "IMMUTABLE");
-	ddl_create_called_on_null(&ddl, "compact_sum_int8", "internal", "int8",
-							  "compact_sum_int8");
-	ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
-							  "compact_sum_avg");
-	ddl_create_stand_ins(&ddl);
+	compact_ddl_create_called_on_null(&ddl, "compact_sum_combine", "internal, internal",
+									  "internal", "compact_sum_combine");
+	compact_ddl_create_function(&ddl, "compact_sum_serialize", "internal", "bytea",
+								"compact_sum_serialize", "IMMUTABLE");
+	compact_ddl_create_function(&ddl, "compact_sum_deserialize", "bytea, internal",
+								"internal", "compact_sum_deserialize", "IMMUTABLE");
+	compact_ddl_create_called_on_null(&ddl, "compact_sum_int8", "internal", "int8",
+									  "compact_sum_int8");
+	compact_ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
+									  "compact_sum_avg");
+	compact_ddl_create_stand_ins(&ddl);
 	create_integers(funcid, nspid);
 	create_seconds(funcid, nspid);
 	/* needed by the families of the decimals */
-	ddl_create_core_comparison(&ddl, "numeric", "numeric");
+	compact_ddl_create_core_comparison(&ddl, "numeric", "numeric");
 
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();

@@ -7,7 +7,7 @@
  * amvalidate() requires.  The operators for pairs of text and bpchar are
  * created once, with names that no query uses.  Core has no mixed ones, and
  * core's own operators stay out of our families (see
- * ddl_create_core_comparison()).
+ * compact_ddl_create_core_comparison()).
  *
  * varchar must not have operators under the plain names.  Core has no
  * operators of two varchars, so "varchar = unknown literal" would be resolved
@@ -60,10 +60,10 @@ append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
 			const char *left = string_types[i].name;
 			const char *right = string_types[j].name;
 
-			ddl_append_pair(btree, hash, schema, "#", left, right,
-							i == j && string_types[i].cmp_function != NULL ?
-							string_types[i].cmp_function :
-							psprintf("%s.%s_%s_cmp", schema, left, right));
+			compact_ddl_append_pair(btree, hash, schema, "#", left, right,
+									i == j && string_types[i].cmp_function != NULL ?
+									string_types[i].cmp_function :
+									psprintf("%s.%s_%s_cmp", schema, left, right));
 		}
 	}
 	appendStringInfoString(btree,
@@ -91,21 +91,21 @@ create_classes(const TypeDdl *ddl, const char *symbol)
 	StringInfoData btree;
 	StringInfoData hash;
 
-	ddl_create_function(ddl, psprintf("%s_sortsupport", name), "internal", "void",
-						psprintf("%s_sortsupport", symbol), "IMMUTABLE");
-	ddl_create_hash_functions(ddl, symbol);
+	compact_ddl_create_function(ddl, psprintf("%s_sortsupport", name), "internal", "void",
+								psprintf("%s_sortsupport", symbol), "IMMUTABLE");
+	compact_ddl_create_hash_functions(ddl, symbol);
 
-	ddl_execute("CREATE OPERATOR FAMILY %s.%s_ops USING btree", schema, name);
-	ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING btree FAMILY %s.%s_ops AS"
-				" OPERATOR 1 %s.<, OPERATOR 2 %s.<=, OPERATOR 3 %s.=,"
-				" OPERATOR 4 %s.>=, OPERATOR 5 %s.>,"
-				" FUNCTION 1 %s.%s_cmp(%s, %s), FUNCTION 2 %s.%s_sortsupport(internal),"
-				" FUNCTION 4 pg_catalog.btvarstrequalimage(oid)",
-				schema, name, type, schema, name,
-				opschema, opschema, opschema, opschema, opschema,
-				schema, name, type, type, schema, name);
-	ddl_execute("CREATE OPERATOR FAMILY %s.%s_ops USING hash", schema, name);
-	ddl_create_hash_class(ddl, psprintf("%s_ops", name));
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.%s_ops USING btree", schema, name);
+	compact_ddl_execute("CREATE OPERATOR CLASS %s.%s_ops DEFAULT FOR TYPE %s USING btree FAMILY %s.%s_ops AS"
+						" OPERATOR 1 %s.<, OPERATOR 2 %s.<=, OPERATOR 3 %s.=,"
+						" OPERATOR 4 %s.>=, OPERATOR 5 %s.>,"
+						" FUNCTION 1 %s.%s_cmp(%s, %s), FUNCTION 2 %s.%s_sortsupport(internal),"
+						" FUNCTION 4 pg_catalog.btvarstrequalimage(oid)",
+						schema, name, type, schema, name,
+						opschema, opschema, opschema, opschema, opschema,
+						schema, name, type, type, schema, name);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.%s_ops USING hash", schema, name);
+	compact_ddl_create_hash_class(ddl, psprintf("%s_ops", name));
 
 	initStringInfo(&btree);
 	initStringInfo(&hash);
@@ -114,16 +114,16 @@ create_classes(const TypeDdl *ddl, const char *symbol)
 		const char *other = string_types[i].name;
 		const char *mark = i < NUM_QUERIED_TYPES ? "" : "#";
 
-		ddl_append_pair(&btree, &hash, opschema, mark, type, other,
-						psprintf("%s.%s_%s_cmp", schema, name, other));
-		ddl_append_pair(&btree, &hash, opschema, mark, other, type,
-						psprintf("%s.%s_%s_cmp", schema, other, name));
+		compact_ddl_append_pair(&btree, &hash, opschema, mark, type, other,
+								psprintf("%s.%s_%s_cmp", schema, name, other));
+		compact_ddl_append_pair(&btree, &hash, opschema, mark, other, type,
+								psprintf("%s.%s_%s_cmp", schema, other, name));
 	}
 	append_string_pairs(&btree, &hash, schema);
-	ddl_execute("ALTER OPERATOR FAMILY %s.%s_ops USING btree ADD %s",
-				schema, name, btree.data);
-	ddl_execute("ALTER OPERATOR FAMILY %s.%s_ops USING hash ADD %s",
-				schema, name, hash.data);
+	compact_ddl_execute("ALTER OPERATOR FAMILY %s.%s_ops USING btree ADD %s",
+						schema, name, btree.data);
+	compact_ddl_execute("ALTER OPERATOR FAMILY %s.%s_ops USING hash ADD %s",
+						schema, name, hash.data);
 }
 
 /*
@@ -141,22 +141,22 @@ create_brin_classes(const TypeDdl *ddl)
 	StringInfoData members;
 
 	initStringInfo(&members);
-	ddl_append_brin(&members, opschema, "", type, type);
+	compact_ddl_append_brin(&members, opschema, "", type, type);
 	for (int i = 0; i < NUM_QUERIED_TYPES; i++)
-		ddl_append_brin(&members, opschema, "", type, string_types[i].name);
+		compact_ddl_append_brin(&members, opschema, "", type, string_types[i].name);
 
-	ddl_execute("CREATE OPERATOR FAMILY %s.%s_minmax_ops USING brin", schema, name);
-	ddl_create_minmax_class(ddl, psprintf("%s_minmax_ops", name), &members);
-	ddl_execute("CREATE OPERATOR FAMILY %s.%s_bloom_ops USING brin", schema, name);
-	ddl_execute("CREATE OPERATOR CLASS %s.%s_bloom_ops FOR TYPE %s USING brin"
-				" FAMILY %s.%s_bloom_ops AS OPERATOR 1 %s.=,"
-				" FUNCTION 1 pg_catalog.brin_bloom_opcinfo(internal),"
-				" FUNCTION 2 pg_catalog.brin_bloom_add_value(internal, internal, internal, internal),"
-				" FUNCTION 3 pg_catalog.brin_bloom_consistent(internal, internal, internal, int4),"
-				" FUNCTION 4 pg_catalog.brin_bloom_union(internal, internal, internal),"
-				" FUNCTION 5 pg_catalog.brin_bloom_options(internal),"
-				" FUNCTION 11 %s.%s_hash(%s)",
-				schema, name, type, schema, name, opschema, schema, name, type);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.%s_minmax_ops USING brin", schema, name);
+	compact_ddl_create_minmax_class(ddl, psprintf("%s_minmax_ops", name), &members);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.%s_bloom_ops USING brin", schema, name);
+	compact_ddl_execute("CREATE OPERATOR CLASS %s.%s_bloom_ops FOR TYPE %s USING brin"
+						" FAMILY %s.%s_bloom_ops AS OPERATOR 1 %s.=,"
+						" FUNCTION 1 pg_catalog.brin_bloom_opcinfo(internal),"
+						" FUNCTION 2 pg_catalog.brin_bloom_add_value(internal, internal, internal, internal),"
+						" FUNCTION 3 pg_catalog.brin_bloom_consistent(internal, internal, internal, int4),"
+						" FUNCTION 4 pg_catalog.brin_bloom_union(internal, internal, internal),"
+						" FUNCTION 5 pg_catalog.brin_bloom_options(internal),"
+						" FUNCTION 11 %s.%s_hash(%s)",
+						schema, name, type, schema, name, opschema, schema, name, type);
 }
 
 static void
@@ -167,27 +167,27 @@ create_casts(const TypeDdl *ddl, const char *symbol)
 	const char *name = ddl->name;
 	const char *typmod_args = ddl->typmod ? ", int4, bool" : "";
 
-	ddl_create_function(ddl, psprintf("%s_text", name), type, "text",
-						psprintf("%s_text", symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("%s_bpchar", name), type, "bpchar",
-						psprintf("%s_bpchar", symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("text_%s", name), psprintf("text%s", typmod_args),
-						type, psprintf("text_%s", symbol), "IMMUTABLE");
-	ddl_create_function(ddl, psprintf("bpchar_%s", name), psprintf("bpchar%s", typmod_args),
-						type, psprintf("bpchar_%s", symbol), "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_text", name), type, "text",
+								psprintf("%s_text", symbol), "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("%s_bpchar", name), type, "bpchar",
+								psprintf("%s_bpchar", symbol), "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("text_%s", name), psprintf("text%s", typmod_args),
+								type, psprintf("text_%s", symbol), "IMMUTABLE");
+	compact_ddl_create_function(ddl, psprintf("bpchar_%s", name), psprintf("bpchar%s", typmod_args),
+								type, psprintf("bpchar_%s", symbol), "IMMUTABLE");
 
-	ddl_execute("CREATE CAST (%s AS text) WITH FUNCTION %s.%s_text(%s) AS IMPLICIT",
-				type, schema, name, type);
-	ddl_execute("CREATE CAST (%s AS varchar) WITH FUNCTION %s.%s_text(%s) AS IMPLICIT",
-				type, schema, name, type);
-	ddl_execute("CREATE CAST (%s AS bpchar) WITH FUNCTION %s.%s_bpchar(%s) AS IMPLICIT",
-				type, schema, name, type);
-	ddl_execute("CREATE CAST (text AS %s) WITH FUNCTION %s.text_%s(text%s) AS ASSIGNMENT",
-				type, schema, name, typmod_args);
-	ddl_execute("CREATE CAST (varchar AS %s) WITH FUNCTION %s.text_%s(text%s) AS ASSIGNMENT",
-				type, schema, name, typmod_args);
-	ddl_execute("CREATE CAST (bpchar AS %s) WITH FUNCTION %s.bpchar_%s(bpchar%s) AS ASSIGNMENT",
-				type, schema, name, typmod_args);
+	compact_ddl_execute("CREATE CAST (%s AS text) WITH FUNCTION %s.%s_text(%s) AS IMPLICIT",
+						type, schema, name, type);
+	compact_ddl_execute("CREATE CAST (%s AS varchar) WITH FUNCTION %s.%s_text(%s) AS IMPLICIT",
+						type, schema, name, type);
+	compact_ddl_execute("CREATE CAST (%s AS bpchar) WITH FUNCTION %s.%s_bpchar(%s) AS IMPLICIT",
+						type, schema, name, type);
+	compact_ddl_execute("CREATE CAST (text AS %s) WITH FUNCTION %s.text_%s(text%s) AS ASSIGNMENT",
+						type, schema, name, typmod_args);
+	compact_ddl_execute("CREATE CAST (varchar AS %s) WITH FUNCTION %s.text_%s(text%s) AS ASSIGNMENT",
+						type, schema, name, typmod_args);
+	compact_ddl_execute("CREATE CAST (bpchar AS %s) WITH FUNCTION %s.bpchar_%s(bpchar%s) AS ASSIGNMENT",
+						type, schema, name, typmod_args);
 }
 
 /*
@@ -206,12 +206,12 @@ create_name_operators(const TypeDdl *ddl, const char *left, const char *right)
 		psprintf("%s_name", ddl->name);
 
 	for (int i = 0; i < (int) lengthof(functions); i++)
-		ddl_execute("CREATE FUNCTION %s.%s_%s(%s, %s) RETURNS bool LANGUAGE sql"
-					" IMMUTABLE STRICT PARALLEL SAFE RETURN %s OPERATOR(%s.%s) %s",
-					ddl->schema, prefix, functions[i][0], left, right,
-					name_is_left ? "$1::text" : "$1", ddl->opschema, functions[i][1],
-					name_is_left ? "$2" : "$2::text");
-	ddl_create_comparison_operators(ddl, left, right, prefix, "", "", "");
+		compact_ddl_execute("CREATE FUNCTION %s.%s_%s(%s, %s) RETURNS bool LANGUAGE sql"
+							" IMMUTABLE STRICT PARALLEL SAFE RETURN %s OPERATOR(%s.%s) %s",
+							ddl->schema, prefix, functions[i][0], left, right,
+							name_is_left ? "$1::text" : "$1", ddl->opschema, functions[i][1],
+							name_is_left ? "$2" : "$2::text");
+	compact_ddl_create_comparison_operators(ddl, left, right, prefix, "", "", "");
 }
 
 /*
@@ -220,18 +220,18 @@ create_name_operators(const TypeDdl *ddl, const char *left, const char *right)
  * type can be created again.
  */
 void
-ddl_drop_string_leftovers(const TypeDdl *ddl)
+compact_ddl_drop_string_leftovers(const TypeDdl *ddl)
 {
-	ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING btree",
-				ddl->schema, ddl->name);
-	ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING hash",
-				ddl->schema, ddl->name);
-	ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_minmax_ops USING brin",
-				ddl->schema, ddl->name);
-	ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_bloom_ops USING brin",
-				ddl->schema, ddl->name);
-	ddl_execute("DROP FUNCTION IF EXISTS %s.%s_sortsupport(internal)",
-				ddl->schema, ddl->name);
+	compact_ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING btree",
+						ddl->schema, ddl->name);
+	compact_ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_ops USING hash",
+						ddl->schema, ddl->name);
+	compact_ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_minmax_ops USING brin",
+						ddl->schema, ddl->name);
+	compact_ddl_execute("DROP OPERATOR FAMILY IF EXISTS %s.%s_bloom_ops USING brin",
+						ddl->schema, ddl->name);
+	compact_ddl_execute("DROP FUNCTION IF EXISTS %s.%s_sortsupport(internal)",
+						ddl->schema, ddl->name);
 }
 
 /*
@@ -239,35 +239,35 @@ ddl_drop_string_leftovers(const TypeDdl *ddl)
  * type, whose C functions' names begin with symbol.
  */
 void
-ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
+compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 {
 	const char *name = ddl->name;
 	const char *attributes = psprintf("IMMUTABLE LEAKPROOF SUPPORT %s.equal_support",
 									  ddl->schema);
 
-	ddl_create_comparison_as(ddl, ddl->type, ddl->type, name, symbol, "", "",
-							 attributes, ", HASHES, MERGES");
+	compact_ddl_create_comparison_as(ddl, ddl->type, ddl->type, name, symbol, "", "",
+									 attributes, ", HASHES, MERGES");
 	for (int i = 0; i < (int) lengthof(string_types); i++)
 	{
 		const char *other = string_types[i].name;
 		const char *mark = i < NUM_QUERIED_TYPES ? "" : "#";
 		const char *function_of = i < NUM_QUERIED_TYPES ? other : "text";
 
-		ddl_create_comparison_as(ddl, ddl->type, other,
-								 psprintf("%s_%s", name, other),
-								 psprintf("%s_%s", symbol, function_of),
-								 mark, mark, attributes, ", HASHES, MERGES");
-		ddl_create_comparison_as(ddl, other, ddl->type,
-								 psprintf("%s_%s", other, name),
-								 psprintf("%s_%s", function_of, symbol),
-								 mark, mark, attributes, ", HASHES, MERGES");
+		compact_ddl_create_comparison_as(ddl, ddl->type, other,
+										 psprintf("%s_%s", name, other),
+										 psprintf("%s_%s", symbol, function_of),
+										 mark, mark, attributes, ", HASHES, MERGES");
+		compact_ddl_create_comparison_as(ddl, other, ddl->type,
+										 psprintf("%s_%s", other, name),
+										 psprintf("%s_%s", function_of, symbol),
+										 mark, mark, attributes, ", HASHES, MERGES");
 	}
 	create_name_operators(ddl, ddl->type, "name");
 	create_name_operators(ddl, "name", ddl->type);
 	create_classes(ddl, symbol);
 	create_brin_classes(ddl);
-	ddl_create_extremes(ddl, symbol);
-	ddl_create_pattern_operators(ddl, symbol);
+	compact_ddl_create_extremes(ddl, symbol);
+	compact_ddl_create_pattern_operators(ddl, symbol);
 	create_casts(ddl, symbol);
 }
 
@@ -295,11 +295,11 @@ create_varchar_comparison(const TypeDdl *ddl, const char *left, const char *righ
 
 	core.library = NULL;
 	for (int i = 0; i < (int) lengthof(functions); i++)
-		ddl_create_function(&core, psprintf("%s_%s", prefix, functions[i][0]),
-							psprintf("%s, %s", left, right),
-							strcmp(functions[i][0], "cmp") == 0 ? "int4" : "bool",
-							functions[i][1], "IMMUTABLE LEAKPROOF");
-	ddl_create_comparison_operators(ddl, left, right, prefix, "#", "#", ", HASHES, MERGES");
+		compact_ddl_create_function(&core, psprintf("%s_%s", prefix, functions[i][0]),
+									psprintf("%s, %s", left, right),
+									strcmp(functions[i][0], "cmp") == 0 ? "int4" : "bool",
+									functions[i][1], "IMMUTABLE LEAKPROOF");
+	compact_ddl_create_comparison_operators(ddl, left, right, prefix, "#", "#", ", HASHES, MERGES");
 }
 
 /* Create the hash functions of varchar, on core's functions of text. */
@@ -309,9 +309,9 @@ create_varchar_hash(const TypeDdl *ddl)
 	TypeDdl		core = *ddl;
 
 	core.library = NULL;
-	ddl_create_function(&core, "varchar_hash", "varchar", "int4", "hashtext", "IMMUTABLE");
-	ddl_create_function(&core, "varchar_hash_extended", "varchar, int8", "int8",
-						"hashtextextended", "IMMUTABLE");
+	compact_ddl_create_function(&core, "varchar_hash", "varchar", "int4", "hashtext", "IMMUTABLE");
+	compact_ddl_create_function(&core, "varchar_hash_extended", "varchar, int8", "int8",
+								"hashtextextended", "IMMUTABLE");
 }
 
 /*
@@ -336,13 +336,13 @@ compact_types_create_string_operators(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("create_string_operators() can only be called by an extension's script")));
 
-	ddl_init(&ddl, fcinfo->flinfo->fn_oid);
+	compact_ddl_init(&ddl, fcinfo->flinfo->fn_oid);
 	ddl.opschema = ddl.schema;
 	initStringInfo(&btree);
 	initStringInfo(&hash);
 
 	SPI_connect();
-	nestlevel = ddl_set_gucs();
+	nestlevel = compact_ddl_set_gucs();
 	for (int i = 0; i < (int) lengthof(string_types); i++)
 	{
 		for (int j = 0; j < (int) lengthof(string_types); j++)
@@ -351,24 +351,24 @@ compact_types_create_string_operators(PG_FUNCTION_ARGS)
 			const StringType *right = &string_types[j];
 
 			if (i == j && left->cmp_function != NULL)
-				ddl_create_core_comparison(&ddl, left->name, right->name);
+				compact_ddl_create_core_comparison(&ddl, left->name, right->name);
 			else if (strcmp(as_text(left), as_text(right)) == 0)
 				create_varchar_comparison(&ddl, left->name, right->name);
 			else
-				ddl_create_comparison(&ddl, left->name, right->name,
-									  psprintf("%s_%s", left->name, right->name),
-									  psprintf("compact_types_%s_%s", as_text(left), as_text(right)),
-									  "#");
+				compact_ddl_create_comparison(&ddl, left->name, right->name,
+											  psprintf("%s_%s", left->name, right->name),
+											  psprintf("compact_types_%s_%s", as_text(left), as_text(right)),
+											  "#");
 		}
 	}
 	create_varchar_hash(&ddl);
 	append_string_pairs(&btree, &hash, ddl.schema);
-	ddl_execute("CREATE OPERATOR FAMILY %s.string_ops USING btree", ddl.schema);
-	ddl_execute("ALTER OPERATOR FAMILY %s.string_ops USING btree ADD %s",
-				ddl.schema, btree.data);
-	ddl_execute("CREATE OPERATOR FAMILY %s.string_ops USING hash", ddl.schema);
-	ddl_execute("ALTER OPERATOR FAMILY %s.string_ops USING hash ADD %s",
-				ddl.schema, hash.data);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.string_ops USING btree", ddl.schema);
+	compact_ddl_execute("ALTER OPERATOR FAMILY %s.string_ops USING btree ADD %s",
+						ddl.schema, btree.data);
+	compact_ddl_execute("CREATE OPERATOR FAMILY %s.string_ops USING hash", ddl.schema);
+	compact_ddl_execute("ALTER OPERATOR FAMILY %s.string_ops USING hash ADD %s",
+						ddl.schema, hash.data);
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 

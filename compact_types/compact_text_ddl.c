@@ -26,31 +26,31 @@ create_type(const TypeDdl *ddl)
 	const char *schema = ddl->schema;
 	const char *type = ddl->type;
 
-	ddl_execute("CREATE TYPE %s", type);
+	compact_ddl_execute("CREATE TYPE %s", type);
 
 	/* in binary format the string is converted to the client's encoding */
-	ddl_create_function(ddl, "compact_text_in", "cstring, oid, int4", type,
-						"compact_text_in", "IMMUTABLE");
-	ddl_create_function(ddl, "compact_text_out", type, "cstring",
-						"compact_text_out", "IMMUTABLE");
-	ddl_create_function(ddl, "compact_text_recv", "internal, oid, int4", type,
-						"compact_text_recv", "STABLE");
-	ddl_create_function(ddl, "compact_text_send", type, "bytea",
-						"compact_text_send", "STABLE");
-	ddl_create_function(ddl, "compact_text_typmod_in", "cstring[]", "int4",
-						"compact_text_typmod_in", "IMMUTABLE");
-	ddl_create_function(ddl, "compact_text_typmod_out", "int4", "cstring",
-						"compact_text_typmod_out", "IMMUTABLE");
+	compact_ddl_create_function(ddl, "compact_text_in", "cstring, oid, int4", type,
+								"compact_text_in", "IMMUTABLE");
+	compact_ddl_create_function(ddl, "compact_text_out", type, "cstring",
+								"compact_text_out", "IMMUTABLE");
+	compact_ddl_create_function(ddl, "compact_text_recv", "internal, oid, int4", type,
+								"compact_text_recv", "STABLE");
+	compact_ddl_create_function(ddl, "compact_text_send", type, "bytea",
+								"compact_text_send", "STABLE");
+	compact_ddl_create_function(ddl, "compact_text_typmod_in", "cstring[]", "int4",
+								"compact_text_typmod_in", "IMMUTABLE");
+	compact_ddl_create_function(ddl, "compact_text_typmod_out", "int4", "cstring",
+								"compact_text_typmod_out", "IMMUTABLE");
 
-	ddl_execute("CREATE TYPE %s (INPUT = %s.compact_text_in, OUTPUT = %s.compact_text_out,"
-				" RECEIVE = %s.compact_text_recv, SEND = %s.compact_text_send,"
-				" TYPMOD_IN = %s.compact_text_typmod_in, TYPMOD_OUT = %s.compact_text_typmod_out,"
-				" ANALYZE = %s.compact_char_typanalyze,"
-				" INTERNALLENGTH = variable, ALIGNMENT = int4, STORAGE = extended,"
-				" CATEGORY = 'S', COLLATABLE = true)",
-				type, schema, schema, schema, schema, schema, schema, schema);
-	ddl_execute("COMMENT ON TYPE %s IS 'variable-length string, stored in an encoded form'",
-				type);
+	compact_ddl_execute("CREATE TYPE %s (INPUT = %s.compact_text_in, OUTPUT = %s.compact_text_out,"
+						" RECEIVE = %s.compact_text_recv, SEND = %s.compact_text_send,"
+						" TYPMOD_IN = %s.compact_text_typmod_in, TYPMOD_OUT = %s.compact_text_typmod_out,"
+						" ANALYZE = %s.compact_char_typanalyze,"
+						" INTERNALLENGTH = variable, ALIGNMENT = int4, STORAGE = extended,"
+						" CATEGORY = 'S', COLLATABLE = true)",
+						type, schema, schema, schema, schema, schema, schema, schema);
+	compact_ddl_execute("COMMENT ON TYPE %s IS 'variable-length string, stored in an encoded form'",
+						type);
 }
 
 /*
@@ -72,23 +72,23 @@ compact_types_create_text(PG_FUNCTION_ARGS)
 				 errmsg("create_text() can only be called by an extension's script")));
 
 	SPI_connect();
-	ddl_init(&ddl, fcinfo->flinfo->fn_oid);
-	ddl_init_type(&ddl, "compact_text", ddl_creation_schema());
+	compact_ddl_init(&ddl, fcinfo->flinfo->fn_oid);
+	compact_ddl_init_type(&ddl, "compact_text", compact_ddl_creation_schema());
 	ddl.typmod = true;
-	nestlevel = ddl_set_gucs();
+	nestlevel = compact_ddl_set_gucs();
 	create_type(&ddl);
-	ddl_create_string_type_parts(&ddl, "compact_text");
+	compact_ddl_create_string_type_parts(&ddl, "compact_text");
 
 	/* core's support function finds that a larger limit needs no rewrite */
-	ddl_create_function(&ddl, "compact_text", psprintf("%s, int4, bool", ddl.type),
-						ddl.type, "compact_text",
-						"IMMUTABLE SUPPORT pg_catalog.varchar_support");
-	ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.compact_text(%s, int4, bool) AS IMPLICIT",
-				ddl.type, ddl.type, ddl.schema, ddl.type);
+	compact_ddl_create_function(&ddl, "compact_text", psprintf("%s, int4, bool", ddl.type),
+								ddl.type, "compact_text",
+								"IMMUTABLE SUPPORT pg_catalog.varchar_support");
+	compact_ddl_execute("CREATE CAST (%s AS %s) WITH FUNCTION %s.compact_text(%s, int4, bool) AS IMPLICIT",
+						ddl.type, ddl.type, ddl.schema, ddl.type);
 
-	ddl_create_function(&ddl, "codec", ddl.type, "text", "compact_text_codec", "IMMUTABLE");
-	ddl_execute("COMMENT ON FUNCTION %s.codec(%s) IS 'how the value is encoded'",
-				ddl.schema, ddl.type);
+	compact_ddl_create_function(&ddl, "codec", ddl.type, "text", "compact_text_codec", "IMMUTABLE");
+	compact_ddl_execute("COMMENT ON FUNCTION %s.codec(%s) IS 'how the value is encoded'",
+						ddl.schema, ddl.type);
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
 
