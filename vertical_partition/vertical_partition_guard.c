@@ -34,7 +34,7 @@
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
 #include "vertical_partition_layout.h"
-#include "vertical_partition_write.h"
+#include "vertical_partition_row.h"
 
 PG_FUNCTION_INFO_V1(vp_guard_part);
 PG_FUNCTION_INFO_V1(vp_guard_drop);

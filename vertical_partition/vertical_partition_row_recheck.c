@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * vertical_partition_recheck.c
+ * vertical_partition_row_recheck.c
  *	  Find, lock and recheck the row that a statement changes.
  *
  * This makes concurrent statements on a split view behave as on a table.
@@ -8,7 +8,7 @@
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  vertical_partition/vertical_partition_recheck.c
+ *	  vertical_partition/vertical_partition_row_recheck.c
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,7 @@
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
 #include "vertical_partition_layout.h"
-#include "vertical_partition_write.h"
+#include "vertical_partition_row.h"
 
 /*
  * Return the mode for locking the hot row, which depends on whether a key

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * vertical_partition_conflict.c
+ * vertical_partition_row_conflict.c
  *	  INSERT with ON CONFLICT through a split view.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  vertical_partition/vertical_partition_conflict.c
+ *	  vertical_partition/vertical_partition_row_conflict.c
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
 #include "vertical_partition_layout.h"
-#include "vertical_partition_write.h"
+#include "vertical_partition_row.h"
 
 /*
  * Raise a serialization failure if the transaction uses one snapshot, and the conflicting

@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
- * vertical_partition_write.h
+ * vertical_partition_row.h
  *	  State of a row that is written through a split view.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  vertical_partition/vertical_partition_write.h
+ *	  vertical_partition/vertical_partition_row.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef VERTICAL_PARTITION_WRITE_H
-#define VERTICAL_PARTITION_WRITE_H
+#ifndef VERTICAL_PARTITION_ROW_H
+#define VERTICAL_PARTITION_ROW_H
 
 #include "commands/trigger.h"
 #include "nodes/execnodes.h"
@@ -59,7 +59,7 @@ typedef enum VpLock
 	VP_GONE						/* nothing is left to do */
 } VpLock;
 
-/* vertical_partition_part.c */
+/* vertical_partition_row.c */
 extern void vp_open_parts(VpRow *row, bool speculative);
 extern void vp_close_row(VpRow *row);
 extern void vp_check_generated(VpRow *row);
@@ -77,13 +77,13 @@ extern void vp_write_update(VpRow *row);
 extern TM_Result vp_delete_part(VpRow *row, VpPart *part, TM_FailureData *tmfd);
 extern HeapTuple vp_result(VpRow *row);
 
-/* vertical_partition_recheck.c */
+/* vertical_partition_row_recheck.c */
 extern VpLock vp_self_modified(VpRow *row, TM_FailureData *tmfd);
 extern VpLock vp_lock_row(VpRow *row, ItemPointer tid);
 extern void vp_fetch_old(VpRow *row);
 extern bool vp_recheck(VpRow *row);
 
-/* vertical_partition_conflict.c */
+/* vertical_partition_row_conflict.c */
 extern HeapTuple vp_insert_or_update(VpRow *row);
 
-#endif							/* VERTICAL_PARTITION_WRITE_H */
+#endif							/* VERTICAL_PARTITION_ROW_H */

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * vertical_partition_part.c
+ * vertical_partition_row.c
  *	  Reading and writing the parts of a split table for one row.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  vertical_partition/vertical_partition_part.c
+ *	  vertical_partition/vertical_partition_row.c
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +34,7 @@
 #include "vertical_partition_compat.h"
 #include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
-#include "vertical_partition_write.h"
+#include "vertical_partition_row.h"
 
 /*
  * Open one part.  As with an automatically updatable view, the view's owner needs the
