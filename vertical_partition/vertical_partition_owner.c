@@ -38,6 +38,7 @@
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
+#include "executor/nodeModifyTable.h"
 #include "executor/spi.h"
 #include "executor/tstoreReceiver.h"
 #include "executor/tuptable.h"
