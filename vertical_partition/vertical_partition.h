@@ -18,15 +18,7 @@
 
 /* GUC variables */
 extern bool vp_enable_rewrite;
-
-/* vertical_partition_ddl.c */
-typedef struct VpDdl VpDdl;
-extern VpDdl *vp_before_ddl(Node *stmt);
-extern void vp_after_ddl(VpDdl *ddl, Node *stmt);
-
-/* vertical_partition_key.c */
 extern bool vp_declare_keys;
-extern void vp_follow_key(Oid view);
 
 /* vertical_partition_link.c */
 extern bool vp_row_pointers_valid(Oid cold);

@@ -45,9 +45,12 @@
 #include "utils/syscache.h"
 
 #include "vertical_partition.h"
+#include "vertical_partition_alter.h"
 #include "vertical_partition_compat.h"
 #include "vertical_partition_ddl.h"
+#include "vertical_partition_key.h"
 #include "vertical_partition_layout.h"
+#include "vertical_partition_redirect.h"
 
 /* Run a query of the extension, ignoring its result. */
 void

@@ -49,7 +49,7 @@
 
 #include "vertical_partition.h"
 #include "vertical_partition_compat.h"
-#include "vertical_partition_ddl.h"
+#include "vertical_partition_key.h"
 #include "vertical_partition_layout.h"
 
 PG_FUNCTION_INFO_V1(vp_declare_key);

@@ -43,9 +43,11 @@
 #include "utils/syscache.h"
 
 #include "vertical_partition.h"
+#include "vertical_partition_alter.h"
 #include "vertical_partition_compat.h"
 #include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
+#include "vertical_partition_redirect.h"
 
 /*-------------------------------------------------------------------------
  * Location of columns, constraints and indexes

@@ -31,8 +31,8 @@
 #include "utils/snapmgr.h"
 
 #include "vertical_partition.h"
+#include "vertical_partition_alter.h"
 #include "vertical_partition_compat.h"
-#include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
 #include "vertical_partition_row.h"
 

@@ -50,9 +50,11 @@
 #include "utils/snapmgr.h"
 
 #include "vertical_partition.h"
+#include "vertical_partition_alter.h"
 #include "vertical_partition_compat.h"
 #include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
+#include "vertical_partition_redirect.h"
 
 static ProcessUtility_hook_type vp_next_utility_hook = NULL;
 

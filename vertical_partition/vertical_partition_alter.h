@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * vertical_partition_alter.h
+ *	  ALTER TABLE and DROP TABLE of a split table.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  vertical_partition/vertical_partition_alter.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VERTICAL_PARTITION_ALTER_H
+#define VERTICAL_PARTITION_ALTER_H
+
+#include "nodes/params.h"
+#include "nodes/plannodes.h"
+#include "utils/queryenvironment.h"
+
+#include "vertical_partition_ddl.h"
+
+/* An ALTER TABLE of a split table, divided by part */
+typedef struct VpAlter
+{
+	VpDdl	   *ddl;
+	const char *name;			/* name of the view */
+	List	   *hot;			/* subcommands for each part */
+	List	   *cold;
+	List	   *view;			/* subcommands for the view */
+	List	   *added;			/* names of new columns, as char * */
+	List	   *added_cold;		/* those of them that the cold part gets */
+	List	   *dropped;
+	List	   *retyped;
+	List	   *touched;		/* columns whose default may change */
+	List	   *unidentified;	/* columns of DROP IDENTITY */
+	List	   *unexpressed;	/* columns of DROP EXPRESSION */
+	List	   *unidentical;	/* columns that were no identity columns */
+	List	   *unconstrained;	/* names of dropped constraints */
+	List	   *hot_constraints;	/* names of new constraints of each part */
+	List	   *cold_constraints;
+	List	   *skipped;		/* notices to be sent */
+	bool		key_retyped;
+	bool		names;			/* does the command generate names? */
+} VpAlter;
+
+extern bool vp_carry_ddl(PlannedStmt *pstmt, const char *query_string,
+						 ParamListInfo params, QueryEnvironment *query_env);
+extern bool vp_is_altering(Oid view);
+extern bool vp_is_carrying(Oid relid);
+
+#endif							/* VERTICAL_PARTITION_ALTER_H */
