@@ -87,6 +87,7 @@
 #include "vertical_partition_ddl.h"
 #include "vertical_partition_key.h"
 #include "vertical_partition_layout.h"
+#include "vertical_partition_lookup.h"
 #include "vertical_partition_redirect.h"
 
 PG_FUNCTION_INFO_V1(vp_query_without);

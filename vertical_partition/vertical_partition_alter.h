@@ -17,7 +17,7 @@
 #include "nodes/plannodes.h"
 #include "utils/queryenvironment.h"
 
-#include "vertical_partition_ddl.h"
+#include "vertical_partition_lookup.h"
 
 /* An ALTER TABLE of a split table, divided by part */
 typedef struct VpAlter

@@ -23,19 +23,15 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/index.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "commands/tablecmds.h"
-#include "commands/trigger.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -50,6 +46,7 @@
 #include "vertical_partition_ddl.h"
 #include "vertical_partition_key.h"
 #include "vertical_partition_layout.h"
+#include "vertical_partition_lookup.h"
 #include "vertical_partition_redirect.h"
 
 /* Run a query of the extension, ignoring its result. */
@@ -109,118 +106,6 @@ find_command(AlterTableStmt *stmt, AlterTableType type)
 			return cmd;
 	}
 	return NULL;
-}
-
-/*
- * Return the OID of the view of that name, with an AccessShareLock on it.  Return
- * InvalidOid if it is not a view, or if "owned" is true and the user does not own it.
- * DROP COLUMN of a split table recreates the view.  So the name is looked up again: it
- * can belong to another view after waiting for the lock.
- */
-Oid
-vp_lock_view(const RangeVar *name, bool owned)
-{
-	for (;;)
-	{
-		Oid			view = name ? RangeVarGetRelid(name, NoLock, true) : InvalidOid;
-
-		if (!OidIsValid(view) || get_rel_relkind(view) != RELKIND_VIEW ||
-			(owned && !compat_owns_relation(view, GetUserId())))
-			return InvalidOid;
-		LockRelationOid(view, AccessShareLock);
-		if (RangeVarGetRelid(name, NoLock, true) == view && get_rel_relkind(view) == RELKIND_VIEW)
-			return view;
-		UnlockRelationOid(view, AccessShareLock);
-	}
-}
-
-/*
- * Return the state of the split table whose view or part has that name, or NULL if there
- * is none.  A name without a relation is left to the command.
- */
-VpDdl *
-vp_find_split(RangeVar *name)
-{
-	Oid			relid = name ? RangeVarGetRelid(name, NoLock, true) : InvalidOid;
-	const VpLayout *layout = NULL;
-	Oid			view = InvalidOid;
-	VpDdl	   *ddl;
-
-	switch (OidIsValid(relid) ? get_rel_relkind(relid) : '\0')
-	{
-		case RELKIND_VIEW:
-			/* do not wait for a lock on a view of another owner */
-			relid = view = vp_lock_view(name, true);
-			if (!OidIsValid(view))
-				return NULL;
-			layout = vp_layout(view);
-			UnlockRelationOid(view, AccessShareLock);
-			break;
-		case RELKIND_INDEX:
-			relid = IndexGetRelation(relid, true);
-			if (!OidIsValid(relid))
-				break;
-			pg_fallthrough;
-		case RELKIND_RELATION:
-			if (compat_owns_relation(relid, GetUserId()))
-				view = vp_view_of_part(relid);
-			layout = OidIsValid(view) ? vp_layout(view) : NULL;
-			break;
-		default:
-			break;
-	}
-	if (layout == NULL)
-		return NULL;
-	ddl = palloc0(sizeof(VpDdl));
-	ddl->view = view;
-	ddl->part = view == relid ? InvalidOid : relid;
-	vp_copy_layout(&ddl->layout, layout);
-	ddl->owner = ddl->layout.owner;
-	return ddl;
-}
-
-/* Return true if the view belongs to a split table, and does not just look like it. */
-static bool
-has_trigger(Oid view)
-{
-	return OidIsValid(get_trigger_oid(view, "vertical_partition_write", true));
-}
-
-/*
- * Return true if a command on the view has to be carried to the parts.  Anybody can
- * create a view of other users' tables that looks like a split view, and a superuser may
- * alter that view.
- */
-bool
-vp_carries(const VpDdl *ddl)
-{
-	return !OidIsValid(ddl->part) && has_trigger(ddl->view) &&
-		vp_relation_owner(ddl->view) == ddl->owner &&
-		vp_relation_owner(ddl->layout.hot) == ddl->owner &&
-		vp_relation_owner(ddl->layout.cold) == ddl->owner;
-}
-
-/*
- * Lock the view and its parts for a command that changes all of them.  lock_all() takes
- * these locks together.  Raise an error if the view has got other parts, or another
- * owner, since it was looked up: a session that waits gets the lock after the session
- * that has replaced the view.
- */
-void
-vp_lock_split(VpDdl *ddl)
-{
-	Oid			owner = ddl->owner;
-	Oid			hot = ddl->layout.hot;
-	Oid			cold = ddl->layout.cold;
-
-	PreventCommandIfReadOnly("ALTER TABLE");
-	PreventCommandIfParallelMode("ALTER TABLE");
-	PreventCommandDuringRecovery("ALTER TABLE");
-	vp_call(psprintf("SELECT vertical_partition.lock_all('{%u,%u,%u}', true, false)",
-					 ddl->view, ddl->layout.hot, ddl->layout.cold));
-	vp_refresh_split(ddl, ddl->view);
-	if (ddl->owner != owner || ddl->layout.hot != hot || ddl->layout.cold != cold || !vp_carries(ddl))
-		vp_changed(get_rel_name(ddl->view));
 }
 
 /*-------------------------------------------------------------------------
@@ -614,7 +499,7 @@ static void
 follow_key(VpDdl *ddl)
 {
 	CommandCounterIncrement();
-	if (ddl->part != ddl->layout.cold && has_trigger(ddl->view))
+	if (ddl->part != ddl->layout.cold && vp_has_trigger(ddl->view))
 		vp_follow_key(ddl->view);
 }
 
@@ -780,7 +665,7 @@ vp_after_ddl(VpDdl *ddl, Node *stmt)
 				follow_key(ddl);
 				vp_follow_file(ddl, ddl->cold_file);
 			}
-			else if (find_command((AlterTableStmt *) stmt, AT_ChangeOwner) && has_trigger(ddl->view))
+			else if (find_command((AlterTableStmt *) stmt, AT_ChangeOwner) && vp_has_trigger(ddl->view))
 				carry_owner(ddl);
 			break;
 		case T_RenameStmt:

@@ -16,25 +16,10 @@
 #include "nodes/parsenodes.h"
 
 #include "vertical_partition_layout.h"
-
-/* State of the split table before a command is executed */
-typedef struct VpDdl
-{
-	Oid			view;			/* OID of the view */
-	Oid			part;			/* OID of the part that the command names, or
-								 * InvalidOid */
-	Oid			owner;			/* owner of the view before the command */
-	VpLayout	layout;			/* layout before the command */
-	Oid			cold_file;		/* relfilenode of the cold part before the
-								 * command */
-} VpDdl;
+#include "vertical_partition_lookup.h"
 
 extern VpDdl *vp_before_ddl(Node *stmt);
 extern void vp_after_ddl(VpDdl *ddl, Node *stmt);
-extern VpDdl *vp_find_split(RangeVar *name);
-extern bool vp_carries(const VpDdl *ddl);
-extern void vp_lock_split(VpDdl *ddl);
-extern Oid	vp_lock_view(const RangeVar *name, bool owned);
 extern void vp_call(const char *query);
 extern void vp_call_helper(const VpDdl *ddl, const char *query);
 extern void vp_need_latest_snapshot(const VpDdl *ddl);

@@ -22,15 +22,12 @@
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "access/table.h"
-#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_attrdef.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
-#include "catalog/pg_statistic_ext.h"
 #include "commands/defrem.h"
-#include "commands/trigger.h"
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -47,6 +44,7 @@
 #include "vertical_partition_compat.h"
 #include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
+#include "vertical_partition_lookup.h"
 #include "vertical_partition_redirect.h"
 
 /*-------------------------------------------------------------------------
@@ -416,37 +414,6 @@ set_name(RangeVar *name, Oid relid)
 }
 
 /*
- * Return the state of the split table that a foreign key or LIKE refers to, or that a
- * trigger is for, or NULL.  The user need not own the table.
- */
-VpDdl *
-vp_find_any_split(RangeVar *name)
-{
-	Oid			relid = name ? RangeVarGetRelid(name, NoLock, true) : InvalidOid;
-	const VpLayout *layout;
-	VpDdl	   *ddl = NULL;
-
-	/* lock a view of another owner only if it belongs to a split table */
-	if (!OidIsValid(relid) || !OidIsValid(get_trigger_oid(relid, "vertical_partition_write", true)))
-		return NULL;
-	relid = vp_lock_view(name, false);
-	if (!OidIsValid(relid))
-		return NULL;
-	layout = vp_layout(relid);
-	if (layout)
-	{
-		ddl = palloc0(sizeof(VpDdl));
-		ddl->view = relid;
-		vp_copy_layout(&ddl->layout, layout);
-		ddl->owner = ddl->layout.owner;
-		if (!vp_carries(ddl))
-			ddl = NULL;
-	}
-	UnlockRelationOid(relid, AccessShareLock);
-	return ddl;
-}
-
-/*
  * Make a foreign key refer to the part of a split table that has the columns.  The
  * command then requires the REFERENCES privilege on that part.  If that part is the one
  * being altered, it has the view's name.
@@ -651,61 +618,6 @@ any_reference(Node *node)
 		default:
 			return false;
 	}
-}
-
-/*-------------------------------------------------------------------------
- * The split table of a command
- *-------------------------------------------------------------------------
- */
-
-/* Raise an error: the state that was looked up without a lock has changed. */
-void
-vp_changed(const char *name)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("relation \"%s\" was changed by another session", name ? name : "")));
-}
-
-/* Read the layout of the view again.  The caller has locked the view. */
-void
-vp_refresh_split(VpDdl *ddl, Oid view)
-{
-	const VpLayout *layout;
-
-	CommandCounterIncrement();
-	layout = get_rel_relkind(view) == RELKIND_VIEW ? vp_layout(view) : NULL;
-	if (layout == NULL)
-		vp_changed(get_rel_name(view));
-	ddl->view = view;
-	vp_copy_layout(&ddl->layout, layout);
-	ddl->owner = ddl->layout.owner;
-}
-
-/*
- * Return the state of the user's split table of that name, or NULL.  Its view stays
- * locked, so that the state does not change until the transaction ends.  Raise an error
- * if the table is being altered.
- */
-VpDdl *
-vp_hold_split(RangeVar *name)
-{
-	Oid			view = vp_lock_view(name, true);
-	VpDdl	   *ddl;
-
-	if (!OidIsValid(view))
-		return NULL;
-	ddl = vp_find_split(name);
-	if (ddl == NULL || !vp_carries(ddl))
-	{
-		UnlockRelationOid(view, AccessShareLock);
-		return NULL;
-	}
-	if (vp_is_altering(ddl->view))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("cannot change split table \"%s\" while it is being altered", get_rel_name(ddl->view))));
-	return ddl;
 }
 
 /*-------------------------------------------------------------------------

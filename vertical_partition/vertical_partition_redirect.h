@@ -16,8 +16,8 @@
 #include "nodes/plannodes.h"
 
 #include "vertical_partition_alter.h"
-#include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
+#include "vertical_partition_lookup.h"
 
 /* Places that a column or a subcommand belongs to */
 #define VP_IN_HOT		1
@@ -40,10 +40,6 @@ extern int	vp_place_of_constraint(const VpLayout *layout, const char *name);
 extern int	vp_place_of_index(const VpLayout *layout, const char *name);
 extern Node *vp_default_of(Oid relid, AttrNumber attnum);
 extern void vp_check_new_name(const VpDdl *ddl, const char *name);
-extern void vp_changed(const char *name);
-extern void vp_refresh_split(VpDdl *ddl, Oid view);
-extern VpDdl *vp_hold_split(RangeVar *name);
-extern VpDdl *vp_find_any_split(RangeVar *name);
 extern bool vp_redirect_references(Node *node, Oid altered, const char *altered_name);
 extern PlannedStmt *vp_redirect_ddl(PlannedStmt *pstmt);
 

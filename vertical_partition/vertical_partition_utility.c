@@ -54,6 +54,7 @@
 #include "vertical_partition_compat.h"
 #include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
+#include "vertical_partition_lookup.h"
 #include "vertical_partition_redirect.h"
 
 static ProcessUtility_hook_type vp_next_utility_hook = NULL;
