@@ -88,6 +88,7 @@
 #include "vertical_partition_key.h"
 #include "vertical_partition_layout.h"
 #include "vertical_partition_lookup.h"
+#include "vertical_partition_place.h"
 #include "vertical_partition_redirect.h"
 
 PG_FUNCTION_INFO_V1(vp_query_without);
@@ -526,6 +527,33 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
  *-------------------------------------------------------------------------
  */
 
+/* Return the default of a column, or NULL. */
+Node *
+vp_default_of(Oid relid, AttrNumber attnum)
+{
+	Relation	catalog = table_open(AttrDefaultRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	Node	   *result = NULL;
+
+	ScanKeyInit(&keys[0], Anum_pg_attrdef_adrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	ScanKeyInit(&keys[1], Anum_pg_attrdef_adnum, BTEqualStrategyNumber, F_INT2EQ, Int16GetDatum(attnum));
+	scan = systable_beginscan(catalog, AttrDefaultIndexId, true, NULL, lengthof(keys), keys);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, Anum_pg_attrdef_adbin, RelationGetDescr(catalog), &isnull);
+
+		if (!isnull)
+			result = stringToNode(TextDatumGetCString(value));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return result;
+}
+
 /* Set the default of a column, or remove it. */
 static void
 set_default(Oid relid, AttrNumber attnum, Node *expr)
@@ -554,19 +582,6 @@ is_identity(Oid relid, AttrNumber attnum)
 	return result;
 }
 
-/*
- * Return the part that has a column, and set *attnum to the column's number there.  The
- * name is that of the view's column after the command.
- */
-static Oid
-part_of_column(const VpAlter *alter, const char *name, AttrNumber *attnum)
-{
-	Oid			part = vp_places_of(alter, name) == VP_IN_COLD ? alter->ddl->layout.cold : alter->ddl->layout.hot;
-
-	*attnum = get_attnum(part, name);
-	return part;
-}
-
 /* Give the parts the defaults of columns that the command concerns. */
 static void
 lend_defaults(VpAlter *alter)
@@ -582,7 +597,7 @@ lend_defaults(VpAlter *alter)
 
 		if (vp_has_name(alter->added, name) || shown < 1)
 			continue;
-		part = part_of_column(alter, name, &attnum);
+		part = vp_part_of_column(alter, name, &attnum);
 		if (get_attgenerated(part, attnum) != '\0')
 			continue;
 		if (!is_identity(part, attnum))
@@ -615,7 +630,7 @@ take_defaults(const VpAlter *alter)
 		/* the same command can have dropped the column */
 		if (shown < 1)
 			continue;
-		part = part_of_column(alter, name, &attnum);
+		part = vp_part_of_column(alter, name, &attnum);
 		if (get_attgenerated(part, attnum) != '\0')
 			continue;
 		if (!is_identity(part, attnum))
@@ -1064,7 +1079,7 @@ remake_view(VpAlter *alter, AlterTableStmt *stmt)
 		foreach(lc, alter->retyped)
 		{
 			AttrNumber	attnum;
-			Oid			part = part_of_column(alter, (const char *) lfirst(lc), &attnum);
+			Oid			part = vp_part_of_column(alter, (const char *) lfirst(lc), &attnum);
 
 			retype_column(view, get_attnum(view, (const char *) lfirst(lc)), part, attnum);
 		}

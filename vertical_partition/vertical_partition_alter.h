@@ -47,5 +47,6 @@ extern bool vp_carry_ddl(PlannedStmt *pstmt, const char *query_string,
 						 ParamListInfo params, QueryEnvironment *query_env);
 extern bool vp_is_altering(Oid view);
 extern bool vp_is_carrying(Oid relid);
+extern Node *vp_default_of(Oid relid, AttrNumber attnum);
 
 #endif							/* VERTICAL_PARTITION_ALTER_H */

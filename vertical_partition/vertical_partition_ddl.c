@@ -47,7 +47,7 @@
 #include "vertical_partition_key.h"
 #include "vertical_partition_layout.h"
 #include "vertical_partition_lookup.h"
-#include "vertical_partition_redirect.h"
+#include "vertical_partition_place.h"
 
 /* Run a query of the extension, ignoring its result. */
 void

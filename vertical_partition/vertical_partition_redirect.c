@@ -1,13 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_redirect.c
- *	  Choose the part of a split table that a command is for.
+ *	  Redirect commands on a split table to the part that they are for.
  *
- * A command names columns, a constraint or an index of the table.  It is for
- * the part that has them.  In CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME
- * CONSTRAINT, OWNED BY and REFERENCES, the name of the part replaces that of
- * the view, which is all that they need.  For ALTER TABLE see
- * vertical_partition_alter.c.
+ * In CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME CONSTRAINT, OWNED BY and
+ * REFERENCES, the name of the part replaces that of the view, which is all that
+ * they need.  For ALTER TABLE see vertical_partition_alter.c.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -18,25 +16,18 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/sysattr.h"
-#include "access/table.h"
-#include "catalog/index.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_attrdef.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "commands/defrem.h"
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_target.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "vertical_partition.h"
@@ -45,373 +36,13 @@
 #include "vertical_partition_ddl.h"
 #include "vertical_partition_layout.h"
 #include "vertical_partition_lookup.h"
+#include "vertical_partition_place.h"
 #include "vertical_partition_redirect.h"
-
-/*-------------------------------------------------------------------------
- * Location of columns, constraints and indexes
- *-------------------------------------------------------------------------
- */
-
-/* Return true if the list has the name. */
-bool
-vp_has_name(List *names, const char *name)
-{
-	ListCell   *lc;
-
-	foreach(lc, names)
-	{
-		if (strcmp((char *) lfirst(lc), name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Add a name to a list, unless the list has it. */
-List *
-vp_add_name(List *names, char *name)
-{
-	return vp_has_name(names, name) ? names : lappend(names, name);
-}
-
-/* The hint that always helps */
-#define MERGE_HINT(ddl) \
-	errhint("Call vertical_partition.merge('%s') first, and split the table again afterwards.", \
-			vp_qualified_name((ddl)->view))
-
-void
-vp_refuse(const VpAlter *alter, const char *what)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot %s on split table \"%s\"", what, alter->name),
-			 MERGE_HINT(alter->ddl)));
-}
-
-void
-vp_undefined_column(const VpAlter *alter, const char *name)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_COLUMN),
-			 errmsg("column \"%s\" of relation \"%s\" does not exist", name, alter->name)));
-}
-
-void
-vp_duplicate_constraint(const char *table, const char *name)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_DUPLICATE_OBJECT),
-			 errmsg("constraint \"%s\" for relation \"%s\" already exists", name, table)));
-}
-
-/*
- * Return the parts that have the column of the view, or will have it, or 0.  Columns of
- * the key are in both parts, except with VP_SURROGATE_KEY.  Other columns of the link are
- * not in the view.
- */
-int
-vp_places_of(const VpAlter *alter, const char *name)
-{
-	const VpLayout *layout = &alter->ddl->layout;
-	AttrNumber	attnum;
-	const VpColumn *column;
-
-	if (vp_has_name(alter->added, name))
-		return vp_has_name(alter->added_cold, name) ? VP_IN_COLD : VP_IN_HOT;
-	attnum = get_attnum(layout->view, name);
-	if (attnum < 1 || attnum > layout->natts)
-		return 0;
-	column = &layout->columns[attnum - 1];
-	if (column->cold)
-		return VP_IN_COLD;
-	for (int i = 0; i < layout->nkeys; i++)
-	{
-		if (layout->hot_keys[i] == column->attnum)
-			return VP_IN_BOTH;
-	}
-	return VP_IN_HOT;
-}
-
-/*
- * Return the name of a view's column in the hot part, or in the cold part if "cold" is
- * true.  If that part does not have the column, return its name in the other part.
- */
-char *
-vp_name_in_part(const VpLayout *layout, const char *name, bool cold)
-{
-	AttrNumber	attnum = get_attnum(layout->view, name);
-	const VpColumn *column;
-
-	if (attnum < 1 || attnum > layout->natts)
-		elog(ERROR, "view %u has no column \"%s\"", layout->view, name);
-	column = &layout->columns[attnum - 1];
-	if (cold && !column->cold)
-	{
-		for (int i = 0; i < layout->nkeys; i++)
-		{
-			if (layout->hot_keys[i] == column->attnum)
-				return get_attname(layout->cold, layout->cold_keys[i], false);
-		}
-	}
-	return get_attname(column->cold ? layout->cold : layout->hot, column->attnum, false);
-}
-
-/*
- * Return the part that has all of these columns, which is the hot part if both have them.
- * Raise an error if there is none.
- */
-int
-vp_place(const VpAlter *alter, List *names, const char *what)
-{
-	int			places = VP_IN_BOTH;
-	const char *hot = NULL;
-	const char *cold = NULL;
-	ListCell   *lc;
-
-	foreach(lc, names)
-	{
-		const char *name = (const char *) lfirst(lc);
-		int			found = vp_places_of(alter, name);
-
-		if (found == 0 && strcmp(name, alter->name) == 0)
-			vp_refuse(alter, "use a whole row");
-		if (found == 0)
-			vp_undefined_column(alter, name);
-		if (found == VP_IN_HOT)
-			hot = name;
-		else if (found == VP_IN_COLD)
-			cold = name;
-		places &= found;
-	}
-	if (places == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot %s on split table \"%s\"", what, alter->name),
-				 errdetail("Column \"%s\" is in the hot part, column \"%s\" in the cold part.", hot, cold),
-				 MERGE_HINT(alter->ddl)));
-	return (places & VP_IN_HOT) ? VP_IN_HOT : VP_IN_COLD;
-}
-
-/*
- * Return true if the node has no columns of the table.  The server rejects subqueries,
- * and type modifiers only look like columns.
- */
-bool
-vp_has_no_columns(Node *node)
-{
-	return IsA(node, SubLink) || IsA(node, TypeName);
-}
-
-/* The columns that an expression names, and the only table name that may qualify them */
-typedef struct VpNames
-{
-	const char *table;
-	List	   *names;
-} VpNames;
-
-/* Collect the names of columns in a raw expression. */
-static bool
-collect_names(Node *node, VpNames *found)
-{
-	if (node == NULL || vp_has_no_columns(node))
-		return false;
-	if (IsA(node, ColumnRef))
-	{
-		List	   *fields = ((ColumnRef *) node)->fields;
-		Node	   *last = (Node *) llast(fields);
-
-		if (!IsA(last, String))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot use a whole row of a split table"),
-					 errhint("Name the columns.")));
-		if (list_length(fields) > 1)
-		{
-			const char *table = strVal(list_nth(fields, list_length(fields) - 2));
-
-			if (strcmp(table, found->table) != 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_UNDEFINED_TABLE),
-						 errmsg("missing FROM-clause entry for table \"%s\"", table)));
-		}
-		found->names = lappend(found->names, strVal(last));
-		return false;
-	}
-	return raw_expression_tree_walker(node, collect_names, found);
-}
-
-/* Return the names of the altered table's columns in a raw expression. */
-List *
-vp_names_in(const VpAlter *alter, Node *expr)
-{
-	VpNames		found = {alter->name, NIL};
-
-	(void) collect_names(expr, &found);
-	return found.names;
-}
-
-/* Return the strings of a list of String nodes. */
-static List *
-strings(List *list)
-{
-	List	   *names = NIL;
-	ListCell   *lc;
-
-	foreach(lc, list)
-		names = lappend(names, strVal(lfirst(lc)));
-	return names;
-}
-
-/* Return the names of the columns that elements of an index use. */
-static List *
-names_in_elements(const VpAlter *alter, List *elements)
-{
-	List	   *names = NIL;
-	ListCell   *lc;
-
-	foreach(lc, elements)
-	{
-		IndexElem  *element = (IndexElem *) lfirst(lc);
-
-		names = element->name ? lappend(names, element->name) :
-			list_concat(names, vp_names_in(alter, element->expr));
-	}
-	return names;
-}
-
-/* Return the names of the columns that a constraint uses. */
-List *
-vp_names_in_constraint(const VpAlter *alter, const Constraint *constraint)
-{
-	List	   *names;
-	ListCell   *lc;
-
-	switch (constraint->contype)
-	{
-		case CONSTR_CHECK:
-		case CONSTR_GENERATED:
-			return vp_names_in(alter, constraint->raw_expr);
-		case CONSTR_FOREIGN:
-			return strings(constraint->fk_attrs);
-		case CONSTR_EXCLUSION:
-			names = list_concat(vp_names_in(alter, constraint->where_clause), strings(constraint->including));
-			foreach(lc, constraint->exclusions)
-				names = list_concat(names, names_in_elements(alter, list_make1(linitial(lfirst_node(List, lc)))));
-			return names;
-		case CONSTR_UNIQUE:
-		case CONSTR_PRIMARY:
-			return list_concat(strings(constraint->keys), strings(constraint->including));
-		default:
-			return compat_is_table_not_null(constraint) ? strings(constraint->keys) : NIL;
-	}
-}
-
-/*
- * Return the part that has the constraint.  If there is none, return the hot part, whose
- * ALTER TABLE then raises the error.
- */
-int
-vp_place_of_constraint(const VpLayout *layout, const char *name)
-{
-	Oid			constraint;
-	HeapTuple	tuple;
-	char		type;
-
-	if (OidIsValid(get_relation_constraint_oid(layout->hot, name, true)))
-		return VP_IN_HOT;
-	constraint = get_relation_constraint_oid(layout->cold, name, true);
-	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
-	if (!HeapTupleIsValid(tuple))
-		return VP_IN_HOT;
-	type = ((Form_pg_constraint) GETSTRUCT(tuple))->contype;
-	ReleaseSysCache(tuple);
-	if (type == CONSTRAINT_PRIMARY)
-		return VP_IN_HOT;
-	if (type == 'n')
-	{
-		/* constraints of the cold part's own columns are not for the user */
-		Oid			oid;
-		Bitmapset  *columns = get_relation_constraint_attnos(layout->cold, name, true, &oid);
-
-		for (int i = 0; i < layout->nkeys; i++)
-		{
-			if (bms_is_member(layout->cold_keys[i] - FirstLowInvalidHeapAttributeNumber, columns))
-				return VP_IN_HOT;
-		}
-		if (layout->cold_link > 0 && bms_is_member(layout->cold_link - FirstLowInvalidHeapAttributeNumber, columns))
-			return VP_IN_HOT;
-	}
-	return VP_IN_COLD;
-}
-
-/*
- * Return the part that has the index, which is looked up in the view's schema.  Return
- * the hot part if there is none.
- */
-int
-vp_place_of_index(const VpLayout *layout, const char *name)
-{
-	Oid			index = get_relname_relid(name, get_rel_namespace(layout->view));
-
-	if (OidIsValid(index) && (get_rel_relkind(index) == RELKIND_INDEX) &&
-		IndexGetRelation(index, true) == layout->cold)
-		return VP_IN_COLD;
-	return VP_IN_HOT;
-}
-
-/* Return the default of a column, or NULL. */
-Node *
-vp_default_of(Oid relid, AttrNumber attnum)
-{
-	Relation	catalog = table_open(AttrDefaultRelationId, AccessShareLock);
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	Node	   *result = NULL;
-
-	ScanKeyInit(&keys[0], Anum_pg_attrdef_adrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	ScanKeyInit(&keys[1], Anum_pg_attrdef_adnum, BTEqualStrategyNumber, F_INT2EQ, Int16GetDatum(attnum));
-	scan = systable_beginscan(catalog, AttrDefaultIndexId, true, NULL, lengthof(keys), keys);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		bool		isnull;
-		Datum		value = heap_getattr(tuple, Anum_pg_attrdef_adbin, RelationGetDescr(catalog), &isnull);
-
-		if (!isnull)
-			result = stringToNode(TextDatumGetCString(value));
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-	return result;
-}
-
-/* Raise an error if a part has a column of that name that is not in the view. */
-void
-vp_check_new_name(const VpDdl *ddl, const char *name)
-{
-	if (get_attnum(ddl->view, name) == InvalidAttrNumber &&
-		(get_attnum(ddl->layout.hot, name) > 0 || get_attnum(ddl->layout.cold, name) > 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_COLUMN),
-				 errmsg("column name \"%s\" is taken on split table \"%s\"", name, get_rel_name(ddl->view)),
-				 errdetail("Table \"%s\", a part of it, has a column of its own of that name.",
-						   get_rel_name(get_attnum(ddl->layout.hot, name) > 0 ? ddl->layout.hot : ddl->layout.cold)),
-				 errhint("Use another name, or call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
-}
 
 /*-------------------------------------------------------------------------
  * References to split tables
  *-------------------------------------------------------------------------
  */
-
-/* Make the name refer to the relation. */
-static void
-set_name(RangeVar *name, Oid relid)
-{
-	name->catalogname = NULL;
-	name->schemaname = get_namespace_name(get_rel_namespace(relid));
-	name->relname = get_rel_name(relid);
-}
 
 /*
  * Make a foreign key refer to the part of a split table that has the columns.  The
@@ -430,11 +61,11 @@ redirect_reference(Constraint *constraint, Oid altered, const char *altered_name
 		return false;
 	alter.ddl = ddl;
 	alter.name = get_rel_name(ddl->view);
-	part = vp_place(&alter, strings(constraint->pk_attrs), "refer to hot and cold columns") == VP_IN_HOT ?
+	part = vp_place(&alter, vp_strings(constraint->pk_attrs), "refer to hot and cold columns") == VP_IN_HOT ?
 		ddl->layout.hot : ddl->layout.cold;
 	foreach(lc, constraint->pk_attrs)
 		lfirst(lc) = makeString(vp_name_in_part(&ddl->layout, strVal(lfirst(lc)), part == ddl->layout.cold));
-	set_name(constraint->pktable, part);
+	vp_set_name(constraint->pktable, part);
 	if (part == altered)
 		constraint->pktable->relname = pstrdup(altered_name);
 	return true;
@@ -726,7 +357,7 @@ redirect_index(IndexStmt *stmt)
 	if (alter.ddl == NULL)
 		return false;
 	alter.name = get_rel_name(alter.ddl->view);
-	names = list_concat(names_in_elements(&alter, stmt->indexParams), names_in_elements(&alter, stmt->indexIncludingParams));
+	names = list_concat(vp_names_in_elements(&alter, stmt->indexParams), vp_names_in_elements(&alter, stmt->indexIncludingParams));
 	names = list_concat(names, vp_names_in(&alter, stmt->whereClause));
 	mapping.layout = &alter.ddl->layout;
 	mapping.cold = vp_place(&alter, names, "create an index of hot and cold columns") == VP_IN_COLD;
@@ -748,7 +379,7 @@ redirect_index(IndexStmt *stmt)
 	map_elements(stmt->indexParams, &mapping);
 	map_elements(stmt->indexIncludingParams, &mapping);
 	(void) map_names(stmt->whereClause, &mapping);
-	set_name(stmt->relation, part);
+	vp_set_name(stmt->relation, part);
 	return true;
 }
 
@@ -800,7 +431,7 @@ redirect_statistics(CreateStatsStmt *stmt)
 		else
 			(void) map_names(element->expr, &mapping);
 	}
-	set_name(linitial_node(RangeVar, stmt->relations), mapping.cold ? mapping.layout->cold : mapping.layout->hot);
+	vp_set_name(linitial_node(RangeVar, stmt->relations), mapping.cold ? mapping.layout->cold : mapping.layout->hot);
 	return true;
 }
 
@@ -878,7 +509,7 @@ redirect_rename(RenameStmt *stmt)
 		return false;
 	if (OidIsValid(get_relation_constraint_oid(part == ddl->layout.hot ? ddl->layout.cold : ddl->layout.hot, stmt->newname, true)))
 		vp_duplicate_constraint(get_rel_name(ddl->view), stmt->newname);
-	set_name(stmt->relation, part);
+	vp_set_name(stmt->relation, part);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vertical_partition_redirect.h
- *	  Choice of the part of a split table that a command is for.
+ *	  Commands on a split table that are for one of its parts.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -15,31 +15,6 @@
 
 #include "nodes/plannodes.h"
 
-#include "vertical_partition_alter.h"
-#include "vertical_partition_layout.h"
-#include "vertical_partition_lookup.h"
-
-/* Places that a column or a subcommand belongs to */
-#define VP_IN_HOT		1
-#define VP_IN_COLD		2
-#define VP_IN_BOTH		(VP_IN_HOT | VP_IN_COLD)
-#define VP_IN_VIEW		4
-
-extern bool vp_has_name(List *names, const char *name);
-extern List *vp_add_name(List *names, char *name);
-extern void vp_refuse(const VpAlter *alter, const char *what);
-extern void vp_undefined_column(const VpAlter *alter, const char *name);
-extern void vp_duplicate_constraint(const char *table, const char *name);
-extern int	vp_places_of(const VpAlter *alter, const char *name);
-extern char *vp_name_in_part(const VpLayout *layout, const char *name, bool cold);
-extern int	vp_place(const VpAlter *alter, List *names, const char *what);
-extern bool vp_has_no_columns(Node *node);
-extern List *vp_names_in(const VpAlter *alter, Node *expr);
-extern List *vp_names_in_constraint(const VpAlter *alter, const Constraint *constraint);
-extern int	vp_place_of_constraint(const VpLayout *layout, const char *name);
-extern int	vp_place_of_index(const VpLayout *layout, const char *name);
-extern Node *vp_default_of(Oid relid, AttrNumber attnum);
-extern void vp_check_new_name(const VpDdl *ddl, const char *name);
 extern bool vp_redirect_references(Node *node, Oid altered, const char *altered_name);
 extern PlannedStmt *vp_redirect_ddl(PlannedStmt *pstmt);
 
