@@ -3,9 +3,10 @@
  * vertical_partition_redirect.c
  *	  Redirect commands on a split table to the part that they are for.
  *
- * In CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME CONSTRAINT, OWNED BY and
- * REFERENCES, the name of the part replaces that of the view, which is all that
- * they need.  For ALTER TABLE see vertical_partition_alter.c.
+ * In CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME CONSTRAINT and OWNED BY,
+ * the name of the part replaces that of the view, which is all that they need.
+ * For REFERENCES and LIKE see vertical_partition_redirect_reference.c, for ALTER
+ * TABLE see vertical_partition_alter.c.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -16,17 +17,13 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_constraint.h"
 #include "commands/defrem.h"
 #include "mb/pg_wchar.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_target.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -38,223 +35,6 @@
 #include "vertical_partition_lookup.h"
 #include "vertical_partition_place.h"
 #include "vertical_partition_redirect.h"
-
-/*-------------------------------------------------------------------------
- * References to split tables
- *-------------------------------------------------------------------------
- */
-
-/*
- * Make a foreign key refer to the part of a split table that has the columns.  The
- * command then requires the REFERENCES privilege on that part.  If that part is the one
- * being altered, it has the view's name.
- */
-static bool
-redirect_reference(Constraint *constraint, Oid altered, const char *altered_name)
-{
-	VpDdl	   *ddl;
-	VpAlter		alter = {0};
-	Oid			part;
-	ListCell   *lc;
-
-	if (constraint->contype != CONSTR_FOREIGN || (ddl = vp_find_any_split(constraint->pktable)) == NULL)
-		return false;
-	alter.ddl = ddl;
-	alter.name = get_rel_name(ddl->view);
-	part = vp_place(&alter, vp_strings(constraint->pk_attrs), "refer to hot and cold columns") == VP_IN_HOT ?
-		ddl->layout.hot : ddl->layout.cold;
-	foreach(lc, constraint->pk_attrs)
-		lfirst(lc) = makeString(vp_name_in_part(&ddl->layout, strVal(lfirst(lc)), part == ddl->layout.cold));
-	vp_set_name(constraint->pktable, part);
-	if (part == altered)
-		constraint->pktable->relname = pstrdup(altered_name);
-	return true;
-}
-
-/* Redirect all foreign keys of a column or a command.  Return true if there were any. */
-bool
-vp_redirect_references(Node *node, Oid altered, const char *altered_name)
-{
-	ListCell   *lc;
-	bool		any = false;
-
-	if (node == NULL)
-		return false;
-	switch (nodeTag(node))
-	{
-		case T_Constraint:
-			return redirect_reference((Constraint *) node, altered, altered_name);
-		case T_ColumnDef:
-			return vp_redirect_references((Node *) ((ColumnDef *) node)->constraints, altered, altered_name);
-		case T_AlterTableCmd:
-			if (((AlterTableCmd *) node)->subtype == AT_AddColumn || ((AlterTableCmd *) node)->subtype == AT_AddConstraint)
-				return vp_redirect_references(((AlterTableCmd *) node)->def, altered, altered_name);
-			return false;
-		case T_List:
-			foreach(lc, (List *) node)
-				any |= vp_redirect_references((Node *) lfirst(lc), altered, altered_name);
-			return any;
-		default:
-			return false;
-	}
-}
-
-/*
- * Hide foreign keys that will refer to the table to be created, by a name that belongs to
- * a split table until then.  Return the hidden constraints, whose contype the caller has
- * to restore.
- */
-static List *
-hide_own_references(CreateStmt *stmt)
-{
-	List	   *hidden = NIL;
-	List	   *all = NIL;
-	Oid			schema = InvalidOid;
-	ListCell   *lc;
-
-	foreach(lc, stmt->tableElts)
-	{
-		if (IsA(lfirst(lc), ColumnDef))
-			all = list_concat(all, ((ColumnDef *) lfirst(lc))->constraints);
-		else
-			all = lappend(all, lfirst(lc));
-	}
-	foreach(lc, all)
-	{
-		Constraint *constraint = (Constraint *) lfirst(lc);
-		Oid			view;
-		ListCell   *path;
-
-		if (!IsA(constraint, Constraint) || constraint->contype != CONSTR_FOREIGN || constraint->pktable->schemaname ||
-			strcmp(constraint->pktable->relname, stmt->relation->relname) != 0)
-			continue;
-		if (!OidIsValid(schema))
-			schema = RangeVarGetCreationNamespace(stmt->relation);
-		view = RangeVarGetRelid(constraint->pktable, NoLock, true);
-		foreach(path, fetch_search_path(true))
-		{
-			if (lfirst_oid(path) == schema || lfirst_oid(path) == get_rel_namespace(view))
-			{
-				if (lfirst_oid(path) == schema)
-				{
-					constraint->contype = CONSTR_NULL;
-					hidden = lappend(hidden, constraint);
-				}
-				break;
-			}
-		}
-	}
-	return hidden;
-}
-
-/*
- * CREATE TABLE (LIKE view) would copy the columns of a split table without NOT NULL,
- * constraints and indexes.  Return column definitions to use instead, with NOT NULL and,
- * if requested, defaults.  Raise an error if the command requests more.
- */
-static List *
-columns_like(const VpDdl *ddl, const TableLikeClause *like)
-{
-	const VpLayout *layout = &ddl->layout;
-	List	   *columns = NIL;
-	AclResult	result = pg_class_aclcheck(ddl->view, GetUserId(), ACL_SELECT);
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_TABLE, get_rel_name(ddl->view));
-	if ((like->options & ~CREATE_TABLE_LIKE_DEFAULTS) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot copy more than columns and defaults of split table \"%s\"", get_rel_name(ddl->view)),
-				 errhint("Use LIKE %s INCLUDING DEFAULTS, and add what else the new table needs.", vp_qualified_name(ddl->view))));
-	for (int i = 0; i < layout->natts; i++)
-	{
-		Oid			part = layout->columns[i].cold ? layout->cold : layout->hot;
-		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(part), Int16GetDatum(layout->columns[i].attnum));
-		Form_pg_attribute att;
-		ColumnDef  *column;
-
-		if (!HeapTupleIsValid(tuple))
-			elog(ERROR, "cache lookup failed for attribute %d of relation %u", layout->columns[i].attnum, part);
-		att = (Form_pg_attribute) GETSTRUCT(tuple);
-		column = makeColumnDef(get_attname(ddl->view, i + 1, false), att->atttypid, att->atttypmod, att->attcollation);
-		if (att->attnotnull)
-			column->constraints = list_make1(compat_not_null(part, layout->columns[i].attnum, column->colname));
-		if ((like->options & CREATE_TABLE_LIKE_DEFAULTS) && att->attidentity == '\0' && att->attgenerated == '\0')
-			column->cooked_default = vp_default_of(ddl->view, i + 1);
-		ReleaseSysCache(tuple);
-		columns = lappend(columns, column);
-	}
-	return columns;
-}
-
-/* Replace each LIKE of a split table with column definitions.  Return true if there was any. */
-static bool
-redirect_like(CreateStmt *stmt)
-{
-	List	   *elements = NIL;
-	ListCell   *lc;
-	bool		any = false;
-
-	foreach(lc, stmt->tableElts)
-	{
-		VpDdl	   *ddl = IsA(lfirst(lc), TableLikeClause) ?
-			vp_find_any_split(((TableLikeClause *) lfirst(lc))->relation) : NULL;
-
-		if (ddl)
-			elements = list_concat(elements, columns_like(ddl, (TableLikeClause *) lfirst(lc)));
-		else
-			elements = lappend(elements, lfirst(lc));
-		any |= ddl != NULL;
-	}
-	stmt->tableElts = elements;
-	return any;
-}
-
-/* Return true if CREATE TABLE IF NOT EXISTS will find a relation, and ignore all else. */
-static bool
-is_there(CreateStmt *stmt)
-{
-	return stmt->if_not_exists &&
-		OidIsValid(get_relname_relid(stmt->relation->relname, RangeVarGetCreationNamespace(stmt->relation)));
-}
-
-/*
- * Return true if an element could refer to a split table, as a foreign key or LIKE.  This
- * reads no catalog.
- */
-static bool
-any_reference(Node *node)
-{
-	ListCell   *lc;
-
-	if (node == NULL)
-		return false;
-	switch (nodeTag(node))
-	{
-		case T_TableLikeClause:
-			return true;
-		case T_Constraint:
-			return ((Constraint *) node)->contype == CONSTR_FOREIGN;
-		case T_ColumnDef:
-			return any_reference((Node *) ((ColumnDef *) node)->constraints);
-		case T_AlterTableCmd:
-			return any_reference(((AlterTableCmd *) node)->def);
-		case T_List:
-			foreach(lc, (List *) node)
-			{
-				if (any_reference((Node *) lfirst(lc)))
-					return true;
-			}
-			return false;
-		default:
-			return false;
-	}
-}
-
-/*-------------------------------------------------------------------------
- * Commands that are executed on a part instead of the view
- *-------------------------------------------------------------------------
- */
 
 /* The part whose column names replace those of the view */
 typedef struct VpMapping
@@ -522,8 +302,6 @@ vp_redirect_ddl(PlannedStmt *pstmt)
 {
 	Node	   *stmt = pstmt->utilityStmt;
 	PlannedStmt *copy;
-	List	   *hidden;
-	ListCell   *lc;
 	bool		redirected = false;
 
 	if (!OidIsValid(vp_linked_oid()) ||
@@ -531,8 +309,8 @@ vp_redirect_ddl(PlannedStmt *pstmt)
 		  IsA(stmt, CreateSeqStmt) || IsA(stmt, AlterSeqStmt) ||
 		  (IsA(stmt, RenameStmt) && ((RenameStmt *) stmt)->renameType == OBJECT_TABCONSTRAINT) ||
 		  ((IsA(stmt, CreateStmt) || (IsA(stmt, CreateForeignTableStmt) && compat_foreign_like())) &&
-		   any_reference((Node *) ((CreateStmt *) stmt)->tableElts)) ||
-		  (IsA(stmt, AlterTableStmt) && any_reference((Node *) ((AlterTableStmt *) stmt)->cmds))))
+		   vp_any_reference((Node *) ((CreateStmt *) stmt)->tableElts)) ||
+		  (IsA(stmt, AlterTableStmt) && vp_any_reference((Node *) ((AlterTableStmt *) stmt)->cmds))))
 		return pstmt;
 	copy = copyObject(pstmt);
 	stmt = copy->utilityStmt;
@@ -559,16 +337,7 @@ vp_redirect_ddl(PlannedStmt *pstmt)
 		case T_CreateStmt:
 		case T_CreateForeignTableStmt:
 			/* CreateForeignTableStmt begins with a CreateStmt */
-			if (is_there((CreateStmt *) stmt))
-				break;
-			if (IsA(stmt, CreateStmt))
-			{
-				hidden = hide_own_references((CreateStmt *) stmt);
-				redirected = vp_redirect_references((Node *) ((CreateStmt *) stmt)->tableElts, InvalidOid, NULL);
-				foreach(lc, hidden)
-					((Constraint *) lfirst(lc))->contype = CONSTR_FOREIGN;
-			}
-			redirected |= redirect_like((CreateStmt *) stmt);
+			redirected = vp_redirect_create((CreateStmt *) stmt);
 			break;
 		case T_AlterTableStmt:
 			redirected = vp_redirect_references((Node *) ((AlterTableStmt *) stmt)->cmds, InvalidOid, NULL);
