@@ -43,10 +43,23 @@ typedef struct VpAlter
 	bool		names;			/* does the command generate names? */
 } VpAlter;
 
+/* vertical_partition_alter.c */
 extern bool vp_carry_ddl(PlannedStmt *pstmt, const char *query_string,
 						 ParamListInfo params, QueryEnvironment *query_env);
 extern bool vp_is_altering(Oid view);
 extern bool vp_is_carrying(Oid relid);
+
+/* vertical_partition_alter_default.c */
 extern Node *vp_default_of(Oid relid, AttrNumber attnum);
+extern void vp_lend_defaults(VpAlter *alter);
+extern void vp_take_defaults(const VpAlter *alter);
+
+/* vertical_partition_alter_divide.c */
+extern void vp_divide_alter(VpAlter *alter, VpDdl *ddl, AlterTableStmt *stmt);
+
+/* vertical_partition_alter_view.c */
+extern Oid	vp_shrink_view(const VpAlter *alter);
+extern void vp_release_parts(VpAlter *alter, bool *had_key);
+extern void vp_remake_view(VpAlter *alter, AlterTableStmt *stmt);
 
 #endif							/* VERTICAL_PARTITION_ALTER_H */
