@@ -248,7 +248,7 @@ tp_try_row(TpAdvice *advice, const TpSource *source, TupleTableSlot *slot)
 	struct varlena *value;
 	char	   *buffer;
 	int32		size;
-	TpRow		row;
+	TpSampleRow row;
 
 	tp_row_read(&row, source->rel, target, slot);
 	value = (struct varlena *) DatumGetPointer(slot->tts_values[target]);

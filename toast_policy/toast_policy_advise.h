@@ -45,8 +45,8 @@ typedef struct TpTrial
 	double		timed_bytes;
 } TpTrial;
 
-/* A column of the current row.  Sizes are those of the value in the row. */
-typedef struct TpRowColumn
+/* A column of a row of the sample.  Sizes are those of the value in the row. */
+typedef struct TpSampleColumn
 {
 	int32		raw;			/* not compressed; 0 for NULL */
 	int32		compressed;		/* 0 if not known, -1 if not smaller than raw */
@@ -62,9 +62,10 @@ typedef struct TpRowColumn
 	bool		tried;
 	bool		is_compressed;
 	bool		is_external;
-} TpRowColumn;
+} TpSampleColumn;
 
-typedef struct TpRow
+/* A row of the sample, whose storage is simulated */
+typedef struct TpSampleRow
 {
 	int			natts;
 	int			target;			/* index of the examined column */
@@ -72,8 +73,8 @@ typedef struct TpRow
 	Size		hoff;
 	Size		limit;			/* toast_tuple_target less the header */
 	int32		rawsize;		/* of the column's value, without header */
-	TpRowColumn *columns;
-} TpRow;
+	TpSampleColumn *columns;
+} TpSampleRow;
 
 /* Classes of free space in a page, as in the free space map */
 #define TP_SPACE_STEP		(BLCKSZ / 256)
@@ -181,9 +182,9 @@ extern void tp_try_codec(TpTrial *trial, const char *source, int32 size,
 						 int32 rawsize, char *buffer);
 
 /* toast_policy_advise_size.c */
-extern void tp_row_read(TpRow *row, Relation rel, int target,
+extern void tp_row_read(TpSampleRow *row, Relation rel, int target,
 						TupleTableSlot *slot);
-extern void tp_row_store(TpRow *row, TpStrategy *strategy);
+extern void tp_row_store(TpSampleRow *row, TpStrategy *strategy);
 extern void tp_space_add(TpSpace *space, Size length);
 extern void tp_space_add_chunks(TpSpace *space, int64 size);
 extern double tp_space_pages(const TpSpace *space, double scale);

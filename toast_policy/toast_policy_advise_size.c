@@ -89,7 +89,7 @@ tp_inline_size(int32 size, char storage)
 }
 
 static void
-tp_read_column(TpRowColumn *column, Form_pg_attribute att, Datum value)
+tp_read_column(TpSampleColumn *column, Form_pg_attribute att, Datum value)
 {
 	struct varlena *varlena;
 
@@ -130,16 +130,16 @@ tp_read_column(TpRowColumn *column, Form_pg_attribute att, Datum value)
  * that is not NULL.  The row's columns are palloc'd, and point into the slot.
  */
 void
-tp_row_read(TpRow *row, Relation rel, int target, TupleTableSlot *slot)
+tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	bool		hasnull = false;
 
 	slot_getallattrs(slot);
-	memset(row, 0, sizeof(TpRow));
+	memset(row, 0, sizeof(TpSampleRow));
 	row->natts = desc->natts;
 	row->target = target;
-	row->columns = palloc0(desc->natts * sizeof(TpRowColumn));
+	row->columns = palloc0(desc->natts * sizeof(TpSampleColumn));
 	for (int i = 0; i < desc->natts; i++)
 	{
 		/* a dropped column would not be written again */
@@ -162,13 +162,13 @@ tp_row_read(TpRow *row, Relation rel, int target, TupleTableSlot *slot)
 
 /* heap_compute_data_size() */
 static Size
-tp_data_size(const TpRow *row)
+tp_data_size(const TpSampleRow *row)
 {
 	Size		size = 0;
 
 	for (int i = 0; i < row->natts; i++)
 	{
-		const TpRowColumn *column = &row->columns[i];
+		const TpSampleColumn *column = &row->columns[i];
 
 		if (column->raw > 0)
 			size = TYPEALIGN(column->size_align, size) + column->size;
@@ -179,14 +179,14 @@ tp_data_size(const TpRow *row)
 
 /* Set the size in bytes of the column's value, with a header of the given kind. */
 static void
-tp_set_size(TpRowColumn *column, int32 size, bool short_header)
+tp_set_size(TpSampleColumn *column, int32 size, bool short_header)
 {
 	column->size = size;
 	column->size_align = short_header ? 1 : column->align;
 }
 
 static void
-tp_set_raw(TpRowColumn *column)
+tp_set_raw(TpSampleColumn *column)
 {
 	tp_set_size(column, column->raw, column->varlena &&
 				column->storage != TYPSTORAGE_PLAIN &&
@@ -195,7 +195,7 @@ tp_set_raw(TpRowColumn *column)
 }
 
 static void
-tp_set_compressed(TpRowColumn *column)
+tp_set_compressed(TpSampleColumn *column)
 {
 	tp_set_size(column, column->compressed, false);
 	column->is_compressed = true;
@@ -203,7 +203,7 @@ tp_set_compressed(TpRowColumn *column)
 
 /* toast_tuple_try_compression() */
 static void
-tp_try_compression(TpRowColumn *column)
+tp_try_compression(TpSampleColumn *column)
 {
 	column->tried = true;
 	if (column->compressed == 0)
@@ -224,9 +224,9 @@ tp_try_compression(TpRowColumn *column)
 
 /* toast_tuple_externalize(): count the chunks, and leave a pointer. */
 static void
-tp_externalize(TpRow *row, int index, TpStrategy *strategy)
+tp_externalize(TpSampleRow *row, int index, TpStrategy *strategy)
 {
-	TpRowColumn *column = &row->columns[index];
+	TpSampleColumn *column = &row->columns[index];
 	int64		size = column->size - (column->size_align == 1 &&
 									   column->size <= VARATT_SHORT_MAX ?
 									   VARHDRSZ_SHORT : VARHDRSZ);
@@ -245,14 +245,14 @@ tp_externalize(TpRow *row, int index, TpStrategy *strategy)
 
 /* toast_tuple_find_biggest_attribute() */
 static int
-tp_find_biggest(const TpRow *row, bool for_compression, bool main)
+tp_find_biggest(const TpSampleRow *row, bool for_compression, bool main)
 {
 	int			biggest = -1;
 	int32		biggest_size = TP_SMALLEST;
 
 	for (int i = 0; i < row->natts; i++)
 	{
-		const TpRowColumn *column = &row->columns[i];
+		const TpSampleColumn *column = &row->columns[i];
 
 		if (!column->varlena || column->raw == 0 || column->is_external ||
 			column->storage == TYPSTORAGE_PLAIN ||
@@ -271,7 +271,7 @@ tp_find_biggest(const TpRow *row, bool for_compression, bool main)
 
 /* heap_toast_insert_or_update() */
 static void
-tp_toast_row(TpRow *row, TpStrategy *strategy)
+tp_toast_row(TpSampleRow *row, TpStrategy *strategy)
 {
 	int			i;
 	Size		limit = row->limit;
@@ -313,7 +313,7 @@ tp_toast_row(TpRow *row, TpStrategy *strategy)
  * the time for finding that out.
  */
 static bool
-tp_rule_compresses(const TpRow *row, TpStrategy *strategy, int32 overhead, int32 room)
+tp_rule_compresses(const TpSampleRow *row, TpStrategy *strategy, int32 overhead, int32 room)
 {
 	const TpTrial *trial = strategy->trial;
 
@@ -328,9 +328,9 @@ tp_rule_compresses(const TpRow *row, TpStrategy *strategy, int32 overhead, int32
 
 /* tp_row_apply(), with the current column as the governed one */
 static void
-tp_policy_row(TpRow *row, TpStrategy *strategy)
+tp_policy_row(TpSampleRow *row, TpStrategy *strategy)
 {
-	TpRowColumn *target = &row->columns[row->target];
+	TpSampleColumn *target = &row->columns[row->target];
 	bool		governed_done = false;
 
 	if (row->hoff + tp_data_size(row) <= TOAST_TUPLE_THRESHOLD)
@@ -344,7 +344,7 @@ tp_policy_row(TpRow *row, TpStrategy *strategy)
 		Size		room = 0;
 		int			largest = -1;
 		int32		largest_size = TP_SMALLEST;
-		TpRowColumn *column;
+		TpSampleColumn *column;
 
 		if (size <= row->limit)
 			break;
@@ -390,7 +390,7 @@ tp_policy_row(TpRow *row, TpStrategy *strategy)
 
 	for (int i = 0; i < row->natts; i++)
 	{
-		TpRowColumn *column = &row->columns[i];
+		TpSampleColumn *column = &row->columns[i];
 
 		if (!column->is_external)
 			continue;
@@ -404,9 +404,9 @@ tp_policy_row(TpRow *row, TpStrategy *strategy)
 
 /* Set the current column to the form with which the strategy starts. */
 static void
-tp_row_start(TpRow *row, TpStrategy *strategy)
+tp_row_start(TpSampleRow *row, TpStrategy *strategy)
 {
-	TpRowColumn *target = &row->columns[row->target];
+	TpSampleColumn *target = &row->columns[row->target];
 	int32		size = row->rawsize;
 
 	target->storage = strategy->storage;
@@ -431,7 +431,7 @@ tp_row_start(TpRow *row, TpStrategy *strategy)
 
 	for (int i = 0; i < row->natts; i++)
 	{
-		TpRowColumn *column = &row->columns[i];
+		TpSampleColumn *column = &row->columns[i];
 
 		column->tried = column->is_compressed = column->is_external = false;
 		if (column->fixed)
@@ -443,9 +443,9 @@ tp_row_start(TpRow *row, TpStrategy *strategy)
 
 /* Store the row in the strategy's simulated table. */
 void
-tp_row_store(TpRow *row, TpStrategy *strategy)
+tp_row_store(TpSampleRow *row, TpStrategy *strategy)
 {
-	TpRowColumn *target = &row->columns[row->target];
+	TpSampleColumn *target = &row->columns[row->target];
 
 	tp_row_start(row, strategy);
 	if (strategy->method == TP_BY_POLICY)

@@ -77,7 +77,7 @@ typedef enum TpState
  * A row on its way to heap.  sized has the expected final values of the row,
  * with a stand-in for each value that goes out of line.
  */
-typedef struct TpRow
+typedef struct TpHeapRow
 {
 	Relation	rel;
 	TupleDesc	desc;
@@ -91,7 +91,7 @@ typedef struct TpRow
 	bool		hasexternal;
 	bool		changed;
 	TpPointer	pointer;
-} TpRow;
+} TpHeapRow;
 
 /* How often, lately, compressing a column's values has paid */
 typedef struct TpStreak
@@ -372,7 +372,7 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
  * of them are to be judged.  Return true if any is.
  */
 static bool
-tp_row_prepare(TpRow *row, TpOccasion occasion)
+tp_row_prepare(TpHeapRow *row, TpOccasion occasion)
 {
 	const TpTable *table = tp_get_table(row->rel);
 	bool		candidates = false;
@@ -445,7 +445,7 @@ tp_row_prepare(TpRow *row, TpOccasion occasion)
 
 /* Return the largest of the values that are left to examine, or -1. */
 static int
-tp_row_largest(const TpRow *row)
+tp_row_largest(const TpHeapRow *row)
 {
 	Size		largest_size = 0;
 	int			largest = -1;
@@ -494,7 +494,7 @@ tp_get_streak(Oid relid, AttrNumber attnum)
  * before.
  */
 static struct varlena *
-tp_row_judge_value(TpRow *row, int index, Size room)
+tp_row_judge_value(TpHeapRow *row, int index, Size room)
 {
 	Form_pg_attribute att = TupleDescAttr(row->desc, index);
 	Oid			relid = RelationGetRelid(row->rel);
@@ -538,7 +538,7 @@ tp_row_judge_value(TpRow *row, int index, Size room)
  * row fits.
  */
 static void
-tp_row_judge(TpRow *row)
+tp_row_judge(TpHeapRow *row)
 {
 	bool		has_toast = OidIsValid(row->rel->rd_rel->reltoastrelid);
 	Size		hoff = SizeofHeapTupleHeader;
@@ -596,7 +596,7 @@ tp_row_judge(TpRow *row)
  * the pointer, to store a value only once for all versions of a row.
  */
 static void
-tp_row_put_back(TpRow *row, TpOccasion occasion)
+tp_row_put_back(TpHeapRow *row, TpOccasion occasion)
 {
 	if (occasion != TP_RECOMPRESS &&
 		heap_compute_data_size(row->desc, row->values, (bool *) row->isnull) <= TP_MAX_FETCHED)
@@ -624,7 +624,7 @@ bool
 tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 			 TpOccasion occasion)
 {
-	TpRow		row = {0};
+	TpHeapRow	row = {0};
 	int			natts = RelationGetNumberOfAttributes(rel);
 
 	row.rel = rel;
