@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
 import jinja2
 from markupsafe import Markup, escape
 
@@ -13,6 +14,7 @@ from bench import charts
 from bench.lib import saved
 from bench.lib.console import BenchError, console, note
 from bench.lib.paths import BENCH, TOP, work, write_file
+from bench.studies import with_results
 
 # The figures at the top of the page and in README.md: study, metric, and description
 HEADLINES = (
@@ -179,3 +181,33 @@ def run(
         write(markdown, render("benchmarks.md"))
     if readme:
         write(readme, before + render("figures.md") + after)
+
+
+@click.command("report", short_help="An HTML page, doc/benchmarks.md and the figures of README.md.")
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Directory of the studies' JSON files; default: bench/results.",
+)
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Default: build/bench/report.html."
+)
+@click.option(
+    "--markdown",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Default: doc/benchmarks.md, or none with --results.",
+)
+@click.option(
+    "--readme",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="File whose table of figures is replaced; default: README.md, or none with --results.",
+)
+def command(results: Path | None, html: Path | None, markdown: Path | None, readme: Path | None) -> None:
+    """Write an HTML page, the tables of doc/benchmarks.md and the figures in README.md.
+
+    They are made from the results of the studies.
+    """
+    run(with_results(), results, html, markdown, readme)

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import click
 import psycopg
 
 from bench.bgvacuum import figures, load, switched, temporary
@@ -16,6 +17,7 @@ from bench.bgvacuum.workloads import Workload
 from bench.bgvacuum.workloads import workloads as all_workloads
 from bench.lib.bars import show_bars
 from bench.lib.console import console
+from bench.lib.options import common
 from bench.lib.paths import work
 from bench.lib.result import Result
 from bench.lib.server import Cluster, has_stock
@@ -204,3 +206,38 @@ def run(options: Options, target: Path | None) -> None:
         else:
             summary.finish()
     result.save(target)
+
+
+@click.command("bgvacuum", short_help="Growth, reads, writes and decline with background vacuum.")
+@common
+@click.option(
+    "--workload",
+    "workloads",
+    type=click.Choice(["mixed", "uniform", "indexed", "groups", "insert_only", "append_only", "temporary", "tpcc"]),
+    multiple=True,
+    help="Default: all; repeatable.",
+)
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME[:SERVER[:SETTING=VALUE,...]]",
+    help="Variant to compare, the first with all others; SERVER is a directory below build/MAJOR or a path."
+    " Default: stock, off, on; repeatable.",
+)
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Setting of all servers; repeatable.")
+@click.option("--pairs", type=click.IntRange(1), help="Runs of each variant; default: 5, or 1 with --quick.")
+@click.option("--cycles", type=click.IntRange(100), help="Cycles of operations in a run; default: that of the workload.")
+@click.option("--batch", type=click.IntRange(1), default=20, show_default=True, help="Cycles in one call of the load.")
+@click.option("--rate", type=click.FloatRange(1), help="Highest number of cycles a second.")
+@click.option("--rows", type=click.IntRange(100), help="Rows of a table; default: 1150000, or 20000 with --quick.")
+@click.option("--warehouses", type=click.IntRange(1), help="Warehouses of TPC-C; default: 2, or a small one with --quick.")
+@click.option("--clients", type=click.IntRange(1, 50), default=4, show_default=True)
+@click.option("--shared-buffers", metavar="SIZE", help="Default: 32MB, or 1MB with --quick.")
+@click.option("--switched", is_flag=True, help="Only runs that switch background vacuum on and off in turn.")
+def command(target: Path | None, **options) -> None:
+    """Background vacuum: growth of tables, reads, WAL, writes by type of process, and decline.
+
+    The runs last several autovacuum cycles.
+    """
+    run(choose(**options), target)

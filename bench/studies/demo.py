@@ -2,9 +2,11 @@
 
 import os
 
+import click
 from rich.table import Table
 
 from bench.lib.console import console, progress
+from bench.lib.options import major, seed
 from bench.lib.paths import bindir, work
 from bench.lib.result import Result
 from bench.lib.server import Cluster
@@ -146,3 +148,12 @@ def farewell(cluster: Cluster, chosen: list[Stage], keep: bool) -> None:
         markup=False,
         soft_wrap=True,
     )
+
+
+@click.command("demo", short_help="Stock and compact types side by side.")
+@major
+@click.option("--keep", is_flag=True, help="Leave the instance running.")
+@seed
+def command(keep: bool, seed: int) -> None:
+    """TPC-C with stock types and with compact types, side by side, in about a minute."""
+    run(keep, seed)

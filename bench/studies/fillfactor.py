@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy
 import psycopg
 
 from bench.fillfactor import pages, table
 from bench.fillfactor.table import MODES, TABLE, Mode, one
 from bench.lib.console import progress
+from bench.lib.options import common, fill_in
 from bench.lib.paths import bindir
 from bench.lib.result import Result
 from bench.lib.server import Cluster
@@ -394,3 +396,18 @@ def measure(options: Options, result: Result, stack: ExitStack) -> None:
         task = bars.add_task("updates: runs", total=study.steps())
         study.measure(lambda: bars.advance(task))
     study.show()
+
+
+@click.command("fillfactor", short_help="HOT updates, their cost, and clustering, by fillfactor.")
+@common
+@click.option("--rows", type=click.IntRange(100, 3_000_000), help="Rows of the table; default: 10000, or 1000 with --quick.")
+@click.option("--updates", type=click.IntRange(10), help="Updates of a run; default: 2000, or 200 with --quick.")
+@click.option("--rounds", type=click.IntRange(1), help="Timed runs; default: 21, or 1 with --quick.")
+@click.option("--exact", is_flag=True, help="Counts, bytes and pages only, which do not depend on the machine; no times.")
+def command(target: Path | None, quick: bool, **options) -> None:
+    """Fillfactor 100 and less: share of HOT updates and its causes, time, WAL, and pages.
+
+    The study also measures the correlation of a clustered key.
+    """
+    fill_in(options, quick, rows=(10_000, 1_000), updates=(2_000, 200), rounds=(21, 1))
+    run(Options(quick=quick, **options), target)

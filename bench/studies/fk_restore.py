@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import psycopg
 
 from bench.lib.console import progress
+from bench.lib.options import common, fill_in
 from bench.lib.paths import bindir, work
 from bench.lib.result import Result
 from bench.lib.server import Cluster
@@ -201,3 +203,17 @@ def run(options: Options, target: Path | None) -> None:
     with session() as stack:
         measure(options, result, stack)
     result.save(target)
+
+
+@click.command("fk-restore", short_help="pg_restore with a foreign key created before or after the rows.")
+@common
+# If the referenced table is smaller, the lookups scan all of it.
+@click.option("--rows", type=click.IntRange(5_000), help="Rows that reference others; default: 1000000, or 5000 with --quick.")
+@click.option("--rounds", type=click.IntRange(1), help="Restores of each kind; default: 7, or 1 with --quick.")
+def command(target: Path | None, quick: bool, **options) -> None:
+    """pg_restore with a foreign key created before the rows, or after them: time by step.
+
+    Before the rows, the foreign key is immediate or deferred.
+    """
+    fill_in(options, quick, rows=(1_000_000, 5_000), rounds=(7, 1))
+    run(Options(quick=quick, **options), target)

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import click
 import psycopg
 from rich.progress import Progress
 
@@ -11,6 +12,7 @@ from bench.indexes.alignment import AUTO, MAX, MAXALIGN, STOCK, choose, index_si
 from bench.indexes.shapes import SHAPES, Shape
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import note, progress
+from bench.lib.options import common, lite, running
 from bench.lib.paths import bindir, build_hint
 from bench.lib.result import Result
 from bench.lib.server import Cluster, RunningServer, Server
@@ -232,3 +234,25 @@ def run(
             bars_shown += index_speed.Study(result, rows, rounds, server, stock, DATABASE).run()
         show_bars(result, bars_shown)
     result.save(target)
+
+
+@click.command("index-size", short_help="Bytes and time of B-tree indexes by item alignment.")
+@common
+@running
+@lite
+@click.option("--rows", type=click.IntRange(1000), help="Rows of an index; default: 400000, or 20000 with --quick.")
+@click.option("--rounds", type=click.IntRange(1), help="Repeats of each timed test; default: 21, or 3 with --quick.")
+@click.option("--warehouses", type=click.IntRange(1), help="Warehouses of TPC-C; default: 10, or 1 with --quick.")
+@click.option("--exact", is_flag=True, help="Sizes only, which do not depend on the machine; no times.")
+def command(rows: int | None, rounds: int | None, warehouses: int | None, quick: bool, **options) -> None:
+    """B-tree indexes with item alignment max and auto.
+
+    The study measures bytes by the shape of the key, bytes of TPC-C's indexes, and time.
+    """
+    run(
+        rows=rows or (20_000 if quick else 400_000),
+        rounds=rounds or (3 if quick else 21),
+        warehouses=warehouses or (1 if quick else 10),
+        quick=quick,
+        **options,
+    )

@@ -8,10 +8,12 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import click
 import psycopg
 
 from bench import text_mix
 from bench.lib.console import console, progress
+from bench.lib.options import common, lite, running
 from bench.lib.paths import bindir
 from bench.lib.result import Result
 from bench.lib.server import Cluster, RunningServer, Server
@@ -211,3 +213,16 @@ def start(stack: ExitStack, name: str, running: bool) -> Server:
     stack.callback(quietly, cluster.remove)
     cluster.start(LOAD_SETTINGS)
     return cluster
+
+
+@click.command("row-size", short_help="Bytes a row, stock types against compact types.")
+@common
+@running
+@lite
+@click.option("--warehouses", type=click.IntRange(1), help="Default: 2, or 1 with --quick.")
+def command(target: Path | None, quick: bool, seed: int, running: bool, lite: bool, warehouses: int | None) -> None:
+    """Bytes a row, stock types against compact types.
+
+    The study measures TPC-C, text-heavy tables, and a mix of text columns.
+    """
+    run(warehouses or (1 if quick else 2), seed, quick, running, lite, target)

@@ -5,6 +5,8 @@ Their values are those whose compression saves no chunk.
 
 from pathlib import Path
 
+import click
+
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import progress
 from bench.lib.result import Result
@@ -12,6 +14,7 @@ from bench.lib.statistics import interleave, paired_ratio, spread
 from bench.lib.timing import copy_in, copy_out
 from bench.toast import values
 from bench.toast.measure import MEGABYTE, Bench, Cell, measuring, steps
+from bench.toast.options import toast, toast_arguments
 from bench.toast.variants import CORE_LZ4, EXTENDED_LZ4, EXTERNAL, POLICY_LZ4, Variant, has_core_patch
 
 # Values whose compression saves less than a chunk.  The last two have no more than two chunks.
@@ -149,3 +152,13 @@ def run(rows: int, rounds: int, seed: int, quick: bool, running: bool, target: P
     with measuring(result, result.study, running, rounds) as (_, bench):
         measure(bench, rows, 2_000 if quick else 50_000)
     result.save(target)
+
+
+@click.command("toast-chunks", short_help="Compression that saves no chunk, and narrow rows.")
+@toast
+def command(**options) -> None:
+    """Large values whose compression saves no TOAST chunk.
+
+    These are the five tests published on pgsql-hackers.
+    """
+    run(**toast_arguments(options))

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import click
+
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import note, progress
 from bench.lib.result import Result
 from bench.toast import advice, values
 from bench.toast.measure import MEGABYTE, Bench, Cell, measuring, steps
+from bench.toast.options import toast, toast_arguments
 from bench.toast.variants import (
     EXTENDED_LZ4,
     EXTENDED_PGLZ,
@@ -126,3 +129,13 @@ def run(rows: int, rounds: int, seed: int, quick: bool, running: bool, target: P
     with measuring(result, result.study, running, rounds) as (_, bench):
         measure(bench, rows)
     result.save(target)
+
+
+@click.command("toast-codecs", short_help="Codecs on documents, text, digests and random bytes.")
+@toast
+def command(**options) -> None:
+    """Size, INSERT and read of each codec.
+
+    The values are JSON, SGML, hexadecimal digests, random bytes, and repeated bytes.
+    """
+    run(**toast_arguments(options))

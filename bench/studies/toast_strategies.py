@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import progress
 from bench.lib.result import Result
 from bench.toast import values
 from bench.toast.measure import Bench, Cell, measuring, steps, worst
+from bench.toast.options import toast, toast_arguments
 from bench.toast.variants import (
     EXTENDED_LZ4,
     EXTENDED_PGLZ,
@@ -123,3 +126,13 @@ def run(rows: int, rounds: int, seed: int, quick: bool, running: bool, target: P
     with measuring(result, result.study, running, rounds) as (_, bench):
         measure(bench, rows)
     result.save(target)
+
+
+@click.command("toast-strategies", short_help="Storage strategies, the policy and each codec.")
+@toast
+def command(**options) -> None:
+    """PLAIN, EXTERNAL, EXTENDED, MAIN, the policy and each codec.
+
+    The values are random or repeated ones of five sizes.
+    """
+    run(**toast_arguments(options))

@@ -1,11 +1,12 @@
 """DBT-2-style TPC-C, stage by stage: throughput, latency, I/O, WAL, CPU and size."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import click
 import numpy
 import psycopg
 
@@ -13,6 +14,7 @@ from bench.lib import cgroup, pagecache
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import BenchError, console, note, progress
 from bench.lib.device import block_device
+from bench.lib.options import common, fill_in, lite
 from bench.lib.paths import CLUSTERS, bindir, work
 from bench.lib.result import Result
 from bench.lib.server import Cluster
@@ -702,3 +704,85 @@ def run(options: Options, target: Path | None) -> None:
         study.show()
     result.save(target)
     study.unfinished.remove()
+
+
+def tpcc_server(command: Callable) -> Callable:
+    """Add the options of the studies of TPC-C under a memory limit."""
+    for option in (
+        click.option("--shared-buffers", default="270MB", show_default=True, metavar="SIZE"),
+        click.option("--unlimited", is_flag=True, help="No memory limit and no read throttle."),
+        click.option("--iops", type=click.IntRange(1), default=1500, show_default=True, help="Limit for the server's reads a second."),
+        click.option(
+            "--memory",
+            type=click.IntRange(64),
+            default=400,
+            show_default=True,
+            metavar="MB",
+            help="Limit for the server and its page cache.",
+        ),
+        click.option("--clients", type=click.IntRange(1), default=8, show_default=True),
+        click.option("--warehouses", type=click.IntRange(1), help="Default: 10, or 2 with --quick."),
+        lite,
+        common,
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("tpcc", short_help="Throughput, latency, I/O and size of TPC-C.")
+@tpcc_server
+@click.option("--pairs", type=click.IntRange(1), help="Runs of each stage; default: 3, or 1 with --quick.")
+@click.option("--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 120, or 5 with --quick.")
+@click.option("--seconds", type=click.FloatRange(1), help="Seconds to measure; default: 180, or 20 with --quick.")
+@click.option(
+    "--sweep",
+    is_flag=True,
+    help="Also run with shared_buffers of 128MB, and with memory of 250, 400, 550 and 700 MB, two thirds of it as shared_buffers.",
+)
+@click.option("--sweep-pairs", type=click.IntRange(1), help="Runs of each stage in the sweep; default: as --pairs.")
+@click.option(
+    "--curve",
+    type=click.FloatRange(0),
+    default=0,
+    metavar="MINUTES",
+    help="Also run the first and the last stage once for so long, measured from the beginning; default: none.",
+)
+@click.option(
+    "--pairs-of",
+    multiple=True,
+    metavar="NAME",
+    help="Stage that runs as often as --pairs says, where the others run once; default: all; repeatable.",
+)
+@click.option(
+    "--stage",
+    "stage_names",
+    multiple=True,
+    metavar="NAME",
+    help="Compare only this stage; default: all, or those of the file with --extend; repeatable.",
+)
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME",
+    help="Change the schema of all stages: dbt2-key, sentinel, numeric-money, wide-customers; repeatable.",
+)
+@click.option("--think", is_flag=True, help="Keying and think times of the TPC-C specification.")
+@click.option("--direct", is_flag=True, help="Direct I/O for tables and indexes too, so that they do not use the page cache.")
+@click.option("--fresh", is_flag=True, help="Repeat also the runs that an interrupted study has finished.")
+@click.option(
+    "--extend",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take over the runs of this result, which must have the same options, and add missing pairs and the sweep.",
+)
+@click.option(
+    "--curve-of",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take over the long runs of this result and its --curve; its window and its other stages may differ.",
+)
+def command(target: Path | None, quick: bool, **options) -> None:
+    """Throughput, latency, I/O and size of DBT-2-style TPC-C, stage by stage."""
+    fill_in(options, quick, warehouses=(10, 2), pairs=(3, 1), warmup=(120.0, 5.0), seconds=(180.0, 20.0))
+    run(Options(quick=quick, **options), target)

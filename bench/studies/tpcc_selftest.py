@@ -7,6 +7,7 @@ from rich.progress import Progress
 
 from bench.indexes import alignment
 from bench.lib.console import BenchError
+from bench.lib.options import major, running, seed
 from bench.lib.paths import work
 from bench.lib.session import quietly, session
 from bench.studies.row_size import start
@@ -95,3 +96,17 @@ def prove_all(tap: Tap, connection: psycopg.Connection, state: str) -> None:
             f"condition {corruption.condition} on a {state} database notices {corruption.title}",
             f"expected red: {numbers(corruption.red)}; red: {numbers(red)}",
         )
+
+
+@click.command("tpcc-selftest", short_help="Prove that the consistency checks can fail.")
+@major
+@running
+@seed
+@click.option("--stage", "stage_name", default="compact-types", show_default=True, metavar="NAME")
+@click.option("--variant", "variants", multiple=True, metavar="NAME")
+def command(running: bool, seed: int, stage_name: str, variants: tuple[str, ...]) -> None:
+    """Prove on a small database that each of the twelve consistency conditions can fail.
+
+    The output is TAP.
+    """
+    run(running, seed, stage_name, variants)

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+
 from bench.bgvacuum.switched import ORDER, switch
 from bench.lib import cgroup, counters, pgbench
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import BenchError, progress
 from bench.lib.device import block_device
+from bench.lib.options import fill_in
 from bench.lib.paths import CLUSTERS, work
 from bench.lib.result import Result
 from bench.lib.server import Cluster
@@ -35,6 +38,7 @@ from bench.studies.tpcc import (
     require_own_cache,
     require_settings,
     start_loaded,
+    tpcc_server,
     wal,
     written,
 )
@@ -216,3 +220,14 @@ def run(options: Options, target: Path | None) -> None:
             check.check(connection, "background vacuum off and on in turn")
         show(result)
     result.save(target)
+
+
+@click.command("tpcc-switched", short_help="TPC-C, background vacuum on and off within one run.")
+@tpcc_server
+@click.option("--blocks", type=click.IntRange(1), help="Blocks of four phases, off on on off; default: 6, or 2 with --quick.")
+@click.option("--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 180, or 3 with --quick.")
+@click.option("--phase", type=click.FloatRange(1), metavar="SECONDS", help="Length of a phase; default: 60, or 3 with --quick.")
+def command(target: Path | None, quick: bool, **options) -> None:
+    """TPC-C with all of pg_dense, background vacuum switched on and off in turn within one run."""
+    fill_in(options, quick, warehouses=(10, 2), blocks=(6, 2), warmup=(180.0, 3.0), phase=(60.0, 3.0))
+    run(Options(quick=quick, **options), target)

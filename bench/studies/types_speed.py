@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import jinja2
 import psycopg
 
 from bench import text_mix
 from bench.lib.console import BenchError, progress
+from bench.lib.options import common, running
 from bench.lib.paths import bindir, work
 from bench.lib.result import Result
 from bench.lib.server import Cluster, RunningServer, Server
@@ -211,3 +213,23 @@ def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running:
             task = bars.add_task("CREATE EXTENSION", total=rounds)
             fixed.create_extension(lambda: bars.advance(task))
     result.save(target)
+
+
+@click.command("types-speed", short_help="Time of compact_char24 against char(24).")
+@common
+@running
+@click.option("--rows", type=click.IntRange(100), help="Default: 100000, or 10000 with --quick.")
+@click.option("--rounds", type=click.IntRange(1), help="Repeats of each test; default: 21, or 3 with --quick.")
+@click.option(
+    "--collation", default="C", show_default=True, metavar="NAME", help="Collation of all strings: a name in pg_collation."
+)
+def command(
+    target: Path | None, quick: bool, seed: int, running: bool, rows: int | None, rounds: int | None, collation: str
+) -> None:
+    """Time of compact_char24 against char(24) and varchar(24).
+
+    The tests are filter, insert, COPY, sort, join, and lookup.
+    """
+    run(
+        rows or (10_000 if quick else 100_000), rounds or (3 if quick else 21), collation, seed, quick, running, target
+    )

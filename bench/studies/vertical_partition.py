@@ -4,8 +4,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import progress
+from bench.lib.options import common, fill_in
 from bench.lib.paths import bindir
 from bench.lib.result import Result
 from bench.lib.server import Cluster
@@ -100,3 +103,22 @@ def run(options: Options, target: Path | None) -> None:
     with session() as stack:
         measure(options, result, stack)
     result.save(target)
+
+
+@click.command("vertical-partition", short_help="Reads and updates by key of tables split into hot and cold columns.")
+@common
+@click.option("--rounds", type=click.IntRange(1), help="Runs of each statement; default: 9, or 1 with --quick.")
+@click.option("--calls", type=click.IntRange(10), help="Statements of a run; default: 20000, or 200 with --quick.")
+@click.option(
+    "--updates",
+    type=click.IntRange(10),
+    help="Updates whose bytes and pages are counted; default: 3000, or 100 with --quick.",
+)
+@click.option("--exact", is_flag=True, help="Bytes, pages and buffers only, which do not depend on the machine; no times.")
+def command(target: Path | None, quick: bool, **options) -> None:
+    """Tables split into hot and cold columns: point reads and updates by key.
+
+    The study measures time, buffers, and the bytes and pages that an update writes.
+    """
+    fill_in(options, quick, rounds=(9, 1), calls=(20_000, 200), updates=(3_000, 100))
+    run(Options(quick=quick, **options), target)

@@ -5,8 +5,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from bench.lib.bars import show_bars
 from bench.lib.console import BenchError, progress
+from bench.lib.options import common, fill_in
 from bench.lib.result import Result
 from bench.lib.server import Cluster, has_stock
 from bench.lib.session import session
@@ -86,3 +89,43 @@ def run(options: Options, target: Path | None) -> None:
     with session() as stack:
         measure(options, result, stack)
     result.save(target)
+
+
+@click.command("wal", short_help="Device bytes, page cache and time of WAL with direct I/O.")
+@common
+@click.option(
+    "--clients", type=click.IntRange(1, 50), multiple=True, metavar="NUMBER", help="Number of clients; default: 1, 8 and 32; repeatable."
+)
+@click.option(
+    "--method",
+    "methods",
+    type=click.Choice(["fdatasync", "open_datasync"]),
+    multiple=True,
+    help="Value of wal_sync_method for timed tests; default: both; repeatable.",
+)
+@click.option("--pairs", type=click.IntRange(1), help="Rounds of each timed test; default: 9, or 1 with --quick.")
+@click.option("--seconds", type=click.FloatRange(0.5), help="Seconds of a run; default: 5, or 1 with --quick.")
+@click.option("--scale", type=click.IntRange(1), help="Scale factor of pgbench; default: 5, or 1 with --quick.")
+@click.option(
+    "--memory",
+    type=click.IntRange(64),
+    metavar="MB",
+    help="Memory limit for the server and its page cache, in the test of data that stays cached; default: 400, or 128 with --quick.",
+)
+@click.option("--exact", is_flag=True, help="Bytes on the device and in the page cache only; no times.")
+def command(
+    target: Path | None, quick: bool, seed: int, clients: tuple[int, ...], methods: tuple[str, ...], **options
+) -> None:
+    """WAL with direct I/O and in smaller units.
+
+    The study measures device bytes per commit, page cache, and commits a second.
+    """
+    fill_in(options, quick, pairs=(9, 1), seconds=(5.0, 1.0), scale=(5, 1), memory=(400, 128))
+    chosen = Options(
+        quick=quick,
+        seed=seed,
+        clients=tuple(dict.fromkeys(clients)) or (1, 8, 32),
+        methods=tuple(dict.fromkeys(methods)) or ("fdatasync", "open_datasync"),
+        **options,
+    )
+    run(chosen, target)
