@@ -24,7 +24,7 @@ from bench.tpcc import check, series, table_reads, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, Scale, load
 from bench.tpcc.resume import KEPT, SAME_LONG, Unfinished, described, earlier, minutes_of, stages_of
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
-from bench.tpcc.stages import CUSTOMER, STEPS, WHOLE, Stage, stages
+from bench.tpcc.stages import BOTH_SPLIT, CUSTOMER_SPLIT, CUSTOMER_SPLIT_BACKGROUND, WHOLE, Stage, stages
 from bench.wal.variants import MODE, reason_of_fallback
 
 DATABASE = "tpcc"
@@ -54,11 +54,11 @@ WHOLE_BARS = (
     Bar("size.indexes", "size of the indexes", 0.78),
     Bar("size.order_line", "bytes a row of order_line", 0.80),
     Bar("size.orders", "bytes a row of orders", 0.70),
-    # Bars for the stage with both splits
-    Bar(f"tpmc.{STEPS[-1].name}", "throughput, stock split as well", least=1.8),
-    Bar(f"reads.{STEPS[-1].name}", "device reads per New-Order, stock split as well", 0.55),
-    Bar(f"wal_bytes.{STEPS[-1].name}", "WAL per New-Order, stock split as well", 0.35),
-    Bar(f"written_bytes.{STEPS[-1].name}", "device bytes written per New-Order, stock split as well", 0.40),
+    # Bars for the last stage with both splits
+    Bar(f"tpmc.{BOTH_SPLIT[-1].name}", "throughput, stock split as well", least=1.8),
+    Bar(f"reads.{BOTH_SPLIT[-1].name}", "device reads per New-Order, stock split as well", 0.55),
+    Bar(f"wal_bytes.{BOTH_SPLIT[-1].name}", "WAL per New-Order, stock split as well", 0.35),
+    Bar(f"written_bytes.{BOTH_SPLIT[-1].name}", "device bytes written per New-Order, stock split as well", 0.40),
 )
 # Bars for background vacuum, if the stages are those with it and without it
 BACKGROUND_BARS = (
@@ -480,8 +480,8 @@ class Study:
             )
 
         of_ends = {
-            (STEPS[0].name, WHOLE.name): WHOLE_BARS,
-            (CUSTOMER.name, WHOLE.name): BACKGROUND_BARS,
+            (WHOLE[0].name, WHOLE[-1].name): WHOLE_BARS,
+            (CUSTOMER_SPLIT.name, CUSTOMER_SPLIT_BACKGROUND.name): BACKGROUND_BARS,
         }.get((first.name, last.name), ())
         bars = [bar for bar in of_ends + SPLIT_BARS if bar.metric in result.metrics]
         if bars:

@@ -43,9 +43,9 @@ from bench.studies.tpcc import (
     written,
 )
 from bench.tpcc import check, series, workload
-from bench.tpcc.stages import stages
+from bench.tpcc.stages import CUSTOMER_SPLIT_BACKGROUND, stages
 
-STAGE = "background-vacuum-customer"
+STAGE = CUSTOMER_SPLIT_BACKGROUND.name
 RUNNING = "bench-tpcc-switched-run"
 # A vacuum or an analyze would fall into phases of one kind only.
 SETTINGS = {"autovacuum": "off"}

@@ -1,16 +1,15 @@
-"""What is compared: cumulative stages, and variants that apply to all of them.
+"""The stages that are compared, and variants that apply to all of them.
 
-A later stage is one more entry of STEPS.  Every step keeps what the steps
-before it changed; the transactions stay the same, since they address tables by
+A new stage of the whole stack is one more entry of WHOLE, see doc/hacking.md.  Each stage keeps the
+changes of the stages before it.  The transactions stay the same, because they address tables by
 plain names.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 
-from bench.bgvacuum.variants import ON as BACKGROUND_VACUUM
+from bench.bgvacuum.variants import ON as BACKGROUND_VACUUM_ON
 from bench.indexes import alignment
 from bench.lib.console import BenchError
 from bench.tpcc import schema
@@ -32,15 +31,15 @@ class Step:
     title: str
     # Directory below build/MAJOR that holds the server; None keeps the one of the stage before.
     binary: str | None = None
-    # Of the server; what a session may set holds for the load as well.
+    # Settings of the server.  Those that a session may set apply to the load as well.
     settings: Mapping[str, str] = field(default_factory=dict)
-    # Of the server while it is measured: what changes nothing of what is loaded, and is nothing to ask of a server
-    # that only loads.
+    # Settings of the server while it is measured.  They change nothing of the loaded data, and the
+    # server that loads it does not need them.
     measured: Mapping[str, str] = field(default_factory=dict)
     extensions: tuple[str, ...] = ()
     tables: Rewrite = unchanged
     keys: Rewrite = unchanged
-    # SQL that runs when the tables are loaded and indexed.
+    # SQL to run when the tables are loaded and indexed.
     after_load: tuple[str, ...] = ()
 
 
@@ -68,8 +67,7 @@ VERTICAL_PARTITION = Step(
     extensions=(partition.EXTENSION,),
     after_load=partition.split(partition.USUAL),
 )
-
-BACKGROUND = Step("background-vacuum", "Background Vacuum", measured=BACKGROUND_VACUUM.settings)
+BACKGROUND_VACUUM = Step("background-vacuum", "Background Vacuum", measured=BACKGROUND_VACUUM_ON.settings)
 
 
 def _split_of(table: str, name: str, title: str) -> Step:
@@ -77,12 +75,19 @@ def _split_of(table: str, name: str, title: str) -> Step:
     return replace(VERTICAL_PARTITION, name=name, title=title, after_load=after_load)
 
 
-STOCK_TYPES = Step("off", "patched server, all off", binary="dense")
+# The cost of the patches where none of them is used
+ALL_OFF = Step("off", "patched server, all off", binary="dense")
+INDEX_ALIGNMENT = Step("index-alignment", "index alignment", settings={alignment.SETTING: alignment.AUTO})
+# New-Order reads the cold columns of stock.  Where reads are scarce, stock does better in one piece.
+CUSTOMER_SPLIT = _split_of("customer", "vertical-partition-customer", "vertical partition, customer only")
+CUSTOMER_SPLIT_BACKGROUND = replace(
+    BACKGROUND_VACUUM, name="background-vacuum-customer", title="Background Vacuum, customer only"
+)
 
-STEPS = (
+# The whole stack: the first stage is the release as it is, the last one has everything.
+WHOLE = (
     Step("stock", "stock types", binary="stock"),
-    # What the patches cost where none of them is used
-    STOCK_TYPES,
+    ALL_OFF,
     Step("wal-direct", "WAL direct", measured=DIRECT_AUTO.settings),
     Step(
         "compact-types",
@@ -90,14 +95,18 @@ STEPS = (
         tables=schema.compact_types,
         extensions=("compact_char2", *schema.SCALAR_EXTENSIONS),
     ),
-    Step("index-alignment", "index alignment", settings={alignment.SETTING: alignment.AUTO}),
-    VERTICAL_PARTITION,
-    BACKGROUND,
+    INDEX_ALIGNMENT,
+    CUSTOMER_SPLIT,
+    CUSTOMER_SPLIT_BACKGROUND,
 )
+
+# The end of the stack as it was published: both tables are split.
+BOTH_SPLIT = (VERTICAL_PARTITION, BACKGROUND_VACUUM)
 
 FIXED_STRINGS = ("compact_char2", "compact_char9", "compact_char16", "compact_char24")
 
-# Only run when named, each on the stock tables and the patched server: what the step "compact-types" is made of, and the split alone.
+# Each on the stock types and the patched server: the parts of the stage "compact-types", and the
+# split alone
 PARTS = (
     Step("compact-strings", "char(n) as compact_charN", tables=schema.compact_strings, extensions=FIXED_STRINGS),
     Step(
@@ -111,14 +120,19 @@ PARTS = (
     *(_split_of(table, f"split-{table}", f"split of {table} alone") for table in partition.USUAL),
 )
 
-# On top of what comes before the vertical partition, and in the place of it: New-Order reads the cold columns of stock,
-# which does better in one piece where reads are what is short.  The last one is the whole stack.
-CUSTOMER = _split_of("customer", "vertical-partition-customer", "vertical partition, customer only")
-INSTEAD = (
-    (CUSTOMER,),
-    (CUSTOMER, replace(BACKGROUND, name="background-vacuum-customer", title="Background Vacuum, customer only")),
-)
-WHOLE = INSTEAD[-1][-1]
+
+@dataclass(frozen=True)
+class Branch:
+    """Stages beside the whole stack: its steps up to one of them, and then these."""
+
+    after: Step
+    steps: tuple[Step, ...]
+    # Run them only if they are named.
+    named: bool = False
+
+
+# The stages of a branch run right after the stage that it starts from.
+BRANCHES = (*(Branch(ALL_OFF, (part,), named=True) for part in PARTS), Branch(INDEX_ALIGNMENT, BOTH_SPLIT))
 
 
 @dataclass(frozen=True)
@@ -156,11 +170,11 @@ VARIANTS = (
 
 
 def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[Stage]:
-    """The named stages, or else all STEPS and what is there INSTEAD, with the named variants applied.
+    """Return the named stages, with the named variants applied.
 
-    PARTS come right after the stage without them.
+    Without names, return all stages but those of branches that run only if they are named.
     """
-    known = [step.name for step in (*STEPS, *PARTS, *(steps[-1] for steps in INSTEAD))]
+    known = [step.name for steps in (WHOLE, *(branch.steps for branch in BRANCHES)) for step in steps]
     for name in names:
         if name not in known:
             raise BenchError(f'unknown stage "{name}", known: {", ".join(known)}')
@@ -174,21 +188,28 @@ def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[
             stage, tables=(*stage.tables, variant.tables), keys=(*stage.keys, variant.keys), undelivered=undelivered
         )
     chosen: list[Stage] = []
-    instead: list[Stage] = []
-    for step in STEPS:
-        if step is VERTICAL_PARTITION:
-            instead = [reduce(_add, steps, stage) for steps in INSTEAD if not names or steps[-1].name in names]
+    for step in WHOLE:
         stage = _add(stage, step)
         if not names or step.name in names:
             chosen.append(stage)
-        if step is STOCK_TYPES:
-            chosen += [_add(stage, part) for part in PARTS if part.name in names]
-    return chosen + instead
+        for branch in BRANCHES:
+            if branch.after is step:
+                chosen += _of_branch(stage, branch, names)
+    return chosen
+
+
+def _of_branch(stage: Stage, branch: Branch, names: tuple[str, ...]) -> list[Stage]:
+    chosen = []
+    for step in branch.steps:
+        stage = _add(stage, step)
+        if step.name in names or not (names or branch.named):
+            chosen.append(stage)
+    return chosen
 
 
 def split_stage(method: str | None) -> Stage:
-    """Stock types, and the tables that can be split all by one method, or by none."""
-    (stage,) = stages((STOCK_TYPES.name,))
+    """Return stock types on the patched server, with all tables split by one method, or none."""
+    (stage,) = stages((ALL_OFF.name,))
     if method is None:
         return stage
     statements = partition.split(dict.fromkeys(partition.COLD, method))
