@@ -481,9 +481,8 @@ foreach my $case (
 is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'the page cache of others');
 from pathlib import Path
 from types import SimpleNamespace
-from bench.lib.cgroup import ControlGroup
+from bench.lib.cgroup import ControlGroup, require_own_cache
 from bench.lib.console import BenchError
-from bench.studies.tpcc import require_own_cache
 
 work = Path(sys.argv[2])
 (work / "cached").mkdir()

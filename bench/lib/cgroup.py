@@ -12,11 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.lib import device as devices, foreign
+from bench.lib import device as devices, foreign, pagecache
+from bench.lib.console import BenchError
 from bench.lib.console import note as print_note
 
 PREFIX = "pg_dense-bench-"
 UNLIMITED = "running without memory and I/O limits"
+# Bytes of the server's files that other processes may have read into the page cache
+FOREIGN_CACHE = 32 * 2**20
 
 
 _said: set[str] = set()
@@ -149,6 +152,20 @@ class ControlGroup:
         throttle = f"{self.read_iops} reads a second from device {self.device}" if throttled else "no read throttle"
         ahead = devices.read_ahead(self.device)
         return f"cgroup v{self.version}: {self.memory_mb} MB of memory, {throttle}, read-ahead {ahead or 'unknown'} kB"
+
+
+def require_own_cache(data: Path, group: ControlGroup) -> None:
+    """Raise an error if the page cache holds more of the server's files than its group counts.
+
+    If another process reads them, such as a search through the whole checkout, the memory limit
+    does not apply to that part.  An excess of FOREIGN_CACHE bytes is allowed.
+    """
+    excess = pagecache.resident_below(data) - group.file_cache()
+    if excess > FOREIGN_CACHE:
+        raise BenchError(
+            f"another process has read files of the server: the page cache holds {excess // 2**20} MB of them beyond the"
+            " memory limit; leave build/cluster alone, and run the same command again"
+        )
 
 
 def _remove(directory: Path) -> None:

@@ -10,7 +10,7 @@ import click
 import numpy
 import psycopg
 
-from bench.lib import cgroup, pagecache
+from bench.lib import cgroup
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import BenchError, console, note, progress
 from bench.lib.device import block_device
@@ -83,8 +83,6 @@ BASE_SETTINGS = {
 
 # With it, the kernel keeps no copy of data files in the page cache.
 DIRECT = {"debug_io_direct": "data"}
-# Bytes of the server's files that other processes may have read into the page cache
-FOREIGN_CACHE = 32 * 2**20
 
 
 @dataclass(frozen=True)
@@ -281,7 +279,7 @@ class Study:
                 return
             sample["wal_fallback"] = wal_fallback(cluster, stage)
             if group:
-                require_own_cache(cluster.data, group)
+                cgroup.require_own_cache(cluster.data, group)
                 sample["memory_peak"] = group.memory_peak()
                 group.lift()
             with cluster.connect(DATABASE) as connection, console.status("checking the twelve consistency conditions"):
@@ -577,20 +575,6 @@ def limit(options: Common, memory: int, cluster: Cluster, stack: ExitStack) -> c
     if group:
         stack.callback(group.remove)
     return group
-
-
-def require_own_cache(data: Path, group: cgroup.ControlGroup) -> None:
-    """Raise an error if the page cache holds more of the server's files than its group counts.
-
-    If another process reads them, such as a search through the whole checkout, the memory limit
-    does not apply to that part.  An excess of FOREIGN_CACHE bytes is allowed.
-    """
-    excess = pagecache.resident_below(data) - group.file_cache()
-    if excess > FOREIGN_CACHE:
-        raise BenchError(
-            f"another process has read files of the server: the page cache holds {excess // 2**20} MB of them beyond the"
-            " memory limit; leave build/cluster alone, and run the same command again"
-        )
 
 
 def limits_of(group: cgroup.ControlGroup | None) -> str:

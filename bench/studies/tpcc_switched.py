@@ -35,7 +35,6 @@ from bench.studies.tpcc import (
     limits_of,
     notpm,
     reads,
-    require_own_cache,
     require_settings,
     start_loaded,
     tpcc_server,
@@ -214,7 +213,7 @@ def run(options: Options, target: Path | None) -> None:
             result.describe_server(connection, limits=limits_of(group))
         result.samples += measure(running, options, group)
         if group:
-            require_own_cache(running.data, group)
+            cgroup.require_own_cache(running.data, group)
             group.lift()
         with running.connect(DATABASE) as connection:
             check.check(connection, "background vacuum off and on in turn")
