@@ -125,6 +125,44 @@ foreach my $case (
 	is($out, "$expected\n", "log of a server: $title") or diag($err);
 }
 
+# Files of the server that others have read are beyond the memory limit.  What stands in for the
+# server and its control group needs no root.
+is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'the page cache of others under a memory limit');
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from bench.lib.console import BenchError
+from bench.lib.result import Result
+from bench.wal import memory
+from bench.wal.variants import OFF
+
+data = Path(sys.argv[2]) / "memory"
+(data / "base").mkdir(parents=True)
+(data / "pg_wal").mkdir()
+(data / "base" / "1").write_bytes(b"x" * (40 * 2**20))
+connection = SimpleNamespace(execute=lambda statement: None)
+cluster = SimpleNamespace(data=data, connect=lambda database: nullcontext(connection), stop=lambda immediate: None)
+instance = SimpleNamespace(
+    cluster=cluster, wal=data / "pg_wal", evict=lambda: None, start=lambda *arguments, **more: cluster, stop=lambda *arguments: None
+)
+memory.load.run = lambda *arguments: {"commits": 1}
+for charged in (40, 0):
+    memory.cgroup.create = lambda *arguments: SimpleNamespace(
+        file_cache=lambda: charged * 2**20, join_prefix=lambda: (), memory_peak=lambda: 1, describe=lambda: "a limit",
+        lift=lambda: None, remove=lambda: print("removed"))
+    result = Result("wal", 1)
+    try:
+        memory.Memory(result, ExitStack(), 64).run(instance, OFF, 0, 0, 1)
+        print(result.samples[0]["data_resident"] // 2**20)
+    except BenchError as error:
+        print(str(error).partition(";")[0], len(result.samples))
+PYTHON
+removed
+40
+removed
+another process has read files of the server: the page cache holds 40 MB of them beyond the memory limit 0
+LINES
+
 # Servers and places that cannot do it
 SKIP:
 {

@@ -75,6 +75,7 @@ class Memory:
             # Other rows in each run than in the one before.
             seed = self.result.seed + len(self.result.samples)
             sample = load.run(cluster, CLIENTS, warmup, seconds, seed, counted)
+            cgroup.require_own_cache(instance.cluster.data, group)
             base = instance.cluster.data / "base"
             sample |= {
                 "data": pagecache.size_below(base),
