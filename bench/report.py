@@ -101,7 +101,7 @@ def read_results(directory: Path, studies: Sequence[str]) -> Results:
             result = saved.read_result(path)
             try:
                 limits = {
-                    promise.metric: charts.Limit(promise.numbers(), promise.verdict == "met")
+                    promise.metric: charts.Limit(promise.limits, promise.verdict == "met")
                     # The first bar of a metric is the promise, the others are goals.
                     for promise in reversed(result["promises"])
                 }

@@ -121,13 +121,15 @@ sub is_sound
 	return;
 }
 
-# Return the verdict on the bar of each metric.
+# Return the verdict on the bar of each metric, and check that the table of bars has the same ones.
 sub bars_said
 {
 	my ($result) = @_;
-	my ($bars) = grep { $_->{name} eq 'bars' } @{ $result->{tables} };
+	my ($shown) = grep { $_->{name} eq 'bars' } @{ $result->{tables} };
+	my @said = map { ($_->{metric} => $_->{kept} ? 'met' : $_->{goal} ? 'missed (a goal)' : 'missed') } @{ $result->{bars} };
 
-	return map { ($_->[1] => $_->[4]) } @{ $bars->{rows} };
+	is_deeply([ map { @$_[ 1, 4 ] } @{ $shown->{rows} } ], \@said, "$result->{study}: the table of bars");
+	return @said;
 }
 
 1;

@@ -31,7 +31,7 @@ sub result
 	my ($study, %given) = @_;
 
 	return {
-		format => 1,
+		format => 2,
 		study => $study,
 		quick => JSON::PP::false,
 		environment => {
@@ -41,6 +41,7 @@ sub result
 		},
 		metrics => {},
 		intervals => {},
+		bars => [],
 		tables => [],
 		samples => [],
 		%given
@@ -58,11 +59,16 @@ sub put
 	return;
 }
 
-sub bars
+# A promise: the value may have an interval, and limits of two numbers are a range.
+sub bar
 {
-	my ($limit, @rows) = @_;
+	my ($metric, $claim, $direction, $limit, $value, $kept, %given) = @_;
 
-	return { name => 'bars', title => 'What the project promises', columns => [ '', 'ratio', 'measured', $limit, '' ], rows => \@rows };
+	return {
+		metric => $metric, claim => $claim, direction => $direction, limit => ref $limit ? $limit : [$limit],
+		goal => JSON::PP::false, value => $value, interval => undef, kept => $kept ? JSON::PP::true : JSON::PP::false,
+		%given
+	};
 }
 
 # A run of TPC-C of two stages, with a sweep of memory.
@@ -93,30 +99,34 @@ sub tpcc_samples
 my %tpcc = (
 	metrics => { 'tpmc.all' => 1.5, 'reads.all' => 0.66664, 'size.database' => 0.8 },
 	intervals => { 'tpmc.all' => { low => 1.25, high => 1.75, pairs => 3, interval => 'range' } },
+	bars => [
+		bar('tpmc.all', 'throughput <b>&amp; "all" | of it', 'at least', 1.4, 1.5, 1, interval => [ 1.25, 1.75 ]),
+		bar('tpmc.all', 'throughput <b>&amp; "all" | of it; stretch goal', 'at least', 2, 1.5, 0, interval => [ 1.25, 1.75 ], goal => JSON::PP::true)
+	],
 	tables => [
-		bars('bar', [ 'throughput <b>&amp; "all" | of it', 'tpmc.all', '1.500 (1.250 to 1.750)', 'at least 1.400', 'met' ],
-			[ 'the same, stretch goal', 'tpmc.all', '1.500 (1.250 to 1.750)', 'at least 2.000', 'missed (a goal)' ]),
 		{ name => 'wide', title => 'Wide', columns => [ '', map { "column $_" } 1 .. 40 ], rows => [ [ 'a|b', ('1,234,567') x 40 ] ] }
 	],
 	samples => tpcc_samples());
 put('tpcc.json', result('tpcc', %tpcc));
-put('tpcc-again.json', result('tpcc', %tpcc, metrics => { 'tpmc.all' => 9 }, intervals => {}, tables => []));
-put('row-size.json', result('row-size', metrics => { 'heap.all' => 0.9 },
-		tables => [ { name => 'bars', title => 'What the project promises', columns => [ 'ratio', 'measured', 'at most', '' ], rows => [ [ 'heap.all', '0.900', '0.850', 'missed' ] ] } ]));
+put('tpcc-again.json', result('tpcc', %tpcc, metrics => { 'tpmc.all' => 9 }, intervals => {}, bars => [], tables => []));
+put('row-size.json', result('row-size', metrics => { 'heap.all' => 0.9, 'stock.all' => 1 },
+		bars => [ bar('heap.all', 'bytes, heap.all', 'at most', 0.85, 0.9, 0), bar('stock.all', 'bytes, the same', 'between', [ 0.98, 1.02 ], 1, 1) ]));
 put('wal.json', result('wal', quick => JSON::PP::true, metrics => { 'bytes.direct_4096.1' => 0.1 },
-		tables => [ bars('at most', [ 'smoke', 'bytes.direct_4096.1', '0.100', '0.600', 'met' ]) ]));
-# Of before there was a number of the format.
-my $before = result('types-speed', metrics => { filter_late => 0.5, slower => 1.2 },
-	tables => [ { name => 'times', title => 'Times', columns => [ '', 'to char(24)', 'bar' ], rows => [ [ 'filter (ms)', '0.500', '0.625 met' ], [ 'slower (ms)', '1.200', '1.050 missed' ] ] } ]);
-delete $before->{format};
-put('types-speed.json', $before);
+		bars => [ bar('bytes.direct_4096.1', 'smoke', 'at most', 0.6, 0.1, 1) ]));
+put('types-speed.json', result('types-speed', metrics => { filter_late => 0.5, slower => 1.2 },
+		bars => [ bar('filter_late', 'time, filter', 'at most', 0.625, 0.5, 1), bar('slower', 'time, slower', 'at most', 1.05, 1.2, 0) ]));
 
 my %left_out = (
 	'broken.json' => [ '{"study"', 'is not a result of bench/run: ' ],
 	'list.json' => [ '[]', 'is not a result of bench/run: it names no study' ],
 	'bytes.json' => [ "\xff\xfe\x00", 'is not a result of bench/run: ' ],
 	'deep.json' => [ '[' x 200_000, 'is not a result of bench/run: ' ],
-	'other.json' => [ result('tpcc', %tpcc, format => 99), 'has format 99, which is not that of this version \(1\)' ],
+	'other.json' => [ result('tpcc', %tpcc, format => 99), 'has format 99, which is not that of this version \(2\)' ],
+	# The first files had no format number.
+	'first.json' => [ do { my $first = result('tpcc', %tpcc); delete @$first{qw(format bars)}; $first }, 'has format 1, which is not that of this version \(2\)' ],
+	'unpromised.json' => [ do { my $short = result('tpcc'); delete $short->{bars}; $short }, 'is incomplete: it has no "bars"' ],
+	'limitless.json' => [ result('tpcc', %tpcc, bars => [ bar('tpmc.all', 'throughput', 'at least', [], 1.5, 1) ]), 'is incomplete: "bars" is not what' ],
+	'undecided.json' => [ result('tpcc', %tpcc, bars => [ bar('tpmc.all', 'throughput', 'at least', 1, 1.5, 1, kept => undef) ]), 'is incomplete: "bars" is not what' ],
 	'short.json' => [ do { my $short = result('tpcc'); delete $short->{intervals}; $short }, 'is incomplete: it has no "intervals"' ],
 	'host.json' => [ result('tpcc', environment => { date => '2024-01-01T00:00:00+00:00' }), 'is incomplete: "environment" is not what' ],
 	'date.json' => [ do { my $bad = result('tpcc'); $bad->{environment}{date} = 'today'; $bad }, 'is incomplete: .*today' ],
@@ -162,7 +172,8 @@ unlike($headlines, qr/9\.000/, 'of the run that has the name of the study');
 like($headlines, qr/device reads[^\n]*<td>0\.667<\/td><td><\/td><td class="">no promise/, 'one of which nothing is promised says so');
 my ($promises) = $html =~ /<h2 id="promises">(.*?)<section>/s;
 like($promises, qr/>tpcc<\/a><\/td><td>1<\/td><td>0<\/td><td>1<\/td>/, 'promises are counted');
-like($promises, qr/>types-speed<\/a><\/td><td>1<\/td><td>1<\/td><td>0<\/td>/, 'those in tables of times too');
+like($promises, qr/>types-speed<\/a><\/td><td>1<\/td><td>1<\/td><td>0<\/td>/, 'so are those of times');
+like($promises, qr/<td>bytes, the same<\/td><td>1\.000<\/td><td>0\.980 to 1\.020<\/td><td class="met">met/, 'a range has two limits');
 like($promises, qr/>wal<\/a><\/td><td colspan="3">a smoke run/, 'those of smoke runs are not');
 my ($missed) = $promises =~ /<h3>Missed<\/h3>(.*?)<details>/s;
 is(scalar(() = $missed =~ /<tr><td>/g), 3, 'what is missed comes first');

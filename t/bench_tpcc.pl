@@ -181,6 +181,7 @@ for name, times in {"none": (0, 0, 1), "base": (1, 0, 1), "other": (2, 1, 0), "a
 rows = comparison.rows()
 print([[str(cell) for cell in row[4:]] for row in rows])
 print(sorted(result.metrics.items()), sorted(result.intervals))
+print([(bar["metric"], bar["value"], bar["kept"]) for bar in result.bars])
 PYTHON
 "part.none" is left out: a time of zero was measured, more rows are needed
 "part.none.c" is left out: a time of zero was measured, more rows are needed
@@ -188,6 +189,7 @@ PYTHON
 "part.other.c" is left out: a time of zero was measured, more rows are needed
 [['not measured', 'not measured', '1.050 not measured'], ['not measured', '1.000 (1.000 to 1.000)', '1.050 not measured'], ['2.000 (2.000 to 2.000)', 'not measured', '1.050 missed'], ['3.000 (3.000 to 3.000)', '1.500 (1.500 to 1.500)', '1.050 missed']]
 [('part.all', 3.0), ('part.all.c', 1.5), ('part.base.c', 1.0), ('part.other', 2.0)] ['part.all', 'part.all.c', 'part.base.c', 'part.other']
+[('part.none', None, None), ('part.base', None, None), ('part.other', 2.0, False), ('part.all', 3.0, False)]
 LINES
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases are gone');
 $node->stop;
@@ -505,6 +507,7 @@ LINES
 $result = result_of('tpcc', '--quick', '--lite', '--direct', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', "$_-customer") } 'vertical-partition', 'background-vacuum');
 is_deeply([ $result->{environment}{direct}, $result->{environment}{settings}{debug_io_direct} ], [ JSON::PP::true, 'data' ], '--direct: in effect');
 is(scalar(grep { $_->[0] =~ /, background vacuum to none\z/ } map { @{ $_->{rows} } } @{ $result->{tables} }), 4, 'the two stages have the bars of background vacuum');
+is(scalar(grep { $_->{claim} =~ /, background vacuum to none\z/ } @{ $result->{bars} }), 4, 'in the result too');
 
 # Background vacuum on and off within one run
 my $switched = result_of('tpcc-switched', '--quick', '--lite', '--warmup', '1', '--phase', '1.5', '--clients', '2', '--unlimited', '--shared-buffers', '16MB');

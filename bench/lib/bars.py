@@ -1,15 +1,19 @@
 """Bars: the limits that the project promises for its metrics."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bench.lib.result import Result
+
+AT_MOST, AT_LEAST, BETWEEN = "at most", "at least", "between"
+NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A promise for a metric: its title, and the highest and the lowest ratio."""
+    """A promise for a metric: its title in the table, and the highest and the lowest ratio."""
 
     metric: str
     title: str
@@ -19,13 +23,16 @@ class Bar:
     least: float = -math.inf
     # The bar is a goal, not a promise.
     goal: bool = False
+    # The promise in full, if the title needs the row above it in the table.
+    claim: str = ""
 
     def met(self, result: Result) -> bool:
         low = high = result.metrics[self.metric]
         if self.within and self.metric in result.intervals:
             interval = result.intervals[self.metric]
             low, high = float(interval["low"]), float(interval["high"])  # type: ignore[arg-type]
-        return low <= self.most and high >= self.least
+        # Comparing numbers of numpy gives booleans that json cannot write.
+        return bool(low <= self.most and high >= self.least)
 
     def limits(self) -> str:
         if self.least == -math.inf:
@@ -34,24 +41,49 @@ class Bar:
             return f"at least {self.least:.3f}"
         return f"{self.least:.3f} to {self.most:.3f}"
 
-    def verdict(self, result: Result) -> str:
-        if self.met(result):
-            return "met"
-        return "missed (a goal)" if self.goal else "missed"
+    def entry(self, result: Result) -> dict[str, Any]:
+        """Return the bar as the result keeps it.
 
-    def row(self, result: Result) -> list[object]:
-        value = f"{result.metrics[self.metric]:.3f}"
-        if self.metric in result.intervals:
-            interval = result.intervals[self.metric]
-            value += f" ({interval['low']:.3f} to {interval['high']:.3f})"
-        return [self.title, self.metric, value, self.limits(), self.verdict(result)]
+        Value and verdict are None if the metric was not measured.
+        """
+        there = self.metric in result.metrics
+        interval = result.intervals.get(self.metric)
+        direction = AT_MOST if self.least == -math.inf else AT_LEAST if self.most == math.inf else BETWEEN
+        return {
+            "metric": self.metric,
+            "claim": self.claim or self.title,
+            "direction": direction,
+            "limit": [limit for limit in (self.least, self.most) if math.isfinite(limit)],
+            "goal": self.goal,
+            "value": result.metrics[self.metric] if there else None,
+            "interval": [interval["low"], interval["high"]] if there and interval else None,
+            "kept": self.met(result) if there else None,
+        }
+
+
+def shown(value: float, interval: Sequence[float] | None) -> str:
+    return f"{value:.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")
+
+
+def verdict(entry: Mapping[str, Any]) -> str:
+    if entry["kept"] is None:
+        return NOT_MEASURED
+    if entry["kept"]:
+        return "met"
+    return "missed (a goal)" if entry["goal"] else "missed"
 
 
 def show_bars(result: Result, bars: Sequence[Bar]) -> None:
+    """Add the bars whose metrics were measured to the result, and show them."""
     upper = all(bar.least == -math.inf for bar in bars)
-    result.table(
-        "What the project promises",
-        ["", "ratio", "measured", "at most" if upper else "bar", ""],
-        [bar.row(result) for bar in bars if bar.metric in result.metrics],
-        "bars",
-    )
+    # Without titles, the metrics name the rows.
+    columns = [""] if any(bar.title for bar in bars) else []
+    rows = []
+    for bar in bars:
+        if bar.metric in result.metrics:
+            entry = bar.entry(result)
+            result.bars.append(entry)
+            title = [bar.title] if columns else []
+            rows.append([*title, bar.metric, shown(entry["value"], entry["interval"]), bar.limits(), verdict(entry)])
+    columns += ["ratio", "measured", "at most" if upper else "bar", ""]
+    result.table("What the project promises", columns, rows, "bars")

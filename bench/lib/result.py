@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from rich.table import Table
@@ -19,7 +20,7 @@ from bench.lib.paths import CLUSTERS, TOP, major, majors, work, write_file
 from bench.lib.statistics import Ratio
 
 # The format of the JSON files.  Their readers refuse another one.
-FORMAT = 1
+FORMAT = 2
 
 DESCRIBED = (
     "shared_buffers",
@@ -79,6 +80,8 @@ class Result:
     metrics: dict[str, float] = field(default_factory=dict)
     # Intervals and pair counts of the metrics that are ratios of pairs
     intervals: dict[str, dict[str, object]] = field(default_factory=dict)
+    # Promises with what was measured, see bench/lib/bars.py
+    bars: list[dict[str, Any]] = field(default_factory=list)
     tables: list[dict[str, object]] = field(default_factory=list)
 
     def describe(self, **options: object) -> None:
@@ -159,10 +162,12 @@ class Result:
             "tables": self.tables,
         }
         text = json.dumps(content, indent=1, default=str).removesuffix("\n}")
-        # One line a sample keeps the file readable.
-        lines = ",\n".join("  " + json.dumps(sample, default=str) for sample in self.samples)
+        # One line a bar and a sample keeps the file readable.
+        for name, entries in (("bars", self.bars), ("samples", self.samples)):
+            lines = ",\n".join("  " + json.dumps(entry, default=str) for entry in entries)
+            text += f',\n "{name}": [\n{lines}\n ]'
         try:
-            write_file(path, f'{text},\n "samples": [\n{lines}\n ]\n}}\n')
+            write_file(path, f"{text}\n}}\n")
         except OSError as error:
             raise BenchError(f'could not write "{path}": {error.strerror}') from error
         console.print(f"results: {path}", soft_wrap=True)

@@ -4,12 +4,12 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.lib import bars
 from bench.lib.result import FORMAT
 
 ENVIRONMENT = ("date", "command", "revision", "cpu", "memory", "kernel", "seed", "server")
@@ -21,16 +21,14 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Promise:
-    """A promise in a table of a result.  Limit and metric are empty if the table does not tell."""
+    """A bar of a result, with texts for the report."""
 
     claim: str
     metric: str
     measured: str
     limit: str
     verdict: str
-
-    def numbers(self) -> tuple[float, ...]:
-        return tuple(map(float, re.findall(r"-?\d+\.\d+", self.limit)))
+    limits: tuple[float, ...]
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -43,9 +41,9 @@ def read_result(path: Path) -> dict[str, Any]:
         raise Unusable(f"is not a result of bench/run: {error}") from error
     if not isinstance(result, dict) or not isinstance(result.get("study"), str):
         raise Unusable("is not a result of bench/run: it names no study")
-    # Files without a format number are older, and have this format.
-    if result.get("format", FORMAT) != FORMAT:
-        raise Unusable(f"has format {result['format']}, which is not that of this version ({FORMAT}): run the study again")
+    # The first files had no format number.
+    if (number := result.get("format", 1)) != FORMAT:
+        raise Unusable(f"has format {number}, which is not that of this version ({FORMAT}): run the study again")
     _require(result)
     moment = _moment(result["environment"]["date"])
     study, stem = result["study"], path.stem
@@ -58,7 +56,7 @@ def read_result(path: Path) -> dict[str, Any]:
         "command": _command(str(result["environment"]["command"])),
         "machine": machine(result["environment"]),
         "limits": limits if (limits := result["environment"].get("limits", "none")) != "none" else "",
-        "promises": promises(result["tables"]),
+        "promises": [_promise(bar) for bar in result["bars"]],
     }
 
 
@@ -84,11 +82,27 @@ def _require(result: dict[str, Any]) -> None:
             )
         )
 
+    def bar(value: Any) -> bool:
+        return all(
+            (
+                isinstance(value["metric"], str),
+                isinstance(value["claim"], str),
+                value["direction"] in (bars.AT_MOST, bars.AT_LEAST, bars.BETWEEN),
+                len(value["limit"]) == (2 if value["direction"] == bars.BETWEEN else 1),
+                all(map(number, value["limit"])),
+                isinstance(value["goal"], bool),
+                value["value"] is None or number(value["value"]),
+                value["interval"] is None or (len(value["interval"]) == 2 and all(map(number, value["interval"]))),
+                value["kept"] is None if value["value"] is None else isinstance(value["kept"], bool),
+            )
+        )
+
     checks = {
         "quick": lambda value: isinstance(value, bool),
         "environment": lambda value: all(name in value for name in ENVIRONMENT),
         "metrics": lambda value: all(map(number, value.values())),
         "intervals": lambda value: all(number(entry["low"]) and number(entry["high"]) for entry in value.values()),
+        "bars": lambda value: all(map(bar, value)),
         "tables": lambda value: all(map(table, value)),
         "samples": lambda value: all(isinstance(sample, dict) for sample in value),
     }
@@ -130,63 +144,23 @@ def machine(environment: dict[str, Any]) -> str:
     return f"{environment['cpu']}{processor}, {environment['memory']}, kernel {environment['kernel']}, {server}{device}"
 
 
-def promises(tables: Sequence[dict[str, Any]]) -> list[Promise]:
-    """Return the promises in the tables of a result.
-
-    They are in the table "bars", and in tables of times and conversions with a column "bar" or
-    "bars".
-    """
-    found = []
-    above = ""
-    for table in tables:
-        columns = table["columns"]
-        for row in table["rows"]:
-            cells = dict(zip(columns, row))
-            if table.get("name") == "bars" and {"ratio", "measured"} <= set(columns):
-                limit = row[columns.index("measured") + 1]
-                if columns[0] != "":
-                    claim = f"bytes, {row[0]}"
-                elif row[0].startswith("the same"):
-                    # Name the row above, which does not always stand above this one in the report.
-                    claim = above + row[0].removeprefix("the same").replace(", ", "; ", 1)
-                else:
-                    claim = above = row[0]
-                found.append(Promise(claim, cells["ratio"], cells["measured"], _limit(limit), row[-1]))
-            elif cells.get("bar"):
-                limit, _, verdict = cells["bar"].partition(" ")
-                measured = next((cell for column, cell in cells.items() if column.startswith("to ")), "")
-                claim = re.sub(r" \((ms|µs)\)$", "", row[0])
-                found.append(Promise(f"time, {claim}", "", measured, _limit(limit), verdict))
-            else:
-                for what, verdict in re.findall(r"([\w/]+) (met|missed)", cells.get("bars", "")):
-                    measured = next((f"{cells[name]} {name}" for name in columns if name.startswith(what)), "")
-                    found.append(Promise(f"{columns[0]} {row[0]}: {what}", "", measured, "", verdict))
-    return found
-
-
-def _limit(text: str) -> str:
-    return f"at most {text}" if re.fullmatch(r"[\d.]+", text) else text
+def _promise(bar: dict[str, Any]) -> Promise:
+    limits = " to ".join(f"{limit:.3f}" for limit in bar["limit"])
+    return Promise(
+        bar["claim"],
+        bar["metric"],
+        bars.NOT_MEASURED if bar["value"] is None else bars.shown(bar["value"], bar["interval"]),
+        limits if bar["direction"] == bars.BETWEEN else f"{bar['direction']} {limits}",
+        bars.verdict(bar),
+        tuple(bar["limit"]),
+    )
 
 
 def measured(result: dict[str, Any], metric: str) -> str:
-    value = f"{result['metrics'][metric]:.3f}"
-    if metric in result["intervals"]:
-        interval = result["intervals"][metric]
-        value += f" ({interval['low']:.3f} to {interval['high']:.3f})"
-    return value
+    interval = result["intervals"].get(metric)
+    return bars.shown(result["metrics"][metric], (interval["low"], interval["high"]) if interval else None)
 
 
 def promise_of(result: dict[str, Any], metric: str) -> Promise | None:
-    """Return the first promise for the metric.
-
-    A table of times does not name its metrics: compare the figure.
-    """
-    value = measured(result, metric)
-    return next(
-        (
-            promise
-            for promise in result["promises"]
-            if promise.metric == metric or (not promise.metric and promise.measured == value)
-        ),
-        None,
-    )
+    """Return the first promise for the metric: others are goals."""
+    return next((promise for promise in result["promises"] if promise.metric == metric), None)

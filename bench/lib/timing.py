@@ -8,14 +8,11 @@ from pathlib import Path
 import psycopg
 
 from bench.lib import counters, pgbench
+from bench.lib.bars import NOT_MEASURED, Bar, verdict
 from bench.lib.console import note
 from bench.lib.result import Result
 from bench.lib.server import Server
 from bench.lib.statistics import Ratio, interleave, paired_ratio, spread
-
-
-# Shown in place of a ratio
-NO_TIME = "not measured"
 
 
 class Clock:
@@ -126,7 +123,7 @@ class Comparison:
         return paired_ratio(times, others, self.result.seed) if min(*times, *others) > 0 else None
 
     def rows(self) -> list[list[object]]:
-        """Return rows for a table, and add the metrics.
+        """Return rows for a table, and add the metrics and the bars.
 
         A row has the title, the median of each kind, the ratio to each other kind, and the verdict.
         """
@@ -140,22 +137,21 @@ class Comparison:
                 else:
                     note(f'"{metric}" is left out: a time of zero was measured, more rows are needed')
             scale, unit = (1e6, "µs") if test.microseconds else (1e3, "ms")
-            bar = "" if test.bar is None else f"{test.bar:.3f} {verdict(ratios[0], test.bar)}"
+            said = ""
+            if test.bar is not None:
+                bar = Bar(name, test.title, test.bar, claim=f"time, {test.title}")
+                entry = bar.entry(self.result)
+                self.result.bars.append(entry)
+                said = f"{bar.limits()} {verdict(entry)}"
             rows.append(
                 [
                     f"{test.title} ({unit})",
                     *(f"{spread(self.times[test.name][kind])[0] * scale:.1f}" for kind in self.kinds),
-                    *(ratio or NO_TIME for ratio in ratios),
-                    bar,
+                    *(ratio or NOT_MEASURED for ratio in ratios),
+                    said,
                 ]
             )
         return rows
-
-
-def verdict(ratio: Ratio | None, bar: float) -> str:
-    if not ratio:
-        return NO_TIME
-    return "met" if ratio.median <= bar else "missed"
 
 
 def settle(connection: psycopg.Connection, postmaster: int, program: str = "pgbench") -> None:

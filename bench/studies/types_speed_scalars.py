@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import psycopg
 
+from bench.lib.bars import NOT_MEASURED
 from bench.lib.result import Result
 from bench.lib.server import Server
 from bench.lib.statistics import Ratio
-from bench.lib.timing import NO_TIME, Clock, Comparison, Test
+from bench.lib.timing import Clock, Comparison, Test
 from bench.tpcc.load import create_extensions
 
 TITLE = "narrow scalars"
@@ -116,7 +117,7 @@ class Study:
                 continue
             test = Test(name if name != "aggregate" else pair.aggregate, name)
             comparison.run(test, lambda kind, text=statement: connection.execute(text.format(kind)))
-            ratios[name] = comparison.ratio(test, "wide") or NO_TIME
+            ratios[name] = comparison.ratio(test, "wide") or NOT_MEASURED
         comparison.rows()
         connection.execute("RESET enable_mergejoin; RESET enable_hashjoin; RESET enable_memoize")
         return [pair.narrow, pair.wide, *ratios.values(), *self.sizes(connection, pair)]

@@ -9,6 +9,7 @@ import jinja2
 import psycopg
 
 from bench import text_mix
+from bench.lib.bars import Bar, verdict
 from bench.lib.console import note
 from bench.lib.paths import work
 from bench.lib.result import Result
@@ -259,11 +260,14 @@ class Study:
         metrics[f"{PREFIX}encode_ns_byte.{name}"] = encode[0] / size
         metrics[f"{PREFIX}decode_ns.{name}"] = decode[0]
         metrics[f"{PREFIX}decode_gbs.{name}"] = size / decode[0]
-        bars = [("encode", encode[0] / size <= ENCODE_NS_BYTE)]
+        column = f"column of the mix {name}"
+        bars = {"encode": Bar(f"{PREFIX}encode_ns_byte.{name}", f"{column}: ns a byte to encode", ENCODE_NS_BYTE)}
         if size <= 24:
-            bars.append(("decode", decode[0] <= DECODE_NS))
+            bars["decode"] = Bar(f"{PREFIX}decode_ns.{name}", f"{column}: ns to decode", DECODE_NS)
         if 100 <= size <= 500:
-            bars.append(("GB/s", size / decode[0] >= DECODE_GB))
+            bars["GB/s"] = Bar(f"{PREFIX}decode_gbs.{name}", f"{column}: GB/s to decode", least=DECODE_GB)
+        entries = {what: bar.entry(self.result) for what, bar in bars.items()}
+        self.result.bars += entries.values()
         return [
             name,
             f"{size:.1f}",
@@ -271,7 +275,7 @@ class Study:
             f"{encode[0] / size:.1f}",
             f"{decode[0]:.1f} ({decode[1]:.1f} to {decode[2]:.1f})",
             f"{size / decode[0]:.2f}",
-            ", ".join(f"{what} {'met' if good else 'missed'}" for what, good in bars),
+            ", ".join(f"{what} {verdict(entry)}" for what, entry in entries.items()),
         ]
 
 

@@ -42,7 +42,12 @@ def bars() -> list[Bar]:
         for statement in STATEMENTS:
             if statement.name == name:
                 shown += [
-                    Bar(f"{name}.{statement.table}.{method}", f"the same, {statement.table}, {method}", most)
+                    Bar(
+                        f"{name}.{statement.table}.{method}",
+                        f"the same, {statement.table}, {method}",
+                        most,
+                        claim=f"{TITLES[name]}; {statement.table}, {method}",
+                    )
                     for method in METHODS
                 ]
     return shown

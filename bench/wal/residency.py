@@ -32,7 +32,12 @@ WRITERS = 4
 
 BARS = (
     Bar("resident.direct", "pg_wal resident after a run in direct mode, of the bytes written", 0.01),
-    Bar("resident.direct_archived", "the same with an archiver, once it has archived", 0.01),
+    Bar(
+        "resident.direct_archived",
+        "the same with an archiver, once it has archived",
+        0.01,
+        claim="pg_wal resident after a run in direct mode with an archiver, once it has archived, of the bytes written",
+    ),
 )
 
 

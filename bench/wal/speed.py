@@ -23,7 +23,8 @@ def bars_of(clients: Sequence[int]) -> list[Bar]:
         for count in clients:
             metric = f"tps.direct.{method}.{count}"
             bars.append(Bar(metric, f"tps, {method}, clients: {count}: direct against buffered", least=0.95))
-    bars.append(Bar("tps.direct.fdatasync.32", "the same, stretch goal", least=1.10, goal=True))
+    goal = "tps, fdatasync, clients: 32: direct against buffered, stretch goal"
+    bars.append(Bar("tps.direct.fdatasync.32", goal, least=1.10, goal=True))
     bars.append(Bar("tps.off", "tps, all clients: switches off against stock", 1.02, least=0.98))
     return bars
 
