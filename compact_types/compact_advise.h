@@ -179,7 +179,6 @@ extern void compact_advise_propose(Advice *advice);
 extern void compact_advise_keep(AdviseColumn *column, char *reason);
 
 /* compact_advise_statement.c */
-extern void compact_advise_append_type(StringInfo buf, const AdviseColumn *column);
 extern char *compact_advise_column_clause(const AdviseColumn *column);
 extern char *compact_advise_storage_clauses(const AdviseColumn *column, const char *separator);
 extern char *compact_advise_alter_statement(const Advice *advice);

@@ -26,8 +26,8 @@
 #include "compact_advise.h"
 
 /* The proposed type with its modifier and the column's collation */
-void
-compact_advise_append_type(StringInfo buf, const AdviseColumn *column)
+static void
+append_type(StringInfo buf, const AdviseColumn *column)
 {
 	appendStringInfoString(buf, column->type.complete ? column->type.complete : column->type.sql);
 	if (column->type.typmod >= 0 && column->type.complete == NULL)
@@ -48,7 +48,7 @@ compact_advise_column_clause(const AdviseColumn *column)
 	initStringInfo(&buf);
 	appendStringInfo(&buf, "ALTER COLUMN %s TYPE ",
 					 quote_identifier(NameStr(column->att->attname)));
-	compact_advise_append_type(&buf, column);
+	append_type(&buf, column);
 
 	return buf.data;
 }
@@ -161,7 +161,7 @@ compact_advise_create_statement(const Advice *advice)
 		if (compact_advise_converts(advice, column))
 		{
 			appendStringInfo(&buf, "  %s ", quote_identifier(NameStr(att->attname)));
-			compact_advise_append_type(&buf, column);
+			append_type(&buf, column);
 		}
 		else
 		{

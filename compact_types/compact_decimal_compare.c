@@ -19,6 +19,7 @@
 #include "utils/memutils.h"
 
 #include "compact_decimal.h"
+#include "compact_types_compat.h"
 
 /* space of DecimalConstant for a numeric, in bytes */
 #define DECIMAL_CONSTANT_SIZE	32
