@@ -2,8 +2,9 @@
 #
 # A feature sets EXTENSION, MODULE_big and OBJS, and includes this file.  Its
 # regression tests are ../sql/EXTENSION*.sql, its isolation tests are
-# ../specs/EXTENSION*.spec, so that a test needs no listing anywhere.  Works
-# in the feature's own folder and in any other one:
+# ../specs/EXTENSION*.spec, so that a test needs no listing anywhere.  Its C
+# code can include ../bundle_compat.h as "bundle_compat.h".  Works in the
+# feature's own folder and in any other one:
 #
 #	make -C BUILDDIR -f .../FEATURE/Makefile PG_CONFIG=...
 #
@@ -37,11 +38,13 @@ ISOLATION_OPTS = --inputdir=$(bundle_dir) --outputdir=results_isolation \
 
 EXTRA_CLEAN += results_regress results_isolation
 
+# Make the compiler find bundle_compat.h, whatever the caller sets.
+override PG_CPPFLAGS += -I$(bundle_dir)
 PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter $(WERROR)
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-$(OBJS): $(addprefix $(feature_dir)/,$(FEATURE_HEADERS))
+$(OBJS): $(bundle_dir)/bundle_compat.h $(addprefix $(feature_dir)/,$(FEATURE_HEADERS))
 
 endif

@@ -3,7 +3,8 @@
  * compact_types_compat.h
  *	  Differences between the supported PostgreSQL major versions.
  *
- * No other file of the extension looks at PG_VERSION_NUM.
+ * No other file of the extension looks at PG_VERSION_NUM.  Differences that concern
+ * other extensions as well are in bundle_compat.h.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -15,10 +16,8 @@
 #ifndef COMPACT_TYPES_COMPAT_H
 #define COMPACT_TYPES_COMPAT_H
 
-#include "access/tableam.h"
 #include "access/tupdesc.h"
 #include "catalog/index.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
@@ -31,22 +30,7 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
-#if PG_VERSION_NUM >= 160000
-#include "nodes/miscnodes.h"
-#include "varatt.h"
-#else
-/* Before 16, no caller of an input function could handle a soft error. */
-#define ereturn(context, dummy_value, ...) \
-	do { \
-		(void) (context); \
-		ereport(ERROR, __VA_ARGS__); \
-		return dummy_value; \
-	} while (0)
-#endif
-
-#if PG_VERSION_NUM < 180000
-#define pg_noreturn pg_attribute_noreturn()
-#endif
+#include "bundle_compat.h"
 
 /* Tell whether a valid collation compares as memcmp() does, and is deterministic. */
 static inline void
@@ -85,17 +69,6 @@ compat_has_usage(Oid classid, Oid objectid, Oid roleid)
 #endif
 }
 
-/* Return true if the role has the privilege on the schema. */
-static inline bool
-compat_has_schema_privilege(Oid nspid, Oid roleid, AclMode mode)
-{
-#if PG_VERSION_NUM >= 160000
-	return object_aclcheck(NamespaceRelationId, nspid, roleid, mode) == ACLCHECK_OK;
-#else
-	return pg_namespace_aclcheck(nspid, roleid, mode) == ACLCHECK_OK;
-#endif
-}
-
 /* Return true if the column definition has a STORAGE clause, unknown to 15. */
 static inline bool
 compat_column_has_storage(const ColumnDef *column)
@@ -130,26 +103,6 @@ compat_parse_int64(const char *str, int64 *value, bool *overflow)
 }
 
 /*
- * Call a built-in input function without type modifier.  Return false after an
- * error that was saved in escontext.  If escontext is NULL, errors are raised.
- */
-static inline bool
-compat_input_function_call(PGFunction function, char *str,
-						   struct Node *escontext, Datum *result)
-{
-#if PG_VERSION_NUM >= 160000
-	return DirectInputFunctionCallSafe(function, str, InvalidOid, -1,
-									   escontext, result);
-#else
-	*result = DirectFunctionCall3(function, CStringGetDatum(str),
-								  ObjectIdGetDatum(InvalidOid),
-								  Int32GetDatum(-1));
-
-	return true;
-#endif
-}
-
-/*
  * Read a number in a notation of numeric other than plain and exponential
  * decimal digits, if this release knows it.  Return false if the syntax is
  * bad.
@@ -167,32 +120,10 @@ compat_parse_numeric(PGFunction numeric_input, char *str, Datum *result)
 #endif
 }
 
-/* Return true if the user owns the relation. */
-static inline bool
-compat_relation_ownercheck(Oid relid, Oid roleid)
-{
-#if PG_VERSION_NUM >= 160000
-	return object_ownercheck(RelationRelationId, relid, roleid);
-#else
-	return pg_class_ownercheck(relid, roleid);
-#endif
-}
-
 /*
- * Return true if the member could become the role by SET ROLE.  Before 16,
- * every member can, and it has the role's privileges unless it does not
- * inherit them.  The macro below is the same for pg_has_role().
+ * The privilege of pg_has_role() for SET ROLE.  Before 16, there is none: every
+ * member can SET ROLE.
  */
-static inline bool
-compat_can_become(Oid member, Oid role)
-{
-#if PG_VERSION_NUM >= 160000
-	return has_privs_of_role(member, role) && member_can_set_role(member, role);
-#else
-	return has_privs_of_role(member, role);
-#endif
-}
-
 #if PG_VERSION_NUM >= 160000
 #define COMPAT_SET_ROLE_PRIVILEGE	"SET"
 #else
@@ -250,17 +181,6 @@ compat_parse_type(const char *name, Oid *typid, int32 *typmod)
 	(void) parseTypeString(name, typid, typmod, NULL);
 #else
 	parseTypeString(name, typid, typmod, false);
-#endif
-}
-
-/* table_beginscan_tidrange() */
-static inline TableScanDesc
-compat_beginscan_tidrange(Relation rel, Snapshot snapshot, ItemPointer first, ItemPointer last)
-{
-#if PG_VERSION_NUM >= 190000
-	return table_beginscan_tidrange(rel, snapshot, first, last, SO_NONE);
-#else
-	return table_beginscan_tidrange(rel, snapshot, first, last);
 #endif
 }
 

@@ -44,7 +44,7 @@ sub build
 	my ($program, @flags) = @_;
 	my ($result, undef, $err) = run_program(
 		qw(gcc -std=gnu99 -g -O1 -Wall -fno-strict-aliasing -fwrapv), @flags,
-		"-I$top/compact_types", '-isystem', $include,
+		"-I$top/compact_types", "-I$top", '-isystem', $include,
 		"$top/t/compact_types_codec.c", "$top/compact_types/compact_text_codec.c",
 		"$top/compact_types/compact_text_dictionary.c",
 		'-o', "$dir/$program");

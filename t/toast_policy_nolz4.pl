@@ -35,7 +35,7 @@ else
 
 	# the server's headers, but for what says that it has lz4
 	make_path("$tmp/build");
-	system_or_bail('sh', '-c', 'cp "$1"/bundle.mk "$2" && cp -R "$1"/toast_policy "$2" && rm -f "$2"/toast_policy/*.o "$2"/toast_policy/*/*.o "$2"/toast_policy/*.so',
+	system_or_bail('sh', '-c', 'cp "$1"/bundle.mk "$1"/bundle_compat.h "$2" && cp -R "$1"/toast_policy "$2" && rm -f "$2"/toast_policy/*.o "$2"/toast_policy/*/*.o "$2"/toast_policy/*.so',
 		'sh', $top, "$tmp/build");
 	append_to_file("$tmp/build/nolz4.h", "#include \"postgres.h\"\n#undef USE_LZ4\n");
 	system_or_bail('sh', '-c', 'make -s -C "$1"/toast_policy PG_CONFIG=pg_config PG_CFLAGS="-include $1/nolz4.h" with_llvm=no all > "$1"/log 2>&1 || { cat "$1"/log; exit 1; }', 'sh', "$tmp/build");

@@ -29,7 +29,7 @@ is("$code $err", '0 ', 'all pass');
 # tools/extensions builds what has changed.  plpgsql stands in for what is installed.
 my %makefile = (one => "EXTENSION = plpgsql\nall install:\n", two => "EXTENSION = nosuch\nall install:\n", three => "all install:\n\t\@echo 'three: skipped, no patch'\n");
 write_file("$stub/$_/Makefile", $makefile{$_}) foreach keys %makefile;
-write_file("$stub/bundle.mk", '');
+write_file("$stub/$_", '') foreach 'bundle.mk', 'bundle_compat.h';
 sub extensions
 {
 	my ($code, $out, $err) = run_tool($stub, 'tools/extensions', $pg_config, 'build/extensions');
@@ -45,6 +45,8 @@ write_file("$stub/one/Makefile", $makefile{one});
 is(extensions(), '0 one two', 'is none');
 write_file("$stub/bundle.mk", "# changed\n");
 is(extensions(), '0 one two three', 'what all of them include');
+write_file("$stub/bundle_compat.h", "/* changed */\n");
+is(extensions(), '0 one two three', 'in C as well');
 
 # All that belongs to this checkout, in one of its own
 my $dir = checkout();

@@ -132,7 +132,7 @@ case "\$*" in
 	*initdb*) cat '$dir/said' ;;
 esac
 SH
-	write_file("$dir/$_", '') foreach 'bundle.mk', 'sql/alpha.sql', 'expected/alpha.out', 'specs/alpha.spec';
+	write_file("$dir/$_", '') foreach 'bundle.mk', 'bundle_compat.h', 'sql/alpha.sql', 'expected/alpha.out', 'specs/alpha.spec';
 	my $regress = "== alpha, regress\nok 1         - alpha    9 ms\nok 2         - alpha_b    9 ms\n== status 0\n";
 	my $isolation = "== alpha, isolation\nok 1         - alpha    9 ms\n== status 0\n";
 	foreach my $case (

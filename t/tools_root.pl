@@ -137,7 +137,7 @@ write_file("$dir/alpha/alpha.c", '');
 system_ok('chmod', '-R', 'a+w', "$dir/alpha");
 system_ok('chown', '-R', $other, "$dir/alpha");
 write_file("$dir/tools/feature-list", "alpha\n");
-write_file("$dir/bundle.mk", '');
+write_file("$dir/$_", '') foreach 'bundle.mk', 'bundle_compat.h';
 write_file("$dir/bin/pg_config", "#!/bin/sh\necho '$dir/bundle.mk'\n");
 chmod 0755, "$dir/bin/pg_config";
 ($code, $out, $err) = run_tool($dir, 'tools/extensions', 'bin/pg_config', 'build/extensions');

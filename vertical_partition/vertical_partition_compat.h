@@ -3,7 +3,8 @@
  * vertical_partition_compat.h
  *	  Differences between the supported PostgreSQL major versions.
  *
- * No other file of the extension checks PG_VERSION_NUM.
+ * No other file of the extension checks PG_VERSION_NUM.  Differences that concern
+ * other extensions as well are in bundle_compat.h.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -32,26 +33,13 @@
 #include "nodes/plannodes.h"
 #include "optimizer/planner.h"
 #include "parser/parse_relation.h"
-#include "storage/lwlock.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
-
-#if PG_VERSION_NUM >= 170000
-#include "storage/dsm_registry.h"
-#endif
-
-#if PG_VERSION_NUM >= 190000
-#include "commands/repack.h"
-#else
-#include "commands/cluster.h"
-#endif
+#include "bundle_compat.h"
 
 /* Since 19, the server defines this, because a comment no longer marks a fall-through. */
 #if PG_VERSION_NUM < 190000
@@ -67,11 +55,9 @@
 
 /* Report of an update on whether indexes need a new entry */
 #if PG_VERSION_NUM >= 160000
-typedef TU_UpdateIndexes CompatUpdateIndexes;
 #define COMPAT_UPDATES_INDEXES(update)	((update) != TU_None)
 #define COMPAT_ONLY_SUMMARIZING(update)	((update) == TU_Summarizing)
 #else
-typedef bool CompatUpdateIndexes;
 #define COMPAT_UPDATES_INDEXES(update)	(update)
 #define COMPAT_ONLY_SUMMARIZING(update)	false
 #endif
@@ -113,17 +99,6 @@ compat_string_option(struct config_generic *record)
 #endif
 }
 
-/* Wrapper of pg_class_ownercheck() */
-static inline bool
-compat_owns_relation(Oid relid, Oid roleid)
-{
-#if PG_VERSION_NUM >= 160000
-	return object_ownercheck(RelationRelationId, relid, roleid);
-#else
-	return pg_class_ownercheck(relid, roleid);
-#endif
-}
-
 /*
  * Return a NOT NULL constraint for a new column, as the parser would build it.  The
  * column is like column attnum of table relid.  Since 18, the constraint takes the name
@@ -160,20 +135,6 @@ compat_is_enforced(Form_pg_constraint constraint)
 #else
 	(void) constraint;
 	return true;
-#endif
-}
-
-/*
- * Return true if member has the privileges of role and can SET ROLE to it.  Before 16,
- * every member can SET ROLE, and has the privileges unless it is NOINHERIT.
- */
-static inline bool
-compat_can_become(Oid member, Oid role)
-{
-#if PG_VERSION_NUM >= 160000
-	return has_privs_of_role(member, role) && member_can_set_role(member, role);
-#else
-	return has_privs_of_role(member, role);
 #endif
 }
 
@@ -253,7 +214,7 @@ compat_may_cluster(const CompatCluster *command, Oid relid, bool tell)
 	return false;
 #else
 	(void) tell;
-	return compat_owns_relation(relid, GetUserId());
+	return compat_relation_ownercheck(relid, GetUserId());
 #endif
 }
 
@@ -466,17 +427,6 @@ compat_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snaps
 #endif
 }
 
-/* Wrapper of table_beginscan() without scan keys */
-static inline TableScanDesc
-compat_beginscan(Relation rel, Snapshot snapshot)
-{
-#if PG_VERSION_NUM >= 190000
-	return table_beginscan(rel, snapshot, 0, NULL, SO_NONE);
-#else
-	return table_beginscan(rel, snapshot, 0, NULL);
-#endif
-}
-
 /* ON CONFLICT state of an INSERT; since 19, the action may be DO SELECT. */
 #if PG_VERSION_NUM >= 190000
 typedef OnConflictActionState CompatConflictState;
@@ -632,59 +582,6 @@ compat_set_update_permissions(Query *query, RangeTblEntry *view, Query *definiti
 	(void) definition;
 	table->requiredPerms = view->requiredPerms;
 	table->updatedCols = updated;
-#endif
-}
-
-/* Return a new LWLock tranche.  Before 19, each process has to register its name. */
-static inline int
-compat_new_tranche(const char *name)
-{
-#if PG_VERSION_NUM >= 190000
-	return LWLockNewTrancheId(name);
-#else
-	(void) name;
-	return LWLockNewTrancheId();
-#endif
-}
-
-static inline void
-compat_name_tranche(int tranche, const char *name)
-{
-#if PG_VERSION_NUM < 190000
-	LWLockRegisterTranche(tranche, name);
-#else
-	(void) tranche;
-	(void) name;
-#endif
-}
-
-/*
- * Return a named segment of shared memory that needs no preloading, or NULL before 17,
- * which has none.
- */
-typedef void (*CompatSegmentInit) (void *segment);
-
-#if PG_VERSION_NUM >= 190000
-static inline void
-compat_init_segment(void *segment, void *arg)
-{
-	(*(CompatSegmentInit *) arg) (segment);
-}
-#endif
-
-static inline void *
-compat_shared_segment(const char *name, size_t size, CompatSegmentInit init)
-{
-#if PG_VERSION_NUM >= 190000
-	bool		found;
-
-	return GetNamedDSMSegment(name, size, compat_init_segment, &found, &init);
-#elif PG_VERSION_NUM >= 170000
-	bool		found;
-
-	return GetNamedDSMSegment(name, size, init, &found);
-#else
-	return NULL;
 #endif
 }
 

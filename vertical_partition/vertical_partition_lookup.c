@@ -55,7 +55,7 @@ vp_lock_view(const RangeVar *name, bool owned)
 		Oid			view = name ? RangeVarGetRelid(name, NoLock, true) : InvalidOid;
 
 		if (!OidIsValid(view) || get_rel_relkind(view) != RELKIND_VIEW ||
-			(owned && !compat_owns_relation(view, GetUserId())))
+			(owned && !compat_relation_ownercheck(view, GetUserId())))
 			return InvalidOid;
 		LockRelationOid(view, AccessShareLock);
 		if (RangeVarGetRelid(name, NoLock, true) == view && get_rel_relkind(view) == RELKIND_VIEW)
@@ -113,7 +113,7 @@ vp_find_split(RangeVar *name)
 				break;
 			pg_fallthrough;
 		case RELKIND_RELATION:
-			if (compat_owns_relation(relid, GetUserId()))
+			if (compat_relation_ownercheck(relid, GetUserId()))
 				view = vp_view_of_part(relid);
 			layout = OidIsValid(view) ? vp_layout(view) : NULL;
 			break;

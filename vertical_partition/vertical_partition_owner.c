@@ -176,7 +176,7 @@ vp_check_owner(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid)));
-	if (!compat_owns_relation(relid, GetUserId()))
+	if (!compat_relation_ownercheck(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)), name);
 	check_role(vp_relation_owner(relid));
 }

@@ -69,7 +69,7 @@ vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
 	 * privilege on the part does not suffice for the owner of any view of
 	 * this shape.
 	 */
-	if (!compat_owns_relation(relid, row->layout.owner))
+	if (!compat_relation_ownercheck(relid, row->layout.owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("owner of view \"%s\" must be owner of table \"%s\"",

@@ -1,0 +1,197 @@
+/*-------------------------------------------------------------------------
+ *
+ * bundle_compat.h
+ *	  Differences between the supported PostgreSQL major versions that concern
+ *	  more than one extension.
+ *
+ * Differences that concern one extension are in its EXTENSION_compat.h, which
+ * includes this file.  bundle.mk makes the compiler find it.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  bundle_compat.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BUNDLE_COMPAT_H
+#define BUNDLE_COMPAT_H
+
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
+#include "fmgr.h"
+#include "storage/lwlock.h"
+#include "utils/acl.h"
+
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#include "varatt.h"
+#else
+/* Before 16, no caller of an input function could handle a soft error. */
+#define ereturn(context, dummy_value, ...) \
+	do { \
+		(void) (context); \
+		ereport(ERROR, __VA_ARGS__); \
+		return dummy_value; \
+	} while (0)
+#endif
+
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#endif
+
+#if PG_VERSION_NUM >= 190000
+#include "commands/repack.h"
+#else
+#include "commands/cluster.h"
+#endif
+
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
+/* An update's information about indexes that need a new entry */
+#if PG_VERSION_NUM >= 160000
+typedef TU_UpdateIndexes CompatUpdateIndexes;
+#else
+typedef bool CompatUpdateIndexes;
+#endif
+
+/* Return true if the user owns the relation. */
+static inline bool
+compat_relation_ownercheck(Oid relid, Oid roleid)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_ownercheck(RelationRelationId, relid, roleid);
+#else
+	return pg_class_ownercheck(relid, roleid);
+#endif
+}
+
+/* Return true if the role has the privilege on the schema. */
+static inline bool
+compat_has_schema_privilege(Oid nspid, Oid roleid, AclMode mode)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(NamespaceRelationId, nspid, roleid, mode) == ACLCHECK_OK;
+#else
+	return pg_namespace_aclcheck(nspid, roleid, mode) == ACLCHECK_OK;
+#endif
+}
+
+/*
+ * Return true if the member has the privileges of the role and can SET ROLE to
+ * it.  Before 16, every member can SET ROLE, and has the privileges unless it
+ * is NOINHERIT.
+ */
+static inline bool
+compat_can_become(Oid member, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return has_privs_of_role(member, role) && member_can_set_role(member, role);
+#else
+	return has_privs_of_role(member, role);
+#endif
+}
+
+/*
+ * Call a built-in input function without type modifier.  Return false after an
+ * error that was saved in escontext.  If escontext is NULL, errors are raised.
+ */
+static inline bool
+compat_input_function_call(PGFunction function, char *str,
+						   struct Node *escontext, Datum *result)
+{
+#if PG_VERSION_NUM >= 160000
+	return DirectInputFunctionCallSafe(function, str, InvalidOid, -1,
+									   escontext, result);
+#else
+	*result = DirectFunctionCall3(function, CStringGetDatum(str),
+								  ObjectIdGetDatum(InvalidOid),
+								  Int32GetDatum(-1));
+
+	return true;
+#endif
+}
+
+/* table_beginscan() without keys */
+static inline TableScanDesc
+compat_beginscan(Relation rel, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(rel, snapshot, 0, NULL, SO_NONE);
+#else
+	return table_beginscan(rel, snapshot, 0, NULL);
+#endif
+}
+
+/* table_beginscan_tidrange() */
+static inline TableScanDesc
+compat_beginscan_tidrange(Relation rel, Snapshot snapshot, ItemPointer first,
+						  ItemPointer last)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan_tidrange(rel, snapshot, first, last, SO_NONE);
+#else
+	return table_beginscan_tidrange(rel, snapshot, first, last);
+#endif
+}
+
+/*
+ * Return a new tranche of LWLocks.  Before 19, each process has to register its
+ * name.
+ */
+static inline int
+compat_new_tranche(const char *name)
+{
+#if PG_VERSION_NUM >= 190000
+	return LWLockNewTrancheId(name);
+#else
+	(void) name;
+	return LWLockNewTrancheId();
+#endif
+}
+
+static inline void
+compat_name_tranche(int tranche, const char *name)
+{
+#if PG_VERSION_NUM < 190000
+	LWLockRegisterTranche(tranche, name);
+#else
+	(void) tranche;
+	(void) name;
+#endif
+}
+
+/*
+ * Return a named segment of shared memory that needs no preloading, or NULL
+ * before 17, which has none.
+ */
+typedef void (*CompatSegmentInit) (void *segment);
+
+#if PG_VERSION_NUM >= 190000
+static inline void
+compat_init_segment(void *segment, void *arg)
+{
+	(*(CompatSegmentInit *) arg) (segment);
+}
+#endif
+
+static inline void *
+compat_shared_segment(const char *name, size_t size, CompatSegmentInit init)
+{
+#if PG_VERSION_NUM >= 190000
+	bool		found;
+
+	return GetNamedDSMSegment(name, size, compat_init_segment, &found, &init);
+#elif PG_VERSION_NUM >= 170000
+	bool		found;
+
+	return GetNamedDSMSegment(name, size, init, &found);
+#else
+	return NULL;
+#endif
+}
+
+#endif							/* BUNDLE_COMPAT_H */
