@@ -224,7 +224,7 @@ my ($code, $out, $err) = bench('report', '--results', $work, '--html', "$work/re
 is($code, 0, 'report') or diag($out, $err);
 my $html = slurp_file("$work/report.html");
 my @charts = $html =~ /<figure>/g;
-is(scalar(@charts), 7, 'the page holds its charts');
+is(scalar(@charts), 8, 'the page holds its charts');
 unlike($html, qr/(?:src|href)="(?!#)/, 'and needs no other file');
 like(slurp_file("$work/benchmarks.md"), qr/^\| order_line \|/m, 'the tables have their rows');
 

@@ -75,20 +75,20 @@ my @differences = (
 		same => sub { my %seen; [ sort grep { !$seen{$_}++ } map { s/_(?:hot|cold)$//r =~ s/^str shop_preference$/str shop_setting/r } @{ $_[0] } ] }
 	},
 	{
-		doc => 'No column of the view is NOT NULL, and what was an identity column has a default',
+		doc => 'No column of the view is NOT NULL. An identity column of the table has a default in the view',
 		# name, type, nullable, default
 		step => qr/^catalogs: columns of /,
 		same => sub { [ map { [ @$_[ 0, 1 ], ($_->[3] // '') =~ s/$sequence//r ] } @{ $_[0] } ] }
 	},
 	{
-		doc => 'No column of the view is NOT NULL, and what was an identity column has a default',
+		doc => 'No column of the view is NOT NULL. An identity column of the table has a default in the view',
 		# name, null_ok, default, display size, precision, scale, field
 		step => qr/^Django's catalogs: columns of /,
 		catalogs => 1,
 		same => sub { [ map { [ $_->[0], ($_->[2] // '') =~ s/$sequence//r, @$_[ 3 .. 6 ] ] } @{ $_[0] } ] }
 	},
 	{
-		doc => 'Of its constraints and indexes only the primary key is there',
+		doc => 'find only the primary key of the view, and none of its other constraints and indexes',
 		# foreign keys, unique and check constraints, indexes
 		step => qr/^catalogs: constraints of /,
 		catalogs => 1,
