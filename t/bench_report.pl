@@ -1,11 +1,15 @@
 #
-# bench_report.pl - the report shows what the results say, on any screen
+# bench_report.pl - bench/run report shows the results, on any screen
 #
-# Proves that what is in the repository is what its results give; that a result which
-# cannot be shown is named and left out, a smoke run is marked, and only where there is
-# nothing to show is that an error; that figures, bars and dates are those of the
-# results; and, in headless Chromium, that the page fits a telephone and a desktop, in
-# light and dark colours, with legible charts and without a single request.
+# Check that
+#
+# - doc/benchmarks.md and README.md are what the results in the repository give;
+# - a result that cannot be shown is named and left out, and the report fails only if
+#   no result can be shown;
+# - a smoke run is marked, and proves no promise;
+# - figures, bars and dates are those of the results;
+# - in headless Chromium, the page fits a telephone and a desktop, in light and dark
+#   colours, its charts are legible, and it makes no request.
 #
 use strict;
 use warnings FATAL => 'all';
@@ -25,7 +29,7 @@ my $results = "$work/results";
 my $json = JSON::PP->new->canonical->utf8;
 mkdir $results;
 
-# What every result has, with what is given in its place.
+# Return a result with the fields that every result has.  %given replaces some of them.
 sub result
 {
 	my ($study, %given) = @_;
@@ -48,7 +52,7 @@ sub result
 	};
 }
 
-# Write a file of results: text as it is.
+# Write a file of results.  Text is written as it is, anything else as JSON.
 sub put
 {
 	my ($name, $content) = @_;
@@ -59,7 +63,7 @@ sub put
 	return;
 }
 
-# A promise: the value may have an interval, and limits of two numbers are a range.
+# Return a bar.  The limit is a number or a range of two.  %given may have an interval.
 sub bar
 {
 	my ($metric, $claim, $direction, $limit, $value, $kept, %given) = @_;
@@ -71,7 +75,7 @@ sub bar
 	};
 }
 
-# A run of TPC-C of two stages, with a sweep of memory.
+# Return the samples of a run of TPC-C with two stages and a sweep of memory.
 sub tpcc_samples
 {
 	my @samples;
@@ -138,74 +142,84 @@ put($_, $left_out{$_}[0]) foreach keys %left_out;
 mkdir "$results/directory.json";
 $left_out{'directory.json'} = [ undef, 'could not be read: Is a directory' ];
 
-# What is left out, and what is shown
+# Which results are left out, and how the others are shown
 my $readme = "$work/README.md";
 my $around = "before\n<!-- Between these marks is what bench/run report writes. -->\nold\n<!-- End of what bench/run report writes. -->\nafter\n";
 append_to_file($readme, $around);
 my @files = ('--html', "$work/report.html", '--markdown', "$work/benchmarks.md", '--readme', $readme);
 my ($code, $out, $err) = bench($top, 'report', '--results', $results, @files);
-is($code, 0, 'a report of results of which some are no good') or BAIL_OUT("$out\n$err");
-is($err, '', 'is no error');
+is($code, 0, 'a report succeeds if some results cannot be shown') or BAIL_OUT("$out\n$err");
+is($err, '', 'nothing is on stderr');
 my $html = slurp_file("$work/report.html");
 my $markdown = slurp_file("$work/benchmarks.md");
 foreach my $name (sort keys %left_out)
 {
 	my $reason = $left_out{$name}[1];
 
-	like($out, qr/^left out: "\Q$name\E" $reason/m, "$name: one line");
-	like($html, qr/Left out: <code>\Q$name\E<\/code> [^\n]*\.<\/p>/, "$name: on the page");
-	like($markdown, qr/^\*\*Left out:\*\* `\Q$name\E` $reason/m, "$name: in the tables");
+	like($out, qr/^left out: "\Q$name\E" $reason/m,
+		"$name: the output names the file and the reason");
+	like($html, qr/Left out: <code>\Q$name\E<\/code> [^\n]*\.<\/p>/,
+		"$name: the page names the file");
+	like($markdown, qr/^\*\*Left out:\*\* `\Q$name\E` $reason/m,
+		"$name: the tables name the file and the reason");
 }
 my $missing = join(', ', qw(index-size toast-strategies toast-chunks toast-codecs bgvacuum vertical-partition));
 my ($named) = $out =~ /^no results of: (.*)$/m;
-is_deeply([ grep { my $study = $_; !grep { $_ eq $study } split(/, /, $named) } split(/, /, $missing) ], [], 'studies without results are named');
-unlike($named, qr/tpcc(?!-switched)|demo|report|row-size|wal/, 'and nothing else');
-like($html, qr/No results of: [^\n]*\bbgvacuum\b/, 'on the page too');
-like($out, qr/^"wal" is of a smoke run, which proves nothing$/m, 'so is a smoke run');
+is_deeply([ grep { my $study = $_; !grep { $_ eq $study } split(/, /, $named) } split(/, /, $missing) ], [], 'the output names the studies without results');
+unlike($named, qr/tpcc(?!-switched)|demo|report|row-size|wal/,
+	'the output names no study that has results');
+like($html, qr/No results of: [^\n]*\bbgvacuum\b/, 'the page names the studies without results');
+like($out, qr/^"wal" is of a smoke run, which proves nothing$/m, 'the output names a smoke run');
 
 my ($wal) = $html =~ /<section>\n<h2 id="wal">(.*?)<\/section>/s;
-like($wal, qr/<p class="note">A smoke run, which proves nothing/, 'which is marked');
+like($wal, qr/<p class="note">A smoke run, which proves nothing/,
+	'the section of a smoke run is marked');
 my ($headlines) = $html =~ /<h2 id="headlines">(.*?)<h2/s;
-unlike($headlines, qr/direct in units/, 'and is no headline');
+unlike($headlines, qr/direct in units/, 'a smoke run has no headline');
 like($headlines, qr/New-Orders a minute[^\n]*<td>1\.500 \(1\.250 to 1\.750\)<\/td><td>at least 1\.400<\/td><td class="met">met<\/td><td><a href="#tpcc">tpcc<\/a>, 2024-03-01/, 'a headline has interval, bar, verdict and date');
-unlike($headlines, qr/9\.000/, 'of the run that has the name of the study');
-like($headlines, qr/device reads[^\n]*<td>0\.667<\/td><td><\/td><td class="">no promise/, 'one of which nothing is promised says so');
+unlike($headlines, qr/9\.000/, 'a headline is of the file with the name of the study');
+like($headlines, qr/device reads[^\n]*<td>0\.667<\/td><td><\/td><td class="">no promise/, 'a headline without a bar says that nothing is promised');
 my ($promises) = $html =~ /<h2 id="promises">(.*?)<section>/s;
-like($promises, qr/>tpcc<\/a><\/td><td>1<\/td><td>0<\/td><td>1<\/td>/, 'promises are counted');
-like($promises, qr/>types-speed<\/a><\/td><td>1<\/td><td>1<\/td><td>0<\/td>/, 'so are those of times');
+like($promises, qr/>tpcc<\/a><\/td><td>1<\/td><td>0<\/td><td>1<\/td>/,
+	'the promises of a study are counted');
+like($promises, qr/>types-speed<\/a><\/td><td>1<\/td><td>1<\/td><td>0<\/td>/, 'promises about times are counted');
 like($promises, qr/<td>bytes, the same<\/td><td>1\.000<\/td><td>0\.980 to 1\.020<\/td><td class="met">met/, 'a range has two limits');
-like($promises, qr/>wal<\/a><\/td><td colspan="3">a smoke run/, 'those of smoke runs are not');
+like($promises, qr/>wal<\/a><\/td><td colspan="3">a smoke run/,
+	'promises of a smoke run are not counted');
 my ($missed) = $promises =~ /<h3>Missed<\/h3>(.*?)<details>/s;
-is(scalar(() = $missed =~ /<tr><td>/g), 3, 'what is missed comes first');
-like($missed, qr/throughput &lt;b&gt;&amp;amp; &#34;all&#34; \| of it; stretch goal/, 'in full, and as text');
-unlike($promises, qr/smoke<\/td>/, 'and nothing of a smoke run');
+is(scalar(() = $missed =~ /<tr><td>/g), 3, 'missed promises come first');
+like($missed, qr/throughput &lt;b&gt;&amp;amp; &#34;all&#34; \| of it; stretch goal/, 'a missed promise is shown in full, and HTML is escaped');
+unlike($promises, qr/smoke<\/td>/, 'promises of a smoke run are not shown');
 
 my ($tpcc) = $html =~ /<section>\n<h2 id="tpcc">(.*?)<\/section>/s;
-like($tpcc, qr/<code>bench\/run tpcc --json &#39;some where\/tpcc\.json&#39; --seed 7<\/code>/, 'the command');
-like($tpcc, qr/2024-03-01 04:59 UTC, revision abc1234, seed 7/, 'date in UTC, revision, seed');
-like($tpcc, qr/3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1</, 'machine and server');
-like($tpcc, qr/aria-label="\Q$_\E"/, "a panel: $_")
+like($tpcc, qr/<code>bench\/run tpcc --json &#39;some where\/tpcc\.json&#39; --seed 7<\/code>/, 'a section shows the command');
+like($tpcc, qr/2024-03-01 04:59 UTC, revision abc1234, seed 7/,
+	'a section shows the date in UTC, the revision and the seed');
+like($tpcc, qr/3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1</,
+	'a section shows machine and server');
+like($tpcc, qr/aria-label="\Q$_\E"/, "the charts have a panel: $_")
   foreach map({ ("New-Orders a minute ($_)", "device reads per New-Order ($_)", "WAL, kB per New-Order ($_)", "decline: last third of the run to its first ($_)") } '400 MB, shared_buffers 270MB', '400 MB, shared_buffers 128MB'), 'New-Orders a minute by memory, MB';
-like($tpcc, qr/>1,410<\/text>.*>1,910<\/text>/s, 'medians of the stages');
+like($tpcc, qr/>1,410<\/text>.*>1,910<\/text>/s, 'the chart shows the medians of the stages');
 like($html, qr/<h2 id="tpcc-again">tpcc \(tpcc-again\)<\/h2>/, 'another run of a study has a section of its own');
-is(scalar(() = $html =~ /<li><a href="#/g), 7, 'all sections are in the contents');
-unlike($html, qr/(?:src|href)="(?!#)|url\((?!#)|<script|\@import/, 'the page needs nothing else');
-unlike(join('', $html =~ /<svg.*?<\/svg>/gs), qr/#[0-9a-f]{6}\b/, 'charts have no colours but those of the page');
+is(scalar(() = $html =~ /<li><a href="#/g), 7, 'the contents have all sections');
+unlike($html, qr/(?:src|href)="(?!#)|url\((?!#)|<script|\@import/,
+	'the page refers to no other file');
+unlike(join('', $html =~ /<svg.*?<\/svg>/gs), qr/#[0-9a-f]{6}\b/, 'charts use only the colours of the page');
 my %ids;
 $ids{$_}++ foreach $html =~ / id="([^"]*)"/g;
-is_deeply([ grep { $ids{$_} > 1 } sort keys %ids ], [], 'no id is there twice');
-like($markdown, qr/^\| a\\\|b \| 1,234,567 \|/m, 'a bar in a cell does not end it');
-like($markdown, qr/^`bench\/run tpcc .*` at revision abc1234, 2024-03-01 04:59 UTC, seed 7:\n3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'how they were made');
+is_deeply([ grep { $ids{$_} > 1 } sort keys %ids ], [], 'every id is unique');
+like($markdown, qr/^\| a\\\|b \| 1,234,567 \|/m, 'a vertical bar in a cell is escaped');
+like($markdown, qr/^`bench\/run tpcc .*` at revision abc1234, 2024-03-01 04:59 UTC, seed 7:\n3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'the tables say how the results were made');
 
 # README.md
 my $figures = slurp_file($readme);
 like($figures, qr/\Abefore\n<!-- Between[^\n]*\n\n\| figure \|.*<!-- End[^\n]*\nafter\n\z/s, 'the figures replace what is between the marks');
-like($figures, qr/^\| TPC-C under a memory limit: New-Orders a minute[^|]* \| 1\.500 \(1\.250 to 1\.750\) \| at least 1\.400 \| met \| `bench\/run tpcc --seed 7`, 2024-03-01 \|$/m, 'with command and date');
-like($figures, qr/^\| TPC-C: bytes of all heaps[^|]* \| 0\.900 \| at most 0\.850 \| missed \|/m, 'also what is missed');
-like($figures, qr/^Machine: 3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'and the machine');
+like($figures, qr/^\| TPC-C under a memory limit: New-Orders a minute[^|]* \| 1\.500 \(1\.250 to 1\.750\) \| at least 1\.400 \| met \| `bench\/run tpcc --seed 7`, 2024-03-01 \|$/m, 'a figure has a command and a date');
+like($figures, qr/^\| TPC-C: bytes of all heaps[^|]* \| 0\.900 \| at most 0\.850 \| missed \|/m, 'a missed bar is shown, too');
+like($figures, qr/^Machine: 3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'the figures name the machine');
 bench($top, 'report', '--results', $results, @files);
-is(slurp_file($readme), $figures, 'again it is the same');
-is(slurp_file("$work/report.html"), $html, 'as is the page');
+is(slurp_file($readme), $figures, 'a second report leaves README.md as it is');
+is(slurp_file("$work/report.html"), $html, 'a second report writes the same page');
 
 foreach my $case ([ 'no marks', "text\n", 'has no marks' ], [ 'one mark', ($around =~ s/<!-- End.*//sr), 'has no marks' ])
 {
@@ -215,27 +229,27 @@ foreach my $case ([ 'no marks', "text\n", 'has no marks' ], [ 'one mark', ($arou
 	unlink $file, "$work/other.html";
 	append_to_file($file, $text);
 	fails_like($top, [ 'report', '--results', $results, '--html', "$work/other.html", '--readme', $file ], qr/"\Q$file\E" $reason/, "README with $title");
-	is(slurp_file($file), $text, 'is left alone');
-	ok(!-e "$work/other.html", 'and nothing is written');
+	is(slurp_file($file), $text, "README with $title: the file does not change");
+	ok(!-e "$work/other.html", "README with $title: no page is written");
 }
 
-# Nothing that can be shown
+# No result can be shown.
 mkdir "$work/bad";
 copy("$results/$_", "$work/bad/$_") foreach qw(broken.json other.json);
 fails_like($top, [ 'report', '--results', "$work/bad", @files ], qr/"[^"]*broken\.json" is not a result.*"[^"]*other\.json" has format 99/, 'no result is good');
 mkdir "$work/none";
 fails_like($top, [ 'report', '--results', "$work/none", @files ], qr/there are no results/, 'no results');
 
-# What is in the repository
+# The results in the repository
 my $committed = "$work/committed.md";
 copy("$top/README.md", $committed);
 ($code, $out, $err) = bench($top, 'report', '--html', "$work/committed.html", '--markdown', "$work/committed_benchmarks.md", '--readme', $committed);
-is($code, 0, 'report of bench/results') or diag($out, $err);
-unlike($out, qr/left out|smoke/, 'all of it is sound');
-ok(slurp_file("$work/committed_benchmarks.md") eq slurp_file("$top/doc/benchmarks.md"), 'doc/benchmarks.md is of these results') or diag('run bench/run report');
-ok(slurp_file($committed) eq slurp_file("$top/README.md"), 'and so are the figures in README.md') or diag('run bench/run report');
+is($code, 0, 'a report of bench/results succeeds') or diag($out, $err);
+unlike($out, qr/left out|smoke/, 'bench/results has no smoke run, and no result is left out');
+ok(slurp_file("$work/committed_benchmarks.md") eq slurp_file("$top/doc/benchmarks.md"), 'doc/benchmarks.md is what bench/results gives') or diag('run bench/run report');
+ok(slurp_file($committed) eq slurp_file("$top/README.md"), 'the figures in README.md are what bench/results gives') or diag('run bench/run report');
 
-is(python(<<'PYTHON'), '', 'every figure that counts is in the results of its study');
+is(python(<<'PYTHON'), '', 'every headline is a metric of its study');
 import json
 from bench.lib.paths import BENCH
 from bench.report import HEADLINES
@@ -248,39 +262,39 @@ PYTHON
 
 # In a browser
 my ($chromium) = grep { -x } map { ("$_/chromium", "$_/chromium-browser") } split(/:/, $ENV{PATH}), '/usr/bin';
-ok($chromium, 'Chromium is there (tools/deps test installs it)');
+ok($chromium, 'Chromium is installed (by tools/deps test)');
 foreach my $page ($chromium ? qw(report committed) : ())
 {
 	my $shots = "$work/shots-$page";
 
 	mkdir $shots;
 	IPC::Run::run([ '/usr/bin/python3', '-B', "$FindBin::RealBin/python/report_page.py", $chromium, "$work/$page.html", $shots ], '<', \undef, '>', \$out, '2>', \$err);
-	is($?, 0, "$page: the browser shows it") or do { diag($err); next };
+	is($?, 0, "$page: the browser shows the page") or do { diag($err); next };
 	my $seen = JSON::PP::decode_json($out);
-	is_deeply([ grep { $_ ne $seen->{page} } @{ $seen->{requests} } ], [], "$page: nothing else is requested");
-	is_deeply($seen->{complaints}, [], "$page: the browser has nothing to complain about");
+	is_deeply([ grep { $_ ne $seen->{page} } @{ $seen->{requests} } ], [], "$page: the page makes no request");
+	is_deeply($seen->{complaints}, [], "$page: the browser reports no error");
 	foreach my $view (qw(telephone-light telephone-dark desktop-light desktop-dark))
 	{
 		my $saw = $seen->{views}{$view};
 		my $title = "$page, $view";
 
 		is($saw->{inner}, $view =~ /^telephone/ ? 390 : 1280, "$title: width of the screen");
-		cmp_ok($saw->{width}, '<=', $saw->{inner}, "$title: no need to scroll sideways");
-		cmp_ok($saw->{widest}, '<=', $saw->{inner}, "$title: nor is a chart cut off");
-		cmp_ok($saw->{svgs}, '>=', 10, "$title: charts");
-		is($saw->{unnamed}, 0, "$title: all of them have a name");
+		cmp_ok($saw->{width}, '<=', $saw->{inner}, "$title: the page needs no scrolling sideways");
+		cmp_ok($saw->{widest}, '<=', $saw->{inner}, "$title: no chart is wider than the screen");
+		cmp_ok($saw->{svgs}, '>=', 10, "$title: the page has its charts");
+		is($saw->{unnamed}, 0, "$title: every chart has a name");
 		is_deeply($saw->{cut}, [], "$title: no text sticks out of its chart");
-		cmp_ok($saw->{text}, '>=', 12, "$title: text is legible");
-		cmp_ok($saw->{svg_text}, '>=', 11.5, "$title: that of charts too");
-		cmp_ok($saw->{contrast}, '>=', 4.5, "$title: and stands out: $saw->{faint}");
+		cmp_ok($saw->{text}, '>=', 12, "$title: size of text");
+		cmp_ok($saw->{svg_text}, '>=', 11.5, "$title: size of text in charts");
+		cmp_ok($saw->{contrast}, '>=', 4.5, "$title: contrast of text, least in $saw->{faint}");
 		foreach my $shot (qw(top chart))
 		{
 			my $image = $saw->{shots}{$shot};
 
 			is_deeply($image->{size}, [ $view =~ /^telephone/ ? (390, 844) : (1280, 900) ], "$title: size of the screenshot, $shot");
-			cmp_ok($image->{colours}, '>', 20, "$title: it is not blank");
-			cmp_ok($image->{background}, $view =~ /dark/ ? '<' : '>', $view =~ /dark/ ? 60 : 195, "$title: background");
-			cmp_ok($image->{mean}, $view =~ /dark/ ? '<' : '>', $view =~ /dark/ ? 100 : 155, "$title: brightness of all");
+			cmp_ok($image->{colours}, '>', 20, "$title: the screenshot is not blank, $shot");
+			cmp_ok($image->{background}, $view =~ /dark/ ? '<' : '>', $view =~ /dark/ ? 60 : 195, "$title: brightness of the background, $shot");
+			cmp_ok($image->{mean}, $view =~ /dark/ ? '<' : '>', $view =~ /dark/ ? 100 : 155, "$title: brightness of the screenshot, $shot");
 		}
 	}
 }

@@ -1,10 +1,15 @@
 #
-# bench_tpcc.pl - the benchmarks measure what they say, and end as they should
+# bench_tpcc.pl - bench/run tpcc and related studies measure what they say
 #
-# Proves that each of the twelve consistency conditions of TPC-C can fail, on a
-# fresh database and after load, with stock and with compact types; that the
-# results have the names that others rely on; and that wrong arguments, a server
-# that dies and an interrupt end in one line on stderr, with nothing left behind.
+# Check that
+#
+# - each of the twelve consistency conditions of TPC-C can fail, on a fresh database
+#   and after load, with stock types and with compact types;
+# - the results have the metrics that the report and the documents name;
+# - an interrupted study goes on where it stopped, and a result can be extended;
+# - a server that is killed for want of memory ends a study, but not a sweep;
+# - wrong arguments, a server that dies and an interrupt end in one line on stderr, and
+#   no instance is left.
 #
 use strict;
 use warnings FATAL => 'all';
@@ -31,7 +36,7 @@ $ENV{PGDENSE_BENCH_DIR} = "$work/bench";
 my $missing = `$bench --help 2>&1 >/dev/null`;
 plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
 
-# Run bench/run, and return its exit code, stdout and stderr.
+# Run bench/run.  Return its exit code, stdout and stderr.
 sub bench
 {
 	my ($out, $err) = ('', '');
@@ -39,7 +44,7 @@ sub bench
 	return ($? & 127 ? 128 + ($? & 127) : $? >> 8, $out, $err);
 }
 
-# A run that must fail: by that code, with one line that matches.
+# Run bench/run, and check that it fails with this exit code and one line that matches.
 sub fails_like
 {
 	my ($arguments, $code, $pattern, $title) = @_;
@@ -50,7 +55,7 @@ sub fails_like
 	return;
 }
 
-# A run that must work; returns what it wrote to --json.
+# Run bench/run, and check that it succeeds.  Return the result that it wrote to --json.
 sub result_of
 {
 	my (@arguments) = @_;
@@ -63,7 +68,7 @@ sub result_of
 	{
 		ok(defined $result->{environment}{$name}, "$arguments[0]: the environment has $name");
 	}
-	cmp_ok(scalar(@{ $result->{samples} }), '>', 0, "$arguments[0]: raw samples are there");
+	cmp_ok(scalar(@{ $result->{samples} }), '>', 0, "$arguments[0]: the result has samples");
 	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %{ $result->{metrics} } ],
 		[], "$arguments[0]: metrics are numbers");
 	return $result;
@@ -74,7 +79,7 @@ sub has_metrics
 	my ($result, @names) = @_;
 	my @lacking = grep { !exists $result->{metrics}{$_} } @names;
 
-	is("@lacking", '', "$result->{study}: metrics");
+	is("@lacking", '', "$result->{study}: the result has all metrics");
 	return;
 }
 
@@ -94,7 +99,7 @@ local $ENV{PGHOST} = $node->host;
 local $ENV{PGPORT} = $node->port;
 delete local $ENV{PGUSER};
 
-# The twelve conditions
+# Each of the twelve conditions must fail for wrong data.
 foreach my $arguments (
 	[ '--stage', 'vertical-partition' ],
 	[ '--stage', 'split' ],
@@ -106,12 +111,12 @@ foreach my $arguments (
 	my @red = $out =~ /^ok \d+ - condition (\d+) on a (?:loaded|used) database/mg;
 
 	is($code, 0, "tpcc-selftest @$arguments") or diag($out, $err);
-	is_deeply([ sort { $a <=> $b } @red ], [ map { ($_, $_) } 1 .. 12 ], 'each condition went red, before and after load');
+	is_deeply([ sort { $a <=> $b } @red ], [ map { ($_, $_) } 1 .. 12 ], 'each condition failed for wrong data, before and after load');
 	like($out, qr/^ok \d+ - the index is used: pk_order_line by integer, integer, integer, integer$/m, 'lookups were explained');
-	unlike($out, qr/^not ok/m, 'and nothing else went wrong');
-	# Those of the nine tables, and the cold part of customer has a key as well.
+	unlike($out, qr/^not ok/m, 'no test of tpcc-selftest failed');
+	# Those of nine tables; with vertical partition, the cold part of customer has a key, too.
 	my @aligned = $out =~ /^ok \d+ - (\w+) was built with item alignment [24]$/mg;
-	is(scalar(@aligned), $arguments->[1] eq 'vertical-partition' ? 11 : 0, 'indexes are aligned by their keys from their stage on');
+	is(scalar(@aligned), $arguments->[1] eq 'vertical-partition' ? 11 : 0, 'only the stage vertical-partition has aligned indexes');
 }
 
 # The studies, and the names of their metrics
@@ -123,14 +128,16 @@ has_metrics(
 	(map { ("numeric-money.$_.strings", "numeric-money.$_.all") } @tables),
 	(map { ("$_.text", "$_.all", "$_.indexes.all") } qw(users packages weblog events notes_ja)),
 	qw(mix.mean mix.description mix.japanese_note));
-cmp_ok($sizes->{metrics}{'order_line.strings'}, '<=', 0.93, 'an order line got smaller');
-cmp_ok($sizes->{metrics}{'stock.strings'}, '<=', 0.98, 'a stock row got smaller');
-cmp_ok($sizes->{metrics}{'order_line.all'}, '<', $sizes->{metrics}{'order_line.strings'}, 'and smaller still with all types');
-cmp_ok($sizes->{metrics}{'orders.all'}, '<=', 0.85, 'so did an order');
+cmp_ok($sizes->{metrics}{'order_line.strings'}, '<=', 0.93,
+	'compact strings make an order line smaller');
+cmp_ok($sizes->{metrics}{'stock.strings'}, '<=', 0.98, 'compact strings make a stock row smaller');
+cmp_ok($sizes->{metrics}{'order_line.all'}, '<', $sizes->{metrics}{'order_line.strings'}, 'all compact types make an order line smaller than compact strings alone');
+cmp_ok($sizes->{metrics}{'orders.all'}, '<=', 0.85, 'all compact types make an order smaller');
 cmp_ok($sizes->{metrics}{'stock.text'}, '<=', 0.85, 'compact_text makes a stock row smaller');
-cmp_ok($sizes->{metrics}{'mix.mean'}, '<', 0.8, 'and the columns of the frozen mix');
-is(scalar(grep { /^mix\./ } keys %{ $sizes->{metrics} }), 35, 'which are 34');
-is($sizes->{metrics}{'item.strings'}, 1, 'an item, which has no fixed-length string, did not');
+cmp_ok($sizes->{metrics}{'mix.mean'}, '<', 0.8,
+	'compact_text makes the columns of the frozen mix smaller');
+is(scalar(grep { /^mix\./ } keys %{ $sizes->{metrics} }), 35, 'the frozen mix has 34 columns');
+is($sizes->{metrics}{'item.strings'}, 1, 'an item has no fixed-length string, and keeps its size');
 
 has_metrics(
 	result_of('types-speed', '--running', '--quick', '--rows', '1000', '--rounds', '1'),
@@ -139,7 +146,7 @@ has_metrics(
 	(map { ("compact_text.$_.description") } qw(encode_ns encode_ns_byte decode_ns decode_gbs)),
 	(map { ("$_.filter", "$_.sort", "$_.heap") } qw(uint1 int1 uint2 uint3 seconds4 decimal4_2 decimal8_2)),
 	qw(uint2.sum uint2.lookup uint3.sum uint3.lookup seconds4.max decimal4_2.sum decimal4_2.index));
-# The clock: what a process does between its answer and its sleep counts.
+# CPU time includes what a process does after its answer and before it sleeps.
 is(python(<<'PYTHON'), '0', 'CPU time is complete when it is read');
 import os
 import socket
@@ -168,7 +175,7 @@ os.waitpid(worker, 0)
 print(sum(taken < 0.045 for taken in times) if clock.kind == "CPU" else 0)
 PYTHON
 
-# ... and if something takes none, what would be its ratio is left out.
+# If something takes no time, the ratio is left out.
 is(python(<<'PYTHON'), <<'LINES' =~ s/\n\z//r, 'a time of zero is no metric');
 from bench.lib.result import Result
 from bench.lib.timing import Comparison, Test
@@ -191,7 +198,7 @@ PYTHON
 [('part.all', 3.0), ('part.all.c', 1.5), ('part.base.c', 1.0), ('part.other', 2.0)] ['part.all', 'part.all.c', 'part.base.c', 'part.other']
 [('part.none', None, None), ('part.base', None, None), ('part.other', 2.0, False), ('part.all', 3.0, False)]
 LINES
-is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases are gone');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases of the studies are dropped');
 $node->stop;
 
 my @stages = qw(stock off split split-customer wal-direct compact-types index-alignment vertical-partition background-vacuum
@@ -204,8 +211,8 @@ has_metrics($tpcc,
 	qw(size.database size.indexes size.indexes.compact-types size.indexes.index-alignment size.order_line size.orders));
 cmp_ok(
 	$tpcc->{metrics}{'size.indexes.index-alignment'}, '<=',
-	$tpcc->{metrics}{'size.indexes.compact-types'}, 'no index grew by its alignment');
-ok($tpcc->{quick}, 'a smoke run says so');
+	$tpcc->{metrics}{'size.indexes.compact-types'}, 'no index is larger because of its alignment');
+ok($tpcc->{quick}, 'the result says that it is of a smoke run');
 is_deeply(
 	[ map { $_->{stage} } @{ $tpcc->{samples} } ],
 	\@stages,
@@ -213,20 +220,21 @@ is_deeply(
 is_deeply(
 	[ map { join(' ', sort grep { /^(?:orders|stock)/ } keys %{ $_->{table_reads} }) } @{ $tpcc->{samples} } ],
 	[ map { /^(?:split|vertical-partition|background-vacuum)$/ ? 'orders stock_cold stock_hot' : 'orders stock' } @stages ],
-	'blocks are counted by table, and by part of one that is split');
+	'blocks are counted by table, and for a split table by part');
 my ($by_table) = grep { $_->{name} eq 'reads' } @{ $tpcc->{tables} };
 is(scalar(grep { $_->[0] =~ /^(?:stock|customer)_(?:hot|cold)$/ && $_->[1] eq '' && $_->[3] =~ /^\d+\.\d\d \+ \d+\.\d\d$/ } @{ $by_table->{rows} }),
-	4, 'and shown so');
+	4, 'the tables show blocks by part');
 no_instances('tpcc');
 
 # Report
 my ($code, $out, $err) = bench('report', '--results', $work, '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
-is($code, 0, 'report') or diag($out, $err);
+is($code, 0, 'bench/run report succeeds') or diag($out, $err);
 my $html = slurp_file("$work/report.html");
 my @charts = $html =~ /<figure>/g;
-is(scalar(@charts), 8, 'the page holds its charts');
-unlike($html, qr/(?:src|href)="(?!#)/, 'and needs no other file');
-like(slurp_file("$work/benchmarks.md"), qr/^\| order_line \|/m, 'the tables have their rows');
+is(scalar(@charts), 8, 'the page has the charts of the study');
+unlike($html, qr/(?:src|href)="(?!#)/, 'the page refers to no other file');
+like(slurp_file("$work/benchmarks.md"), qr/^\| order_line \|/m,
+	'the tables have the rows of the study');
 
 # Bad input
 fails_like(['nosuch'], 2, qr/no such command 'nosuch'/, 'unknown study');
@@ -240,7 +248,7 @@ fails_like([ 'report', '--results', "$work/empty" ], 1, qr/there are no results/
 append_to_file("$work/empty/broken.json", '{"study"');
 fails_like([ 'report', '--results', "$work/empty" ], 1, qr/"[^"]*broken.json" is not a result/, 'report of a broken file');
 
-# A run that is disturbed when its load is under way
+# Disturb a run while its load is under way, and check how it ends.
 sub disturbed
 {
 	my ($title, $code, $pattern, $disturb) = @_;
@@ -260,21 +268,21 @@ sub disturbed
 	return;
 }
 
-# One that is interrupted in its second run goes on there, if it is the same study.
+# If a study is interrupted in its second run, the same study goes on there.
 my @two = ('tpcc', '--quick', '--lite', '--stage', 'stock', '--stage', 'off', '--warmup', '0', '--clients', '2', '--json', "$work/tpcc.json");
 my $unfinished = "$ENV{PGDENSE_BENCH_DIR}/tpcc/unfinished.json";
 
-# What such a study says, and its samples
+# Run the study to its end.  Return its output and its samples.
 sub resumed
 {
 	my ($title, @options) = @_;
 	my ($code, $out, $err) = bench(@two, @options);
 
 	is($code, 0, $title) or diag("$out\n$err");
-	ok(!-e $unfinished, "$title: nothing is left to go on with");
+	ok(!-e $unfinished, "$title: no unfinished study is left");
 	my $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
-	is_deeply([ map { $_->{stage} } @{ $result->{samples} } ], [ 'stock', 'off' ], "$title: both runs are there");
-	# lines are broken anywhere
+	is_deeply([ map { $_->{stage} } @{ $result->{samples} } ], [ 'stock', 'off' ], "$title: the result has both runs");
+	# The output may break lines anywhere.
 	return ($out =~ s/\s+/ /gr, @{ $result->{samples} });
 }
 
@@ -284,12 +292,13 @@ my $until = time() + 120;
 sleep 0.02 until -e $unfinished || time() > $until;
 $run->signal('TERM');
 $run->finish;
-is($run->result(0) // 0, 130, 'a study is interrupted after its first run') or diag("$output\n$errors");
+is($run->result(0) // 0, 130, 'an interrupt after the first run ends the study') or diag("$output\n$errors");
 my $kept = slurp_file($unfinished);
 my ($first) = @{ JSON::PP::decode_json($kept)->{samples} };
-my ($said, @samples) = resumed('the same once more', '--seconds', '3');
-like($said, qr/1 runs of an interrupted study are there, and not repeated/, 'it goes on');
-is($samples[0]{new_orders}, $first->{new_orders}, 'the first run is the one that was kept');
+my ($said, @samples) = resumed('the same study again', '--seconds', '3');
+like($said, qr/1 runs of an interrupted study are there, and not repeated/,
+	'the study goes on after the first run');
+is($samples[0]{new_orders}, $first->{new_orders}, 'the first run is not repeated');
 foreach my $other (
 	[ 'another study', qr/differs in seconds, all runs are made anew/, $kept, '--seconds', '2' ],
 	[ 'a broken file', qr/cannot be read, all runs are made anew/, '{"key"', '--seconds', '2' ])
@@ -298,13 +307,13 @@ foreach my $other (
 
 	append_to_file($unfinished, $content);
 	($said, @samples) = resumed($title, @options);
-	like($said, $pattern, "$title: says so");
+	like($said, $pattern, "$title: the output says why all runs are repeated");
 }
 append_to_file($unfinished, $kept);
 ($said, @samples) = resumed('--fresh', '--seconds', '3', '--fresh');
-unlike($said, qr/interrupted/, '--fresh asks for no other');
+unlike($said, qr/interrupted/, '--fresh ignores the interrupted study');
 
-# A result that is extended
+# Extend a result.
 my @before = @samples;
 rename("$work/tpcc.json", "$work/before.json") or die "could not rename: $!";
 foreach my $bad (
@@ -316,7 +325,7 @@ foreach my $bad (
 	my ($title, $pattern, @options) = @$bad;
 	fails_like([ @two, @options ], 1, $pattern, "--extend, $title");
 }
-# Its stages need not be named again.
+# The stages of the result need not be named again.
 my @its_own = grep { $_ !~ /^(?:--stage|stock|off)$/ } @two;
 my ($exit, $extended, $complaint) = bench(@its_own, '--seconds', '3', '--pairs', '2', '--curve', '0.1', '--sweep', '--sweep-pairs', '1', '--extend', "$work/before.json");
 is($exit, 0, '--extend') or diag("$extended\n$complaint");
@@ -328,41 +337,43 @@ is_deeply(
 		'curve 400 270MB stock 0', 'curve 400 270MB off 0',
 		map { ("$_ stock 0", "$_ off 0") } 'sb128 400 128MB', 'memory250 250 166MB', 'memory400 400 266MB', 'memory550 550 366MB', 'memory700 700 466MB'
 	],
-	'the second pair and the sweep are added');
-# Tests do not run as root.
-like($extended =~ s/\s+/ /gr, qr/no writable cgroup, as not started by root: running without memory and I\/O limits/, 'without limits, which it says');
-is_deeply([ grep { $_->{limited} } @{ $result->{samples} } ], [], 'and each sample');
+	'--extend adds the second pair and the sweep');
+# Tests do not run as root, so there are no limits.
+like($extended =~ s/\s+/ /gr, qr/no writable cgroup, as not started by root: running without memory and I\/O limits/, 'the output says that the runs have no limits');
+is_deeply([ grep { $_->{limited} } @{ $result->{samples} } ], [],
+	'the samples say that the runs have no limits');
 has_metrics($result, qw(tpmc.off tpmc.sb128 tpmc.memory250 tpmc.memory700 tpmc.best memory.equal tpmc.curve));
-is_deeply([ @{ $result->{samples} }[ 0, 1 ] ], \@before, 'to the first one as it was');
+is_deeply([ @{ $result->{samples} }[ 0, 1 ] ], \@before, '--extend does not change earlier runs');
 is_deeply([ grep { !($_->{counters}{wal_fpi} > 0) } @{ $result->{samples} } ], [], 'full-page images are counted');
-# What happens over a run
+# The course of a long run
 my ($curve) = grep { $_->{setting} eq 'curve' } @{ $result->{samples} };
 my @series = @{ $curve->{series} };
-cmp_ok($curve->{seconds}, '>=', 6, 'a long run is as long as it is to be');
-cmp_ok(scalar(@series), '>=', 8, 'and is counted in intervals');
-is_deeply([ map { $_->{begin} } @series[ 1 .. $#series ] ], [ map { $_->{end} } @series[ 0 .. $#series - 1 ] ], 'without gaps');
+cmp_ok($curve->{seconds}, '>=', 6, 'a long run takes its time');
+cmp_ok(scalar(@series), '>=', 8, 'a long run is counted in intervals');
+is_deeply([ map { $_->{begin} } @series[ 1 .. $#series ] ], [ map { $_->{end} } @series[ 0 .. $#series - 1 ] ], 'there is no gap between intervals');
 my %sum;
 foreach my $part (@series)
 {
 	$sum{$_} += $part->{$_} foreach qw(new_orders wal_bytes newpage_updates);
 	$sum{$_} += $part->{table_reads}{$_} foreach keys %{ $part->{table_reads} };
 }
-cmp_ok($sum{new_orders}, '>=', $curve->{new_orders}, 'which have all New-Orders');
-cmp_ok($sum{wal_bytes}, '>=', 0.99 * $curve->{counters}{wal_bytes}, 'and all WAL');
-cmp_ok($sum{newpage_updates}, '>', 0, 'updates to another page');
-cmp_ok($sum{stock}, '>=', $curve->{table_reads}{stock}{heap}, 'and the blocks of each table');
-is_deeply([ sort keys %{ $curve->{maintenance} } ], [qw(autoanalyze autovacuum checkpoints)], 'what autovacuum and checkpoints did');
+cmp_ok($sum{new_orders}, '>=', $curve->{new_orders}, 'the intervals have all New-Orders');
+cmp_ok($sum{wal_bytes}, '>=', 0.99 * $curve->{counters}{wal_bytes}, 'the intervals have all WAL');
+cmp_ok($sum{newpage_updates}, '>', 0, 'the intervals count updates that move to another page');
+cmp_ok($sum{stock}, '>=', $curve->{table_reads}{stock}{heap},
+	'the intervals have the blocks of each table');
+is_deeply([ sort keys %{ $curve->{maintenance} } ], [qw(autoanalyze autovacuum checkpoints)], 'a long run counts autovacuum and checkpoints');
 my ($paces) = grep { $_->{name} eq 'curve' } @{ $result->{tables} };
-is_deeply($paces->{columns}, [ 'minutes', 'stock types', 'patched server, all off', 'ratio' ], 'a table of it');
-cmp_ok(scalar(@{ $paces->{rows} }), '>=', 4, 'by time');
-like($paces->{rows}[0][1], qr/^[\d,]+, \d+\.\d\d, \d+, \d+\.\d\z/, 'has pace, reads, vacuums and growth');
-cmp_ok(scalar(grep { $_->{name} eq 'curve_reads' } @{ $result->{tables} }), '==', 2, 'another one by table');
+is_deeply($paces->{columns}, [ 'minutes', 'stock types', 'patched server, all off', 'ratio' ], 'the result has a table of the long run');
+cmp_ok(scalar(@{ $paces->{rows} }), '>=', 4, 'the table of the long run has a row for each time');
+like($paces->{rows}[0][1], qr/^[\d,]+, \d+\.\d\d, \d+, \d+\.\d\z/, 'a row has pace, reads, vacuums and growth');
+cmp_ok(scalar(grep { $_->{name} eq 'curve_reads' } @{ $result->{tables} }), '==', 2, 'the result has tables of the reads of each table');
 like($result->{environment}{device}, qr/^\S.*, file system \w+$/, 'the device is described');
-like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S+$/, 'and the result says so');
-is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'and is of both');
-fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 14 runs that this command would leave out/, 'no run is left out');
+like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S+$/, 'the result says which runs are from before');
+is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'the interval is of both pairs');
+fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 14 runs that this command would leave out/, '--extend leaves out no run');
 
-# Long runs that are taken over, of a study with another window
+# Take long runs from a study with another window.
 my $long = $result;
 fails_like([ @two, '--seconds', '3', '--curve-of', "$work/before.json" ], 1, qr/"[^"]*before\.json" has no long runs/, '--curve-of, no long runs');
 $long->{environment}{measured} = 99;
@@ -370,7 +381,7 @@ append_to_file("$work/long.json", JSON::PP::encode_json($long));
 fails_like([ @two, '--seconds', '3', '--clients', '7', '--curve-of', "$work/long.json" ], 1, qr/"[^"]*long\.json" differs in clients, and cannot/, '--curve-of, other options');
 fails_like([ @two, '--stage', 'split', '--seconds', '3', '--curve-of', "$work/long.json" ], 1, qr/"[^"]*long\.json" has no long run of stock or of split/, '--curve-of, other stages');
 
-# More runs of one stage only
+# More runs of a single stage
 fails_like([ @two, '--seconds', '3', '--pairs-of', 'split' ], 1, qr/--pairs-of names "split", which is none of the stages that are run/, '--pairs-of, another stage');
 ($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--pairs', '2', '--pairs-of', 'off', '--extend', "$work/before.json", '--curve-of', "$work/long.json");
 is($exit, 0, '--pairs-of') or diag("$extended\n$complaint");
@@ -378,23 +389,24 @@ $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
 is_deeply(
 	[ map { "$_->{setting} $_->{stage} $_->{round}" } @{ $result->{samples} } ],
 	[ ' stock 0', ' off 0', 'curve stock 0', 'curve off 0', ' off 1' ],
-	'has more runs of that stage only, and the long ones that were there');
-is_deeply($result->{samples}[2], $curve, 'as they were');
-is($result->{environment}{curve}, 0.1, 'as long as they were');
-like($result->{environment}{'long runs'}, qr/^2 runs are of 20\d\d-\S+, revision \S+, of which 2 runs are of /, 'and the result says where they are from');
+	'--pairs-of adds runs of that stage only, and --curve-of takes over the long runs');
+is_deeply($result->{samples}[2], $curve, '--curve-of does not change a long run');
+is($result->{environment}{curve}, 0.1, 'the long runs keep their length');
+like($result->{environment}{'long runs'}, qr/^2 runs are of 20\d\d-\S+, revision \S+, of which 2 runs are of /, 'the result says where the long runs are from');
 has_metrics($result, 'tpmc.curve');
-is($result->{intervals}{'tpmc.off'}{pairs}, 1, 'which pairs are counted of');
+is($result->{intervals}{'tpmc.off'}{pairs}, 1, 'a run without a partner is no pair');
 
-# Long runs only, beside what is there
+# Only long runs are added to what is there.
 my $server = $result->{environment}{server};
 ($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--extend', "$work/before.json", '--curve-of', "$work/long.json");
-is($exit, 0, 'nothing to run') or diag("$extended\n$complaint");
+is($exit, 0, '--extend with --curve-of, without a run') or diag("$extended\n$complaint");
 $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
-is($result->{environment}{server}, $server, 'the result still says of which server it is');
-ok(defined $result->{environment}{$_}, "and has its $_") foreach qw(settings limits);
+is($result->{environment}{server}, $server, 'the result keeps the server of its runs');
+ok(defined $result->{environment}{$_},
+	"the result keeps the $_ of its runs") foreach qw(settings limits);
 
-# A server that is killed for want of memory ends a study, but not its sweep.  What
-# stands in for the control group needs no root, and the figures are those of earlier runs.
+# If a server is killed for want of memory, a study ends, but a sweep goes on.  The
+# control group is a stand-in that needs no root.  The figures are those of earlier runs.
 my $starved = <<'PYTHON';
 from contextlib import nullcontext
 from pathlib import Path
@@ -479,8 +491,8 @@ foreach my $case (
 	is($told, $expected, "killed for want of memory: $title");
 }
 
-# Files of the server that others have read are beyond the memory limit.
-is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'the page cache of others');
+# The memory limit does not cover files of the server that another process has read.
+is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'files that another process read');
 from pathlib import Path
 from types import SimpleNamespace
 from bench.lib.cgroup import ControlGroup, require_own_cache
@@ -503,26 +515,26 @@ another process has read files of the server: the page cache holds 40 MB of them
 [40, 50]
 LINES
 
-# Background vacuum on and off, without the page cache
+# Background vacuum on and off, with direct I/O for data
 $result = result_of('tpcc', '--quick', '--lite', '--direct', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', "$_-customer") } 'vertical-partition', 'background-vacuum');
-is_deeply([ $result->{environment}{direct}, $result->{environment}{settings}{debug_io_direct} ], [ JSON::PP::true, 'data' ], '--direct: in effect');
-is(scalar(grep { $_->[0] =~ /, background vacuum to none\z/ } map { @{ $_->{rows} } } @{ $result->{tables} }), 4, 'the two stages have the bars of background vacuum');
-is(scalar(grep { $_->{claim} =~ /, background vacuum to none\z/ } @{ $result->{bars} }), 4, 'in the result too');
+is_deeply([ $result->{environment}{direct}, $result->{environment}{settings}{debug_io_direct} ], [ JSON::PP::true, 'data' ], '--direct: the result has the setting');
+is(scalar(grep { $_->[0] =~ /, background vacuum to none\z/ } map { @{ $_->{rows} } } @{ $result->{tables} }), 4, 'the tables of the two stages have the bars of background vacuum');
+is(scalar(grep { $_->{claim} =~ /, background vacuum to none\z/ } @{ $result->{bars} }), 4, 'the result has the bars of background vacuum');
 
 # Background vacuum on and off within one run
 my $switched = result_of('tpcc-switched', '--quick', '--lite', '--warmup', '1', '--phase', '1.5', '--clients', '2', '--unlimited', '--shared-buffers', '16MB');
 has_metrics($switched, qw(tpmc.switched wal_bytes.switched cpu.switched));
 foreach my $sample (@{ $switched->{samples} })
 {
-	# In blocks, which are whole numbers
+	# Compare numbers of blocks, which are whole.
 	my %blocks = map { $_ => sprintf('%.0f', $sample->{per_new_order}{$_} * $sample->{new_orders}) } grep { /_writes\z/ } keys %{ $sample->{per_new_order} };
 
-	cmp_ok($blocks{session_writes} + $blocks{bgwriter_writes} + $blocks{checkpointer_writes}, '<=', $blocks{block_writes}, 'tpcc-switched: who wrote blocks');
+	cmp_ok($blocks{session_writes} + $blocks{bgwriter_writes} + $blocks{checkpointer_writes}, '<=', $blocks{block_writes}, 'tpcc-switched: sessions, bgwriter and checkpointer wrote no more than all blocks');
 }
-is_deeply([ map { "$_->{round} $_->{setting}" } @{ $switched->{samples} } ], [ map { my $block = $_; map { "$block $_" } qw(off on on off) } 0 .. 1 ], 'tpcc-switched: the phases');
-cmp_ok($_->{seconds}, '<', 1.2, 'a third of a phase is not counted') foreach @{ $switched->{samples} };
+is_deeply([ map { "$_->{round} $_->{setting}" } @{ $switched->{samples} } ], [ map { my $block = $_; map { "$block $_" } qw(off on on off) } 0 .. 1 ], 'tpcc-switched: the phases alternate');
+cmp_ok($_->{seconds}, '<', 1.2, 'tpcc-switched: a third of a phase is not counted') foreach @{ $switched->{samples} };
 no_instances('tpcc-switched');
-is(python(<<'PYTHON'), "([10.0, 4.0], [8.0, 5.0]) ([3.0, 3.0], [2.0, 4.0]) None None", 'tpcc-switched: the sums of each block');
+is(python(<<'PYTHON'), "([10.0, 4.0], [8.0, 5.0]) ([3.0, 3.0], [2.0, 4.0]) None None", 'tpcc-switched: the sums of each block of phases');
 from bench.studies import tpcc_switched as study
 samples = [
     {"round": block, "setting": setting, "notpm": notpm, "per_new_order": {"wal": wal, "none": 0}}

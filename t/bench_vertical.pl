@@ -1,13 +1,19 @@
 #
-# bench_vertical.pl - the study of vertical partition measures what it says
+# bench_vertical.pl - bench/run vertical-partition measures what it says
 #
-# Proves that plain and split tables hold the same after the same updates, that the
-# bytes of an update are those of the tuples on the pages, that with the rewrite
-# a statement on hot columns touches no more pages than on the hot part itself; that
-# an update that is lost or made twice, other contents and a plan that reads the
-# cold part end the study; and that the results have the names that others rely on,
-# and a server without the extension is refused in one line, with nothing left
-# behind.  Times are not judged here.
+# Run the study of vertical partition once, as a smoke run.  Check that
+#
+# - a plain table and the split tables have the same contents after the same updates;
+# - the bytes of an update are those of the tuples on the pages;
+# - with the rewrite, a statement on hot columns touches as many pages through the view
+#   as it does on the hot part itself;
+# - a missing update, an update that is made twice, other contents and a plan that reads
+#   the cold part end the study with an error;
+# - the result has the metrics that the report and the documents name;
+# - a server without the extension and wrong arguments are refused in one line, and no
+#   instance is left.
+#
+# Times are not checked, because other processes disturb them.
 #
 use strict;
 use warnings FATAL => 'all';
@@ -45,7 +51,7 @@ is_sound(
 	'settings of all',
 	'settings of variants');
 
-# What updates write
+# Rows, bytes and pages that updates write
 my %updates = map { ("$_->{table} $_->{variant}" => $_) } grep { $_->{test} eq 'update' } @{ $result->{samples} };
 is_deeply([ sort keys %updates ], [ sort map { my $table = $_; map { "$table $_" } 'plain', @split } @tables ], 'every variant was updated');
 foreach my $table (@tables)
@@ -57,14 +63,15 @@ foreach my $table (@tables)
 	{
 		my $sample = $updates{"$table $variant"};
 
-		is($sample->{digest}, $plain->{digest}, "$table, $variant: holds what the plain table does");
+		is($sample->{digest}, $plain->{digest}, "$table, $variant: the split table has the contents of the plain one");
 		is($sample->{versions}[0], $plain->{updates}, "$table, $variant: a new version of the hot row for each update");
-		cmp_ok($sample->{bytes}, '<', $plain->{bytes}, "$table, $variant: writes less");
-		cmp_ok($sample->{wal_bytes}, '>', 0, "$table, $variant: WAL");
-		cmp_ok($sample->{dirty_pages}, '>', 0, "$table, $variant: dirty pages");
+		cmp_ok($sample->{bytes}, '<', $plain->{bytes},
+			"$table, $variant: updates write fewer bytes than in the plain table");
+		cmp_ok($sample->{wal_bytes}, '>', 0, "$table, $variant: updates write WAL");
+		cmp_ok($sample->{dirty_pages}, '>', 0, "$table, $variant: updates leave dirty pages");
 	}
 }
-# A header, six integers and the link, aligned, with a line pointer.
+# A header, six integers and the link, aligned, and a line pointer
 my %stock = (shared_key => 24 + 24 + 4, surrogate_key => 24 + 24 + 8 + 4, row_pointer => 24 + 24 + 8 + 4);
 foreach my $variant (@split)
 {
@@ -74,7 +81,7 @@ foreach my $variant (@split)
 	is($sample->{versions}[1], 0, "stock, $variant: no cold row is written");
 	my ($cold, $hot) = @{ $updates{"customer $variant"}{versions} }[ 1, 0 ];
 	cmp_ok($cold, '>', 0, "customer, $variant: cold rows of bad credit are written");
-	cmp_ok($cold, '<', $hot / 2, "customer, $variant: those of good credit are not");
+	cmp_ok($cold, '<', $hot / 2, "customer, $variant: cold rows of good credit are not written");
 }
 is($result->{metrics}{"bytes_per_update.$_->[0]"}, $updates{"$_->[0] $_->[1].on"}{bytes} / $updates{"$_->[0] plain"}{bytes}, "metric of $_->[0]")
   foreach [ 'customer', 'shared_key' ], [ 'stock', 'row_pointer' ];
@@ -83,7 +90,8 @@ is($result->{metrics}{"bytes_per_update.$_->[0]"}, $updates{"$_->[0] $_->[1].on"
 my %rows;
 push @{ $rows{"$_->{table} $_->{variant}"} }, $_->{rows} foreach grep { $_->{test} eq 'size' } @{ $result->{samples} };
 is_deeply([ grep { my ($first, @others) = @{ $rows{$_} }; grep { $_ != $first } @others } sort keys %rows ], [], 'both parts have all rows');
-is(scalar(map { @$_ } values %rows), 2 * (1 + 2 * @methods), 'all parts were weighed');
+is(scalar(map { @$_ } values %rows), 2 * (1 + 2 * @methods),
+	'the sizes of all parts were measured');
 
 # Buffers
 my %buffers = map { ("$_->{statement} $_->{variant}" => (sort { $a <=> $b } @{ $_->{buffers} })[10]) } grep { $_->{test} eq 'buffers' } @{ $result->{samples} };
@@ -91,9 +99,9 @@ foreach my $method (@methods)
 {
 	foreach my $table (@tables)
 	{
-		is($buffers{"$table.read.hot $method.on"}, $buffers{"$table.read.hot $method.hot"}, "$table, $method: a hot read touches the hot part's pages");
-		is($buffers{"$table.update.hot $method.on"}, $buffers{"$table.update.hot $method.hot"}, "$table, $method: and so does a hot update");
-		cmp_ok($buffers{"$table.read.cold $method.on"}, '>', $buffers{"$table.read.hot $method.on"}, "$table, $method: a cold one touches more");
+		is($buffers{"$table.read.hot $method.on"}, $buffers{"$table.read.hot $method.hot"}, "$table, $method: a hot read of the view touches as many pages as one of the hot part");
+		is($buffers{"$table.update.hot $method.on"}, $buffers{"$table.update.hot $method.hot"}, "$table, $method: a hot update of the view touches as many pages as one of the hot part");
+		cmp_ok($buffers{"$table.read.cold $method.on"}, '>', $buffers{"$table.read.hot $method.on"}, "$table, $method: a cold read touches more pages than a hot one");
 	}
 }
 
@@ -111,20 +119,20 @@ is_deeply([ sort keys %timed ],
 	'every statement ran on every variant');
 
 my %said = bars_said($result);
-is_deeply([ grep { !exists $said{$_} } qw(read.hot update.hot bytes_per_update.customer bytes_per_update.stock read.hot.stock.row_pointer) ], [], 'bars');
-is($said{"bytes_per_update.$_"}, 'met', "bytes of an update: $_") foreach @tables;
+is_deeply([ grep { !exists $said{$_} } qw(read.hot update.hot bytes_per_update.customer bytes_per_update.stock read.hot.stock.row_pointer) ], [], 'the result has all bars');
+is($said{"bytes_per_update.$_"}, 'met', "the bar is met: bytes of an update of $_") foreach @tables;
 
 # Report
 ($code, $out, $err) =
   bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
-is($code, 0, 'report') or diag($out, $err);
+is($code, 0, 'bench/run report succeeds') or diag($out, $err);
 my @charts = slurp_file("$work/report.html") =~ /<figure>/g;
-is(scalar(@charts), 3, 'the page holds its charts');
+is(scalar(@charts), 3, 'the page has the charts of the study');
 my $markdown = slurp_file("$work/benchmarks.md");
-like($markdown, qr/^## vertical-partition$/m, 'the tables have a section');
-like($markdown, qr/^\| New-Order, stock: row_pointer, rewrite on \|/m, 'with their rows');
+like($markdown, qr/^## vertical-partition$/m, 'the tables have a section of the study');
+like($markdown, qr/^\| New-Order, stock: row_pointer, rewrite on \|/m, 'the section has rows');
 
-# What ends the study
+# Errors that end the study
 my $node = PostgreSQL::Test::Cluster->new('rows');
 $node->init;
 $node->start;
@@ -160,11 +168,11 @@ with psycopg.connect(host=host, port=port, dbname="postgres", user=user, autocom
         print(error.format_message())
 PYTHON
 my $update = 'UPDATE %s SET counter = counter + 1 WHERE id <= %d';
-is(python($check, @server, 'plain', sprintf($update, 'plain', 10), 'plain'), "plain\n10 440\nsame", 'ten updates of a plain table');
-is(python($check, @server, 'split', sprintf($update, 'split', 10), 'plain'), "split_hot split_cold\n10 0 440\nsame", 'and of a split one');
-is(python($check, @server, 'split', sprintf($update, 'split', 9), 'plain'), "split_hot split_cold\ntest: 10 updates of split left 9 new row versions", 'an update is lost');
-is(python($check, @server, 'split', sprintf($update, 'split', 10), 'plain'), "split_hot split_cold\n10 0 440\ntest: split does not hold what the same updates left in the plain table", 'other contents');
-is(python($check, @server, 'split', q{UPDATE split SET filler = filler || '!' WHERE id <= 10}, 'split'), "split_hot split_cold\n10 10 880\nsame", 'a cold row that moves takes its pointer along');
+is(python($check, @server, 'plain', sprintf($update, 'plain', 10), 'plain'), "plain\n10 440\nsame", 'ten updates of a plain table are counted');
+is(python($check, @server, 'split', sprintf($update, 'split', 10), 'plain'), "split_hot split_cold\n10 0 440\nsame", 'ten updates of a split table are counted');
+is(python($check, @server, 'split', sprintf($update, 'split', 9), 'plain'), "split_hot split_cold\ntest: 10 updates of split left 9 new row versions", 'a missing update is an error');
+is(python($check, @server, 'split', sprintf($update, 'split', 10), 'plain'), "split_hot split_cold\n10 0 440\ntest: split does not hold what the same updates left in the plain table", 'other contents are an error');
+is(python($check, @server, 'split', q{UPDATE split SET filler = filler || '!' WHERE id <= 10}, 'split'), "split_hot split_cold\n10 10 880\nsame", 'updates that move cold rows also update the pointers of the hot rows');
 
 my $plans = <<'PYTHON';
 import psycopg
@@ -183,8 +191,8 @@ with psycopg.connect(host=host, port=port, dbname="postgres", user=user, autocom
 PYTHON
 my ($read, $write) = ('SELECT counter FROM TABLE WHERE id = :id', 'UPDATE TABLE SET counter = 0 WHERE id = :id');
 my $refused = 'test: split.test.hot is not a statement on the hot part';
-is(python($plans, @server, q{LOAD 'vertical_partition'}, $_), 'hot', "with the rewrite: $_") foreach $read, $write;
-is(python($plans, @server, 'SET vertical_partition.enable_rewrite = off', $_), $refused, "without: $_") foreach $read, $write;
+is(python($plans, @server, q{LOAD 'vertical_partition'}, $_), 'hot', "with the rewrite, a plan touches the hot part only: $_") foreach $read, $write;
+is(python($plans, @server, 'SET vertical_partition.enable_rewrite = off', $_), $refused, "without the rewrite, the plan is an error: $_") foreach $read, $write;
 $node->stop;
 
 # Bad input

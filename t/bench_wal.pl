@@ -1,12 +1,18 @@
 #
-# bench_wal.pl - the study of WAL past the page cache measures what it says
+# bench_wal.pl - bench/run wal measures what it says
 #
-# Proves that device bytes per commit follow the unit, that the switches alone
-# change nothing of them, and that the page cache of pg_wal is seen: all of it
-# with buffered WAL, none with direct; that the results have the names that
-# others rely on; that a run without root says what it does instead; and that a
-# server without wal_directio_patch and a file system without direct I/O are
-# refused in one line, with nothing left behind.  Times are not judged here.
+# Run the study of WAL with direct I/O once, as a smoke run.  Check that
+#
+# - the bytes that a commit writes to the device follow the unit of WAL writes, and the
+#   settings alone do not change them;
+# - the study sees WAL in the page cache: all of it if WAL is buffered, none of it with
+#   direct I/O;
+# - the result has the metrics that the report and the documents name;
+# - without root, the study says what it leaves out;
+# - a server without wal_directio_patch and a file system without direct I/O are
+#   refused in one line, and no instance is left.
+#
+# Times are not checked, because other processes disturb them.
 #
 use strict;
 use warnings FATAL => 'all';
@@ -47,60 +53,66 @@ SKIP:
 
 	is_sound($result, 'wal', \@names, \@tps, 'device bytes', 'settings of all');
 
-	# Bytes: one commit a write, and what a page or a segment adds to it is little.
-	cmp_ok($metrics->{'bytes.direct_4096.1'}, '<=', 0.60, 'half the bytes in units of 4096');
-	cmp_ok($metrics->{'bytes.direct_512.1'}, '<=', 0.20, 'a fraction of them in units of 512');
-	cmp_ok($metrics->{"bytes.$_.1"}, '<=', 0.60, "the unit works through the page cache: $_") foreach @buffered;
+	# Bytes: each commit is a write of one unit.  New pages and segments add little.
+	cmp_ok($metrics->{'bytes.direct_4096.1'}, '<=', 0.60,
+		'units of 4096 bytes write at most 60 % of the bytes');
+	cmp_ok($metrics->{'bytes.direct_512.1'}, '<=', 0.20,
+		'units of 512 bytes write at most 20 % of the bytes');
+	cmp_ok($metrics->{"bytes.$_.1"}, '<=', 0.60, "units save bytes through the page cache, too: $_") foreach @buffered;
 	foreach my $name (@bases, 'direct_8192')
 	{
-		cmp_ok(abs($metrics->{"bytes.$name.1"} - 1), '<', 0.1, "as many bytes as before: $name");
+		cmp_ok(abs($metrics->{"bytes.$name.1"} - 1), '<', 0.1,
+			"the variant writes as many bytes as before: $name");
 	}
 	foreach my $sample (grep { $_->{test} eq 'bytes' && $_->{clients} == 1 && !$_->{full_page_writes} } @$samples)
 	{
 		my $unit = $sample->{variant} =~ /_(\d+)$/ ? $1 : 8192;
 		my ($column) = grep { exists $sample->{$_} } qw(device_write_bytes process_write_bytes);
 
-		# A page of the file system is the least that is written through the page cache.
+		# Through the page cache, at least a page of the file system is written.
 		$unit = 4096 if $unit < 4096 && $sample->{variant} =~ /^buffered/;
-		cmp_ok($sample->{$column} / $sample->{commits}, '>=', $unit * 0.9, "$sample->{variant}: a unit for each commit");
+		cmp_ok($sample->{$column} / $sample->{commits}, '>=', $unit * 0.9, "$sample->{variant}: each commit writes at least one unit");
 	}
 
 	# Page cache
 	cmp_ok($metrics->{'resident.off'}, '>', 0.9, 'buffered WAL is in the page cache');
-	cmp_ok($metrics->{'resident.direct'}, '<=', 0.01, 'direct WAL is not');
-	cmp_ok($metrics->{'resident.direct_archived'}, '<=', 0.01, 'nor is it when it was archived');
-	cmp_ok($metrics->{'resident.relieved'}, '<', $metrics->{'resident.off'}, 'relief without direct I/O leaves less');
-	is_deeply([ grep { $_->{test} eq 'resident' && $_->{new_segments} < 1 } @$samples ], [], 'new segments are included');
+	cmp_ok($metrics->{'resident.direct'}, '<=', 0.01,
+		'WAL with direct I/O is not in the page cache');
+	cmp_ok($metrics->{'resident.direct_archived'}, '<=', 0.01,
+		'WAL with direct I/O is not in the page cache after archiving, either');
+	cmp_ok($metrics->{'resident.relieved'}, '<', $metrics->{'resident.off'}, 'relief without direct I/O leaves less WAL in the page cache');
+	is_deeply([ grep { $_->{test} eq 'resident' && $_->{new_segments} < 1 } @$samples ], [], 'each run has new segments');
 
-	# What this account cannot have is said, and is not in the result.
+	# The output says what this account cannot measure, and the result leaves it out.
 	if ($> != 0)
 	{
-		like($out, qr/^no loop device for pg_wal \(not started by root\)/m, 'no loop device without root');
-		like($out, qr/^no writable cgroup, as not started by root: data residency/m, 'nor a cgroup');
-		ok(!exists $metrics->{'memory.data'}, 'whose metrics are left out');
+		like($out, qr/^no loop device for pg_wal \(not started by root\)/m, 'without root, the output says that there is no loop device');
+		like($out, qr/^no writable cgroup, as not started by root: data residency/m, 'without root, the output says that there is no cgroup');
+		ok(!exists $metrics->{'memory.data'},
+			'without a cgroup, the metrics of memory are left out');
 	}
 	else
 	{
-		like($result->{environment}{'device bytes'}, qr/loop device|\/dev\/loop|processes/, 'it is said what bytes are counted');
+		like($result->{environment}{'device bytes'}, qr/loop device|\/dev\/loop|processes/, 'the result says which bytes are counted');
 	}
 
 	my %said = bars_said($result);
-	is_deeply([ grep { ($said{$_} // '') ne 'met' } qw(bytes.direct_4096.1 bytes.direct_512.1 resident.direct) ], [], 'bars');
-	like($out, qr/What the project promises/, 'which are printed');
+	is_deeply([ grep { ($said{$_} // '') ne 'met' } qw(bytes.direct_4096.1 bytes.direct_512.1 resident.direct) ], [], 'the bars are met');
+	like($out, qr/What the project promises/, 'the bars are printed');
 
 	# Report
 	($code, $out, $err) =
 	  bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
-	is($code, 0, 'report') or diag($out, $err);
-	like(slurp_file("$work/report.html"), qr/<svg/, 'the page holds a chart');
+	is($code, 0, 'bench/run report succeeds') or diag($out, $err);
+	like(slurp_file("$work/report.html"), qr/<svg/, 'the page has a chart');
 	my $markdown = slurp_file("$work/benchmarks.md");
-	like($markdown, qr/^## wal$/m, 'the tables have a section');
-	like($markdown, qr/^\| direct, 512 \| 1 \|/m, 'with their rows');
+	like($markdown, qr/^## wal$/m, 'the tables have a section of the study');
+	like($markdown, qr/^\| direct, 512 \| 1 \|/m, 'the section has rows');
 }
 no_instances($top, 'wal');
-ok(!-e "$top/build/device", 'nor a device');
+ok(!-e "$top/build/device", 'no device is left');
 
-# What a log says about direct I/O
+# The reason and the unit that are found in a server log
 my $asked = <<'PYTHON';
 import sys
 from pathlib import Path
@@ -122,12 +134,12 @@ foreach my $case (
 
 	append_to_file("$work/$title.log", $log);
 	IPC::Run::run([ '/usr/bin/python3', '-B', '-c', $asked, $top, "$work/$title.log" ], '>', \$out, '2>', \$err);
-	is($out, "$expected\n", "log of a server: $title") or diag($err);
+	is($out, "$expected\n", "reason and unit in a server log: $title") or diag($err);
 }
 
-# Files of the server that others have read are beyond the memory limit.  What stands in for the
-# server and its control group needs no root.
-is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'the page cache of others under a memory limit');
+# The memory limit does not cover files of the server that another process has read.
+# The server and its control group are stand-ins that need no root.
+is(python(<<'PYTHON', $work), <<'LINES' =~ s/\n\z//r, 'files that another process read');
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -163,7 +175,7 @@ removed
 another process has read files of the server: the page cache holds 40 MB of them beyond the memory limit 0
 LINES
 
-# Servers and places that cannot do it
+# Servers and file systems without direct I/O for WAL
 SKIP:
 {
 	skip "no build/$major/stock to be refused", 6 unless -x "$stock/bin/postgres";
@@ -171,7 +183,7 @@ SKIP:
 	my $says = qr/the server has no setting "wal_direct_io"[^\n]*run "make server"/;
 
 	fails_like($plain, [ 'wal', '--quick' ], $says, 'a server without wal_directio_patch');
-	fails_like($plain, [ 'tpcc', '--quick', '--lite', '--stage', 'wal-direct' ], $says, 'and its stage of TPC-C');
+	fails_like($plain, [ 'tpcc', '--quick', '--lite', '--stage', 'wal-direct' ], $says, 'a server without wal_directio_patch, stage of TPC-C');
 }
 SKIP:
 {
