@@ -1,10 +1,10 @@
-# Which tables bgwriter prunes, and which it must leave alone: those that are not logged in WAL,
-# of other access methods, of the catalogs, and what logical decoding reads as
-# one.
+# Check which tables bgwriter prunes, and that it leaves all others alone: tables that are not
+# WAL-logged, tables with another access method, and catalogs.  User catalog tables count as
+# catalogs, because logical decoding reads them as such.
 #
-# Every table has rows that are dead, which a snapshot keeps until all pages are in place; then the
-# pages are made dirty again, and either bgwriter takes the dead rows away, or VACUUM
-# shows that there was something to take away.
+# Every table has dead rows that a snapshot keeps until all pages are in place.  When the snapshot
+# has ended, the pages are made dirty again.  Either bgwriter removes the dead rows, or VACUUM
+# removes them afterwards, which shows that there was something to remove.
 use strict;
 use warnings FATAL => 'all';
 
@@ -27,8 +27,8 @@ my $node = bgvacuum_node(
 	init => [ allows_streaming => 'logical' ],
 	conf => "max_connections = 30\nmax_logical_replication_workers = 0\n");
 
-# Each: name, whether it is pruned, how it is made with the rows 1 to 30 (columns id, v),
-# and what else happens once 10 of them are dead and before they may go.
+# Each has a name, whether bgwriter prunes it, statements that create it with the rows 1 to 30
+# (columns id, v), and statements that run after 10 rows were deleted and before the snapshot ends.
 my $rows = q{SELECT i AS id, '-'::text AS v FROM generate_series(1, 30) i};
 my @tables = (
 	[ 'plain', 1, "CREATE TABLE plain AS $rows" ],
@@ -42,7 +42,7 @@ my @tables = (
 	[ 'unlogged', 0, "CREATE UNLOGGED TABLE unlogged AS $rows" ],
 	[ 'other', 0, "CREATE TABLE other (id int, v text) USING wrapper; INSERT INTO other $rows" ],
 	[ 'catalog', 0, "CREATE TABLE catalog (id int, v text) WITH (user_catalog_table); INSERT INTO catalog $rows" ],
-	# The pages are known as prunable already.
+	# bgwriter knows of dead rows in the pages before the table becomes a user catalog table.
 	[ 'later_catalog', 0, "CREATE TABLE later_catalog AS $rows", 'ALTER TABLE later_catalog SET (user_catalog_table = true)' ],
 );
 
@@ -64,7 +64,7 @@ $node->safe_psql('postgres', 'UPDATE information_schema.sql_sizing SET supported
 $node->safe_psql('postgres', $_->[3]) for grep { defined $_->[3] } @tables;
 my %before = map { $_ => line_pointers($node, $_)->{normal} } map({ $_->[0] } @tables), 'view', 'catalog_view', 'pg_db_role_setting', 'information_schema.sql_sizing';
 is(join(' ', map { $before{ $_->[0] } } @tables), join(' ', (30) x @tables), 'a snapshot keeps the rows of all tables');
-cmp_ok($before{view}, '>=', 50, 'and of a materialized view');
+cmp_ok($before{view}, '>=', 50, 'a snapshot keeps the rows of a materialized view');
 $holder->quit;
 
 for my $i (1 .. 3)
@@ -83,25 +83,27 @@ for my $table (@tables)
 	ok($pruned ? wait_for_tuples($node, $name, 23) : line_pointers($node, $name)->{normal} == 33, $pruned ? "$name is pruned" : "$name is left alone");
 }
 ok(wait_for_tuples($node, 'view', 33), 'a materialized view is pruned');
-is(line_pointers($node, 'catalog_view')->{normal}, $before{catalog_view} + 3, 'a materialized view that has become a catalog is left alone');
+is(line_pointers($node, 'catalog_view')->{normal}, $before{catalog_view} + 3, 'a materialized view that has become a user catalog table is left alone');
 is($temporary->query_safe($temporary_state), 33, 'a temporary table is left alone');
 is(line_pointers($node, 'pg_db_role_setting')->{normal}, $before{pg_db_role_setting} + 3, 'a shared catalog is left alone');
-is(line_pointers($node, 'information_schema.sql_sizing')->{normal}, $before{'information_schema.sql_sizing'} + 3, 'what initdb has created is left alone');
+is(line_pointers($node, 'information_schema.sql_sizing')->{normal}, $before{'information_schema.sql_sizing'} + 3, 'a table that initdb has created is left alone');
 
 $node->safe_psql('postgres', "VACUUM $_->[0]") for @tables;
 $node->safe_psql('postgres', 'VACUUM pg_db_role_setting');
 $temporary->query_safe('VACUUM temporary');
 for my $table (@tables)
 {
-	is(line_pointers($node, $table->[0])->{normal}, 23, "$table->[0] as VACUUM leaves it");
-	is($node->safe_psql('postgres', "SELECT count(*), count(DISTINCT id), sum(id) FROM $table->[0]"), '23|23|336', "the rows of $table->[0]");
+	is(line_pointers($node, $table->[0])->{normal}, 23,
+		"$table->[0]: VACUUM removes the dead rows");
+	is($node->safe_psql('postgres', "SELECT count(*), count(DISTINCT id), sum(id) FROM $table->[0]"), '23|23|336', "$table->[0]: all rows are there");
 }
-is($temporary->query_safe($temporary_state), 23, 'a temporary table as VACUUM leaves it');
-cmp_ok(line_pointers($node, 'pg_db_role_setting')->{normal}, '<', 5, 'a shared catalog as VACUUM leaves it');
-is($node->safe_psql('postgres', 'SELECT count(*), sum(v) FROM view'), '33|20', 'the rows of the materialized view');
+is($temporary->query_safe($temporary_state), 23,
+	'VACUUM removes the dead rows of a temporary table');
+cmp_ok(line_pointers($node, 'pg_db_role_setting')->{normal}, '<', 5, 'VACUUM removes the dead rows of a shared catalog');
+is($node->safe_psql('postgres', 'SELECT count(*), sum(v) FROM view'), '33|20', 'the materialized view has all rows');
 $temporary->quit;
 
-## A table of a user that becomes a catalog while bgwriter is at it, and back, many times
+## A table becomes a user catalog table while bgwriter looks at it, and an ordinary one again
 
 {
 	$node->safe_psql('postgres', "CREATE TABLE turns AS $rows");
@@ -118,10 +120,10 @@ $temporary->quit;
 		$node->safe_psql('postgres', "ALTER TABLE turns RESET (user_catalog_table); UPDATE turns SET v = '$i' WHERE id = 5");
 		wait_for_tuples($node, 'turns', 30);
 	}
-	is($lost, 0, 'nothing is pruned of a table that has become a catalog');
+	is($lost, 0, 'a table that has become a user catalog table is not pruned');
 }
 
-# It is none for a moment only, as the change is rolled back
+# The table stops being a user catalog table for a moment only: the change is rolled back.
 for my $case (
 	[ 'rolled_back', "CREATE TABLE rolled_back (id int, v text) WITH (user_catalog_table); INSERT INTO rolled_back $rows", 'BEGIN', 'ROLLBACK' ],
 	[ 'rolled_back_to', "CREATE TABLE rolled_back_to (id int, v text) WITH (user_catalog_table); INSERT INTO rolled_back_to $rows", 'BEGIN; SAVEPOINT s', 'ROLLBACK TO s; COMMIT' ],
@@ -132,10 +134,10 @@ for my $case (
 	$node->safe_psql('postgres', $before) if $before;
 	$node->safe_psql('postgres', "$begin; ALTER TABLE $t RESET (user_catalog_table); UPDATE $t SET v = 'y' WHERE id <= 3; $end");
 	wait_for_rounds($node, 4);
-	is(line_pointers($node, $t)->{normal}, 33, "$t: nothing is pruned of a table that was not a catalog for a moment");
+	is(line_pointers($node, $t)->{normal}, 33, "$t: a user catalog table is not pruned if the change to an ordinary table was rolled back");
 }
 
-## TOAST tables, of an ordinary table and of those that are left alone
+## TOAST tables of an ordinary table, and of tables that are left alone
 
 for my $case ([ 'toasted', '', '', 1 ], [ 'toasted_unlogged', 'UNLOGGED', '', 0 ], [ 'toasted_other', '', 'USING wrapper', 0 ])
 {
@@ -152,13 +154,14 @@ for my $case ([ 'toasted', '', '', 1 ], [ 'toasted_unlogged', 'UNLOGGED', '', 0 
 	# Each value has three chunks.
 	my $normal = line_pointers($node, $toast)->{normal};
 	cmp_ok($normal, $pruned ? '<' : '==', $pruned ? 200 : 300, $pruned ? "the TOAST table of $t is pruned" : "the TOAST table of $t is left alone");
-	is($node->safe_psql('postgres', "SELECT count(*), sum(length(v)), count(DISTINCT md5(v)) FROM $t"), '20|100000|1', "the values of $t");
+	is($node->safe_psql('postgres', "SELECT count(*), sum(length(v)), count(DISTINCT md5(v)) FROM $t"), '20|100000|1', "$t: all values are there");
 	$node->safe_psql('postgres', "VACUUM $t");
-	is(line_pointers($node, $toast)->{normal}, 60, "the TOAST table of $t as VACUUM leaves it");
+	is(line_pointers($node, $toast)->{normal}, 60,
+		"$t: VACUUM removes the dead rows of the TOAST table");
 }
 
-## serializable transactions: of two with write skew, one fails, also if the rows they have read are
-## pruned in between
+## Serializable transactions: of two with write skew one fails, even if the rows that they have
+## read are pruned in between.
 
 {
 	my $failed = 0;
@@ -179,7 +182,7 @@ for my $case ([ 'toasted', '', '', 1 ], [ 'toasted_unlogged', 'UNLOGGED', '', 0 
 		$failed++ if $sessions[1]->{stderr} =~ /could not serialize access/ && $node->safe_psql('postgres', 'SELECT sum(v) FROM skew WHERE id <= 2') == 1;
 		$_->quit for @sessions;
 	}
-	is($failed, 5, 'write skew of serializable transactions');
+	is($failed, 5, 'of two serializable transactions with write skew, one fails');
 }
 
 check_heaps($node, 'all tables');
@@ -192,7 +195,7 @@ check_indexes($node, 'all tables after a crash');
 check_log($node, 'at the end');
 $node->stop;
 
-## wal_level = minimal: tables whose first rows are in no WAL
+## wal_level = minimal: the first rows of a table are not in WAL
 
 {
 	my $minimal = bgvacuum_node('minimal', shared_buffers => '2MB', conf => "wal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\n");
@@ -201,7 +204,8 @@ $node->stop;
 	for my $i (1 .. 4)
 	{
 		$minimal->safe_psql('postgres', "CREATE TABLE old$i (id int PRIMARY KEY, v text); INSERT INTO old$i SELECT i, '-' FROM generate_series(1, 50) i");
-		# created, truncated and rewritten, and in all of them rows are updated and deleted at once
+		# Tables are created, truncated and rewritten.  The same transaction updates and deletes
+		# their rows.
 		$minimal->safe_psql('postgres', <<"SQL");
 BEGIN;
 CREATE TABLE new$i (id int PRIMARY KEY, v text);
@@ -242,12 +246,13 @@ SQL
 			"SELECT 'new$_', count(*), sum(id), md5(string_agg(id || v, ' ' ORDER BY id)) FROM new$_ UNION ALL SELECT 'old$_', count(*), sum(id), md5(string_agg(id || v, ' ' ORDER BY id)) FROM old$_"
 		} 1 .. 4) };
 	my $before = $sums->();
-	like($before, qr/^new1\|40\|1301\|\w+\nold1\|31\|966\|/, 'wal_level = minimal: the rows');
-	is(scalar(keys %{ { map { (split /\|/, $_, 2)[1] => 1 } split /\n/, $before } }), 2, 'wal_level = minimal: the same in all tables');
-	cmp_ok(bgvacuum_stats($minimal)->{pages_pruned}, '>', 0, 'wal_level = minimal: there is something to prune');
+	like($before, qr/^new1\|40\|1301\|\w+\nold1\|31\|966\|/,
+		'wal_level = minimal: all rows are there');
+	is(scalar(keys %{ { map { (split /\|/, $_, 2)[1] => 1 } split /\n/, $before } }), 2, 'wal_level = minimal: all tables of a kind have the same rows');
+	cmp_ok(bgvacuum_stats($minimal)->{pages_pruned}, '>', 0, 'wal_level = minimal: pages were pruned');
 	kill_all($minimal);
 	$minimal->start;
-	is($sums->(), $before, 'wal_level = minimal: the rows after a crash');
+	is($sums->(), $before, 'wal_level = minimal: all rows are there after a crash');
 	check_heaps($minimal, 'wal_level = minimal');
 	check_indexes($minimal, 'wal_level = minimal');
 	check_log($minimal, 'wal_level = minimal');

@@ -1,7 +1,9 @@
-# PostgreSQL's own regression tests while bgwriter prunes every page that it can, ended by
-# kill -9 and recovery.  In a soak run also with few buffers and without being forced,
-# its isolation tests, and the TAP tests of recovery and of what else depends on
-# how pages are pruned.
+# Run PostgreSQL's own regression tests while bgwriter prunes every page that it can.  Then kill
+# the server, and let it recover.  A wrong prune changes the output of a test, or leaves a heap
+# that amcheck complains about.
+#
+# A soak run repeats the tests with few buffers, and without debug_bgwriter_vacuum.  It also runs
+# the isolation tests, and the TAP tests of recovery and of other features that depend on pruning.
 use strict;
 use warnings FATAL => 'all';
 
@@ -21,13 +23,13 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
 $PgDenseCore::any_order = 1;
 $PgDenseCore::normalize = \&normalize_core;
-# runs the regression tests, and wants rows in order
+# This test runs the regression tests itself, and compares the order of rows.
 @PgDenseCore::leave_out = ('027_stream_regress.pl');
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 
-# [name, settings, pages that it prunes at least]
+# [name, settings, least number of pruned pages]
 my @rounds = ([ 'forced', "shared_buffers = 32MB\nbgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n", 300 ]);
 push @rounds, [ 'few_buffers', "shared_buffers = 2MB\nbgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\nwal_consistency_checking = all\n", 300 ],
   [ 'demand', "shared_buffers = 2MB\nbgwriter_vacuum = on\nbgwriter_delay = 10ms\n", 0 ]
@@ -51,7 +53,7 @@ CONF
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION bgvacuum');
 	cmp_ok(core_suite($node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
-		'>', 200, "$name: the tests ran");
+		'>', 200, "$name: more than 200 tests ran");
 	core_isolation($node, "$tmp/bgvacuum_isolation", $regress) if $ENV{PGDENSE_SOAK} && $name eq 'forced';
 	my $stats = bgvacuum_stats($node);
 	note "$name: ", join ', ', map { "$stats->{$_} $_" } sort keys %$stats;

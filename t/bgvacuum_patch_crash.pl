@@ -1,12 +1,14 @@
-# kill -9 of the postmaster and all its children at random moments, while clients change
-# rows and bgwriter prunes their pages: in each round at least 2,000 pages (5,000 with
-# PGDENSE_SOAK) before the server is killed, or a tenth of it where it leaves pages alone
-# that are not worth it.
+# Kill the postmaster and all its children at random moments, while clients change rows and
+# bgwriter prunes their pages.  Check after each crash that
 #
-# After each crash, of which some are in recovery, the tables hold what the acknowledged
-# transactions have left, and nothing of others; recovery has compared all pages with what
-# WAL says of them, unless there are no page images; heaps, indexes and checksums are in order.  Six rounds,
-# with PGDENSE_SOAK 100.  PGDENSE_FUZZ_SEED is the random seed, which is printed.
+# - the tables have the changes of all acknowledged transactions, and of no others;
+# - recovery finds no page that differs from what WAL says of it (if there are page images);
+# - heaps, indexes and checksums are in order.
+#
+# In each round, bgwriter prunes 2,000 pages (5,000 with PGDENSE_SOAK) before the kill.  Without
+# debug_bgwriter_vacuum it prunes a tenth of that, because it leaves pages alone that are not worth
+# a prune.  Some crashes are in recovery.  There are six rounds, with PGDENSE_SOAK 100.
+# PGDENSE_FUZZ_SEED is the random seed, which is printed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -16,7 +18,7 @@ use PgDenseBgvacuum;
 use PgDenseCrash;
 use PgDenseLedger;
 use PgDensePatch;
-use PgDenseWal qw(unexpected_log);    # with it, processes that are killed go away at once
+use PgDenseWal qw(unexpected_log);    # it lets killed processes end at once
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
@@ -39,14 +41,14 @@ my $checksums = $node->safe_psql('postgres', 'SHOW data_checksums') eq 'on' ? 1 
 
 for my $round (1 .. $rounds)
 {
-	# half of the rounds each: data checksums, page images, the forced mode
+	# Switch data checksums, page images and debug_bgwriter_vacuum on and off in turn.
 	my $want_checksums = $round % 4 >= 2;
 	my $images = $round % 2 ? 'on' : 'off';
 	my $forced = $round % 3 ? 'on' : 'off';
-	# If bgwriter is not forced, it does what evictions ask for.
+	# Without debug_bgwriter_vacuum, bgwriter looks only at pages that are soon evicted.
 	my $buffers = $forced eq 'on' ? ('4MB', '16MB', '64MB')[ int(rand(3)) ] : ('1MB', '2MB', '4MB')[ int(rand(3)) ];
-	# Without page images, recovery finds no contents for pages of a table that is dropped later,
-	# and the comparison takes that for damage, in stock as well.
+	# Without page images, recovery finds no contents for pages of a table that is dropped later.
+	# The consistency check takes that for damage, on a stock server as well.
 	my $compare = $images eq 'on' ? 'all' : '';
 	my $again = rand() < 0.5 ? rand(0.1) : undef;
 	my $longer = rand(0.5);
@@ -55,7 +57,7 @@ for my $round (1 .. $rounds)
 	if ($want_checksums != $checksums)
 	{
 		$node->stop;
-		command_ok([ 'pg_checksums', '--no-sync', $want_checksums ? '--enable' : '--disable', '-D', $node->data_dir ], "$what: switched");
+		command_ok([ 'pg_checksums', '--no-sync', $want_checksums ? '--enable' : '--disable', '-D', $node->data_dir ], "$what: pg_checksums succeeds");
 		$checksums = $want_checksums;
 	}
 	else
@@ -74,14 +76,14 @@ CONF
 	my $begin = time();
 	my $wanted = $forced eq 'on' ? $pages : $pages / 10;
 	$ledger->start;
-	# What counts are the pages: with few evictions and many page images they take their time,
-	# and the more on a busy machine.
+	# The number of pages counts, not the time.  With few evictions and many page images they
+	# take long, and even longer on a busy machine.
 	local $PostgreSQL::Test::Utils::timeout_default = 20 * $PostgreSQL::Test::Utils::timeout_default;
 	wait_for_prunes($node, $wanted, $from);
 	usleep(1_000_000 * $longer);
 	my $now = bgvacuum_stats($node);
 	my $seconds = time() - $begin;
-	# Without page images, a page that was written in part is a lost one.
+	# Without page images, a page that was written in part is lost.
 	my @way = (whole_writes => $images eq 'off');
 	$count{killed} += kill_all($node, @way);
 	$ledger->finish;
@@ -97,13 +99,13 @@ CONF
 	if ($checksums)
 	{
 		$node->stop;
-		command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$what: checksums of all pages");
+		command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$what: the checksums of all pages are right");
 		$node->start;
 	}
 }
 note join ', ', (map { "$count{$_} $_" } sort keys %count), "$ledger->{transactions} transactions";
 cmp_ok($count{in_recovery}, '>', 0, 'some crashes were in recovery') if $ENV{PGDENSE_SOAK};
-cmp_ok($count{pages_reused}, '>', 0, 'freed space was used anew');
+cmp_ok($count{pages_reused}, '>', 0, 'inserts used freed space');
 $node->stop;
-is(unexpected_log($node), '', 'log');
+is(unexpected_log($node), '', 'nothing unexpected in the log');
 done_testing();

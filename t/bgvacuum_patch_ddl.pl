@@ -1,11 +1,10 @@
-# bgwriter never prunes a page of a relation that is gone: files are removed after the
-# record that says so, and after the locks are released, and a record of a prune in
-# between would stop recovery and every standby.
+# bgwriter must never prune a page of a relation that is gone.  A transaction that removes a
+# relation writes its commit record, releases its locks, and then removes the files.  A record of
+# a prune after the commit record would stop recovery and every standby.
 #
-# First sessions are kept between the record of the end of their transaction and the removal of
-# files (bgvacuum_patch_gap.c), while bgwriter goes on, and the server is killed there; then
-# all kinds of DDL run beside clients that update and delete.  A standby replays with
-# images of all pages to compare with.
+# First keep sessions between the commit record and the removal of files (bgvacuum_patch_gap.c),
+# while bgwriter goes on, and kill the server there.  Then run all kinds of DDL beside clients that
+# update and delete.  A standby replays all WAL, and compares its pages with full-page images.
 use strict;
 use warnings FATAL => 'all';
 
@@ -27,8 +26,8 @@ my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 my $seconds = $ENV{PGDENSE_SOAK} ? 600 : 10;
 my $timeout = $PostgreSQL::Test::Utils::timeout_default;
 
-# All of the WAL is kept, and is looked through at the end.  Tablespaces are folders of
-# the data directory, so that the standby has its own.
+# Keep all WAL, to read it at the end.  Tablespaces are folders of the data directory, so that the
+# standby has its own.
 my $conf = <<'CONF';
 wal_consistency_checking = all
 wal_compression = on
@@ -49,9 +48,9 @@ $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
 $primary->safe_psql('postgres', q{CREATE TABLESPACE elsewhere LOCATION ''});
 
-# records_of_the_gone(NODE, START) - records from START on that change a relation or a database after
-# the record that removes it, or that prune a page which was truncated away and is not there again;
-# and how many records of prunes there are
+# records_of_the_gone(NODE, START) - return the records from START on that change a relation or a
+# database after the record that removes it, and the records that prune a page after it was
+# truncated and before it is there again; also return the number of records of prunes
 sub records_of_the_gone
 {
 	my ($node, $from) = @_;
@@ -66,7 +65,7 @@ sub records_of_the_gone
 
 		if ($rmgr eq 'Transaction')
 		{
-			# those of PREPARE go later, with the end of the prepared transaction
+			# The relations of a PREPARE go later, when the prepared transaction ends.
 			$gone{$_} = "$what at $lsn" for map { relation_of_path($_) } map { split / / } $line =~ /; rels: ([^;]+)/;
 		}
 		elsif ($rmgr eq 'Storage' && $what eq 'CREATE')
@@ -111,11 +110,11 @@ sub records_of_the_gone
 	}
 	close $wal;
 	note "$prunes records of prunes";
-	# one of each will do
+	# One record of each relation is enough.
 	return (join("\n", map { scalar(@{ $bad{$_} }) . ": $bad{$_}[0]" } sort keys %bad), $prunes);
 }
 
-# The identity of the relation whose file pg_waldump names
+# Return the identity of the relation whose file pg_waldump names.
 sub relation_of_path
 {
 	my ($path) = @_;
@@ -127,7 +126,7 @@ sub relation_of_path
 	die "what relation is $path?";
 }
 
-# All that a database has, as text
+# Return the contents of a database as text.
 sub digest
 {
 	my ($node, $database) = @_;
@@ -143,14 +142,14 @@ sub databases
 	return split /\n/, $node->safe_psql('postgres', 'SELECT datname FROM pg_database WHERE datallowconn ORDER BY datname');
 }
 
-# The standby has replayed all, without complaint, and has the same rows.
+# Check that the standby has replayed all WAL without an error, and has the same rows.
 sub same_on_standby
 {
 	my ($what) = @_;
 	my $lsn = $primary->lsn('insert');
 
-	# a server that has died cannot be asked
-	if (!ok(eval { $standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") }, "$what: the standby follows"))
+	# A server that has died cannot be queried.
+	if (!ok(eval { $standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") }, "$what: the standby replays all WAL"))
 	{
 		log_is_clean($standby, "$what, standby");
 		$standby->{_pid} = undef if !-e $standby->data_dir . '/postmaster.pid';
@@ -163,8 +162,8 @@ sub same_on_standby
 	return;
 }
 
-# log_is_clean(NODE, NAME[, OFFSET]) - but for what recovery says at the end of the WAL, and when a
-# database is dropped once more, and of sessions that end before they are told to
+# log_is_clean(NODE, NAME[, OFFSET]) - check the log, but allow messages of recovery at the end of
+# WAL, of a database that is dropped once more, and of sessions that end before they are told to
 sub log_is_clean
 {
 	my ($node, $name, $offset) = @_;
@@ -173,14 +172,14 @@ sub log_is_clean
 	return is(join("\n", @lines), '', "$name: nothing bad in the log");
 }
 
-# No test makes sense any more
+# End the test, because later results would mean nothing.
 sub give_up
 {
 	done_testing();
 	exit 1;
 }
 
-# Wait until the query gives true; does it, in time?
+# Wait until the query returns true.  Return false after a timeout.
 sub wait_until
 {
 	my ($query, $name) = @_;
@@ -194,7 +193,7 @@ my $library = server_library('bgvacuum_patch_gap.c');
 my $gap = "$tmp/gap";
 my $bgwriter;
 
-# Stop bgwriter between two rounds: in the middle of one it might go on with what it knew of
+# Stop bgwriter between two rounds.  In the middle of a round, it might go on with an old list of
 # running transactions.
 sub stop_bgwriter
 {
@@ -209,10 +208,10 @@ sub stop_bgwriter
 	die 'bgwriter is never between two rounds';
 }
 
-# Kinds of transactions that remove files, each with a table g_KIND of its own: the table has
-# rows that were deleted before, and bgwriter has not yet looked at its pages.  What a
-# transaction deletes itself can be pruned after its end, too; and the copy that SET TABLESPACE
-# makes has the hints of the original that there is something to prune.
+# Kinds of transactions that remove files.  Each has a table g_KIND of its own, with rows that were
+# deleted before.  bgwriter has not yet looked at its pages.  Rows that a transaction deletes itself
+# can be pruned after its end, too.  The copy that SET TABLESPACE makes keeps the hint of the
+# original that there is something to prune.
 my $copied = 'ALTER TABLE g_KIND SET TABLESPACE elsewhere; DELETE FROM g_KIND WHERE i % 10 = 3;';
 my %kinds = (
 	drop => 'DROP TABLE g_KIND;',
@@ -239,16 +238,16 @@ my %kinds = (
 	synchronous => 'SET synchronous_commit = on; DROP TABLE g_KIND;',
 );
 
-# With so many relations that go, background vacuum forgets all others' pages as well, which
-# would hide what the other kinds do.
+# If this many relations go, background vacuum also forgets the pages of all others.  That would
+# hide errors of the other kinds.
 my @many = ('drop_many');
 
-# These stay among the transactions that run, and hold back what is deleted later: they are
-# started when the others are where they should be.
+# These transactions still run in the gap, and keep rows from being pruned that are deleted later.
+# So start them after the others are in the gap.
 my @running = grep { /^(?:subtransaction|exception|prepared|synchronous)/ } sort keys %kinds;
 my @ended = grep { !/^(?:subtransaction|exception|prepared|synchronous|drop_many)/ } sort keys %kinds;
 
-# Pages with some free space, so that sessions do not prune them
+# Make tables whose pages have free space, so that sessions do not prune them.
 sub make_tables
 {
 	my $sql = '';
@@ -286,7 +285,7 @@ sub delete_rows
 	return;
 }
 
-# A psql that runs what it is told and is not waited for
+# Start psql with the statements of a kind, and do not wait for it.
 sub start_session
 {
 	my ($kind) = @_;
@@ -298,7 +297,7 @@ sub start_session
 	return IPC::Run::start([ 'psql', '-XAtq', '-d', $primary->connstr('postgres'), '-f', $file ], '<', \undef, '>', \my $out, '2>', \my $err);
 }
 
-# What to do with sessions in the gap: they go on, or the server dies.
+# The sessions in the gap go on, or the server is killed.
 for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x ($ENV{PGDENSE_SOAK} ? 10 : 1))
 {
 	my ($end, @first) = @$run;
@@ -317,22 +316,22 @@ for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x 
 	for my $kinds (\@first, \@second)
 	{
 		push @sessions, map { start_session($_) } @$kinds;
-		$in_gap &&= wait_until('SELECT count(*) = ' . @sessions . q{ FROM pg_stat_activity WHERE application_name LIKE 'g\_%' AND (wait_event_type = 'Extension' OR wait_event = 'SyncRep')}, "$name: " . @sessions . ' sessions are in it')
+		$in_gap &&= wait_until('SELECT count(*) = ' . @sessions . q{ FROM pg_stat_activity WHERE application_name LIKE 'g\_%' AND (wait_event_type = 'Extension' OR wait_event = 'SyncRep')}, "$name: " . @sessions . ' sessions are in the gap')
 		  if @$kinds;
 	}
 	diag $primary->safe_psql('postgres', q{SELECT application_name, state, wait_event_type, wait_event, query FROM pg_stat_activity WHERE application_name LIKE 'g\_%'}) if !$in_gap;
 	kill 'CONT', $bgwriter;
-	ok(wait_for_rounds($primary, 5, $before), "$name: bgwriter goes its rounds");
-	ok(wait_for_tuples($primary, 'g_control', 150), "$name: and prunes a table that stays") if @second;
+	ok(wait_for_rounds($primary, 5, $before), "$name: bgwriter makes five rounds");
+	ok(wait_for_tuples($primary, 'g_control', 150), "$name: bgwriter prunes a table that stays") if @second;
 	kill_all($primary) if $end eq 'dies';
 	unlink $gap;
 	if ($end eq 'dies')
 	{
 		$_->finish for @sessions;
-		# A server that does not come back has said why
+		# If the server does not start, the log has the reason.
 		my $offset = -s $primary->logfile;
 		my $started = $primary->start(fail_ok => 1);
-		ok($started, "$name: recovers");
+		ok($started, "$name: the server recovers");
 		if (!$started)
 		{
 			log_is_clean($primary, $name, $offset);
@@ -346,17 +345,17 @@ for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x 
 	  for map { "g_$_" } qw(cluster vacuum_full rewrite tablespace matview rollback_copied rollback_created rollback_truncate error subtransaction exception prepared_rollback);
 	log_is_clean($primary, $name) if $end eq 'goes on';
 	my ($bad) = records_of_the_gone($primary, $start);
-	is($bad, '', "$name: no record of what is gone");
+	is($bad, '', "$name: no record changes a relation that is gone");
 	same_on_standby($name);
-	# It has looked at the WAL so far
+	# The WAL up to here has been checked.
 	$start = $primary->lsn('insert');
 	$primary->safe_psql('postgres', 'DROP SCHEMA IF EXISTS g_drop_many CASCADE');
 }
 
 
-# A table that was created, or copied, in the same transaction is truncated in place.  The
-# record of that is flushed before the buffers go, which takes long if a flush waits for
-# others: when bgwriter goes on, one of the tables is just there.
+# A table that was created or copied in the same transaction is truncated in place.  The record of
+# the truncation is flushed before the buffers are dropped.  With commit_delay this flush takes
+# long, so that one of the tables is at this point when bgwriter goes on.
 for my $round (1 .. 2)
 {
 	my $name = "truncation in place, $round";
@@ -371,24 +370,24 @@ for my $round (1 .. 2)
 	append_to_file($file, join "\n", "SET application_name = 'g_truncate'; SET commit_siblings = 0; BEGIN;", (map { "ALTER TABLE $_ SET TABLESPACE elsewhere; DELETE FROM $_ WHERE i % 10 = 4;" } @tables),
 		"SET commit_delay = 100000; TRUNCATE @{[ join ', ', @tables ]}; COMMIT;");
 	my $session = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $primary->connstr('postgres'), '-f', $file ], '<', \undef, '>', \my $out, '2>', \my $err);
-	wait_until(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'g_truncate' AND query LIKE '%TRUNCATE%'}, "$name: under way");
+	wait_until(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'g_truncate' AND query LIKE '%TRUNCATE%'}, "$name: TRUNCATE has begun");
 	usleep(500_000);
 	kill 'CONT', $bgwriter;
-	ok(wait_for_rounds($primary, 5, $before), "$name: bgwriter goes its rounds");
+	ok(wait_for_rounds($primary, 5, $before), "$name: bgwriter makes five rounds");
 	$session->finish;
-	is($err, '', "$name: is done");
+	is($err, '', "$name: the session has no error");
 	my ($bad, $prunes) = records_of_the_gone($primary, $start);
-	is($bad, '', "$name: no record of what is gone");
+	is($bad, '', "$name: no record changes a relation that is gone");
 	cmp_ok($prunes, '>', 30, "$name: tables that were not yet truncated were pruned");
 	same_on_standby($name);
 	$start = $primary->lsn('insert');
 }
 
-# All kinds of DDL beside clients that update and delete.  What table "counter" counts is
-# what table "log" has rows for, in every transaction; the tables c_N come and go.
+# All kinds of DDL beside clients that update and delete.  Every transaction of a client counts in
+# table "counter", and adds a row to table "log".  The tables c_N come and go.
 my @churned = map { "c_$_" } 1 .. 6;
 
-# ddl_script(NUMBER) - a file of statements, in an order of its own, for one session
+# ddl_script(NUMBER) - write a file of statements for one session, in random order; return its name
 sub ddl_script
 {
 	my ($number) = @_;
@@ -443,7 +442,7 @@ END
 $$;
 SQL
 
-# The sessions of all this.  They end with the server, or when they are told.
+# Start the sessions of DDL and the clients.  They end with the server, or by a signal.
 sub start_load
 {
 	my @commands = map { [ 'psql', '-XAtq', '-d', $primary->connstr('postgres'), '-f', ddl_script($_) ] } 1 .. 2;
@@ -465,7 +464,7 @@ sub end_load
 	return;
 }
 
-# Prepared transactions that nobody is going to end
+# Roll back prepared transactions that no session will end.
 sub end_prepared
 {
 	$primary->safe_psql('postgres', "ROLLBACK PREPARED '$_'") for split /\n/, $primary->safe_psql('postgres', 'SELECT gid FROM pg_prepared_xacts');
@@ -476,12 +475,12 @@ sub check_counts
 {
 	my ($node, $name) = @_;
 
-	is($node->safe_psql('postgres', 'SELECT sum(n) - (SELECT count(*) FROM log), count(*) FROM counter'), '0|300', "$name: the counter has all that was counted");
+	is($node->safe_psql('postgres', 'SELECT sum(n) - (SELECT count(*) FROM log), count(*) FROM counter'), '0|300', "$name: the counter agrees with the log");
 	return;
 }
 
-# Once through the life of a database.  The template was changed just before; what is in the
-# copy is what was in the template.
+# Create, change, move and drop a database.  Its template was changed just before.  The copy must
+# have the rows of the template.
 my $database_rounds = 0;
 sub database_round
 {
@@ -496,7 +495,7 @@ sub database_round
 	my $changed = digest($primary, 'copy');
 	$primary->safe_psql('postgres', 'ALTER DATABASE copy SET TABLESPACE elsewhere');
 	my $moved = digest($primary, 'copy');
-	is("$found; $moved", "$expected; $changed", "database, $strategy: has the rows of its template, and its own when it has moved")
+	is("$found; $moved", "$expected; $changed", "database, $strategy: the copy has the rows of its template, and its own after a move")
 	  if $found ne $expected || $moved ne $changed || $database_rounds <= 2;
 	$primary->safe_psql('copy', "CREATE INDEX ON d (n); $change");
 	$primary->safe_psql('postgres', 'DROP DATABASE copy WITH (FORCE)');
@@ -531,7 +530,7 @@ for my $end ('stops', 'is killed')
 		log_is_clean($primary, $name, $offset);
 		$offset = -s $primary->logfile;
 		my $started = $primary->start(fail_ok => 1);
-		ok($started, "$name: recovers");
+		ok($started, "$name: the server recovers");
 		log_is_clean($primary, "$name, recovery", $offset);
 		give_up() if !$started;
 	}
@@ -548,7 +547,7 @@ my @errors = grep { /^psql:.*(?:ERROR|PANIC)/ && !/(?:lock timeout|deadlock dete
 	check_indexes($primary, $name);
 	check_heaps($primary, "$name, template", 'pattern');
 	my ($bad) = records_of_the_gone($primary, $start);
-	is($bad, '', "$name: no record of what is gone");
+	is($bad, '', "$name: no record changes a relation that is gone");
 	same_on_standby($name);
 	check_counts($standby, "$name, standby");
 	$start = $primary->lsn('insert');

@@ -1,9 +1,9 @@
-# What bgwriter does with bad input while it prunes: settings out of range and switched under
-# load, signals, a small and another number of buffers, a missing segment of pg_xact,
-# damaged pages, and writes that fail, of data and of WAL.
+# Check what bgwriter does with bad input and failures while it prunes: settings that are out of
+# range or change under load, signals, another number of buffers, a missing segment of pg_xact,
+# damaged pages, and failed writes of data and WAL.
 #
-# Whatever happens, it goes on with other pages, does not try the same one for ever, and no
-# transaction is lost.
+# In each case bgwriter must go on with other pages, and must not try a page for ever.  No
+# transaction may be lost.
 use strict;
 use warnings FATAL => 'all';
 
@@ -24,7 +24,8 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my $seconds = $ENV{PGDENSE_SOAK} ? 120 : 6;
-# what clients are told of writes that fail; pgbench executes also what it could not prepare
+# Errors of failed writes that clients see.  pgbench also executes statements that it could not
+# prepare.
 my $write_errors = qr/could not (?:write|extend)|No space left|write error might be permanent|prepared statement "\w+" does not exist/;
 note "PGDENSE_FUZZ_SEED=$seed";
 srand($seed);
@@ -43,8 +44,8 @@ check_failed_writes();
 check_full_disk();
 done_testing();
 
-# Does the server answer, out of recovery?  A psql that a server turns away may be gone
-# before it has been given its query, which is an error of its own.
+# Does the server answer, and is it out of recovery?  If a server refuses a connection, psql may
+# have ended before it gets its query, and then psql() dies.
 sub usable
 {
 	my ($node) = @_;
@@ -80,7 +81,7 @@ sub bgwriter_pid
 	return $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'});
 }
 
-# Is a page of another table pruned?
+# Check that a page of another table is pruned.
 sub still_prunes
 {
 	my ($node, $what) = @_;
@@ -90,7 +91,7 @@ sub still_prunes
 	$node->safe_psql('postgres', 'DROP TABLE still');
 }
 
-# What a server has that was told nothing.
+# The settings of a server whose configuration does not name them
 sub check_defaults
 {
 	my $node = PostgreSQL::Test::Cluster->new('defaults');
@@ -100,12 +101,13 @@ sub check_defaults
 	$node->start;
 	for my $name (sort keys %expected)
 	{
-		is($node->safe_psql('postgres', "SELECT setting, source, context FROM pg_settings WHERE name = '$name'"), "$expected{$name}|default|sighup", "$name: default");
+		is($node->safe_psql('postgres', "SELECT setting, source, context FROM pg_settings WHERE name = '$name'"), "$expected{$name}|default|sighup", "$name: default, source and context");
 		my ($code, $out, $err) = $node->psql('postgres', "SET $name = DEFAULT");
 		like($err, qr/ERROR:  parameter "$name" cannot be changed now/, "$name: cannot be set in a session");
 	}
 
-	# What comes while it is off, and what while the writing is off, is left alone.
+	# Pages that change while bgwriter_vacuum is off, or while background writing is off, are left
+	# alone.
 	my @lines;
 	for my $settings ('debug_bgwriter_vacuum = on', 'bgwriter_vacuum = on; bgwriter_lru_maxpages = 0; debug_bgwriter_vacuum = on')
 	{
@@ -125,7 +127,7 @@ sub check_values
 	my $range = sub { my ($name, $from, $to) = @_; return qr/ERROR:  \S+(?: B)? is outside the valid range for parameter "$name" \($from(?: B)? \.\. $to(?: B)?\)/ };
 	my $boolean = sub { return qr/ERROR:  parameter "$_[0]" requires a Boolean value/ };
 	my $invalid = sub { return qr/ERROR:  invalid value for parameter "$_[0]": / };
-	# name, value, the message, or what becomes of it
+	# name, value, and the error message or the new value
 	my @cases = (
 		[ 'bgwriter_vacuum', 'maybe', $boolean ],
 		[ 'bgwriter_vacuum', '2', $boolean ],
@@ -150,25 +152,26 @@ sub check_values
 		{
 			is($err, '', "$name = '$value': accepted");
 			$node->reload;
-			ok($node->poll_query_until('postgres', "SELECT current_setting('$name') = '$expected'"), "$name = '$value': it is $expected");
+			ok($node->poll_query_until('postgres', "SELECT current_setting('$name') = '$expected'"), "$name = '$value': the new value is $expected");
 		}
 	}
-	still_prunes($node, 'after all that');
+	still_prunes($node, 'after wrong values');
 
-	# a file that is wrong
+	# a configuration file with wrong values
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 	my $from = -s $node->logfile;
 	$node->append_conf('postgresql.conf', "bgwriter_vacuum = perhaps\nbgwriter_lru_maxpages = -3\n");
 	$node->reload;
 	for my $name (qw(bgwriter_vacuum bgwriter_lru_maxpages))
 	{
-		ok($node->wait_for_log(qr/LOG:  (?:parameter "$name" requires a Boolean value|-3 is outside the valid range for parameter "$name")/, $from), "$name: a bad file is told of");
+		ok($node->wait_for_log(qr/LOG:  (?:parameter "$name" requires a Boolean value|-3 is outside the valid range for parameter "$name")/, $from), "$name: the log reports the wrong value in the file");
 	}
-	is($node->safe_psql('postgres', 'SHOW bgwriter_vacuum'), 'on', 'a bad file changes nothing');
-	still_prunes($node, 'with a bad file');
+	is($node->safe_psql('postgres', 'SHOW bgwriter_vacuum'), 'on',
+		'a wrong value in the file does not change the setting');
+	still_prunes($node, 'with wrong values in the file');
 
 	my ($code, $out, $err) = $node->psql('postgres', 'CREATE ROLE somebody; SET ROLE somebody; ALTER SYSTEM SET bgwriter_vacuum = off');
-	like($err, qr/ERROR:  permission denied to set parameter "bgwriter_vacuum"/, 'not for everybody');
+	like($err, qr/ERROR:  permission denied to set parameter "bgwriter_vacuum"/, 'an ordinary user cannot set bgwriter_vacuum');
 	$node->stop;
 }
 
@@ -202,10 +205,10 @@ sub check_load
 	}
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 	$node->reload;
-	ok(wait_for_prunes($node, 100, $before), "settings switched $switches times: pages were pruned");
+	ok(wait_for_prunes($node, 100, $before), "settings switched $switches times: bgwriter prunes pages");
 	$ledger->stop;
 	$ledger->check('settings switched') or return;
-	is(bgwriter_pid($node), $pid, 'settings switched: it is the same bgwriter');
+	is(bgwriter_pid($node), $pid, 'settings switched: bgwriter has not restarted');
 
 	# signals that end bgwriter, but not the server
 	$ledger->start;
@@ -214,9 +217,9 @@ sub check_load
 		my $old = bgwriter_pid($node);
 		wait_for_prunes($node, 50);
 		kill 'TERM', $old;
-		ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'background writer' AND pid <> $old"), "SIGTERM $n: a new bgwriter");
+		ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'background writer' AND pid <> $old"), "SIGTERM $n: a new bgwriter starts");
 	}
-	# It does not do anything for a while, wherever it was; others go on when it does.
+	# Stop bgwriter for a while, wherever it is.  Processes that wait for it go on when it does.
 	for my $n (1 .. 5)
 	{
 		my $stopped = bgwriter_pid($node);
@@ -226,12 +229,12 @@ sub check_load
 		usleep(300_000);
 		kill 'CONT', $stopped;
 	}
-	ok(wait_for_prunes($node, 100), 'SIGSTOP and SIGCONT: it prunes again');
+	ok(wait_for_prunes($node, 100), 'SIGSTOP and SIGCONT: bgwriter prunes again');
 	$ledger->stop;
 	$ledger->check('SIGTERM and SIGSTOP') or return;
 	is(join("\n", bad_log_lines($node, $log)), '', 'up to here: nothing bad in the log');
 
-	# signals that make the server begin anew
+	# signals after which all processes of the server restart
 	for my $signal (qw(QUIT KILL ABRT))
 	{
 		my $from = -s $node->logfile;
@@ -239,9 +242,9 @@ sub check_load
 		wait_for_prunes($node, 200);
 		kill $signal, bgwriter_pid($node);
 		$ledger->finish;
-		ok($node->wait_for_log(qr/database system is ready to accept connections/, $from), "SIG$signal: the server is there again");
+		ok($node->wait_for_log(qr/database system is ready to accept connections/, $from), "SIG$signal: the server restarts");
 		unlike(log_since($node, $from), qr/PANIC|TRAP:|inconsistent|invalid page/, "SIG$signal: nothing else in the log");
-		ok(wait_until_usable($node), "SIG$signal: it can be used");
+		ok(wait_until_usable($node), "SIG$signal: the server answers");
 		$ledger->check("SIG$signal") or return;
 		still_prunes($node, "SIG$signal");
 	}
@@ -262,27 +265,28 @@ sub check_load
 	$node->stop;
 }
 
-# The status of a transaction that cannot be read: an error each time a page is tried that
-# needs it, and only then.
+# The status of a transaction cannot be read.  bgwriter must report an error each time it tries a
+# page that needs the status, and at no other time.
 sub check_missing_status
 {
 	my $node = bgvacuum_node('status', shared_buffers => '16MB');
 	my $segment = $node->data_dir . '/pg_xact/0000';
 	my $pages = 5;
 
-	# five rows a page, so that there is room, and backends do not prune it
+	# Five rows leave free space on a page, so that sessions do not prune it.
 	set_parameters($node, bgwriter_vacuum => 'off');
 	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE status (i int, v text) WITH (autovacuum_enabled = off);
 ALTER TABLE status ALTER v SET STORAGE PLAIN;
 INSERT INTO status SELECT i, repeat('s', 1380) FROM generate_series(1, 5 * $pages) i;
 SQL
-	$node->command_ok([ 'vacuumdb', '--quiet', '--all', '--freeze' ], 'missing status: nothing else needs it');
-	is($node->safe_psql('postgres', q{SELECT pg_relation_size('status') / 8192}), $pages, 'missing status: pages');
-	# the last transaction of its segment that anything depends on, and nobody looks at its rows
+	$node->command_ok([ 'vacuumdb', '--quiet', '--all', '--freeze' ], 'missing status: all rows are frozen');
+	is($node->safe_psql('postgres', q{SELECT pg_relation_size('status') / 8192}), $pages, 'missing status: number of pages');
+	# This is the last transaction that needs this segment.  No session reads its rows, or sets
+	# hint bits.
 	$node->safe_psql('postgres', q{DELETE FROM status WHERE ctid = ANY (ARRAY(SELECT format('(%s,1)', p)::tid FROM generate_series(0, 4) p))});
 	$node->stop;
-	command_ok([ 'pg_resetwal', '--next-transaction-id=3000000', '-D', $node->data_dir ], 'missing status: xids of another segment');
+	command_ok([ 'pg_resetwal', '--next-transaction-id=3000000', '-D', $node->data_dir ], 'missing status: pg_resetwal goes on in another segment');
 	append_to_file($node->data_dir . '/pg_xact/0002', "\0" x 262144);
 	rename $segment, "$segment.moved" or die "could not rename $segment: $!";
 	my $from = -s $node->logfile;
@@ -306,25 +310,25 @@ SQL
 	};
 	$touch->(2);
 	is($wait->($pages), $pages, 'missing status: one error for each page');
-	is(bgwriter_pid($node), $pid, 'missing status: it is the same bgwriter');
+	is(bgwriter_pid($node), $pid, 'missing status: bgwriter has not restarted');
 	still_prunes($node, 'missing status');
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	$touch->(3);
 	is($wait->(2 * $pages), 2 * $pages, 'missing status: one more error for each page that was changed again');
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM heap_page_items(get_raw_page('status', 0)) WHERE lp_flags = 1}), 5, 'missing status: nothing of the page was done');
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM heap_page_items(get_raw_page('status', 0)) WHERE lp_flags = 1}), 5, 'missing status: the page is not changed');
 
-	# The locks of what failed are there for others.
+	# bgwriter released its locks at the error, so other sessions get them.
 	$node->safe_psql('postgres', 'SET lock_timeout = 10000; SET statement_timeout = 10000; CREATE TABLE more (i int); INSERT INTO more VALUES (1); TRUNCATE more; DROP TABLE more; CHECKPOINT');
 	rename "$segment.moved", $segment or die "could not rename $segment.moved: $!";
 	$touch->(4);
 	ok(wait_for_tuples($node, 'status', $pages), 'status is there again: all pages are pruned');
-	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT v) FROM status'), "$pages|1", 'status is there again: rows');
+	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT v) FROM status'), "$pages|1", 'status is there again: all rows are there');
 	check_heaps($node, 'status is there again');
 	unlike(log_since($node, $from) =~ s/.*$unreadable.*\n//gr, qr/ERROR|PANIC|TRAP:/, 'missing status: no other errors');
 	$node->stop;
 }
 
-# Pages that nothing may be done with: bgwriter leaves them alone, or says what is wrong once.
+# Damaged pages: bgwriter must leave them alone, or report the error once.
 sub check_damaged_pages
 {
 	my $node = bgvacuum_node('damaged', shared_buffers => '16MB', conf => "restart_after_crash = on\n");
@@ -333,8 +337,8 @@ sub check_damaged_pages
 		return [ 24 + 4 * ($number - 1), pack('L<', $off | $flags << 15 | $length << 17) ];
 	};
 	my ($normal, $redirect) = (1, 2);
-	# Rows 1 to 10 of 40 are deleted; one row, or its line pointer, is damaged: one that is
-	# pruned in tables *_dead, one that stays in *_live.
+	# Rows 1 to 10 of 40 are deleted.  One row or its line pointer is damaged: in tables *_dead one
+	# that is pruned, in tables *_live one that stays.
 	my ($row, $place, $length);
 	my %damages = (
 		none => sub { [ 0, '' ] },
@@ -351,7 +355,7 @@ sub check_damaged_pages
 		lp_redirect_nowhere => sub { $lp->($row, 0, $redirect, 0) },
 		lp_redirect_beyond => sub { $lp->($row, 1000, $redirect, 0) },
 		lp_redirect_to_dead => sub { $lp->($row, 6, $redirect, 0) },
-		# more line pointers than there can be; they are zeros
+		# more line pointers than a page can have; the added ones are zeros
 		pd_lower => sub { [ 12, pack('S<', 24 + 4 * 600) ] },
 		pd_lower_odd => sub { [ 12, pack('S<', 24 + 4 * 40 + 2) ] },
 		pd_special => sub { [ 16, pack('S<', 8176) ] },
@@ -369,7 +373,7 @@ sub check_damaged_pages
 		heap_only => sub { [ $place + 18, pack('S<', 0x8000 | 2) ] },
 		zeros => sub { [ $place, "\0" x 23 ] });
 
-	# Assertions are for what stock takes for granted, too.
+	# With assertions, stock fails here as well.
 	delete $damages{lp_redirect_to_dead} if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 
 	my (%file, %cases);
@@ -401,14 +405,14 @@ SQL
 	$node->start;
 	set_parameters($node, bgwriter_vacuum => 'on');
 
-	# A page is a candidate when somebody changes another row on it.
+	# bgwriter tries a page after a session has changed another row on it.
 	for my $case (sort keys %cases)
 	{
 		my $from = -s $node->logfile;
 		my $pid = bgwriter_pid($node);
 
 		my ($code, $out, $err) = $node->psql('postgres', "DELETE FROM $case WHERE ctid = '(0,40)'; SELECT txid_current()");
-		# three rounds, unless there is an error or worse
+		# Wait for three rounds, or for an error.
 		my $rounds = sub { my ($code, $out, $err) = $node->psql('postgres', 'SELECT rounds FROM pg_stat_bgvacuum'); return $out =~ /^(\d+)$/ ? $1 : 1e9 };
 		my ($begin, $log) = ($rounds->());
 		for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
@@ -419,7 +423,7 @@ SQL
 		}
 		my @errors = $log =~ /(?:ERROR|PANIC):  (.*)/g;
 		note "$case: $err @errors";
-		ok(wait_for_tuples($node, $case, 29), "$case: it is pruned") if $case =~ /^none_/;
+		ok(wait_for_tuples($node, $case, 29), "$case: the page is pruned") if $case =~ /^none_/;
 		unlike($log, qr/PANIC|terminated by signal|TRAP:/, "$case: no crash");
 		if ($log =~ /terminated by signal|PANIC|TRAP:/)
 		{
@@ -427,8 +431,8 @@ SQL
 		}
 		else
 		{
-			cmp_ok(scalar(() = $log =~ /ERROR: /g), '<=', 1, "$case: no more than one error");
-			is(bgwriter_pid($node), $pid, "$case: it is the same bgwriter");
+			cmp_ok(scalar(() = $log =~ /ERROR: /g), '<=', 1, "$case: at most one error");
+			is(bgwriter_pid($node), $pid, "$case: bgwriter has not restarted");
 		}
 	}
 	usleep(1_500_000);
@@ -436,12 +440,12 @@ SQL
 	still_prunes($node, 'damaged pages');
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	usleep(1_500_000);
-	is(join("\n", log_since($node, $from) =~ /(?:ERROR|WARNING|PANIC): .*/g), '', 'damaged pages: they are not tried again');
+	is(join("\n", log_since($node, $from) =~ /(?:ERROR|WARNING|PANIC): .*/g), '', 'damaged pages are not tried again');
 	$node->safe_psql('postgres', "DROP TABLE $_") for sort keys %cases;
 	$node->stop;
 }
 
-# Writes that fail, for some processes or all, for some time
+# Writes fail for a while, in bgwriter only or in all processes.
 sub check_failed_writes
 {
 	my $library = build_library('bgvacuum_patch_shim.c');
@@ -466,7 +470,7 @@ CONF
 	my ($eio, $enospc) = (5, 28);
 	my ($pid, $from, $before);
 
-	# data that bgwriter cannot write: all others can
+	# bgwriter cannot write data, but all other processes can
 	for my $error ($enospc, $eio)
 	{
 		my $what = "bgwriter cannot write data, error $error";
@@ -477,19 +481,20 @@ CONF
 		$fail->($error, '/base/', 'background writer');
 		$before = bgvacuum_stats($node);
 		usleep(3_500_000);
-		cmp_ok($hits->(), '>', 1, "$what: it tried");
+		cmp_ok($hits->(), '>', 1, "$what: bgwriter tried it more than once");
 		$node->safe_psql('postgres', 'CHECKPOINT');
 		unlink $control;
-		ok(wait_for_prunes($node, 200, $before), "$what: it prunes when it can");
+		ok(wait_for_prunes($node, 200, $before), "$what: bgwriter prunes when it can write again");
 		$ledger->stop;
-		is(bgwriter_pid($node), $pid, "$what: it is the same bgwriter");
+		is(bgwriter_pid($node), $pid, "$what: bgwriter has not restarted");
 		$ledger->check($what) or return;
 		my $log = log_since($node, $from);
-		like($log, qr/ERROR:  could not write block/, "$what: it said so");
-		unlike($log, qr/PANIC|TRAP:|FATAL/, "$what: nothing worse");
+		like($log, qr/ERROR:  could not write block/, "$what: the log has the error");
+		unlike($log, qr/PANIC|TRAP:|FATAL/, "$what: the log has no FATAL or PANIC");
 	}
 
-	# data that nobody can write: transactions fail, checkpoints do, and none is lost
+	# No process can write data: transactions and checkpoints fail, but no committed transaction is
+	# lost
 	$from = -s $node->logfile;
 	$pid = bgwriter_pid($node);
 	$ledger->start('read');
@@ -497,28 +502,28 @@ CONF
 	$fail->($enospc, '/base/', '-');
 	usleep(2_000_000);
 	my ($code, $out, $err) = $node->psql('postgres', 'CHECKPOINT');
-	# not even a connection, perhaps
-	like($err, qr/(?:ERROR|FATAL):  (?:checkpoint request failed|could not write)/, 'nobody can write data: no checkpoint');
+	# Perhaps not even a connection succeeds.
+	like($err, qr/(?:ERROR|FATAL):  (?:checkpoint request failed|could not write)/, 'nobody can write data: the checkpoint fails');
 	unlink $control;
 	$ledger->stop;
 	$node->safe_psql('postgres', 'CHECKPOINT');
-	is(bgwriter_pid($node), $pid, 'nobody can write data: it is the same bgwriter');
+	is(bgwriter_pid($node), $pid, 'nobody can write data: bgwriter has not restarted');
 	$ledger->check('nobody can write data', $write_errors) or return;
-	unlike(log_since($node, $from), qr/PANIC|TRAP:/, 'nobody can write data: nothing worse');
+	unlike(log_since($node, $from), qr/PANIC|TRAP:/, 'nobody can write data: the log has no PANIC');
 	still_prunes($node, 'nobody could write data');
 
-	# WAL that bgwriter cannot write, which is the end of any server; then it can again
+	# bgwriter cannot write WAL, which ends any server; later it can write again
 	$from = -s $node->logfile;
 	$ledger->start;
 	wait_for_prunes($node, 100);
 	$fail->($enospc, '/pg_wal/', 'background writer');
 	$ledger->finish;
 	unlink $control;
-	ok($node->wait_for_log(qr/database system is ready to accept connections/, $from), 'bgwriter cannot write WAL: the server is there again');
-	ok(wait_until_usable($node), 'bgwriter cannot write WAL: it can be used');
+	ok($node->wait_for_log(qr/database system is ready to accept connections/, $from), 'bgwriter cannot write WAL: the server restarts');
+	ok(wait_until_usable($node), 'bgwriter cannot write WAL: the server answers');
 	$ledger->check('bgwriter cannot write WAL', $write_errors) or return;
 
-	# WAL that nobody can write; the server may try to start until somebody can, or give up
+	# No process can write WAL; the server may try to start until it can write again, or give up
 	for my $restart (qw(off on))
 	{
 		my $what = "nobody can write WAL, restart_after_crash = $restart";
@@ -547,7 +552,7 @@ CONF
 	$node->stop;
 }
 
-# A disk of WAL that is full, while bgwriter adds to WAL
+# The disk of WAL is full, while bgwriter writes WAL.
 sub check_full_disk
 {
   SKIP:
@@ -564,7 +569,7 @@ sub check_full_disk
 		move_wal($node, mount_folder('small'));
 		my $from = -s $node->logfile;
 		$node->start;
-		# only checkpoints would make room
+		# Checkpoints would free space, so leave them out.
 		$ledger->start(qw(read come_and_go));
 		$ledger->finish;
 		wait_for_end($node);

@@ -1,6 +1,7 @@
-# bgwriter cannot ask who is in a multixact, so a page with one is left to others: nothing
-# is lost of what is locked by several, or updated while others have it locked.  Nor does it
-# judge of rows that a VACUUM FULL of before 9.0 has moved.
+# bgwriter cannot look up the members of a multixact, so it must leave a page with a multixact to
+# other processes.  Check that no lock and no update is lost if several transactions lock a row, or
+# if one updates a row that others have locked.  bgwriter must also leave a page alone if it has
+# rows that VACUUM FULL moved before 9.0.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,9 +20,10 @@ my $node = bgvacuum_node('multixact', no_checksums => 1, shared_buffers => '4MB'
 my $all = "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM %s";
 my $number = 0;
 
-# try_case(NAME, MULTI, STATEMENTS, END, RESULT) - sessions that each begin with a statement on row 1 of
-# a page, which has dead rows as well, and END in order.  Is the page left alone if so many multixacts
-# are on it, or else pruned; and is row 1 locked, and at the end v what it should be?
+# try_case(NAME, MULTI, STATEMENTS, END, RESULT) - start a session with each of STATEMENTS, which
+# lock or update row 1 of a page that also has dead rows; then run END in these sessions, in order.
+# Check that the page has MULTI multixacts, that it is skipped if it has any and pruned if not, that
+# row 1 is locked, and that its v is RESULT at the end.
 sub try_case
 {
 	my ($name, $multi, $statements, $end, $result) = @_;
@@ -35,7 +37,7 @@ sub try_case
 	my $versions = line_pointers($node, $t)->{normal};
 	my $infomask = $node->safe_psql('postgres',
 		"SELECT count(*) FROM heap_page_items(get_raw_page('$t', 0)) WHERE t_infomask & 4096 <> 0 AND t_infomask & 2048 = 0");
-	is($infomask, $multi, "$name: multixacts on the page");
+	is($infomask, $multi, "$name: number of multixacts on the page");
 	$holder->quit;
 
 	my $stats = bgvacuum_stats($node);
@@ -54,24 +56,24 @@ sub try_case
 	{
 		my ($code, undef, $err) = $node->psql('postgres', "SELECT FROM $t WHERE id = 1 $strength NOWAIT");
 		next if $strength eq 'FOR NO KEY UPDATE' && !grep { /UPDATE|FOR SHARE/ } @$statements;
-		like($err, qr/could not obtain lock/, "$name: the row is locked, so not $strength");
+		like($err, qr/could not obtain lock/, "$name: the row is locked against $strength");
 	}
 	$sessions[$_]->query_safe($end->[$_]) for 0 .. $#sessions;
-	is($node->safe_psql('postgres', sprintf $all, $t), join(' ', "1:$result", (map { "$_:-" } 2 .. 20), '41:late'), "$name: the rows");
+	is($node->safe_psql('postgres', sprintf $all, $t), join(' ', "1:$result", (map { "$_:-" } 2 .. 20), '41:late'), "$name: all rows are there");
 
-	# It is a multixact still, of transactions that have ended.
+	# The multixact is still there, but its transactions have ended.
 	$node->safe_psql('postgres', "UPDATE $t SET v = 'later' WHERE id = 41");
 	wait_for_rounds($node, 5);
 	is($node->safe_psql('postgres', 'SET enable_seqscan = off; ' . sprintf $all, $t),
-		join(' ', "1:$result", (map { "$_:-" } 2 .. 20), '41:later'), "$name: the rows by the index, some time after");
+		join(' ', "1:$result", (map { "$_:-" } 2 .. 20), '41:later'), "$name: all rows are found by the index later");
 	$_->quit for @sessions;
 
-	# VACUUM takes it away, and then bgwriter may go on here.
+	# VACUUM removes the multixact, and then bgwriter may prune the page.
 	$node->safe_psql('postgres', "VACUUM (FREEZE) $t");
-	is(line_pointers($node, $t)->{normal}, 21, "$name: VACUUM leaves what is alive");
+	is(line_pointers($node, $t)->{normal}, 21, "$name: VACUUM removes the dead rows");
 	$node->safe_psql('postgres', "DELETE FROM $t WHERE id BETWEEN 11 AND 20");
 	ok(wait_for_tuples($node, $t, 11), "$name: afterwards the page is pruned");
-	is($node->safe_psql('postgres', sprintf $all, $t), join(' ', "1:$result", (map { "$_:-" } 2 .. 10), '41:later'), "$name: the rows at the end");
+	is($node->safe_psql('postgres', sprintf $all, $t), join(' ', "1:$result", (map { "$_:-" } 2 .. 10), '41:later'), "$name: all rows are there at the end");
 	return;
 }
 
@@ -82,8 +84,8 @@ try_case('one FOR SHARE', 0, [$share], ['COMMIT'], '-');
 try_case('two FOR SHARE', 1, [ $share, $share ], [ 'COMMIT', 'COMMIT' ], '-');
 try_case('two FOR SHARE, one rolled back', 1, [ $share, $share ], [ 'ROLLBACK', 'COMMIT' ], '-');
 try_case('two FOR KEY SHARE', 1, [ $key_share, $key_share ], [ 'COMMIT', 'ROLLBACK' ], '-');
-# The old version has who has locked it, and who has updated it; the new one who has locked it, if
-# that is more than one.
+# The old version has a multixact of the transactions that locked it and the one that updated it.
+# The new version has a multixact of those that locked it, if there are several.
 try_case('an update of what one has locked', 1, [ $key_share, $update ], [ 'COMMIT', 'COMMIT' ], 'changed');
 try_case('an update of what one has locked, rolled back', 1, [ $key_share, $update ], [ 'COMMIT', 'ROLLBACK' ], '-');
 try_case('an update of what two have locked', 2, [ $key_share, $key_share, $update ], [ 'COMMIT', 'ROLLBACK', 'COMMIT' ], 'changed');
@@ -93,7 +95,7 @@ try_case(
 	2, [ $key_share, "SAVEPOINT s; UPDATE %1\$s SET v = 'not' WHERE id = 1; ROLLBACK TO s; UPDATE %1\$s SET v = 'changed' WHERE id = 1" ],
 	[ 'COMMIT', 'COMMIT' ], 'changed');
 
-## rows moved by an old VACUUM FULL
+## Rows moved by VACUUM FULL before 9.0
 
 {
 	my $what = 'a row that was moved';
@@ -117,18 +119,19 @@ try_case(
 	ok(wait_for_stat($node, 'skipped_multixact', 1, $stats), "$what: the page is skipped");
 	wait_for_rounds($node, 5);
 	is(line_pointers($node, 'moved')->{normal}, 30, "$what: nothing is pruned");
-	is($node->safe_psql('postgres', sprintf $all, 'moved'), $expected, "$what: the rows");
+	is($node->safe_psql('postgres', sprintf $all, 'moved'), $expected, "$what: all rows are there");
 	$node->safe_psql('postgres', 'VACUUM (FREEZE) moved');
-	is(line_pointers($node, 'moved')->{normal}, 20, "$what: VACUUM prunes");
-	is($node->safe_psql('postgres', sprintf $all, 'moved'), $expected, "$what: the rows afterwards");
+	is(line_pointers($node, 'moved')->{normal}, 20, "$what: VACUUM removes the dead rows");
+	is($node->safe_psql('postgres', sprintf $all, 'moved'), $expected, "$what: all rows are there after VACUUM");
 }
 
-## foreign keys: parents are updated while children refer to them
+## Foreign keys: parents are updated while children refer to them.
 
 ledger_tables($node);
 my $stats = bgvacuum_stats($node);
 my $load = ledger_load($node, 8, 8);
-cmp_ok(ledger_finish($load, 'foreign keys'), '>', 500, 'a load with foreign keys');
+cmp_ok(ledger_finish($load, 'foreign keys'), '>', 500,
+	'foreign keys: clients ran more than 500 transactions');
 my $after = bgvacuum_stats($node);
 note join ', ', map { "$_ " . ($after->{$_} - $stats->{$_}) } sort keys %$after;
 cmp_ok($after->{pages_pruned} - $stats->{pages_pruned}, '>', 100, 'foreign keys: pages were pruned');

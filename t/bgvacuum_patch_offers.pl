@@ -1,7 +1,9 @@
-# Space that is offered to inserters: sessions prune the pages of such a table later, as they are
-# nearly full, but not when the fillfactor asks for room, or when many rows of a page are updated at a
-# time; and offering goes on as long as most of what is offered is taken, however many pages are offered
-# at a time.
+# Check when sessions prune the pages of a table whose free space is offered to inserts.  They prune
+# later than on a stock server, because these pages are nearly full.  But they keep the free space
+# that fillfactor asks for, and room for the rows of a page that are updated at a time.
+#
+# Also check that bgwriter goes on to offer pages while most of them are taken, however many pages
+# it offers at a time.
 use strict;
 use warnings FATAL => 'all';
 
@@ -20,8 +22,9 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 my $node = bgvacuum_node('offers', conf => "debug_bgwriter_vacuum = off\nbgwriter_lru_maxpages = 100\nmax_logical_replication_workers = 0\n");
 my $rows = 100_000;
 
-# make_table(TABLE, FILLFACTOR) - rows of 136 bytes, which are 140 with their line pointer; behind the first 10,000 there is
-# room for all that change_pages() does, so that no row comes to the pages of the first ones
+# make_table(TABLE, FILLFACTOR) - make a table with rows of 136 bytes, 140 with the line pointer.
+# The pages after the first 10,000 rows have free space for all changes of change_pages(), so that
+# no row moves to the pages of the first 10,000.
 sub make_table
 {
 	my ($table, $fillfactor) = @_;
@@ -36,7 +39,8 @@ SQL
 	return;
 }
 
-# change_pages(TABLE, NUMBER) - delete a row and update so many, every 50 rows but for the first 10,000
+# change_pages(TABLE, NUMBER) - delete one row and update NUMBER rows of each 50, except the first
+# 10,000
 sub change_pages
 {
 	my ($table, $number) = @_;
@@ -54,8 +58,9 @@ SQL
 	return;
 }
 
-# tuples_after(TABLE, ID[, SQL]) - of the page with this row, updated twice in turn by a session that looks at the page after
-# each update: how many tuples there are more than before, after each of the two; the session runs the SQL first
+# tuples_after(TABLE, ID[, SQL]) - update this row twice, in a session that reads the page after
+# each update; return how many more tuples the page has than before, after the first and after the
+# second update.  The session runs the SQL first.
 sub tuples_after
 {
 	my ($table, $id, $before) = @_;
@@ -82,22 +87,23 @@ sub table_stats
 	return $node->safe_psql('postgres', "SELECT $column FROM pg_stat_bgvacuum_tables t WHERE relname = '$table'");
 }
 
-# With a fillfactor of 95, room for three rows is left on each page, where a tenth of a page is room for five. With one of
-# 80, there is room for eleven, and that is asked for.
+# Fillfactor 95 leaves room for three rows on each page.  A tenth of a page is room for five rows.
+# Fillfactor 80 leaves room for eleven rows, and asks for it.
 make_table($_, 95) for 'tight', 'grouped';
-make_table('roomy', 80);	# which it keeps, the others get 100
-is_deeply(tuples_after('tight', 1001), [ 0, 0 ], 'a table whose space is not offered: the page is pruned when there is less room than a tenth');
+make_table('roomy', 80);	# it keeps its fillfactor, the others get 100
+is_deeply(tuples_after('tight', 1001), [ 0, 0 ], 'space is not offered: a page is pruned if less than a tenth of it is free');
 for my $table ('tight', 'grouped', 'roomy')
 {
 	change_pages($table, $table eq 'grouped' ? 5 : 1);
 	ok($node->poll_query_until('postgres', "SELECT publishing FROM pg_stat_bgvacuum_tables WHERE relname = '$table'"), "$table: space is offered");
 }
-is_deeply(tuples_after('tight', 2001), [ 1, 0 ], 'a table whose space is offered: it is when there is room for fewer than two rows');
-is_deeply(tuples_after('grouped', 2001), [ 0, 0 ], 'or for fewer than are updated at a time');
-is_deeply(tuples_after('roomy', 2001), [ 0, 0 ], 'but the room that the fillfactor asks for is kept');
+is_deeply(tuples_after('tight', 2001), [ 1, 0 ], 'space is offered: a page is pruned if it has room for fewer than two rows');
+is_deeply(tuples_after('grouped', 2001), [ 0, 0 ],
+	'space is offered: a page is pruned if it has less room than updates take at a time');
+is_deeply(tuples_after('roomy', 2001), [ 0, 0 ], 'space is offered: a page is pruned if it has less room than fillfactor asks for');
 is_deeply(
 	tuples_after('tight', 3001, "UPDATE tight SET n = n WHERE id = 1;\nALTER SYSTEM SET bgwriter_vacuum = off;\nDO 'BEGIN PERFORM pg_reload_conf(); PERFORM pg_sleep(0.5); END'"),
-	[ 0, 0 ], 'with the switch off, as on a stock server');
+	[ 0, 0 ], 'bgwriter_vacuum = off: a page is pruned as on a stock server');
 set_parameters($node, bgwriter_vacuum => 'on');
 
 check_heaps($node, 'in the end');
@@ -105,7 +111,8 @@ check_indexes($node, 'in the end');
 check_log($node, 'in the end');
 $node->stop;
 
-# Of 2,048 buffers, 128 are replaced between two rounds of the background writer, and some ten pages taken.
+# Between two rounds of bgwriter, 128 of 2,048 buffers are replaced, and some ten offered pages
+# are taken.
 $node = bgvacuum_node('busy', shared_buffers => '16MB', conf => "debug_bgwriter_vacuum = off\nbgwriter_delay = 200ms\nmax_logical_replication_workers = 0\n");
 $rows = 300_000;
 $node->safe_psql('postgres', <<"SQL");
@@ -144,10 +151,10 @@ my $now = bgvacuum_stats($node);
 my ($published, $reused, $lost, $rounds) = map { $now->{$_} - $before->{$_} } qw(pages_published pages_reused pages_lost rounds);
 my $numbers = "$published pages offered, $reused taken, $lost lost in $rounds rounds; table grew by " . ($node->safe_psql('postgres', "SELECT pg_relation_size('busy')") - $size) / 8192;
 note $numbers;
-cmp_ok($published, '>', 8 * $rounds, 'many are offered in a round') or diag $numbers;
-cmp_ok($reused, '>', 2 * $lost, 'most of them are taken') or diag $numbers;
-is($publishing{f}, 0, 'so that offering goes on') or diag $numbers, table_stats('to_json(t)', 'busy');
-cmp_ok(abs(table_stats('reuse_share', 'busy') - $reused / ($reused + $lost || 1)), '<', 0.2, 'the view has this share') or diag $numbers, table_stats('to_json(t)', 'busy');
+cmp_ok($published, '>', 8 * $rounds, 'many pages are offered in a round') or diag $numbers;
+cmp_ok($reused, '>', 2 * $lost, 'most offered pages are taken') or diag $numbers;
+is($publishing{f}, 0, 'bgwriter goes on to offer pages') or diag $numbers, table_stats('to_json(t)', 'busy');
+cmp_ok(abs(table_stats('reuse_share', 'busy') - $reused / ($reused + $lost || 1)), '<', 0.2, 'the view shows the share of pages that are taken') or diag $numbers, table_stats('to_json(t)', 'busy');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM busy'), $rows, 'no row is lost');
 
 check_heaps($node, 'in the end');

@@ -1,9 +1,13 @@
-# A primary whose bgwriter prunes all that it can, and its standbys: one on a stock server, one
-# behind that, and one whose queries hold rows back, or are cancelled; logical slots on
-# both sides; and servers that take over from each other, by promotion and by pg_rewind, on
-# each other's data directories.  No bgwriter prunes in recovery, each does after a promotion.
+# Check replication from a primary whose bgwriter prunes every page that it can.
 #
-# Everything is replayed with images of all pages to compare with.
+# - One standby is a stock server, one follows that standby, and one has queries that hold rows back
+#   or are cancelled.  All must have the same rows, and queries must never see wrong ones.
+# - Logical slots on the primary and on standbys must decode the same changes.
+# - Servers take over from each other by promotion and by pg_rewind, also stock and patched servers
+#   on each other's data directories.
+# - bgwriter must not prune in recovery, and must prune after a promotion.
+#
+# Standbys compare all pages with full-page images.
 use strict;
 use warnings FATAL => 'all';
 
@@ -42,8 +46,9 @@ CONF
 
 my $primary = bgvacuum_node('primary', shared_buffers => '4MB', conf => $conf, init => [ allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ] ]);
 
-# Transfers from one row of "a" to another, so that the sum is always 0, and rows that come, change and go.
-# The pages of "held" have so much free space that sessions never prune them.
+# The sum of "a" is always 0, because each transaction takes from one row and adds to another.
+# Rows of "t" come, change and go.  The pages of "held" have so much free space that no session
+# prunes them.
 $primary->safe_psql('postgres', <<'SQL');
 CREATE TABLE a (i int PRIMARY KEY, n int NOT NULL, v text DEFAULT repeat('a', 50)) WITH (fillfactor = 60);
 INSERT INTO a SELECT i, 0 FROM generate_series(1, 2000) i;
@@ -86,9 +91,9 @@ UPDATE t SET k = :k + 1 WHERE k = :k AND id % 2 = 0;
 DELETE FROM t WHERE k = :k + 1 OR k = :k - 1;
 SQL
 my $reader = "$tmp/reader.sql";
-# one statement, as a session that is idle in a transaction would be terminated by a conflict
+# Use one statement, because a conflict would terminate a session that is idle in a transaction.
 append_to_file($reader, "SELECT read_a();\n");
-# A session can also be cancelled while it starts, where pgbench has no retry
+# A session can also be cancelled while it starts.  pgbench does not retry that.
 my $patient = <<'SH';
 for try in 1 2 3 4 5 6 7 8 9 10; do
 	errors=$(pgbench "$@" 2>&1 >/dev/null) && exit 0
@@ -101,7 +106,7 @@ echo "$errors" >&2
 exit 1
 SH
 
-# Only a server that has the parameters can start with them
+# Remove the parameters, because a stock server cannot start with them.
 sub without_parameters
 {
 	my ($node) = @_;
@@ -114,7 +119,7 @@ sub without_parameters
 	return;
 }
 
-# A standby with a slot, not yet started
+# Make a standby with a slot, and do not start it.
 sub standby
 {
 	my ($name, $from, $path) = @_;
@@ -128,8 +133,8 @@ sub standby
 	return $node;
 }
 
-# work(NODE[, \@READERS]) - clients write, and bgwriter prunes; queries on the standbys READERS
-# have right results
+# work(NODE[, \@READERS]) - run clients that write while bgwriter prunes; check that queries on the
+# standbys READERS have right results
 sub work
 {
 	my ($node, $readers) = @_;
@@ -137,7 +142,7 @@ sub work
 	my $write = IPC::Run::start([ 'pgbench', '-n', '-c', 3, '-t', $transactions, '--max-tries', 1000, '-f', $writer, '-d', $node->connstr('postgres') ], '>', '/dev/null', '2>', \my $err);
 	my %read;
 
-	# Readers are cancelled now and then, and begin again; a wrong result ends them.
+	# Readers are cancelled now and then, and try again.  A wrong result ends them.
 	for my $standby (@{ $readers // [] })
 	{
 		my $errors = '';
@@ -146,7 +151,7 @@ sub work
 	ok($write->finish, $node->name . ': clients worked') or diag $err;
 	for my $name (sort keys %read)
 	{
-		ok($read{$name}{session}->finish, "$name: queries have right results beside it") or diag ${ $read{$name}{errors} };
+		ok($read{$name}{session}->finish, "$name: queries have right results meanwhile") or diag ${ $read{$name}{errors} };
 	}
 	if ($before)
 	{
@@ -163,7 +168,7 @@ sub digest
 	return join ' ', map { $node->safe_psql('postgres', "SELECT '$_', count(*), md5(string_agg(x::text, ',' ORDER BY x::text)) FROM $_ x") } qw(a t held catalog);
 }
 
-# give_up(NODE) - a server is gone, no test makes sense any more
+# give_up(NODE) - end the test after a server has failed, because later results would mean nothing
 sub give_up
 {
 	my ($node) = @_;
@@ -182,7 +187,7 @@ sub catch_up
 	$from->safe_psql('postgres', 'SELECT pg_log_standby_snapshot()');
 	for my $node (@nodes)
 	{
-		ok(eval { $node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") }, $node->name . ' follows ' . $from->name) or give_up($node);
+		ok(eval { $node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") }, $node->name . ' replays all WAL of ' . $from->name) or give_up($node);
 	}
 	return;
 }
@@ -194,12 +199,13 @@ sub same_data
 
 	catch_up($from, @nodes);
 	is(digest($_), $expected, $_->name . ' has the data of ' . $from->name) for @nodes;
-	# Where nothing gets a stamp in recovery, there would be nothing to be pruned, but rounds.
+	# In recovery no page gets a stamp, so there is nothing to prune.  Rounds would show that
+	# bgwriter tries.
 	is(join(' ', @{ bgvacuum_stats($_) }{qw(rounds pages_pruned)}), '0 0', $_->name . ' does not prune in recovery') for grep { $_->{bgvacuum} } @nodes;
 	return;
 }
 
-# the log since it was last looked at; standbys that lose their primary say so
+# Check the log since the last check.  Standbys that lose their primary say so.
 sub clean_log
 {
 	my ($node) = @_;
@@ -218,14 +224,15 @@ my $near = standby('near', $primary);
 $near->append_conf('postgresql.conf', "max_standby_streaming_delay = 100ms\n");
 $near->start;
 $_->{bgvacuum} = 1 for $primary, $cascade, $near;
-is($near->safe_psql('postgres', 'SHOW bgwriter_vacuum'), 'on', 'it is on on the standby');
+is($near->safe_psql('postgres', 'SHOW bgwriter_vacuum'), 'on',
+	'bgwriter_vacuum is on on the standby');
 
-# Plain work, with readers on all standbys
+# Work with readers on all standbys
 work($primary, [ $stock, $cascade, $near ]);
 same_data($primary, $stock, $cascade, $near);
 
-# A query on a standby that still sees rows which the primary has removed is cancelled, not
-# answered wrongly.
+# A query on a standby that still sees rows which the primary has removed must be cancelled.  It
+# must not return a wrong result.
 my $fill = 'TRUNCATE held; INSERT INTO held SELECT i, 0 FROM generate_series(1, 1000) i';
 $primary->safe_psql('postgres', $fill);
 catch_up($primary, $near);
@@ -234,18 +241,20 @@ catch_up($primary, $near);
 	my $before = $near->safe_psql('postgres', $conflicts);
 	my $session = $near->background_psql('postgres', on_error_stop => 0);
 
-	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'), 1000, 'a snapshot on the standby');
+	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'), 1000, 'a snapshot on the standby sees all rows');
 	$primary->safe_psql('postgres', 'DELETE FROM held WHERE i % 2 = 0');
-	ok(wait_for_tuples($primary, 'held', 500), 'rows that it sees are pruned on the primary');
+	ok(wait_for_tuples($primary, 'held', 500),
+		'rows that the snapshot sees are pruned on the primary');
 	ok($near->poll_query_until('postgres', "SELECT ($conflicts) > $before"), 'the conflict is counted');
 	catch_up($primary, $near);
 	my $found = eval { $session->query('SELECT count(*) FROM held') } // '';
-	is($found, '', 'and the query has no result');
+	is($found, '', 'the query is cancelled');
 	eval { $session->quit };
 }
 
-# With feedback they are held back, and as long as the slot remembers what the standby said; also
-# by a stock standby with one behind it
+# With hot_standby_feedback, the primary keeps rows that a standby sees.  It also keeps them after
+# the standby has stopped, as long as the slot has its xmin.  This also holds for a stock standby
+# that has a standby itself.
 for my $standby ($near, $stock)
 {
 	my $name = $standby->name;
@@ -255,30 +264,32 @@ for my $standby ($near, $stock)
 	$standby->reload;
 	catch_up($primary, $standby);
 	my $session = $standby->background_psql('postgres', on_error_stop => 0);
-	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'), 1000, "$name: a snapshot, with feedback");
-	ok($primary->poll_query_until('postgres', "SELECT xmin IS NOT NULL FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot has its xmin");
+	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'), 1000, "$name: a snapshot on the standby sees all rows, with feedback");
+	ok($primary->poll_query_until('postgres', "SELECT xmin IS NOT NULL FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot has an xmin");
 	my $recent = bgvacuum_stats($primary);
 	$primary->safe_psql('postgres', 'DELETE FROM held WHERE i % 2 = 0');
-	ok(wait_for_rounds($primary, 20), "$name: bgwriter goes its rounds");
-	is(line_pointers($primary, 'held')->{normal}, 1000, "$name: rows that it sees stay");
-	cmp_ok(bgvacuum_stats($primary)->{skipped_recent}, '>', $recent->{skipped_recent}, "$name: bgwriter has seen that they are not dead to everyone");
+	ok(wait_for_rounds($primary, 20), "$name: bgwriter makes rounds");
+	is(line_pointers($primary, 'held')->{normal}, 1000,
+		"$name: rows that the standby sees are not pruned");
+	cmp_ok(bgvacuum_stats($primary)->{skipped_recent}, '>', $recent->{skipped_recent}, "$name: bgwriter has found rows that are not dead to everyone");
 	catch_up($primary, $standby);
-	is($session->query_safe('SELECT count(*) FROM held'), 1000, "$name: and are there in its snapshot");
+	is($session->query_safe('SELECT count(*) FROM held'), 1000, "$name: the snapshot still sees all rows");
 	$standby->stop('immediate');
 	eval { $session->quit };
 	$primary->safe_psql('postgres', 'UPDATE held SET n = 1 WHERE i % 50 = 1');
-	ok(wait_for_rounds($primary, 20), "$name: bgwriter goes its rounds without the standby");
-	is(line_pointers($primary, 'held')->{normal}, 1020, "$name: and keeps what the slot holds back");
+	ok(wait_for_rounds($primary, 20), "$name: bgwriter makes rounds without the standby");
+	is(line_pointers($primary, 'held')->{normal}, 1020, "$name: rows that the slot holds back are not pruned");
 	$standby->append_conf('postgresql.conf', 'hot_standby_feedback = off');
 	$standby->start;
-	ok($primary->poll_query_until('postgres', "SELECT xmin IS NULL FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot holds nothing back any more");
+	ok($primary->poll_query_until('postgres', "SELECT xmin IS NULL FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot has no xmin any more");
 	$primary->safe_psql('postgres', 'UPDATE held SET n = 2 WHERE i % 50 = 3');
-	ok(wait_for_tuples($primary, 'held', 500), "$name: and they are pruned");
+	ok(wait_for_tuples($primary, 'held', 500), "$name: the rows are pruned");
 }
 same_data($primary, $stock, $cascade, $near);
 
-# Logical slots on the primary and on both kinds of standbys decode the same.  A table that is a catalog to
-# logical decoding is left alone, and prunes of the others do not invalidate slots on standbys, even without feedback.
+# Logical slots on the primary and on both kinds of standbys decode the same.  User catalog tables
+# are left alone.  Prunes of other tables do not invalidate slots on standbys, even without
+# feedback.
 {
 	my @nodes = ($primary, $stock, $near);
 
@@ -287,26 +298,26 @@ same_data($primary, $stock, $cascade, $near);
 	{
 		my $name = $node->name;
 		my $create = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', "SELECT pg_create_logical_replication_slot('decode_$name', 'test_decoding')" ], '<', \undef, '>', '/dev/null', '2>', \my $err);
-		# it waits for a list of transactions that run
+		# It waits for a record of the running transactions.
 		$primary->poll_query_until('postgres', 'SELECT pg_log_standby_snapshot() IS NOT NULL') && usleep(300_000) for 1 .. 5;
-		ok($create->finish, "$name: a logical slot") or diag $err;
+		ok($create->finish, "$name: a logical slot is created") or diag $err;
 	}
 	$primary->safe_psql('postgres', 'INSERT INTO catalog SELECT i, 0 FROM generate_series(1, 1000) i; UPDATE catalog SET n = 1; DELETE FROM catalog WHERE i % 2 = 0');
-	# the slots keep catalogs, and nothing else
+	# The slots hold back rows of catalogs only.
 	work($primary);
 	$primary->safe_psql('postgres', 'UPDATE held SET n = 3; DELETE FROM held WHERE i % 5 = 0');
-	ok(wait_for_rounds($primary, 10), 'bgwriter goes its rounds');
-	is(line_pointers($primary, 'catalog')->{normal}, 2000, 'a table that is a catalog to logical decoding is left alone');
+	ok(wait_for_rounds($primary, 10), 'bgwriter makes rounds');
+	is(line_pointers($primary, 'catalog')->{normal}, 2000, 'a user catalog table is left alone');
 	catch_up($primary, $stock, $near);
-	# From here on nothing is written, so that all of them stop at the same change
+	# Nothing is written from here on, so that all of them end with the same change.
 	my %changes;
 	for my $node (@nodes)
 	{
 		my $name = $node->name;
 		$changes{$name} = $node->safe_psql('postgres', qq{SELECT count(*) || ' ' || md5(string_agg(data, ',')) FROM (SELECT data FROM pg_logical_slot_get_changes('decode_$name', NULL, NULL, 'include-xids', '0') WHERE data LIKE 'table %a:%' OR data LIKE 'table public.catalog:%' OR data LIKE 'table public.held:%' OR data LIKE 'table public.t:%') d});
 	}
-	is($changes{$_}, $changes{primary}, "$_: decodes what the primary decodes") for 'stock', 'near';
-	like($changes{primary}, qr/^[1-9]\d{3}/, 'and that is much');
+	is($changes{$_}, $changes{primary}, "$_: the slot decodes the same as on the primary") for 'stock', 'near';
+	like($changes{primary}, qr/^[1-9]\d{3}/, 'the slots decode more than 1,000 changes');
 	is($_->safe_psql('postgres', q{SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical' AND (conflicting OR invalidation_reason IS NOT NULL)}), 0, $_->name . ': slots are valid') for $stock, $near;
 	$_->safe_psql('postgres', "SELECT pg_drop_replication_slot('decode_@{[ $_->name ]}')") for @nodes;
 	work($primary);
@@ -314,7 +325,7 @@ same_data($primary, $stock, $cascade, $near);
 	clean_log($_) for @nodes, $cascade;
 }
 
-# The standby that is near takes over from here on its own.
+# Promote the standby that is near, and let it work alone.
 {
 	catch_up($primary, $near);
 	$near->promote;
@@ -325,7 +336,7 @@ same_data($primary, $stock, $cascade, $near);
 	$near->stop;
 }
 
-# The stock server takes over, while the old primary goes another way, and comes back as a standby.
+# The stock server takes over.  The old primary has changes of its own, and comes back as a standby.
 {
 	same_data($primary, $stock, $cascade);
 	$stock->promote;
@@ -337,8 +348,8 @@ same_data($primary, $stock, $cascade, $near);
 	my $conf_file = $primary->data_dir . '/postgresql.conf';
 	my $text = slurp_file($conf_file);
 	$stock->safe_psql('postgres', q{CHECKPOINT; SELECT pg_create_physical_replication_slot('back', true)});
-	command_ok([ 'pg_rewind', '--source-server', $stock->connstr('postgres'), '--target-pgdata', $primary->data_dir, '--no-sync', '--config-file', $conf_file ], 'pg_rewind of the old primary');
-	# it has taken the source's settings
+	command_ok([ 'pg_rewind', '--source-server', $stock->connstr('postgres'), '--target-pgdata', $primary->data_dir, '--no-sync', '--config-file', $conf_file ], 'pg_rewind of the old primary succeeds');
+	# pg_rewind has copied the settings of the source.
 	unlink $conf_file;
 	append_to_file($conf_file, $text);
 	$primary->append_conf('postgresql.conf', "primary_conninfo = '@{[ $stock->connstr ]} application_name=primary'\nprimary_slot_name = back\n");
@@ -349,8 +360,8 @@ same_data($primary, $stock, $cascade, $near);
 	check_heaps($stock, 'stock');
 }
 
-# And is the primary once more, with the stock server's data directory under a patched server as its standby, and
-# its own under a stock one at the end.
+# The old primary is promoted.  A patched server on the data directory of the stock server becomes
+# its standby.  At the end, a stock server runs on the data directory of the primary.
 {
 	$stock->stop;
 	clean_log($stock);

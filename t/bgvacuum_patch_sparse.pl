@@ -1,5 +1,5 @@
-# Where background vacuum wins nothing, few pages get a stamp and the background writer's rounds come
-# as on a stock server; and that ends when there is something to win.
+# Check that background vacuum costs little where it wins nothing: few pages get a stamp, and rounds
+# come as on a stock server.  Check also that this ends when there is something to win.
 use strict;
 use warnings FATAL => 'all';
 
@@ -29,7 +29,7 @@ BEGIN
 END \$\$;
 SQL
 
-# make_table(TABLE[, FILLFACTOR]) - that has 100,000 rows on some 2,000 pages, frozen
+# make_table(TABLE[, FILLFACTOR]) - make a table of 100,000 rows on some 2,000 pages, frozen
 sub make_table
 {
 	my ($table, $fillfactor) = @_;
@@ -42,8 +42,9 @@ SQL
 	return;
 }
 
-# each_page(SQL[, PAGES]) - the SQL that runs this one, and commits, for each page, or the first ones: it has rows
-# k * 50 + 1 to k * 50 + 50.  All are so many pages that none stays in memory.
+# each_page(SQL[, PAGES]) - return SQL that runs this statement and commits for each page, or for
+# the first PAGES.  Page k has rows k * 50 + 1 to k * 50 + 50.  A pass over all pages evicts each
+# of them.
 sub each_page
 {
 	my ($sql, $pages) = @_;
@@ -51,28 +52,28 @@ sub each_page
 	return "DO 'BEGIN FOR k IN 0 .. $pages - 1 LOOP $sql; COMMIT; END LOOP; END'";
 }
 
-# update_pages(TABLE) - the SQL that updates one row of each page
+# update_pages(TABLE) - return SQL that updates one row of each page
 sub update_pages
 {
 	my ($table) = @_;
 	return each_page("UPDATE $table SET n = n + 1 WHERE id = k * 50 + 1 + (k % 50)");
 }
 
-# update_many(TABLE) - the SQL that updates eight rows of each page, which is worth a prune
+# update_many(TABLE) - return SQL that updates eight rows of each page, which is worth a prune
 sub update_many
 {
 	my ($table) = @_;
 	return each_page("UPDATE $table SET n = n + 1 WHERE id BETWEEN k * 50 + 1 AND k * 50 + 8");
 }
 
-# purge(TABLE, FROM) - the SQL that deletes 20 of the 50 rows of each page, from the one with this number
+# purge(TABLE, FROM) - return SQL that deletes 20 of the 50 rows of each page, from row FROM + 1 on
 sub purge
 {
 	my ($table, $from) = @_;
 	return each_page("DELETE FROM $table WHERE id BETWEEN k * 50 + $from + 1 AND k * 50 + $from + 20");
 }
 
-# table_stats(COLUMN[, TABLE]) - of pg_stat_bgvacuum_tables; empty if it has no stamp
+# table_stats(COLUMN[, TABLE]) - return a column of pg_stat_bgvacuum_tables; empty without a stamp
 sub table_stats
 {
 	my ($column, $table) = @_;
@@ -80,7 +81,7 @@ sub table_stats
 	return $node->safe_psql('postgres', "SELECT $column FROM pg_stat_bgvacuum_tables t WHERE relname = '$table'");
 }
 
-# run_until(WHAT, CONDITION, SQL) - run the SQL, 100 times at most, until the condition holds
+# run_until(WHAT, CONDITION, SQL) - run the SQL until the condition holds, at most 100 times
 sub run_until
 {
 	my ($what, $condition, $sql) = @_;
@@ -103,20 +104,21 @@ sub update_all
 }
 
 $node->safe_psql('postgres', 'UPDATE single SET n = n WHERE id = 1');
-is(table_stats('stamping'), 't', 'a table begins with all pages stamped');
+is(table_stats('stamping'), 't', 'at first, all pages of a table get stamps');
 
-# It backs off by what is seen of the pages that leave memory.
-run_until('updates of single rows: pages get no stamps any more', sub { table_stats('stamping') eq 'f' }, \&update_all);
-cmp_ok(table_stats('worth_share'), '<', 1 / 64, 'which is so since few of them are worth it');
+# Pages that leave shared buffers show whether stamps pay.
+run_until('updates of single rows: few pages get stamps', sub { table_stats('stamping') eq 'f' }, \&update_all);
+cmp_ok(table_stats('worth_share'), '<', 1 / 64, 'fewer than one in 64 pages is worth a change');
 $node->safe_psql('postgres', update_all()) for 1 .. 2;
 
-# At the end, the last of 2,000 changed pages are in 256 buffers: nearly all of these, less the index's.
-cmp_ok(table_stats('stamped_pages'), '<', 30, 'one page in 32 has a stamp');
+# At the end, the last of 2,000 changed pages are in nearly all of the 256 buffers.  The rest has
+# pages of the index.
+cmp_ok(table_stats('stamped_pages'), '<', 30, 'at most one page in 32 has a stamp');
 $node->safe_psql('postgres', "UPDATE single SET n = n WHERE id IN (SELECT k * 1600 + 1 FROM generate_series(0, 40) k)");
-cmp_ok(table_stats('stamped_pages'), '>', 0, 'but some have, so that it can be noticed that this changes');
+cmp_ok(table_stats('stamped_pages'), '>', 0, 'some pages have a stamp, so that a change of the load is noticed');
 
-# rounds(SECONDS, SQL...) - rounds of the background writer while the SQL is run for so long, and what a stock
-# server would do at most
+# rounds(SECONDS, SQL...) - run the SQL for SECONDS; return how many rounds the background writer
+# made, and how many a stock server would make at most
 sub rounds
 {
 	my ($seconds, @sql) = @_;
@@ -130,32 +132,33 @@ sub rounds
 	return ($rounds, $stock);
 }
 
-# The background writer does no more than on a stock server: a round each 200 ms, not one for each 16 buffers.
+# The background writer makes no more rounds than on a stock server: one in 200 ms, and not one for
+# each 16 buffers.
 set_parameters($node, bgwriter_delay => '200ms');
 {
 	rounds(3, \&update_all);
 	my ($rounds, $stock) = rounds(4, \&update_all);
-	cmp_ok($rounds, '<=', $stock, 'rounds come after bgwriter_delay');
+	cmp_ok($rounds, '<=', $stock, 'rounds come once in bgwriter_delay');
 
-	# ... also if each sweep of 2,000 pages inserts five pages elsewhere.
+	# This holds also if each pass over 2,000 pages inserts five pages into another table.
 	my $insert = sub { "INSERT INTO history SELECT i, repeat('h', 100) FROM generate_series(1, 300) i" };
 	$node->safe_psql('postgres', 'CREATE TABLE history (id int, pad text)');
 	rounds(3, \&update_all, $insert);
 	($rounds, $stock) = rounds(4, \&update_all, $insert);
-	cmp_ok($rounds, '<=', $stock, 'some inserts do not change that');
+	cmp_ok($rounds, '<=', $stock, 'a few inserts do not change that');
 
-	# It ends with many inserts.
+	# Many inserts end it.
 	$insert = sub { "DO 'BEGIN FOR k IN 1 .. 1000 LOOP INSERT INTO history SELECT i, repeat(''h'', 100) FROM generate_series(1, 20) i; COMMIT; END LOOP; END'" };
 	($rounds, $stock) = rounds(4, $insert);
-	cmp_ok($rounds, '>', $stock * 1.5, 'rounds come sooner when pages are inserted into');
+	cmp_ok($rounds, '>', $stock * 1.5, 'rounds come sooner if there are many inserts');
 }
 set_parameters($node, bgwriter_delay => '10ms');
 
-# What is inserted can be frozen, and gets stamps.
+# Pages with inserted rows can be frozen, so they get stamps.
 $node->safe_psql('postgres', "INSERT INTO single SELECT i, 0, repeat('i', 100) FROM generate_series($rows + 1, $rows + 5000) i");
-cmp_ok(table_stats('stamped_pages'), '>', 60, 'pages with new rows are stamped all the same');
+cmp_ok(table_stats('stamped_pages'), '>', 60, 'pages with new rows get stamps even then');
 
-# Where many rows are deleted, pages are worth a prune again.
+# If many rows are deleted, pages are worth a prune again.
 my $pruned = bgvacuum_stats($node)->{pages_pruned};
 my ($from, $deleted) = (0, 0);
 run_until(
@@ -180,13 +183,13 @@ sub make_sparse
 	my ($table) = @_;
 	make_table($table);
 	return run_until(
-		"$table: pages get no stamps any more",
+		"$table: few pages get stamps",
 		sub { table_stats('stamping', $table) eq 'f' },
 		sub { update_pages($table) });
 }
 
-# What is deleted is seen in one page of 32 then, and what is inserted on all pages; still, the deleted rows' space
-# is offered.
+# In a table with few stamps, one page in 32 shows deletes, but all pages show inserts.  The space of
+# deleted rows must still be offered.
 make_sparse('queue');
 $node->safe_psql('postgres', <<"SQL");
 DO 'BEGIN
@@ -198,12 +201,12 @@ DO 'BEGIN
   END LOOP;
 END'
 SQL
-is(table_stats('publishing', 'queue'), 't', 'queue: its free space is offered');
-is(table_stats('stamping', 'queue'), 't', 'queue: and all pages have stamps for that');
-cmp_ok(table_stats('pages_reused', 'queue'), '>', 100, 'queue: inserts take it');
+is(table_stats('publishing', 'queue'), 't', 'queue: free space is offered');
+is(table_stats('stamping', 'queue'), 't', 'queue: all pages get stamps again');
+cmp_ok(table_stats('pages_reused', 'queue'), '>', 100, 'queue: inserts take the offered pages');
 
-# Each page is filled, leaves memory, and is changed once more: to set it all-visible is in vain.  The first half of
-# the pages shows it.
+# Each page is filled, leaves shared buffers, and is changed once more.  So setting it all-visible
+# does not pay.  The first half of the pages shows this.
 make_sparse('orders');
 my $pages;
 foreach my $half (0, 1)
@@ -220,26 +223,28 @@ DO 'BEGIN
   END LOOP;
 END'
 SQL
-	is(table_stats('marking', 'orders'), 'f', 'orders: no more than some pages are set all-visible');
+	is(table_stats('marking', 'orders'), 'f', 'orders: few pages are set all-visible');
 	$pages = table_stats('pages_visible', 'orders') - $pages;
-	cmp_ok($pages, '>', 0, 'orders: but some are tried');
+	cmp_ok($pages, '>', 0, 'orders: some pages are set all-visible');
 }
-cmp_ok($pages, '<', 3000 / 8, 'orders: these are few');
+cmp_ok($pages, '<', 3000 / 8, 'orders: these are fewer than one in eight');
 
-# What VACUUM has set all-visible, and an update clears, says nothing about what the background writer sets.
+# Updates of pages that VACUUM has set all-visible say nothing about pages that the background
+# writer sets all-visible.
 make_table('vacuumed', 70);
 $node->safe_psql('postgres', update_many('vacuumed'));
 is(table_stats('marking', 'vacuumed'), 't', 'updates after VACUUM: pages are set all-visible');
-is(table_stats('pruning', 'vacuumed'), 't', 'updates after VACUUM: and pruned for that');
-cmp_ok(table_stats('pages_visible', 'vacuumed'), '>', 1000, 'updates after VACUUM: most of them');
+is(table_stats('pruning', 'vacuumed'), 't', 'updates after VACUUM: pages are pruned for that');
+cmp_ok(table_stats('pages_visible', 'vacuumed'), '>', 1000,
+	'updates after VACUUM: most pages are set all-visible');
 
-# Once more: now it was the background writer who has set them.
+# Update again.  Now the background writer has set the pages all-visible.
 $node->safe_psql('postgres', update_many('vacuumed'));
-cmp_ok(table_stats('visible_loss', 'vacuumed'), '>', 0.25, 'more updates: what the background writer has set counts');
+cmp_ok(table_stats('visible_loss', 'vacuumed'), '>', 0.25, 'more updates: pages that the background writer has set all-visible count');
 is(table_stats('marking', 'vacuumed'), 'f', 'more updates: few pages are set all-visible');
-is(table_stats('pruning', 'vacuumed'), 'f', 'more updates: and few are pruned');
+is(table_stats('pruning', 'vacuumed'), 'f', 'more updates: few pages are pruned');
 
-# Updates alone bring the visibility map into memory.
+# Updates bring the visibility map into memory.
 make_table('unmapped', 70);
 set_parameters($node, bgwriter_vacuum => 'off');
 $node->safe_psql('postgres', update_many('unmapped'));
@@ -248,22 +253,23 @@ $node->restart;
 $node->safe_psql('postgres', update_many('unmapped'));
 cmp_ok(table_stats('pages_visible', 'unmapped'), '>', 500, 'no map in memory: pages are set all-visible');
 
-# It is not made for that.
+# Updates do not create a visibility map.
 $node->safe_psql('postgres', 'CREATE TABLE unvacuumed (LIKE single INCLUDING ALL) WITH (fillfactor = 70, autovacuum_enabled = off)');
 set_parameters($node, bgwriter_vacuum => 'off');
 $node->safe_psql('postgres', "INSERT INTO unvacuumed SELECT i, 0, repeat('s', 100) FROM generate_series(1, $rows) i");
 set_parameters($node, bgwriter_vacuum => 'on');
 $node->safe_psql('postgres', update_many('unvacuumed'));
-is($node->safe_psql('postgres', "SELECT pg_relation_size('unvacuumed', 'vm')"), 0, 'no map: updates do not make one');
-is(table_stats('settled_share', 'unvacuumed'), 1, 'no map: pages whose mark was not tried do not count');
+is($node->safe_psql('postgres', "SELECT pg_relation_size('unvacuumed', 'vm')"), 0, 'no map: updates do not create one');
+is(table_stats('settled_share', 'unvacuumed'), 1, 'no map: pages that were not tried do not count');
 
-# Deleted rows that nobody follows: their space is not worth a prune.
+# Rows are deleted and no rows are inserted: the space is not worth a prune.
 make_table('purged');
 $node->safe_psql('postgres', purge('purged', 0));
 $pruned = table_stats('pages_pruned', 'purged');
 $node->safe_psql('postgres', purge('purged', 25));
-cmp_ok(table_stats('delete_share', 'purged'), '>', 0.5, 'deletes only: many pages');
-is(table_stats('pages_reused', 'purged'), 0, 'deletes only: nobody takes the space');
+cmp_ok(table_stats('delete_share', 'purged'), '>', 0.5,
+	'deletes only: many pages have deleted rows');
+is(table_stats('pages_reused', 'purged'), 0, 'deletes only: no free space is taken');
 cmp_ok(table_stats('pages_pruned', 'purged') - $pruned, '<', 2000 / 8, 'deletes only: few pages are pruned');
 check_rows(
 	$node, 'in the end', 'postgres',
@@ -272,7 +278,8 @@ check_rows(
 	'SELECT sum(n) FROM unmapped WHERE id > 0' => 2 * $rows / 50 * 8,
 	'SELECT sum(n) FROM unvacuumed WHERE id > 0' => $rows / 50 * 8);
 
-# evict() - read 800 pages by an index, one by one, so that none of another table stays in 256 buffers
+# evict() - read 800 pages by an index, one by one, so that no page of another table stays in the
+# 256 buffers
 make_table('other');
 sub evict
 {
@@ -280,17 +287,18 @@ sub evict
 	return;
 }
 
-# A page that a checkpoint has written is clean when it leaves memory; what was done to it before counts still.
+# A page that a checkpoint has written is clean when it leaves shared buffers.  Changes before the
+# checkpoint still count.
 make_table('checkpointed');
 $node->safe_psql('postgres', "UPDATE checkpointed SET n = n WHERE id = 1");
-is(table_stats('delete_share', 'checkpointed'), 0, 'checkpoint: nothing is deleted yet');
+is(table_stats('delete_share', 'checkpointed'), 0, 'checkpoint: no row is deleted yet');
 $node->safe_psql('postgres', "DELETE FROM checkpointed WHERE id IN (SELECT k * 50 + 25 FROM generate_series(0, 99) k); CHECKPOINT");
 cmp_ok(table_stats('stamped_pages', 'checkpointed'), '>', 50, 'checkpoint: pages that rows were deleted from are in memory');
 evict();
 cmp_ok(table_stats('delete_share', 'checkpointed'), '>', 0.5, 'checkpoint: deletes on clean pages count');
 
-# Where rows have been deleted from many pages, pages are offered until this is true of few pages; in between,
-# nothing changes.
+# If rows were deleted from many pages, free space is offered until deletes are on few pages.
+# Between the two limits, nothing changes.
 make_table('half');
 $node->safe_psql('postgres', "DELETE FROM half WHERE id IN (SELECT k * 50 + 25 FROM generate_series(0, 99) k)");
 evict();
@@ -305,13 +313,15 @@ while ($lower >= 0.125 && $next < 2000)
 	$lower = table_stats('delete_share', 'half');
 	next if $lower < 0.125 || $lower >= 0.25;
 	$between++;
-	is(table_stats('publishing', 'half'), 't', "fewer deletes, $lower of the pages: still offered");
+	is(table_stats('publishing', 'half'), 't',
+		"fewer deletes, $lower of the pages: free space is still offered");
 }
-cmp_ok($between, '>', 0, 'fewer deletes: that was tried');
-is(table_stats('publishing', 'half'), 'f', "few deletes, $lower of the pages: nothing is offered");
+cmp_ok($between, '>', 0, 'fewer deletes: the share was between the limits');
+is(table_stats('publishing', 'half'), 'f',
+	"few deletes, $lower of the pages: free space is not offered");
 
-# In a table with few stamps, pages that are inserted into have one. They are not counted, as they would outnumber
-# the others.
+# In a table with few stamps, all pages with inserts get one.  These pages do not count, because
+# they would outnumber the others.
 make_sparse('sampled');
 $node->safe_psql('postgres', <<"SQL");
 DO 'BEGIN
@@ -325,8 +335,8 @@ END'
 SQL
 cmp_ok(table_stats('delete_share', 'sampled'), '>', 0.5, 'few stamps: four of five changed pages have deleted rows');
 
-# As long as a snapshot is older than all rows that are inserted, no page can be set all-visible. Few are tried then,
-# and all of them when the snapshot is gone.
+# While a snapshot is older than all inserted rows, no page can be set all-visible.  Few pages are
+# tried then.  All pages are tried after the snapshot has ended.
 make_table('recent');
 sub insert_recent
 {
@@ -344,23 +354,23 @@ SQL
 my $snapshot = hold_horizon($node);
 insert_recent();
 cmp_ok(table_stats('mark_share', 'recent'), '<', 1 / 16, 'old snapshot: no page can be set all-visible');
-is(table_stats('marking', 'recent'), 'f', 'old snapshot: few are tried');
+is(table_stats('marking', 'recent'), 'f', 'old snapshot: few pages are tried');
 my $tried = bgvacuum_stats($node)->{candidates};
 insert_recent();
 $tried = bgvacuum_stats($node)->{candidates} - $tried;
-cmp_ok($tried, '>', 0, 'old snapshot: but some are');
-cmp_ok($tried, '<', 2000 / 8, 'old snapshot: these are few');
+cmp_ok($tried, '>', 0, 'old snapshot: some pages are tried');
+cmp_ok($tried, '<', 2000 / 8, 'old snapshot: these are fewer than one in eight');
 $snapshot->quit;
 insert_recent();
 insert_recent();
-is(table_stats('marking', 'recent'), 't', 'no old snapshot: all are tried again');
-cmp_ok(table_stats('pages_visible', 'recent'), '>', 1000, 'no old snapshot: and most are set all-visible');
+is(table_stats('marking', 'recent'), 't', 'no old snapshot: all pages are tried again');
+cmp_ok(table_stats('pages_visible', 'recent'), '>', 1000, 'no old snapshot: most pages are set all-visible');
 
-# A reset of the counters changes nothing of what is decided.
+# A reset of the counters does not change decisions.
 my $columns = 'pruning, marking, publishing, stamping, prune_yield, settled_share, visible_loss, mark_share, delete_share, reuse_share, worth_share';
 my $before = table_stats($columns, 'queue');
 $node->safe_psql('postgres', 'SELECT pg_stat_reset_bgvacuum()');
-is(table_stats($columns, 'queue'), $before, 'reset: what is decided stays');
+is(table_stats($columns, 'queue'), $before, 'reset: decisions stay the same');
 note table_stats('to_json(t)', $_) for qw(queue orders vacuumed unmapped unvacuumed purged checkpointed half sampled recent);
 check_heaps($node, 'in the end');
 check_indexes($node, 'in the end');

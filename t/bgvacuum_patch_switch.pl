@@ -1,5 +1,5 @@
-# A load in which every row is accounted for, while background vacuum is switched on and off and its
-# other parameters change, while indexes are built and rebuilt, and with autovacuum.
+# Check that no row is lost and no deleted row comes back while background vacuum is switched on and
+# off, while other parameters change, while indexes are built and rebuilt, and beside autovacuum.
 use strict;
 use warnings FATAL => 'all';
 
@@ -23,7 +23,7 @@ ledger_tables($node);
 my $bgwriter = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'";
 my $pid = $node->safe_psql('postgres', $bgwriter);
 
-# on and off
+# Switch background vacuum on and off.
 
 {
 	my $load = ledger_load($node, 10);
@@ -39,23 +39,24 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	}
 	$node->append_conf('postgresql.conf', 'bgwriter_vacuum = on');
 	$node->reload;
-	cmp_ok(ledger_finish($load, 'on and off'), '>', 500, 'on and off: a load');
-	cmp_ok($turn, '>', 20, 'on and off: many times');
+	cmp_ok(ledger_finish($load, 'on and off'), '>', 500,
+		'on and off: clients ran more than 500 transactions');
+	cmp_ok($turn, '>', 20, 'on and off: the parameter changed more than 20 times');
 	cmp_ok(bgvacuum_stats($node)->{pages_pruned} - $stats->{pages_pruned}, '>', 100, 'on and off: pages were pruned');
 	check_ledger($node, 'on and off');
 }
 
-# While it is off, nothing is pruned and nothing counted.
+# While it is off, no page is pruned, and the counters stand still.
 {
 	set_parameters($node, bgwriter_vacuum => 'off');
-	# the rounds that have begun
+	# Wait until rounds that have begun are over.
 	usleep(500_000);
 	my $stats = bgvacuum_stats($node);
 	my $load = ledger_load($node, 2);
 	ledger_finish($load, 'off');
-	is_deeply(bgvacuum_stats($node), $stats, 'off: the counters stand still');
+	is_deeply(bgvacuum_stats($node), $stats, 'off: the counters do not change');
 
-	# ... nor is there without background writing
+	# Nor is a page pruned without background writing.
 	set_parameters($node, bgwriter_vacuum => 'on', bgwriter_lru_maxpages => 0);
 	usleep(500_000);
 	$stats = bgvacuum_stats($node);
@@ -66,8 +67,8 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	$node->reload;
 }
 
-# As it is in production: only pages that are about to be written, in a table that is larger than
-# shared buffers
+# Without debug_bgwriter_vacuum, as in production: only pages that are about to be written are
+# pruned, in a table that is larger than shared buffers.
 {
 	set_parameters($node, debug_bgwriter_vacuum => 'off');
 	$node->safe_psql('postgres', <<'SQL');
@@ -88,15 +89,15 @@ SQL
 	ledger_finish($load, 'pages that are written');
 	my $after = bgvacuum_stats($node);
 	note join ', ', map { "$_ " . ($after->{$_} - $stats->{$_}) } sort keys %$after;
-	cmp_ok($after->{$_} - $stats->{$_}, '>', 0, "pages that are written: $_") for qw(pages_pruned tuples_removed bytes_freed pages_published skipped_unstamped);
+	cmp_ok($after->{$_} - $stats->{$_}, '>', 0, "pages that are written: $_ has grown") for qw(pages_pruned tuples_removed bytes_freed pages_published skipped_unstamped);
 	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT id), sum(n) FROM large'), '30000|30000|' . 1000 * $updates,
-		'pages that are written: the rows of a large table');
+		'pages that are written: the large table has all rows');
 	check_ledger($node, 'pages that are written');
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 	$node->reload;
 }
 
-# All parameters, and what else changes under the load: indexes, and vacuums of all kinds
+# Change all parameters.  Build and drop indexes, and run all kinds of vacuum.
 {
 	my $load = ledger_load($node, 16);
 	my $stats = bgvacuum_stats($node);
@@ -120,7 +121,7 @@ SQL
 		$node->append_conf('postgresql.conf', "$name = $to[($turn / @values) % @to]");
 		$node->reload;
 
-		# A command that takes strong locks on both tables may be the one to give way.
+		# A command that takes strong locks on both tables may be the victim of a deadlock.
 		my $err;
 		for (1 .. 20)
 		{
@@ -130,12 +131,13 @@ SQL
 		is($err // '', '', $commands[ $turn % @commands ]) if $turn < @commands;
 		$turn++;
 	}
-	cmp_ok(ledger_finish($load, 'all that changes'), '>', 500, 'all that changes: a load');
+	cmp_ok(ledger_finish($load, 'all that changes'), '>', 500,
+		'all that changes: clients ran more than 500 transactions');
 	cmp_ok(bgvacuum_stats($node)->{pages_pruned} - $stats->{pages_pruned}, '>', 0, 'all that changes: pages were pruned');
 	check_ledger($node, 'all that changes');
 }
 
-is($node->safe_psql('postgres', $bgwriter), $pid, 'bgwriter is the same process');
+is($node->safe_psql('postgres', $bgwriter), $pid, 'bgwriter has not restarted');
 $node->restart;
 check_ledger($node, 'after a restart');
 check_log($node, 'at the end');

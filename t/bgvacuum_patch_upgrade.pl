@@ -1,7 +1,9 @@
-# bgvacuum_patch leaves nothing on disk that a stock server does not know: stock and patched
-# servers by turns on one data directory, some after a crash of the other; pg_upgrade from a
-# stock server and back to one; and base backups, their verification, and data checksums,
-# while bgwriter prunes all that it can.
+# Check that bgvacuum_patch leaves nothing on disk that a stock server does not know.
+#
+# - Stock and patched servers take turns on one data directory, some after a crash of the other.
+# - pg_upgrade goes from a stock server to a patched one, and back.
+# - Base backups, pg_verifybackup and data checksums are right while bgwriter prunes all that it
+#   can.
 use strict;
 use warnings FATAL => 'all';
 
@@ -27,7 +29,8 @@ my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 my $seconds = $ENV{PGDENSE_SOAK} ? 60 : 4;
 my $parameters = qr/^(?:bgwriter_vacuum|debug_bgwriter_vacuum) .*\n/m;
 
-# Of each pair of rows of "a" the sum is 0, and in each transaction; "log" has a row for each of them.
+# The two rows of each pair of "a" have the sum 0 after each transaction.  "log" has a row for each
+# transaction.
 my $tables = <<'SQL';
 CREATE TABLE a (i int PRIMARY KEY, n int NOT NULL, v text DEFAULT repeat('a', 50)) WITH (fillfactor = 60);
 INSERT INTO a SELECT i, 0 FROM generate_series(1, 2000) i;
@@ -60,8 +63,8 @@ sub check_rows_of
 {
 	my ($node, $name) = @_;
 
-	is($node->safe_psql('app', q{SELECT count(*), sum(n), sum(n) FILTER (WHERE i <= 1000) - (SELECT count(*) FROM log) FROM a}), '2000|0|0', "$name: the rows are those that were committed");
-	is($node->safe_psql('app', 'SET enable_seqscan = off; SELECT count(*), sum(n) FROM a WHERE i > 0'), '2000|0', "$name: also by the index");
+	is($node->safe_psql('app', q{SELECT count(*), sum(n), sum(n) FILTER (WHERE i <= 1000) - (SELECT count(*) FROM log) FROM a}), '2000|0|0', "$name: all committed rows are there, and no others");
+	is($node->safe_psql('app', 'SET enable_seqscan = off; SELECT count(*), sum(n) FROM a WHERE i > 0'), '2000|0', "$name: an index finds the same rows");
 	check_heaps($node, $name, 'app');
 	check_indexes($node, $name, 'app');
 	return;
@@ -74,7 +77,8 @@ sub digest
 	return join ' ', map { $node->safe_psql('app', "SELECT '$_', count(*), md5(string_agg(x::text, ',' ORDER BY x::text)) FROM $_ x") } qw(a log t);
 }
 
-# What a server says that was killed, or ended while clients were at work
+# Check the log, but allow messages of a server that was killed or stopped while clients were at
+# work.
 sub clean_log
 {
 	my ($node, $name) = @_;
@@ -84,20 +88,20 @@ sub clean_log
 	return;
 }
 
-# The cluster's state, and whether the last record is the one of the last checkpoint
+# Check that the cluster was shut down, and that its last record is the shutdown checkpoint.
 sub check_shutdown
 {
 	my ($node, $name) = @_;
 	my $control = `pg_controldata '@{[ $node->data_dir ]}'`;
 	my ($checkpoint) = $control =~ m{^Latest checkpoint location: +(\S+)}m;
 
-	like($control, qr/^Database cluster state: +shut down$/m, "$name: was shut down");
+	like($control, qr/^Database cluster state: +shut down$/m, "$name: the cluster was shut down");
 	my @records = grep { /^rmgr/ } `pg_waldump -p '@{[ $node->data_dir ]}/pg_wal' -s '$checkpoint' 2> /dev/null`;
-	is(scalar(@records), 1, "$name: and wrote no record after its last checkpoint");
+	is(scalar(@records), 1, "$name: no record follows the last checkpoint");
 	return;
 }
 
-# By turns on one data directory, with data checksums.
+# Stock and patched servers take turns on one data directory, with data checksums.
 my $node = init_cluster('turn0', settings => bgvacuum_conf('4MB') . "autovacuum = off\nwal_consistency_checking = 'heap2'\n");
 for my $turn (0 .. 5)
 {
@@ -109,8 +113,9 @@ for my $turn (0 .. 5)
 		$node = hand_over($node, "turn$turn", $patched ? undef : $stock_path, 1);
 		if ($turn == 1)
 		{
-			is($node->start(fail_ok => 1), 0, "$name: does not know the parameters");
-			like(slurp_file($node->logfile), qr/unrecognized configuration parameter "(?:debug_)?bgwriter_vacuum" in file/, "$name: and says so");
+			is($node->start(fail_ok => 1), 0,
+				"$name: the server does not start with the parameters");
+			like(slurp_file($node->logfile), qr/unrecognized configuration parameter "(?:debug_)?bgwriter_vacuum" in file/, "$name: the log names the unknown parameter");
 		}
 		my $conf = $node->data_dir . '/postgresql.conf';
 		my $text = slurp_file($conf) =~ s/$parameters//gr;
@@ -134,7 +139,7 @@ for my $turn (0 .. 5)
 	{
 		sleep $seconds / 2;
 	}
-	# turns 1 to 3 end as a crash does, the others as they should, all with clients at work
+	# Turns 1 to 3 end by a crash, the others by a shutdown, all of them while clients are at work.
 	if ($turn == 0 || $turn > 3)
 	{
 		$node->stop('fast');
@@ -150,7 +155,7 @@ for my $turn (0 .. 5)
 	clean_log($node, $name);
 }
 
-# pg_upgrade, from a stock server and back to one
+# pg_upgrade from a stock server, and back to one
 my $old = hand_over($node, 'old', $stock_path, 1);
 my $conf = slurp_file($old->data_dir . '/postgresql.conf') =~ s/$parameters//gr;
 unlink $old->data_dir . '/postgresql.conf';
@@ -160,13 +165,14 @@ $old->safe_psql($_, 'DROP EXTENSION bgvacuum') for 'app', 'postgres';
 my $before = digest($old);
 $old->stop;
 my $new = init_cluster('new', settings => bgvacuum_conf('4MB') . "wal_level = replica\nmax_wal_senders = 5\n");
-command_ok(pg_upgrade_command($bindir, $old, "$stock_path/bin", $new, $bindir), 'pg_upgrade from a stock server');
+command_ok(pg_upgrade_command($bindir, $old, "$stock_path/bin", $new, $bindir), 'pg_upgrade from a stock server succeeds');
 $new->start;
-is(digest($new), $before, 'pg_upgrade from a stock server: same rows');
+is(digest($new), $before, 'pg_upgrade from a stock server: all rows are the same');
 $new->safe_psql('app', 'CREATE EXTENSION bgvacuum');
 $new->safe_psql('postgres', 'CREATE EXTENSION bgvacuum');
 
-# Base backups beside clients that write, one throttled so that most of its pages change meanwhile.
+# Make base backups beside clients that write.  One is so slow that most of its pages change
+# meanwhile.
 my $load = start_load($new);
 for my $options ([ '--checkpoint=fast' ], [ '--checkpoint=spread', '--max-rate=4M' ])
 {
@@ -178,8 +184,8 @@ for my $options ([ '--checkpoint=fast' ], [ '--checkpoint=spread', '--max-rate=4
 	mkdir $new->backup_dir;
 	$new->safe_psql('postgres', "ALTER SYSTEM SET checkpoint_timeout = '30s'; ALTER SYSTEM SET checkpoint_completion_target = 0.1; SELECT pg_reload_conf()");
 	command_ok([ 'pg_basebackup', '-D', $dir, '-d', $new->connstr, '--no-sync', '-X', 'stream', @$options ], $name);
-	cmp_ok(bgvacuum_stats($new)->{pages_pruned}, '>', $stats->{pages_pruned}, "$name: bgwriter has pruned beside it");
-	command_ok([ 'pg_verifybackup', $dir ], "$name: pg_verifybackup is content");
+	cmp_ok(bgvacuum_stats($new)->{pages_pruned}, '>', $stats->{pages_pruned}, "$name: bgwriter has pruned meanwhile");
+	command_ok([ 'pg_verifybackup', $dir ], "$name: pg_verifybackup succeeds");
 	my $restored = PostgreSQL::Test::Cluster->new("restored$number", $number == 2 ? (install_path => $stock_path) : ());
 	$restored->init_from_backup($new, "backup$number");
 	if ($number == 2)
@@ -208,9 +214,9 @@ $new->stop;
 clean_log($new, 'after the backups');
 
 my $last = init_cluster('last', install_path => $stock_path);
-command_ok(pg_upgrade_command($bindir, $new, $bindir, $last, "$stock_path/bin"), 'pg_upgrade to a stock server');
+command_ok(pg_upgrade_command($bindir, $new, $bindir, $last, "$stock_path/bin"), 'pg_upgrade to a stock server succeeds');
 $last->start;
-is(digest($last), $before, 'pg_upgrade to a stock server: same rows');
+is(digest($last), $before, 'pg_upgrade to a stock server: all rows are the same');
 check_rows_of($last, 'pg_upgrade to a stock server');
 $last->stop;
 

@@ -1,11 +1,14 @@
-# What bgwriter must not take for dead: rows of transactions in progress, wherever they are in
-# the ProcArray, with subtransactions that are only in pg_subtrans, and prepared; and
-# rows that some snapshot, cursor, slot, or session of another database may still see.
-# Nor may it move the rows of a page at which some session looks, or change one that is not dirty.
+# Check that bgwriter never takes rows for dead that are still needed:
 #
-# A page is pruned only if there is something on it that is dead to everyone.  So each test has
-# dead rows on the page from before, which a snapshot keeps until all else is in place; and
-# the page is made dirty again after that, by the transaction itself.
+# - rows of transactions in progress, at any place of the ProcArray, with subtransactions that are
+#   only in pg_subtrans, and of prepared transactions;
+# - rows that a snapshot, a cursor, a slot or a session of another database may still see.
+#
+# It must also not move the rows of a page that a session has pinned, and not change a clean page.
+#
+# bgwriter prunes a page only if it has rows that are dead to everyone.  So each test first deletes rows
+# of the page.  A snapshot keeps these until everything else is in place.  Then the transaction
+# itself makes the page dirty again.
 #
 # The pages stay less than 90 % full, so that no other process prunes them.
 use strict;
@@ -23,7 +26,7 @@ use Time::HiRes qw(usleep);
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
-# Nothing may be connected but the sessions of the test: no launcher of logical replication.
+# Only the sessions of the test may be connected, so there is no logical replication launcher.
 my $node = bgvacuum_node(
 	'visibility',
 	shared_buffers => '4MB',
@@ -31,7 +34,7 @@ my $node = bgvacuum_node(
 	conf => "max_connections = 50\nmax_logical_replication_workers = 0\nwal_receiver_status_interval = 1s\n");
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 
-# rows_of(TABLE[, SETTING]) - what everyone sees, as ID:V of each row
+# rows_of(TABLE[, SETTING]) - return the rows that are visible to all, as ID:V of each row
 sub rows_of
 {
 	my ($table, $setting) = @_;
@@ -39,8 +42,8 @@ sub rows_of
 	return $node->safe_psql('postgres', ($setting // '') . "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM $table");
 }
 
-# rows(FROM, TO, [ID...], ID => V...) - the rows FROM to TO with v = '-', but for those
-# deleted and those with another value
+# rows(FROM, TO, [ID...], ID => V...) - return the rows FROM to TO with v = '-', without those that
+# are deleted ([ID...]), and with other values for some (ID => V)
 sub rows
 {
 	my ($from, $to, $deleted, %other) = @_;
@@ -50,8 +53,8 @@ sub rows
 	return join ' ', map { "$_:$v{$_}" } sort { $a <=> $b } keys %v;
 }
 
-# with_dead(TABLE...) - tables with the rows 1 to 20, and 10 rows more that are dead
-# to everyone but the session that is returned
+# with_dead(TABLE...) - make tables with the rows 1 to 20, and 10 rows that are dead to all sessions
+# except one; return that session
 sub with_dead
 {
 	my @tables = @_;
@@ -63,7 +66,7 @@ sub with_dead
 	return $holder;
 }
 
-# numbers(SESSION...) - where their entries are among those of all processes
+# numbers(SESSION...) - return the places of these sessions in the list of all backends
 sub numbers
 {
 	my %pids = map { $_->query_safe('SELECT pg_backend_pid()') => 1 } @_;
@@ -73,7 +76,7 @@ sub numbers
 	return grep { $pids{ $ids[$_] } } 0 .. $#ids;
 }
 
-## transactions in progress at every place of the ProcArray
+## Transactions in progress at every place of the ProcArray
 
 {
 	my @tables = map { "crowd$_" } 0 .. 15;
@@ -90,8 +93,8 @@ sub numbers
 	my @numbers = numbers(@sessions);
 	note "places of the sessions: @numbers";
 
-	# Only if something is completed after an insert, it looks aborted to who does not see it
-	# in progress.
+	# If another transaction completes after the inserting one has begun, a process that does not
+	# see the latter in progress takes it for aborted.
 	my $stats = bgvacuum_stats($node);
 	$node->safe_psql('postgres', 'SELECT pg_current_xact_id()');
 	$holder->quit;
@@ -101,10 +104,10 @@ sub numbers
 		$sessions[$_]->query_safe("INSERT INTO $tables[$_] VALUES ($id, 'new')") for 0 .. $#tables;
 		usleep(50_000);
 	}
-	is(scalar(grep { !wait_for_tuples($node, $_, 30) } @tables), 0, 'what was dead before is pruned beside what is in progress');
-	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'and it is bgwriter that did that');
+	is(scalar(grep { !wait_for_tuples($node, $_, 30) } @tables), 0, 'dead rows are pruned beside transactions in progress');
+	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'it is bgwriter that prunes them');
 
-	is(join("\n", map { rows_of($_) } @tables), join("\n", (rows(1, 20, [])) x @tables), 'nobody else sees what is in progress');
+	is(join("\n", map { rows_of($_) } @tables), join("\n", (rows(1, 20, [])) x @tables), 'no other session sees changes of transactions in progress');
 	for my $what ('UPDATE %s SET v = v WHERE id = 3', 'DELETE FROM %s WHERE id = 1', 'SELECT FROM %s WHERE id = 5 FOR UPDATE')
 	{
 		my @free;
@@ -113,25 +116,26 @@ sub numbers
 			my ($code, undef, $err) = $node->psql('postgres', "SET lock_timeout = '10ms'; " . sprintf($what, $t));
 			push @free, "$t $err" if !$code || $err !~ /lock timeout/;
 		}
-		is("@free", '', 'locked rows are locked: ' . sprintf($what, 'TABLE'));
+		is("@free", '', 'rows stay locked against: ' . sprintf($what, 'TABLE'));
 	}
 	$sessions[$_]->query_safe($_ % 4 == 3 ? 'ROLLBACK' : 'COMMIT') for 0 .. $#tables;
 	my @expected = map { $_ % 4 == 3 ? rows(1, 20, []) : rows(1, 20, [ 1, 2 ], 3 => 'changed', 4 => 'changed', map { $_ => 'new' } 41 .. 48) } 0 .. $#tables;
-	is(join("\n", map { rows_of($_) } @tables), join("\n", @expected), 'all commits and all rollbacks are what they were');
+	is(join("\n", map { rows_of($_) } @tables), join("\n", @expected), 'changes are committed and rolled back as they should');
 
-	# once more, now that others have begun first
+	# Check again, with new sessions.
 	$_->quit for @sessions;
 	wait_for_rounds($node);
-	is(join("\n", map { rows_of($_, 'SET enable_seqscan = off;') } @tables), join("\n", @expected), 'by the index too');
+	is(join("\n", map { rows_of($_, 'SET enable_seqscan = off;') } @tables), join("\n", @expected), 'an index finds the same rows');
 }
 
-## subtransactions, few and more than a process keeps in shared memory
+## Subtransactions: few, and more than a process keeps in shared memory
 
 for my $case ([ 'few', 20 ], [ 'many', 120 ])
 {
 	my ($t, $count) = @$case;
 	my $holder = with_dead($t, "${t}_aborted", "${t}_prepared");
-	# Every third is rolled back, every fifth updates a row as well and every seventh deletes one.
+	# Every third subtransaction is rolled back.  Every fifth also updates a row, every seventh
+	# deletes one.
 	my $work = <<'SQL';
 BEGIN;
 DO $do$
@@ -167,28 +171,30 @@ SQL
 	$new{ $_ / 5 } = 'changed' for grep { $_ % 5 == 0 && $_ <= 50 } @done;
 	my @deleted = map { 10 + $_ / 7 } grep { $_ % 7 == 0 && $_ <= 70 } @done;
 	my $expected = rows(1, 20, \@deleted, %new, 500 => 'last');
-	# all rows, and the new versions of those that were updated
+	# all rows, and the new versions of updated rows
 	my $tuples = 20 + 1 + keys(%new);
 
 	$sessions[$_]->query_safe("INSERT INTO $tables[$_] VALUES (500, 'last')") for 0 .. 1;
 	$node->safe_psql('postgres', "INSERT INTO $tables[2] VALUES (501, 'last')");
-	is(scalar(grep { !wait_for_tuples($node, $tables[$_], $tuples + ($_ == 2)) } 0 .. 2), 0, "$t subtransactions: what was dead is pruned");
-	is(rows_of($tables[0]), rows(1, 20, []), "$t subtransactions: nothing to see before the commit");
+	is(scalar(grep { !wait_for_tuples($node, $tables[$_], $tuples + ($_ == 2)) } 0 .. 2), 0, "$t subtransactions: dead rows are pruned");
+	is(rows_of($tables[0]), rows(1, 20, []), "$t subtransactions: no change is visible before the commit");
 	$sessions[0]->query_safe('COMMIT');
 	$sessions[1]->query_safe('ROLLBACK');
-	is(rows_of($tables[0]), $expected, "$t subtransactions committed");
-	is(rows_of($tables[1]), rows(1, 20, []), "$t subtransactions rolled back");
+	is(rows_of($tables[0]), $expected,
+		"$t subtransactions: all changes are visible after the commit");
+	is(rows_of($tables[1]), rows(1, 20, []),
+		"$t subtransactions: no change is visible after the rollback");
 
 	$node->restart;
 	$node->safe_psql('postgres', "INSERT INTO $tables[2] VALUES (502, 'last')");
 	wait_for_rounds($node);
-	is(rows_of($tables[2]), rows(1, 20, [], 501 => 'last', 502 => 'last'), "$t subtransactions prepared: not seen before the commit, after a restart");
+	is(rows_of($tables[2]), rows(1, 20, [], 501 => 'last', 502 => 'last'), "$t subtransactions prepared: no change is visible before the commit, after a restart");
 	$node->safe_psql('postgres', "COMMIT PREPARED '$t'");
-	is(rows_of($tables[2]), "$expected 501:last 502:last", "$t subtransactions prepared and committed");
+	is(rows_of($tables[2]), "$expected 501:last 502:last", "$t subtransactions prepared: all changes are visible after the commit");
 	$_->quit for @sessions;
 }
 
-## prepared transactions, with nobody else in the ProcArray
+## Prepared transactions, with no other session in the ProcArray
 
 {
 	my @tables = map { "prepared$_" } 0 .. 3;
@@ -205,7 +211,7 @@ SELECT FROM $t WHERE id = 5 FOR UPDATE;
 PREPARE TRANSACTION '$t';
 SQL
 	}
-	# What makes the pages dirty has to be gone by the next round.
+	# Sessions that make pages dirty must have ended by the next round.
 	set_parameters($node, bgwriter_delay => '400ms');
 	my $stats = bgvacuum_stats($node);
 	$node->safe_psql('postgres', 'SELECT pg_current_xact_id()');
@@ -217,9 +223,9 @@ SQL
 		usleep(700_000);
 	}
 	set_parameters($node, bgwriter_delay => '10ms');
-	# 20 rows that were there, 2 inserted and 2 updated, and 3 since
-	is(scalar(grep { !wait_for_tuples($node, $_, 27) } @tables), 0, 'what was dead is pruned beside what is prepared');
-	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'by bgwriter');
+	# 20 rows, 2 inserted and 2 updated by the prepared transaction, and 3 inserted later
+	is(scalar(grep { !wait_for_tuples($node, $_, 27) } @tables), 0, 'dead rows are pruned beside prepared transactions');
+	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'bgwriter prunes them');
 
 	my %others = map { $_ => 'new' } 51 .. 53;
 	for my $restart ('', ' after a restart', ' after a crash')
@@ -231,32 +237,32 @@ SQL
 			$node->safe_psql('postgres', join '', map { "INSERT INTO $_ VALUES (60, 'x'); DELETE FROM $_ WHERE id = 60;\n" } @tables);
 			wait_for_rounds($node, 5);
 		}
-		is(join("\n", map { rows_of($_) } @tables), join("\n", (rows(1, 20, [], %others)) x @tables), "what is prepared is not seen$restart");
+		is(join("\n", map { rows_of($_) } @tables), join("\n", (rows(1, 20, [], %others)) x @tables), "changes of prepared transactions are not visible$restart");
 		for my $t (@tables)
 		{
 			my ($code, undef, $err) = $node->psql('postgres', "SET lock_timeout = '10ms'; UPDATE $t SET v = v WHERE id = 5");
-			like($err, qr/lock timeout/, "what $t has locked is locked$restart");
+			like($err, qr/lock timeout/, "rows that $t has locked stay locked$restart");
 		}
 	}
-	# One of them was the first of the ProcArray: all commit but one.
+	# One of them was the first in the ProcArray.  Roll back one, and commit the others.
 	$node->safe_psql('postgres', join '', map { ($_ eq 'prepared1' ? 'ROLLBACK' : 'COMMIT') . " PREPARED '$_';\n" } @tables);
 	wait_for_rounds($node);
 	my @expected = (rows(1, 20, [ 1, 2 ], %others, 3 => 'changed', 4 => 'changed', 41 => 'new', 42 => 'new')) x @tables;
 	$expected[1] = rows(1, 20, [], %others);
-	is(join("\n", map { rows_of($_) } @tables), join("\n", @expected), 'prepared transactions that are committed and rolled back');
+	is(join("\n", map { rows_of($_) } @tables), join("\n", @expected), 'prepared transactions are committed and rolled back as they should');
 }
 
-## a page with a pin stays as it is
+## A pinned page is left alone.
 
-# pinned(NAME, OPEN, READ) - between what OPEN and READ do in a session with the first page of the
-# table, what is dead on the page stays; READ returns the rows
+# pinned(NAME, OPEN, READ) - check that dead rows of the first page of a table stay while a session
+# has it pinned, between OPEN and READ; READ returns the rows
 sub pinned
 {
 	my ($name, $open, $read) = @_;
 	my $t = 'pinned_by_' . $name =~ s/\W/_/gr;
 
-	# Rows are filled in from the end of the page: without those that are dead, the others
-	# would move there.
+	# Rows fill a page from its end.  If the dead rows were removed, the other rows would move to
+	# their place.
 	$node->safe_psql('postgres', "CREATE TABLE $t (id int PRIMARY KEY, v text); INSERT INTO $t SELECT i, i || repeat('-', 40) FROM generate_series(1, 40) i");
 	my $holder = hold_horizon($node);
 	$node->safe_psql('postgres', "DELETE FROM $t WHERE id <= 20");
@@ -264,19 +270,19 @@ sub pinned
 	$open->($session, $t);
 	$holder->quit;
 
-	# Nobody needs the dead rows any more, and the page is dirty and not the session's own doing.
+	# No session needs the dead rows any more, and the page is dirty by other sessions.
 	my $stats = bgvacuum_stats($node);
 	for my $id (41 .. 43)
 	{
 		$node->safe_psql('postgres', "INSERT INTO $t VALUES ($id, 'late')");
-		ok(wait_for_rounds($node), "$name: rounds go by");
+		ok(wait_for_rounds($node), "$name: bgwriter makes rounds");
 	}
-	cmp_ok(bgvacuum_stats($node)->{skipped_locked} - $stats->{skipped_locked}, '>', 0, "$name: bgwriter leaves the page to it");
-	is(line_pointers($node, $t)->{normal}, 43, "$name: nothing is gone");
-	is($read->($session, $t), join("\n", map { "$_|$_" . '-' x 40 } 21 .. 40), "$name: the session has the rows as they were");
+	cmp_ok(bgvacuum_stats($node)->{skipped_locked} - $stats->{skipped_locked}, '>', 0, "$name: bgwriter skips the pinned page");
+	is(line_pointers($node, $t)->{normal}, 43, "$name: no row is removed");
+	is($read->($session, $t), join("\n", map { "$_|$_" . '-' x 40 } 21 .. 40), "$name: the session reads the right rows");
 	$session->quit;
 	$node->safe_psql('postgres', "INSERT INTO $t VALUES (44, 'late')");
-	ok(wait_for_tuples($node, $t, 24), "$name: what is dead is pruned afterwards");
+	ok(wait_for_tuples($node, $t, 24), "$name: the dead rows are pruned when the pin is gone");
 	return;
 }
 
@@ -284,18 +290,18 @@ pinned(
 	'a cursor',
 	sub {
 		my ($session, $t) = @_;
-		is($session->query_safe("BEGIN; DECLARE c CURSOR FOR SELECT id, v FROM $t; FETCH 2 FROM c"), join("\n", map { "$_|$_" . '-' x 40 } 21, 22), 'the first rows of a cursor');
+		is($session->query_safe("BEGIN; DECLARE c CURSOR FOR SELECT id, v FROM $t; FETCH 2 FROM c"), join("\n", map { "$_|$_" . '-' x 40 } 21, 22), 'a cursor returns its first rows');
 	},
 	sub { join "\n", (map { "$_|$_" . '-' x 40 } 21, 22), $_[0]->query_safe('FETCH ALL FROM c') });
 
-# Here what waits has a pointer to a value on the page.
+# Here the waiting session has a pointer to a value on the page.
 pinned(
 	'a row that is being read',
 	sub {
 		my ($session, $t) = @_;
 		$node->{in_the_way} = $node->background_psql('postgres');
 		$node->{in_the_way}->query_safe('SELECT pg_advisory_lock(1)');
-		# without an index, so that the first row of the heap is that on which it waits
+		# Do not use the index, so that the session waits at the first row of the heap.
 		$session->query_until(qr/begin/, "SET enable_indexscan = off;\n\\echo begin\nSELECT id || left(pg_advisory_lock_shared(1)::text, 0), v FROM $t;\n");
 		$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}) or die 'no session waits';
 	},
@@ -304,25 +310,26 @@ pinned(
 		return $_[0]->query_safe('');
 	});
 
-## a page that is not dirty stays as it is
+## A clean page is left alone.
 
-# Who has written a table's dirty pages and copies its file then would miss the change.
+# A process that writes the dirty pages of a table and then copies its file would miss the change.
 {
 	my $holder = with_dead('clean');
 	my $written = "SELECT isdirty FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('clean') AND relforknumber = 0 AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 	$node->safe_psql('postgres', 'CREATE EXTENSION pg_buffercache; CHECKPOINT');
-	is($node->safe_psql('postgres', $written), 'f', 'a page is written');
+	is($node->safe_psql('postgres', $written), 'f', 'a checkpoint writes the page');
 	my $stats = bgvacuum_stats($node);
 	$holder->quit;
-	ok(wait_for_rounds($node, 10, $stats), 'bgwriter leaves it alone when its dead rows could go');
-	is($node->safe_psql('postgres', $written), 'f', 'it is as clean as it was');
-	is(line_pointers($node, 'clean')->{normal}, 30, 'it is as it was');
+	ok(wait_for_rounds($node, 10, $stats), 'bgwriter makes rounds after the snapshot has ended');
+	is($node->safe_psql('postgres', $written), 'f', 'the page is still clean');
+	is(line_pointers($node, 'clean')->{normal}, 30, 'no row is removed from the clean page');
 	$node->safe_psql('postgres', "INSERT INTO clean VALUES (41, 'late')");
-	ok(wait_for_tuples($node, 'clean', 21), 'they go when it is dirty again');
+	ok(wait_for_tuples($node, 'clean', 21),
+		'the dead rows are pruned when the page is dirty again');
 }
 
-## whoever may still see the rows keeps them
+## Rows are kept as long as any snapshot may see them.
 
 my $number = 0;
 
@@ -339,8 +346,8 @@ sub churn
 	return;
 }
 
-# kept(NAME, OPEN, READ, CLOSE) - all versions stay between what OPEN and CLOSE do with the table,
-# and the rows that READ returns are those from before; afterwards the versions go
+# kept(NAME, OPEN, READ, CLOSE) - check that all versions stay between OPEN and CLOSE, that READ
+# returns the rows from before, and that the old versions are pruned after CLOSE
 sub kept
 {
 	my ($name, $open, $read, $close) = @_;
@@ -350,11 +357,11 @@ sub kept
 	my $it = $open->($t);
 	churn($t);
 	is(line_pointers($node, $t)->{normal}, 121, "$name keeps all versions");
-	is($read->($it, $t), rows(1, 30, []), "$name: the rows are there") if $read;
+	is($read->($it, $t), rows(1, 30, []), "$name: the old rows are visible") if $read;
 	$close->($it, $t);
 	$node->safe_psql('postgres', "INSERT INTO $t VALUES (101, 'late')");
-	ok(wait_for_tuples($node, $t, 17), "$name: what it kept is pruned afterwards");
-	is(rows_of($t), join(' ', (map { "$_:x3" } grep { $_ % 2 } 1 .. 30), '100:late', '101:late'), "$name: what is left");
+	ok(wait_for_tuples($node, $t, 17), "$name: the old versions are pruned at its end");
+	is(rows_of($t), join(' ', (map { "$_:x3" } grep { $_ % 2 } 1 .. 30), '100:late', '101:late'), "$name: the new rows are there");
 	return;
 }
 
@@ -389,7 +396,7 @@ for my $level ('REPEATABLE READ', 'READ COMMITTED')
 			$session->query_safe("BEGIN ISOLATION LEVEL $level; DECLARE c SCROLL CURSOR FOR SELECT id || ':' || v FROM $t ORDER BY id;");
 			return $session;
 		},
-		# forwards, and once more backwards
+		# forwards and backwards
 		sub {
 			my ($session) = @_;
 			my @forward = split /\n/, $session->query_safe('FETCH ALL FROM c');
@@ -411,7 +418,7 @@ kept(
 	},
 	sub { $_[0][0]->quit });
 
-# It has no snapshot and does not see the old rows: it is its xid that comes before theirs.
+# This session has no snapshot, and does not see the old rows.  But its xid is older than theirs.
 kept(
 	'a session idle in transaction',
 	sub {
@@ -430,13 +437,13 @@ kept(
 	undef,
 	sub { $node->safe_psql('postgres', "COMMIT PREPARED '$_[1]'") });
 
-# bgwriter has no database: it heeds the snapshots of all.
+# bgwriter has no database, so it must respect the snapshots of all databases.
 kept(
 	'a snapshot of another database',
 	sub { hold_horizon($node, 'other') },
 	undef, $quit);
 
-# Wait until the slot has the xmin of what the standby reads now.
+# Wait until the slot has the xmin of the present snapshots of the standby.
 sub wait_for_feedback
 {
 	my $now = $node->safe_psql('postgres', 'SELECT clock_timestamp()');
@@ -448,7 +455,7 @@ SQL
 	return;
 }
 
-# A standby tells what it reads, and the slot remembers that when the standby is gone.
+# With feedback, a standby reports its xmin.  The slot keeps it after the standby has stopped.
 {
 	my $standby = PostgreSQL::Test::Cluster->new('reader');
 
@@ -458,7 +465,7 @@ SQL
 	$standby->append_conf('postgresql.conf', "primary_slot_name = 'reader'\nhot_standby_feedback = on\nmax_standby_streaming_delay = 0\n");
 	$standby->start;
 
-	# a session of the standby that has a snapshot, of which the primary knows
+	# Start a session of the standby with a snapshot, and wait until the primary knows of it.
 	my $read = sub {
 		my ($t) = @_;
 		$node->wait_for_catchup($standby);
