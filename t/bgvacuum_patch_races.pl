@@ -213,7 +213,8 @@ sub two_pages
 	check_heaps($node, 'SET TABLESPACE');
 }
 
-## VACUUM FULL and CREATE INDEX read the values of rows that were not dead to everyone when they began.
+## VACUUM FULL and CREATE INDEX read the values of rows that were not dead to everyone when they
+## began.
 for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ], [ 'CREATE INDEX', 'indexed', 'CREATE INDEX ON indexed ((length(v)))' ])
 {
 	my ($what, $t, $statement) = @$case;

@@ -188,8 +188,8 @@ sub make_sparse
 		sub { update_pages($table) });
 }
 
-# In a table with few stamps, one page in 32 shows deletes, but all pages show inserts.  The space of
-# deleted rows must still be offered.
+# In a table with few stamps, one page in 32 shows deletes, but all pages show inserts.  The space
+# of deleted rows must still be offered.
 make_sparse('queue');
 $node->safe_psql('postgres', <<"SQL");
 DO 'BEGIN

@@ -6,9 +6,9 @@
 #
 # It must also not move the rows of a page that a session has pinned, and not change a clean page.
 #
-# bgwriter prunes a page only if it has rows that are dead to everyone.  So each test first deletes rows
-# of the page.  A snapshot keeps these until everything else is in place.  Then the transaction
-# itself makes the page dirty again.
+# bgwriter prunes a page only if it has rows that are dead to everyone.  So each test first deletes
+# rows of the page.  A snapshot keeps these until everything else is in place.  Then the
+# transaction itself makes the page dirty again.
 #
 # The pages stay less than 90 % full, so that no other process prunes them.
 use strict;

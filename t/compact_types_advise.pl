@@ -1,7 +1,9 @@
-# Advice on a table, and its conversion: the predicted number of pages is
-# that of the table so built; progress is seen from another session; writers
-# before and behind a conversion lose nothing; and one that fails in the middle
-# leaves everything as it was.
+# Check compact_types.advise() and convert() on tables with rows.
+#
+# - The predicted number of pages is that of a table that was built this way.
+# - Another session sees the progress of a conversion.
+# - No row is lost of sessions that write before or after a conversion.
+# - A conversion that fails or is cancelled leaves everything as it was.
 use strict;
 use warnings FATAL => 'all';
 
@@ -18,7 +20,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
 
 sub query { return $node->safe_psql('postgres', $_[0]); }
 
-# A session of its own that runs the statements, and what it says.
+# Start a session that runs the statements.  Keep its output.
 sub session
 {
 	my @statements = map { ('-c', $_) } @_;
@@ -42,20 +44,20 @@ sub finish_session
 # Prediction
 #
 my %tables = (
-	# NULLs, mixed widths and alignments
+	# NULLs, columns of mixed widths and alignments
 	mixed => [
 		'id int NOT NULL, flag bool, code char(24), n8 bigint, small int, v varchar(40), f float8, c1 char(1), d date', q{
 		SELECT i, i % 3 = 0, nullif('code ' || i, 'code 7'), CASE WHEN i % 4 > 0 THEN i % 1000 END, nullif(i % 100, 7),
 		  CASE WHEN i % 5 > 0 THEN repeat('item ', i % 8) || i END, CASE WHEN i % 2 = 0 THEN i END, 'a', DATE '2026-01-01' + i % 900
 		FROM generate_series(1, 30000) i}
 	],
-	# text of several lengths in bytes and characters
+	# text of different lengths in bytes and characters
 	multibyte => [
 		'a text, n int, b varchar(80), c char(10), k bigint NOT NULL', q{
 		SELECT repeat(U&'\3053\3093\306B\3061\306F', i % 9), i % 50, 'Grüße aus Köln, Straße ' || i, CASE WHEN i % 2 = 0 THEN 'äöü' ELSE 'abc' END, i
 		FROM generate_series(1, 20000) i}
 	],
-	# values that get compressed or moved out of line
+	# values that are compressed or moved out of line
 	wide => [
 		'id int, body text, note varchar(3000), s char(16)', q{
 		SELECT i, CASE i % 4 WHEN 0 THEN repeat(md5(i::text), 30) WHEN 1 THEN (SELECT string_agg(md5((i * j)::text), '') FROM generate_series(1, 60 + i % 40) j)
@@ -63,13 +65,13 @@ my %tables = (
 		FROM generate_series(1, 4000) i},
 		'ALTER TABLE %s ADD PRIMARY KEY (id); CLUSTER wide USING wide_pkey'
 	],
-	# a dropped column, for which alone there is a NULL bitmap; pages not filled
+	# a NULL bitmap only because of a dropped column; pages that are not filled
 	dropped => [
 		'x int, a smallint, gone text, b bigint, c char(8), d smallint, e bigint, f bool, g bool', q{
 		SELECT i, i % 100, repeat('g', 30), i, 'c' || i % 1000, i % 7, 100000000000 + i, true, false FROM generate_series(1, 20000) i},
 		'ALTER TABLE %s DROP COLUMN gone, SET (fillfactor = 70)'
 	],
-	# nothing but narrow columns: as many rows as a page holds
+	# only narrow columns: a page holds as many rows as possible
 	narrow => [
 		'a int, b int, c int', 'SELECT i % 50, nullif(i % 60, 0), i % 70 FROM generate_series(1, 60000) i'
 	]);
@@ -93,33 +95,33 @@ for my $table (sort keys %tables)
 	my ($now, $after, $reordered, $order) = split /\|/,
 	  $advice->(q{heap_pages_now, heap_pages_after, heap_pages_reordered, array_to_string(column_order, ', ')}, '');
 	my $part = $advice->('heap_pages_after', ', sample_pages => ' . int($now / 3));
-	# the same values, whatever the types are
+	# Compare the values, whatever the types are.
 	my $fields = join(", '|', ", map { 'rtrim(' . $_ . '::text)' } split(/, /, $order));
 	my $contents = sub { query("SELECT md5(string_agg(c, '|' ORDER BY c)) FROM (SELECT concat($fields) AS c FROM $_[0]) s") };
 	my $before = $contents->($table);
 
-	# the new table, as INSERT fills it
+	# The new table, as INSERT fills it
 	query($advice->('create_statement', ''));
 	query("INSERT INTO ${table}_compact ($order) SELECT $order FROM $table");
-	# where rows differ much in size, INSERT goes back to fill up pages: bring them in order
+	# INSERT fills up earlier pages if rows differ much in size.  CLUSTER puts the rows in order.
 	query("CREATE INDEX wide_id ON wide_compact (id); CLUSTER wide_compact USING wide_id") if $table eq 'wide';
 	within($reordered, query("SELECT pg_relation_size('${table}_compact') / 8192"),
 		"$table: pages of the new table");
 	is($contents->("${table}_compact"), $before, "$table: contents of the new table");
 
-	# today's types, without free space
+	# The present types, without free space
 	query("VACUUM FULL $table");
-	within($now, query("SELECT pg_relation_size('$table') / 8192"), "$table: pages as they are");
+	within($now, query("SELECT pg_relation_size('$table') / 8192"), "$table: pages of the table with its present types");
 
-	# the rewrite may extend the file by more pages than it fills
+	# The rewrite may extend the file by more pages than it fills.
 	query("SELECT * FROM compact_types.convert('$table', narrow => true)");
 	my $pages = query("SELECT max((ctid::text::point)[0]) + 1 FROM $table");
 	within($after, $pages, "$table: pages of the converted table");
 	is($contents->($table), $before, "$table: contents of the converted table");
-	cmp_ok(abs($part - $pages), '<=', 0.03 * $pages, "$table: a sample of the pages says about the same");
-	cmp_ok($after, '<=', $now, "$table: not larger than before");
-	cmp_ok($reordered, '<=', $after, "$table: not larger in the best order");
-	is(query("SELECT count(*) FROM compact_types.convert('$table', narrow => true)"), 0, "$table: nothing is left to convert");
+	cmp_ok(abs($part - $pages), '<=', 0.03 * $pages, "$table: a sample of the pages gives a similar number");
+	cmp_ok($after, '<=', $now, "$table: the converted table is not larger");
+	cmp_ok($reordered, '<=', $after, "$table: the best order of columns is not larger");
+	is(query("SELECT count(*) FROM compact_types.convert('$table', narrow => true)"), 0, "$table: no column is left to convert");
 }
 
 SKIP:
@@ -131,12 +133,12 @@ CREATE TABLE folded (t text COLLATE nondeterministic, c char(9) COLLATE nondeter
 INSERT INTO folded VALUES ('some text', 'chars');
 SQL
 	is(query(q{SELECT string_agg(format('%s: %s %s', column_name, proposed_type, blockers), ', ') FROM compact_types.advise('folded', narrow => true)}),
-		't:  {"nondeterministic collation"}, c:  {"nondeterministic collation"}', 'nondeterministic collations stay');
+		't:  {"nondeterministic collation"}, c:  {"nondeterministic collation"}', 'columns with a nondeterministic collation get no proposal');
 }
 
 #
-# Progress.  The CHECK constraint is evaluated again for each row, and waits
-# where the test wants it.
+# Progress.  A conversion evaluates the CHECK constraint again for each row.  The constraint waits
+# at a row that the test chooses.
 #
 query(<<'SQL');
 CREATE FUNCTION hold(c text) RETURNS bool LANGUAGE plpgsql AS $$
@@ -161,45 +163,46 @@ my $state = q{SELECT relfilenode, (SELECT md5(string_agg(big::text, '|' ORDER BY
   FROM pg_class WHERE oid = 'big'::regclass};
 my $state_before = query($state);
 
-# a failure in the middle leaves no trace
+# A conversion that fails in the middle changes nothing.
 my ($ret, $stdout, $stderr) = $node->psql('postgres',
 	q{SET test.fail = 'row 800'; SELECT * FROM compact_types.convert('big', narrow => true); SELECT 'not reached'},
 	on_error_stop => 0);
-like($stderr, qr/row row 800 is refused/, 'conversion fails in the middle');
-is(query($state), $state_before, 'nothing has changed after the failure');
+like($stderr, qr/row row 800 is refused/, 'the conversion fails in the middle');
+is(query($state), $state_before, 'a failed conversion changes nothing');
 
-# so does one that is cancelled
+# A conversion that is cancelled changes nothing.
 my $lock = session(q{SELECT pg_advisory_lock(1), pg_sleep(3600)});
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND granted})
   or die 'the lock was not taken';
 my $converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
 my $rows = q{SELECT format('%s %s of %s: %s', relid::regclass, rows_done, rows_total, phase) FROM compact_types.convert_progress};
-ok($node->poll_query_until('postgres', "SELECT ($rows) = 'big 500 of 1000: rewriting rows'"), 'progress is seen');
-is(query(q{SELECT count(*) FROM pg_stat_progress_cluster WHERE relid = 'big'::regclass}), 1, 'core has it as well');
+ok($node->poll_query_until('postgres', "SELECT ($rows) = 'big 500 of 1000: rewriting rows'"), 'convert_progress shows the progress to another session');
+is(query(q{SELECT count(*) FROM pg_stat_progress_cluster WHERE relid = 'big'::regclass}), 1, 'pg_stat_progress_cluster shows the conversion, too');
 query(q{SELECT pg_cancel_backend(pid) FROM compact_types.convert_progress});
-like(finish_session($converting), qr/canceling statement due to user request/, 'conversion is cancelled');
-is(query($state), $state_before, 'nothing has changed after the cancel');
-is(query('SELECT count(*) FROM compact_types.convert_progress'), 0, 'no progress is left behind the cancel');
+like(finish_session($converting), qr/canceling statement due to user request/, 'the conversion is cancelled');
+is(query($state), $state_before, 'a cancelled conversion changes nothing');
+is(query('SELECT count(*) FROM compact_types.convert_progress'), 0, 'convert_progress is empty after the cancellation');
 
-# One that goes through, with a writer that comes first and one that waits.
+# A conversion succeeds although one session writes before it, and one waits for it.
 my $first = session(q{SET application_name = 'first'},
 	q{BEGIN}, q{INSERT INTO big VALUES (1001, 'before', 1)}, q{SELECT pg_sleep(2)}, q{COMMIT});
 $node->poll_query_until('postgres', q{SELECT query ~ 'pg_sleep' FROM pg_stat_activity WHERE application_name = 'first'})
   or die 'the first writer did not write';
 $converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
-ok($node->poll_query_until('postgres', "SELECT ($rows) ~ 'big 500 of 1001: rewriting rows'"), 'progress of the second try');
+ok($node->poll_query_until('postgres', "SELECT ($rows) ~ 'big 500 of 1001: rewriting rows'"), 'convert_progress shows the progress of the second conversion');
 my $second = session(q{SET application_name = 'second'}, q{INSERT INTO big VALUES (1002, 'behind', 1)});
 ok($node->poll_query_until('postgres', q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'second'}),
-	'a writer waits');
+	'a session that writes waits for the conversion');
 query(q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND granted});
 eval { finish_session($lock) };
-like(finish_session($converting), qr/c\|compact_char33\nn\|/, 'conversion goes through');
+like(finish_session($converting), qr/c\|compact_char33\nn\|/, 'the conversion succeeds');
 finish_session($_) for $first, $second;
 is(query(q{SELECT count(*), count(*) FILTER (WHERE c IN ('before', 'behind')) FROM big}), '1002|2', 'no row is lost');
-is(query(q{SELECT count(*) FROM big_view WHERE c = 'behind'::text}), 1, 'the view is there again');
-is(query('SELECT count(*) FROM compact_types.convert_progress'), 0, 'no progress is left behind');
+is(query(q{SELECT count(*) FROM big_view WHERE c = 'behind'::text}), 1, 'the view exists again');
+is(query('SELECT count(*) FROM compact_types.convert_progress'), 0,
+	'convert_progress is empty after the conversion');
 
-# What is dropped while an older snapshot still sees it.
+# A policy is dropped while an older snapshot still sees it.
 query(q{CREATE TABLE watched (c char(8)); INSERT INTO watched VALUES ('c'); CREATE POLICY going ON watched USING (c <> '')});
 my $connstr = $node->connstr('postgres');
 ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
@@ -208,10 +211,11 @@ SELECT 1;
 \\! psql -X -q -d "$connstr" -c "DROP POLICY going ON watched"
 SELECT proposed_type, blockers FROM compact_types.advise('watched', narrow => true);
 SQL
-is($stdout, "1\ncompact_char8|{}", 'advice in a transaction that still sees a dropped policy');
-is($stderr, '', 'no error there');
+is($stdout, "1\ncompact_char8|{}",
+	'advise() works in a transaction that still sees a dropped policy');
+is($stderr, '', 'advise() has no error there');
 
-# A standby answers, too; it cannot convert.
+# A standby gives advice, but cannot convert.
 query(q{CREATE UNLOGGED TABLE unlogged (c char(8))});
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('advise_standby');
@@ -219,11 +223,12 @@ $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 $node->wait_for_catchup($standby);
 my $advice = q{SELECT heap_pages_after FROM compact_types.advise_table('mixed_compact', narrow => true)};
-is($standby->safe_psql('postgres', $advice), query($advice), 'advice on a standby');
+is($standby->safe_psql('postgres', $advice), query($advice),
+	'advise_table() on a standby gives the same advice');
 ($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.convert('mixed_compact', narrow => true)});
-like($stderr, qr/cannot execute compact_types\.convert\(\) (during recovery|in a read-only transaction)/, 'no conversion on a standby');
+like($stderr, qr/cannot execute compact_types\.convert\(\) (during recovery|in a read-only transaction)/, 'convert() fails on a standby');
 ($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.advise('unlogged', narrow => true)});
-like($stderr, qr/cannot access temporary or unlogged relations during recovery/, 'no advice on an unlogged table on a standby');
+like($stderr, qr/cannot access temporary or unlogged relations during recovery/, 'advise() on an unlogged table fails on a standby');
 $standby->stop;
 
 $node->stop;

@@ -1,4 +1,5 @@
-# A web shop does the same on plain tables and on converted ones: see PgDenseApplication.pm.
+# A web shop must get the same results from plain tables and from converted ones: see
+# PgDenseApplication.pm.
 use strict;
 use warnings FATAL => 'all';
 
@@ -9,9 +10,9 @@ use PgDenseApplication;
 my $strings = "SELECT c.* FROM $shop_tables t, compact_types.convert(rel, skip_blocked => true) c";
 my @back = ('SELECT * FROM compact_types.revert_all()', 'revert_all()');
 my %modes = (
-	# by default, which is strings
+	# the default, which converts strings
 	converted => { sql => $strings, back => \@back, changed => { '\|compact_text' => 25 } },
-	# and numbers, by name
+	# strings by default, and numbers by name
 	numbers => {
 		loaders => 'compact_types',
 		sql => "$strings; " . qq{
@@ -24,7 +25,7 @@ my %modes = (
 		changed => { '\|compact_text' => 25, '\|compact_decimal4' => 6, '\|compact_decimal8' => 1, '\|uint1' => 1 }
 	},);
 
-# What may differ in both modes, or in one of them.
+# Differences that are documented, in both modes or in one of them
 my @differences = (
 	{
 		doc => 'A converted column has a type name and an OID of its own',

@@ -1,6 +1,6 @@
-# compact_types.auto: char(n) columns of new tables become compact_charN, and
-# varchar(n) columns compact_text(n), where the library is preloaded, and nothing
-# else changes; without preloading the setting is refused.
+# Check compact_types.auto.  If the library is preloaded, columns char(n) of new tables become
+# compact_charN, columns varchar(n) become compact_text(n), and all else stays the same.  Without
+# preloading, the setting is refused.
 use strict;
 use warnings FATAL => 'all';
 
@@ -32,8 +32,8 @@ CREATE EXTENSION file_fdw;
 CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
 SQL
 
-# run(SQL, DATABASE, SETTING...) - run it with the setting on, and return the
-# messages without psql's prefix
+# run(SQL, DATABASE, SETTING...) - run the SQL with compact_types.auto on; return the messages
+# without the prefix of psql
 sub run
 {
 	my ($sql, $db, @settings) = @_;
@@ -43,7 +43,7 @@ sub run
 	return $stderr eq '' ? '' : "$stderr\n";
 }
 
-# types(TABLE) - the columns of the table with their types
+# types(TABLE) - return the columns of the table with their types
 sub types
 {
 	my ($table, $db) = @_;
@@ -53,7 +53,7 @@ sub types
 }
 
 #
-# What is changed, and what is said
+# Columns that change, and the notices
 #
 is(run('CREATE TABLE t (i int, c char(24) NOT NULL, d types.compact_char8, e character(8) DEFAULT \'none\', f char)'), <<'EOT',
 NOTICE:  column "c" of table "t" gets type compact_char24 instead of character(24)
@@ -61,29 +61,30 @@ DETAIL:  The length is in bytes, of which a character outside of ASCII has more 
 NOTICE:  column "e" of table "t" gets type types.compact_char8 instead of character(8)
 NOTICE:  column "f" of table "t" gets type compact_char1 instead of character(1)
 EOT
-	'a notice for each column');
+	'CREATE TABLE gives a notice for each column');
 is(types('t'),
 	'i integer, c compact_char24, d types.compact_char8, e types.compact_char8, f compact_char1',
-	'CREATE TABLE');
+	'CREATE TABLE changes the types');
 is($node->safe_psql('app', q{INSERT INTO t (c) VALUES ('x'); SELECT c || '|', e || '|' FROM t}),
-	'x||none|', 'default');
-like(run(q{INSERT INTO t (c) VALUES (NULL)}), qr/violates not-null constraint/, 'NOT NULL');
+	'x||none|', 'the default of a changed column works');
+like(run(q{INSERT INTO t (c) VALUES (NULL)}), qr/violates not-null constraint/,
+	'NOT NULL of a changed column works');
 
 is(run('ALTER TABLE t ADD g char(24), ADD COLUMN h int, ADD COLUMN IF NOT EXISTS c char(24)'), <<'EOT',
 NOTICE:  column "g" of table "t" gets type compact_char24 instead of character(24)
 DETAIL:  The length is in bytes, of which a character outside of ASCII has more than one.
 NOTICE:  column "c" of relation "t" already exists, skipping
 EOT
-	'ALTER TABLE ... ADD COLUMN');
+	'ALTER TABLE ... ADD COLUMN gives a notice for each column');
 is(run('CREATE TABLE IF NOT EXISTS t (c char(24))'),
-	qq(NOTICE:  relation "t" already exists, skipping\n), 'CREATE TABLE IF NOT EXISTS');
+	qq(NOTICE:  relation "t" already exists, skipping\n), 'CREATE TABLE IF NOT EXISTS of an existing table gives no notice of types');
 like(run('SET search_path = types, public; CREATE TABLE IF NOT EXISTS t (c char(24))'),
-	qr/^NOTICE:  column "c" of table "t" gets type (public\.)?compact_char24/, 'a table of that name elsewhere in the search_path');
-is(types('types.t'), 'c compact_char24', 'CREATE TABLE IF NOT EXISTS in the first schema of the search_path');
+	qr/^NOTICE:  column "c" of table "t" gets type (public\.)?compact_char24/, 'CREATE TABLE IF NOT EXISTS gives a notice if the table exists only in a later schema');
+is(types('types.t'), 'c compact_char24', 'CREATE TABLE IF NOT EXISTS creates the table in the first schema of the search_path');
 is(run('ALTER TABLE IF EXISTS nowhere ADD c char(24)'),
-	qq(NOTICE:  relation "nowhere" does not exist, skipping\n), 'ALTER TABLE IF EXISTS');
+	qq(NOTICE:  relation "nowhere" does not exist, skipping\n), 'ALTER TABLE IF EXISTS without a table gives no notice of types');
 is($node->safe_psql('app', q{SET compact_types.auto = off; CREATE TABLE off (c char(24))}) . types('off'),
-	'c character(24)', 'off');
+	'c character(24)', 'compact_types.auto = off changes no type');
 
 # quoted names, schemas, temporary, unlogged and partitioned tables
 run(<<'SQL');
@@ -98,7 +99,7 @@ ALTER TABLE by_list ADD d char(8);
 CREATE TABLE keys (k char(24) PRIMARY KEY, u char(8) UNIQUE, CHECK (k <> u::text), CHECK (u IN ('a', 'b')));
 CREATE TABLE gen (c char(24), g text GENERATED ALWAYS AS (upper(c)) STORED);
 SQL
-is(types('s.of_schema'), 'c compact_char24', 'CREATE SCHEMA with a table');
+is(types('s.of_schema'), 'c compact_char24', 'CREATE SCHEMA with a table changes the types');
 run(<<'SQL');
 CREATE SCHEMA keyed
 	CREATE TABLE first (k char(24) PRIMARY KEY)
@@ -106,25 +107,27 @@ CREATE SCHEMA keyed
 		f char(24), g char(24), FOREIGN KEY (f) REFERENCES public.refd);
 SQL
 is(types('keyed.second'), 'c character(24), d compact_char24, e compact_char24, f character(24), g compact_char24',
-	'foreign keys in CREATE SCHEMA, which 19 executes as commands of their own');
-is(types('unlogged'), 'c compact_char24', 'unlogged table');
-is(types('"Odd ""name"'), 'C c compact_char24', 'quoted names');
-is(types($_), 'c compact_char24, i integer, d types.compact_char8', $_) for ('by_list', 'by_list_1', 'by_list_2');
-is($node->safe_psql('app', <<'SQL'), 'by_list_1', 'partition pruning');
+	'foreign keys in CREATE SCHEMA, which 19 executes as separate commands');
+is(types('unlogged'), 'c compact_char24', 'an unlogged table gets compact types');
+is(types('"Odd ""name"'), 'C c compact_char24', 'quoted names work');
+is(types($_), 'c compact_char24, i integer, d types.compact_char8', "$_ gets compact types") for ('by_list', 'by_list_1', 'by_list_2');
+is($node->safe_psql('app', <<'SQL'), 'by_list_1', 'partition pruning works');
 INSERT INTO by_list VALUES ('a'), ('z');
 SELECT tableoid::regclass FROM by_list WHERE c = 'a';
 SQL
-is(types('keys'), 'k compact_char24, u types.compact_char8', 'constraints');
-like(run(q{INSERT INTO keys VALUES ('x', 'c')}), qr/violates check constraint/, 'CHECK works');
-is($node->safe_psql('app', q{INSERT INTO gen VALUES ('x'); SELECT g || '|' FROM gen}), 'X|', 'base of a generated column');
+is(types('keys'), 'k compact_char24, u types.compact_char8',
+	'columns with constraints get compact types');
+like(run(q{INSERT INTO keys VALUES ('x', 'c')}), qr/violates check constraint/,
+	'a CHECK constraint of a changed column works');
+is($node->safe_psql('app', q{INSERT INTO gen VALUES ('x'); SELECT g || '|' FROM gen}), 'X|', 'a generated column can be computed from a changed column');
 is(run(q{CREATE TEMP TABLE temporary (c char(24));
 		DO $$ BEGIN IF (SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'temporary'::regclass AND attname = 'c')
 		<> 'compact_char24'::regtype THEN RAISE 'not so'; END IF; END $$}) =~ s/DETAIL.*\n//r,
 	qq(NOTICE:  column "c" of table "temporary" gets type compact_char24 instead of character(24)\n),
-	'temporary table');
+	'a temporary table gets compact types');
 
 #
-# What keeps its type
+# Columns that keep their types
 #
 my %kept = (
 	'array' => 'c char(24)[]',
@@ -145,7 +148,7 @@ $kept{'storage'} = 'c char(24) STORAGE PLAIN' if $node->pg_version >= 16;
 for my $name (sort keys %kept)
 {
 	is(run("CREATE TABLE kept ($kept{$name})"), '', "$name: no notice");
-	unlike(types('kept'), qr/compact/, "$name: type kept");
+	unlike(types('kept'), qr/compact/, "$name: the type is kept");
 	$node->safe_psql('app', 'DROP TABLE kept');
 }
 my %kept_statements = (
@@ -161,7 +164,7 @@ my %kept_statements = (
 for my $name (sort keys %kept_statements)
 {
 	is(run($kept_statements{$name}) =~ s/^NOTICE:  merging .*\n//r, '', "$name: no notice");
-	unlike(types('kept'), qr/compact/, "$name: type kept");
+	unlike(types('kept'), qr/compact/, "$name: the type is kept");
 	$node->safe_psql('app', 'DROP TABLE kept');
 }
 is(run(q{CREATE FOREIGN TABLE kept_foreign (c char(24)) SERVER files OPTIONS (filename '/dev/null');
@@ -169,23 +172,24 @@ is(run(q{CREATE FOREIGN TABLE kept_foreign (c char(24)) SERVER files OPTIONS (fi
 		ALTER TABLE kept_foreign ADD e char(24);
 		CREATE TYPE kept_type AS (c char(24)); ALTER TYPE kept_type ADD ATTRIBUTE d char(24)}),
 	'', 'foreign table and composite type: no notice');
-unlike(types('kept_foreign'), qr/compact/, 'foreign table');
-unlike(types('kept_type'), qr/compact/, 'composite type');
-# a column that a child has already
+unlike(types('kept_foreign'), qr/compact/, 'a foreign table keeps its types');
+unlike(types('kept_type'), qr/compact/, 'a composite type keeps its types');
+# The child has the column already.
 run('CREATE TABLE child (d char(24)) INHERITS (parent); SET compact_types.auto = off; ALTER TABLE child ADD e char(24)');
 like(run('ALTER TABLE parent ADD e char(24)'), qr/^NOTICE:  merging definition of column "e" for child "child"\n$/,
-	'column that a child has');
-is(types('parent'), 'c character(24), e character(24)', 'it keeps the type');
+	'a column that a child already has gives no notice');
+is(types('parent'), 'c character(24), e character(24)',
+	'a column that a child already has keeps its type');
 
-# errors are the server's
-like(run('CREATE TABLE bad (c char(0))'), qr/^ERROR:  length for type char must be at least 1\nLINE 1/, 'char(0)');
-like(run('CREATE TABLE bad (c bpchar(1,2))'), qr/^ERROR:  invalid type modifier\nLINE 1/, 'bpchar(1,2)');
-like(run('CREATE TABLE bad (c no.bpchar(24))'), qr/^ERROR:  schema "no" does not exist\nLINE 1/, 'unknown schema');
-like(run('CREATE TABLE no.bad (c char(24))'), qr/^ERROR:  schema "no" does not exist\nLINE 1/m, 'table in an unknown schema');
-like(run('ALTER TABLE s.nowhere ADD c char(24)'), qr/^ERROR:  relation "s.nowhere" does not exist/, 'unknown table');
-like(run('ALTER TABLE t ADD c char(24)'), qr/^ERROR:  column "c" of relation "t" already exists/, 'column that is there');
+# Errors are those of the server.
+like(run('CREATE TABLE bad (c char(0))'), qr/^ERROR:  length for type char must be at least 1\nLINE 1/, 'char(0): error of the server');
+like(run('CREATE TABLE bad (c bpchar(1,2))'), qr/^ERROR:  invalid type modifier\nLINE 1/, 'bpchar(1,2): error of the server');
+like(run('CREATE TABLE bad (c no.bpchar(24))'), qr/^ERROR:  schema "no" does not exist\nLINE 1/, 'unknown schema of a type: error of the server');
+like(run('CREATE TABLE no.bad (c char(24))'), qr/^ERROR:  schema "no" does not exist\nLINE 1/m, 'unknown schema of a table: error of the server');
+like(run('ALTER TABLE s.nowhere ADD c char(24)'), qr/^ERROR:  relation "s.nowhere" does not exist/, 'unknown table: error of the server');
+like(run('ALTER TABLE t ADD c char(24)'), qr/^ERROR:  column "c" of relation "t" already exists/, 'existing column: error of the server');
 like(run('BEGIN READ ONLY; CREATE TABLE bad (c char(24)); COMMIT'), qr/^ERROR:  cannot execute CREATE TABLE in a read-only transaction/m,
-	'read-only transaction');
+	'read-only transaction: error of the server');
 
 #
 # varchar(n)
@@ -197,21 +201,22 @@ NOTICE:  column "f" of table "v" gets type compact_text(10485760) instead of cha
 NOTICE:  column "h" of table "v" gets type types.compact_char8 instead of character(8)
 DETAIL:  The length is in bytes, of which a character outside of ASCII has more than one.
 EOT
-	'varchar, when asked for');
+	'CREATE TABLE gives a notice for each varchar(n)');
 is(types('v'), 'c compact_text(24), d compact_text(8), e character varying, f compact_text(10485760), g character varying(8)[], h types.compact_char8',
-	'varchar(n) alone');
+	'varchar(n) becomes compact_text(n), varchar and varchar(n)[] are kept');
 is(run('ALTER TABLE v ADD i varchar(24)', 'app', 'compact_types.auto_varchar = on'),
-	qq(NOTICE:  column "i" of table "v" gets type compact_text(24) instead of character varying(24)\n), 'ALTER TABLE ... ADD COLUMN');
+	qq(NOTICE:  column "i" of table "v" gets type compact_text(24) instead of character varying(24)\n), 'ALTER TABLE ... ADD COLUMN gives a notice for varchar(n)');
 like(run('CREATE TABLE v_bad (c varchar(0))', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  length for type varchar must be at least 1\nLINE 1/, 'varchar(0)');
+	qr/^ERROR:  length for type varchar must be at least 1\nLINE 1/, 'varchar(0): error of the server');
 like(run('CREATE TABLE v_bad (c varchar(10485761))', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  length for type varchar cannot exceed 10485760\nLINE 1/, 'varchar that is too long');
+	qr/^ERROR:  length for type varchar cannot exceed 10485760\nLINE 1/, 'varchar that is too long: error of the server');
 
-# Two tables of the same definition, with and without, give the same answers, in
-# all but what names the type.
+# Two tables are created by the same definition, with the settings on and off.  They must give the
+# same answers, except where an answer names the type.
 my $varchar_table = 'c varchar(6), d varchar(6) DEFAULT \'none  \', n int, s serial, CHECK (length(c) < 6 OR d <> \'check\')';
 run("CREATE TABLE same_on ($varchar_table); CREATE UNLOGGED TABLE same_unlogged ($varchar_table)", 'app', 'compact_types.auto_varchar = on');
-like(types($_), qr/^c compact_text\(6\), d compact_text\(6\)/, $_) for ('same_on', 'same_unlogged');
+like(types($_), qr/^c compact_text\(6\), d compact_text\(6\)/,
+	"$_ has compact types") for ('same_on', 'same_unlogged');
 $node->safe_psql('app', "CREATE TABLE same_off ($varchar_table)");
 my @same = (
 	q{INSERT INTO %s (c) VALUES ('日本語六文字'), ('a  '), ('a'), (''), (NULL), ('123456    ')},
@@ -257,7 +262,7 @@ for my $sql (@same)
 }
 
 #
-# Foreign keys: both sides get a compact type, or both keep theirs
+# Foreign keys: both sides get a compact type, or both keep their types.
 #
 my %references = (
 	'parent made without' => [ 'p_off', 'c varchar(30) REFERENCES p_off', 'c character varying(30)' ],
@@ -294,7 +299,7 @@ for my $name (sort keys %references)
 	is(types('r'), $types, "foreign key: $name");
 	$node->safe_psql('app', 'DROP TABLE IF EXISTS r');
 }
-# by ALTER TABLE, in every order
+# with ALTER TABLE, in every order
 my %later = (
 	'ADD COLUMN' => [ 'CREATE TABLE r (i int); ALTER TABLE r ADD c varchar(30) REFERENCES p_on, ADD d varchar(30) REFERENCES p_off',
 		'i integer, c compact_text(30), d character varying(30)' ],
@@ -322,13 +327,13 @@ for my $name (sort keys %later)
 	$node->safe_psql('app', 'DROP TABLE r');
 }
 like(run('CREATE TABLE r (c varchar(30) REFERENCES nowhere)', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  relation "nowhere" does not exist/m, 'unknown table');
+	qr/^ERROR:  relation "nowhere" does not exist/m, 'foreign key to an unknown table: error of the server');
 like(run('CREATE TABLE r (c varchar(30) REFERENCES p_on (nothing))', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  column "nothing" referenced in foreign key constraint does not exist/m, 'unknown column');
+	qr/^ERROR:  column "nothing" referenced in foreign key constraint does not exist/m, 'foreign key to an unknown column: error of the server');
 like(run('CREATE TABLE r (c varchar(30), d int, FOREIGN KEY (c, d) REFERENCES p_on)', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  number of referencing and referenced columns for foreign key disagree/m, 'number of columns');
+	qr/^ERROR:  number of referencing and referenced columns for foreign key disagree/m, 'foreign key with a wrong number of columns: error of the server');
 like(run('CREATE TABLE r (c varchar(30) REFERENCES r)', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  there is no primary key for referenced table "r"/m, 'no primary key');
+	qr/^ERROR:  there is no primary key for referenced table "r"/m, 'foreign key to a table without a primary key: error of the server');
 
 #
 # ALTER COLUMN ... TYPE
@@ -341,48 +346,53 @@ SQL
 my $altered = q{SELECT pg_relation_filenode('altered'), pg_relation_filenode('altered_c')};
 my $filenodes = $node->safe_psql('app', $altered);
 is(run('ALTER TABLE altered ALTER c TYPE varchar(20) USING "c"::varchar(20)', 'app', 'compact_types.auto_varchar = on'),
-	qq(NOTICE:  column "c" of table "altered" gets type compact_text(20) instead of character varying(20)\n), 'a longer varchar, as Django says it');
-is($node->safe_psql('app', $altered), $filenodes, 'no row and no index was written');
+	qq(NOTICE:  column "c" of table "altered" gets type compact_text(20) instead of character varying(20)\n), 'a longer varchar gives a notice, in the form that Django uses');
+is($node->safe_psql('app', $altered), $filenodes,
+	'a longer varchar rewrites neither table nor index');
 is(run('ALTER TABLE altered ALTER COLUMN c SET DATA TYPE varchar(30)', 'app', 'compact_types.auto_varchar = on'),
-	qq(NOTICE:  column "c" of table "altered" gets type compact_text(30) instead of character varying(30)\n), 'and without USING');
-is($node->safe_psql('app', $altered), $filenodes, 'neither');
+	qq(NOTICE:  column "c" of table "altered" gets type compact_text(30) instead of character varying(30)\n), 'a longer varchar gives a notice, without USING');
+is($node->safe_psql('app', $altered), $filenodes,
+	'a longer varchar without USING rewrites neither table nor index');
 like(run(q{ALTER TABLE altered ALTER c TYPE varchar(2)}, 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  value too long for type compact_text\(2\)/m, 'a shorter one that does not do');
+	qr/^ERROR:  value too long for type compact_text\(2\)/m, 'a shorter varchar is refused if a value is too long');
 is(run(q{ALTER TABLE altered ALTER c TYPE varchar(2) USING c::varchar(2)}, 'app', 'compact_types.auto_varchar = on') =~ s/^NOTICE.*\n//r,
-	'', 'and that cuts');
-is($node->safe_psql('app', q{SELECT max(length(c)) FROM altered}), 2, 'what is beyond is cut');
-unlike(run(q{ALTER TABLE altered ALTER c TYPE varchar(9) USING t || 'x'}, 'app', 'compact_types.auto_varchar = on'), qr/ERROR/, 'another expression');
-is($node->safe_psql('app', q{SELECT c FROM altered WHERE t = '7'}), '7x', 'is evaluated');
+	'', 'a shorter varchar with a cast in USING succeeds');
+is($node->safe_psql('app', q{SELECT max(length(c)) FROM altered}), 2,
+	'the cast truncates longer values');
+unlike(run(q{ALTER TABLE altered ALTER c TYPE varchar(9) USING t || 'x'}, 'app', 'compact_types.auto_varchar = on'), qr/ERROR/, 'USING with another expression succeeds');
+is($node->safe_psql('app', q{SELECT c FROM altered WHERE t = '7'}), '7x',
+	'the other expression is evaluated');
 run('ALTER TABLE altered ALTER v TYPE varchar(20), ALTER d TYPE char(8), ALTER t TYPE varchar(20), ALTER e TYPE char(8)', 'app', 'compact_types.auto_varchar = on');
 is(types('altered'), 'c compact_text(9), v character varying(20), d types.compact_char8, t character varying(20), e character(8)',
-	'a column that was not compact stays so, and one of a foreign key finds its type');
+	'a plain column keeps a plain type, and a foreign key keeps the type of its column');
 run('ALTER TABLE altered ALTER c TYPE varchar(20) COLLATE "C"', 'app', 'compact_types.auto_varchar = on');
 run('SET compact_types.auto = off; ALTER TABLE altered ALTER d TYPE char(8)', 'app', 'compact_types.auto_varchar = on');
 is(types('altered'), 'c character varying(20), v character varying(20), d character(8), t character varying(20), e character(8)',
-	'back to the types, with a clause of its own or with the setting off');
+	'columns get plain types by a COLLATE clause, or with the setting off');
 like(run('ALTER TABLE altered ALTER nothing TYPE varchar(20)', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  column "nothing" of relation "altered" does not exist/, 'unknown column');
+	qr/^ERROR:  column "nothing" of relation "altered" does not exist/, 'unknown column: error of the server');
 
-# revert() means the types that it names
+# revert() restores the types that it names, whatever the setting is.
 $node->safe_psql('app', <<'SQL');
 CREATE TABLE reverted (c varchar(60), d varchar(60));
 INSERT INTO reverted SELECT repeat('the words of the language ', 2), 'd' FROM generate_series(1, 300);
 SELECT * FROM compact_types.convert('reverted', ARRAY['c']);
 SQL
-is(types('reverted'), 'c compact_text(60), d character varying(60)', 'converted');
+is(types('reverted'), 'c compact_text(60), d character varying(60)',
+	'convert() changes the column');
 run(q{SELECT * FROM compact_types.revert('reverted')}, 'app', 'compact_types.auto_varchar = on');
-is(types('reverted'), 'c character varying(60), d character varying(60)', 'revert() with the setting on');
+is(types('reverted'), 'c character varying(60), d character varying(60)', 'revert() restores the type with the setting on');
 
-# an operator class of varchar
+# operator classes of varchar and text
 is(run('CREATE TABLE patterned (c varchar(24)); CREATE INDEX ON patterned (c varchar_pattern_ops)', 'app', 'compact_types.auto_varchar = on'), <<'EOT',
 NOTICE:  column "c" of table "patterned" gets type compact_text(24) instead of character varying(24)
 NOTICE:  index on column "c" of table "patterned" gets the operator class of type compact_text instead of "varchar_pattern_ops"
 EOT
-	'CREATE INDEX with an operator class of varchar');
+	'CREATE INDEX replaces an operator class of varchar');
 is(run('SET compact_types.auto = off; CREATE INDEX ON patterned (c text_pattern_ops)'),
 	qq(NOTICE:  index on column "c" of table "patterned" gets the operator class of type compact_text instead of "text_pattern_ops"\n),
-	'the setting does not matter for it');
-is($node->safe_psql('app', <<'SQL'), "t\nt", 'it serves LIKE and =');
+	'CREATE INDEX replaces an operator class with the setting off, too');
+is($node->safe_psql('app', <<'SQL'), "t\nt", 'the index serves LIKE and =');
 INSERT INTO patterned SELECT 'key ' || i FROM generate_series(1, 5000) i;
 ANALYZE patterned;
 CREATE FUNCTION uses_index(query text) RETURNS bool LANGUAGE plpgsql AS $$
@@ -396,22 +406,23 @@ SELECT uses_index($$SELECT * FROM patterned WHERE c = 'key 19'$$);
 SQL
 
 run('SET compact_types.auto = off; CREATE TABLE v_off (c varchar(24), d char(24))', 'app', 'compact_types.auto_varchar = on');
-unlike(types('v_off'), qr/compact/, 'auto_varchar alone does nothing');
+unlike(types('v_off'), qr/compact/, 'auto_varchar without auto does nothing');
 
 #
-# Extensions that are not there
+# Extensions that are not installed
 #
 is(run('CREATE TABLE missing (a char(2), b char(3), c char(2), d char(200))'), <<'EOT',
 NOTICE:  some columns of table "missing" get no compact type
 DETAIL:  Extensions that are not in this database: compact_char2, compact_char3.
 HINT:  Use CREATE EXTENSION before creating the table.
 EOT
-	'one notice for all lengths that are missing');
-is(types('missing'), 'a character(2), b character(3), c character(2), d character(200)', 'their types are kept');
-is(run('CREATE TABLE t (c char(24))', 'bare'), '', 'database without the extension: no notice');
-is(types('t', 'bare'), 'c character(24)', 'database without the extension');
+	'one notice names all missing extensions');
+is(types('missing'), 'a character(2), b character(3), c character(2), d character(200)', 'columns without an extension keep their types');
+is(run('CREATE TABLE t (c char(24))', 'bare'), '',
+	'a database without the extension gives no notice');
+is(types('t', 'bare'), 'c character(24)', 'a database without the extension keeps the types');
 
-# a type that anybody made is not taken
+# A type of the same name that is not of the extension is not used.
 $node->safe_psql('impostor', <<'SQL');
 CREATE DOMAIN compact_char24 AS text CHECK (false);
 CREATE EXTENSION compact_types;
@@ -423,27 +434,28 @@ CREATE TYPE other.compact_char8 (INPUT = other.char8_in, OUTPUT = other.char8_ou
 CREATE SCHEMA later;
 CREATE EXTENSION compact_char8 SCHEMA later;
 SQL
-like(run('CREATE TABLE t (c char(24), d char(8))', 'impostor'), qr/that is not in this database: compact_char24\./, 'a type of that name');
-is(types('t', 'impostor'), 'c character(24), d later.compact_char8', 'is not taken, and does not hide the right one');
+like(run('CREATE TABLE t (c char(24), d char(8))', 'impostor'), qr/that is not in this database: compact_char24\./, 'a domain with the name of a compact type does not count as the extension');
+is(types('t', 'impostor'), 'c character(24), d later.compact_char8', 'types of other schemas with that name are not used, and do not hide the right one');
 
-# nor one that the user may not use
+# A type is not used without privileges on it.
 $node->safe_psql('app', <<'SQL');
 CREATE ROLE alice;
 GRANT CREATE ON SCHEMA s TO alice;
 GRANT USAGE ON SCHEMA s TO alice;
 REVOKE USAGE ON TYPE compact_char24 FROM public;
 SQL
-is(run('SET ROLE alice; CREATE TABLE s.unprivileged (c char(24), d char(8))'), '', 'no privilege: no notice');
-is(types('s.unprivileged'), 'c character(24), d character(8)', 'no privilege on the type, or on its schema');
+is(run('SET ROLE alice; CREATE TABLE s.unprivileged (c char(24), d char(8))'), '', 'without privileges there is no notice');
+is(types('s.unprivileged'), 'c character(24), d character(8)', 'without privileges on a type or its schema, the types are kept');
 $node->safe_psql('app', 'GRANT USAGE ON TYPE compact_char24 TO public; GRANT USAGE ON SCHEMA types TO alice');
 run('SET ROLE alice; CREATE TABLE s.privileged (c char(24), d char(8))');
-is(types('s.privileged'), 'c compact_char24, d types.compact_char8', 'with the privileges');
-# a search_path that leads elsewhere
+is(types('s.privileged'), 'c compact_char24, d types.compact_char8',
+	'with the privileges, the types change');
+# a search_path that starts with a schema with a type of the same name
 run('CREATE SCHEMA evil; CREATE DOMAIN evil.compact_char24 AS text; SET search_path = evil; CREATE TABLE evil.t (c char(24))');
-is(types('evil.t'), 'c compact_char24', 'search_path');
+is(types('evil.t'), 'c compact_char24', 'the search_path does not choose the type');
 
 #
-# A cached plan is not changed
+# A statement in a cached plan is not changed.
 #
 $node->safe_psql('app', <<'SQL');
 CREATE FUNCTION make_table() RETURNS text LANGUAGE plpgsql AS $$
@@ -459,10 +471,10 @@ END $$;
 SQL
 my $switch = join '', map { "SET compact_types.auto = $_; SELECT make_table();\n" } 'on', 'off', 'on', 'off';
 is($node->safe_psql('app', "SET client_min_messages = warning;\n$switch"),
-	join("\n", ('compact_char24,compact_char24', 'character,character') x 2), 'function called again and again');
+	join("\n", ('compact_char24,compact_char24', 'character,character') x 2), 'a function that is called again follows the present setting');
 
-# an event trigger sees what was created
-is($node->safe_psql('app', <<'SQL'), 'CREATE TABLE s.seen compact_char24', 'event trigger');
+# An event trigger sees the compact type.
+is($node->safe_psql('app', <<'SQL'), 'CREATE TABLE s.seen compact_char24', 'an event trigger sees the compact type');
 SET client_min_messages = warning;
 SET compact_types.auto = on;
 CREATE TABLE log (line text);
@@ -477,8 +489,8 @@ DROP EVENT TRIGGER logger;
 SELECT * FROM log;
 SQL
 
-# the script of an extension means the types that it names; an event trigger
-# is a part of it
+# The script of an extension gets the types that it names.  That includes commands of event triggers
+# which the script fires.
 $node->safe_psql('app', <<'SQL');
 SET client_min_messages = warning;
 SET compact_types.auto = on;
@@ -490,28 +502,29 @@ CREATE EVENT TRIGGER in_script ON ddl_command_end WHEN TAG IN ('CREATE FUNCTION'
 CREATE EXTENSION pg_stat_statements;
 DROP EVENT TRIGGER in_script;
 SQL
-is(types('of_extension'), 'c character(24)', 'table of an extension');
+is(types('of_extension'), 'c character(24)', 'a table of an extension keeps its types');
 
-# a dump is restored as it is with the setting off
+# A dump is restored unchanged if the setting is off.
 my $dump = $node->basedir . '/auto.sql';
-$node->command_ok([ 'pg_dump', '--file', $dump, '--table', 'off', '--table', 't', $node->connstr('app') ], 'pg_dump');
+$node->command_ok([ 'pg_dump', '--file', $dump, '--table', 'off', '--table', 't', $node->connstr('app') ], 'pg_dump succeeds');
 $node->safe_psql('app', 'DROP TABLE off, t');
 {
 	local $ENV{PGOPTIONS} = '-c compact_types.auto=off';
-	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('app') ], 'restore');
+	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('app') ], 'the restore succeeds');
 }
-is(types('off'), 'c character(24)', 'restored as it was dumped, with the setting off');
-like(types('t'), qr/^i integer, c compact_char24,/, 'compact types are dumped by name');
+is(types('off'), 'c character(24)',
+	'the restored table has the dumped types, with the setting off');
+like(types('t'), qr/^i integer, c compact_char24,/, 'a dump names compact types');
 
 #
-# In a session that did not preload the library
+# In a session that has not preloaded the library
 #
 $node->append_conf('postgresql.conf', "session_preload_libraries = ''");
 $node->reload;
 $node->poll_query_until('app', q{SELECT current_setting('session_preload_libraries') = ''});
 my $load = q{SELECT 'x'::compact_char24 = 'x'::text;};
 
-# error(SQL) - stderr of a session, with error codes
+# error(SQL) - return stderr of a session, with error codes
 sub error
 {
 	my ($sql) = @_;
@@ -523,26 +536,27 @@ my $refusal = 'compact types cannot be chosen automatically in a session that di
 
 like(error("$load SET compact_types.auto = on"),
 	qr/^ERROR:  55000: $refusal\nHINT:  Add compact_types to session_preload_libraries or shared_preload_libraries\./,
-	'SET is refused');
-like(error("$load SET compact_types.auto_varchar = on"), qr/^ERROR:  55000: $refusal/, 'so is auto_varchar');
-unlike(error("$load SET compact_types.auto = off; RESET compact_types.auto"), qr/ERROR/, 'off is not');
-like(error("$load SET compact_types.automatic = on"), qr/ERROR:  42602: invalid configuration parameter name/, 'a misspelled setting');
-# CREATE INDEX knows the classes of core once the library has been loaded
+	'SET compact_types.auto = on is refused');
+like(error("$load SET compact_types.auto_varchar = on"), qr/^ERROR:  55000: $refusal/, 'SET compact_types.auto_varchar = on is refused');
+unlike(error("$load SET compact_types.auto = off; RESET compact_types.auto"), qr/ERROR/, 'SET compact_types.auto = off is accepted');
+like(error("$load SET compact_types.automatic = on"), qr/ERROR:  42602: invalid configuration parameter name/, 'a misspelled setting is refused');
+# After the library is loaded, CREATE INDEX accepts the operator classes of core.
 like(error('CREATE INDEX ON patterned (c varchar_pattern_ops)'),
-	qr/^ERROR:  42804: operator class "varchar_pattern_ops" does not accept data type compact_text/, 'not before');
+	qr/^ERROR:  42804: operator class "varchar_pattern_ops" does not accept data type compact_text/, 'CREATE INDEX refuses an operator class of varchar before the library is loaded');
 is(error("$load CREATE INDEX ON patterned (c varchar_pattern_ops)") =~ s/\nLOCATION.*//gr,
-	qq(NOTICE:  00000: index on column "c" of table "patterned" gets the operator class of type compact_text instead of "varchar_pattern_ops"), 'but then');
-# set before the library is loaded, it is nobody's setting yet
-like(error("SET compact_types.auto = on; $load"), qr/^WARNING:  55000: $refusal\nHINT/, 'loading the library warns');
+	qq(NOTICE:  00000: index on column "c" of table "patterned" gets the operator class of type compact_text instead of "varchar_pattern_ops"), 'CREATE INDEX replaces an operator class of varchar after the library is loaded');
+# If the setting is set before the library is loaded, no library knows it yet.
+like(error("SET compact_types.auto = on; $load"), qr/^WARNING:  55000: $refusal\nHINT/, 'loading the library gives a warning if the setting was on before');
 is($node->safe_psql('app', "SET client_min_messages = error; SET compact_types.auto = on; $load SHOW compact_types.auto"),
-	"t\noff", 'and resets it');
+	"t\noff", 'loading the library resets the setting');
 is($node->safe_psql('app', "SET client_min_messages = error; SET compact_types.auto = on; CREATE TABLE no_preload (c char(24))") . types('no_preload'),
-	'c character(24)', 'without effect before');
-# stored for other sessions
-is(error("$load ALTER ROLE alice SET compact_types.auto = on"), '', 'ALTER ROLE is allowed');
+	'c character(24)', 'the setting has no effect before the library is loaded');
+# for other sessions
+is(error("$load ALTER ROLE alice SET compact_types.auto = on"), '',
+	'ALTER ROLE ... SET compact_types.auto is accepted');
 
-# A parallel worker loads the library in another way than its leader, which
-# must not make it refuse the leader's setting.
+# A parallel worker loads the library in another way than its leader.  It must not refuse the
+# leader's setting.
 for my $setting ('session_preload_libraries', 'shared_preload_libraries')
 {
 	$node->append_conf('postgresql.conf', <<"CONF");
@@ -554,31 +568,32 @@ CONF
 	$node->restart;
 	my $forced = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
 	is(error("SET $forced = on; SELECT 'a'::compact_char24 = 'a'::text, current_setting('compact_types.auto')"),
-		'', "$setting: parallel worker");
+		'', "$setting: a parallel worker accepts the leader's setting");
 	$node->safe_psql('app',
 		'SET client_min_messages = warning; DROP TABLE IF EXISTS w; CREATE TABLE w (c char(24))');
-	is(types('w'), 'c compact_char24', "$setting: value of the configuration file");
+	is(types('w'), 'c compact_char24', "$setting: the value of the configuration file is used");
 
-	# a background process that loads the library has no say in it either
+	# A background process that loads the library must not refuse the setting, either.
 	my $offset = -s $node->logfile;
 	$node->safe_psql('app', q{INSERT INTO w SELECT i FROM generate_series(1, 1000) i});
 	$node->append_conf('postgresql.conf', "autovacuum = on\nautovacuum_naptime = 1\n");
 	$node->reload;
-	ok($node->poll_query_until('app', <<'SQL'), "$setting: autovacuum analyzes");
+	ok($node->poll_query_until('app', <<'SQL'), "$setting: autovacuum analyzes the table");
 SELECT last_autoanalyze IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'w'
 SQL
 	unlike(slurp_file($node->logfile, $offset), qr/WARNING|ERROR|cannot be chosen/,
-		"$setting: nothing in the log");
+		"$setting: the log has no warning and no error");
 }
 
-# A standby has the settings, and nothing to change by them.
+# A standby has the settings, but they change nothing there.
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
-is($standby->safe_psql('app', q{SELECT count(*) FROM w WHERE c = '7'}), 1, 'standby');
+is($standby->safe_psql('app', q{SELECT count(*) FROM w WHERE c = '7'}), 1,
+	'a standby finds a row by a compact column');
 my ($ret, $stdout, $stderr) = $standby->psql('app', 'CREATE TABLE on_standby (c char(24))');
-like($stderr, qr/ERROR:  cannot execute CREATE TABLE in a read-only transaction/, 'CREATE TABLE on it');
+like($stderr, qr/ERROR:  cannot execute CREATE TABLE in a read-only transaction/, 'CREATE TABLE on a standby: error of the server');
 $standby->stop;
 
 $node->stop;

@@ -1,8 +1,10 @@
-# The codecs of compact_text, built outside of a server with the sanitizers of
-# the compiler: the dictionaries have the CRCs for which they are frozen;
-# encoding with them gives what the plain reference gives, byte by byte; every
-# string comes back, and decoding of anything neither crashes nor reads or writes
-# out of bounds.
+# Check the codecs of compact_text.  They are built outside of a server, with the sanitizers of the
+# compiler.
+#
+# - The dictionaries have the CRCs that they were frozen with.
+# - Each encoded string has the same bytes as by the plain reference.
+# - Each string is decoded to itself.
+# - Decoding of any bytes neither crashes nor reads or writes out of bounds.
 #
 # PGDENSE_FUZZ_CASES is the number of strings (default 2000), PGDENSE_FUZZ_SEED
 # the random seed, which is printed.
@@ -20,7 +22,7 @@ my $seed = $ENV{PGDENSE_FUZZ_SEED} || time();
 my $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/..');
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
 
-# Epoch 1: stored values depend on every symbol and its place.
+# Epoch 1: stored values depend on every symbol and on its place.
 my %crc = (
 	latin => '51879BB5',
 	cjk => '8DB5677B',
@@ -38,7 +40,7 @@ sub run_program
 	return ($? == 0 ? 'ok' : "failed ($?)", $out, $err);
 }
 
-# Not with the server's own flags: its headers are not always clean under them.
+# Do not use the flags of the server, because its headers have warnings with some of them.
 sub build
 {
 	my ($program, @flags) = @_;
@@ -57,19 +59,19 @@ is(build('sanitized', '-DUSE_ASSERT_CHECKING', '-fsanitize=address,undefined', '
 	'ok', 'the codec is built outside of a server');
 
 my ($result, $out, $err) = run_program("$dir/sanitized", 'check');
-is("$result$err", 'ok', 'the tables are sound');
+is("$result$err", 'ok', 'the tables of the codec are right');
 for my $dict (sort keys %crc)
 {
-	like($out, qr/^dictionary $dict crc $crc{$dict} /m, "dictionary $dict is the frozen one");
+	like($out, qr/^dictionary $dict crc $crc{$dict} /m, "dictionary $dict has the frozen CRC");
 }
 
 local $ENV{ASAN_OPTIONS} = 'detect_leaks=0';
 ($result, $out, $err) = run_program("$dir/sanitized", 'fuzz', $seed, $cases);
-is("$result$err", 'ok', "strings and garbage, $cases cases, seed $seed");
+is("$result$err", 'ok', "strings and garbage are right, $cases cases, seed $seed");
 
-# The optimizer must not change what is stored.
+# Optimization must not change the stored bytes.
 is(build('optimized', qw(-O3)), 'ok', 'the codec is built with optimization');
 ($result, $out, $err) = run_program("$dir/optimized", 'fuzz', $seed, $cases);
-is("$result$err", 'ok', 'the same when it is optimized');
+is("$result$err", 'ok', 'strings and garbage are right with optimization');
 
 done_testing();

@@ -1,5 +1,5 @@
-# PostgreSQL's own regression tests in a database with all compact types: what
-# the types put into pg_catalog changes the answer to no query of core.
+# Run PostgreSQL's own regression tests in a database with all compact types.  The objects of these
+# types in pg_catalog must not change the result of any query of core.
 use strict;
 use warnings FATAL => 'all';
 
@@ -35,29 +35,28 @@ run_log([
 	"--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20',
 	map { "--load-extension=$_" } @extensions ]);
 
-# The files that pg_regress writes say what differs.
+# The files that pg_regress writes have the differences.
 my $diffs = -e "$out/regression.diffs" ? slurp_file("$out/regression.diffs") : '';
 my $log = -e "$out/regression.out" ? slurp_file("$out/regression.out") : '';
 my @failed = $log =~ /^not ok +\d+ +[-+] (\w+)/mg;
 my $passed = () = $log =~ /^ok +\d+ +[-+] /mg;
 
 note "$passed tests passed";
-cmp_ok($passed, '>', 200, 'core\'s tests were run');
+cmp_ok($passed, '>', 200, 'more than 200 tests of core passed');
 
-# Three tests differ, for known reasons; what they have more is looked at below.  One lists
-# what is in the catalogs, one the event triggers, and one the types that are called int_,
-# of which int1 is one.  From 18 on another one shows the last of the functions called abs.
+# Three tests differ, for known reasons.  Their additional lines are checked below.  One lists the
+# catalogs, one the event triggers, and one the types whose names are like int_, such as int1.  From
+# 18 on, another test shows the last of the functions with the name abs.
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $known = ($major >= 18 ? 'btree_index ' : '') . 'collate.icu.utf8 event_trigger opr_sanity';
 my %section = $diffs =~ m{^diff \S+ \S+/expected/([\w.]+)\.out \S+\n(.*?)(?=^diff |\z)}msg;
-is(join(' ', sort keys %section), $known, 'only the tests that are known to differ do, and they do')
+is(join(' ', sort keys %section), $known, 'exactly the known tests differ')
   or diag substr($diffs, 0, 20000);
-is(scalar(keys %section), scalar(@failed), 'all differences were looked at');
+is(scalar(keys %section), scalar(@failed), 'the differences of all failed tests were checked');
 
-# What they have more must be of the compact types: a number that is
-# the OID of one of their objects, an operator of the families' own (#=#), the
-# name of a type, family or class; the families lack pairs of the types that
-# stand in for literals and operands.
+# Additional lines must be of the compact types.  Such a line has the OID of one of their objects,
+# an operator of their families (#=#), or the name of one of their types, families or classes.
+# Also, the families lack operators for pairs of the types that stand in for literals and operands.
 my %members = map { $_ => 1 } split /\n/, $node->safe_psql('regression', <<'SQL');
 SELECT d.objid FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 WHERE d.deptype = 'e' AND e.extname ~ '^compact_'
@@ -68,7 +67,7 @@ for my $line (map { split /\n/ } values %section)
 	next if $line !~ /^([-+])(.*)/ || $line =~ /^(---|\+\+\+) \//;
 	my ($sign, $text) = ($1, $2);
 
-	# columns are as wide as their widest value, and as many as there are rows
+	# Columns are as wide as their widest value, and the number of rows differs.
 	$text =~ s/\s+/ /g;
 	$text =~ s/^ | $//g;
 	next if $text =~ /^[-+ ]*$/ || $text =~ /^\(\d+ rows?\)$/;
@@ -80,17 +79,17 @@ for my $text (keys %less)
 	$more{$text} -= delete $less{$text};
 	delete $more{$text} if !$more{$text};
 }
-is(join("\n", sort keys %less), $major >= 18 ? 'abs | 1700 | 11' : '', 'nothing of core is missing');
-# The families have hash functions of varchar that are those of text.
+is(join("\n", sort keys %less), $major >= 18 ? 'abs | 1700 | 11' : '', 'no line of core is missing');
+# The families use the hash functions of text for varchar.
 my @foreign = grep {
 	$_ ne 'text | character varying' && !/(^| )#[-+*\/%<>=]+#( |$)/ && !/(^| )(compact_\w+(\.\w+)?|int1|uint1|uint2|uint3|seconds4|seconds4tz)( |$)/ &&
 	  !/operator family "(integer|seconds\w*|compact_decimal\w+)_ops" of access method \w+ is missing cross-type/ && !grep { $members{$_} } /\b(\d{5,})\b/g
 } sort keys %more;
-is(join("\n", @foreign), '', 'what is new is of the compact types');
-cmp_ok(scalar(keys %more), '>', 20, 'there is something new');
+is(join("\n", @foreign), '', 'all additional lines are of the compact types');
+cmp_ok(scalar(keys %more), '>', 20, 'there are more than 20 additional lines');
 
 is($node->safe_psql('regression', q{SELECT count(*) FROM pg_extension WHERE extname ~ '^compact_'}),
-	scalar(@extensions), 'the types were there');
+	scalar(@extensions), 'all extensions were installed');
 
 $node->stop;
 done_testing();

@@ -1,6 +1,5 @@
-# postgres_fdw with the extensions marked as shippable: conditions, joins,
-# sorts and aggregates of compact types run on the other side, and the answers
-# are those of the tables there.
+# Check postgres_fdw with the extensions as shippable.  Conditions, joins, sorts and aggregates of
+# compact types must run on the remote server, and must give the same results there.
 use strict;
 use warnings FATAL => 'all';
 
@@ -17,8 +16,8 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
 
-# The foreign server is the same database.  There the schema of the foreign
-# tables is not the one of the types, which postgres_fdw has to name.
+# The foreign server is the same database.  The schema of the foreign tables is not the schema of
+# the types there, so postgres_fdw has to qualify the types.
 my ($host, $port) = ($node->host, $node->port);
 my $shippable = join ', ', @extensions;
 $node->safe_psql('postgres', join '', "CREATE SCHEMA types;\n", map { "CREATE EXTENSION $_ SCHEMA types;\n" } @extensions);
@@ -51,8 +50,7 @@ IMPORT FOREIGN SCHEMA away FROM SERVER loopback INTO here;
 IMPORT FOREIGN SCHEMA away FROM SERVER plain INTO unshipped;
 SQL
 
-# answers(SCHEMA, QUERY...) - what the queries return, in which the tables are
-# those of the schema
+# answers(SCHEMA, QUERY...) - return the results of the queries on the tables of this schema
 sub answers
 {
 	my ($schema, @queries) = @_;
@@ -61,8 +59,8 @@ sub answers
 	return map { s/\n*$//r } (split /^<query>\n?/m, $output, -1)[ 1 .. @queries ];
 }
 
-# Before 17 the array type of an extension's type is not taken for a member of
-# the extension, so that an IN list stays here.  That of seconds4tz has timestamptz.
+# Before 17, the array type of an extension's type does not count as a member of the extension, so
+# that an IN list is not shipped.  The list of seconds4tz is an array of timestamptz.
 my $ships_arrays = $node->pg_version >= 17;
 
 for my $sample (@samples)
@@ -71,7 +69,7 @@ for my $sample (@samples)
 	my ($t, $u) = ("t_$type", "u_$type");
 	my $value = $expr =~ s/\bi\b/42/gr;
 	my $literal = $node->safe_psql('postgres', "SELECT quote_literal(format('%s', $value))");
-	# what the remote query must have, and the query
+	# name, pattern of the remote query, and the query
 	my @queries = (
 		[ 'constant', qr/WHERE \(\(v #?=#? /, "SELECT id FROM $t WHERE v = $literal" ],
 		[ 'wide constant', qr/WHERE \(\(v #?=#? /, "SELECT id FROM $t WHERE v = $literal\::$wide" ],
@@ -100,19 +98,21 @@ for my $sample (@samples)
 		my ($sql) = $plans[$i] =~ /Remote SQL: (.*)/;
 
 		like($sql, $remote, "$type: $name: shipped") or diag $plans[$i];
-		unlike($plans[$i], qr/^\s*Filter:/m, "$type: $name: no filter here") or diag $plans[$i]
+		unlike($plans[$i], qr/^\s*Filter:/m,
+			"$type: $name: there is no local filter") or diag $plans[$i]
 		  if $name ne 'list' || $ships_arrays;
-		isnt($results{away}[$i], '', "$type: $name: there is an answer");
-		is($results{here}[$i], $results{away}[$i], "$type: $name: same answer");
-		is($results{unshipped}[$i], $results{away}[$i], "$type: $name: same answer without shipping");
+		isnt($results{away}[$i], '', "$type: $name: the result is not empty");
+		is($results{here}[$i], $results{away}[$i],
+			"$type: $name: the foreign table gives the same result");
+		is($results{unshipped}[$i], $results{away}[$i], "$type: $name: the foreign table without shipping gives the same result");
 	}
 	my ($plan) = answers('unshipped', "EXPLAIN (VERBOSE, COSTS OFF) $queries[0][2]");
-	unlike($plan, qr/Remote SQL: .*WHERE/, "$type: nothing is shipped without the option");
+	unlike($plan, qr/Remote SQL: .*WHERE/, "$type: without the option, no condition is shipped");
 
-	# parameters, in text format on the wire
+	# parameters, which are sent in text format
 	is((answers('here', "PREPARE p($type, $wide) AS SELECT id FROM $t WHERE v = \$1 OR v = \$2",
 				'SET plan_cache_mode = force_generic_plan', "EXECUTE p($literal, $literal)"))[2],
-		42, "$type: parameters");
+		42, "$type: parameters work");
 
 	# changes
 	my $changed = $expr =~ s/\bi\b/(id + 300)/gr;
@@ -121,9 +121,9 @@ for my $sample (@samples)
 		"UPDATE $t SET v = $changed WHERE id BETWEEN 50 AND 60",
 		"DELETE FROM $t WHERE v = (SELECT v FROM $t WHERE id = 7)",
 		"INSERT INTO $t SELECT id + 500, v, w FROM $t WHERE id <= 10");
-	like($plan, qr/Foreign Update.*\n.*Remote SQL: UPDATE .*WHERE \(\(v #?=#? /, "$type: UPDATE there");
+	like($plan, qr/Foreign Update.*\n.*Remote SQL: UPDATE .*WHERE \(\(v #?=#? /, "$type: UPDATE runs on the remote server");
 	is(join(' ', answers('away', "SELECT count(*), count(w), count(*) FILTER (WHERE v <> w) FROM $t")),
-		'208|207|11', "$type: changes");
+		'208|207|11', "$type: changes reach the remote table");
 }
 
 $node->stop;

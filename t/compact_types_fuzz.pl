@@ -1,8 +1,8 @@
-# Differential fuzz of fixed-length strings: compact_charN against char(N),
-# for random strings that fit into N bytes, under every kind of collation and
-# in a single-byte and a multibyte encoding.  No answer may differ: operators
-# with every string type on either side, order, hash values, output, casts,
-# binary format, uniqueness, index scans.
+# Differential fuzzing of fixed-length strings: compact_charN must give the same answers as
+# char(N).  The strings are random and fit into N bytes.  The databases have every kind of
+# collation, and a single-byte and a multibyte encoding.  Operators with every string type on
+# either side, order, hash values, output, casts, binary format, uniqueness and index scans are
+# compared.
 #
 # PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000),
 # PGDENSE_FUZZ_SEED the random seed, which is printed.
@@ -29,8 +29,8 @@ my @common = ('a' .. 'e', 'A' .. 'C', '0' .. '2', ' ', ' ', '-', '_', '%', '\\',
 my @latin1 = map { chr } (0xe4, 0xf6, 0xfc, 0xc4, 0xdf, 0xe9, 0xe8, 0xa0, 0xff);
 my @utf8 = (@latin1, map { chr } (0x20ac, 0x3042, 0x65e5, 0x0301, 0x2009, 0x1f600, 0x10ffff));
 
-# A string of at most $n bytes in the encoding, apart from trailing blanks.
-# One in three is a variation of the last, so that pairs agree in a prefix.
+# Return a string of at most $n bytes in the encoding, apart from trailing blanks.  One in three
+# strings is a variation of the last one, so that pairs share a prefix.
 my $last = '';
 
 sub random_string
@@ -54,8 +54,8 @@ sub copy_escape
 	return $s;
 }
 
-# For a pair of samples x and y, with c compact_charN, b char(N) and t the
-# text of b: each expression is true where compact_charN gives another answer.
+# Compare a pair of samples x and y, where c is compact_charN, b is char(N) and t is the text of b.
+# Each expression is true if compact_charN gives another answer.
 my @operators = ('=', '<>', '<', '<=', '>', '>=');
 my @pattern_operators = ('LIKE', 'NOT LIKE', 'ILIKE', 'NOT ILIKE', '~', '!~', '~*', '!~*', '^@');
 my %pair_checks;
@@ -90,8 +90,8 @@ my %single_checks = (
 	'stored size' => q{pg_column_size(c) <> N},
 );
 
-# Patterns made of a sample: a LIKE pattern or a regular expression that the
-# sample matches, or just misses.  Each can have a fixed prefix of any length.
+# Make patterns from a sample: LIKE patterns and regular expressions that the sample matches, or
+# just misses.  They have a fixed prefix of any length.
 my $pattern_functions = <<'SQL';
 CREATE FUNCTION like_quote(text) RETURNS text LANGUAGE sql IMMUTABLE
   AS $$SELECT regexp_replace($1, '([\\%_])', '\\\1', 'g')$$;
@@ -148,7 +148,7 @@ sub fuzz_database
 {
 	my ($db, $create, $encoding, $alphabet, @lengths) = @_;
 
-	# of another encoding
+	# The last string may not be valid in this encoding.
 	$last = '';
 	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 $create");
 	$node->safe_psql($db, $pattern_functions);
@@ -193,7 +193,7 @@ SQL
 		@wrong = grep { shift @counts } sort keys %single_checks;
 		is("@wrong", '', "$db: $type is written, cast and hashed as char($n) is");
 
-		# order, by a sort with and without abbreviated keys and by the index
+		# order, by a sort with and without abbreviated keys, and by the index
 		is($node->safe_psql($db, <<"SQL"), '0|0|0', "$db: $type sorts as char($n) does");
 SELECT count(*) FILTER (WHERE by_c <> by_b), count(*) FILTER (WHERE by_c_desc <> by_b_desc),
        count(*) FILTER (WHERE rank_c <> rank_b)
@@ -203,7 +203,7 @@ FROM (SELECT row_number() OVER (ORDER BY c, id) AS by_c, row_number() OVER (ORDE
              rank() OVER (ORDER BY c) AS rank_c, rank() OVER (ORDER BY b) AS rank_b
       FROM samples_$n) s
 SQL
-		# joins of the first thousand only: short strings have many equal ones
+		# Join the first 1000 rows only, because many short strings are equal.
 		is($node->safe_psql($db, <<"SQL"), 't|t|t', "$db: $type is grouped and joined as char($n) is");
 CREATE TEMP TABLE few AS SELECT * FROM samples_$n WHERE id <= 1000;
 SELECT (SELECT count(DISTINCT c) = count(DISTINCT b) FROM samples_$n),
@@ -226,8 +226,8 @@ SELECT count(*) FILTER (WHERE (SELECT count(*) FROM samples_$n y WHERE y.c = x.c
 FROM (SELECT c, b, t, count(*) AS n FROM samples_$n GROUP BY c, b, t ORDER BY min(id) LIMIT 500) x
 SQL
 
-		# patterns on each other sample, then as constants with an index, of
-		# the database's collation first and of C then
+		# patterns on every other sample; then as constants with an index, first with the collation
+		# of the database, then with C
 		$columns = join ",\n",
 		  map { "count(*) FILTER (WHERE operator = '$_' AND (y.c $_ pattern) IS DISTINCT FROM (y.t $_ pattern))" } @pattern_operators;
 		@counts = split /\|/, $node->safe_psql($db, <<"SQL");
@@ -243,11 +243,11 @@ DROP INDEX samples_${n}_c;
 CREATE INDEX ON samples_$n (c COLLATE "C");
 SELECT concat_ws(', ', d.wrong, c.wrong), c.indexed, c.prefixes FROM by_default d, check_patterns('samples_$n', 10) c
 SQL
-		is($mismatches, '', "$db: an index on $type finds what matches a pattern");
-		is($indexed, $prefixes, "$db: a fixed prefix uses the index on $type");
+		is($mismatches, '', "$db: an index on $type finds the rows that match a pattern");
+		is($indexed, $prefixes, "$db: the index on $type serves a fixed prefix");
 		$all_prefixes += $prefixes;
 
-		# block ranges of the sorted table, most of which the index excludes
+		# Block ranges of the sorted table; the index excludes most of them.
 		is($node->safe_psql($db, <<"SQL"), '0|0|0|0|t|t', "$db: BRIN, min and max of $type find what a scan finds");
 CREATE TABLE ordered_$n AS SELECT id, c, b, t FROM samples_$n WHERE id <= 2000 ORDER BY c;
 CREATE INDEX ON ordered_$n USING brin (c) WITH (pages_per_range = 1);
@@ -282,9 +282,9 @@ SKIP:
 	fuzz_database('utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},
 		'UTF-8', [ @common, @utf8 ], @lengths[ 1 .. 4 ]);
 
-	# with a coarse histogram the range of a prefix is estimated; ':', which
-	# follows '9' under C, is no upper bound in this collation
-	is($node->safe_psql('utf8_icu', <<'SQL'), 't', 'the estimate of a prefix is near that of text');
+	# The histogram is so coarse that the range of a prefix is estimated.  In the collation C, ':'
+	# follows '9', but in this one it is no upper bound.
+	is($node->safe_psql('utf8_icu', <<'SQL'), 't', 'the estimate for a prefix is close to the one for text');
 CREATE TABLE estimated (c compact_char24, t text);
 ALTER TABLE estimated ALTER c SET STATISTICS 40, ALTER t SET STATISTICS 40;
 INSERT INTO estimated SELECT v, v FROM (SELECT 'v ' || i * 7919 % 10007 AS v FROM generate_series(1, 10000) i) s;
@@ -299,7 +299,7 @@ END $$;
 SELECT estimate($$SELECT 1 FROM estimated WHERE c LIKE 'v 9%'$$) / estimate($$SELECT 1 FROM estimated WHERE t LIKE 'v 9%'$$) BETWEEN 0.8 AND 1.25
 SQL
 
-	# a nondeterministic collation is refused wherever it would matter
+	# A nondeterministic collation is refused wherever it would change a result.
 	$node->safe_psql('utf8_icu', <<'SQL');
 CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE TABLE nondeterministic (c compact_char24 COLLATE folded);
@@ -307,7 +307,7 @@ INSERT INTO nondeterministic VALUES ('a'), ('A'), (NULL);
 SQL
 	$node->safe_psql('utf8_icu', 'ANALYZE nondeterministic');
 	is($node->safe_psql('utf8_icu', q{SELECT count(*) FROM pg_stats WHERE tablename = 'nondeterministic'}),
-		'0', 'ANALYZE passes over a column that cannot be compared');
+		'0', 'ANALYZE skips a column that cannot be compared');
 	for my $query (
 		q{SELECT * FROM nondeterministic WHERE c = 'a'},
 		q{SELECT * FROM nondeterministic WHERE c < 'b'::text},
@@ -320,13 +320,13 @@ SQL
 		my ($ret, $stdout, $stderr) =
 		  $node->psql('utf8_icu', "\\set VERBOSITY verbose\n$query");
 		like($stderr, qr/ERROR:  0A000: nondeterministic collations are not supported for type (public\.)?compact_char24\nHINT/,
-			"refused: $query");
+			"a nondeterministic collation is refused: $query");
 	}
 	is($node->safe_psql('utf8_icu', 'SELECT count(*) FROM nondeterministic WHERE c::text = \'a\''),
-		'2', 'text has the nondeterministic comparison');
+		'2', 'after a cast to text, a nondeterministic collation works');
 }
 
-cmp_ok($all_prefixes, '>', 50, 'there were patterns with a fixed prefix');
+cmp_ok($all_prefixes, '>', 50, 'more than 50 patterns had a fixed prefix');
 
 $node->stop;
 done_testing();

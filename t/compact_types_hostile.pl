@@ -1,6 +1,7 @@
-# What others try: objects that shadow those which the extension's statements mean, names
-# and comments that look like SQL, types of its types' names made before, and binary input
-# that no client sends.
+# Check that hostile users cannot misuse the extension.  They shadow objects that its statements
+# use, choose names and comments that look like SQL, create types with the names of its types
+# before it does, and send binary input that no client sends.  No code of theirs may run with the
+# rights of another user, and the server must not crash.
 use strict;
 use warnings FATAL => 'all';
 
@@ -48,7 +49,7 @@ foreach my $operator (@operators)
 	  . "CREATE OPERATOR public.$name (LEFTARG = $args[0], RIGHTARG = $args[1], FUNCTION = public.shadow_$count);\n";
 }
 as_role($node, 'shadow', 'role_a', $shadows);
-is_deeply([ sprung($node, sub { $node->safe_psql('shadow', q{SELECT 1 OPERATOR(public.=) 1}) }) ], ["operator = as $superuser"], 'the shadows are there');
+is_deeply([ sprung($node, sub { $node->safe_psql('shadow', q{SELECT 1 OPERATOR(public.=) 1}) }) ], ["operator = as $superuser"], 'the shadows work');
 $node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER');
 is_harmless($node, sub {
 	$node->safe_psql('shadow', <<'SQL');
@@ -56,7 +57,7 @@ CREATE EXTENSION compact_types;
 CREATE EXTENSION compact_char9;
 CREATE EXTENSION compact_decimal4_2;
 SQL
-}, [], 'CREATE EXTENSION among shadows');
+}, [], 'CREATE EXTENSION, with shadows');
 as_role($node, 'shadow', 'role_a', <<'SQL');
 SET search_path = pg_catalog;
 CREATE TABLE role_a.t (id int PRIMARY KEY, c char(9) DEFAULT 'none' CHECK (c <> 'x'), n numeric(6,2), i int8, s varchar(20), at timestamp(0) DEFAULT '2026-01-01', v char(7));
@@ -76,9 +77,9 @@ SELECT object_name FROM compact_types.convert('role_a.t'::pg_catalog.regclass, n
 SELECT compact_types.create_char(10);
 SELECT compact_types.create_char(3000);
 SQL
-}, [], 'all functions among shadows');
+}, [], 'functions of the extension, with shadows');
 is($node->safe_psql('shadow', q{SET search_path = pg_catalog; SELECT string_agg(atttypid::regtype::text, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'role_a.t'::regclass AND attnum > 1}),
-	'public.compact_char9 public.compact_decimal4_2 public.uint1 public.compact_text public.seconds4 public.compact_char7', 'converted to the right types');
+	'public.compact_char9 public.compact_decimal4_2 public.uint1 public.compact_text public.seconds4 public.compact_char7', 'the columns are converted to the right types');
 is_harmless($node, sub {
 	$node->safe_psql('shadow', <<'SQL');
 SET search_path = pg_catalog, public;
@@ -87,24 +88,24 @@ SELECT c, n FROM role_a.w WHERE c OPERATOR(pg_catalog.~~) 'c%' ORDER BY c;
 ANALYZE role_a.t;
 EXPLAIN SELECT c FROM role_a.t WHERE c LIKE 'c1%' AND c = 'c12';
 SQL
-}, [], 'the types among shadows');
+}, [], 'the types, with shadows');
 
 #
-# Made before the extension
+# Objects that exist before the extension
 #
 security_database($node, 'before');
 $node->safe_psql('before', 'GRANT CREATE ON SCHEMA public TO PUBLIC; GRANT CREATE ON DATABASE before TO role_a');
 as_role($node, 'before', 'role_a', 'CREATE SCHEMA compact_types');
-like(($node->psql('before', 'CREATE EXTENSION compact_types'))[2], qr/ERROR:  schema "compact_types" already exists/, 'the schema was there before');
+like(($node->psql('before', 'CREATE EXTENSION compact_types'))[2], qr/ERROR:  schema "compact_types" already exists/, 'CREATE EXTENSION fails if the schema exists');
 as_role($node, 'before', 'role_a', q{DROP SCHEMA compact_types; CREATE DOMAIN public.uint1 AS int CHECK (role_a.trap('domain'))});
-like(($node->psql('before', 'CREATE EXTENSION compact_types'))[2], qr/ERROR:  type "uint1" already exists/, 'a type was there before');
+like(($node->psql('before', 'CREATE EXTENSION compact_types'))[2], qr/ERROR:  type "uint1" already exists/, 'CREATE EXTENSION fails if a type exists');
 as_role($node, 'before', 'role_a', 'DROP DOMAIN public.uint1');
 $node->safe_psql('before', 'CREATE EXTENSION compact_types');
 foreach my $make ('DOMAIN public.compact_char9 AS char(9)', 'TYPE public.compact_char9 AS (c char(9))', q{TYPE public.compact_char9 AS ENUM ('c')})
 {
 	as_role($node, 'before', 'role_a', "CREATE $make; CREATE TABLE role_a.t (c char(9)); INSERT INTO role_a.t VALUES ('c')");
-	like(($node->psql('before', q{SELECT compact_types.convert('role_a.t', narrow => true)}))[2], qr/ERROR:  type "compact_char9" already exists/, "CREATE $make");
-	is($node->safe_psql('before', q{SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'role_a.t'::regclass AND attname = 'c'}), 'character', 'is not taken for the type');
+	like(($node->psql('before', q{SELECT compact_types.convert('role_a.t', narrow => true)}))[2], qr/ERROR:  type "compact_char9" already exists/, "CREATE $make: the conversion fails");
+	is($node->safe_psql('before', q{SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'role_a.t'::regclass AND attname = 'c'}), 'character', "CREATE $make: it is not used as the type");
 	as_role($node, 'before', 'role_a', 'DROP TABLE role_a.t; DROP ' . ($make =~ /^(\w+ \S+)/)[0]);
 }
 foreach my $sql (q{CREATE FUNCTION compact_types.create_char(text) RETURNS int LANGUAGE sql AS 'SELECT 1'}, 'ALTER SCHEMA compact_types RENAME TO other',
@@ -112,7 +113,7 @@ foreach my $sql (q{CREATE FUNCTION compact_types.create_char(text) RETURNS int L
 {
 	like((($node->psql('before', $sql, extra_params => [ '-U', 'role_a' ]))[2]), qr/ERROR:  (permission denied|must be owner)/, $sql);
 }
-# nor does who owns the extension own what it has made
+# The owner of the extension does not own its objects, either.
 $node->safe_psql('before', 'DROP EXTENSION compact_types');
 as_role($node, 'before', 'role_a', 'CREATE EXTENSION compact_types');
 foreach my $sql ('ALTER SCHEMA compact_types RENAME TO other', 'ALTER EXTENSION compact_types SET SCHEMA public', 'ALTER EXTENSION compact_types DROP FUNCTION compact_types.create_char(int4)',
@@ -158,14 +159,15 @@ SQL
 	my $call = sub { return "SET standard_conforming_strings = $setting; SET escape_string_warning = off; $_[0]" };
 	my $oid = "(SELECT oid::regclass FROM pg_class WHERE relkind = 'r' AND relnamespace = (SELECT max(relnamespace) FROM pg_class WHERE relname = 'second'))";
 	my $advice = $node->safe_psql('names', $call->("SELECT count(*) FROM compact_types.advise($oid, narrow => true); SELECT alter_statement IS NOT NULL FROM compact_types.advise_table($oid, narrow => true); SELECT object_type, count(*) FROM compact_types.convert($oid, narrow => true) GROUP BY 1 ORDER BY 1"));
-	is($advice, "3\nt\ncolumn|2\nview|2", "standard_conforming_strings = $setting: converted");
-	is($node->safe_psql('names', $describe) =~ s/::(compact_char9|bpchar|text)\b//gr, $before =~ s/::(compact_char9|bpchar|text)\b//gr, "standard_conforming_strings = $setting: all that it was");
-	is($node->safe_psql('names', 'SELECT count(*) FROM public.victim'), '0', "standard_conforming_strings = $setting: no name is a statement");
+	is($advice, "3\nt\ncolumn|2\nview|2",
+		"standard_conforming_strings = $setting: the table is converted");
+	is($node->safe_psql('names', $describe) =~ s/::(compact_char9|bpchar|text)\b//gr, $before =~ s/::(compact_char9|bpchar|text)\b//gr, "standard_conforming_strings = $setting: owners, privileges, options and comments are the same");
+	is($node->safe_psql('names', 'SELECT count(*) FROM public.victim'), '0', "standard_conforming_strings = $setting: no name is executed as a statement");
 	$node->safe_psql('names', "DROP SCHEMA $schema CASCADE");
 }
 
 #
-# Binary input: what random bytes are is a value that is as good as any, or an error
+# Binary input: random bytes must give a valid value or an error.
 #
 security_database($node, 'input', 'compact_types', 'compact_char1', 'compact_char9', 'compact_char64', 'compact_decimal4_2', 'compact_decimal8_4');
 my $cases = 100;
@@ -209,18 +211,19 @@ foreach my $type (sort keys %valid)
 	}
 	$node->safe_psql('input', "CREATE TABLE t_$name (v $type)");
 	my $states = $node->safe_psql('input', "SELECT load('t_$name', '$dir/' || i) FROM generate_series($first, $case - 1) i");
-	# text of invalid encoding, a length, a number or time out of range, bad binary data, too little and too much of it
-	unlike($states, qr/^(?!00000|22021|22001|22003|22008|22P03|08P01|54000$)/m, "$type: errors are those of bad input");
-	like($states, qr/^00000$/m, "$type: a good value comes in");
-	like($states, qr/^[^0]/m, "$type: others do not") if $type !~ /^(compact_text)$/;
-	is($node->safe_psql('input', "SELECT count(*) FROM t_$name WHERE v::text::$type IS DISTINCT FROM v OR v::text IS NULL OR NOT v = v"), '0', "$type: what came in is a value");
-	is($node->safe_psql('input', <<"SQL"), '0', "$type: and goes out and in again");
+	# Text of an invalid encoding, a wrong length, a value out of range, wrong binary data, too
+	# little or too much of it
+	unlike($states, qr/^(?!00000|22021|22001|22003|22008|22P03|08P01|54000$)/m, "$type: all errors are those of wrong input");
+	like($states, qr/^00000$/m, "$type: a valid value is accepted");
+	like($states, qr/^[^0]/m, "$type: some values are refused") if $type !~ /^(compact_text)$/;
+	is($node->safe_psql('input', "SELECT count(*) FROM t_$name WHERE v::text::$type IS DISTINCT FROM v OR v::text IS NULL OR NOT v = v"), '0', "$type: every accepted value is valid");
+	is($node->safe_psql('input', <<"SQL"), '0', "$type: accepted values are the same after binary output and input");
 COPY t_$name TO '$dir/$name' (FORMAT binary);
 CREATE TABLE u_$name (v $type);
 COPY u_$name FROM '$dir/$name' (FORMAT binary);
 SELECT count(*) FROM ((TABLE t_$name EXCEPT ALL TABLE u_$name) UNION ALL (TABLE u_$name EXCEPT ALL TABLE t_$name)) d;
 SQL
 }
-unlike(substr(slurp_file($node->logfile), $log_offset), qr/TRAP|was terminated by signal|PANIC|cache lookup/, 'and the server is none the worse');
+unlike(substr(slurp_file($node->logfile), $log_offset), qr/TRAP|was terminated by signal|PANIC|cache lookup/, 'the server has not crashed');
 
 done_testing();

@@ -1,5 +1,5 @@
-# A Java program with the PostgreSQL JDBC driver reads and writes compact
-# types: see t/jdbc/CompactTypes.java.
+# Check that a Java program with the PostgreSQL JDBC driver reads and writes compact types: see
+# t/jdbc/CompactTypes.java.
 use strict;
 use warnings FATAL => 'all';
 
@@ -12,11 +12,11 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# as Debian has it
+# the file of Debian's package
 my $driver = '/usr/share/java/postgresql.jar';
 
-# The driver knows TCP only, by which any account of the machine gets to the server:
-# there, unlike in the private directory of its socket, nobody is trusted.
+# The driver only knows TCP.  Any user of the machine can connect there, unlike in the private
+# directory of the socket.  So TCP connections need a password.
 my $node = PostgreSQL::Test::Cluster->new('jdbc');
 my $dir = PostgreSQL::Test::Utils::tempdir;
 open my $random, '<:raw', '/dev/urandom' or die "could not open /dev/urandom: $!";
@@ -36,7 +36,7 @@ $node->start;
 $node->command_fails_like(
 	[ 'psql', '-w', '-h', '127.0.0.1', '-p', $node->port, '-c', '', 'postgres' ],
 	qr/no password supplied/,
-	'by TCP nobody gets in without the password');
+	'a TCP connection without the password is refused');
 $node->safe_psql('postgres', join '', map { "CREATE EXTENSION $_;\n" } @extensions);
 
 my ($stdout, $stderr) = ('', '');
@@ -52,7 +52,7 @@ my $result = IPC::Run::run(
 	],
 	'<', \$samples, '>', \$stdout, '2>', \$stderr);
 
-# one line for all that went well with a type in a mode
+# Count the lines that report a success, for each type and mode.
 my %good;
 for (split /\n/, $stdout)
 {
@@ -68,9 +68,9 @@ for my $mode ('unprepared', 'prepared', 'binary', 'simple')
 		cmp_ok($good{$name} // 0, '>=', 20, $name);
 	}
 }
-like($stdout, qr/^# done$/m, 'the program came to its end');
+like($stdout, qr/^# done$/m, 'the program ran to its end');
 is($stderr, '', 'nothing on stderr');
-ok($result, 'exit code');
+ok($result, 'the program succeeds');
 
 $node->stop;
 done_testing();

@@ -1,10 +1,10 @@
-# Differential fuzz of what has no type in a comparison with a narrow scalar, and of
-# comparisons of such columns: literals, parameters without and with a type, on either
-# side, joins.  The answer is the wide twin's: the same count, or an error on both
-# sides.  The twins are int8, numeric, timestamp and timestamptz.
+# Differential fuzzing of comparisons between a narrow scalar column and values without a type of
+# their own: literals, and parameters with and without a type, on either side, and of joins of such
+# columns.  The wide type must give the same answer: the same count, or an error on both sides.  The
+# wide types are int8, numeric, timestamp and timestamptz.
 #
-# Where no operator tells what a literal is, in a list of IN, in CASE, UNION and the
-# like, it may be an error on the narrow side alone, but never a different count.
+# If no operator determines the type of a literal, as in an IN list, CASE or UNION, the narrow type
+# alone may give an error.  It must never give another count.
 #
 # PGDENSE_FUZZ_CASES is the number of literals (default 2000), PGDENSE_FUZZ_SEED the
 # random seed, which is printed.
@@ -28,12 +28,12 @@ my $node = PostgreSQL::Test::Cluster->new('literal');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\njit = off\ntimezone = 'Europe/Berlin'\ndatestyle = 'ISO, YMD'\n");
 $node->start;
-# 8_9 has no extension: its operators are in the schema
+# compact_decimal8_9 has no extension, so its operators are in the schema.
 my @decimals = ('4_0', '4_2', '8_2', '8_9');
 $node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET search_path = public, compact_types');
 $node->safe_psql('postgres', "SELECT compact_types.create_decimal($_)") for map { tr/_/,/r } @decimals;
-# The outcomes of queries: their counts, or "!" for an error.
+# Return the outcome of a query: its count, or "!" for an error.
 $node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -103,14 +103,14 @@ sub random_decimal
 
 my @ops = ('=', '<>', '<', '<=', '>', '>=');
 
-# Conditions on column C with literals A and B; %s is the operator.
+# Conditions on column C with literals A and B.  %s is the operator.
 my @conditions = (
 	'C %s A', 'A %s C', 'C BETWEEN A AND B', 'C NOT BETWEEN SYMMETRIC B AND A', 'C IS DISTINCT FROM A',
 	'NULLIF(C, A) IS NULL', 'CASE C WHEN A THEN 1 WHEN B THEN 2 END > 0', '(C, id) %s (A, 50)', 'C IN (A)',
 	'(A, 50) %s (C, id)', 'A IS DISTINCT FROM C', 'NULLIF(A, C) IS NULL', 'NOT C %s A', 'C %s A OR C = B', 'C = A AND C %s B');
 
-# Queries of table S whose literals get the type of the column, and no operator of
-# their own.
+# Queries of table S whose literals get the type of the column, because they have no operator of
+# their own
 my @lists = (
 	'SELECT count(*) FROM S WHERE C IN (A, B)', 'SELECT count(*) FROM S WHERE C NOT IN (A, B)',
 	'SELECT count(*) FROM S WHERE A IN (C, B)', 'SELECT count(*) FROM S WHERE (C, id) IN ((A, 50), (B, 60))',
@@ -144,7 +144,7 @@ sub fuzz_type
 	my ($type, $name, $wide) = @t{qw(type name wide)};
 	my (@rows, @bound, @protocol);
 
-	# a plain table, and partitions by each method
+	# a plain table, and partitioned tables of each method
 	my $columns = "id int, n $type, w $t{wide}";
 	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE plain_$name ($columns);
@@ -220,7 +220,7 @@ LIMIT 5
 SQL
 	}
 
-	# parameters without a type, bound in text format by a driver
+	# parameters without a type, which a driver binds in text format
 	my ($stdout, $stderr);
 	my $stdin = encode_json(\@protocol);
 	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/python/compact_types_literal.py", $node->connstr('postgres') ],
@@ -248,14 +248,14 @@ SQL
 	for my $mode ('extended', 'prepared')
 	{
 		$node->command_ok([ 'pgbench', '-n', '-t', '1', '-M', $mode, '-f', $script, @variables, 'postgres' ],
-			"$type: pgbench -M $mode");
+			"$type: pgbench -M $mode succeeds");
 	}
-	is($node->safe_psql('postgres', <<"SQL"), scalar(@script) / 2 . '|0', "$type: parameters of the extended protocol");
+	is($node->safe_psql('postgres', <<"SQL"), scalar(@script) / 2 . '|0', "$type: parameters of the extended protocol give the same counts");
 SELECT count(DISTINCT id), count(*) FILTER (WHERE least <> greatest)
 FROM (SELECT id, min(n) AS least, max(n) AS greatest FROM got WHERE type = '$name' GROUP BY id) s
 SQL
 
-	# joins of the column with itself and with the twin, by each method
+	# joins of the column with itself and with the wide column, by each method
 	for my $op ('=', '<', '>=')
 	{
 		my %methods = (
@@ -274,9 +274,9 @@ SELECT count(*), sum(a.id + 31 * b.id) FROM plain_$name a JOIN plain_$name b ON 
 SQL
 		} keys %methods;
 		is(join("\n", map { "$_ $results{$_}" } sort keys %results),
-			join("\n", map { "$_ " . join("\n", (@expected) x 4) } sort keys %results), "$type $op $type in joins");
+			join("\n", map { "$_ " . join("\n", (@expected) x 4) } sort keys %results), "$type $op $type: joins give the same counts");
 	}
-	is($node->safe_psql('postgres', <<"SQL"), "1\n1\n1\n1\n1", "$type $type in other clauses");
+	is($node->safe_psql('postgres', <<"SQL"), "1\n1\n1\n1\n1", "$type: other clauses give the same counts");
 SELECT count(DISTINCT s) FROM (
   SELECT (SELECT sum(id) FROM plain_$name a WHERE n IN (SELECT n FROM hash_$name b WHERE b.id % 3 = 0)) UNION
   SELECT (SELECT sum(id) FROM plain_$name a WHERE w IN (SELECT w FROM hash_$name b WHERE b.id % 3 = 0))) q (s);
@@ -325,7 +325,7 @@ for my $decimal (@decimals)
 		values => "((g * 37 % 100) - 50) * 4 * 1e-" . ($scale > 2 ? 0 : $scale) . ' + 1e-' . $scale, random => sub { random_decimal($scale) });
 }
 
-# what a statement only stores is rounded as by numeric(p,s) and timestamp(0)
+# A value that a statement only stores is rounded, as by numeric(p,s) and timestamp(0).
 my @stored = (
 	'INSERT INTO S VALUES (1, :d, :s), (2, :d, :s)', 'INSERT INTO S SELECT 3, :d, :s',
 	'INSERT INTO S VALUES (1, 0, NULL) ON CONFLICT (id) DO UPDATE SET d = :e', 'UPDATE S SET (d, s) = (:e, :s) WHERE id = 2',
@@ -342,13 +342,14 @@ for my $mode ('extended', 'prepared')
 	append_to_file($script, join '', map { my $query = $_; map { ($query =~ s/\bS\b/$_/gr) . ";\n" } ('stored', 'stored_wide') } @stored);
 	$node->safe_psql('postgres', 'TRUNCATE stored, stored_wide');
 	$node->command_ok([ 'pgbench', '-n', '-t', '1', '-M', $mode, '-f', $script, '-D', 'd=10.995', '-D', 'e=20.4449', '-D', 's=2000-01-01 00:00:00.7', 'postgres' ],
-		"stored: pgbench -M $mode");
-	is($node->safe_psql('postgres', 'SELECT id, d, s FROM stored EXCEPT SELECT id, d, s FROM stored_wide'), '', "stored values are rounded: $mode");
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM stored'), 4, "all are stored: $mode");
+		"stored: pgbench -M $mode succeeds");
+	is($node->safe_psql('postgres', 'SELECT id, d, s FROM stored EXCEPT SELECT id, d, s FROM stored_wide'), '', "stored values are rounded as by the wide type: $mode");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM stored'), 4,
+		"all rows are stored: $mode");
 }
 
-# parameters that are cast to another type after they got the narrow one, or that are
-# stored in a column of another type: errors (undef) unless the value is exact
+# A parameter that got the narrow type is cast to another type, or is stored in a column of another
+# type.  That is an error (undef) unless the value is exact.
 $node->safe_psql('postgres', <<'SQL');
 CREATE DOMAIN price AS compact_decimal4_2;
 CREATE TYPE pair AS (d compact_decimal4_2, n numeric);
@@ -413,7 +414,7 @@ my @expected = map { { n => ($_->[0] =~ s/\b([AB])\b/'%(' . lc($1) . ')s'/gre), 
 
 	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/python/compact_types_literal.py", $node->connstr('postgres') ],
 		'<', \$stdin, '>', \$stdout, '2>', \$stderr);
-	is($stdout, @expected . " equal, 0 refused\n", 'parameters that are cast, and what they are stored in');
+	is($stdout, @expected . " equal, 0 refused\n", 'parameters that are cast or stored as another type give the expected results');
 	is($stderr, '', 'nothing on stderr');
 }
 

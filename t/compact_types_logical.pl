@@ -1,6 +1,6 @@
-# Logical replication of columns of compact types, in text and in binary
-# format, with every kind of replica identity, and between a compact type and
-# the wide type that it stands for.
+# Check logical replication of columns of compact types, in text and in binary format, with every
+# kind of replica identity, and between a compact type and its wide type.  The subscriber must have
+# the rows of the publisher.
 use strict;
 use warnings FATAL => 'all';
 
@@ -28,7 +28,7 @@ CONF
 }
 my $create_extensions = join '', map { "CREATE EXTENSION $_;\n" } @extensions;
 
-# Of every sample there is a column in the tables
+# Each sample type has a column in these tables
 #	same		which has a primary key of another type,
 #	whole		whose rows are identified by all their columns,
 #	to_wide		whose columns are of the wide type on the subscriber,
@@ -50,7 +50,7 @@ CREATE TABLE from_wide (id int PRIMARY KEY, $from);
 SQL
 }
 
-# The rows of all tables for a range of numbers
+# Return SQL that inserts the rows of all tables for a range of numbers.
 sub rows
 {
 	my ($from, $to) = @_;
@@ -66,7 +66,7 @@ SQL
 }
 
 my @tables = ('same', 'whole', 'to_wide', 'from_wide', map { "key_$_->{type}" } @samples);
-# In binary format, both sides have to have the same one.
+# In binary format, both sides must have the same type.
 my $columns = join ', ', 'id', map { $_->{type} } grep { $_->{binary} } @samples;
 my %lists = (to_wide => $columns, from_wide => $columns);
 
@@ -90,7 +90,7 @@ sub catch_up
 	$publisher->wait_for_catchup("sub_$_") for sort keys %subscriptions;
 }
 
-# The contents of all tables of a database, by table
+# Return the contents of all tables of a database, by table.
 sub contents
 {
 	my ($node, $db, $format) = @_;
@@ -109,7 +109,7 @@ sub compare
 		my %here = contents($subscriber, "by_$format", $format);
 		my %there = contents($publisher, 'postgres', $format);
 
-		is($here{$_}, $there{$_}, "$format: $_ after $what") for @tables;
+		is($here{$_}, $there{$_}, "$format: $_ has the same rows after $what") for @tables;
 	}
 }
 
@@ -119,14 +119,14 @@ for my $format (sort keys %subscriptions)
 }
 compare('the first copy');
 
-# value(SAMPLE, N) - the N-th value, N being an expression
+# value(SAMPLE, N) - return the N-th value, where N is an expression
 sub value
 {
 	my ($sample, $n) = @_;
 	return $sample->{expr} =~ s/\bi\b/($n)/gr;
 }
 
-# assignments(N) - of the N-th value to every sample's column
+# assignments(N) - return assignments of the N-th value to the columns of all samples
 sub assignments
 {
 	my ($n) = @_;
@@ -157,7 +157,7 @@ UPDATE $table SET n = -n WHERE n % 3 = 1;
 DELETE FROM $table WHERE v = CAST(${\value($sample, 7)} AS $sample->{type});
 SQL
 	is($publisher->safe_psql('postgres', "SELECT count(*), sum(n), sum(abs(n)) FROM $table"),
-		'44|382|1028', "$table was changed");
+		'44|382|1028', "$table was changed on the publisher");
 }
 catch_up();
 compare('changes');

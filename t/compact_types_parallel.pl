@@ -1,6 +1,5 @@
-# Compact types in parallel plans, in parallel index builds and under JIT give
-# the answers of the wide types that they stand for, and amcheck finds nothing
-# wrong with their tables and indexes.
+# Check that compact types give the same answers as their wide types in parallel plans, after
+# parallel index builds and under JIT, and that amcheck finds no error in their tables and indexes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -26,7 +25,7 @@ $node->start;
 my $rows = 8000;
 my $columns = join ', ', map { "c_$_->{type} $_->{type}, w_$_->{type} $_->{wide}" } @samples;
 my $values = join ', ', map { "$_->{expr}, $_->{expr}" } @samples;
-# every tenth row is a row of NULLs; the order is not that of any column
+# Every tenth row has only NULLs.  The order of the rows is that of no column.
 $node->safe_psql('postgres', join('', map { "CREATE EXTENSION $_;\n" } @extensions) . <<"SQL");
 CREATE EXTENSION amcheck;
 CREATE TABLE big (id int, $columns);
@@ -56,8 +55,8 @@ SET jit_inline_above_cost = 0;
 SET jit_optimize_above_cost = 0;
 SQL
 
-# by name: settings, what the parallel plan has, and the query, of which COLUMN is the
-# compact or the wide column and VALUE a value of the wide type
+# by name: settings, a pattern of the parallel plan, and the query, where COLUMN is the compact or
+# the wide column and VALUE a value of the wide type
 my %queries = (
 	'scan' => [ 'SET enable_indexscan = off; SET enable_bitmapscan = off;', qr/Parallel Seq Scan/, <<'SQL' ],
 SELECT count(*), sum(id) FROM big WHERE COLUMN = VALUE OR COLUMN > VALUE AND id > 100
@@ -94,7 +93,7 @@ for my $sample (@samples)
 	my ($c, $w) = ("c_$type", "w_$type");
 	my $value = $expr =~ s/\bi\b/42/gr;
 
-	# indexes, of which the first two are built with the help of workers
+	# Create indexes.  Workers help to build the first two.
 	$node->safe_psql('postgres', <<"SQL");
 $modes{parallel}
 SET max_parallel_maintenance_workers = 2;
@@ -105,14 +104,14 @@ CREATE INDEX b_$w ON big ($w);
 CREATE INDEX b_few_$c ON few ($c);
 SQL
 	like(slurp_file($node->logfile), qr/building index "b_$c" on table "big" with request for [12] parallel worker/,
-		"$type: index built in parallel");
+		"$type: the index is built in parallel");
 
-	# results(MODE, COLUMN, PREFIX) - what the queries return, by name
+	# results(MODE, COLUMN, PREFIX) - return the results of the queries, by name
 	my $results = sub {
 		my ($mode, $column, $prefix) = @_;
 		my $sql = $modes{$mode};
 
-		# compiling takes a quarter of a second
+		# JIT compilation takes a quarter of a second.
 		for my $name ($mode eq 'jit' ? ('scan', 'aggregate') : sort keys %queries)
 		{
 			my ($settings, undef, $query) = @{ $queries{$name} };
@@ -130,22 +129,22 @@ SQL
 	my %plan = $results->('parallel', $c, 'EXPLAIN (COSTS OFF)');
 	for my $name (sort keys %queries)
 	{
-		like($plan{$name}, qr/Gather/, "$type: $name: plan is parallel");
-		like($plan{$name}, $queries{$name}[1], "$type: $name: plan");
-		like($expected{$name}, $name =~ /sort/ ? qr/^\w{32}$/ : qr/^[1-9]\d*\|-?\w/, "$type: $name: answer");
+		like($plan{$name}, qr/Gather/, "$type: $name: the plan is parallel");
+		like($plan{$name}, $queries{$name}[1], "$type: $name: the plan has the expected node");
+		like($expected{$name}, $name =~ /sort/ ? qr/^\w{32}$/ : qr/^[1-9]\d*\|-?\w/, "$type: $name: the wide type gives an answer");
 	}
 	for my $mode (sort keys %modes)
 	{
 		my %got = $results->($mode, $c, '');
 		my @wrong = grep { $got{$_} ne $expected{$_} } sort keys %got;
 
-		is("@wrong", '', "$type: $mode: answers as the wide type's");
+		is("@wrong", '', "$type: $mode: the answers are those of the wide type");
 	}
 }
 if ($jit)
 {
 	like($node->safe_psql('postgres', "$modes{jit} EXPLAIN (ANALYZE) SELECT count(*) FROM big WHERE c_$samples[0]{type} = w_$samples[0]{type}"),
-		qr/^JIT:/m, 'JIT was at work');
+		qr/^JIT:/m, 'JIT was used');
 }
 elsif (`pg_config --configure` =~ /--with-llvm/)
 {
@@ -155,24 +154,26 @@ elsif (`pg_config --configure` =~ /--with-llvm/)
 	}
 }
 
-# amcheck, with rows that were changed after the indexes were built
+# Check by amcheck, after rows have changed since the indexes were built.
 my $changes = join ', ', map { "c_$_->{type} = " . ($_->{expr} =~ s/\bi\b/(id + 1)/gr) } @samples;
 $node->safe_psql('postgres', <<"SQL");
 UPDATE big SET $changes WHERE id % 5 = 1;
 DELETE FROM big WHERE id % 501 = 1;
 SQL
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'big'}), 4 * @samples, 'number of indexes');
-is($node->safe_psql('postgres', q{SELECT count(*) FROM verify_heapam('big')}), 0, 'verify_heapam');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'big'}), 4 * @samples, 'each type has four indexes');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM verify_heapam('big')}), 0,
+	'verify_heapam finds no error');
 my $checked = $node->safe_psql('postgres', <<'SQL');
 SELECT i.relname, bt_index_parent_check(indexrelid, true, true) FROM pg_index
 JOIN pg_class i ON i.oid = indexrelid JOIN pg_am a ON a.oid = relam
 WHERE indrelid IN ('big'::regclass, 'few'::regclass) AND amname = 'btree'
 SQL
-is(scalar(split /\n/, $checked), 4 * @samples, 'bt_index_parent_check');
+is(scalar(split /\n/, $checked), 4 * @samples, 'bt_index_parent_check finds no error');
 $node->safe_psql('postgres', 'VACUUM FREEZE big; REINDEX TABLE big');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM verify_heapam('big', on_error_stop := false, check_toast := true)}),
-	0, 'verify_heapam after VACUUM FREEZE and REINDEX');
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal/, 'nothing crashed');
+	0, 'verify_heapam finds no error after VACUUM FREEZE and REINDEX');
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal/,
+	'the server has not crashed');
 
 $node->stop;
 done_testing();

@@ -1,5 +1,5 @@
-# pgbench runs on tables that convert() has taken as far as it goes without being asked,
-# and dies on those that are narrowed by the values that are there.
+# Check that pgbench runs on tables that convert() has converted by default.  It would fail on
+# columns that are only wide enough for the present values, as with narrow => true.
 use strict;
 use warnings FATAL => 'all';
 
@@ -18,7 +18,7 @@ my @tables = map { "pgbench_$_" } qw(accounts branches history tellers);
 
 sub initialize
 {
-	$node->command_ok([ 'pgbench', '-q', '-i', '-s', '1', 'postgres' ], 'pgbench -i');
+	$node->command_ok([ 'pgbench', '-q', '-i', '-s', '1', 'postgres' ], 'pgbench -i succeeds');
 	return;
 }
 
@@ -32,16 +32,16 @@ for my $mode (qw(simple prepared))
 {
 	initialize();
 	convert('');
-	$node->command_ok([ 'pgbench', '-n', '-M', $mode, '-c', '4', '-T', $seconds, 'postgres' ], "pgbench -M $mode on converted tables");
-	# with values in them, and rows that have been updated
+	$node->command_ok([ 'pgbench', '-n', '-M', $mode, '-c', '4', '-T', $seconds, 'postgres' ], "pgbench -M $mode runs on converted tables");
+	# Convert again, with values in the columns, and after updates.
 	convert('');
-	$node->command_ok([ 'pgbench', '-n', '-M', $mode, '-c', '4', '-T', $seconds, 'postgres' ], "pgbench -M $mode on tables converted again");
+	$node->command_ok([ 'pgbench', '-n', '-M', $mode, '-c', '4', '-T', $seconds, 'postgres' ], "pgbench -M $mode runs on tables that were converted again");
 }
 is($node->safe_psql('postgres', q{
 	SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history)
 		AND (SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches)}), 't', 'the balances agree');
 
-# That narrow => true is what has the risk, which it says
+# narrow => true has this risk, and advise() says so.
 my $risks = $node->safe_psql('postgres', join "\nUNION ALL\n", map { "SELECT count(*) FROM compact_types.advise('$_', narrow => true) WHERE proposed_type ~ 'int' AND risk IS NULL" } @tables);
 is($risks, "0\n0\n0\n0", 'no integer is proposed without a risk');
 

@@ -1,4 +1,4 @@
-# A Python program with psycopg 3 reads and writes compact types: see
+# Check that a Python program with psycopg 3 reads and writes compact types: see
 # t/python/compact_types_psycopg.py.
 use strict;
 use warnings FATAL => 'all';
@@ -27,9 +27,9 @@ for (split /\n/, $stdout)
 {
 	/^ok - (.*)/ ? pass($1) : fail($_);
 }
-cmp_ok(scalar(() = $stdout =~ /^/mg), '>=', 10 * @samples, 'all types were tried');
+cmp_ok(scalar(() = $stdout =~ /^/mg), '>=', 10 * @samples, 'the program checked all types');
 is($stderr, '', 'nothing on stderr');
-ok($result, 'exit code');
+ok($result, 'the program succeeds');
 
 $node->stop;
 done_testing();

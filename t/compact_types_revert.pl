@@ -1,5 +1,8 @@
-# The way back from a conversion: a dump of the schema after revert() is the dump before
-# convert(); the notes survive renaming, a dump and its restore; and whose code runs as whom.
+# Check the way back from a conversion.
+#
+# - A dump of the schema after convert() and revert() is the dump from before.
+# - The notes on conversions survive renaming, and a dump and its restore.
+# - Code of a table's owner runs with his rights only.
 use strict;
 use warnings FATAL => 'all';
 
@@ -16,7 +19,7 @@ my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my $dir = File::Spec->rel2abs($node->basedir);
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 
-# schema(DATABASE) - a dump of its schema
+# schema(DATABASE) - return a dump of its schema
 sub schema
 {
 	my ($database) = @_;
@@ -26,7 +29,7 @@ sub schema
 	return slurp_file($file) =~ s/^\\(un)?restrict .*$//mgr;
 }
 
-# differ(BEFORE, AFTER) - the lines that one has and the other has not
+# differ(BEFORE, AFTER) - return the lines that only one of them has
 sub differ
 {
 	my ($before, $after) = @_;
@@ -42,7 +45,7 @@ my $types = q{SELECT string_agg(attrelid::regclass || '.' || attname || ' ' || f
 	AND atttypid IN (SELECT t.oid FROM pg_type t JOIN pg_proc p ON p.oid = typinput WHERE pronamespace = 'compact_types'::regnamespace OR prosrc LIKE 'compact%')};
 
 #
-# All that a table can have
+# A table with everything that a table can have
 #
 security_database($node, 'shop', 'compact_types', map({ "compact_char$_" } 5, 9), 'compact_decimal4_2', 'compact_decimal8_4');
 $node->safe_psql('shop', <<'SQL');
@@ -119,12 +122,12 @@ my $before = schema('shop');
 my $rows = q{SELECT md5(string_agg(i::text, ',' ORDER BY id)) FROM app.item i; SELECT md5(string_agg(o::text, ',' ORDER BY id)) FROM app.other o; SELECT md5(string_agg(v::text, ',' ORDER BY v::text)) FROM app.v_counts v};
 my $rows_before = $node->safe_psql('shop', $rows);
 $node->safe_psql('shop', q{SELECT * FROM compact_types.convert('app.item', narrow => true, narrow_keys => true); SELECT * FROM compact_types.convert('app.other', '{word,n}', narrow => true)});
-isnt(schema('shop'), $before, 'the conversion shows in the dump');
+isnt(schema('shop'), $before, 'the conversion changes the dump of the schema');
 $node->safe_psql('shop', q{SELECT * FROM compact_types.revert('app.item'); SELECT * FROM compact_types.revert('app.other')});
-is(differ($before, schema('shop')), '', 'convert() and revert(): the same lines');
-ok(schema('shop') eq $before, 'convert() and revert(): the same dump');
-is($node->safe_psql('shop', $rows), $rows_before, 'the same rows');
-is($node->safe_psql('shop', 'SELECT count(*) FROM compact_types.conversions'), '0', 'and nothing to revert');
+is(differ($before, schema('shop')), '', 'convert() and revert(): the dump has the same lines');
+ok(schema('shop') eq $before, 'convert() and revert(): the dump is the same');
+is($node->safe_psql('shop', $rows), $rows_before, 'convert() and revert(): the rows are the same');
+is($node->safe_psql('shop', 'SELECT count(*) FROM compact_types.conversions'), '0', 'nothing is left to revert');
 
 
 #
@@ -137,60 +140,63 @@ $node->safe_psql('shop', q{ALTER TABLE app.item RENAME code TO "Code.of"; ALTER 
 	CREATE TABLE app.dropped AS SELECT id, word::char(9) FROM app.other; SELECT compact_types.convert('app.dropped', '{word}', narrow => true);
 	CREATE TABLE app.dropped_too (a int, b int8); INSERT INTO app.dropped_too VALUES (1, 2); SELECT compact_types.convert('app.dropped_too', narrow => true); ALTER TABLE app.dropped_too DROP b; DROP TABLE app.dropped});
 my $notes_before = $node->safe_psql('shop', $notes);
-# what a view or constraint was is known by its text, so that names are put back
+# Notes hold the former text of a view or a constraint.  So give the tables their old names again.
 my $back = q{ALTER TABLE moved.item_2 SET SCHEMA app; ALTER TABLE app.item_2 RENAME TO item; ALTER TABLE app.item RENAME "Code.of" TO code};
-like($notes_before, qr/moved\.item_2\."Code\.of" character\(9\)/, 'notes follow names');
+like($notes_before, qr/moved\.item_2\."Code\.of" character\(9\)/,
+	'notes follow renamed tables and columns');
 $node->safe_psql('shop', $back);
 $notes_before = $node->safe_psql('shop', $notes);
 my $definitions = q{SELECT string_agg(format('%s %s %s %s', used, owner, old_definition, new_definition), ', ' ORDER BY used::text, old_definition) FROM compact_types.definitions};
 my $definitions_before = $node->safe_psql('shop', $definitions);
-like($definitions_before, qr/^app\.item\.code \S+ CHECK .*length\(code\) .*length\(\(code\)::text\)/, 'notes on definitions');
-like($definitions_before, qr/, app\.v_join\.code role_b /, 'have the owner of a view');
-$node->command_ok([ 'pg_dump', '--file', "$dir/plain.sql", $node->connstr('shop') ], 'pg_dump');
-$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/custom.dump", $node->connstr('shop') ], 'pg_dump in custom format');
+like($definitions_before, qr/^app\.item\.code \S+ CHECK .*length\(code\) .*length\(\(code\)::text\)/, 'the notes on definitions have a constraint');
+like($definitions_before, qr/, app\.v_join\.code role_b /,
+	'the notes on definitions have the owner of a view');
+$node->command_ok([ 'pg_dump', '--file', "$dir/plain.sql", $node->connstr('shop') ], 'pg_dump succeeds');
+$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/custom.dump", $node->connstr('shop') ], 'pg_dump in custom format succeeds');
 $node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE template0") for 'plain', 'custom', 'excluded';
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/plain.sql", $node->connstr('plain') ], 'plain dump is restored');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '-j', '2', '-d', $node->connstr('custom'), "$dir/custom.dump" ], 'custom dump is restored in parallel');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/plain.sql", $node->connstr('plain') ], 'the plain dump is restored');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-j', '2', '-d', $node->connstr('custom'), "$dir/custom.dump" ], 'the custom dump is restored in parallel');
 $notes_before = join ', ', grep { !/^-/ } split /, /, $notes_before;
 
-# a table that is left out of the dump, and comes later
-$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/excluded.dump", '-T', 'app.other', '-T', 'app.v_join', '-T', 'app.v_lengths', $node->connstr('shop') ], 'pg_dump without a table');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('excluded'), "$dir/excluded.dump" ], 'is restored');
-is($node->safe_psql('excluded', $notes), $notes_before, 'with the notes on it');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '-t', 'other', '-d', $node->connstr('excluded'), "$dir/custom.dump" ], 'the table comes later');
+# A table is left out of the dump, and restored later.
+$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/excluded.dump", '-T', 'app.other', '-T', 'app.v_join', '-T', 'app.v_lengths', $node->connstr('shop') ], 'pg_dump without a table succeeds');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('excluded'), "$dir/excluded.dump" ], 'the dump without a table is restored');
+is($node->safe_psql('excluded', $notes), $notes_before,
+	'the notes on the missing table are restored');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-t', 'other', '-d', $node->connstr('excluded'), "$dir/custom.dump" ], 'the table is restored later');
 $node->safe_psql('excluded', $_) for 'SELECT count(*) FROM compact_types.revert_all()';
-is($node->safe_psql('excluded', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'app.other'::regclass AND attname = 'word'}), 'character(9)', 'and is reverted');
+is($node->safe_psql('excluded', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'app.other'::regclass AND attname = 'word'}), 'character(9)', 'the table is reverted after its restore');
 
 foreach my $database ('plain', 'custom', 'shop')
 {
-	is($node->safe_psql($database, $notes), $notes_before, "$database: the notes") unless $database eq 'shop';
-	is($node->safe_psql($database, $definitions), $definitions_before, "$database: the notes on definitions");
+	is($node->safe_psql($database, $notes), $notes_before, "$database: the notes are the same") unless $database eq 'shop';
+	is($node->safe_psql($database, $definitions), $definitions_before, "$database: the notes on definitions are the same");
 	$node->safe_psql($database, 'SELECT count(*) FROM compact_types.revert_all()');
 	is($node->safe_psql($database, $types), '', "$database: no compact types are left");
 	$node->safe_psql($database, 'DROP TABLE app.dropped_too');
-	is(differ($before, schema($database)), '', "$database: the same lines as before the conversion");
-	is($node->safe_psql($database, $rows), $rows_before, "$database: the same rows");
+	is(differ($before, schema($database)), '', "$database: the schema has the same lines as before the conversion");
+	is($node->safe_psql($database, $rows), $rows_before, "$database: the rows are the same");
 	$node->safe_psql($database, "DROP EXTENSION $_") for 'compact_char5', 'compact_char9', 'compact_decimal4_2', 'compact_decimal8_4', 'compact_types';
 }
 
 #
-# An owner of the database who is no superuser restores his own dump
+# The owner of a database, who is not a superuser, restores his own dump.
 #
 $node->safe_psql('postgres', 'CREATE DATABASE hosted OWNER role_a');
 as_role($node, 'hosted', 'role_a', q{CREATE EXTENSION compact_char9 CASCADE; CREATE SCHEMA app; CREATE TABLE app.t AS SELECT 'c'::char(9) AS c; SELECT count(*) FROM compact_types.convert('app.t', narrow => true)});
 $node->safe_psql('postgres', 'CREATE DATABASE hosted_2 OWNER role_a TEMPLATE template0');
-$node->command_ok([ 'pg_dump', '-U', 'role_a', '--format=custom', '--file', "$dir/hosted.dump", $node->connstr('hosted') ], 'dump by the owner of the database');
-$node->command_ok([ 'pg_restore', '-U', 'role_a', '--no-comments', '--exit-on-error', '--single-transaction', '-d', $node->connstr('hosted_2'), "$dir/hosted.dump" ], 'and its restore');
-is(as_role($node, 'hosted_2', 'role_a', q{SELECT new_type FROM compact_types.revert('app.t')}), 'character(9)', 'and the way back');
+$node->command_ok([ 'pg_dump', '-U', 'role_a', '--format=custom', '--file', "$dir/hosted.dump", $node->connstr('hosted') ], 'the owner of a database can dump it');
+$node->command_ok([ 'pg_restore', '-U', 'role_a', '--no-comments', '--exit-on-error', '--single-transaction', '-d', $node->connstr('hosted_2'), "$dir/hosted.dump" ], 'the owner of a database can restore it');
+is(as_role($node, 'hosted_2', 'role_a', q{SELECT new_type FROM compact_types.revert('app.t')}), 'character(9)', 'the owner of a database can revert the restored table');
 
 #
-# Whose code runs as whom
+# Code of a table's owner must not run with the rights of another user.
 #
 security_database($node, 'app', 'compact_types', 'compact_char9');
 as_role($node, 'app', 'role_a', 'CREATE DOMAIN role_a.checked AS int CHECK (role_a.trap(\'domain\', value) IS NOT NULL)');
 
-# table(NAME, SQL) - role_a.NAME with a column c of compact_char9, which was converted;
-# and what the SQL puts on it, in which T is its name
+# table(NAME, SQL) - make role_a.NAME with a column c that is converted to compact_char9; then run
+# the SQL, where T is the name of the table
 sub table
 {
 	my ($name, $sql) = @_;
@@ -205,13 +211,14 @@ SQL
 	return;
 }
 
-# reverts(NAME, TRAPS, CODE, TYPE) - CODE springs the traps as role_a, and then column c has the type
+# reverts(NAME, TRAPS, CALL, TYPE) - check that CALL runs only these traps, as role_a, and that
+# column c has this type afterwards
 sub reverts
 {
 	my ($name, $traps, $call, $type) = @_;
 
-	is_harmless($node, sub { $node->psql('app', "SET client_min_messages = warning; SELECT count(*) FROM compact_types.$call") }, $traps, "$name, $call of a superuser");
-	is($node->safe_psql('app', "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'role_a.$name'::regclass AND attname = 'c'"), $type, "$name: type");
+	is_harmless($node, sub { $node->psql('app', "SET client_min_messages = warning; SELECT count(*) FROM compact_types.$call") }, $traps, "$name, $call by a superuser");
+	is($node->safe_psql('app', "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'role_a.$name'::regclass AND attname = 'c'"), $type, "$name: the column has the expected type");
 	return;
 }
 
@@ -230,7 +237,7 @@ foreach my $kind (sort keys %kinds)
 {
 	table($kind, $kinds{$kind}[0]);
 	reverts($kind, $kinds{$kind}[1], "revert('role_a.$kind')", 'character(9)');
-	is($node->safe_psql('app', "SELECT relowner::regrole FROM pg_class WHERE oid = 'role_a.view_t'::regclass"), 'role_a', 'the view is its owner\'s') if $kind eq 'view';
+	is($node->safe_psql('app', "SELECT relowner::regrole FROM pg_class WHERE oid = 'role_a.view_t'::regclass"), 'role_a', 'the view still belongs to its owner') if $kind eq 'view';
 }
 table($_, q{ALTER TABLE T ADD CHECK (role_a.trap('check', c::text) <> '')}) for 'all_1', 'all_2';
 reverts('all_2', ['check'], 'revert_all()', 'character(9)');
@@ -239,16 +246,16 @@ table('forged', '');
 $node->safe_psql('app', q{CREATE TABLE mine (c compact_char9); INSERT INTO mine VALUES ('c')});
 as_role($node, 'app', 'role_a', $_) for
 	q{INSERT INTO compact_types.conversions VALUES ('public.mine.c', 'text', 'x', '', 'compact_char9', -1), ('public.later.c', 'text', 'x', '', 'compact_char9', -1)};
-is($node->safe_psql('app', q{SELECT string_agg(converted::text, ' ') FROM compact_types.conversions}), 'role_a.forged.c', 'notes on tables of others are left out');
+is($node->safe_psql('app', q{SELECT string_agg(converted::text, ' ') FROM compact_types.conversions}), 'role_a.forged.c', 'notes on tables of other users are ignored');
 foreach my $type ('role_a.checked', 'text; ALTER ROLE role_a SUPERUSER', 'int4', 'text[]', 'compact_text')
 {
 	my ($ret, $stdout, $stderr) = $node->psql('app', "INSERT INTO compact_types.conversions VALUES ('role_a.forged.c', '$type', 'x', '', 'compact_char9', -1)", extra_params => [ '-U', 'role_a' ]);
-	like($stderr, qr/ERROR:  (a column of type "compact_char9" cannot have been|syntax error)/, "no note of the type $type");
+	like($stderr, qr/ERROR:  (a column of type "compact_char9" cannot have been|syntax error)/, "a note with the type $type is refused");
 }
 as_role($node, 'app', 'role_a', q{CREATE TYPE role_a.text AS (a int); SET search_path = role_a, pg_catalog; INSERT INTO compact_types.conversions VALUES ('role_a.forged.c', 'pg_catalog.text', 'x', '', 'compact_char9', -1)});
 reverts('forged', [], "revert('role_a.forged')", 'text');
 
-# Definitions that are forged: run as the owner who has written them, for him alone.
+# Forged definitions run with the rights of the owner who wrote them, and only on his tables.
 foreach my $name ('definition', 'given')
 {
 	table($name, 'ALTER TABLE T ADD CONSTRAINT forged CHECK (length(c) < 10)');
@@ -257,41 +264,42 @@ foreach my $name ('definition', 'given')
 		('public.mine.c', '$superuser', 'CHECK (true)', 'CHECK (false)'), ('public.later.c', '$superuser', 'CHECK (true)', 'CHECK (false)')");
 }
 is($node->safe_psql('app', q{SELECT string_agg(format('%s %s', used, owner), ', ' ORDER BY used::text) FROM compact_types.definitions WHERE old_definition ~ 'trap|true'}),
-	'role_a.definition.c role_a, role_a.given.c role_a', 'definitions on tables of others are left out, and owners are what they are');
+	'role_a.definition.c role_a, role_a.given.c role_a', 'definitions on tables of other users are ignored, and the owner cannot be forged');
 reverts('definition', ['definition'], q{revert('role_a.definition')}, 'character(9)');
 $node->safe_psql('app', "ALTER TABLE role_a.given OWNER TO $superuser");
 reverts('given', [], q{revert('role_a.given')}, 'character(9)');
 
-# who owns nothing gets the error before a lock
+# A user without privileges on the table gets an error before a lock is taken.
 table('locked', '');
 my $locker = $node->background_psql('app');
 $locker->query_safe('BEGIN; LOCK TABLE role_a.locked');
 foreach my $call (q{revert('role_a.locked')}, q{revert('role_a.locked', unrecorded => true)})
 {
 	my ($ret, $stdout, $stderr) = $node->psql('app', "SET lock_timeout = '1s'; SELECT compact_types.$call", extra_params => [ '-U', 'role_c' ]);
-	like($stderr, qr/ERROR:  must be owner of table locked/, "$call by who owns nothing");
+	like($stderr, qr/ERROR:  must be owner of table locked/,
+		"$call by a user without privileges fails");
 }
 my ($ret, $stdout, $stderr) = $node->psql('app', "SET lock_timeout = '1s'; SET client_min_messages = notice; SELECT compact_types.revert_all(true)", extra_params => [ '-U', 'role_c' ]);
-is($ret, 0, 'revert_all() by who owns nothing');
-like($stderr, qr/NOTICE:  table "locked" is left as it is\nDETAIL:  It belongs to a role that you cannot become/, 'says what is left out');
+is($ret, 0, 'revert_all() by a user without privileges succeeds');
+like($stderr, qr/NOTICE:  table "locked" is left as it is\nDETAIL:  It belongs to a role that you cannot become/, 'revert_all() names the table that it leaves out');
 $locker->query_safe('ROLLBACK');
 
 #
-# Sessions at the same time, and a transaction that ends badly
+# Concurrent sessions, and a transaction that is rolled back
 #
 $node->safe_psql('app', q{CREATE TABLE two AS SELECT i AS id, ('c' || i)::char(9) AS c FROM generate_series(1, 100) i; CREATE TABLE three AS TABLE two;
 	BEGIN; SELECT count(*) FROM compact_types.convert('two', '{c}', narrow => true); ROLLBACK});
-is($node->safe_psql('app', q{SELECT count(*) FROM compact_types.conversions WHERE converted::text LIKE 'public.t%'}), '0', 'no note of what was rolled back');
+is($node->safe_psql('app', q{SELECT count(*) FROM compact_types.conversions WHERE converted::text LIKE 'public.t%'}), '0', 'a conversion that is rolled back leaves no note');
 $locker->query_safe(q{BEGIN; SELECT count(*) FROM compact_types.convert('two', '{c}', narrow => true)});
-is($node->safe_psql('app', q{SET lock_timeout = '10s'; SELECT count(*) FROM compact_types.convert('three', '{c}', narrow => true); SELECT count(*) FROM compact_types.revert('three')}), "1\n1", 'other tables do not wait for the notes');
+is($node->safe_psql('app', q{SET lock_timeout = '10s'; SELECT count(*) FROM compact_types.convert('three', '{c}', narrow => true); SELECT count(*) FROM compact_types.revert('three')}), "1\n1", 'conversions of other tables do not wait');
 my $other = $node->background_psql('app');
 $other->query_until(qr/start/, "\\echo start\nSELECT count(*) FROM compact_types.revert('two');\n");
 $node->poll_query_until('app', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted});
 $locker->query_safe('COMMIT');
 $locker->quit;
 $other->quit;
-is($node->safe_psql('app', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'two'::regclass AND attname = 'c'}), 'character(9)', 'a revert that waited for the conversion');
-is($node->safe_psql('app', q{SELECT count(*) FROM compact_types.conversions WHERE converted::text LIKE 'public.t%'}), '0', 'leaves no note');
+is($node->safe_psql('app', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'two'::regclass AND attname = 'c'}), 'character(9)', 'revert() waits for the conversion and reverts it');
+is($node->safe_psql('app', q{SELECT count(*) FROM compact_types.conversions WHERE converted::text LIKE 'public.t%'}), '0', 'revert() removes the note');
 
 $node->stop;
 done_testing();

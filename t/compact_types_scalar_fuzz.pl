@@ -1,9 +1,8 @@
-# Differential fuzz of the narrow scalars against their wide twins: int1, uint1,
-# uint2 and uint3 against int4, seconds4 and seconds4tz against timestamp(0) and
-# timestamptz(0), decimals against numeric(p, s).  No answer may differ: order,
-# operators of all types of the family, hash values, casts, arithmetic,
-# aggregates, text and binary format, index scans.  An error on one side must
-# be an error on the other, with the same SQLSTATE.
+# Differential fuzzing of the narrow scalars against their wide types: int1, uint1, uint2 and uint3
+# against int4, seconds4 and seconds4tz against timestamp(0) and timestamptz(0), and decimals
+# against numeric(p, s).  No answer may differ: order, operators with all types of the family, hash
+# values, casts, arithmetic, aggregates, text and binary format, and index scans.  An error on one
+# side must be an error on the other, with the same SQLSTATE.
 #
 # PGDENSE_FUZZ_CASES is the number of values of each type (default 2000),
 # PGDENSE_FUZZ_SEED the random seed, which is printed.
@@ -26,10 +25,10 @@ $node->append_conf('postgresql.conf', "fsync = off\ntimezone = 'Europe/Berlin'\n
 $node->start;
 my @decimals = ('4_0', '4_2', '4_6', '4_9', '8_0', '8_2', '8_4', '8_8', '8_18');
 $node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
-# those without an extension have their operators in the schema
+# Types without an extension have their operators in the schema.
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET search_path = public, compact_types');
 $node->safe_psql('postgres', "SELECT compact_types.create_decimal($_)") for map { tr/_/,/r } @decimals;
-# The outcome of an expression: its value, or "!" and the error's code.
+# Return the outcome of an expression: its value, or "!" and the SQLSTATE of the error.
 $node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION outcome(expression text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -44,7 +43,7 @@ SQL
 
 sub pick { return $_[ int(rand(@_)) ]; }
 
-# An integer in or about the range, often at its ends or small.
+# Return an integer in or near the range, often a small one or one at the ends of the range.
 sub random_integer
 {
 	my ($min, $max) = @_;
@@ -68,7 +67,7 @@ sub random_timestamp
 		1 + int(rand(28)), int(rand(24)), int(rand(60)), int(rand(60)), $fraction);
 }
 
-# A number with about as many digits as the type has, seldom in another notation.
+# Return a number with about as many digits as the type has, sometimes in another notation.
 sub random_decimal
 {
 	my ($width, $scale) = @_;
@@ -85,8 +84,8 @@ sub random_decimal
 	return (rand() < 0.4 ? '-' : '') . $digits;
 }
 
-# Tests of one type: narrow, its wide twin as the narrow type rounds, a random
-# value as a string, the check whether the twin's value fits (SQL on w).
+# Test one type.  %t has the narrow type, its wide type with the same rounding, a function that
+# returns a random value, SQL that says whether the value w fits, and more.
 sub fuzz_type
 {
 	my (%t) = @_;
@@ -97,8 +96,8 @@ sub fuzz_type
 	print $out "$_\t" . $t{random}->() . "\n" for 1 .. $cases;
 	close $out;
 
-	# input, and casts of the wide twin: same value, or an error on both sides
-	is($node->safe_psql('postgres', <<"SQL"), '', "$type takes what $wide takes");
+	# Input and casts of the wide type: the same value, or an error on both sides
+	is($node->safe_psql('postgres', <<"SQL"), '', "$type accepts the input that $wide accepts");
 CREATE TABLE input_$name (id int, s text);
 COPY input_$name FROM '$file';
 CREATE TABLE result_$name AS
@@ -113,7 +112,7 @@ WHERE CASE WHEN fits THEN narrow IS DISTINCT FROM $t{shown} OR "cast" IS DISTINC
 LIMIT 5
 SQL
 
-	# values that fit, in pairs
+	# Values that fit, in pairs
 	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE samples_$name AS
   SELECT row_number() OVER (ORDER BY id) AS id, narrow::$type AS n, narrow::$wide AS w FROM judged_$name WHERE fits;
@@ -123,7 +122,7 @@ CREATE INDEX ON samples_$name (other);
 ANALYZE samples_$name;
 SQL
 	cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM samples_$name"),
-		'>', $cases / 3, "$type: enough values fit");
+		'>', $cases / 3, "$type: more than a third of the values fit");
 
 	my (%checks, @wrong, @counts, $columns);
 	for my $op ('=', '<>', '<', '<=', '>', '>=')
@@ -138,7 +137,7 @@ SQL
 			  "CASE WHEN $fits THEN (y.w::$other $op x.n) <> (y.w::$other $op x.w) END";
 		}
 	}
-	# of columns, which the planner gives other functions than constants below
+	# Columns: the planner uses other functions for them than for the constants below.
 	if ($t{arithmetic})
 	{
 		$checks{"$type $_ $type"} = "(x.n $_ y.n) <> (x.w $_ y.w)" for ('+', '-');
@@ -150,7 +149,7 @@ SQL
 SELECT $columns FROM samples_$name x JOIN samples_$name y ON y.id = x.other
 SQL
 	@wrong = grep { shift @counts } sort keys %checks;
-	is("@wrong", '', "$type compares as $wide does");
+	is("@wrong", '', "$type: comparisons give the same results as with $wide");
 
 	%checks = (
 		output => "n::text <> $t{output}",
@@ -162,15 +161,15 @@ SQL
 	$columns = join ",\n", map { "count(*) FILTER (WHERE $checks{$_})" } sort keys %checks;
 	@counts = split /\|/, $node->safe_psql('postgres', "SELECT $columns FROM samples_$name");
 	@wrong = grep { shift @counts } sort keys %checks;
-	is("@wrong", '', "$type is written, cast and hashed as $wide is");
+	is("@wrong", '', "$type: output, casts and hash values are the same as of $wide");
 
-	# arithmetic of some pairs: no error where the twin has none, and the same ones
+	# Arithmetic of some pairs: the same result, or the same error
 	if ($t{arithmetic})
 	{
 		my $some = $cases < 4000 ? $cases : 4000;
 		for my $op (@{ $t{arithmetic} })
 		{
-			is($node->safe_psql('postgres', <<"SQL"), '', "$type $op $type");
+			is($node->safe_psql('postgres', <<"SQL"), '', "$type $op $type: the same results as of the wide type");
 SELECT a, b, narrow, wide FROM (
   SELECT x.n AS a, y.n AS b, outcome(quote_literal(x.n) || '::$type $op ' || quote_literal(y.n) || '::$type') AS narrow,
                outcome(quote_literal(x.n) || '::$t{exact} $op ' || quote_literal(y.n) || '::$t{exact}') AS wide
@@ -183,7 +182,7 @@ SQL
 
 	# order, aggregates, windows
 	my $sums = $t{arithmetic} ? 'count(*) > 0, sum(n) = sum(w), avg(n)::text = avg(w)::text' : 'count(*) > 0, true, true';
-	is($node->safe_psql('postgres', <<"SQL"), '(t,t,t)|t|t|0', "$type sorts and aggregates as $wide does");
+	is($node->safe_psql('postgres', <<"SQL"), '(t,t,t)|t|t|0', "$type: sorts and aggregates give the same results as with $wide");
 SELECT (SELECT ROW($sums)::text FROM samples_$name),
        (SELECT min(n)::$wide = min(w) AND max(n)::$wide = max(w) FROM samples_$name),
        (SELECT count(DISTINCT n) = count(DISTINCT w) FROM samples_$name),
@@ -193,7 +192,7 @@ SELECT (SELECT ROW($sums)::text FROM samples_$name),
                      rank() OVER (ORDER BY n) AS rank, rank() OVER (ORDER BY w) AS rank_wide FROM samples_$name) s)
 SQL
 
-	# joins: hash, merge and nested loop over an index, with the twin on one side
+	# Joins: hash, merge, and nested loop with an index; also with the wide type on one side
 	my $join = "SELECT count(*), sum(x.id + 31 * y.id) FROM (SELECT * FROM samples_$name WHERE id <= 500) x JOIN samples_$name y ON";
 	my $expected = $node->safe_psql('postgres', "$join x.w = y.w");
 	for my $other ($type, $t{exact})
@@ -207,10 +206,10 @@ SQL
 		$node->safe_psql('postgres', "CREATE INDEX IF NOT EXISTS samples_${name}_n ON samples_$name (n)");
 		my %results = map { $_ => $node->safe_psql('postgres', "$methods{$_}; $join $side = y.n") } keys %methods;
 		is(join("\n", map { "$_ $results{$_}" } sort keys %results),
-			join("\n", map { "$_ $expected" } sort keys %results), "$type joins with $other");
+			join("\n", map { "$_ $expected" } sort keys %results), "$type: joins with $other give the same results");
 	}
 
-	# scans by every access method
+	# Scans by every access method
 	for my $method ('btree', 'hash', 'brin')
 	{
 		my @ops = $method eq 'hash' ? ('=') : ('=', '<', '>=');
@@ -218,7 +217,7 @@ SQL
 			<> (SELECT count(*) FROM judged y WHERE y.w $_ x.w) OR (SELECT count(*) FROM samples_$name y WHERE y.n $_ x.w)
 			<> (SELECT count(*) FROM judged y WHERE y.w $_ x.w))" } @ops;
 
-		is($node->safe_psql('postgres', <<"SQL"), '0', "$type: a $method index finds what a scan finds");
+		is($node->safe_psql('postgres', <<"SQL"), '0', "$type: a $method index finds the rows that a scan finds");
 CREATE TEMP TABLE judged AS SELECT w FROM samples_$name;
 DROP INDEX IF EXISTS samples_${name}_n;
 CREATE INDEX samples_${name}_n ON samples_$name USING $method (n);
@@ -229,9 +228,9 @@ SQL
 	}
 	$node->safe_psql('postgres', "DROP INDEX samples_${name}_n");
 
-	# COPY in both formats; the binary file is the twin's as well
+	# COPY in binary format; the wide type reads the file, too
 	my $binary = File::Spec->rel2abs($node->basedir . "/$name.bin");
-	is($node->safe_psql('postgres', <<"SQL"), '0|0', "$type: COPY in binary format");
+	is($node->safe_psql('postgres', <<"SQL"), '0|0', "$type: COPY in binary format keeps the values");
 COPY (SELECT id, n FROM samples_$name) TO '$binary' (FORMAT binary);
 CREATE TABLE back_$name (id int8, n $type);
 COPY back_$name FROM '$binary' (FORMAT binary);
@@ -240,7 +239,7 @@ COPY twin_$name FROM '$binary' (FORMAT binary);
 SELECT count(*) FILTER (WHERE b.n IS DISTINCT FROM s.n), count(*) FILTER (WHERE t.w IS DISTINCT FROM s.w)
 FROM samples_$name s FULL JOIN back_$name b USING (id) FULL JOIN twin_$name t USING (id)
 SQL
-	# what does not fit is refused in binary format, too
+	# A value that does not fit must be refused in binary format, too.
 	for my $bad (@{ $t{bad_wire} })
 	{
 		my ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
@@ -309,7 +308,7 @@ for my $seconds ([ 'seconds4', 'timestamp', '' ], [ 'seconds4tz', 'timestamptz',
 		exact => $wide,
 		wire => $wide,
 		others => [ 'timestamp', 'timestamptz', 'date', 'seconds4', 'seconds4tz' ],
-		# local times next to the ends of the range do not fit both types
+		# Local times near the ends of the range do not fit both types.
 		other_fits => {
 			map { $_ => "y.w BETWEEN '1970-01-02' AND '2106-02-06'" } ('seconds4', 'seconds4tz')
 		},
@@ -371,7 +370,7 @@ for my $decimal (@decimals)
 		bad_wire => [ "($limit * 1e-$scale)::numeric", "'NaN'::numeric", "'-Infinity'::numeric" ]);
 }
 
-# soft errors, where the server has them
+# soft errors, if the server has them
 if ($node->pg_version >= 16)
 {
 	is( $node->safe_psql('postgres', <<'SQL'), 't|f|f|t|f|t|f|f|f|t|f|f|f', 'input functions report soft errors');

@@ -1,6 +1,9 @@
-# Nobody's code runs as somebody else: what a hostile table owner has put on his table,
-# while advise() and convert() work on it as a superuser; what those do before they know
-# that the caller may; and whose extension a column's type may come from.
+# Check that no code runs with the rights of another user.
+#
+# - advise() and convert(), called by a superuser, run the code on a hostile owner's table with the
+#   rights of that owner only.
+# - They do nothing before they know that the caller has the privileges.
+# - A column gets no type of an extension whose owner could drop it with the column.
 use strict;
 use warnings FATAL => 'all';
 
@@ -21,8 +24,8 @@ CREATE DOMAIN role_a.checked AS int CHECK (role_a.trap('domain', value) IS NOT N
 CREATE TYPE role_a.pair AS (a role_a.checked, b int);
 SQL
 
-# table(NAME, SQL) - role_a.NAME with a column c that compact_char9 is proposed for, and
-# what the SQL puts on it, in which T is its name
+# table(NAME, SQL) - make role_a.NAME with a column c, for which compact_char9 is proposed; then run
+# the SQL, where T is the name of the table
 sub table
 {
 	my ($name, $sql) = @_;
@@ -37,7 +40,8 @@ SQL
 	return;
 }
 
-# fails(ROLE, SQL, PATTERN, NAME[, DATABASE]) - SQL of that role is an error like PATTERN
+# fails(ROLE, SQL, PATTERN, NAME[, DATABASE]) - check that the SQL fails for this role, with an
+# error like PATTERN
 sub fails
 {
 	my ($role, $sql, $pattern, $name, $database) = @_;
@@ -48,7 +52,7 @@ sub fails
 	return;
 }
 
-# column_type(TABLE[, DATABASE]) - the type of column c
+# column_type(TABLE[, DATABASE]) - return the type of column c
 sub column_type
 {
 	my ($table, $database) = @_;
@@ -57,7 +61,7 @@ sub column_type
 }
 
 #
-# Code of every kind on the table.  What advise() and convert() spring by it:
+# Every kind of code on the table, and the traps that advise() and convert() run:
 #
 #	KIND => [SQL, traps of advise(), traps of convert()]
 #
@@ -78,7 +82,7 @@ my %kinds = (
 	domain_column => [ q{ALTER TABLE T ADD x role_a.checked DEFAULT 1; UPDATE T SET x = 2}, [], [] ],
 	default => [ q{ALTER TABLE T ADD x text DEFAULT role_a.trap('default', 'x'::text)}, [], [] ],
 	default_domain => [ q{ALTER TABLE T ADD x role_a.checked[] DEFAULT '{1}'}, [], [] ],
-	# built-in functions alone, of which one checks a domain
+	# only built-in functions, one of which checks a domain
 	$major >= 17
 	? (default_json => [ q{ALTER TABLE T ADD n int DEFAULT JSON_VALUE(jsonb '1', '$' RETURNING role_a.checked)}, ['domain'], ['domain'] ])
 	: (),
@@ -99,7 +103,7 @@ my %kinds = (
 	view_chain => [ q{CREATE VIEW T_view AS SELECT id, c FROM T; CREATE VIEW T_view2 AS SELECT c FROM T_view WHERE '{2}'::role_a.checked[] IS NOT NULL}, [], ['domain'] ],
 	view_join => [ q{CREATE VIEW T_view WITH (security_barrier) AS SELECT c, (SELECT '{3}'::role_a.checked[]) FROM T JOIN T o USING (c) GROUP BY c;
 		COMMENT ON VIEW T_view IS 'joined'; GRANT SELECT ON T_view TO role_b; GRANT SELECT (c) ON T_view TO role_c}, [], ['domain'] ],
-	# the conversion refuses these
+	# convert() refuses these.
 	refused_default => [ q{ALTER TABLE T ALTER c SET DEFAULT role_a.trap('default', 'x'::text)}, [], undef ],
 	refused_generated => [ q{ALTER TABLE T ADD g text GENERATED ALWAYS AS (role_a.trap('generated', c::text)) STORED}, [], undef ],
 	refused_index => [ q{CREATE INDEX ON T ((role_a.trap('index', c::text)), (role_a.trap('constant', 1)))}, [], undef ],
@@ -117,35 +121,35 @@ foreach my $kind (sort keys %kinds)
 	foreach my $function ('advise', 'advise_table')
 	{
 		is_harmless($node, sub { $node->safe_psql('app', "SELECT count(*) FROM compact_types.$function('role_a.t_$kind')") },
-			$advise, "$kind, $function() of a superuser");
+			$advise, "$kind, $function() by a superuser");
 		is_harmless($node, sub { as_role($node, 'app', 'role_c', "SELECT count(*) FROM compact_types.$function('role_a.t_$kind')") },
-			$advise, "$kind, $function() of who may read")
+			$advise, "$kind, $function() by a user who may read")
 		  unless $kind =~ /policy/;
 	}
 	if ($convert)
 	{
 		is_harmless($node, sub { $node->psql('app', "SELECT count(*) FROM compact_types.convert('role_a.t_$kind', '{c}', narrow => true)") },
-			$convert, "$kind, convert() of a superuser");
-		is(column_type("role_a.t_$kind"), 'compact_char9', "$kind: converted");
+			$convert, "$kind, convert() by a superuser");
+		is(column_type("role_a.t_$kind"), 'compact_char9', "$kind: the column is converted");
 	}
 	else
 	{
 		is_harmless($node, sub { $node->psql('app', "SELECT count(*) FROM compact_types.convert('role_a.t_$kind', '{c}', narrow => true)") },
-			[], "$kind, convert() of a superuser");
-		is(column_type("role_a.t_$kind"), 'character', "$kind: refused");
+			[], "$kind, convert() by a superuser");
+		is(column_type("role_a.t_$kind"), 'character', "$kind: the conversion is refused");
 	}
 }
 is($node->safe_psql('app', q{SELECT relowner::regrole, obj_description(oid), reloptions, relacl IS NOT NULL FROM pg_class WHERE relname = 'view_join_view'}),
-	'role_a|joined|{security_barrier=true}|t', 'a view keeps what it had');
+	'role_a|joined|{security_barrier=true}|t', 'a view keeps owner, comment, options and privileges');
 fails('role_a', 'CREATE EVENT TRIGGER trap ON ddl_command_end EXECUTE FUNCTION role_a.trap_trigger()', qr/permission denied|must be superuser|must return type event_trigger/,
-	'no event trigger of a table owner');
+	'CREATE EVENT TRIGGER by a table owner');
 
-# functions of the types, which take no relation
+# functions that take no relation
 is_harmless($node, sub { $node->safe_psql('app', q{SELECT compact_types.create_char(10); SELECT compact_types.create_decimal(4, 2); SELECT compact_types.convert_row(1)}) },
-	[], 'creating types');
+	[], 'functions that create types');
 
 #
-# What that code does to the session, which goes on as a superuser's
+# The code changes the session, which is a superuser's.
 #
 as_role($node, 'app', 'role_a', <<'SQL');
 CREATE FUNCTION role_a.sets(text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -182,15 +186,15 @@ foreach my $table ('sets_check', 'sets_view')
 {
 	my $got;
 	is_harmless($node, sub { $got = (($node->psql('app', "BEGIN; SELECT count(*) FROM compact_types.convert('role_a.$table', '{c}', narrow => true); $settings; COMMIT; $settings"))[1]) =~ s/^\d+\n//r },
-		[], "$table: names mean what they did");
-	is($got, join("\n", (qq($superuser|"\$user", public|off|ISO, MDY)) x 2), "$table: settings of the session are as before");
+		[], "$table: settings that the code changes");
+	is($got, join("\n", (qq($superuser|"\$user", public|off|ISO, MDY)) x 2), "$table: the settings of the session are as before");
 }
 table('escapes_check', q{ALTER TABLE T ADD CHECK (role_a.escapes(c::text))});
 table('escapes_view', q{CREATE VIEW role_a.escapes_v AS SELECT c, '{x}'::role_a.escapes_domain[] AS x FROM T});
 foreach my $table ('escapes_check', 'escapes_view')
 {
 	is_harmless($node, sub { $node->safe_psql('app', "SELECT count(*) FROM compact_types.convert('role_a.$table', '{c}', narrow => true)") },
-		[], "$table: nothing is left behind in the session");
+		[], "$table: objects that the code leaves in the session");
 }
 
 #
@@ -201,13 +205,14 @@ CREATE DOMAIN role_b.checked AS int CHECK (role_a.trap('domain_b', value) IS NOT
 SQL
 table('others', 'GRANT SELECT ON T TO role_b');
 as_role($node, 'app', 'role_b', q{CREATE VIEW role_b.others AS SELECT c, '{1}'::role_b.checked[] AS x FROM role_a.others});
-fails('role_a', q{SELECT compact_types.convert('role_a.others', '{c}', narrow => true)}, qr/DETAIL:  view role_b.others belongs to another user/, 'the view of another owner');
+fails('role_a', q{SELECT compact_types.convert('role_a.others', '{c}', narrow => true)}, qr/DETAIL:  view role_b.others belongs to another user/, 'convert() with a view of another owner');
 my @got = sprung($node, sub { $node->safe_psql('app', q{SELECT count(*) FROM compact_types.convert('role_a.others', '{c}', narrow => true)}) });
-is_deeply(\@got, ['domain_b as role_b'], 'the view of another owner is made as that owner');
-is($node->safe_psql('app', q{SELECT relowner::regrole FROM pg_class WHERE oid = 'role_b.others'::regclass}), 'role_b', 'and is his again');
+is_deeply(\@got, ['domain_b as role_b'],
+	'a view of another owner is created with the rights of that owner');
+is($node->safe_psql('app', q{SELECT relowner::regrole FROM pg_class WHERE oid = 'role_b.others'::regclass}), 'role_b', 'the view still belongs to its owner');
 
-# A constant is a value until its text is read again: what its type calls by then need not
-# be what the owner of the view, or of the table, once used.
+# A constant is a value until its text is parsed again.  By then, its type may call other code than
+# when the owner of the view or the table used it.
 table('constants', 'GRANT SELECT ON T TO role_b');
 as_role($node, 'app', 'role_a', q{CREATE TYPE role_a.span AS RANGE (subtype = int4)});
 foreach my $constant (q{'{4}'::role_a.checked[]}, q{'(4,1)'::role_a.pair}, q{'{"(4,1)"}'::role_a.pair[]}, q{'[1,2)'::role_a.span}, q{'{[1,2)}'::role_a.span_multirange})
@@ -235,10 +240,10 @@ SQL
 $node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER');
 is_harmless($node, sub {
 	fails($superuser, q{SELECT compact_types.convert('public.constants', '{c}', narrow => true)},
-		qr/DETAIL:  constraint constants_c_check on table public.constants has a constant of type role_a\.checked, which another user made/, 'a constraint with such a constant');
-}, [], 'a constraint with such a constant');
+		qr/DETAIL:  constraint constants_c_check on table public.constants has a constant of type role_a\.checked, which another user made/, 'a constraint with a constant of a type of another user');
+}, [], 'a constraint with a constant of a type of another user');
 
-# who could not create the view any more: known before a row is moved
+# If the owner of a view could not create it any more, convert() fails before it rewrites rows.
 $node->safe_psql('app', 'CREATE SCHEMA shared; GRANT CREATE, USAGE ON SCHEMA shared TO role_a, role_b');
 foreach my $privilege ('CREATE', 'USAGE')
 {
@@ -251,18 +256,18 @@ foreach my $privilege ('CREATE', 'USAGE')
 			"the owner of a view without $privilege");
 	}, [], "the owner of a view without $privilege");
 	$node->safe_psql('app', "GRANT $privilege ON SCHEMA shared TO role_a");
-	is_harmless($node, sub { $node->psql('app', "SELECT count(*) FROM compact_types.convert('role_a.$view', '{c}', narrow => true)") }, ['check'], "with $privilege");
+	is_harmless($node, sub { $node->psql('app', "SELECT count(*) FROM compact_types.convert('role_a.$view', '{c}', narrow => true)") }, ['check'], "convert() succeeds with $privilege");
 }
-# what only turns up when the view is created
+# Other missing privileges show only when the view is created.
 table('lost', 'GRANT SELECT ON T TO role_b');
 as_role($node, 'app', 'role_b', 'CREATE VIEW shared.lost AS SELECT c FROM role_a.lost');
 $node->safe_psql('app', 'REVOKE USAGE ON SCHEMA role_a FROM PUBLIC');
 fails($superuser, q{SELECT compact_types.convert('role_a.lost', '{c}', narrow => true)},
-	qr/ERROR:  view shared\.lost cannot be created again by its owner\n.*DETAIL:  permission denied for schema role_a\n.*HINT:  Grant role "role_b" what is missing/s, 'a view on what its owner cannot reach any more');
+	qr/ERROR:  view shared\.lost cannot be created again by its owner\n.*DETAIL:  permission denied for schema role_a\n.*HINT:  Grant role "role_b" what is missing/s, 'a view on a schema that its owner cannot use any more');
 $node->safe_psql('app', 'GRANT USAGE ON SCHEMA role_a TO PUBLIC');
 
-# Names are others in the middle of it: role_b's view would show, by his privileges, what
-# role_a puts there.
+# Names change during the conversion.  The view of role_b would then show, with his privileges, what
+# role_a puts in the place of the table.
 as_role($node, 'app', 'role_b', q{CREATE TABLE role_b.secret AS SELECT 1 AS id, 'secret'::char(9) AS c; GRANT USAGE ON SCHEMA role_b TO role_a});
 table('swapped', <<'SQL');
 GRANT SELECT ON T TO role_b;
@@ -281,10 +286,10 @@ SQL
 $node->safe_psql('app', 'GRANT SELECT ON role_b.secret TO role_a');
 as_role($node, 'app', 'role_b', 'CREATE VIEW role_b.swapped AS SELECT c FROM role_a.swapped; GRANT SELECT ON role_b.swapped TO role_a');
 fails($superuser, q{SET application_name = 'swap'; SELECT compact_types.convert('role_a.swapped', '{c}', narrow => true)},
-	qr/ERROR:  view role_b\.swapped would refer to other relations than before/, 'a view that would refer to something else');
-is(column_type('role_a.swapped'), 'character', 'and nothing is changed');
+	qr/ERROR:  view role_b\.swapped would refer to other relations than before/, 'convert() with a view that would refer to another relation');
+is(column_type('role_a.swapped'), 'character', 'a failed conversion does not change the column');
 
-# Nor does a view call a function that somebody has made for the new type.
+# A view must not call a function that another user made for the new type.
 $node->safe_psql('app', 'GRANT USAGE, CREATE ON SCHEMA shared TO role_a, role_b');
 table('overloaded', 'GRANT SELECT ON T TO role_b');
 as_role($node, 'app', 'role_b', <<'SQL');
@@ -295,20 +300,20 @@ CREATE VIEW role_b.overloaded AS SELECT c, shared.same(c) AS s FROM role_a.overl
 SQL
 as_role($node, 'app', 'role_a', q{CREATE FUNCTION shared.same(compact_char9) RETURNS text LANGUAGE sql RETURN role_a.trap('overload', $1::text)});
 fails($superuser, q{SELECT compact_types.convert('role_a.overloaded', '{c}', narrow => true)},
-	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  It would call shared\.same\(public\.compact_char9\)/s, 'a function for the new type');
+	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  It would call shared\.same\(public\.compact_char9\)/s, 'convert() with a view that would call a function for the new type');
 as_role($node, 'app', 'role_a', <<'SQL');
 DROP FUNCTION shared.same(compact_char9);
 CREATE FUNCTION shared.is_same(compact_char9, compact_char9) RETURNS boolean LANGUAGE sql RETURN role_a.trap('overload');
 CREATE OPERATOR shared.=== (LEFTARG = compact_char9, RIGHTARG = compact_char9, FUNCTION = shared.is_same);
 SQL
 fails($superuser, q{SELECT compact_types.convert('role_a.overloaded', '{c}', narrow => true)},
-	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  It would call shared\.is_same\(/s, 'an operator for the new type');
+	qr/ERROR:  view role_b\.overloaded would call other functions than before.*DETAIL:  It would call shared\.is_same\(/s, 'convert() with a view that would call an operator for the new type');
 as_role($node, 'app', 'role_a', 'DROP OPERATOR shared.=== (compact_char9, compact_char9)');
 $node->safe_psql('app', q{SELECT compact_types.convert('role_a.overloaded', '{c}', narrow => true)});
-is($node->safe_psql('app', 'SELECT count(s) FROM role_b.overloaded'), '20', 'without them the view calls what it did');
+is($node->safe_psql('app', 'SELECT count(s) FROM role_b.overloaded'), '20', 'without these, the view calls its own functions');
 
-# The same with the table, whose schema is not locked: its name stands for another one when
-# ALTER TABLE comes.
+# The same for the table.  Its schema is not locked.  When ALTER TABLE runs, its name stands for
+# another table.
 $node->safe_psql('app', <<'SQL');
 CREATE SCHEMA first;
 CREATE TABLE first.renamed AS SELECT i AS id, 'c'::char(9) AS c FROM generate_series(1, 20) i;
@@ -322,20 +327,20 @@ BEGIN
 END $$;
 CREATE EVENT TRIGGER rename ON ddl_command_end WHEN TAG IN ('DROP VIEW') EXECUTE FUNCTION rename_schemas();
 SQL
-fails($superuser, q{SELECT compact_types.convert('first.renamed', '{c}', narrow => true)}, qr/ERROR:  table first\.renamed was renamed at the same time/, 'a table with another name');
+fails($superuser, q{SELECT compact_types.convert('first.renamed', '{c}', narrow => true)}, qr/ERROR:  table first\.renamed was renamed at the same time/, 'convert() of a table that was renamed');
 $node->safe_psql('app', 'DROP EVENT TRIGGER rename');
 
-# a temporary view, which a restricted operation cannot make
+# A security-restricted operation cannot create a temporary view.
 table('fleeting', '');
 is($node->safe_psql('app', q{SET client_min_messages = warning; CREATE TEMP VIEW fleeting AS SELECT c FROM role_a.fleeting;
-	SELECT count(*) FROM compact_types.convert('role_a.fleeting', '{c}', narrow => true); SELECT count(*) FROM fleeting}), "2\n20", 'a temporary view of the caller');
+	SELECT count(*) FROM compact_types.convert('role_a.fleeting', '{c}', narrow => true); SELECT count(*) FROM fleeting}), "2\n20", 'convert() works with a temporary view of the caller');
 table('fleeting_a', '');
 fails($superuser, q{SET ROLE role_a; CREATE TEMP VIEW fleeting AS SELECT c, '{1}'::role_a.checked[] AS x FROM role_a.fleeting_a; RESET ROLE;
-	SELECT count(*) FROM compact_types.convert('role_a.fleeting_a', '{c}', narrow => true)}, qr/DETAIL:  view fleeting is a temporary view of another user/, 'a temporary view of another user');
+	SELECT count(*) FROM compact_types.convert('role_a.fleeting_a', '{c}', narrow => true)}, qr/DETAIL:  view fleeting is a temporary view of another user/, 'convert() with a temporary view of another user');
 
 #
-# A member that cannot SET ROLE has not got what the role itself can do: attributes like
-# SUPERUSER are not inherited.
+# A member of a role that cannot SET ROLE does not have the attributes of the role, such as
+# SUPERUSER: they are not inherited.
 #
 SKIP:
 {
@@ -367,40 +372,40 @@ SQL
 	$node->safe_psql('app', 'CREATE VIEW public.boss_view AS SELECT c, NULL::text[] AS x FROM role_d.t; ALTER VIEW public.boss_view OWNER TO boss');
 	as_role($node, 'app', 'role_d', q{CREATE OR REPLACE VIEW public.boss_view AS SELECT c, '{x}'::role_d.climbs[]::text[] AS x FROM role_d.t});
 	is_harmless($node, sub {
-		fails('role_d', q{SELECT compact_types.convert('public.of_boss', '{c}', narrow => true)}, qr/ERROR:  must be able to SET ROLE "boss"/, 'convert() of the table of a role that is only inherited');
-	}, [], 'convert() of the table of a role that is only inherited');
+		fails('role_d', q{SELECT compact_types.convert('public.of_boss', '{c}', narrow => true)}, qr/ERROR:  must be able to SET ROLE "boss"/, 'convert() of a table of a role that is only inherited');
+	}, [], 'convert() of a table of a role that is only inherited');
 	is_harmless($node, sub {
-		fails('role_d', q{SELECT compact_types.convert('role_d.t', '{c}', narrow => true)}, qr/DETAIL:  view public\.boss_view belongs to role boss, which needs SET ROLE/, 'its view');
-	}, [], 'its view');
+		fails('role_d', q{SELECT compact_types.convert('role_d.t', '{c}', narrow => true)}, qr/DETAIL:  view public\.boss_view belongs to role boss, which needs SET ROLE/, 'convert() of a table with a view of a role that is only inherited');
+	}, [], 'convert() of a table with a view of a role that is only inherited');
 	$node->safe_psql('app', 'GRANT boss TO role_d WITH SET TRUE');
 	is(as_role($node, 'app', 'role_d', q{CREATE OR REPLACE VIEW public.boss_view AS SELECT c, NULL::text[] AS x FROM role_d.t; SELECT object_name FROM compact_types.convert('role_d.t', '{c}', narrow => true)}),
-		"c\npublic.boss_view", 'with SET ROLE');
+		"c\npublic.boss_view", 'with SET ROLE, convert() of the table with the view succeeds');
 	is(as_role($node, 'app', 'role_d', q{ALTER TABLE public.of_boss DROP CONSTRAINT of_boss_c_check; SELECT object_name FROM compact_types.convert('public.of_boss', '{c}', narrow => true)}),
-		'c', 'and of the table');
+		'c', 'with SET ROLE, convert() of the table succeeds');
 }
 
 #
-# Who owns nothing gets no further than the error: not even a lock
+# A user without privileges on a table gets an error, and takes no lock.
 #
 table('locked', 'REVOKE ALL ON T FROM role_c');
 my $locker = $node->background_psql('app');
 $locker->query_safe('BEGIN; LOCK TABLE role_a.locked');
 foreach my $call (q{convert('role_a.locked')}, q{convert('role_a.locked', '{c}')}, q{advise('role_a.locked')}, q{advise('role_a.locked', sample_pages => 0)}, q{advise_table('role_a.locked')})
 {
-	fails('role_c', "SET lock_timeout = '1s'; SELECT compact_types.$call", qr/ERROR:  (permission denied for table locked|must be owner of table locked)/, "$call without privilege, while the table is locked");
+	fails('role_c', "SET lock_timeout = '1s'; SELECT compact_types.$call", qr/ERROR:  (permission denied for table locked|must be owner of table locked)/, "$call without privileges, while the table is locked");
 }
-fails($superuser, q{SET lock_timeout = '100ms'; SELECT compact_types.advise('role_a.locked', narrow => true)}, qr/ERROR:  canceling statement due to lock timeout/, 'with the privilege it waits');
+fails($superuser, q{SET lock_timeout = '100ms'; SELECT compact_types.advise('role_a.locked', narrow => true)}, qr/ERROR:  canceling statement due to lock timeout/, 'advise() with privileges, which waits for the lock');
 $locker->query_safe('ROLLBACK');
 $locker->quit;
-fails('role_c', q{SELECT compact_types.create_char(11)}, qr/ERROR:  permission denied/, 'create_char() without privilege');
-fails('role_c', q{SELECT compact_types.create_decimal(4, 1)}, qr/ERROR:  permission denied/, 'create_decimal() without privilege');
-fails('role_c', q{SELECT compact_types.create_char(3000)}, qr/ERROR:  must be superuser/, 'create_char() of a length that is not installed');
+fails('role_c', q{SELECT compact_types.create_char(11)}, qr/ERROR:  permission denied/, 'create_char() without privileges');
+fails('role_c', q{SELECT compact_types.create_decimal(4, 1)}, qr/ERROR:  permission denied/, 'create_decimal() without privileges');
+fails('role_c', q{SELECT compact_types.create_char(3000)}, qr/ERROR:  must be superuser/, 'create_char() with a length that is not installed, by an ordinary user');
 
 #
-# Who could drop the type could drop the columns.  The extensions are trusted, so any role
-# that may create something in the database can own them.
+# A user who can drop a type can drop its columns.  The extensions are trusted, so each role with
+# the CREATE privilege on the database can own them.
 #
-# database(NAME, OWNER) - where all roles may create extensions
+# database(NAME, OWNER) - create a database where all roles may create extensions
 sub database
 {
 	my ($name, $owner) = @_;
@@ -420,7 +425,7 @@ SQL
 	return;
 }
 
-# auto(DATABASE, ROLE, SQL) - run it with compact_types.auto; the notices
+# auto(DATABASE, ROLE, SQL) - run the SQL with compact_types.auto on; return the messages
 sub auto
 {
 	my ($database, $role, $sql) = @_;
@@ -429,10 +434,10 @@ sub auto
 
 my $extension_of_a = qr/DETAIL:  Extension "(compact_types|compact_char9)" belongs to role "role_a", who could drop it with all columns of its types\.\n.*HINT:  Let a superuser or the database owner/s;
 
-# all of it is role_a's
+# All extensions belong to role_a.
 database('all_of_a', $superuser);
 as_role($node, 'all_of_a', 'role_a', 'CREATE EXTENSION compact_char9 SCHEMA role_a CASCADE');
-fails('role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)}, qr/ERROR:  type role_a\.compact_char9 is not safe for a column of table "t".*$extension_of_a/s, 'convert() to the type of another user', 'all_of_a');
+fails('role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)}, qr/ERROR:  type role_a\.compact_char9 is not safe for a column of table "t".*$extension_of_a/s, 'convert() to a type of another user', 'all_of_a');
 fails($superuser, q{SELECT compact_types.convert('role_b.t', narrow => true)}, $extension_of_a, 'convert() by a superuser', 'all_of_a');
 fails($superuser, q{SELECT compact_types.convert('public.t', narrow => true)}, $extension_of_a, q{convert() of a superuser's table}, 'all_of_a');
 foreach my $role ('role_b', $superuser)
@@ -441,34 +446,36 @@ foreach my $role ('role_b', $superuser)
 	fails($role, 'SELECT compact_types.create_decimal(4, 2)', $extension_of_a, "$role: create_decimal()", 'all_of_a') if $role eq $superuser;
 	fails($role, 'CREATE EXTENSION compact_char10 SCHEMA role_b', $extension_of_a, "$role: CREATE EXTENSION", 'all_of_a');
 }
-fails($superuser, 'SELECT compact_types.create_char(3000)', $extension_of_a, 'create_char() of a length that is not installed', 'all_of_a');
+fails($superuser, 'SELECT compact_types.create_char(3000)', $extension_of_a, 'create_char() with a length that is not installed', 'all_of_a');
 my $notice = qr/^.*NOTICE:  column "c" of table "\w+" gets no compact type\nDETAIL:  Extension "compact_types" belongs to role "role_a".*HINT:  Let a superuser/s;
-like(auto('all_of_a', 'role_b', 'SET client_min_messages = notice; CREATE TABLE role_b.auto (c char(9))'), $notice, 'compact_types.auto says why not');
-is(column_type('role_b.auto', 'all_of_a'), 'character', 'and leaves the column alone');
-like(auto('all_of_a', $superuser, 'SET client_min_messages = notice; ALTER TABLE role_b.auto DROP c; ALTER TABLE role_b.auto ADD c char(9)'), $notice, 'ALTER TABLE of another owner');
-is(column_type('role_b.auto', 'all_of_a'), 'character', 'does the same');
+like(auto('all_of_a', 'role_b', 'SET client_min_messages = notice; CREATE TABLE role_b.auto (c char(9))'), $notice, 'compact_types.auto gives a notice with the reason');
+is(column_type('role_b.auto', 'all_of_a'), 'character',
+	'compact_types.auto keeps the type of the column');
+like(auto('all_of_a', $superuser, 'SET client_min_messages = notice; ALTER TABLE role_b.auto DROP c; ALTER TABLE role_b.auto ADD c char(9)'), $notice, 'ALTER TABLE by another user gives the notice, too');
+is(column_type('role_b.auto', 'all_of_a'), 'character',
+	'ALTER TABLE by another user keeps the type of the column');
 as_role($node, 'all_of_a', 'role_a', q{SELECT compact_types.convert('role_a.t', narrow => true); SELECT compact_types.create_char(11); SET compact_types.auto = on; CREATE TABLE role_a.auto (c char(9))});
-is(column_type('role_a.t', 'all_of_a') . column_type('role_a.auto', 'all_of_a'), 'role_a.compact_char9' x 2, q{the extension's owner may use it});
+is(column_type('role_a.t', 'all_of_a') . column_type('role_a.auto', 'all_of_a'), 'role_a.compact_char9' x 2, q{the owner of an extension may use its types});
 $node->safe_psql('all_of_a', 'ALTER TABLE role_a.auto DROP c; SET compact_types.auto = on; ALTER TABLE role_a.auto ADD c char(9)');
-is(column_type('role_a.auto', 'all_of_a'), 'role_a.compact_char9', q{a superuser may use it in a table of the extension's owner});
-fails('role_a', 'DROP EXTENSION compact_types CASCADE', qr/ERROR:  cannot drop types of compact_types while columns use them.*DETAIL:  2 columns .*: role_a\.auto\.c, role_a\.t\.c\./s, 'not by mistake', 'all_of_a');
+is(column_type('role_a.auto', 'all_of_a'), 'role_a.compact_char9', q{a superuser may use a type in a table of the extension's owner});
+fails('role_a', 'DROP EXTENSION compact_types CASCADE', qr/ERROR:  cannot drop types of compact_types while columns use them.*DETAIL:  2 columns .*: role_a\.auto\.c, role_a\.t\.c\./s, 'DROP EXTENSION while columns use its types', 'all_of_a');
 as_role($node, 'all_of_a', 'role_a', 'SET compact_types.guard_drop = off; DROP EXTENSION compact_types CASCADE');
-is(column_type('role_b.t', 'all_of_a') . column_type('public.t', 'all_of_a') . column_type('role_b.auto', 'all_of_a'), 'character' x 3, 'and may drop it, but nobody else loses a column');
+is(column_type('role_b.t', 'all_of_a') . column_type('public.t', 'all_of_a') . column_type('role_b.auto', 'all_of_a'), 'character' x 3, 'the owner may drop the extension, but no other user loses a column');
 
-# compact_types is a superuser's, and one type is role_a's
+# compact_types belongs to a superuser, one type to role_a.
 database('one_of_a', $superuser);
 $node->safe_psql('one_of_a', 'CREATE EXTENSION compact_types');
 as_role($node, 'one_of_a', 'role_a', 'CREATE EXTENSION compact_char9 SCHEMA role_a');
-fails('role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)}, $extension_of_a, 'an extension of one type', 'one_of_a');
-like(auto('one_of_a', 'role_b', 'SET client_min_messages = notice; CREATE TABLE role_b.auto (c char(9))'), qr/NOTICE:  column "c" of table "auto" gets no compact type/, 'compact_types.auto');
+fails('role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)}, $extension_of_a, 'convert() to a type whose extension another user owns', 'one_of_a');
+like(auto('one_of_a', 'role_b', 'SET client_min_messages = notice; CREATE TABLE role_b.auto (c char(9))'), qr/NOTICE:  column "c" of table "auto" gets no compact type/, 'compact_types.auto keeps the type of the column and gives a notice');
 as_role($node, 'one_of_a', 'role_b', 'CREATE SCHEMA types; SET search_path = types; SELECT compact_types.create_char(10); SELECT compact_types.create_decimal(4, 2)');
-# who has the owner's privileges could drop his tables as well
+# A member of a role could drop that role's tables as well.
 $node->safe_psql('one_of_a', 'GRANT role_b TO role_a');
 as_role($node, 'one_of_a', 'role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)});
-is(column_type('role_b.t', 'one_of_a'), 'role_a.compact_char9', 'the extension of a member of the owner');
+is(column_type('role_b.t', 'one_of_a'), 'role_a.compact_char9', 'convert() succeeds if a member of the owning role owns the extension');
 $node->safe_psql('one_of_a', 'REVOKE role_b FROM role_a');
 
-# The owner of a schema cannot give its name to another one while somebody's view in it is made again.
+# While convert() creates a view again, the owner of its schema cannot rename the schema.
 $node->safe_psql('app', <<'SQL');
 CREATE SCHEMA named AUTHORIZATION role_a;
 CREATE SCHEMA named_view AUTHORIZATION role_a;
@@ -485,31 +492,32 @@ $naming->query_safe(q{BEGIN; SELECT count(*) FROM compact_types.convert('named.t
 for my $schema (qw(named named_view))
 {
 	like((($node->psql('app', "SET lock_timeout = 100; ALTER SCHEMA $schema RENAME TO renamed", extra_params => [ '-U', 'role_a' ]))[2]),
-		qr/canceling statement due to lock timeout/, "convert() holds the name of the schema $schema");
+		qr/canceling statement due to lock timeout/, "convert() locks the name of the schema $schema");
 }
 $naming->query_safe('COMMIT');
 $naming->quit;
-is(as_role($node, 'app', 'role_a', q{SET lock_timeout = 2000; ALTER SCHEMA named RENAME TO renamed}), '', 'until it is done');
+is(as_role($node, 'app', 'role_a', q{SET lock_timeout = 2000; ALTER SCHEMA named RENAME TO renamed}), '', 'the name can be changed after the conversion');
 
-# the extension is a superuser's, and its schema is role_a's; so is the type
+# The extension belongs to a superuser, but its schema, and later the type, belong to role_a.
 database('in_a', $superuser);
 $node->safe_psql('in_a', 'CREATE EXTENSION compact_types; CREATE EXTENSION compact_char9 SCHEMA role_a');
-fails('role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)}, qr/DETAIL:  Schema "role_a" belongs to role "role_a", who could drop it with all columns of the types in it\./, 'a schema of another user', 'in_a');
+fails('role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)}, qr/DETAIL:  Schema "role_a" belongs to role "role_a", who could drop it with all columns of the types in it\./, 'convert() to a type in a schema of another user', 'in_a');
 $node->safe_psql('in_a', 'CREATE SCHEMA types; DROP EXTENSION compact_char9; CREATE EXTENSION compact_char9 SCHEMA types; ALTER TYPE types.compact_char9 OWNER TO role_a; GRANT USAGE ON SCHEMA types TO PUBLIC');
-fails('role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)}, qr/DETAIL:  Type types\.compact_char9 belongs to role "role_a", who could drop it with all columns of it\./, 'a type of another user', 'in_a');
+fails('role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)}, qr/DETAIL:  Type types\.compact_char9 belongs to role "role_a", who could drop it with all columns of it\./, 'convert() to a type that belongs to another user', 'in_a');
 $node->safe_psql('in_a', "ALTER TYPE types.compact_char9 OWNER TO \"$superuser\"");
 as_role($node, 'in_a', 'role_b', q{SELECT compact_types.convert('role_b.t', narrow => true)});
-is(column_type('role_b.t', 'in_a'), 'types.compact_char9', 'a schema and a type of a superuser');
+is(column_type('role_b.t', 'in_a'), 'types.compact_char9',
+	'convert() succeeds if a superuser owns the schema and the type');
 
-# so is the schema of compact_types, without which there are no types
+# The schema of compact_types belongs to role_a.
 $node->safe_psql('in_a', 'SET compact_types.guard_drop = off; DROP EXTENSION compact_types CASCADE; CREATE EXTENSION compact_types SCHEMA role_a');
-fails($superuser, q{CREATE EXTENSION compact_char9}, qr/DETAIL:  Schema "role_a" belongs to role "role_a"/, 'compact_types in a schema of another user', 'in_a');
+fails($superuser, q{CREATE EXTENSION compact_char9}, qr/DETAIL:  Schema "role_a" belongs to role "role_a"/, 'CREATE EXTENSION with compact_types in a schema of another user', 'in_a');
 
-# all of it is the database owner's, who could drop the database as well
+# All extensions belong to the owner of the database, who could also drop the database.
 database('of_owner', 'role_a');
 as_role($node, 'of_owner', 'role_a', 'CREATE EXTENSION compact_char9 SCHEMA public CASCADE');
 as_role($node, 'of_owner', 'role_b', q{SELECT compact_types.convert('role_b.t', narrow => true); CREATE SCHEMA types; SET search_path = types; SELECT compact_types.create_char(10)});
 $node->safe_psql('of_owner', q{SELECT compact_types.convert('public.t', narrow => true)});
-is(column_type('role_b.t', 'of_owner') . column_type('public.t', 'of_owner'), 'compact_char9' x 2, q{the database owner's extensions are everybody's});
+is(column_type('role_b.t', 'of_owner') . column_type('public.t', 'of_owner'), 'compact_char9' x 2, q{all users may use types of extensions that belong to the database owner});
 
 done_testing();

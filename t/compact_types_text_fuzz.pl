@@ -1,9 +1,8 @@
-# Differential fuzz of compact_text against text, for strings that every codec
-# takes and for some that none does, under every kind of collation and in four
-# encodings.  No answer may differ: operators with every string type on either
-# side, LIKE, order, hash values, output, casts, binary format, grouping, joins,
-# index scans; and no value may be larger than text's, but for the one byte
-# that guards a string which begins with a control character.
+# Differential fuzzing of compact_text against text.  Strings fit each of the codecs, or none.  The
+# databases have every kind of collation, and four encodings.  No answer may differ: operators with
+# every string type on either side, LIKE, order, hash values, output, casts, binary format,
+# grouping, joins, and index scans.  No value may be larger than as text, except for one byte that
+# guards a string which starts with a control character.
 #
 # PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000),
 # PGDENSE_FUZZ_SEED the random seed, which is printed.
@@ -44,7 +43,7 @@ my %letters = (
 sub pick { return $_[ int(rand(@_)) ]; }
 sub some { my ($n, @set) = @_; return join '', map { pick(@set) } 1 .. $n; }
 
-# One in four is a variation of the last, so that pairs agree in a prefix.
+# One in four strings is a variation of the last one, so that pairs share a prefix.
 my $last = '';
 
 sub random_string
@@ -83,8 +82,8 @@ sub copy_escape
 	return $s;
 }
 
-# For a pair of samples x and y, with c compact_text, s its text and b its
-# char: each expression is true where compact_text gives another answer.
+# Compare a pair of samples x and y, where c is compact_text, s is its text and b its char.  Each
+# expression is true if compact_text gives another answer.
 my %pair_checks;
 for my $op ('=', '<>', '<', '<=', '>', '>=')
 {
@@ -157,14 +156,14 @@ SQL
 	my @counts = split /\|/,
 	  $node->safe_psql($db, "SELECT $columns FROM samples x JOIN samples y ON y.id = x.other");
 	my @wrong = grep { shift @counts } sort keys %pair_checks;
-	is("@wrong", '', "$db: compares as text does");
+	is("@wrong", '', "$db: comparisons give the same results as with text");
 
 	$columns = join ",\n", map { "count(*) FILTER (WHERE $single_checks{$_})" } sort keys %single_checks;
 	@counts = split /\|/, $node->safe_psql($db, "SELECT $columns FROM samples");
 	@wrong = grep { shift @counts } sort keys %single_checks;
-	is("@wrong", '', "$db: is written, cast, hashed and stored as text is");
+	is("@wrong", '', "$db: output, casts, hash values and sizes are as with text");
 
-	is($node->safe_psql($db, <<'SQL'), '0|0|0', "$db: sorts as text does");
+	is($node->safe_psql($db, <<'SQL'), '0|0|0', "$db: sorts give the same order as with text");
 SELECT count(*) FILTER (WHERE by_c <> by_s), count(*) FILTER (WHERE by_c_desc <> by_s_desc),
        count(*) FILTER (WHERE rank_c <> rank_s)
 FROM (SELECT row_number() OVER (ORDER BY c, id) AS by_c, row_number() OVER (ORDER BY s, id) AS by_s,
@@ -173,7 +172,7 @@ FROM (SELECT row_number() OVER (ORDER BY c, id) AS by_c, row_number() OVER (ORDE
              rank() OVER (ORDER BY c) AS rank_c, rank() OVER (ORDER BY s) AS rank_s
       FROM samples) x
 SQL
-	is($node->safe_psql($db, <<'SQL'), 't|t|t|t', "$db: is grouped and joined as text is");
+	is($node->safe_psql($db, <<'SQL'), 't|t|t|t', "$db: grouping and joins give the same results as with text");
 CREATE TEMP TABLE few AS SELECT * FROM samples WHERE id <= 1000;
 ANALYZE few;
 SELECT (SELECT count(DISTINCT c) FROM samples) = (SELECT count(DISTINCT s) FROM samples),
@@ -201,7 +200,7 @@ fuzz_database('latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'}, 'LATIN1', 'iso-8859-1
 fuzz_database('euc_jp_c', q{ENCODING 'EUC_JP' LOCALE 'C'}, 'EUC_JP', 'euc-jp', $letters{'euc-jp'});
 fuzz_database('win866_c', q{ENCODING 'WIN866' LOCALE 'C'}, 'WIN866', 'cp866', $letters{'cp866'});
 
-# The server needs a locale of the C library and ICU; both are among what it is built with.
+# The server is always built with ICU, and needs a UTF-8 locale of the C library.
 my ($libc) = `locale -a` =~ /^(C\.utf-?8|en_US\.utf-?8)$/im;
 fuzz_database('utf8_libc', "ENCODING 'UTF8' LOCALE '$libc'", 'UTF8', 'UTF-8', $letters{'utf8'});
 fuzz_database('utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},

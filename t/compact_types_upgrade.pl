@@ -1,6 +1,6 @@
-# pg_upgrade from the distribution's server to this one: compact types, those
-# that are extensions and a length that is not, in tables, arrays and indexes,
-# come out identical, and what they come with works as before.
+# Check pg_upgrade from the distribution's server to this one, with compact types in tables, arrays
+# and indexes: types that are extensions, and a length that is not.  All values must be the same,
+# and indexes, operators and functions must work as before.
 use strict;
 use warnings FATAL => 'all';
 
@@ -49,36 +49,36 @@ my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM 
 my $before = $old->safe_psql('app', $contents);
 my $scalars = q{SELECT md5(string_agg(x::text, ',' ORDER BY id)), sum(w), sum(t), avg(d), sum(e), max(s) FROM scalars x};
 my $scalars_before = $old->safe_psql('app', $scalars);
-# compact_types.auto must not change the types of what is upgraded
+# compact_types.auto must not change types during the upgrade.
 my $new = upgrade($old, <<'CONF');
 session_preload_libraries = 'compact_types'
 compact_types.auto = on
 CONF
-is($new->safe_psql('app', $contents), $before, 'same contents');
+is($new->safe_psql('app', $contents), $before, 'the contents are the same');
 is($new->safe_psql('app', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'b'}),
-	'character(24)', 'same type in spite of compact_types.auto');
+	'character(24)', 'the type is the same in spite of compact_types.auto');
 $new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true), bt_index_check('s_pkey', true), bt_index_check('scalars_btree', true)});
-is($new->safe_psql('app', $scalars), $scalars_before, 'same contents of scalars');
-is($new->safe_psql('app', <<'SQL'), '1|1|480', 'indexes on scalars serve their wider twins');
+is($new->safe_psql('app', $scalars), $scalars_before, 'the contents of scalars are the same');
+is($new->safe_psql('app', <<'SQL'), '1|1|480', 'indexes on narrow types serve the wide types');
 SET enable_seqscan = off;
 SELECT (SELECT count(*) FROM scalars WHERE z = timestamptz '2000-01-05 00:00'),
        (SELECT count(*) FROM scalars WHERE i = -27 AND u = 101 AND w = 101),
        (SELECT count(*) FROM scalars WHERE s > date '2000-01-11' AND s <= timestamp '2000-01-31');
 SQL
-# but for the types that stand in for literals and operands of scalars, which
-# sql/compact_types_scalar.sql leaves out as well
-is($new->safe_psql('app', <<'SQL'), '0', 'operator classes are complete');
+# Leave out the types that stand in for literals and operands of scalars, as
+# sql/compact_types_scalar.sql does.
+is($new->safe_psql('app', <<'SQL'), '0', 'all other operator classes are complete');
 SELECT count(*) FROM pg_opclass c
 WHERE (opcname ~ 'compact' OR opcnamespace = 'compact_types'::regnamespace)
   AND NOT EXISTS (SELECT FROM pg_amop WHERE amopfamily = opcfamily AND amoprighttype::regtype::text ~ '_literal$' AND amopmethod IN (403, 405))
   AND NOT amvalidate(c.oid)
 SQL
-is($new->safe_psql('app', <<'SQL'), '0', 'every row is found by its key');
+is($new->safe_psql('app', <<'SQL'), '0', 'an index finds every row by its key');
 SET enable_seqscan = off;
 SELECT count(*) FROM t x WHERE NOT EXISTS (SELECT FROM t y WHERE y.k = x.b)
 SQL
-is($new->safe_psql('app', 'SELECT count(*) FROM t WHERE k <> b'), '0', 'every value is what it was');
-is($new->safe_psql('app', <<'SQL'), '0|0', 'compact_text: every value is what it was, and would be stored the same');
+is($new->safe_psql('app', 'SELECT count(*) FROM t WHERE k <> b'), '0', 'every value is the same');
+is($new->safe_psql('app', <<'SQL'), '0|0', 'compact_text: every value is the same, and would be stored the same');
 SET enable_seqscan = off;
 SELECT count(*) FILTER (WHERE k <> t OR NOT record_image_eq(ROW(k), ROW(t::compact_text))),
        count(*) FILTER (WHERE NOT EXISTS (SELECT FROM s y WHERE y.k = x.t)) FROM s x
@@ -86,17 +86,17 @@ SQL
 like($new->safe_psql('app', q{SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE k = 'key 7'::text}),
 	qr/Index Cond/, 'an index serves text');
 is($new->safe_psql('app', q{SELECT extname FROM pg_extension WHERE extname ~ 'compact' ORDER BY 1}),
-	"compact_char24\ncompact_char8\ncompact_decimal4_2\ncompact_types", 'extensions');
+	"compact_char24\ncompact_char8\ncompact_decimal4_2\ncompact_types", 'the extensions are the same');
 is($new->safe_psql('app', <<'SQL'), 'f', 'objects still belong to their extension');
 SELECT EXISTS (SELECT FROM pg_operator o WHERE oprleft = 'compact_char24'::regtype
   AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_operator'::regclass AND objid = o.oid AND deptype = 'e'));
 SQL
 
-# the way back from a conversion that was made before
+# Revert a conversion that was made before the upgrade.
 is($new->safe_psql('app', q{SELECT object_name, new_type FROM compact_types.revert('noted'); SELECT attstorage FROM pg_attribute WHERE attrelid = 'noted'::regclass AND attname = 'c'}),
-	"c|character(8)\nthe name|character varying(60)\nqty|bigint\nm", 'converted columns get back what they were');
+	"c|character(8)\nthe name|character varying(60)\nqty|bigint\nm", 'revert() restores the types of the converted columns');
 
-# created and dropped as on a server that was never upgraded
+# Types are created and dropped as on a server that was never upgraded.
 $new->safe_psql('app', <<'SQL');
 INSERT INTO t (k, c) VALUES ('new', 'x');
 CREATE EXTENSION compact_char16;
@@ -106,7 +106,7 @@ DROP EXTENSION compact_char24;
 CREATE EXTENSION compact_char24;
 SQL
 my ($ret, $stdout, $stderr) = $new->psql('app', q{INSERT INTO t VALUES ('x')});
-isnt($ret, 0, 'the table is gone');
-$new->command_ok([ 'pg_dump', '-f', File::Spec->devnull, $new->connstr('app') ], 'pg_dump works');
+isnt($ret, 0, 'a dropped table is gone');
+$new->command_ok([ 'pg_dump', '-f', File::Spec->devnull, $new->connstr('app') ], 'pg_dump succeeds');
 $new->stop;
 done_testing();
