@@ -1,4 +1,4 @@
--- The view on any server with the patch, whatever it is set to: its columns, who
+-- Check the view on any server with the patch, whatever its settings are: its columns, who
 -- may read and who may reset it, and that the extension can be moved and dropped.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
@@ -18,10 +18,10 @@ SELECT count(*) AS rows, count(*) FILTER (WHERE (b.*) IS NOT NULL) AS without_nu
   bool_and(stats_reset BETWEEN pg_postmaster_start_time() - interval '1 minute' AND now()) AS since
 FROM pg_stat_bgvacuum b;
 
--- the function says the same as the view
+-- the function returns the same as the view
 SELECT v.stats_reset = f.stats_reset AS same FROM pg_stat_bgvacuum v, pg_stat_get_bgvacuum() f;
 
--- a reset shows in the time
+-- a reset changes stats_reset
 SELECT stats_reset AS before FROM pg_stat_bgvacuum \gset
 SELECT pg_stat_reset_bgvacuum();
 SELECT stats_reset > :'before' AND stats_reset <= clock_timestamp() AS later FROM pg_stat_bgvacuum;
@@ -45,7 +45,7 @@ REVOKE EXECUTE ON FUNCTION pg_stat_reset_bgvacuum() FROM regress_bv_user;
 DROP ROLE regress_bv_user;
 SELECT name, superuser, trusted, relocatable FROM pg_available_extension_versions WHERE name = 'bgvacuum';
 
--- the settings: what they are, who may change them, and what they take
+-- the settings: their properties, who may change them, and invalid values
 SELECT name, vartype, context, boot_val, category LIKE 'Developer%' AS developer
 FROM pg_settings WHERE name ~ 'bgwriter_vacuum' ORDER BY name COLLATE "C";
 SELECT boot_val, min_val FROM pg_settings WHERE name = 'bgwriter_lru_maxpages';
@@ -53,7 +53,7 @@ SET bgwriter_vacuum = on;
 ALTER SYSTEM SET bgwriter_vacuum = maybe;
 ALTER SYSTEM SET bgwriter_lru_maxpages = -1;
 
--- to another schema, and away
+-- move the extension to another schema, and drop it
 CREATE SCHEMA bv;
 ALTER EXTENSION bgvacuum SET SCHEMA bv;
 SELECT count(*) FROM bv.pg_stat_bgvacuum;

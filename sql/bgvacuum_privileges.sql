@@ -1,5 +1,5 @@
--- What anybody may do with the objects of the extension, and which of its functions
--- run as their owner.  A privilege that comes or goes shows here.
+-- Show what every user may do with the objects of the extension, and which of its functions
+-- run as their owner.  A new or a missing privilege changes the output.
 CREATE TEMP VIEW objects AS
 SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'bgvacuum';
@@ -28,7 +28,7 @@ FROM (SELECT kind, name, (aclexplode(coalesce(acl, usual))).* FROM granted) g
 WHERE grantee = 0
 ORDER BY 1, 2, 3;
 
--- what is nobody's but the owner's
+-- objects that only the owner may use
 SELECT kind, name COLLATE "C" AS name FROM granted
 WHERE kind <> 'column'
   AND NOT EXISTS (SELECT FROM aclexplode(coalesce(acl, usual)) WHERE grantee = 0)

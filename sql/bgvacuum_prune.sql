@@ -1,7 +1,7 @@
--- What background vacuum does to tables, as their statistics and the view tell it:
--- which dead rows go, which stay counted for autovacuum, which tables are left
--- alone, and that the space is used again.  The server's settings are changed for
--- that, and are restored at the end, those of ALTER SYSTEM too.
+-- Check what background vacuum does to tables, by their statistics and by the view:
+-- which dead rows it removes, which still count for autovacuum, which tables it leaves
+-- alone, and that inserts use the space.  The server's settings are changed for
+-- that, and are restored at the end, also those of ALTER SYSTEM.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
@@ -28,8 +28,8 @@ END $$;
 CREATE FUNCTION bv_dead(relation regclass) RETURNS int8 LANGUAGE sql
 RETURN pg_stat_get_dead_tuples(relation);
 
--- Stamps are set, but nothing is looked at that is in use.  This session has to
--- know it, too, and it looks at the configuration between two commands only.
+-- Pages get stamps, but bgwriter looks at no page that is in use.  This session must have
+-- the settings, too, and it reads the configuration only between two commands.
 SELECT format('ALTER SYSTEM SET %I = %L', name, wanted) FROM bv_settings ORDER BY name \gexec
 SELECT pg_reload_conf();
 \o /dev/null
@@ -37,9 +37,9 @@ SELECT 1 WHERE current_setting('bgwriter_vacuum') <> 'on' \watch interval=0.05 c
 \o
 SHOW bgwriter_vacuum;
 
--- Tables that autovacuum stays away from, so that whoever prunes is the background writer:
--- updates within the page; deleted rows; the same in tables that it must not touch.
--- No page may be written in between, as only dirty ones are pruned; so no checkpoint is due soon.
+-- Autovacuum is off for these tables, so that only the background writer prunes them:
+-- HOT updates; deleted rows; the same in tables that it must not touch.
+-- Only dirty pages are pruned, so no checkpoint may write them in between.
 CHECKPOINT;
 CREATE TABLE bv_hot (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE TABLE bv_deleted (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
@@ -61,17 +61,17 @@ SELECT bv_dead('bv_hot') AS hot, bv_dead('bv_deleted') AS deleted, bv_dead('bv_u
   bv_dead('bv_catalog') AS catalog, bv_dead('bv_temp') AS temp;
 SELECT pg_relation_size('bv_deleted') AS size_before \gset
 
--- Now it looks at every page.
+-- Now the background writer looks at every page.
 SELECT pg_stat_reset_bgvacuum();
 ALTER SYSTEM SET debug_bgwriter_vacuum = on;
 SELECT pg_reload_conf();
 SELECT bv_wait($$ (SELECT tuples_removed >= 1500 AND items_dead >= 500 FROM pg_stat_bgvacuum) $$);
--- the statistics follow; two more rounds for whatever it might do to the others
+-- wait for the statistics, and for two more rounds, which might change the other tables
 SELECT bv_wait($$ bv_dead('bv_hot') = 0 $$);
 SELECT rounds FROM pg_stat_bgvacuum \gset
 SELECT bv_wait(format($$ (SELECT rounds >= %s + 2 FROM pg_stat_bgvacuum) $$, :rounds));
 
--- What is gone is not counted any more, line pointers are: only vacuum removes them.
+-- Removed rows do not count as dead any more, dead line pointers do: only VACUUM removes them.
 SELECT bv_dead('bv_hot') AS hot, bv_dead('bv_deleted') AS deleted, bv_dead('bv_unlogged') AS unlogged,
   bv_dead('bv_catalog') AS catalog, bv_dead('bv_temp') AS temp;
 SELECT pg_stat_get_live_tuples('bv_hot'::regclass) AS hot, pg_stat_get_live_tuples('bv_deleted'::regclass) AS deleted;
@@ -79,9 +79,9 @@ SELECT pages_pruned > 0 AS pages, pages_pruned <= candidates AS candidates, tupl
   bytes_freed / tuples_removed BETWEEN 128 AND 144 AS bytes, pages_published > 0 AS published
 FROM pg_stat_bgvacuum;
 
--- New rows go where the deleted ones were, and the table hardly grows.  They come bit
--- by bit, with two rounds between, as few pages are offered before some are taken.
--- Without reuse it would grow by five pages.
+-- New rows take the space of the deleted ones, and the table hardly grows.  Insert them in
+-- parts, two rounds apart, because few pages are offered before some are taken.
+-- Without reuse the table would grow by five pages.
 DO $$
 DECLARE
   seen bigint;
@@ -99,14 +99,14 @@ BEGIN
 END $$;
 SELECT pg_relation_size('bv_deleted') - :size_before <= 2 * 8192 AS same_size, pages_reused > 0 AS reused FROM pg_stat_bgvacuum;
 
--- No row is lost, and none is back.
+-- No row is lost, and no deleted row is back.
 SELECT count(*), sum(i), min(t) = repeat('y', 100) AND max(t) = repeat('y', 100) AS values FROM bv_hot;
 SELECT count(*), sum(i), count(*) FILTER (WHERE t = repeat('z', 100)) AS new FROM bv_deleted;
 SET enable_seqscan = off;
 SELECT count(*) FROM bv_deleted WHERE i BETWEEN 1 AND 1000;
 RESET enable_seqscan;
 
--- Rows of nearly a page, and a fillfactor: what is left for updates must not be more than a page has.
+-- Rows of nearly a page, and a low fillfactor: the room for updates must not be more than a page has.
 CREATE TABLE bv_wide (i int, t text) WITH (autovacuum_enabled = off);
 ALTER TABLE bv_wide ALTER t SET STORAGE PLAIN;
 CREATE TABLE bv_filled (i int, t text) WITH (fillfactor = 10, autovacuum_enabled = off);
@@ -124,11 +124,11 @@ ALTER TABLE bv_filled ALTER i TYPE int8;
 INSERT INTO bv_filled VALUES (21, 'after');
 SELECT count(*) FROM pg_stat_bgvacuum_tables WHERE relid = 'bv_filled'::regclass;
 
--- A vacuum finds the line pointers, and after it nothing counts as dead.
+-- VACUUM removes the dead line pointers, and then no row counts as dead.
 VACUUM bv_deleted;
 SELECT bv_dead('bv_deleted') AS deleted;
 
--- What is left dead while it is off stays, also when it is on again.
+-- Rows that are deleted while bgwriter_vacuum is off stay, also after it is on again.
 ALTER SYSTEM SET bgwriter_vacuum = off;
 SELECT pg_reload_conf();
 \o /dev/null
@@ -146,7 +146,7 @@ SELECT rounds FROM pg_stat_bgvacuum \gset
 SELECT bv_wait(format($$ (SELECT rounds >= %s + 2 FROM pg_stat_bgvacuum) $$, :rounds));
 SELECT bv_dead('bv_off') AS off;
 
--- Temporary tables have no stamps, also when they are pruned while it is off.
+-- Temporary tables have no stamps, also if they are pruned while bgwriter_vacuum is off.
 ALTER SYSTEM SET bgwriter_vacuum = off;
 SELECT pg_reload_conf();
 \o /dev/null
@@ -161,7 +161,7 @@ SELECT count(*), sum(i) FROM bv_hot;
 DROP TABLE bv_wide, bv_filled, bv_hot, bv_deleted, bv_unlogged, bv_catalog, bv_temp, bv_off;
 DROP FUNCTION bv_wait(text), bv_dead(regclass);
 
--- The settings as they were, which need not be the same everywhere.
+-- Restore the settings, which need not be the same on every server.
 \set ECHO none
 SELECT CASE WHEN was IS NULL THEN format('ALTER SYSTEM RESET %I', name) ELSE format('ALTER SYSTEM SET %I = %L', name, was) END
 FROM bv_settings ORDER BY name \gexec

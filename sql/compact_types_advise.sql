@@ -1,6 +1,6 @@
 --
--- Advice and conversion: what is proposed and why, what a conversion carries,
--- and what it refuses, with nothing changed then.
+-- Advice and conversion: which types are proposed and why, what a conversion keeps,
+-- and what it refuses, in which case nothing changes.
 --
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -51,7 +51,7 @@ SELECT * FROM compact_types.convert('composite', narrow_keys => true, narrow => 
 \d composite
 SELECT sum(w), sum(o), sum(alone), sum(above), sum(none) FROM composite;
 ROLLBACK;
--- not where something else depends on the column, which would keep the table from being converted
+-- not if another object depends on the column and would block the conversion of the table
 CREATE TABLE referenced (w int4, o int4, code char(20), PRIMARY KEY (w, o));
 INSERT INTO referenced SELECT 100000 * i, 8000 * i, 'x' FROM generate_series(1, 1000) i;
 CREATE TABLE referencing (w int4, o int4, FOREIGN KEY (w, o) REFERENCES referenced);
@@ -60,7 +60,7 @@ CREATE TABLE part_indexed (a int8, b int8, PRIMARY KEY (b, a));
 CREATE INDEX part_index ON part_indexed (b) WHERE a > 5;
 INSERT INTO part_indexed SELECT 8000 * i, 8000 * i FROM generate_series(1, 1000) i;
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('part_indexed', narrow_keys => true, narrow => true) ORDER BY attnum;
--- not where the narrower type would overflow: CHECK constraints, expressions in statistics; a comparison and a cast are no harm
+-- not if the narrower type would overflow, in CHECK constraints and expressions of statistics; comparisons and casts do no harm
 CREATE TABLE computing (s int4, o int4, p int4, q int4, t int4, d numeric(14,2), PRIMARY KEY (o, p, q), CONSTRAINT difference CHECK (o - p < 10000000 AND q > 0),
   CONSTRAINT product CHECK (s * t::int8 >= 0), CONSTRAINT double CHECK (d * 2 < 1e12), CHECK (q::int8 * 2 > 0 AND (q IN (1, 2) OR q > 2)));
 INSERT INTO computing SELECT 1, 8000 * i, 4000 * i, 4000 * i, 1, 1234567890.25 + i FROM generate_series(1, 1000) i;
@@ -102,7 +102,7 @@ ROLLBACK;
 SELECT * FROM compact_types.convert('"odd ""names"', narrow => true);
 \d "odd ""names"
 SELECT count(*), min("a;b"::text), max("c c"::text) FROM "odd ""names";
--- a second time there is nothing to do
+-- nothing is left to convert
 SELECT * FROM compact_types.convert('"odd ""names"', narrow => true);
 
 --
@@ -141,7 +141,7 @@ SELECT relname, relowner::regrole, relacl, reloptions, obj_description(oid),
   (SELECT array_agg(ROW(attname, attacl, col_description(attrelid, attnum))::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid) AS columns
 FROM pg_class c WHERE relkind = 'v' AND relnamespace = 'adv'::regnamespace;
 SELECT relname, relacl IS NULL AS default_acl, reloptions FROM before_views ORDER BY 1;
--- privileges by default are not those of the views
+-- the views keep their privileges, whatever the default privileges are
 ALTER DEFAULT PRIVILEGES FOR ROLE regress_advise_owner IN SCHEMA adv GRANT ALL ON TABLES TO PUBLIC;
 SELECT 'bystander'::regclass::oid AS bystander, pg_relation_filenode('orders') AS filenode \gset
 SELECT * FROM compact_types.convert('orders', narrow => true);
@@ -164,7 +164,7 @@ INSERT INTO orders VALUES (1001, 'bad');
 ALTER DEFAULT PRIVILEGES FOR ROLE regress_advise_owner IN SCHEMA adv REVOKE ALL ON TABLES FROM PUBLIC;
 
 --
--- What it refuses.  Nothing changes then.
+-- Conversions that are refused.  Nothing changes then.
 --
 CREATE FUNCTION refused(rel regclass, columns name[] DEFAULT NULL) RETURNS TABLE (state text, message text, detail text, changed bool)
 LANGUAGE plpgsql AS $$
@@ -196,7 +196,7 @@ CREATE MATERIALIZED VIEW base_mat AS SELECT c FROM base;
 CREATE RULE base_rule AS ON UPDATE TO base WHERE new.c = 'x' DO INSTEAD NOTHING;
 CREATE FUNCTION base_func() RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT max(c) FROM adv.base; END;
 SELECT * FROM refused('base', '{c}');
--- a column that has none of that can be converted all the same
+-- a column without any of these can still be converted
 SELECT * FROM compact_types.convert('base', '{d}', narrow => true);
 DROP MATERIALIZED VIEW base_mat;
 DROP RULE base_rule ON base;
@@ -236,7 +236,7 @@ CREATE TABLE of_rows (b base[]);
 SELECT * FROM refused('base', '{c}');
 DROP FUNCTION of_row;
 DROP TABLE of_rows;
--- views that cannot be made again as they were
+-- views that cannot be created again as they were
 CREATE VIEW base_view AS SELECT c FROM base;
 CREATE VIEW base_view2 AS SELECT c FROM base_view;
 CREATE RULE view_rule AS ON INSERT TO base_view DO INSTEAD NOTHING;
@@ -277,7 +277,7 @@ CREATE TYPE row_type AS (c char(15));
 CREATE TABLE typed OF row_type;
 INSERT INTO typed VALUES ('c');
 SELECT * FROM refused('typed');
--- what is no table, no column, no proposal
+-- arguments that are not a table or not a column, and a column without a proposal
 SELECT * FROM refused('bystander');
 SELECT * FROM refused('orders_qty');
 SELECT * FROM refused('base', '{nonesuch}');
@@ -312,7 +312,7 @@ ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_advise_other;
 SELECT compact_types.advise('orders', narrow => true);
 RESET ROLE;
--- somebody else's view
+-- a view of another owner
 SET ROLE regress_advise_owner;
 CREATE TABLE owned (c char(16), n int);
 INSERT INTO owned SELECT 'c' || i, i FROM generate_series(1, 100) i;
@@ -336,7 +336,7 @@ RESET ROLE;
 SELECT compact_types.convert_row(42), compact_types.convert_row(NULL::text) IS NULL AS "null";
 SELECT count(*) FROM compact_types.convert_progress;
 
--- a temporary view of a table that is not
+-- a temporary view of a table that is not temporary
 CREATE TABLE lasting (c char(18));
 INSERT INTO lasting SELECT 'c' || i FROM generate_series(1, 10) i;
 CREATE TEMP VIEW fleeting AS SELECT c FROM lasting;
@@ -344,7 +344,7 @@ SELECT object_type, replace(object_name, pg_my_temp_schema()::regnamespace::text
 FROM compact_types.convert('lasting', narrow => true);
 SELECT count(*) FROM pg_temp.fleeting;
 
--- the caller's search_path is that of functions in constraints
+-- functions in constraints run with the caller's search_path
 CREATE FUNCTION in_path(text) RETURNS bool LANGUAGE plpgsql AS 'BEGIN RETURN helper($1); END';
 CREATE FUNCTION helper(text) RETURNS bool LANGUAGE sql AS 'SELECT true';
 CREATE TABLE checked (c char(17) CHECK (in_path(c)));
@@ -352,7 +352,7 @@ INSERT INTO checked SELECT 'c' || i FROM generate_series(1, 10) i;
 SELECT * FROM compact_types.convert('checked', narrow => true);
 
 --
--- Names are not taken for SQL, and are cut between characters
+-- Names are not executed as SQL, and are truncated between characters
 --
 CREATE UNLOGGED TABLE injected (i int8, "a TYPE int4); DROP TABLE victim; --" char(5)) WITH (fillfactor = 90, toast_tuple_target = 256);
 INSERT INTO injected SELECT 1, 'b';
@@ -375,7 +375,7 @@ FROM generate_series(1, 100) i;
 SELECT column_name, proposed_type, reason, blockers FROM compact_types.advise('defaults', fixed_varchar => true, narrow => true) ORDER BY attnum;
 
 --
--- What TOAST compresses or moves out of the row is not made larger
+-- Values that TOAST compresses or moves out of the row do not become larger
 --
 CREATE TABLE compressed (a text, b text);
 INSERT INTO compressed SELECT repeat('the quick brown fox ', 55), repeat('jumps over the lazy dog ', 50) FROM generate_series(1, 200);
@@ -460,7 +460,7 @@ CREATE VIEW calc_shown AS SELECT a AS shown, d FROM calc;
 CREATE VIEW calc_computed AS SELECT shown + 1 AS x, d FROM calc_shown;
 SELECT column_name, proposed_type, blockers FROM compact_types.advise('calc', narrow => true) ORDER BY attnum;
 DROP VIEW calc_computed;
--- views without columns, without privileges, with privileges by default that are not the views'
+-- views without columns, without privileges, and views that must not get the default privileges
 CREATE VIEW calc_nothing AS SELECT FROM calc WHERE a = 1;
 CREATE VIEW calc_secret AS SELECT a FROM calc;
 REVOKE ALL ON calc_secret FROM CURRENT_USER;
@@ -470,7 +470,7 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA adv REVOKE SELECT ON TABLES FROM regress_advi
 SELECT relname, relacl::text ~ 'regress_advise_other' AS granted, relacl::text = '{}' AS revoked FROM pg_class WHERE relname ~ '^calc_' ORDER BY 1;
 
 --
--- The caller's settings do not get into what is made again
+-- The caller's settings do not change the objects that are created again
 --
 CREATE TABLE settings (c char(5), CHECK (c IS NOT NULL OR float8 '0.12345678901234567' > 1 OR timestamptz '2026-02-03 12:00:00+00' > 'now'));
 INSERT INTO settings VALUES ('c');
@@ -487,7 +487,7 @@ SET timezone = 'Asia/Kolkata';
 SET intervalstyle = 'sql_standard';
 SET array_nulls = off;
 SET transform_null_equals = on;
--- from 19 on there are no other strings
+-- from 19 on, standard_conforming_strings cannot be off
 SELECT current_setting('server_version_num')::int < 190000 AS has_strings \gset
 \if :has_strings
 SET standard_conforming_strings = off;
@@ -507,7 +507,7 @@ RESET standard_conforming_strings;
 RESET escape_string_warning;
 \endif
 SELECT settings_text() = :'before' AS same;
--- nor does a transaction that looks at the past
+-- a transaction with an older snapshot cannot convert
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT compact_types.convert('base', narrow => true);
 ROLLBACK;
@@ -536,7 +536,7 @@ SELECT column_name, proposed_type, blockers FROM compact_types.advise('ranges', 
 SELECT object_name, new_type FROM compact_types.convert('ranges', narrow => true);
 
 --
--- Functions of the table's owner do not run as whoever converts it
+-- Functions of the table's owner do not run with the rights of the user who converts it
 --
 SET ROLE regress_advise_owner;
 CREATE FUNCTION as_owner(text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN current_user = 'regress_advise_owner'; END $$;
@@ -544,7 +544,7 @@ CREATE TABLE trapped (c char(5) CHECK (as_owner(c)));
 INSERT INTO trapped VALUES ('c');
 RESET ROLE;
 SELECT object_name, new_type FROM compact_types.convert('trapped', narrow => true);
--- nor does advice reach into a schema that is closed
+-- advice does not read a table in a schema that the caller may not use
 CREATE SCHEMA closed;
 CREATE TABLE closed.t (c char(5));
 GRANT SELECT ON closed.t TO regress_advise_other;

@@ -207,7 +207,7 @@ SELECT compact_types.create_char(5);
 SET search_path = '';
 SELECT compact_types.create_char(5);
 RESET search_path;
--- needs no superuser where the extension is there
+-- creating it needs no superuser if the extension is installed
 CREATE ROLE regress_compact_types_user;
 SET ROLE regress_compact_types_user;
 SELECT compact_types.create_char(1000);
@@ -225,7 +225,7 @@ SELECT 'abcde'::compact_char5, 'abcdef'::compact_char6;
 RESET ROLE;
 RESET search_path;
 DROP EXTENSION compact_char5, compact_char6;
--- an object of another's making is no obstacle that goes unnoticed
+-- if another user has made one of its objects, creating the extension is an error
 \set SHOW_CONTEXT never
 CREATE FUNCTION compact_types.compact_char9_in(cstring) RETURNS text LANGUAGE internal AS 'textin';
 CREATE EXTENSION compact_char9;
@@ -263,8 +263,8 @@ DROP SCHEMA other;
 SELECT nspname FROM pg_namespace WHERE nspname = 'compact_types';
 
 --
--- Created by an ordinary user, the extension gives no way to what is the
--- superuser's: its schema, and what its scripts call, are not the user's.
+-- If an ordinary user creates the extension, he gets no access to objects of the superuser:
+-- he owns neither its schema nor the functions that its scripts call.
 --
 SET ROLE regress_compact_types_user;
 SET search_path = mine;
@@ -282,11 +282,11 @@ DROP FUNCTION compact_types.compact_char8_in(cstring) CASCADE;
 ALTER EXTENSION compact_char8 DROP TYPE compact_char8;
 SELECT compact_types.create_char(1000);
 RESET ROLE;
--- nor does a superuser make there what the user could drop
+-- a superuser does not create objects there that the user could drop
 \set VERBOSITY terse
 SELECT compact_types.create_char(200);
 RESET search_path;
--- a schema of that name that is there already is left alone
+-- a schema of that name that exists already is left alone
 DROP EXTENSION compact_types CASCADE;
 CREATE SCHEMA compact_types;
 CREATE EXTENSION compact_types;

@@ -151,7 +151,7 @@ FROM decimals;
 CREATE TABLE samples AS SELECT g AS id, (g * 7919 % 100000 / 100.0)::compact_decimal4_2 AS d, (g * 7919 % 1000003 / 7.0 - 50000)::compact_decimal8_4 AS e
 FROM generate_series(1, 20000) g;
 ANALYZE samples;
--- a constant of very many digits is not read for every row
+-- a constant with very many digits is not parsed for every row
 SET statement_timeout = '4s';
 SELECT count(*) FILTER (WHERE d < n), count(*) FILTER (WHERE e > -n), count(*) FILTER (WHERE d > 1 + 1e-16383), count(*) FILTER (WHERE d = 1e131000)
 FROM samples, (SELECT repeat('9', 100000)::numeric AS n OFFSET 0) n;

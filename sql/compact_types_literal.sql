@@ -82,7 +82,7 @@ EXPLAIN (COSTS OFF) EXECUTE p ('300', '10.995', 'infinity', '2000-01-10 00:00:00
 EXECUTE p ('300', '10.995', 'infinity', '2000-01-10 00:00:00.7', '300');
 RESET plan_cache_mode;
 
--- what is stored is rounded; what a literal becomes without an operator must be exact
+-- a stored value is rounded; a literal that gets the narrow type without an operator must be exact
 CREATE TABLE stored (d compact_decimal4_2 DEFAULT '1.005', s seconds4 DEFAULT '2000-01-01 00:00:00.7', u uint1);
 INSERT INTO stored DEFAULT VALUES;
 INSERT INTO stored VALUES ('10.995', '2000-01-01 00:00:00.3', '1'), ('10.994', '2000-01-01 00:00:00.7', '2');
@@ -132,7 +132,7 @@ EXECUTE l ('11', (round(2.2249, 4))::compact_decimal4_2, '2000-01-01 00:00:01');
 EXPLAIN (COSTS OFF) EXECUTE l ('11', '2.225', '2000-01-01 00:00:01');
 CREATE TABLE executed AS EXECUTE l ('11', '2.225', '2000-01-01 00:00:01');
 DO $$ BEGIN EXECUTE $e$EXECUTE l ('11', '2.225', '2000-01-01 00:00:01')$e$; END $$;
--- a cast to another type does not round, the assignment after it would
+-- a cast to another type does not round, but the assignment after it would
 EXECUTE l (2.225::numeric, 1, '2000-01-01 00:00:01');
 EXECUTE l (numeric '2.225', 1, '2000-01-01 00:00:01');
 EXECUTE l ('2.225'::numeric(9,3), 1, '2000-01-01 00:00:01');
@@ -157,13 +157,13 @@ EXECUTE la (2.225, '{}');
 EXECUTE la (2.225::numeric, '{}');
 EXECUTE la (2.225::amount, '{}');
 EXECUTE la (2.225::compact_decimal4_2, '{}');
--- EXECUTE that is run by a function
+-- EXECUTE within a function
 DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (2.225, 1, '2000-01-01 00:00:01')$e$ INTO n; END $$;
 DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (2.225::float8 + random() * 0, 1, '2000-01-01 00:00:01')$e$ INTO n; END $$;
 DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (1, 1, timestamp '2000-01-01 00:00:00.7')$e$ INTO n; END $$;
 DO $$ DECLARE n int; BEGIN EXECUTE $e$EXECUTE l (2.225::compact_decimal4_2, 1, '2000-01-01 00:00:01')$e$ INTO n; RAISE NOTICE '%', n; END $$;
 DO $$ BEGIN EXECUTE $e$EXPLAIN EXECUTE l (2.225, 1, '2000-01-01 00:00:01')$e$; END $$;
--- what a function does for an argument is not the argument
+-- rounding inside a function that computes an argument is not an error
 CREATE FUNCTION rounded(numeric) RETURNS numeric LANGUAGE plpgsql AS $$ DECLARE d compact_decimal4_2 := $1; BEGIN RETURN d; END $$;
 CREATE FUNCTION rounded_sql(numeric) RETURNS compact_decimal4_2 LANGUAGE sql AS 'SELECT $1::compact_decimal4_2';
 EXECUTE l (rounded(2.225), rounded_sql(2.2249), '2000-01-01 00:00:01');
@@ -172,7 +172,7 @@ PREPARE b AS SELECT count(*) FROM stored WHERE u IN ($1, '3');
 EXECUTE b ('300');
 PREPARE bo AS UPDATE stored SET d = $1 WHERE u = $2 AND d IN ($1, '2.23') RETURNING d;
 EXECUTE bo ('2.225', '4');
--- one that is compared by an operator, and stored
+-- a parameter that is compared by an operator, and stored
 PREPARE cast_p AS UPDATE stored SET d = $1, s = $3 WHERE u = $2 AND d <> $1 AND s < $3 RETURNING d, s;
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'cast_p';
 EXECUTE cast_p ('2.2249', '4', '2000-01-01 00:00:01.5');
@@ -215,7 +215,7 @@ CREATE TABLE excluded (u uint1, EXCLUDE USING btree (u WITH =));
 CREATE TABLE excluded (u uint1, EXCLUDE USING btree (u WITH OPERATOR(pg_catalog.#=#)));
 SELECT u FROM narrow ORDER BY u USING <;
 SELECT u FROM narrow ORDER BY u USING OPERATOR(pg_catalog.#<#) LIMIT 1;
--- without an implicit cast to a common type, still
+-- there is still no implicit cast to a common type
 SELECT count(*) FROM narrow WHERE s = z;
 SELECT e = 1::float8 FROM narrow LIMIT 1;
 
@@ -229,7 +229,7 @@ CREATE TABLE parts_3_0 PARTITION OF parts_3 FOR VALUES WITH (MODULUS 2, REMAINDE
 CREATE TABLE parts_3_1 PARTITION OF parts_3 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO parts SELECT 1 + g % 3, g FROM generate_series(0, 20) g;
 EXPLAIN (COSTS OFF) SELECT * FROM parts WHERE k = '1' AND d > '10.995';
--- without what 19 says more
+-- the plan without the lines that 19 adds
 CREATE FUNCTION pg_temp.plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -246,7 +246,7 @@ SET plan_cache_mode = force_generic_plan;
 EXECUTE parts ('1', '10.995');
 RESET plan_cache_mode;
 
--- views, constraints, functions are written so that they are read again alike
+-- definitions of views, constraints and functions have the same meaning when they are read again
 CREATE VIEW view AS
   SELECT id, u = u2 AS itself, u > '300' AS literal, d = e AS scales, '10.995' < d AS left, z < 'infinity' AS z, z = z AS zz, u = ANY ('{1,300}') AS any_of,
          u IN (SELECT u2 FROM narrow) AS sub, (u, s) < (u2, '2000-01-01 00:00:00.5') AS pair, nullif(u, u2) AS n, u - '300' AS m, u - u2 AS mm
@@ -264,7 +264,7 @@ INSERT INTO checked VALUES (5, 1, 6);
 INSERT INTO checked VALUES (5, '10.995', 5);
 CREATE INDEX narrow_some ON narrow (id) WHERE u = u2 OR u = '300';
 EXPLAIN (COSTS OFF) SELECT id FROM narrow WHERE u = u2 OR u = '300';
--- there and back
+-- convert columns to compact types and back
 CREATE TABLE back (u uint1 CHECK (u < '300'), v uint1, d compact_decimal4_2 CHECK (d < '10.995' AND d <> ALL ('{0.005,1}')), e compact_decimal4_2, s seconds4 CHECK (s < 'infinity'), z seconds4tz CHECK (z < 'infinity'), z2 seconds4tz, s2 seconds4,
   CHECK (u <= v), CHECK (u - v < '5'), CHECK (d IS DISTINCT FROM e), CHECK ((s, u) <= (s2, '200')), CHECK (z <= z2), g bool GENERATED ALWAYS AS (u = v) STORED);
 INSERT INTO back VALUES (1, 2, 3, 4, '2000-01-01', '2000-01-01', '2000-01-01', '2000-01-01');
@@ -285,7 +285,7 @@ TABLE back;
 DROP TABLE back;
 CREATE DOMAIN port AS uint2 CHECK (VALUE < '70000' AND VALUE > '0');
 SELECT 80::port = 80::port AS itself, 80::port < '99999' AS literal, 80::port = uint2 '80' AS base;
--- core's types and literals do not meet the new ones
+-- expressions of core's types and literals are the same as before
 SELECT '5' = '5' AS text, 5 = '5' AS int4, 'a' < 'b' AS less, numeric '5' = '5.0' AS n, date '2000-01-01' < 'infinity' AS date, varchar 'a' = 'a' AS v, pg_typeof(coalesce(seconds4tz '2000-01-01', now())) AS z;
 
 DROP VIEW view, again;

@@ -1,6 +1,6 @@
 --
--- An index scan that is started again for every row of the other table makes
--- its scan keys anew, in memory that is there until the query's end: what the
+-- A nested loop restarts the inner index scan for every outer row.  Each time it makes
+-- the scan keys anew, in memory that is freed only at the end of the query.  So what the
 -- comparison and hash functions remember from call to call must not add up.
 --
 \set SHOW_CONTEXT never

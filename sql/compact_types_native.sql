@@ -1,5 +1,5 @@
 --
--- What advise() says of strings that are values of one of PostgreSQL's own types
+-- Advice on strings whose values fit one of PostgreSQL's own types
 --
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
@@ -66,7 +66,7 @@ SELECT column_name, native FROM native('states');
 UPDATE states SET few = 'a state', long = repeat('s', 63), many = 'state9' WHERE few IS NULL;
 SELECT column_name, native FROM native('states');
 
--- names, defaults, what depends on a column
+-- names, defaults, objects that depend on a column
 CREATE SCHEMA "Odd one";
 CREATE TABLE "Odd one"."T ""x""" ("U id" varchar(36) DEFAULT md5('x')::uuid::text UNIQUE, made text DEFAULT gen_random_uuid()::text,
   zero text DEFAULT '', state char(9) DEFAULT 'closed');
@@ -76,14 +76,14 @@ SELECT name, type, foretold, bytes, equal FROM round_trip('"Odd one"."T ""x"""')
 INSERT INTO "Odd one"."T ""x""" DEFAULT VALUES;
 SELECT * FROM (SELECT "U id", state FROM "Odd one"."T ""x""" ORDER BY ctid DESC LIMIT 1) s;
 
--- nothing to look at; too long; not a string; sampled pages
+-- no rows; too long; not a string; sampled pages
 CREATE TABLE nothing (u text, long text, c "char");
 SELECT column_name, native FROM native('nothing');
 INSERT INTO nothing SELECT NULL, repeat('1', 2001), 'c' FROM generate_series(1, 1000);
 SELECT column_name, native FROM native('nothing');
 UPDATE nothing SET long = repeat('1', 2000);
 SELECT column_name, native FROM native('nothing');
--- generated columns, and what convert() says: it takes none of these types
+-- generated columns; convert() uses none of these types
 CREATE TABLE generated (u text, g text GENERATED ALWAYS AS (u) STORED);
 INSERT INTO generated SELECT md5(i::text)::uuid FROM generate_series(1, 100) i;
 SELECT column_name, native FROM native('generated');

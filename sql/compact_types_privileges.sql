@@ -1,6 +1,6 @@
 --
--- What everybody may do with the extension, one of its string types and one of
--- its decimal types: a new object that PUBLIC has a privilege on shows here.
+-- Show what every user may do with the extension, one of its string types and one of
+-- its decimal types.  A new object that PUBLIC has a privilege on changes the output.
 --
 CREATE EXTENSION compact_char8;
 CREATE EXTENSION compact_decimal4_2;
@@ -27,12 +27,12 @@ JOIN (SELECT 'pg_class'::regclass, oid, CASE relkind WHEN 'v' THEN 'view' WHEN '
 -- no other kind of object has privileges at all
 SELECT DISTINCT classid::regclass::text COLLATE "C" AS catalog FROM members
 WHERE classid NOT IN ('pg_class'::regclass, 'pg_type'::regclass, 'pg_proc'::regclass, 'pg_namespace'::regclass) ORDER BY 1;
--- PUBLIC and the owner, a superuser, are all who have any
+-- only PUBLIC and the owner, a superuser, have privileges
 SELECT kind, privilege_type, count(*) FROM granted WHERE grantee = 0 GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT count(*) FROM granted WHERE grantee <> 0 AND grantee <> 10;
 SELECT count(*) FROM granted WHERE grantee = 0 AND is_grantable;
 SELECT kind, name, privilege_type FROM granted WHERE grantee = 0 AND kind NOT IN ('function', 'aggregate') ORDER BY kind, name COLLATE "C", privilege_type;
--- functions by what calls them, and those by name that nothing but a user calls
+-- functions by what calls them; functions that only users call, by name
 CREATE TEMP VIEW callers AS
 SELECT g.objid, g.name, p.provolatile, CASE
   WHEN g.kind = 'aggregate' THEN 'aggregate'

@@ -1,6 +1,6 @@
 --
--- What convert() does without being asked: nothing that a value to come could be
--- refused by, and nothing that a client driver returns as another kind of value
+-- What convert() does by default: it makes no change that could refuse a later value,
+-- and none that makes a client driver return another kind of value
 --
 \set VERBOSITY default
 \set SHOW_CONTEXT never
@@ -24,7 +24,7 @@ CREATE TABLE line (pos int, customer_id bigint, "orderId" bigint, invoice_no big
 INSERT INTO line SELECT i % 90, i % 100, i % 25000, i % 90, i % 80, i % 70, i % 60 FROM generate_series(1, 30000) i;
 SELECT column_name, proposed_type, reason FROM compact_types.advise('line', narrow => true) ORDER BY attnum;
 
--- what a constraint keeps in its range
+-- columns that a constraint keeps in the range
 CREATE FUNCTION users_function(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE WARNING 'called'; RETURN true; END $$;
 CREATE TABLE checked (
 	low int CHECK (low >= 0 AND low < 200),
@@ -43,7 +43,7 @@ SELECT * FROM compact_types.convert('checked');
 INSERT INTO checked (low) VALUES (199);
 INSERT INTO checked (low) VALUES (200);
 
--- by name, or all of them, what has a risk
+-- proposals with a risk: by name, or all of them
 SELECT * FROM compact_types.convert('checked', '{half}');
 SELECT * FROM compact_types.convert('checked', narrow => true);
 
@@ -88,7 +88,7 @@ SELECT count(DISTINCT path) FROM handed_on;
 SELECT attname, n_distinct FROM pg_stats WHERE schemaname = 'rng' AND tablename = 'blocked' AND attname IN ('c', 'd', 'm') ORDER BY 1;
 SELECT * FROM compact_types.convert('blocked', narrow => true, skip_blocked => true);
 
--- Functions whose source names the table and the column are named.
+-- Functions whose source has the names of the table and the column are reported.
 CREATE TABLE named (id int PRIMARY KEY, note text, "odd.name" text, plain text);
 INSERT INTO named SELECT i, 'a note with number ' || i, 'another note ' || i, 'a plain note ' || i FROM generate_series(1, 300) i;
 CREATE FUNCTION notes(n int) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT note FROM rng.Named WHERE id = n; END $$;
@@ -96,7 +96,7 @@ CREATE FUNCTION odd() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM "odd.nam
 CREATE FUNCTION unnamed() RETURNS int LANGUAGE sql AS 'SELECT 1 /* renamed.note, odd_name and named_plain */';
 SELECT column_name, reason FROM compact_types.advise('named') WHERE proposed_type IS NOT NULL ORDER BY attnum;
 
--- What cannot be done whatever the rows are fails before a row is looked at.
+-- Errors that do not depend on the rows come before a row is read.
 CREATE FUNCTION seen(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'row'; RETURN true; END $$;
 CREATE TABLE moved (n int, name text CHECK (seen(name)));
 SET client_min_messages = error;

@@ -69,7 +69,7 @@ SELECT try_key('compact_char10', 'compact_char8'), try_key('compact_text(10)', '
        try_key('compact_char10', 'char(8)'), try_key('compact_char8', 'varchar(10)');
 DROP FUNCTION try_key;
 
--- a family holds the type for such keys only: queries mean what they meant
+-- the family has the type only for such keys: queries have the same results and plans as before
 CREATE TABLE v (v varchar(10) PRIMARY KEY, c compact_text(10), d compact_char10);
 INSERT INTO v SELECT 'key ' || i, 'key ' || i, 'key ' || i FROM generate_series(1, 1000) i;
 CREATE INDEX v_c ON v (c);
@@ -84,7 +84,7 @@ SELECT c, c = 'key 7'::name, 'key 7'::name <> c, c < 'key 7'::name, 'key 7'::nam
        d = 'key 7'::name, d <> 'key 7'::name, c = ANY (ARRAY['key 7', 'key 8']::name[]), c = NULL::name
 FROM v WHERE c IN ('key 6', 'key 7', 'key 8') ORDER BY 1;
 SELECT count(*) FROM v JOIN pg_roles ON v.c = rolname JOIN pg_class ON relname = v.d;
--- as is what is checked first of a big table
+-- the first check of a foreign key on big tables works, too
 SET enable_nestloop = off;
 SET enable_hashjoin = off;
 CREATE TABLE vc (c varchar(10) REFERENCES v, d varchar(10));
@@ -163,16 +163,16 @@ END $$;
 SELECT plan_has($$SELECT n FROM words WHERE c LIKE 'key 19%'$$, 'Index Cond: .*>=.*<'),
        plan_has($$SELECT n FROM words WHERE d LIKE 'key 19%'$$, 'Index Cond: .*>=.*<');
 SELECT count(*) FROM words WHERE c LIKE 'key 19%' AND d ^@ 'key 19';
--- an order asks for the collation
+-- an ordering comparison needs the collation
 SELECT plan_has($$SELECT n FROM words WHERE c < 'key 7'$$, 'Index Cond', false),
        plan_has($$SELECT n FROM words WHERE c <> 'key 7'$$, 'Index Cond', false);
--- so do merge joins, lists and what is in an equivalence class
+-- so do merge joins, lists and equivalence classes
 SELECT plan_has($$SELECT n FROM words WHERE c IN ('key 7', 'key 8')$$, 'Index Cond', false);
--- but not what comes from outside of the query
+-- but a value from outside of the query does not
 SELECT plan_has($$SELECT (SELECT n FROM words WHERE c = k LIMIT 1) FROM (SELECT 'key ' || i AS k FROM generate_series(1, 3) i) x$$,
   'Index Cond: \(c = ');
 SELECT (SELECT n FROM words WHERE c = k LIMIT 1) FROM (SELECT 'key ' || i AS k FROM generate_series(1, 3) i) x;
--- nor what names the index's collation
+-- an explicit COLLATE of the index's collation does not, either
 SELECT n FROM words WHERE c = 'key 7' COLLATE "C";
 RESET enable_seqscan;
 
@@ -197,7 +197,7 @@ CREATE INDEX CONCURRENTLY i_concurrently ON indexed (c varchar_pattern_ops);
 CREATE INDEX IF NOT EXISTS i_c ON indexed (e varchar_pattern_ops);
 SELECT indexrelid::regclass AS index, pg_get_indexdef(indexrelid) FROM pg_index
 WHERE indrelid = 'indexed'::regclass ORDER BY indexrelid::regclass::text COLLATE "C";
--- What is said is also what is left to the server.
+-- These statements are left to the server, which reports the errors.
 CREATE INDEX ON indexed (t varchar_pattern_ops, (upper(c)) varchar_pattern_ops, (c || d) text_pattern_ops);
 CREATE INDEX ON indexed (c int4_ops);
 CREATE INDEX ON indexed (c name_ops);
@@ -219,7 +219,7 @@ SELECT plan_has($$SELECT n FROM indexed WHERE c LIKE 'key 19%'$$, 'Index Cond: .
        plan_has($$SELECT n FROM indexed WHERE e LIKE 'key 19%'$$, 'Index Cond: .*>=.*<'),
        plan_has($$SELECT n FROM indexed WHERE c::text LIKE '%ey 199%'$$, 'i_trgm');
 INSERT INTO indexed VALUES ('key 1', 'key 1', 'key 1', 'key 1', 5000);
--- and stays when the column gets another type
+-- the index stays when the column gets another type
 ALTER TABLE indexed ALTER c TYPE varchar(20), ALTER d TYPE char(10);
 SELECT plan_has($$SELECT n FROM indexed WHERE c LIKE 'key 19%'$$, 'Index Cond: .*>=.*<');
 ALTER TABLE indexed ALTER c TYPE compact_text(20), ALTER d TYPE compact_char10;

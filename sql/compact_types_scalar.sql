@@ -107,7 +107,7 @@ INSERT INTO narrow VALUES (128, 0, 0);
 INSERT INTO narrow (u2) SELECT 70000;
 UPDATE narrow SET u1 = u1 + 1;
 SELECT * FROM narrow ORDER BY u2;
--- what narrowing a column must not change; the range is checked when a value is stored
+-- expressions that must not change if a column is narrowed; the range is checked when a value is stored
 CREATE TABLE shelf (id int, stock uint1, reserved uint1, qty uint1);
 INSERT INTO shelf VALUES (1, 10, 20, 200), (2, 200, 3, 255);
 SELECT id FROM shelf WHERE stock - reserved < 0;
@@ -483,17 +483,17 @@ FROM narrow_json n, wide_json w;
 SELECT (jsonb_populate_record(NULL::narrow_json, to_jsonb(n))).* FROM narrow_json n;
 RESET datestyle;
 SET timezone = 'UTC';
--- the cast is for JSON alone
+-- the cast is for JSON only
 SELECT castsource::regtype, castcontext FROM pg_cast WHERE casttarget = 'json'::regtype AND castsource::regtype::text ~ 'int|seconds' AND castcontext <> 'e';
 CREATE TABLE narrow_json_refused (j json);
 INSERT INTO narrow_json_refused SELECT u2 FROM narrow_json;
--- what has a cast to json is no key
+-- a type with a cast to json cannot be a key of an object
 SELECT json_build_object(u2, 1) FROM narrow_json;
 SELECT json_build_object(u2::int4, 1) FROM narrow_json;
 DROP TABLE narrow_json_refused;
 DROP VIEW wide_json, narrow_json;
 
--- creation is the extension's alone, and needs all names
+-- no function creates these types
 SELECT proname FROM pg_proc WHERE proname = 'create_scalars';
 DROP TABLE narrow, samples, brin, parent, child, part, ident;
 DROP DOMAIN port;

@@ -16,7 +16,7 @@ INSERT INTO strings (s) VALUES (''), ('a'), ('42'), ('123'), ('1234'), ('+49 228
   (E'\t'), (E'\n '), (E'\x01'), (E'\x08 abc'), (E'\x0e123'), (E'\x1f'), (E'\x7f');
 SELECT id, s, octet_length(s) AS bytes, pg_column_size(s::compact_text) - 4 AS payload,
        compact_types.codec(s::compact_text), s::compact_text::text = s AS same FROM strings ORDER BY id;
--- words: smaller in dictionary codes, in several scripts
+-- words: dictionary codes are smaller, in several scripts
 SELECT compact_types.codec(s), octet_length(s), pg_column_size(s) - 4 < octet_length(s) * 0.7 AS smaller, s
 FROM (VALUES ('a powerful, open source object-relational database system'::compact_text),
   ('https://www.example.org/index.html?id=42'), ('{"id": 17, "name": "Anna", "active": true}'),
@@ -80,7 +80,7 @@ SELECT pg_typeof(s || 'x'), pg_typeof(coalesce(s, 'x')), pg_typeof(lower(s)), pg
        pg_typeof(CASE WHEN true THEN s ELSE 'x'::text END), pg_typeof(min(s)), pg_typeof(string_agg(s, ',')), pg_typeof(array_agg(s))
 FROM (SELECT 'hello'::compact_text AS s) x GROUP BY s;
 SELECT s FROM (SELECT 'x'::compact_text AS s UNION SELECT 'y'::text UNION ALL SELECT 'z'::varchar) x ORDER BY 1;
--- compact_charN joins in without its padding
+-- compact_charN is combined without its padding
 SELECT '[' || s || ']' FROM (SELECT 'x'::compact_char24 AS s UNION SELECT 'y'::compact_text) x ORDER BY 1;
 SELECT '[' || coalesce('x'::compact_char24, 'y'::compact_text) || ']', '[' || 'x'::compact_char24::compact_text || ']', '[' || 'xyz'::compact_char24::compact_text(2) || ']',
        'x'::compact_char24::text = 'x'::compact_text;
@@ -90,7 +90,7 @@ SELECT '5'::compact_text::int, 5::compact_text, '2026-01-01'::compact_text::date
 SELECT ARRAY['b', 'a', NULL]::compact_text[], 'a' = ANY (ARRAY['b', 'a']::compact_text[]),
        ARRAY['a', 'b']::compact_text[] < ARRAY['b']::compact_text[], ('a'::compact_text, 1) < ('b'::compact_text, 0);
 
--- blanks count, but for those of a char
+-- trailing blanks count, except those of a char
 SELECT s = 'a', s = 'a '::text, s = 'a '::varchar, s = 'a '::char(3), 'a '::char(3) = s, s < 'b'::text, 'a'::text < s, s <> 'a '::char(3)
 FROM (SELECT 'a'::compact_text AS s) x;
 SELECT 'a '::compact_text = 'a'::compact_text, 'a '::compact_text = 'a '::char(3), 'a '::compact_text = 'a '::text;
@@ -168,7 +168,7 @@ SELECT count(*) > 500 FROM parted_0;
 SELECT plan_has($$SELECT * FROM parted WHERE k = 'key 7'$$, 'parted_0.*parted_1|parted_1.*parted_0', false);
 DROP TABLE parted;
 
--- statistics are text's
+-- statistics are those of text
 CREATE TABLE estimates AS SELECT k, t FROM (SELECT ('value ' || (i % 100) * (i % 7))::text AS t FROM generate_series(1, 10000) i) x,
   LATERAL (SELECT t::compact_text AS k) y;
 ANALYZE estimates;
@@ -177,7 +177,7 @@ SELECT x.n_distinct = y.n_distinct, x.most_common_vals::text = y.most_common_val
 FROM pg_stats x JOIN pg_stats y USING (tablename) WHERE tablename = 'estimates' AND x.attname = 'k' AND y.attname = 't';
 DROP TABLE estimates;
 
--- the form of epoch 1 is frozen: these are the bytes of stored values
+-- the encoding of epoch 1 is frozen: these are the bytes of stored values
 CREATE CAST (compact_text AS bytea) WITHOUT FUNCTION;
 SELECT s, s::compact_text::bytea FROM (VALUES ('2026'), ('deadbeef'), ('123e4567-e89b-12d3-a456-426614174000'), ('Xq7Zt9KVw2LpN8sYf3BhJ6mC'),
   ('the quick brown fox'), ('----------------'), ('日本語の文字列'), ('Кодирование'), (E'\x01~^'), ('~^')) v (s);
@@ -193,7 +193,7 @@ FROM generate_series(1, 500) i, LATERAL (VALUES
 GROUP BY kind ORDER BY kind COLLATE "C";
 DROP CAST (compact_text AS bytea);
 
--- a damaged value gives an error, wherever it is looked at
+-- a damaged value gives an error wherever it is read
 CREATE CAST (bytea AS compact_text) WITHOUT FUNCTION;
 CREATE FUNCTION outcome(value bytea) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
