@@ -105,7 +105,7 @@ sub numbers
 		usleep(50_000);
 	}
 	is(scalar(grep { !wait_for_tuples($node, $_, 30) } @tables), 0, 'dead rows are pruned beside transactions in progress');
-	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'it is bgwriter that prunes them');
+	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'bgwriter prunes the dead rows beside transactions in progress');
 
 	is(join("\n", map { rows_of($_) } @tables), join("\n", (rows(1, 20, [])) x @tables), 'no other session sees changes of transactions in progress');
 	for my $what ('UPDATE %s SET v = v WHERE id = 3', 'DELETE FROM %s WHERE id = 1', 'SELECT FROM %s WHERE id = 5 FOR UPDATE')
@@ -225,7 +225,7 @@ SQL
 	set_parameters($node, bgwriter_delay => '10ms');
 	# 20 rows, 2 inserted and 2 updated by the prepared transaction, and 3 inserted later
 	is(scalar(grep { !wait_for_tuples($node, $_, 27) } @tables), 0, 'dead rows are pruned beside prepared transactions');
-	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'bgwriter prunes them');
+	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'bgwriter prunes the dead rows beside prepared transactions');
 
 	my %others = map { $_ => 'new' } 51 .. 53;
 	for my $restart ('', ' after a restart', ' after a crash')

@@ -79,7 +79,7 @@ sub try_here
 	$holder->quit;
 	$sessions[ $_ % 3 == 2 ? $_ - 2 : $_ ]->query_safe("INSERT INTO $tables[$_] VALUES (46, 'new')") for 0 .. $#tables;
 	is(scalar(grep { !wait_for_tuples($node, $tables[$_], 28 + ($_ % 3 == 1 ? 80 : 0)) } 0 .. $#tables), 0, "$name: dead rows are pruned");
-	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, "$name: bgwriter prunes them");
+	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, "$name: bgwriter prunes the dead rows");
 
 	my $all = "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM %s";
 	my $before = join ' ', map { "$_:-" } 1 .. 20;

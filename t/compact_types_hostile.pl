@@ -49,7 +49,7 @@ foreach my $operator (@operators)
 	  . "CREATE OPERATOR public.$name (LEFTARG = $args[0], RIGHTARG = $args[1], FUNCTION = public.shadow_$count);\n";
 }
 as_role($node, 'shadow', 'role_a', $shadows);
-is_deeply([ sprung($node, sub { $node->safe_psql('shadow', q{SELECT 1 OPERATOR(public.=) 1}) }) ], ["operator = as $superuser"], 'the shadows work');
+is_deeply([ sprung($node, sub { $node->safe_psql('shadow', q{SELECT 1 OPERATOR(public.=) 1}) }) ], ["operator = as $superuser"], 'an operator that shadows one of core runs its code');
 $node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER');
 is_harmless($node, sub {
 	$node->safe_psql('shadow', <<'SQL');
