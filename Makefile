@@ -29,7 +29,7 @@ help:
 	@echo "make bench           run one study: STUDY=tpcc (the default), see bench/run --help for the others"
 	@echo "make check-patches   check that every server-patch series applies exactly, alone and together,"
 	@echo "                     and that each patch compiles without a warning"
-	@echo "make indent-check    check that the C sources are as pgindent lays them out"
+	@echo "make indent-check    check the layout of the C, Perl and Python sources"
 	@echo "make all             build the extensions for the server of PG_CONFIG=path (default: pg_config)"
 	@echo "make install         install them there"
 	@echo "make installcheck    run their regression tests on that server, which must be running"
@@ -77,7 +77,7 @@ check-patches:
 	@set -e; for major in $(majors); do tools/patches check $$major; tools/patches compile $$major; done
 
 indent-check:
-	@tools/deps build
+	@tools/deps build indent
 	@tools/indent --check
 
 .PHONY: help all install uninstall clean installcheck server demo bench check soak check-patches indent-check
