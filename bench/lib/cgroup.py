@@ -126,12 +126,28 @@ class ControlGroup:
         except OSError:
             return 0
 
+    def _statistics(self, **names: tuple[str, str]) -> dict[str, int]:
+        """Return numbers of memory.stat; each has a name in version 1 and one in version 2.
+
+        A number that the kernel does not have is missing.
+        """
+        text = (self.memory / "memory.stat").read_text()
+        found = {key: re.search(rf"^{name[self.version - 1]} (\d+)", text, re.M) for key, name in names.items()}
+        return {key: int(match.group(1)) for key, match in found.items() if match}
+
     def file_cache(self) -> int:
         """Return the bytes of page cache charged to the group, without shared memory."""
-        text = (self.memory / "memory.stat").read_text()
-        names = ("total_cache", "total_shmem") if self.version == 1 else ("file", "shmem")
-        cache, shared = (int(re.search(rf"^{name} (\d+)", text, re.M).group(1)) for name in names)
-        return cache - shared
+        found = self._statistics(cache=("total_cache", "file"), shared=("total_shmem", "shmem"))
+        return found["cache"] - found["shared"]
+
+    def memory_use(self) -> dict[str, int]:
+        """Return the bytes of the group's page cache, of its part that is dirty, and of private memory."""
+        found = self._statistics(dirty_cache=("total_dirty", "file_dirty"), private=("total_rss", "anon"))
+        return {"page_cache": self.file_cache(), **found}
+
+    def refaults(self) -> dict[str, int]:
+        """Return how many pages were read again soon after they had left the page cache."""
+        return self._statistics(refaults=("total_workingset_refault_file", "workingset_refault_file"))
 
     def kills(self) -> int:
         """Return the number of the group's processes that were killed for want of memory."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import click
@@ -60,6 +61,17 @@ def counted(name: str) -> Pick:
     return lambda sample: sample["per_new_order"].get(name)
 
 
+def level(name: str) -> Pick:
+    """Return a function for the mean of a number of bytes; it gives None if the number is missing."""
+    return lambda sample: sample.get("memory", {}).get(name)
+
+
+def cached_reads(sample: Sample) -> float | None:
+    """Return the reads that the page cache served, each of a block.  The device may read several at once."""
+    group = sample["per_new_order"].get("group_read_bytes")
+    return None if group is None else sample["per_new_order"]["block_reads"] - group / counters.BLOCK
+
+
 # The metric, its title, and a function for its value in a phase
 FIGURES: tuple[tuple[str, str, Pick], ...] = (
     ("tpmc.switched", "New-Orders a minute", notpm),
@@ -67,12 +79,17 @@ FIGURES: tuple[tuple[str, str, Pick], ...] = (
     ("wal_bytes.switched", "WAL per New-Order", wal),
     ("written_bytes.switched", "device bytes written per New-Order", written),
     ("block_reads.switched", "blocks read from the kernel per New-Order", counted("block_reads")),
+    ("cached_reads.switched", "of them from the page cache", cached_reads),
+    ("refaults.switched", "reads of pages that left the page cache shortly before", counted("refaults")),
     ("block_writes.switched", "blocks written per New-Order", counted("block_writes")),
     ("session_writes.switched", "of them by sessions", counted("session_writes")),
     ("bgwriter_writes.switched", "of them by the background writer", counted("bgwriter_writes")),
     ("checkpointer_writes.switched", "of them by the checkpointer", counted("checkpointer_writes")),
     ("cpu.switched", "CPU time per New-Order", counted("cpu_seconds")),
     ("newpage.switched", "updates to another page per New-Order", counted("newpage_updates")),
+    ("page_cache.switched", "bytes of page cache", level("page_cache")),
+    ("dirty_cache.switched", "bytes of it that are dirty", level("dirty_cache")),
+    ("private.switched", "bytes of private memory", level("private")),
 )
 BARS = (
     Bar("tpmc.switched", "New-Orders a minute, the switch on to off", least=0.99),
@@ -100,12 +117,18 @@ def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | Non
         task = bars.add_task("background vacuum off and on in turn: seconds", total=seconds)
 
         def take() -> dict[str, float]:
-            return counters.snapshot(connection, postmaster, device, group) | series.updates(connection)
+            taken = counters.snapshot(connection, postmaster, device, group) | series.updates(connection)
+            return taken | group.refaults() if group else taken
 
-        def wait(until: float) -> None:
+        def wait(until: float) -> list[dict[str, int]]:
+            """Wait, and return the group's memory use at each half of a second."""
+            uses = []
             while (left := until - time.time()) > 0:
                 time.sleep(min(0.5, left))
+                if group:
+                    uses.append(group.memory_use())
                 bars.update(task, completed=min(seconds, time.time() - begun))
+            return uses
 
         begun = time.time()
         clients = stack.enter_context(
@@ -126,14 +149,14 @@ def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | Non
                 wait(due + options.phase * SKIPPED)
                 begin, before = time.time(), take()
                 due += options.phase
-                wait(due)
+                uses = wait(due)
                 end, after = time.time(), take()
                 if clients.has_ended():
                     raise clients.failure()
-                phases.append((block, setting, begin, end, before, after))
+                phases.append((block, setting, begin, end, before, after, uses))
     log = clients.log()
     samples = []
-    for block, setting, begin, end, before, after in phases:
+    for block, setting, begin, end, before, after, uses in phases:
         orders = log.window(begin, end).count(0)
         if orders == 0:
             raise BenchError(f"no New-Order finished in {end - begin:.0f} s")
@@ -145,6 +168,7 @@ def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | Non
                 "new_orders": orders,
                 "notpm": orders / (end - begin) * 60,
                 "per_new_order": {name: (after[name] - before[name]) / orders for name in before},
+                "memory": {name: mean(use[name] for use in uses) for name in (uses[0] if uses else ())},
             }
         )
     return samples
