@@ -68,9 +68,9 @@ FIGURES: tuple[tuple[str, str, Pick], ...] = (
     ("written_bytes.switched", "device bytes written per New-Order", written),
     ("block_reads.switched", "blocks read from the kernel per New-Order", counted("block_reads")),
     ("block_writes.switched", "blocks written per New-Order", counted("block_writes")),
-    ("session_writes.switched", "of them by sessions", counted("session_writes")),
-    ("bgwriter_writes.switched", "of them by the background writer", counted("bgwriter_writes")),
-    ("checkpointer_writes.switched", "of them by the checkpointer", counted("checkpointer_writes")),
+    ("session_writes.switched", "blocks written by sessions per New-Order", counted("session_writes")),
+    ("bgwriter_writes.switched", "blocks written by the background writer per New-Order", counted("bgwriter_writes")),
+    ("checkpointer_writes.switched", "blocks written by the checkpointer per New-Order", counted("checkpointer_writes")),
     ("cpu.switched", "CPU time per New-Order", counted("cpu_seconds")),
     ("newpage.switched", "updates to another page per New-Order", counted("newpage_updates")),
 )
