@@ -131,7 +131,7 @@ $node->safe_psql('postgres', q{ALTER DATABASE other SET session_preload_librarie
 # Pass the statement on the command line, because psql may lose its connection before it
 # reads one.
 $node->command_fails_like([ 'psql', '-X', '-c', 'SELECT 1', $node->connstr('other') ],
-	qr/(FATAL|ERROR):  could not access file "toast_policy": No such file or directory/, 'where sessions preload the library there are none');
+	qr/(FATAL|ERROR):  could not access file "toast_policy": No such file or directory/, 'a session that preloads the missing library fails');
 $node->safe_psql('postgres', 'ALTER DATABASE other RESET session_preload_libraries');
 is($node->safe_psql('other', 'SELECT 1'), '1', 'sessions work without the setting');
 
