@@ -1,6 +1,6 @@
 # Damage the fields that store the alignment of an index: each byte of pd_flags, on each
 # kind of page, and btm_itemalign in the metapage.  Set each to all other values.  Then
-# run index scans, inserts that split pages, VACUUM, amcheck and REINDEX. Each must
+# run index scans, inserts that split pages, VACUUM, amcheck and REINDEX.  Each must
 # raise a proper error or return the right rows.  The test fails if one crashes, hangs
 # or returns a wrong row.
 #
@@ -145,7 +145,7 @@ END $$;
 SQL
 
 # The keys of t2, t4 and t8 are so wide that an index of a few pages has three levels.
-# The number in a table's name is the alignment of its index. t4d has duplicates.
+# The number in a table's name is the alignment of its index.  t4d has duplicates.
 my $wide = 'x' x 63;
 my $columns = join ', ', map { "$_ name DEFAULT '$wide'" } 'a' .. 'g';
 for my $table ('t2', 't4', 't8', 't4d')

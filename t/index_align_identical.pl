@@ -166,7 +166,7 @@ sub wal_between
 	return $wal;
 }
 
-# Return the records in it: [manager, info, relations, main data, the rest]. Leave out
+# Return the records in it: [manager, info, relations, main data, the rest].  Leave out
 # what differs in any case: LSN and checksum of page images, the link to the previous
 # record, the CRC.
 sub records

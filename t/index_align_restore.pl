@@ -207,7 +207,7 @@ is($node->safe_psql('postgres', $invalid), '1', 'the invalid index exists');
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY accounts_branch_ccnew');
 
 # An invalid index that another REINDEX CONCURRENTLY left behind can be aligned and
-# complete. restore_stock() must not build a second index for it.
+# complete.  restore_stock() must not build a second index for it.
 $blocker->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM accounts');
 $node->psql('postgres', "SET lock_timeout = 500;\nREINDEX INDEX CONCURRENTLY accounts_branch");
 $blocker->query_safe('ROLLBACK');
@@ -248,7 +248,7 @@ $standby->stop;
 $node->safe_psql('postgres', 'DROP TABLE unlogged');
 
 #
-# A role that cannot log in, in a database with settings of its own
+# A role that cannot log in, in a database with its own settings
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE other LOGIN;
@@ -284,7 +284,7 @@ like($stderr, qr/WARNING:  22012: could not restore index "public.\xc3\xa4_i"\nD
 $node->safe_psql('postgres', "SET client_encoding = 'UTF8'; DROP TABLE \"\xc3\xa4 '\"");
 
 #
-# Metapages that cannot be read: each is told, and none keeps the others from being
+# Metapages that cannot be read: each one is reported, and the other indexes are still
 # listed and restored.
 #
 my %damage = (
@@ -318,7 +318,7 @@ is($stdout, "damaged_a_sound|4\ndamaged_alignment|\ndamaged_header|\ndamaged_mag
 for my $kind (sort keys %damage)
 {
 	like($stderr, qr/WARNING:  could not read the item alignment of index "public.damaged_$kind"\nDETAIL:  $reason{$kind}.*\nHINT:  Please REINDEX it./,
-		"$kind: with a warning");
+		"$kind: a warning reports the metapage");
 }
 ($ret, $stdout, $stderr) = $node->psql('postgres', q{SELECT index_align.item_alignment('damaged_magic')});
 like($stderr, qr/ERROR:  index "damaged_magic" is not a btree/, 'the function for one index raises an error');

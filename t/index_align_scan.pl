@@ -167,7 +167,7 @@ for my $case ([ 'text', q{repeat('x', %d)} ], [ '"char", v text', q{'c', repeat(
 		}
 		is(sql(q{SELECT sound('large_k'), count(*) > 10 FROM large}), 't|t', "$columns, $alignment: largest keys are sound");
 	}
-	cmp_ok($largest{auto}, '>=', $largest{max}, "$columns: what fits with max fits with auto");
+	cmp_ok($largest{auto}, '>=', $largest{max}, "$columns: a key that fits with max fits with auto");
 	note "$columns: largest $largest{auto}, with max $largest{max}";
 }
 
@@ -204,7 +204,7 @@ my (undef, undef, $err) = run_sql($node, 'CREATE UNIQUE INDEX CONCURRENTLY built
 like($err, qr/23505: could not create unique index/, 'CREATE UNIQUE INDEX CONCURRENTLY of duplicates');
 is(sql(q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'built_failed'::regclass}), 'f', 'leaves an invalid index');
 sql('DELETE FROM built WHERE id > 2999', 'REINDEX INDEX CONCURRENTLY built_failed');
-is(sql(q{SELECT indisvalid, alignment('built_failed'), sound('built_failed') FROM pg_index WHERE indexrelid = 'built_failed'::regclass}), 't|2|t', 'which REINDEX CONCURRENTLY makes good');
+is(sql(q{SELECT indisvalid, alignment('built_failed'), sound('built_failed') FROM pg_index WHERE indexrelid = 'built_failed'::regclass}), 't|2|t', 'REINDEX CONCURRENTLY repairs the invalid index');
 
 # constraints
 sql(<<'SQL');
@@ -279,7 +279,7 @@ is(sql('CREATE TEMP TABLE temporary (id int PRIMARY KEY, s int2)', 'CREATE INDEX
 sql('DELETE FROM parts WHERE id % 3 = 0', 'VACUUM parts');
 same('partitions', 'SELECT count(*), sum(id) FROM parts WHERE s BETWEEN 10 AND 20', qr/parts_1_s/);
 my $now = q{SELECT alignment('rewritten_pkey'), alignment('rewritten_s'), alignment('rewritten_m'), alignment('rewritten_a')};
-is(sql($now), '4|2|8|2', 'as built');
+is(sql($now), '4|2|8|2', 'indexes have the alignment of their build');
 for my $case ([ 'TRUNCATE rewritten' ], [ 'VACUUM FULL rewritten' ], [ 'CLUSTER rewritten USING rewritten_s' ], [ 'REINDEX TABLE rewritten' ], [ 'REINDEX TABLE CONCURRENTLY rewritten' ],
 	[ 'ALTER TABLE rewritten ADD COLUMN c1 int DEFAULT random()' ], [ 'ALTER TABLE rewritten SET UNLOGGED' ])
 {
@@ -295,7 +295,7 @@ for my $case ([ 'TRUNCATE rewritten' ], [ 'VACUUM FULL rewritten' ], [ 'CLUSTER 
 sql('ALTER TABLE rewritten ALTER s TYPE int8');
 is(sql($now), '4|8|8|8', 'ALTER TYPE: the alignment of the new type');
 sql('ALTER TABLE rewritten ALTER s TYPE int2');
-is(sql($now), '4|2|8|2', 'ALTER TYPE: and back');
+is(sql($now), '4|2|8|2', 'ALTER TYPE: the alignment of the old type again');
 is(sql(q{SELECT count(*), string_agg(array_to_string(reloptions, ','), ' ' ORDER BY relname) FROM pg_class WHERE relname LIKE 'rewritten%' AND reloptions IS NOT NULL}),
 	'2|item_alignment=auto item_alignment=max', 'the parameter stays where it was written, and only there');
 # An ALTER that rolls back leaves the index as it was.
@@ -311,12 +311,12 @@ my $notice = sub {
 like($notice->('ALTER INDEX rewritten_s SET (item_alignment = max)'), qr/^0 .*NOTICE:  .*(REINDEX|rebuil)/s, 'SET says when it takes effect');
 is(sql($now), '4|2|8|2', 'SET does not touch the index');
 sql('INSERT INTO rewritten (id, s) SELECT i, i % 100 FROM generate_series(2000, 4000) i');
-is(sql(q{SELECT alignment('rewritten_s'), sound('rewritten_s')}), '2|t', 'which is written to as it was built');
+is(sql(q{SELECT alignment('rewritten_s'), sound('rewritten_s')}), '2|t', 'an index keeps its alignment after SET until REINDEX');
 sql('REINDEX INDEX rewritten_s');
 is(sql($now), '4|8|8|2', 'REINDEX gives what was SET');
 unlike($notice->('ALTER INDEX rewritten_s SET (item_alignment = max)'), qr/NOTICE/, 'no notice where nothing is to be done');
-unlike($notice->('ALTER INDEX rewritten_s SET (fillfactor = 80)'), qr/NOTICE/, 'nor for another parameter');
-like($notice->('ALTER INDEX rewritten_s RESET (item_alignment)'), qr/^0 .*NOTICE/s, 'RESET says it, too');
+unlike($notice->('ALTER INDEX rewritten_s SET (fillfactor = 80)'), qr/NOTICE/, 'SET of another parameter gives no notice');
+like($notice->('ALTER INDEX rewritten_s RESET (item_alignment)'), qr/^0 .*NOTICE/s, 'RESET says when it takes effect');
 sql('REINDEX INDEX rewritten_s');
 is(sql($now), '4|2|8|2', 'REINDEX gives the default after RESET');
 for my $case ([ 'CREATE INDEX ON rewritten (s) WITH (item_alignment = 4)', '22023' ], [ 'CREATE INDEX ON rewritten (s) WITH (item_alignment)', '22023' ],
@@ -333,11 +333,11 @@ my $file = "$PostgreSQL::Test::Utils::tmp_check/index_align_scan.sql";
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'rewritten', '-t', 'keys', '-t', 'wide', '-f', $file ], 'dump');
 my @lines = grep { /item_alignment/ } split /\n/, slurp_file($file);
 is(scalar(@lines), 2, 'the parameter is dumped where it was written, and only there');
-like(join("\n", sort @lines), qr/rewritten_a .*WITH \(item_alignment='?auto'?\);\n.*rewritten_m .*WITH \(item_alignment='?max'?\);/s, 'as it was written');
+like(join("\n", sort @lines), qr/rewritten_a .*WITH \(item_alignment='?auto'?\);\n.*rewritten_m .*WITH \(item_alignment='?max'?\);/s, 'the dump has the parameter as it was written');
 sql('CREATE DATABASE restored');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $file ], 'restored');
 is($node->safe_psql('restored', q{CREATE EXTENSION pageinspect; SELECT string_agg(c || ' ' || (8 >> ((flags & 768) / 256)), ', ' ORDER BY c) FROM (VALUES ('rewritten_a'), ('rewritten_m'), ('rewritten_s')) i (c), page_header(get_raw_page(c, 0))}),
-	'rewritten_a 2, rewritten_m 8, rewritten_s 2', 'and taken');
+	'rewritten_a 2, rewritten_m 8, rewritten_s 2', 'the restored indexes have the alignment of the parameter');
 is(sql('CREATE TABLE liked (LIKE rewritten INCLUDING INDEXES)', q{SELECT count(*) FROM pg_class WHERE relname LIKE 'liked%' AND array_to_string(reloptions, ',') ~ 'item_alignment=(auto|max)'}), '2', 'LIKE INCLUDING INDEXES');
 
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'nothing crashed');

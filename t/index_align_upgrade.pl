@@ -1,5 +1,5 @@
 # Test pg_upgrade and pg_dump with B-tree indexes that have an item alignment.  An
-# upgrade to a server with the patch keeps them unchanged. pg_upgrade of the patched
+# upgrade to a server with the patch keeps them unchanged.  pg_upgrade of the patched
 # server refuses any other target, and lists the indexes before it changes anything.
 # pg_upgrade of a later stock server does not know the alignment; the old server refuses
 # its connection.  Once the indexes are restored, the upgrade to a stock server works.

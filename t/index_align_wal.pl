@@ -1,4 +1,4 @@
-# Test all WAL records of nbtree for indexes of alignment 2, 4 and 8. pg_waldump counts
+# Test all WAL records of nbtree for indexes of alignment 2, 4 and 8.  pg_waldump counts
 # them.  A standby replays them and compares every page with an image of the primary's.
 # The primary replays them after crashes.
 #
@@ -64,7 +64,7 @@ while (1)
 	push @counts, btree_records($primary, 'postgres', $from, $primary->lsn('flush'));
 
 	check_structure($_, 'postgres', $_->name . " after round $round, full_page_writes = $images") for $primary, $standby;
-	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'and both hold the same');
+	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'primary and standby hold the same rows');
 	$primary->safe_psql('postgres', 'CHECKPOINT');
 
 	last if ++$round >= 2 && !too_few(\@counts, 2, 4, 8) || $round > 40;
@@ -141,7 +141,7 @@ for my $crash (1 .. 3)
 	$primary->start;
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 	check_structure($_, 'postgres', sprintf('%s after a crash after %.1f s', $_->name, $seconds), 'public') for $primary, $standby;
-	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'and both hold the same');
+	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'primary and standby hold the same rows');
 }
 
 # Promote the standby.

@@ -1,7 +1,7 @@
 # Run the test suites of SQLAlchemy and Django with compact_types.auto.  Exactly the
 # tests in t/soak_compact_types_orm.txt may fail with it that pass without.
 #
-# Only tools/check --soak runs this test. tools/orm-suites downloads the suites.
+# Only tools/check --soak runs this test.  tools/orm-suites downloads the suites.
 use strict;
 use warnings FATAL => 'all';
 

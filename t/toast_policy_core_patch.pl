@@ -218,9 +218,9 @@ for my $statement ('VACUUM FULL stored', 'CLUSTER stored USING stored_pkey', 'UP
 	'CREATE TABLE copy (LIKE stored INCLUDING ALL); INSERT INTO copy SELECT * FROM stored; DROP TABLE stored; ALTER TABLE copy RENAME TO stored')
 {
 	$node->safe_psql('postgres', $statement);
-	is(storage($node), $before, "kept by $statement");
+	is(storage($node), $before, "the stored form is kept by $statement");
 }
-is($node->safe_psql('postgres', $reads_same), "$values|$values", 'and read the same');
+is($node->safe_psql('postgres', $reads_same), "$values|$values", 'values read the same after these statements');
 
 # A standby has the same bytes.  It reads them with any setting.
 $node->backup('base');
@@ -241,15 +241,15 @@ $node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'stored',
 unlike(slurp_file($file), qr/toast_min_saved|toast_chunk_aware/, 'the dump names no setting of the patch');
 $stock->safe_psql('postgres', 'DROP TABLE stored');
 $stock->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $stock->connstr('postgres'), '-f', $file ], 'a stock server restores the dump');
-is($stock->safe_psql('postgres', $digest), $node->safe_psql('postgres', $digest), 'and read the same');
+is($stock->safe_psql('postgres', $digest), $node->safe_psql('postgres', $digest), 'restored values read the same');
 
 # A stock server reads the data directory.
 my $data = $node->safe_psql('postgres', $digest);
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET toast_min_saved_chunks');
 $node->stop;
 command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, '-l', $node->logfile, 'start' ], 'a stock server starts on the same data directory');
-is($node->safe_psql('postgres', $digest), $data, 'reads the same');
-command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, 'stop' ], 'and stops');
+is($node->safe_psql('postgres', $digest), $data, 'a stock server reads the same values');
+command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, 'stop' ], 'the stock server stops');
 
 $stock->stop;
 done_testing();

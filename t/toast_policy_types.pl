@@ -220,14 +220,14 @@ SQL
 	my @counts = split /\|/,
 	  $node->safe_psql($db, "SELECT $columns FROM samples u JOIN samples v ON v.id = u.other");
 	my @wrong = grep { shift @counts } sort keys %pair_checks;
-	is("@wrong", '', "$db: compares as text and bytea do");
+	is("@wrong", '', "$db: comparisons are those of text and bytea");
 
 	$columns = join ",\n", map { "count(*) FILTER (WHERE $single_checks{$_})" } sort keys %single_checks;
 	@counts = split /\|/, $node->safe_psql($db, "SELECT $columns FROM samples");
 	@wrong = grep { shift @counts } sort keys %single_checks;
-	is("@wrong", '', "$db: is written, cast, hashed, stored and cut as text and bytea are");
+	is("@wrong", '', "$db: output, casts, hashes, storage and substrings are those of text and bytea");
 
-	is($node->safe_psql($db, <<'SQL'), '0|0|0|0', "$db: sorts as text and bytea do");
+	is($node->safe_psql($db, <<'SQL'), '0|0|0|0', "$db: the order is that of text and bytea");
 SELECT count(*) FILTER (WHERE by_z <> by_s), count(*) FILTER (WHERE by_z_desc <> by_s_desc),
        count(*) FILTER (WHERE rank_z <> rank_s), count(*) FILTER (WHERE by_y <> by_b)
 FROM (SELECT row_number() OVER (ORDER BY z, id) AS by_z, row_number() OVER (ORDER BY s, id) AS by_s,
@@ -236,7 +236,7 @@ FROM (SELECT row_number() OVER (ORDER BY z, id) AS by_z, row_number() OVER (ORDE
              row_number() OVER (ORDER BY y, id) AS by_y, row_number() OVER (ORDER BY b, id) AS by_b
       FROM samples) x
 SQL
-	is($node->safe_psql($db, <<'SQL'), 't|t|t|t|t|t', "$db: is grouped and joined as text and bytea are");
+	is($node->safe_psql($db, <<'SQL'), 't|t|t|t|t|t', "$db: grouping and joins are those of text and bytea");
 CREATE TEMP TABLE few AS SELECT * FROM samples WHERE id <= 1000;
 ANALYZE few;
 SELECT (SELECT count(DISTINCT z) FROM samples) = (SELECT count(DISTINCT s) FROM samples),
@@ -272,7 +272,7 @@ fuzz_database('utf8_c', q{ENCODING 'UTF8' LOCALE 'C'}, 'UTF8', 'UTF-8', $letters
 fuzz_database('latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'}, 'LATIN1', 'iso-8859-1', $letters{'latin1'});
 fuzz_database('euc_jp_c', q{ENCODING 'EUC_JP' LOCALE 'C'}, 'EUC_JP', 'euc-jp', $letters{'euc-jp'});
 
-# The server needs a locale of the C library, and ICU. Both are build requirements.
+# The server needs a locale of the C library, and ICU.  Both are build requirements.
 my ($libc) = `locale -a` =~ /^(C\.utf-?8|en_US\.utf-?8)$/im;
 fuzz_database('utf8_libc', "ENCODING 'UTF8' LOCALE '$libc'", 'UTF8', 'UTF-8', $letters{'utf8'});
 fuzz_database('utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},

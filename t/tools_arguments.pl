@@ -70,8 +70,8 @@ foreach my $case (@wrong)
 	my ($pattern, @command) = @$case;
 	my @result = run_tool($dir, @command);
 	is_clear_error(\@result, $pattern, "@command");
-	is($result[0], 2, 'with exit code 2');
-	like($result[2], qr/usage/, 'the usage follows');
+	is($result[0], 2, "@command: exit code");
+	like($result[2], qr/usage/, "@command: the usage follows");
 }
 
 # tools/check prints its counts even if it runs no test.

@@ -66,7 +66,7 @@ my ($said) = (run_tool($dir, 'env', @tap))[2];
 is(join("\n", sort $said =~ /(t\/.* in .*)/g), "t/alpha_a.pl in disk/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a", 'without a mount in memory, data directories are on disk');
 system_ok('mkdir', '-p', "$dir/mounts/memory");
 $said = (run_tool($dir, 'env', @tap))[2];
-like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha_a.pl in \Q$dir\E/mounts/memory/\w+/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a$}, 'memory');
+like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha_a.pl in \Q$dir\E/mounts/memory/\w+/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a$}, 'with a mount in memory, data directories are there');
 is_deeply([ glob("$dir/mounts/memory/*") ], [], 'the mount in memory is empty afterwards');
 ok(-d "$dir/disk/log", 'there is a directory for logs');
 

@@ -27,7 +27,7 @@ is($out, '', 'no extension is tested after a failed build');
 ($code, $out, $err) = run_tool($stub, 'make', 'installcheck', "PG_CONFIG=$pg_config");
 is("$code $err", '0 ', 'installcheck succeeds if all pass');
 
-# tools/extensions builds only changed extensions. plpgsql stands for an installed one.
+# tools/extensions builds only changed extensions.  plpgsql stands for an installed one.
 my %makefile = (one => "EXTENSION = plpgsql\nall install:\n", two => "EXTENSION = nosuch\nall install:\n", three => "all install:\n\t\@echo 'three: skipped, no patch'\n");
 write_file("$stub/$_/Makefile", $makefile{$_}) foreach keys %makefile;
 write_file("$stub/$_", '') foreach 'bundle.mk', 'bundle_compat.h';

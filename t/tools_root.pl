@@ -230,7 +230,7 @@ except loopdevice.NoDevice as reason:
 	}
 	($code, $out, $err) = $python->($device, "$dir/build/device");
 	like($out, qr/^(?:$account|none: (?:losetup|mount|could not).*)$/, 'a loop device is made in a private directory') or diag $err;
-	ok(!-e "$dir/build/device", 'which goes away');
+	ok(!-e "$dir/build/device", 'the loop device is removed');
 	($code, $out, $err) = $python->('from bench.lib.paths import CLUSTERS, DEVICE; print(DEVICE.is_relative_to(CLUSTERS))');
 	is($out, "False\n", 'the loop device of "bench/run wal" is outside the instances');
 

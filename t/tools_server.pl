@@ -96,7 +96,7 @@ is(calls(), 'one.c', 'only the changed file is compiled');
 is($code, 0, 'the build with assertions succeeds');
 is(calls(), 'configure one.c two.c', 'assertions need a third build');
 like(read_file("$dir/build/17/cassert/.pgdense"),
-	qr/--enable-cassert/, 'with assertions on');
+	qr/--enable-cassert/, 'the build has assertions enabled');
 
 # a patch that does not compile
 patch_one("int\tone = ;\n");

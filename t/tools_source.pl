@@ -96,7 +96,7 @@ append_file("$dir/site/$name", 'x');
 ($code, $out, $err) = source();
 isnt($code, 0, 'a download with a wrong checksum is an error');
 like($err, qr/wrong checksum of .*: expected $sha256, got [0-9a-f]{64}/,
-	'that says so');
+	'the error shows the wrong checksum');
 is_deeply([ glob "$dir/build/sources/*.bz2" ],
 	[], 'a download with a wrong checksum is not kept');
 program('curl', 'exit 6');

@@ -75,7 +75,7 @@ is(version(), "2.0\n", 'the other version is installed');
 write_file("$dir/tools/python-packages", $one =~ s/[0-9a-f]{64}/'0' x 64/er);
 ($code, $out, $err) = venv();
 isnt($code, 0, 'a wrong checksum is an error');
-like($err, qr/DO NOT MATCH THE HASHES/, 'that says so');
+like($err, qr/DO NOT MATCH THE HASHES/, 'the error names the wrong checksum');
 is(version(), '', 'a package with a wrong checksum is not installed');
 
 write_file("$dir/tools/python-packages", $one =~ s/1\.0/3.0/r);
@@ -95,7 +95,7 @@ cmp_ok(scalar(split /\n/, $err), '<=', 2, 'the error is at most two lines');
 	local $ENV{PIP_RETRIES} = 0;
 	($code, $out, $err) = venv();
 	isnt($code, 0, 'no network is an error');
-	like($err, qr/^tools\/venv: error: could not download Python packages: .* \(hint: is there a network,/m, 'that says so');
+	like($err, qr/^tools\/venv: error: could not download Python packages: .* \(hint: is there a network,/m, 'the error asks for a network');
 	cmp_ok(scalar(split /\n/, $err), '<=', 2, 'the error is at most two lines');
 }
 

@@ -1,5 +1,5 @@
 # Test DDL on the name of a split table beyond one session.  The catalogs must be those
-# of a table that is split after the same DDL. Dumps can be restored.  CREATE INDEX
+# of a table that is split after the same DDL.  Dumps can be restored.  CREATE INDEX
 # CONCURRENTLY runs in its own transactions.  Other sessions wait, and continue with
 # prepared statements.  Event triggers fire.  Without the library, the commands behave
 # as on a stock server.

@@ -98,7 +98,7 @@ for my $run (@runs)
 {
 	$run->{handle}->pump_nb;
 	ok($run->{handle}->pumpable, "pgbench -M $run->{mode} runs until the end");
-	# INT may be ignored, as in what a shell starts in the background
+	# A shell starts background processes with INT ignored, so use TERM.
 	$run->{handle}->signal('TERM');
 	$run->{handle}->finish;
 	unlike($run->{err}, qr/error|failed|aborted|deadlock/i, "pgbench -M $run->{mode}: no transaction failed");

@@ -72,7 +72,7 @@ $node->safe_psql('postgres', "SELECT toast_policy.enable('$_', 'filler')") forea
 is($node->safe_psql('postgres', 'SELECT view, method FROM vertical_partition.parts ORDER BY 1'),
 	join("\n", map { "pgbench_$_|$methods{$_}" } sort keys %methods), 'the tables are split');
 is($node->safe_psql('postgres', "SELECT c.relname FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE amname = 'toast_policy' ORDER BY 1"),
-	join("\n", qw(pgbench_accounts_cold pgbench_branches_cold pgbench_history pgbench_tellers_cold pgbench_tellers_hot)), 'and governed');
+	join("\n", qw(pgbench_accounts_cold pgbench_branches_cold pgbench_history pgbench_tellers_cold pgbench_tellers_hot)), 'the parts are governed by toast_policy');
 
 # This begins with VACUUM of all tables, and TRUNCATE of the empty history.
 run_pgbench('with vacuum', '-v', '-b', 'tpcb-like');

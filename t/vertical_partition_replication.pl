@@ -1,6 +1,6 @@
 # Test split tables on a standby, and in logical replication.  Logical replication
 # copies the parts as ordinary tables, and the view of the subscriber must give the rows
-# of the publisher.  Row pointers are not replicated. relink() makes them anew; before
+# of the publisher.  Row pointers are not replicated.  relink() makes them anew; before
 # that, reads that need them fail, and return no wrong row.
 use strict;
 use warnings FATAL => 'all';

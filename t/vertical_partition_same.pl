@@ -1,7 +1,7 @@
 # Run the statements of t/vertical_partition_same.sql on plain tables, and on tables
 # split by each method.  Rows, command tags, errors and the final contents must be the
 # same: with the library preloaded, without the rewriting of statements, and in a
-# session that has not loaded the library. merge() must then give back tables with the
+# session that has not loaded the library.  merge() must then give back tables with the
 # same rows.
 use strict;
 use warnings FATAL => 'all';
@@ -68,7 +68,7 @@ for my $method (@partition_methods)
 		parts_in_order($node, $database, $what);
 		my ($rc, $merged, $err) = $node->psql($database, "SELECT vertical_partition.merge(view) IS NULL FROM (SELECT view FROM vertical_partition.parts) p; $rest");
 		is($err, '', "$what: merge()");
-		same_rows($merged =~ s/^(f\n)+//r, "$what: and the same rows after it");
+		same_rows($merged =~ s/^(f\n)+//r, "$what: the merged tables have the same rows");
 	}
 }
 $node->stop;

@@ -1,11 +1,11 @@
-# Crash a server in each mode of writing WAL. Kill the postmaster and all its children
+# Crash a server in each mode of writing WAL.  Kill the postmaster and all its children
 # with SIGKILL at random moments.  Meanwhile clients commit, some asynchronously, and
 # others switch segments, write much WAL at once and make checkpoints.  Each round
 # writes WAL in another mode.
 #
 # Check after each crash that the rows of every acknowledged transaction are there.  Of
 # asynchronous commits, the first ones are there, and nothing else.  Recovery compares
-# all pages with their images in WAL. Sometimes the server is killed in recovery, too.
+# all pages with their images in WAL.  Sometimes the server is killed in recovery, too.
 #
 # There are eight rounds, with PGDENSE_SOAK 100.  PGDENSE_FUZZ_SEED is the random seed.
 # The test prints it.

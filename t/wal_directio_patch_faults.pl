@@ -3,7 +3,7 @@
 # at each start, and settings that exclude each other.
 #
 # wal_directio_patch_shim.c causes most of the faults.  The server may end only where it
-# also ends without direct I/O. No acknowledged transaction may be lost.
+# also ends without direct I/O.  No acknowledged transaction may be lost.
 use strict;
 use warnings FATAL => 'all';
 
@@ -496,7 +496,7 @@ sub start_and_write
 	return "$outcome, " . death($log);
 }
 
-# A pg_wal that cannot be written: the outcome is the same as without direct I/O. Only
+# A pg_wal that cannot be written: the outcome is the same as without direct I/O.  Only
 # "on" fails, and names the reason.
 sub check_readonly
 {
@@ -513,7 +513,7 @@ sub check_readonly
 		chmod 0700, $wal or die $!;
 	}
 	is($outcome{try}, $outcome{off}, 'no new file in pg_wal: the same as without direct I/O');
-	note "which is: $outcome{off}";
+	note "the outcome is: $outcome{off}";
 
   SKIP:
 	{
@@ -529,7 +529,7 @@ sub check_readonly
 			$outcome{$setting} = start_and_write("read-only pg_wal, $setting", $setting, qr/^Could not create file "pg_wal\/xlogtemp\.\d+": Read-only file system\.$/);
 		}
 		is($outcome{try}, $outcome{off}, 'read-only pg_wal: the same as without direct I/O');
-		note "which is: $outcome{off}";
+		note "the outcome is: $outcome{off}";
 
 		link_wal($folder);
 		$node->start;

@@ -210,9 +210,9 @@ relieved(some_segments(), 'with an archiver');
 
 append_to_file($hold, '');
 my $first = some_segments();
-not_relieved($first, 'while the archiver does not get on');
+not_relieved($first, 'while the archiver makes no progress');
 unlink $hold;
-relieved($first, 'once the archiver gets on');
+relieved($first, 'after the archiver continues');
 cmp_ok(scalar(grep { -s "$archive/$_" } map { /(\w{24})$/ } finished($first)), '>=', 8, 'the segments are archived');
 
 # clients that receive WAL
@@ -224,16 +224,16 @@ $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replicati
 relieved(some_segments(), 'with a walsender');
 $receivewal->signal('STOP');
 $first = some_segments();
-not_relieved($first, 'while the client of a walsender stands still');
+not_relieved($first, 'while the client of a walsender is stopped');
 $receivewal->signal('CONT');
-relieved($first, 'once it goes on');
+relieved($first, 'after the client continues');
 $receivewal->signal('STOP');
 $first = some_segments();
-not_relieved($first, 'while it stands still again');
+not_relieved($first, 'while the client is stopped again');
 $receivewal->signal('KILL');
 $receivewal->signal('CONT');
 eval { $receivewal->finish };
-relieved($first, 'once it is gone');
+relieved($first, 'after the client is gone');
 
 # the WAL summarizer
 reload(summarize_wal => 'on');
@@ -242,9 +242,9 @@ relieved(some_segments(), 'with the WAL summarizer');
 my $summarizer = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walsummarizer'});
 kill 'STOP', $summarizer;
 $first = some_segments();
-not_relieved($first, 'while the WAL summarizer stands still');
+not_relieved($first, 'while the WAL summarizer is stopped');
 kill 'CONT', $summarizer;
-relieved($first, 'once it goes on');
+relieved($first, 'after the WAL summarizer continues');
 reload(summarize_wal => 'off');
 
 # Change the setting at run time.
@@ -254,7 +254,7 @@ not_relieved($first, 'wal_cache_relief=off');
 reload(wal_cache_relief => 'auto');
 not_relieved($first, 'wal_cache_relief=auto, WAL through the page cache');
 $first = some_segments();
-not_relieved($first, 'and of what is new');
+not_relieved($first, 'wal_cache_relief=auto, segments written after the change');
 reload(wal_cache_relief => 'on');
 relieved(some_segments(), 'wal_cache_relief=on');
 

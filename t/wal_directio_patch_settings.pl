@@ -287,11 +287,11 @@ $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 $node->safe_psql('postgres', 'INSERT INTO t VALUES (1000)');
 $node->wait_for_catchup($standby);
-is($standby->safe_psql('postgres', wal_counters('SELECT mode, direct_writes, buffered_writes, direct_inits FROM pg_stat_wal_direct')), "$mode|0|0|0", 'the view on a standby');
+is($standby->safe_psql('postgres', wal_counters('SELECT mode, direct_writes, buffered_writes, direct_inits FROM pg_stat_wal_direct')), "$mode|0|0|0", 'the counters of a standby are zero');
 $standby->promote;
 $standby->safe_psql('postgres', 'INSERT INTO t VALUES (1001)');
 is($standby->safe_psql('postgres', wal_counters('SELECT mode, direct_writes > 0, buffered_writes > 0 FROM pg_stat_wal_direct')),
-	$mode eq 'direct' ? 'direct|t|f' : 'buffered|f|t', 'and after its promotion');
+	$mode eq 'direct' ? 'direct|t|f' : 'buffered|f|t', 'the view after promotion');
 $standby->stop;
 
 # a stand-alone backend

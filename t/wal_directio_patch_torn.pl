@@ -1,23 +1,22 @@
-# Test recovery from WAL of which only some sectors reached the disk.
+# What recovery makes of WAL of which only some sectors reached the disk.
 #
-# A recorder keeps every write and sync of a server's WAL. From this record the test
-# builds images of the disk for a failure of the machine at a random event: all synced
-# data, and any subset of the sectors written since then over their earlier contents, an
-# older state of the page or a recycled segment.
+# A recorder keeps all that a server writes to its WAL, and when it syncs.  From that
+# are built images of what may be on disk when the machine fails at a random event:
+# all that was synced, and any of the sectors written since then over what they held
+# before, which is an older state of the page or what a recycled segment held.
 #
-# - Check each write (see check_writes() in PgDenseWal.pm).
-# - Check in many images that the records before the end of WAL are the written ones,
-#   and that every transaction acknowledged to a client is among them.
-# - Let a server recover from some images.  It must replay exactly these records, and
-#   have exactly the expected rows.  It then writes on, and fails again, for several
-#   crashes.
+# - Each write is checked (see check_writes() in PgDenseWal.pm).
+# - In many images the records up to where WAL ends are the ones that were written, and
+#   those of all transactions that clients were told of are there.
+# - A server recovers from some, replays just these, has all rows that it must
+#   have and no others, writes on, and fails again; that goes on for several crashes.
 #
-# Three cases are tested byte by byte, for all ways to write: a stale tail that fits the
-# new end of WAL, after a crash, and after a promotion in a reused segment of the old
-# timeline; and a record whose continuation is lost.
+# And three cases byte by byte, for all ways to write: what a stale tail holds fits what
+# is written over its beginning after a crash, or after a promotion in a segment of
+# the old timeline that is used again; and a record whose continuation is lost.
 #
-# There are six crashes with 25 images each, with PGDENSE_SOAK 60 with 100.
-# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
+# Six crashes with 25 images each, with PGDENSE_SOAK 60 with 100.  PGDENSE_FUZZ_SEED is
+# the random seed, which is printed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -386,7 +385,7 @@ SQL
 				  if $durable < $needed;
 			}
 			my $probability = (0, 0.1, 0.5, 0.5, 0.9)[ int(rand(5)) ];
-			# Start reading some way before the end of the durable WAL. Read all of the
+			# Start reading some way before the end of the durable WAL.  Read all of the
 			# last image.
 			my $first = $i < $#places ? before(\@ends, $durable) - 200 : 0;
 			$first = 0 if $first < 0;
