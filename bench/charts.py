@@ -169,8 +169,8 @@ def ratio_charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list
     drawn = [name for name in result["metrics"] if not NOT_DRAWN.search(name)]
     promised = [name for name in drawn if name in limits]
     others = [name for name in drawn if name not in limits]
-    marks = "ratios that something is promised of (1 is stock, or what the name says); thick marks are what is promised, lines are intervals"
-    rest = f"{'other ' if promised else ''}ratios, {len(others)} of them"
+    marks = "ratios with a promise (1 is stock, or what the name says); thick marks: promised limits; lines: intervals"
+    rest = f"{len(others)} {'other ' if promised else ''}ratios; lines: intervals"
     return _ratios(result, promised, limits, marks, False) + _ratios(result, others, limits, rest, len(others) > 12)
 
 
@@ -255,13 +255,13 @@ def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
             _dots(f"{title} ({memory})", {stage: [pick(sample) for sample in samples] for stage, samples in stages.items()}, digits)
             for title, pick, digits in BY_STAGE
         ]
-        charts.append(Chart(f"stage by stage, {memory}: each run, the smallest to the largest, and the median", panels))
+        charts.append(Chart(f"stages at {memory}; dots: runs; lines: smallest to largest; numbers: medians", panels))
     if over:
         panels = [_lines(SERIES[setting], stages, "minutes since the load began") for setting, stages in over.items()]
-        charts.append(Chart("over the run: New-Orders a minute, medians, over the range of the runs", panels))
+        charts.append(Chart("New-Orders a minute over the run; lines: medians; bands: smallest to largest run", panels))
     if sweep:
         lines = _lines("New-Orders a minute by memory, MB", sweep, "MB for the server and its page cache")
-        charts.append(Chart("memory: medians, over the range of the runs; two thirds of it are shared_buffers", [lines]))
+        charts.append(Chart("New-Orders a minute by memory, two thirds of it shared_buffers; lines: medians; bands: smallest to largest run", [lines]))
     return charts
 
 
@@ -310,7 +310,7 @@ def toast_charts(result: Mapping[str, Any]) -> list[Chart]:
             for name, drawn in _toast_numbers(samples).items()
             for what, values in drawn.items()
         ]
-        charts.append(Chart(f"{group + ' values' if group else 'size'}, INSERT and read by the way to store them, medians", panels))
+        charts.append(Chart(f"{group + ' values: ' if group else ''}size, INSERT and read by storage method; medians", panels))
     return charts
 
 
@@ -327,7 +327,7 @@ def slices_charts(result: Mapping[str, Any]) -> list[Chart]:
                     for number, value in enumerate(sample[name], start=1):
                         series.setdefault(sample["variant"], {}).setdefault(number, []).append(value)
             panels.append(_lines(f"{workload}: {title}", series, "eighth of the run"))
-    return [Chart("over the run: medians, over the range of the runs", panels)] if panels else []
+    return [Chart("growth and speed over the run; lines: medians; bands: smallest to largest run", panels)] if panels else []
 
 
 def statements_charts(result: Mapping[str, Any]) -> list[Chart]:
@@ -340,7 +340,7 @@ def statements_charts(result: Mapping[str, Any]) -> list[Chart]:
     for statement, variants in times.items():
         medians = {name: statistics.median(values) for name, values in variants.items()}
         panels.append(_bars(f"{statement}, µs", list(medians), medians, lambda name: name.endswith(".on"), "none"))
-    return [Chart("time of a statement by table, statement and variant, medians", panels)] if panels else []
+    return [Chart("time of each statement by variant; medians", panels)] if panels else []
 
 
 def fillfactor_charts(result: Mapping[str, Any]) -> list[Chart]:
@@ -360,7 +360,7 @@ def fillfactor_charts(result: Mapping[str, Any]) -> list[Chart]:
                 points.setdefault(updates, []).append(correlation)
     drawn = (("share of updates that are HOT", hot, "eighth of the run"), ("correlation of the key", order, "updates"))
     panels = [_lines(title, series, below) for title, series, below in drawn if series]
-    return [Chart("HOT over the run, and the order of a clustered table", panels)] if panels else []
+    return [Chart("HOT updates over the run, and correlation of the key of a clustered table", panels)] if panels else []
 
 
 def charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list[Chart]:

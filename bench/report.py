@@ -23,13 +23,13 @@ HEADLINES = (
     ("row-size", "heap.all", "TPC-C: bytes of all heaps, compact types to stock types"),
     ("row-size", "mix.mean", "34 columns of text: bytes of a value, `compact_text` to `text`"),
     ("types-speed", "filter_late", "time of a filter on the tenth string, `compact_char24` to `char(24)`"),
-    ("toast-chunks", "read_cpu.31685", "time to read 31,685 bytes of which lz4 saves no chunk, `toast_policy` to EXTENDED lz4"),
-    ("toast-codecs", "json.lz4hc.size_vs_lz4", "JSON, orders of a shop: bytes with lz4hc to those with lz4"),
-    ("vertical-partition", "bytes_per_update.stock", "bytes that an UPDATE of `stock` writes, split to plain"),
-    ("vertical-partition", "read.hot", "time to read hot columns, through the view to the hot part alone"),
+    ("toast-chunks", "read_cpu.31685", "time to read a value of 31,685 bytes, for which lz4 saves no TOAST chunk, `toast_policy` to EXTENDED lz4"),
+    ("toast-codecs", "json.lz4hc.size_vs_lz4", "JSON, orders of a shop: bytes with lz4hc to bytes with lz4"),
+    ("vertical-partition", "bytes_per_update.stock", "bytes that an UPDATE of `stock` writes, split table to plain table"),
+    ("vertical-partition", "read.hot", "time to read hot columns, through the view to directly from the hot part"),
     ("index-size", "tpcc.total", "TPC-C: bytes of all indexes, aligned by their keys to stock"),
-    ("wal", "bytes.direct_4096.1", "bytes that a commit sends to the device, direct in units of 4096 to stock"),
-    ("wal", "tps.direct.fdatasync.32", "commits a second of 32 clients, direct to buffered"),
+    ("wal", "bytes.direct_4096.1", "bytes that a commit writes to the device, direct in units of 4096 bytes to stock"),
+    ("wal", "tps.direct.fdatasync.32", "commits a second of 32 clients, direct I/O to buffered I/O"),
     ("bgvacuum", "mixed.growth", "growth of a table under deletes, inserts and updates, background vacuum to stock"),
     ("bgvacuum", "tps", "operations a second, background vacuum to stock"),
 )
@@ -141,7 +141,7 @@ def around(path: Path) -> tuple[str, str]:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise BenchError(f'"{path}" has no marks between which the figures go: {BEGIN.strip()} and {END.strip()}')
+        raise BenchError(f'"{path}" has no marks for the place of the figures: {BEGIN.strip()} and {END.strip()}')
     return before + begin, end + after
 
 

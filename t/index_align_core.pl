@@ -1,6 +1,7 @@
-# PostgreSQL's own regression tests with default_index_item_alignment = auto: the
-# answers are core's own.  In a soak run its isolation tests as well, and those of
-# contrib that are about B-tree indexes and about types with operator classes for them.
+# Run PostgreSQL's own regression tests with default_index_item_alignment = auto.  The
+# answers must be those of the stock server.  A soak run adds the isolation tests, and
+# the tests of the contrib modules that concern B-tree indexes or have types with B-tree
+# operator classes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -36,8 +37,8 @@ $node->start;
 cmp_ok(core_suite($node, 'core', "$tmp/index_align_core", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
 	'>', 200, 'core: the tests ran');
 
-# The indexes that the tests leave behind are aligned, of all tables but the
-# catalogs', and sound.
+# Check the indexes that the tests leave behind.  Those of the catalogs have the stock
+# alignment, the others all three alignments.  All of them are sound.
 $node->safe_psql('regression', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
 my $alignments = <<'SQL';
 SELECT string_agg(is_catalog || ' ' || alignment || ': ' || (n > least), ', ' ORDER BY is_catalog, alignment) FROM
@@ -46,16 +47,17 @@ SELECT string_agg(is_catalog || ' ' || alignment || ': ' || (n > least), ', ' OR
    FROM pg_class c, page_header(get_raw_page(c.oid::regclass::text, 0))
    WHERE relkind = 'i' AND relam = 403 AND relpersistence <> 't' GROUP BY 1, 2) a
 SQL
-is($node->safe_psql('regression', $alignments), 'catalogs 8: true, others 2: true, others 4: true, others 8: true', 'indexes of all alignments are left, of catalogs only stock\'s');
-cmp_ok($node->safe_psql('regression', <<'SQL'), '>', 300, 'all are sound');
+is($node->safe_psql('regression', $alignments), 'catalogs 8: true, others 2: true, others 4: true, others 8: true', 'indexes of user tables have all alignments, those of catalogs only the stock one');
+cmp_ok($node->safe_psql('regression', <<'SQL'), '>', 300, 'amcheck finds all of them sound');
 SELECT count(*) FROM (SELECT bt_index_parent_check(c.oid, true, true) FROM pg_class c JOIN pg_index i ON indexrelid = c.oid
 WHERE relkind = 'i' AND relam = 403 AND relpersistence = 'p' AND indisvalid AND indisready) c
 SQL
 
-# What the patch's own test writes has its name.
+# The test that the patch adds to the suite writes the parameter itself; its tables are
+# named ialign.
 my $file = "$PostgreSQL::Test::Utils::tmp_check/index_align_core.sql";
-$node->command_ok([ 'pg_dump', '-d', $node->connstr('regression'), '--no-sync', '-f', $file ], 'a dump of it all');
-is(join("\n", grep { /item_alignment/ && !/ialign/ } split /\n/, slurp_file($file)), '', 'has nothing of an alignment that nobody wrote');
+$node->command_ok([ 'pg_dump', '-d', $node->connstr('regression'), '--no-sync', '-f', $file ], 'pg_dump of the database');
+is(join("\n", grep { /item_alignment/ && !/ialign/ } split /\n/, slurp_file($file)), '', 'the dump has no item_alignment that nobody wrote');
 
 if ($ENV{PGDENSE_SOAK})
 {

@@ -1,11 +1,12 @@
-# Damage to what says how the entries of an index are aligned: each byte of pd_flags
-# of each kind of page, and the one in the metapage, set to all other values.  Index
-# scans, inserts that split pages, VACUUM, amcheck and REINDEX either give a proper
-# error or work as they should; none crashes, hangs or gives another row.
+# Damage the fields that store the alignment of an index: each byte of pd_flags, on each
+# kind of page, and btm_itemalign in the metapage.  Set each to all other values.  Then
+# run index scans, inserts that split pages, VACUUM, amcheck and REINDEX.  Each must
+# raise a proper error or return the right rows.  The test fails if one crashes, hangs
+# or returns a wrong row.
 #
-# A damaged file is put in place of the index's while no page of it is in memory.
-# In a soak run all uses see all values; otherwise a lookup and amcheck do, in an index
-# of alignment 2, and all else sees fewer.
+# The damaged file replaces the file of the index while no page of the index is in
+# shared buffers.  In a soak run, every use sees every value.  Otherwise only a lookup
+# and amcheck do so, on an index of alignment 2, and the other uses see fewer values.
 use strict;
 use warnings FATAL => 'all';
 
@@ -21,9 +22,9 @@ use Test::More;
 needs_patch('index_align', 'default_index_item_alignment');
 my $soak = $ENV{PGDENSE_SOAK};
 my $node = PostgreSQL::Test::Cluster->new('corrupt');
-# 18 has checksums unless told otherwise, by which it would notice any damage.
+# Version 18 enables checksums by default.  They would report any damage.
 $node->init(extra => [ '--encoding=UTF8', '--locale=C', $node->pg_version->major >= 18 ? '--no-data-checksums' : () ]);
-# Few buffers are soon looked through.
+# Keep shared_buffers small: evict() searches all of them.
 $node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 autovacuum = off
@@ -43,7 +44,7 @@ CREATE EXTENSION amcheck;
 CREATE EXTENSION pageinspect;
 CREATE EXTENSION pg_buffercache;
 
--- The files of a relation as they should be
+-- The undamaged files of a relation
 CREATE TABLE image (relation regclass, suffix text, lo oid);
 CREATE FUNCTION take_image(rel regclass) RETURNS void LANGUAGE sql AS $$
 INSERT INTO image SELECT rel, suffix, lo_import(pg_relation_filepath(rel) || suffix)
@@ -59,8 +60,8 @@ BEGIN
 	RAISE 'pages of % stay in memory', rel;
 END $$;
 
--- Puts the files in place, with that byte of the main one changed.  Updating its row
--- in pg_class makes sessions forget what they know of an index.
+-- Put the files in place, with one byte of the main fork changed.  Updating its row
+-- in pg_class makes sessions drop their cached data of the index.
 CREATE FUNCTION put(rel regclass, place int DEFAULT NULL, byte int DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	i record;
@@ -81,7 +82,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- What became of each case: "ok", "wrong" or the code of an error
+-- The outcome of each case: "ok", "wrong" or the code of an error
 CREATE TABLE outcome (what text, byte int, use text, is_now text);
 
 CREATE FUNCTION try(statement text, expected text) RETURNS text LANGUAGE plpgsql AS $$
@@ -94,7 +95,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE;
 END $$;
 
--- All that only reads an index.  "expected" are the keys in its order.
+-- Run all uses that only read an index.  "expected" has the keys in index order.
 CREATE FUNCTION read_all(tab text, what text, byte int, use text, expected text, one text) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_incremental_sort = off SET max_parallel_workers_per_gather = 0 AS $$
 DECLARE
@@ -111,7 +112,7 @@ BEGIN
 	WHERE use = '' OR name IN ('index scan', 'backward scan', 'bt_index_parent_check') AND use <> 'only ' OR name IN ('lookup', 'bt_index_check') AND use = 'only ';
 END $$;
 
--- What a sequential scan finds, unless even that cannot be planned
+-- Return the rows by a sequential scan, or "unknown" if planning fails.
 CREATE FUNCTION in_heap(tab text) RETURNS text LANGUAGE plpgsql
 SET enable_indexscan = off SET enable_indexonlyscan = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -123,7 +124,7 @@ EXCEPTION WHEN data_corrupted OR index_corrupted THEN
 	RETURN 'unknown';
 END $$;
 
--- Inserts "rows" of keys after "one": rolled back in any case
+-- Insert rows with keys after "one".  The inserts are always rolled back.
 CREATE FUNCTION insert_all(tab text, what text, byte int, one text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	state text := 'ok';
@@ -133,7 +134,7 @@ BEGIN
 			EXECUTE CASE tab WHEN 't2' THEN format('INSERT INTO t2 (k, v) VALUES (%1$L, %2$L)', one || chr(64 + i), 'row ' || one || chr(64 + i))
 				ELSE format('INSERT INTO %s (k, v) VALUES (%s, %L)', tab, one::int + i % 8 + 1, 'row ' || one::int + i % 8 + 1) END;
 		END LOOP;
-		-- a lookup of what was inserted, and of all
+		-- note that all inserts succeeded
 		INSERT INTO image VALUES (0, 'inserted', 0);
 	EXCEPTION WHEN OTHERS THEN
 		state := SQLSTATE;
@@ -143,8 +144,8 @@ BEGIN
 END $$;
 SQL
 
-# t2, t4 and t8 have keys that are so wide that an index of a few pages has three
-# levels; the name of a table is its index's alignment.  t4d has duplicates.
+# The keys of t2, t4 and t8 are so wide that an index of a few pages has three levels.
+# The number in a table's name is the alignment of its index.  t4d has duplicates.
 my $wide = 'x' x 63;
 my $columns = join ', ', map { "$_ name DEFAULT '$wide'" } 'a' .. 'g';
 for my $table ('t2', 't4', 't8', 't4d')
@@ -158,10 +159,10 @@ for my $table ('t2', 't4', 't8', 't4d')
 CREATE TABLE $table (@{[ $table eq 't4d' ? '' : "$columns, " ]}k $type, v text);
 CREATE INDEX ${table}_key ON $table ($index_columns) WITH (item_alignment = $alignment);
 INSERT INTO $table (k, v) SELECT $key, 'row ' || $key FROM generate_series(1, $rows) i, generate_series(1, $dups) j ORDER BY i;
--- Frozen, so that VACUUM takes the rows again when they are put back.
+-- Freeze the rows, so that VACUUM accepts them when the files are put back.
 VACUUM (FREEZE) $table;
 SQL
-	# Some pages in the middle are deleted, and free to be used.
+	# Delete some pages in the middle, and let them become free for reuse.
 	if ($table ne 't4d')
 	{
 		$node->safe_psql('postgres', "DELETE FROM $table WHERE (replace(v, 'row ', '')::int / @{[ $table eq 't2' ? 1 : 10 ]}) BETWEEN 220 AND 265");
@@ -173,7 +174,7 @@ SQL
 $node->safe_psql('postgres', 'CHECKPOINT');
 $node->safe_psql('postgres', "SELECT take_image('$_'), take_image('${_}_key')") for 't2', 't4', 't8', 't4d';
 
-# case_of(TABLE) - the places that are damaged: [name, offset in the file, byte there]
+# places(TABLE) - return the places to damage: [name, offset in the file, byte there]
 my %one;
 my %path;
 
@@ -190,7 +191,7 @@ sub places
 		my $kind = $blkno == $root ? 'root' : { l => 'leaf', i => 'internal page', d => 'deleted page' }->{$type};
 
 		next if !defined $kind;
-		# one with pages on both of its sides, if there is
+		# Prefer a leaf that has a page on both sides.
 		$block{$kind} = $blkno if !exists $block{$kind} || ($type eq 'l' && $prev && $next);
 	}
 	$block{metapage} = 0;
@@ -201,21 +202,22 @@ sub places
 		my $page = read_page($path, $block{$kind});
 		my $expected = { 2 => 2, 4 => 1, 8 => 0 }->{ substr($table, 1, 1) };
 
-		is(item_code($page), $expected, "$table: $kind: alignment");
+		is(item_code($page), $expected, "$table: $kind: pd_flags has the alignment");
 		for my $byte (0, 1)
 		{
-			# whichever end of it comes first
+			# The order of the two bytes depends on the machine.
 			push @places, [ "$kind, pd_flags byte " . ($byte ^ (pack('S', 1) ne "\1\0")), $block{$kind} * 8192 + 10 + $byte, unpack('C', substr($page, 10 + $byte, 1)) ];
 		}
 	}
-	# after btm_allequalimage, which is the byte after 7 words of 4 bytes and one of 8
+	# It follows btm_allequalimage, which is the byte after 7 words of 4 bytes and one
+	# of 8.
 	my $meta = read_page($path, 0);
 	push @places, [ 'metapage, btm_itemalign', 24 + 41, unpack('C', substr($meta, 24 + 41, 1)) ];
-	is($places[-1][2], { 2 => 2, 4 => 1, 8 => 0 }->{ substr($table, 1, 1) }, "$table: btm_itemalign");
+	is($places[-1][2], { 2 => 2, 4 => 1, 8 => 0 }->{ substr($table, 1, 1) }, "$table: btm_itemalign has the alignment");
 	return @places;
 }
 
-# run_script(SCRIPT) - let psql go through it; it must not lose its connection
+# run_script(SCRIPT) - run SCRIPT with psql, which must not lose its connection
 sub run_script
 {
 	my ($name, @script) = @_;
@@ -225,13 +227,14 @@ sub run_script
 	append_to_file($file, join('', "\\set VERBOSITY verbose\n\\o /dev/null\n", @script));
 	my ($out, $err);
 	my $ok = IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-f', $file ], '>', \$out, '2>', \$err);
-	# Errors of statements are outcomes, as are those of the functions above.
-	ok($ok, "$name: the server runs on") or diag substr($err, -2000);
+	# The functions above record the errors of statements, so only a lost connection
+	# fails here.
+	ok($ok, "$name: the server does not crash") or diag substr($err, -2000);
 	return $err;
 }
 
-# some(BYTE) - all values but BYTE, or where fewer do, those with a bit changed or of
-# the codes of alignments
+# some(BYTE) - return all values but BYTE; or, where fewer do, those that differ from
+# BYTE by one bit, and the codes of alignments
 sub some
 {
 	my ($byte, $all) = @_;
@@ -252,7 +255,7 @@ for my $table ('t2', 't4', 't8', 't4d')
 	my $count = 0;
 	my @script = ("\\set expected '$expected'\n\\set one '$one{$table}'\nTRUNCATE outcome;\n");
 
-	is(scalar(@places), $table eq 't4d' ? 7 : 11, "$table: there are pages of all kinds");
+	is(scalar(@places), $table eq 't4d' ? 7 : 11, "$table: the index has pages of all kinds");
 	for my $place ([ 'nothing', 0, 0 ], @places)
 	{
 		my ($what, $offset, $byte) = @$place;
@@ -283,7 +286,7 @@ for my $table ('t2', 't4', 't8', 't4d')
 			push @script, "SELECT put('${table}_key'$here), put('$table');\nBEGIN;\nREINDEX INDEX ${table}_key;\n",
 			  "INSERT INTO outcome VALUES ('$what', :byte, 'reindex', replace(:'SQLSTATE', '00000', 'ok'));\n",
 			  "SELECT read_all('$table', '$what', :byte, 'after reindex: ', :'expected', :'one');\n";
-			# the transaction is not to last, what is known of it is
+			# Roll the transaction back, but keep its outcome.
 			push @script, "SELECT string_agg(format('(%L,%s,%L,%L)', what, byte, use, is_now), ',') AS outcomes FROM outcome WHERE use LIKE '%reindex%' AND what = '$what' AND byte = :byte \\gset\n",
 			  "ROLLBACK;\nINSERT INTO outcome VALUES :outcomes;\n";
 			$count += 4;
@@ -291,26 +294,26 @@ for my $table ('t2', 't4', 't8', 't4d')
 	}
 	my $err = run_script($table, @script);
 
-	# Nothing but rows as they should be, or the errors of damaged data
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM outcome'), $count, "$table: all cases went through") or diag substr($err, -1000);
-	is($node->safe_psql('postgres', q{SELECT DISTINCT use, is_now FROM outcome WHERE what = 'nothing' AND is_now <> 'ok'}), '', "$table: undamaged, all is well");
-	is($node->safe_psql('postgres', q{SELECT * FROM outcome WHERE is_now NOT IN ('ok', 'XX001', 'XX002') LIMIT 20}), '', "$table: right rows or proper errors");
-	is($node->safe_psql('postgres', q{SELECT * FROM outcome WHERE use LIKE '%reindex%' AND is_now <> 'ok' LIMIT 20}), '', "$table: REINDEX heals");
-	# Where the page matters, the damage is seen.
+	# Expect right rows, or the error codes of damaged data.
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM outcome'), $count, "$table: all cases were tried") or diag substr($err, -1000);
+	is($node->safe_psql('postgres', q{SELECT DISTINCT use, is_now FROM outcome WHERE what = 'nothing' AND is_now <> 'ok'}), '', "$table: every use succeeds on undamaged files");
+	is($node->safe_psql('postgres', q{SELECT * FROM outcome WHERE is_now NOT IN ('ok', 'XX001', 'XX002') LIMIT 20}), '', "$table: every use gives the right rows or a proper error");
+	is($node->safe_psql('postgres', q{SELECT * FROM outcome WHERE use LIKE '%reindex%' AND is_now <> 'ok' LIMIT 20}), '', "$table: REINDEX repairs the index");
+	# Check that a use which reads the damaged page reports it.
 	my $scans = q{use IN ('index scan', 'index-only scan', 'backward scan', 'lookup', 'bt_index_check', 'bt_index_parent_check', 'insert', 'only lookup', 'only bt_index_check')};
 	is($node->safe_psql('postgres', "SELECT DISTINCT what, byte, use FROM outcome WHERE is_now = 'ok' AND what ~ '^(metapage|leaf|root).*(byte 1|itemalign)' AND $scans ORDER BY 1, 2, 3 LIMIT 20"),
-		'', "$table: what gives the alignment is damaged, every use says so");
+		'', "$table: every use reports a damaged alignment");
 	is($node->safe_psql('postgres', "SELECT DISTINCT what, byte, use FROM outcome WHERE (is_now = 'ok') <> (byte < 8) AND what ~ '^(metapage|leaf|root).*byte 0' AND $scans ORDER BY 1, 2, 3 LIMIT 20"),
-		'', "$table: other flags are as in stock");
+		'', "$table: other flags are handled as by the stock server");
 	is($node->safe_psql('postgres', "SELECT DISTINCT what, byte, use, is_now FROM outcome WHERE (is_now = 'ok') AND what ~ '^(leaf|root).*byte 1' AND use = 'vacuum' ORDER BY 1, 2, 3 LIMIT 20"),
-		'', "$table: VACUUM with dead rows says so, too");
+		'', "$table: VACUUM with dead rows reports a damaged alignment");
 	is($node->safe_psql('postgres', "SELECT DISTINCT what, byte, use, is_now FROM outcome WHERE (is_now = 'ok') <> (byte < 8) AND what ~ '^(leaf|root).*byte 0' AND use = 'vacuum' ORDER BY 1, 2, 3 LIMIT 20"),
-		'', "$table: VACUUM goes on with other flags");
+		'', "$table: VACUUM accepts other flags");
 	note "$table, $_" for split /\n/, $node->safe_psql('postgres', $summary);
 	$node->safe_psql('postgres', "SELECT put('${table}_key'), put('$table')");
 }
 
-# Pages that are not a B-tree's
+# pages of heaps, sequences and other access methods
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE heap (k int, v text, p point, a int[], t text) WITH (autovacuum_enabled = off);
 INSERT INTO heap SELECT i, 'row ' || i, point(i, i), ARRAY[i, i + 1], 'text ' || i FROM generate_series(1, 400) i;
@@ -352,7 +355,7 @@ my $count = 0;
 for my $relation (sort keys %condition)
 {
 	my $pages = page_count(path_of($node, $relation));
-	# the other indexes are not there, so that it is this one that is used and changed
+	# Invalidate the other indexes, so that this one is used and changed.
 	push @script, "UPDATE pg_index SET indisvalid = indexrelid = '$relation'::regclass, indisready = indexrelid = '$relation'::regclass WHERE indrelid = 'heap'::regclass;\n";
 	for my $block (0 .. $pages - 1)
 	{
@@ -368,15 +371,15 @@ for my $relation (sort keys %condition)
 	push @script, "SELECT put('$relation');\n";
 }
 my $err = run_script('other pages', @script);
-is($node->safe_psql('postgres', 'SELECT count(*) FROM outcome'), $count, 'other pages: all cases went through') or diag substr($err, -1000);
-is($node->safe_psql('postgres', q{SELECT * FROM outcome WHERE is_now NOT IN ('ok', 'XX001', 'XX002') LIMIT 20}), '', 'other pages: right rows or proper errors');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM outcome'), $count, 'other pages: all cases were tried') or diag substr($err, -1000);
+is($node->safe_psql('postgres', q{SELECT * FROM outcome WHERE is_now NOT IN ('ok', 'XX001', 'XX002') LIMIT 20}), '', 'other pages: every use gives the right rows or a proper error');
 is($node->safe_psql('postgres', q{SELECT DISTINCT what, byte, use, is_now FROM outcome WHERE what ~ '^heap, ' AND use = 'scan' AND is_now <> 'XX001' LIMIT 20}), '',
-	'heap pages with the bits of an alignment are invalid');
+	'a heap page with alignment bits is invalid');
 note $_ for split /\n/, $node->safe_psql('postgres', $summary);
 my (undef, undef, $message) = run_sql($node, "SELECT put('heap', @{[ 10 + (pack('S', 1) eq qq{\1\0}) ]}, 1); SELECT count(*) FROM heap");
-like($message, qr/ERROR:  XX001: invalid page in block 0 of relation /, 'a heap page with the code of an alignment is an invalid page');
+like($message, qr/ERROR:  XX001: invalid page in block 0 of relation /, 'the error of a heap page with alignment bits');
 
-# With checksums, any damage is noticed as it always is.
+# With checksums, every damage is reported as an invalid page.
 $node->safe_psql('postgres', q{SELECT put('heap'); UPDATE pg_index SET indisvalid = true, indisready = true; REINDEX TABLE heap; DELETE FROM image; CHECKPOINT});
 $node->stop;
 command_ok([ 'pg_checksums', '--enable', '-D', $node->data_dir ], 'checksums enabled');
@@ -390,11 +393,11 @@ for my $table ('t2', 't8')
 		push @script, map { "SELECT put('${table}_key', $place->[1], $_);\nSELECT read_all('$table', '$place->[0]', $_, '', :'expected', :'one');\n" } some($place->[2]);
 	}
 	run_script("$table with checksums", @script);
-	is($node->safe_psql('postgres', q{SELECT DISTINCT is_now FROM outcome WHERE what !~ '^(deleted|internal)'}), 'XX001', "$table with checksums: all is an invalid page");
-	is($node->safe_psql('postgres', q{SELECT DISTINCT is_now FROM outcome WHERE is_now NOT IN ('ok', 'XX001')}), '', "$table with checksums: right rows or proper errors");
+	is($node->safe_psql('postgres', q{SELECT DISTINCT is_now FROM outcome WHERE what !~ '^(deleted|internal)'}), 'XX001', "$table with checksums: all damage is an invalid page");
+	is($node->safe_psql('postgres', q{SELECT DISTINCT is_now FROM outcome WHERE is_now NOT IN ('ok', 'XX001')}), '', "$table with checksums: every use gives the right rows or a proper error");
 	$node->safe_psql('postgres', "SELECT put('${table}_key')");
 }
-unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'nothing crashed');
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'no process crashed');
 $node->stop;
 
 done_testing();

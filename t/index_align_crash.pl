@@ -1,11 +1,13 @@
-# kill -9 of the postmaster and all its children at random moments, while clients
-# insert, update and delete, and others vacuum, build and rebuild B-trees of
-# alignment 2, 4, 8 and mixed ones, also of an unlogged table.
+# Crash a server with aligned indexes.  Kill the postmaster and all its children with
+# SIGKILL at random moments, while clients insert, update and delete, and others vacuum,
+# build and rebuild B-trees of alignment 2, 4, 8 and of a mixed table.  One table is
+# unlogged.
 #
-# After each crash the tables hold what the acknowledged transactions of each
-# client left, and nothing of others; amcheck finds nothing wrong; and the indexes
-# have the alignment they had.  Ten rounds, with PGDENSE_SOAK 100.
-# PGDENSE_FUZZ_SEED is the random seed, which is printed.
+# Check after each crash that the tables hold exactly the rows of the acknowledged
+# transactions of each client, that amcheck finds no damage, and that each index has
+# kept its alignment.  There are ten rounds, with PGDENSE_SOAK 100.
+#
+# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -29,8 +31,8 @@ note "PGDENSE_FUZZ_SEED=$seed";
 
 my $node = PostgreSQL::Test::Cluster->new('crash');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-# Only a server that crashes with its machine needs fsync.  Page images must stay on:
-# a write of 8 kB can end after its first half when the process is killed.
+# A crash of the server alone loses no written data, so turn fsync off.  Page images
+# must stay on: a killed process can leave a page of 8 kB half written.
 $node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 default_index_item_alignment = auto
@@ -42,10 +44,10 @@ shared_buffers = 16MB
 CONF
 $node->start;
 
-# Each client has rows of its own, 20 for each of its transactions: those of n come
-# with transaction n, get other keys with n + 2, and go with n + 15, but for the last
-# few of each 20 transactions.  So pages get empty, and after any transaction it is
-# known what there must be.
+# Each client has its own rows, 20 for each of its transactions.  Transaction n inserts
+# them, transaction n + 2 gives them other keys, and transaction n + 15 deletes them,
+# except for the last few of each 20 transactions.  So pages become empty, and the
+# expected rows are known after any transaction.
 my %columns = (
 	align2 => { g => 'int2', w => 'name' },
 	align4 => { g => 'int4', w => 'text' },
@@ -54,7 +56,7 @@ my %columns = (
 	mixed => { g => 'int2', w => 'text' });
 my @tables = sort keys %columns;
 
-# The indexes of each table, and their alignment.
+# the indexes of each table, and their alignment
 my %indexes;
 my $schema = 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect; CREATE TABLE ledger (c int2, n int4, PRIMARY KEY (c, n));';
 $indexes{ledger_pkey} = 4;
@@ -64,7 +66,7 @@ for my $table (@tables)
 	my ($align) = $table =~ /(\d)/ ? $1 : 4;
 	my $unlogged = $table eq 'unlogged' ? 'UNLOGGED' : '';
 
-	# s: ascending; g: many duplicates; w: wide, its order is random
+	# s is ascending, g has many duplicates, w is wide and in random order
 	$schema .= <<"SQL";
 CREATE $unlogged TABLE $table (c int2, n int4, j int2, s $g, g $g, w $w, padding text);
 CREATE INDEX ${table}_s ON $table (s, c);
@@ -78,7 +80,7 @@ $schema .= <<'SQL';
 CREATE INDEX mixed_i8 ON mixed ((n::int8), g) INCLUDE (w);
 CREATE INDEX mixed_max ON mixed (g, n) WITH (item_alignment = max);
 CREATE INDEX mixed_u ON mixed (n, c) WHERE j % 3 = 0;
--- what is in row j of transaction n of client c before and after its update
+-- column w of row j of transaction n of client c, before and after its update
 CREATE FUNCTION wide(c int, n int, j int, updated bool) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$SELECT left(md5(concat_ws('/', n, c, j)), 3 + j % 5) || repeat(CASE WHEN updated THEN 'u' ELSE 'i' END, (n + j) % 47)$$;
 SQL
@@ -87,7 +89,7 @@ $indexes{mixed_max} = 8;
 $indexes{mixed_u} = 4;
 $node->safe_psql('postgres', $schema);
 
-# what transaction n of a client does, and what there must be after it
+# the transaction n of a client, and the rows that stay
 my $stays = 'n % 20 >= 18';
 my $transaction = "SELECT coalesce(max(n), 0) + 1 AS n FROM ledger WHERE c = :client_id \\gset\nBEGIN;\nINSERT INTO ledger VALUES (:client_id, :n);\n";
 for my $table (@tables)
@@ -118,7 +120,7 @@ FROM generate_series(1, $last[$_]) n, generate_series(0, 19) j WHERE n > $last[$
 SQL
 }
 
-# What goes on besides.  Indexes are built while the clients write.
+# The other work that runs at the same time.  Indexes are built while the clients write.
 my %scripts = (
 	transactions => $transaction,
 	vacuum => join('', map { "VACUUM (INDEX_CLEANUP on) $_;\n\\sleep 30 ms\n" } @tables),
@@ -140,16 +142,17 @@ srand($seed);
 
 for my $round (1 .. $rounds)
 {
-	# all that is random, so that a round depends on nothing but the seed and its number
+	# Draw all random numbers of a round here, so that it depends on the seed and its
+	# number only.
 	my $seconds = 0.3 + rand($round % 5 == 0 ? 4 : 1.5);
 	my $random = int(rand(1_000_000));
 	my $again = rand() < 0.5 ? rand(0.2) : undef;
 	my @pgbench = ('pgbench', '--no-vacuum', "--random-seed=$random", '--time=600', $node->connstr('postgres'));
-	# in every other round recovery compares pages, which takes the clients much time
+	# In every other round, recovery compares pages, which takes the clients much time.
 	my $check = $round % 2 ? 'btree' : '';
 	my $hints = $round % 4 < 2 ? 'on' : 'off';
 	$node->safe_psql('postgres', "ALTER SYSTEM SET wal_consistency_checking = '$check'");
-	# from the next start on
+	# This takes effect at the next start.
 	$node->safe_psql('postgres', "ALTER SYSTEM SET wal_log_hints = $hints");
 	$node->reload;
 
@@ -165,17 +168,17 @@ for my $round (1 .. $rounds)
 	usleep(1_000_000 * $seconds);
 	$killed += kill_all($node);
 	$_->finish for @running;
-	# a script that ended early for another reason than the end of the server
+	# Report a script that ended early for another reason than the crash.
 	note $_ for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
 
-	# sometimes once more, in the middle of recovery
+	# Sometimes crash once more, during recovery.
 	if (defined $again)
 	{
 		$in_recovery++ if crash_in_recovery($node, $again);
 	}
 	$node->start;
 
-	# the transactions that pgbench was told of
+	# the transactions that pgbench saw committed
 	my @acknowledged = (0) x $clients;
 	for my $file (glob("$log.*"))
 	{
@@ -187,10 +190,10 @@ for my $round (1 .. $rounds)
 	$transactions += $_ for @acknowledged;
 
 	my $what = sprintf('round %d, killed after %.2f s', $round, $seconds);
-	is("@lost", '', "$what, @acknowledged transactions: each client's last one is there")
+	is("@lost", '', "$what, @acknowledged transactions: no acknowledged transaction is lost")
 	  or diag "before @before, acknowledged @acknowledged, found @last, $errors[0]";
 
-	# an index that was not finished is of no use
+	# Drop the indexes whose build did not finish.
 	my @unfinished = split /\n/,
 	  $node->safe_psql('postgres', "SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid AND indrelid >= 16384");
 	$invalid += @unfinished;
@@ -207,16 +210,16 @@ SELECT count(*) FROM ((TABLE $table EXCEPT ALL ($expected)) UNION ALL (($expecte
 SQL
 		push @wrong, "$differences in $table" if $differences ne '0';
 	}
-	is("@wrong", '', "$what: all rows, and no others");
+	is("@wrong", '', "$what: the tables hold exactly the expected rows");
 	check_structure($node, 'postgres', $what, $round < $rounds ? 'public' : undef);
 
-	is_deeply(page_alignments($node, 'postgres', keys %indexes), \%indexes, "$what: alignments of all indexes");
+	is_deeply(page_alignments($node, 'postgres', keys %indexes), \%indexes, "$what: all indexes have their alignment");
 	die "seed $seed: nothing can be said of later rounds" if @lost || @wrong;
 	@before = @last;
 }
 note "$rounds rounds: $killed processes killed, $transactions transactions acknowledged, "
   . "$invalid unfinished indexes, $in_recovery crashes in recovery";
-cmp_ok($transactions, '>', $clients * $rounds, 'the clients got something done');
+cmp_ok($transactions, '>', $clients * $rounds, 'each round had committed transactions');
 $node->stop;
-is(unexpected_log($node), '', 'log');
+is(unexpected_log($node), '', 'nothing unexpected in the log');
 done_testing();

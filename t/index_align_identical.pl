@@ -1,7 +1,8 @@
-# With default_index_item_alignment = max, which is the default, the server patch of
-# index_align changes nothing: the same statements, on a stock server and on the
-# patched one, leave the same bytes in every index and in every record of nbtree.
-# Indexes of the catalogs are as in stock whatever the setting says.
+# With default_index_item_alignment = max, the default, the server patch of index_align
+# changes nothing on disk.  Run the same statements on a stock server and on the patched
+# one.  Check that every index and every WAL record of nbtree has the same bytes on
+# both.  Indexes of the catalogs are the same as on the stock server, even if the
+# setting is auto.
 use strict;
 use warnings FATAL => 'all';
 
@@ -18,7 +19,7 @@ use Test::More;
 needs_patch('index_align', 'default_index_item_alignment');
 my $stock_path = stock_path();
 
-# One session, without anything in the background that would write or see rows
+# Use one session, and no background process that writes or sees rows.
 my $conf = <<'CONF';
 fsync = off
 autovacuum = off
@@ -47,9 +48,10 @@ sub init
 	return $node;
 }
 
-# Every kind of nbtree record: splits to both sides, of posting lists too, new roots,
-# deduplication, deletion by scans, by VACUUM and bottom-up, of whole pages, and their
-# reuse; after a checkpoint, so that there are images of pages, and before.
+# Write every kind of nbtree record: splits to both sides, also of posting lists, new
+# roots, deduplication, deletion by scans, by VACUUM and bottom-up, deletion of whole
+# pages and their reuse.  Do so before a checkpoint, and after one, which adds page
+# images.
 my $workload = <<'SQL';
 CREATE TABLE t (id int PRIMARY KEY, s int2, c "char", u uuid, n numeric, v text, b int8, d float8, o int, f bool) WITH (fillfactor = 70);
 CREATE INDEX t_s ON t (s);
@@ -136,10 +138,10 @@ DELETE FROM hashed WHERE id % 3 = 0;
 VACUUM hashed;
 SQL
 
-# numbers of resource managers
+# numbers of the resource managers
 my ($btree, $xlog, $standby) = (11, 0, 8);
 
-# The content of all WAL from LSN to LSN: pages of WAL without their headers
+# Return all WAL between two LSNs, without page headers.
 sub wal_between
 {
 	my ($node, $from, $to) = @_;
@@ -164,8 +166,9 @@ sub wal_between
 	return $wal;
 }
 
-# The records in there: [manager, info, relations, main data, what else it has].  What
-# cannot be the same is left out: LSN and checksum of page images, link, CRC.
+# Return the records in it: [manager, info, relations, main data, the rest].  Leave out
+# what differs in any case: LSN and checksum of page images, the link to the previous
+# record, the CRC.
 sub records
 {
 	my ($wal) = @_;
@@ -217,7 +220,7 @@ sub records
 			substr($image, 0, 10) = '' if $image ne '';
 			my $bytes = substr $record, $offset, $block->{length};
 			$offset += $block->{length};
-			# nobody sets the last bytes of xl_btree_metadata
+			# The server does not set the last bytes of xl_btree_metadata.
 			substr($bytes, 25, 3) = "\0" x 3 if $manager == $btree && length $bytes == 28 && ($info & 0xf0) =~ /^(32|144|160|224)$/;
 			push @parts, $block->{head} . ' ' . length($image) . ' ' . sha1_hex($image) . ' ' . unpack('H*', $bytes);
 		}
@@ -231,7 +234,7 @@ sub records
 my (%files, %wal, %waldump, %kinds, %rows);
 my $nodes = { stock => init('stock', $stock_path), patched => init('patched') };
 
-# The two differ in nothing but the server; what is in each of their indexes must not.
+# Run the workload on both servers.  They differ in nothing but the binary.
 for my $server ('stock', 'patched')
 {
 	my $node = $nodes->{$server};
@@ -239,11 +242,11 @@ for my $server ('stock', 'patched')
 
 	$from = $node->safe_psql('postgres', 'SELECT pg_switch_wal()') && $node->safe_psql('postgres', 'SELECT pg_current_wal_lsn()');
 	$rows{$server} = $node->safe_psql('postgres', $workload);
-	# That is one record after the last of the workload.
+	# It is one record after the last one of the workload.
 	$to = $node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_current_wal_insert_lsn()');
 	$wal{$server} = [ records(wal_between($node, $from, $to)) ];
 	my ($out, $err) = run_command([ "$stock_path/bin/pg_waldump", '-p', $node->data_dir . '/pg_wal', '-s', $from, '-e', $to, '-r', 'Btree' ]);
-	is($err, '', "$server: stock's pg_waldump reads it");
+	is($err, '', "$server: the stock pg_waldump reads the WAL");
 	$out =~ s/, lsn: \S+, prev \S+,//g;
 	$waldump{$server} = [ split /\n/, $out ];
 	for my $line (split /\n/, $node->safe_psql('postgres', q{SELECT oid::regclass, pg_relation_filepath(oid) FROM pg_class WHERE relkind = 'i' ORDER BY oid::regclass::text COLLATE "C"}))
@@ -256,45 +259,45 @@ for my $server ('stock', 'patched')
 	{
 		my $content = slurp_file($node->data_dir . "/$files{$server}{$index}");
 
-		# without LSN and checksum
+		# Leave out LSN and checksum.
 		substr($content, $_ * 8192, 10) = "\0" x 10 for 0 .. length($content) / 8192 - 1;
-		# GiST has another LSN in its pages
+		# GiST has another LSN in its pages.
 		if ($index eq 'hashed_p') { substr($content, $_ * 8192 - 16, 8) = "\0" x 8 for 1 .. length($content) / 8192; }
 		$files{$server}{$index} .= ' ' . length($content) . ' ' . sha1_hex($content);
 	}
 }
-is($rows{patched}, $rows{stock}, 'the same answers');
+is($rows{patched}, $rows{stock}, 'both servers give the same answers');
 
-# the files
+# Compare the files.
 my @ours = grep { !/^pg_/ } sort keys %{ $files{stock} };
-cmp_ok(scalar(@ours), '>', 25, 'indexes to compare');
-is_deeply([ sort keys %{ $files{patched} } ], [ sort keys %{ $files{stock} } ], 'the same indexes');
+cmp_ok(scalar(@ours), '>', 25, 'there are indexes to compare');
+is_deeply([ sort keys %{ $files{patched} } ], [ sort keys %{ $files{stock} } ], 'both servers have the same indexes');
 my @different = grep { ($files{patched}{$_} // '') ne $files{stock}{$_} } @ours;
-is("@different", '', 'indexes have the same bytes, in files of the same names');
+is("@different", '', 'indexes have the same bytes in files of the same names');
 my @catalogs = grep { /^pg_/ && ($files{patched}{$_} // '') ne $files{stock}{$_} } sort keys %{ $files{stock} };
 note 'catalogs whose indexes differ: ' . (@catalogs ? "@catalogs" : 'none');
 
-# the records
+# Compare the records.
 for my $case ([ 'nbtree', sub { $_[0]{manager} == $btree } ], [ 'pages of builds', sub { $_[0]{manager} == $xlog && ($_[0]{info} & 0xf0) == 0xb0 } ],
-	# whose records have LSNs, and bytes that nobody sets: lengths
+	# Their records have LSNs, and bytes that nobody sets.  Compare their lengths only.
 	[ 'other index access methods', sub { $_[0]{manager} =~ /^(12|13|14|16|17)$/ } ])
 {
 	my ($what, $filter) = @$case;
 	my %these = map { my $server = $_; $server => [ map { $what =~ /other/ ? "$_->{manager} $_->{info} $_->{total}" : $_->{text} } grep { $filter->($_) } @{ $wal{$server} } ] } keys %wal;
 
-	cmp_ok(scalar(@{ $these{stock} }), '>', $what eq 'nbtree' ? 10000 : 50, "$what: records to compare");
-	is(scalar(@{ $these{patched} }), scalar(@{ $these{stock} }), "$what: as many records");
+	cmp_ok(scalar(@{ $these{stock} }), '>', $what eq 'nbtree' ? 10000 : 50, "$what: there are records to compare");
+	is(scalar(@{ $these{patched} }), scalar(@{ $these{stock} }), "$what: both servers wrote as many records");
 	my ($first) = grep { ($these{patched}[$_] // '') ne $these{stock}[$_] } 0 .. $#{ $these{stock} };
-	is(defined $first ? $these{patched}[$first] : '', defined $first ? $these{stock}[$first] : '', "$what: records of the same lengths and bytes");
+	is(defined $first ? $these{patched}[$first] : '', defined $first ? $these{stock}[$first] : '', "$what: records have the same lengths and bytes");
 }
-# What the background writer tells standbys comes by the clock.
+# The background writer logs snapshots for standbys by the clock.
 my %all = map { my $server = $_; $server => scalar(grep { $_->{manager} != $standby } @{ $wal{$server} }) } keys %wal;
-is($all{patched}, $all{stock}, 'as many records of all kinds');
-is(scalar(@{ $waldump{patched} }), scalar(@{ $waldump{stock} }), 'pg_waldump: as many lines');
+is($all{patched}, $all{stock}, 'both servers wrote as many records of each kind');
+is(scalar(@{ $waldump{patched} }), scalar(@{ $waldump{stock} }), 'pg_waldump prints as many lines for both');
 my ($first) = grep { ($waldump{patched}[$_] // '') ne $waldump{stock}[$_] } 0 .. $#{ $waldump{stock} };
-is(defined $first ? $waldump{patched}[$first] : '', defined $first ? $waldump{stock}[$first] : '', 'pg_waldump: the same lines');
+is(defined $first ? $waldump{patched}[$first] : '', defined $first ? $waldump{stock}[$first] : '', 'pg_waldump prints the same lines for both');
 
-# It was a workload of all kinds of records.
+# Check that the workload wrote all kinds of records.
 my %opcode = (0x00 => 'INSERT_LEAF', 0x10 => 'INSERT_UPPER', 0x20 => 'INSERT_META', 0x30 => 'SPLIT_L', 0x40 => 'SPLIT_R', 0x50 => 'INSERT_POST', 0x60 => 'DEDUP',
 	0x70 => 'DELETE', 0x80 => 'UNLINK_PAGE', 0x90 => 'UNLINK_PAGE_META', 0xA0 => 'NEWROOT', 0xB0 => 'MARK_PAGE_HALFDEAD', 0xC0 => 'VACUUM', 0xD0 => 'REUSE_PAGE',
 	0xE0 => 'META_CLEANUP');
@@ -303,12 +306,13 @@ $seen{ $opcode{ $_->{info} & 0xf0 } // 'unknown' }++ for grep { $_->{manager} ==
 note join ', ', map { "$_ $seen{$_}" } sort keys %seen;
 for my $opcode (grep { !/INSERT_META|UNLINK_PAGE_META|META_CLEANUP/ } sort values %opcode)
 {
-	cmp_ok($seen{$opcode} // 0, '>', 0, "there were records $opcode");
+	cmp_ok($seen{$opcode} // 0, '>', 0, "the workload wrote records $opcode");
 }
-is($seen{unknown}, undef, 'there were no others');
+is($seen{unknown}, undef, 'the workload wrote no unknown records');
 
-# Indexes of catalogs and of TOAST tables are stock's when auto is the default, from
-# the beginning, or from a file of settings, whatever builds them anew.
+# Check that indexes of catalogs and of TOAST tables have the stock alignment when auto
+# is the default: set by initdb, or later in postgresql.conf, and after a rebuild of any
+# kind.
 for my $how ('initdb -c', 'postgresql.conf')
 {
 	my $node = $how eq 'initdb -c' ? init('initdb', undef, '-c', 'default_index_item_alignment=auto') : init('conf');
@@ -338,16 +342,16 @@ SELECT string_agg(DISTINCT (flags & 768)::text, ','), count(*) > 100 FROM pg_cla
 WHERE relam = 403 AND relkind = 'i' AND (relnamespace IN ('pg_catalog'::regnamespace, 'pg_toast'::regnamespace))
 SQL
 	is($node->safe_psql('postgres', $flags), '0|t', "$how: no index of a catalog or of a TOAST table is aligned");
-	is($node->safe_psql('postgres', q{SELECT flags & 768 FROM page_header(get_raw_page('t_pkey', 0))}), '256', "$how: one of a user's table is");
-	is($node->safe_psql('postgres', q{SELECT count(*) > 100 FROM (SELECT bt_index_check(oid) FROM pg_class WHERE relam = 403 AND relkind = 'i' AND relpersistence <> 't') c}), 't', "$how: all are sound");
+	is($node->safe_psql('postgres', q{SELECT flags & 768 FROM page_header(get_raw_page('t_pkey', 0))}), '256', "$how: an index of a user table is aligned");
+	is($node->safe_psql('postgres', q{SELECT count(*) > 100 FROM (SELECT bt_index_check(oid) FROM pg_class WHERE relam = 403 AND relkind = 'i' AND relpersistence <> 't') c}), 't', "$how: all indexes are sound");
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL; DROP TABLE t');
 	$node->stop;
-	# A stock server does not know the setting; it starts without it.
+	# A stock server does not start with a setting that it does not know.  Remove it.
 	my $stock = hand_over($node, $how =~ /initdb/ ? 'initdb_stock' : 'conf_stock', $stock_path);
 	my $file = $stock->data_dir . '/postgresql.conf';
 	my $content = slurp_file($file);
 	is($stock->start(fail_ok => 1), 0, "$how: a stock server does not start with the setting");
-	like(slurp_file($stock->logfile), qr/unrecognized configuration parameter "default_index_item_alignment"/, "$how: and says why");
+	like(slurp_file($stock->logfile), qr/unrecognized configuration parameter "default_index_item_alignment"/, "$how: the stock server names the unknown setting");
 	$content =~ s/^default_index_item_alignment.*\n//mg;
 	unlink $file;
 	append_to_file($file, $content);
@@ -355,7 +359,7 @@ SQL
 	$stock->start;
 	is($stock->safe_psql('postgres', q{SELECT count(*) > 100 FROM (SELECT bt_index_parent_check(oid, true, true) FROM pg_class WHERE relam = 403 AND relkind = 'i' AND relpersistence <> 't') c}), 't',
 		"$how: a stock server finds all catalogs sound");
-	is($stock->safe_psql('other', 'SELECT count(*) FROM pg_class WHERE relname = \'pg_class\''), '1', "$how: in the other database, too");
+	is($stock->safe_psql('other', 'SELECT count(*) FROM pg_class WHERE relname = \'pg_class\''), '1', "$how: the stock server reads the other database");
 	$stock->stop;
 }
 

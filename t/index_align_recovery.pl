@@ -1,9 +1,10 @@
-# Aligned B-trees where the server does not log them row by row, or restores them:
-# wal_level = minimal and a crash, a checkpoint in the middle, unlogged tables after
-# a crash and after a shutdown, and a base backup taken while indexes change, with
-# archive recovery to a restore point and to the end.
+# Check aligned B-trees in the cases where WAL does not have them row by row, or where
+# their files are restored: wal_level = minimal and a crash, a checkpoint during the
+# work and a crash, unlogged tables after a crash and after a shutdown, and a base
+# backup taken while indexes change, with recovery to a restore point and to the end of
+# the archive.  All rows must be there, and each index must have its alignment.
 #
-# PGDENSE_FUZZ_SEED is the random seed, which is printed.
+# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -49,8 +50,9 @@ sub count_all
 	return $node->safe_psql($dbname, join("\n", map { "SELECT '$_->{name}', count(*) FROM $_->{name};" } @shapes));
 }
 
-# What is built and filled in one transaction is not logged: its files are synced,
-# or, up to wal_skip_threshold, logged as whole pages when the transaction commits.
+# With wal_level = minimal, a table created and filled in one transaction is not logged.
+# Its files are synced at commit, or logged as whole pages if they are smaller than
+# wal_skip_threshold.
 my $minimal = PostgreSQL::Test::Cluster->new('minimal');
 $minimal->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $minimal->append_conf('postgresql.conf', "$settings\nwal_level = minimal\nmax_wal_senders = 0\n");
@@ -60,7 +62,7 @@ create_shapes($minimal, 'postgres');
 
 for my $threshold ('0', '2GB')
 {
-	# rows into empty indexes
+	# Insert rows into empty indexes.
 	my $fill = '';
 	for my $shape (@shapes)
 	{
@@ -73,7 +75,7 @@ for my $threshold ('0', '2GB')
 	is(count_all($minimal, 'postgres'), $before, "wal_level = minimal, wal_skip_threshold = $threshold: rows after a crash");
 	check_all($minimal, 'postgres', 'filled in one transaction');
 
-	# indexes on rows, and what a transaction that is lost leaves of them
+	# Build indexes on rows, and leave the files of a transaction that is lost.
 	my $build = "SET wal_skip_threshold = '$threshold';\n";
 	for my $shape (@shapes)
 	{
@@ -100,7 +102,8 @@ check_all($minimal, 'postgres', 'wal_level = minimal, all that nbtree does');
 $minimal->stop;
 is(unexpected_log($minimal), '', 'log');
 
-# Unlogged: after a crash an index is what its init fork says, whatever the default is by then.
+# After a crash, an unlogged index is a copy of its init fork, whatever the default is
+# then.
 my $node = PostgreSQL::Test::Cluster->new('node');
 $node->init(has_archiving => 1, allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "$settings\nwal_keep_size = 1GB\n");
@@ -111,7 +114,7 @@ create_shapes($node, 'unlogged', 'UNLOGGED');
 work_through($node, 'unlogged', $seed);
 my $before = check_all($node, 'unlogged', 'unlogged tables');
 $node->restart;
-is(check_all($node, 'unlogged', 'unlogged tables after a restart'), $before, 'and they hold the same');
+is(check_all($node, 'unlogged', 'unlogged tables after a restart'), $before, 'unlogged tables hold the same rows after a restart');
 
 $node->safe_psql('unlogged', 'ALTER SYSTEM SET default_index_item_alignment = max');
 kill_all($node);
@@ -121,7 +124,7 @@ check_all($node, 'unlogged', 'unlogged tables after a crash');
 $node->safe_psql('unlogged', join('', map { put($_, 'generate_series(1, 3000) i ORDER BY hashint4(i)') } @shapes));
 check_all($node, 'unlogged', 'unlogged tables written to after a crash');
 
-# A table that becomes logged gets new indexes, of the default of that time.
+# A table that becomes logged gets new indexes, with the default of that time.
 $node->safe_psql('unlogged', 'ALTER SYSTEM RESET default_index_item_alignment');
 $node->reload;
 $node->poll_query_until('unlogged', q{SELECT current_setting('default_index_item_alignment') = 'auto'});
@@ -129,10 +132,10 @@ $node->safe_psql('unlogged', join('', map { "ALTER TABLE $_->{name} SET LOGGED;"
 $before = count_all($node, 'unlogged');
 kill_all($node);
 $node->start;
-is(count_all($node, 'unlogged'), $before, 'rows of tables that became logged, after a crash');
+is(count_all($node, 'unlogged'), $before, 'tables that became logged keep their rows after a crash');
 check_all($node, 'unlogged', 'tables that became logged');
 
-# A checkpoint in the middle, and a crash.
+# Checkpoint during the work, then crash.
 create_shapes($node, 'postgres');
 for my $shape (@shapes)
 {
@@ -149,7 +152,7 @@ $node->start;
 is(count_all($node, 'postgres'), $before, 'rows after a checkpoint and a crash');
 check_all($node, 'postgres', 'a checkpoint and a crash');
 
-# A backup while indexes change, and what is restored from it.
+# Take a backup while indexes change, and restore it.
 my $file = $node->basedir . '/work.sql';
 append_to_file($file, work_sql($seed + 1));
 my $work = IPC::Run::start([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $file ], '>', '/dev/null');
@@ -167,7 +170,7 @@ $node->safe_psql('postgres', 'SELECT pg_switch_wal()');
 my $segment = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_current_wal_lsn())');
 $node->poll_query_until('postgres', "SELECT last_archived_wal >= (SELECT max(name) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}\$' AND name < '$segment') FROM pg_stat_archiver");
 
-# restore(NAME, BACKUP, SETTINGS) - a new primary, from a backup and the archive
+# restore(NAME, BACKUP, SETTINGS) - start a new primary from a backup and the archive
 sub restore
 {
 	my ($name, $backup, $target) = @_;
@@ -182,7 +185,7 @@ sub restore
 for my $target ('point', 'end')
 {
 	my $restored = restore($target, 'base', $target eq 'point' ? "recovery_target_name = 'point'\n" : '');
-	is(check_all($restored, 'postgres', "restored to the $target"), $target eq 'point' ? $point : $end, 'and it holds the same');
+	is(check_all($restored, 'postgres', "restored to the $target"), $target eq 'point' ? $point : $end, "the server restored to the $target holds the expected rows");
 	$restored->safe_psql('postgres', join('', map { put($_, "generate_series(1, $_->{rows}) i ORDER BY hashint4(i + $seed)") } @shapes));
 	check_all($restored, 'postgres', "restored to the $target and written to");
 	$restored->stop;
@@ -190,7 +193,8 @@ for my $target ('point', 'end')
 	$restored->clean_node;
 }
 
-# What takes several records, ended after the first: the next one to come by does the rest.
+# Cut WAL after the first record of an operation that takes several.  The next process
+# that meets the page finishes the operation.
 my @halves = (
 	[ 'split_leaf', qr/^SPLIT/, qr/level: 0/, 128 ],
 	[ 'split_internal', qr/^SPLIT/, qr/level: [1-9]/, 128 ],
@@ -210,7 +214,7 @@ SELECT count(*) FROM generate_series(1, pg_relation_size('$index') / 8192 - 1) b
 WHERE btpo_flags & $flag <> 0
 SQL
 	};
-	is($flagged->(), 1, "$name, alignment $shape->{align}: not finished at $lsn");
+	is($flagged->(), 1, "$name, alignment $shape->{align}: the operation is unfinished at $lsn");
 	check_all($restored, 'postgres', $name);
 	$restored->safe_psql('postgres',
 		put($shape, "generate_series(1, $shape->{rows} + 7 * $shape->{more}) i") . "VACUUM (INDEX_CLEANUP on) $shape->{name}");

@@ -1,7 +1,7 @@
-# index_align.restore_stock() on a busy server: the calling session keeps nobody
-# waiting, the worker ends with the caller, however that ends, and every failure
-# is told.  After it a stock server opens the data directory and finds every
-# index in order, which it does not before.
+# Test index_align.restore_stock() on a busy server.  The calling session blocks nobody
+# while it waits.  Its worker process ends when the caller ends, for whatever reason.
+# Every failure is reported.  Afterwards, a stock server opens the data directory and
+# finds every index sound; before, it refuses to read the aligned ones.
 use strict;
 use warnings FATAL => 'all';
 
@@ -21,7 +21,7 @@ my $stock_path = stock_path();
 
 my $timeout = $PostgreSQL::Test::Utils::timeout_default;
 my $node = PostgreSQL::Test::Cluster->new('main');
-# 18 has checksums unless told otherwise, by which it would notice any damage.
+# Version 18 enables checksums by default.  They would report any damage.
 $node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C', $node->pg_version->major >= 18 ? '--no-data-checksums' : () ]);
 $node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
@@ -36,13 +36,13 @@ my $aligned = 'SELECT count(*) FROM index_align.indexes';
 my $workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'index_align worker'};
 my $invalid = 'SELECT count(*) FROM pg_index WHERE NOT indisvalid';
 
-# Every index of user tables, checked against its heap from the root
+# Check every index of user tables against its heap, from the root.
 my $check = <<'SQL';
 SELECT count(*), count(bt_index_parent_check(c.oid, heapallindexed => true, rootdescend => true))
 FROM pg_class c JOIN pg_am am ON am.oid = relam WHERE relkind = 'i' AND amname = 'btree' AND c.oid >= 16384 AND relpersistence <> 't'
 SQL
 
-# call(ARGUMENTS, SETTINGS) - (exit code, stderr) of a call
+# call(ARGUMENTS, SETTINGS) - run a call, and return (exit code, stderr)
 sub call
 {
 	my ($arguments, %params) = @_;
@@ -52,7 +52,8 @@ sub call
 	return ($ret, $stderr);
 }
 
-# start_call(ARGUMENTS, VERBOSITY) - a call in the background, that waits for a lock on its table
+# start_call(ARGUMENTS, VERBOSITY) - start a call in the background, which waits for a
+# lock on its table
 sub start_call
 {
 	my ($arguments, $verbosity) = @_;
@@ -116,16 +117,16 @@ for my $round (1 .. 3)
 	my $before = $node->safe_psql('postgres', 'SELECT last_value FROM new_id');
 	my ($ret, $stderr) = call('');
 
-	is($ret, 0, "round $round under writes: restored") or diag $stderr;
+	is($ret, 0, "round $round under writes: the call succeeds") or diag $stderr;
 	is(() = $stderr =~ /NOTICE:  restored index/g, 4, "round $round: notices") or diag $stderr;
-	is($node->safe_psql('postgres', $aligned), '0', "round $round: none is left");
-	cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM new_id'), '>', $before, "round $round: there were writes");
+	is($node->safe_psql('postgres', $aligned), '0', "round $round: no aligned index is left");
+	cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM new_id'), '>', $before, "round $round: clients wrote meanwhile");
 	$node->safe_psql('postgres', 'REINDEX (CONCURRENTLY) TABLE accounts') if $round < 3;
 }
 $pgbench->signal('INT');
 IPC::Run::finish($pgbench);
 unlike($pgbench_err, qr/ERROR|error:/, 'no write failed');
-is($node->safe_psql('postgres', $check), '5|5', 'the indexes are in order, that of the TOAST table, too');
+is($node->safe_psql('postgres', $check), '5|5', 'the indexes are sound, also that of the TOAST table');
 
 #
 # What the caller holds while it waits
@@ -143,7 +144,7 @@ SQL
 is($node->safe_psql('postgres', q{SELECT application_name, query FROM pg_stat_activity WHERE backend_type = 'index_align worker'}),
 	'index_align.restore_stock|REINDEX INDEX CONCURRENTLY public.accounts_branch', 'the worker shows its command');
 $blocker->query_safe('COMMIT');
-like(end_call($call), qr/^NOTICE:  restored index "public.accounts_branch"$/, 'it goes on when the lock is free');
+like(end_call($call), qr/^NOTICE:  restored index "public.accounts_branch"$/, 'the worker continues when the lock is released');
 no_worker('after a lock');
 
 #
@@ -159,13 +160,13 @@ for my $end ('cancel', 'terminate', 'timeout')
 	{
 		my ($ret, $stderr) = call(q{'accounts_filler'}, before => 'SET ROLE restorer; SET statement_timeout = 300;');
 
-		like($stderr, qr/canceling statement due to statement timeout/, 'a second caller, of another role, runs into its timeout');
-		is($node->safe_psql('postgres', $workers), '1', 'its worker has ended with it, the first one has not');
+		like($stderr, qr/canceling statement due to statement timeout/, 'a second caller, of another role, meets its statement_timeout');
+		is($node->safe_psql('postgres', $workers), '1', 'only the worker of the second caller has ended');
 		$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'});
 	}
 	like(end_call($call), $end eq 'terminate' ? qr/terminating connection due to administrator command/ :
 		  qr/WARNING:  interrupted while index "public.accounts_balance" was being restored\nHINT:.*_ccnew.*\nERROR:  canceling statement due to user request/,
-		"$end: the caller's error");
+		"$end: the caller reports the error");
 	no_worker($end) if $end ne 'timeout';
 	$blocker->query_safe('COMMIT');
 }
@@ -178,7 +179,7 @@ $blocker->query_safe('BEGIN; LOCK TABLE accounts IN SHARE MODE');
 $call = start_call(q{'accounts'}, 'verbose');
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'index_align worker'});
 like(end_call($call), qr/WARNING:  \w+: interrupted while index "public.accounts_balance".*\nERROR:  55000: background worker of index_align.restore_stock\(\) ended\nDETAIL:  terminating (background worker "index_align worker"|connection) due to administrator command/s,
-	'the worker is terminated, which is not taken for the end of the connection');
+	'the caller reports that its worker was terminated');
 no_worker('terminated worker');
 
 $call = start_call(q{'accounts'});
@@ -188,33 +189,33 @@ $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity 
 $blocker->query_safe('COMMIT');
 my $stderr = end_call($call);
 like($stderr, qr/WARNING:  could not restore index "public.accounts_balance"\nDETAIL:  canceling statement due to user request/,
-	'a command is cancelled');
-is(() = $stderr =~ /NOTICE:  restored/g, 2, 'the others are done');
-like($stderr, qr/ERROR:  1 index is still not as a stock server needs it\nHINT:  See the warnings above/, 'and the result is told');
+	'the caller reports the cancelled command');
+is(() = $stderr =~ /NOTICE:  restored/g, 2, 'the other indexes are restored');
+like($stderr, qr/ERROR:  1 index is still not as a stock server needs it\nHINT:  See the warnings above/, 'the call fails and counts what is left');
 no_worker('cancelled command');
 
-# Settings of the session go with it: here a lock_timeout, after which an index
-# that the command had begun is left behind.
+# The worker takes over settings of the session.  Here lock_timeout ends its command,
+# which leaves an invalid index behind.
 $node->safe_psql('postgres', 'SET default_index_item_alignment = auto; REINDEX TABLE accounts');
 $blocker->query_safe('BEGIN; INSERT INTO accounts VALUES (-1, 1, 1)');
 (my $ret, $stderr) = call(q{'accounts_branch'}, before => 'SET lock_timeout = 500;');
 like($stderr, qr/WARNING:  could not restore index "public.accounts_branch"\nDETAIL:  canceling statement due to lock timeout\n(DETAIL.*\n)?HINT:  Drop the invalid index "public.accounts_branch_ccnew"/,
-	'the invalid index that a failed command leaves is named');
-isnt($ret, 0, 'and the call fails');
+	'a warning names the invalid index that a failed command leaves');
+isnt($ret, 0, 'the call fails after a lock timeout');
 $blocker->query_safe('ROLLBACK');
-is($node->safe_psql('postgres', $invalid), '1', 'there it is');
+is($node->safe_psql('postgres', $invalid), '1', 'the invalid index exists');
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY accounts_branch_ccnew');
 
-# One that a REINDEX of somebody else has left behind, aligned and complete but for
-# old snapshots, is not made a second index of the table.
+# An invalid index that another REINDEX CONCURRENTLY left behind can be aligned and
+# complete.  restore_stock() must not build a second index for it.
 $blocker->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM accounts');
 $node->psql('postgres', "SET lock_timeout = 500;\nREINDEX INDEX CONCURRENTLY accounts_branch");
 $blocker->query_safe('ROLLBACK');
 ($ret, $stderr) = call(q{'accounts_branch_ccnew'});
 like($stderr, qr/WARNING:  skipping invalid index "public.accounts_branch_ccnew"\nDETAIL:.*\nHINT:  Use DROP INDEX.*\n.*ERROR:  1 index is still not/,
-	'an aligned index that was left behind is passed over');
+	'the call skips an invalid aligned index');
 is($node->safe_psql('postgres', q{SELECT item_alignment, is_valid FROM index_align.indexes WHERE index::text ~ '_ccnew$'}), '2|f',
-	'and stays as it is');
+	'the invalid index is unchanged');
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY accounts_branch_ccnew');
 
 #
@@ -225,8 +226,8 @@ $blocker->quit;
 $node->restart;
 ($ret, $stderr) = call('');
 like($stderr, qr/ERROR:  could not register background worker of index_align.restore_stock\(\)\nHINT:  You may need to increase "max_worker_processes"/,
-	'no free worker');
-is($node->safe_psql('postgres', $aligned), '4', 'nothing is changed');
+	'the call fails if no worker process is free');
+is($node->safe_psql('postgres', $aligned), '4', 'no index is changed without a worker');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET max_worker_processes');
 $node->restart;
 
@@ -239,15 +240,15 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 $node->wait_for_replay_catchup($standby);
-is($standby->safe_psql('postgres', $aligned), '4', 'a standby lists what it can read');
-is($standby->safe_psql('postgres', q{SELECT index_align.item_alignment('unlogged_pkey') IS NULL}), 't', 'and no other');
+is($standby->safe_psql('postgres', $aligned), '4', 'a standby lists the aligned indexes that it can read');
+is($standby->safe_psql('postgres', q{SELECT index_align.item_alignment('unlogged_pkey') IS NULL}), 't', 'a standby gives NULL for an unlogged index');
 ($ret, my $stdout, $stderr) = $standby->psql('postgres', 'CALL index_align.restore_stock()');
-like($stderr, qr/ERROR:  cannot execute index_align.restore_stock\(\) during recovery/, 'and restores nothing');
+like($stderr, qr/ERROR:  cannot execute index_align.restore_stock\(\) during recovery/, 'a standby refuses to restore');
 $standby->stop;
 $node->safe_psql('postgres', 'DROP TABLE unlogged');
 
 #
-# A role that cannot log in, in a database with settings of its own
+# A role that cannot log in, in a database with its own settings
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE other LOGIN;
@@ -257,13 +258,13 @@ ALTER DATABASE postgres SET client_encoding = 'LATIN1';
 ALTER INDEX accounts_filler RESET (item_alignment);
 SQL
 ($ret, $stderr) = call('', before => 'SET ROLE other;');
-is(() = $stderr =~ /WARNING:  permission denied to restore index "[^"]*", skipping it/g, 4, 'no permission');
-like($stderr, qr/ERROR:  4 indexes are still not/, 'is no success');
+is(() = $stderr =~ /WARNING:  permission denied to restore index "[^"]*", skipping it/g, 4, 'a role without privileges gets a warning for each index');
+like($stderr, qr/ERROR:  4 indexes are still not/, 'the call of that role fails');
 ($ret, $stderr) = call('', before => 'SET ROLE restorer;');
-is($ret, 0, 'a role that may maintain the table') or diag $stderr;
-is($node->safe_psql('postgres', $aligned), '0', 'restores its indexes');
+is($ret, 0, 'the call of a role that may maintain the table succeeds') or diag $stderr;
+is($node->safe_psql('postgres', $aligned), '0', 'all indexes of that table are restored');
 
-# Errors come as they are, whatever the encodings.
+# The worker passes errors on unchanged, in any encoding.
 $node->safe_psql('postgres', <<"SQL");
 SET client_encoding = 'UTF8';
 CREATE FUNCTION fails(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS \$\$
@@ -279,11 +280,11 @@ CREATE INDEX "\xc3\xa4_i" ON "\xc3\xa4 '" (fails(a));
 SQL
 ($ret, $stderr) = call('concurrently => false', before => "SET client_encoding = 'UTF8';\n\\set VERBOSITY verbose\n");
 like($stderr, qr/WARNING:  22012: could not restore index "public.\xc3\xa4_i"\nDETAIL:  (\xc3\xa4){30000}\nthe detail\nHINT:  the hint\n/,
-	'a long error');
+	'a long error is passed on');
 $node->safe_psql('postgres', "SET client_encoding = 'UTF8'; DROP TABLE \"\xc3\xa4 '\"");
 
 #
-# Metapages that cannot be read: each is told, and none keeps the others from being
+# Metapages that cannot be read: each one is reported, and the other indexes are still
 # listed and restored.
 #
 my %damage = (
@@ -313,23 +314,23 @@ $damage{$_}->($file{$_}) for keys %damage;
 $node->start;
 ($ret, $stdout, $stderr) = $node->psql('postgres', 'SELECT index, item_alignment FROM index_align.indexes ORDER BY index::text');
 is($stdout, "damaged_a_sound|4\ndamaged_alignment|\ndamaged_header|\ndamaged_magic|\ndamaged_missing|\ndamaged_z_sound|4",
-	'damaged indexes are listed among the others');
+	'damaged indexes are listed with the others');
 for my $kind (sort keys %damage)
 {
 	like($stderr, qr/WARNING:  could not read the item alignment of index "public.damaged_$kind"\nDETAIL:  $reason{$kind}.*\nHINT:  Please REINDEX it./,
-		"$kind: with a warning");
+		"$kind: a warning reports the metapage");
 }
 ($ret, $stdout, $stderr) = $node->psql('postgres', q{SELECT index_align.item_alignment('damaged_magic')});
 like($stderr, qr/ERROR:  index "damaged_magic" is not a btree/, 'the function for one index raises an error');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM index_align.candidates WHERE index::text ~ 'damaged'}), '0',
-	'candidates can be listed, too, without those that are to be rebuilt anyway');
+	'estimates can be listed, without the indexes that need a rebuild anyway');
 ($ret, $stderr) = call('');
-is($ret, 0, 'all are restored') or diag $stderr;
-is(() = $stderr =~ /NOTICE:  restored index "public.damaged_/g, 6, 'with notices');
-is(() = $stderr =~ /WARNING:  could not read the item alignment/g, 4, 'and warnings') or diag $stderr;
+is($ret, 0, 'the call restores damaged indexes') or diag $stderr;
+is(() = $stderr =~ /NOTICE:  restored index "public.damaged_/g, 6, 'a notice names each restored index');
+is(() = $stderr =~ /WARNING:  could not read the item alignment/g, 4, 'a warning names each unreadable metapage') or diag $stderr;
 is($node->safe_psql('postgres', $aligned), '0', 'none is left');
 my ($count, $checked) = split /\|/, $node->safe_psql('postgres', $check);
-is($checked, $count, "all $count indexes are in order");
+is($checked, $count, "all $count indexes are sound");
 $node->safe_psql('postgres', 'INSERT INTO damaged VALUES (1, 1); DROP TABLE damaged');
 
 #
@@ -366,7 +367,7 @@ my %expected = map { $_ => $node->safe_psql($_, $read) } 'postgres', 'second';
 my ($library) = `pg_config --pkglibdir` =~ /(.*)/;
 my $installation = $node->{_install_path};
 
-# start_as(PATH) - stop the server, and start that of PATH on the data directory
+# start_as(PATH) - stop the server, and start the one in PATH on the data directory
 sub start_as
 {
 	my ($path) = @_;
@@ -381,36 +382,37 @@ $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET default_index_item_a
 $node->adjust_conf('postgresql.conf', 'default_index_item_alignment', undef);
 start_as($stock_path);
 ($ret, $stdout, $stderr) = $node->psql('postgres', 'SET enable_seqscan = off; SELECT count(a) FROM numbers WHERE a > 0');
-like($stderr, qr/ERROR:  invalid page in block \d+ of relation/, 'before, the stock server refuses to read an index');
+like($stderr, qr/ERROR:  invalid page in block \d+ of relation/, 'before the call, the stock server refuses to read an index');
 ($ret, $stdout, $stderr) = $node->psql('postgres', "LOAD '$library/index_align.so'");
-# what the dynamic linker misses comes before what the server checks
+# A symbol that the dynamic linker does not find is reported before the server's own
+# check.
 like($stderr, qr/ERROR:  (could not load library ".*index_align.so": .*: undefined symbol|incompatible library ".*index_align.so")/,
-	'and to load the library');
+	'before the call, the stock server refuses to load the library');
 
 start_as($installation);
 for my $db ('postgres', 'second')
 {
 	($ret, $stderr) = call('', db => $db);
 	is($ret, 0, "$db: restored") or diag $stderr;
-	is($node->safe_psql($db, $aligned), '0', "$db: none is left");
-	is($node->safe_psql($db, $read), $expected{$db}, "$db: indexes read the same");
+	is($node->safe_psql($db, $aligned), '0', "$db: no aligned index is left");
+	is($node->safe_psql($db, $read), $expected{$db}, "$db: index scans give the same rows");
 }
-$node->command_ok([ 'pg_dumpall', '-f', $node->basedir . '/dump.sql', '--no-sync', '-d', $node->connstr('postgres') ], 'a dump');
-unlike(slurp_file($node->basedir . '/dump.sql'), qr/item_alignment/, 'has no word of it');
+$node->command_ok([ 'pg_dumpall', '-f', $node->basedir . '/dump.sql', '--no-sync', '-d', $node->connstr('postgres') ], 'pg_dumpall');
+unlike(slurp_file($node->basedir . '/dump.sql'), qr/item_alignment/, 'the dump has no item_alignment');
 $node->safe_psql($_, 'DROP EXTENSION index_align') for 'postgres', 'second';
 start_as($stock_path);
 for my $db ('postgres', 'second')
 {
 	$node->safe_psql($db, 'CREATE EXTENSION IF NOT EXISTS amcheck');
 	my ($count, $checked) = split /\|/, $node->safe_psql($db, $check);
-	is($checked, $count, "$db: the stock server finds all $count indexes in order");
-	cmp_ok($count, '>=', 7, "$db: and they are all there");
-	is($node->safe_psql($db, $read), $expected{$db}, "$db: it reads the same");
+	is($checked, $count, "$db: the stock server finds all $count indexes sound");
+	cmp_ok($count, '>=', 7, "$db: no index is missing");
+	is($node->safe_psql($db, $read), $expected{$db}, "$db: index scans of the stock server give the same rows");
 	$node->safe_psql($db, 'UPDATE numbers SET b = b + 1; INSERT INTO numbers SELECT a + 20000, b, c, d + 20000, e FROM numbers; VACUUM numbers');
 	($count, $checked) = split /\|/, $node->safe_psql($db, $check);
-	is($checked, $count, "$db: and writes them");
+	is($checked, $count, "$db: the indexes are sound after writes by the stock server");
 }
 $node->stop;
 my $log = slurp_file($node->logfile);
-unlike($log, qr/PANIC|TRAP|signal 11|resource was not closed|leaked|reference leak/i, 'nothing unusual in the log');
+unlike($log, qr/PANIC|TRAP|signal 11|resource was not closed|leaked|reference leak/i, 'nothing unexpected in the log');
 done_testing();

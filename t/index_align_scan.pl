@@ -1,7 +1,7 @@
-# What B-tree indexes are used for, with aligned entries and beside indexes of the
-# same tables whose entries are as in stock: scans of all kinds over pages of as many
-# entries as fit, builds of all kinds, constraints, deletion, and what DDL makes of
-# the storage parameter and of the default.
+# Use aligned B-tree indexes in every way, beside stock ones on the same tables: scans
+# of all kinds, over pages that hold as many entries as possible, builds of all kinds,
+# constraints, deletion, and DDL that sets the storage parameter or the default.  The
+# answers must be the same as with the stock alignment or without an index.
 use strict;
 use warnings FATAL => 'all';
 
@@ -37,56 +37,59 @@ my $index_off = "SET enable_indexscan = off; SET enable_indexonlyscan = off; SET
 
 sub sql { return $node->safe_psql('postgres', join ";\n", @_); }
 
-# same(NAME, QUERY) - does QUERY give the same by index as without?  The plan has PATTERN.
+# same(NAME, QUERY, PATTERN) - check that QUERY gives the same by index as without one;
+# the plan matches PATTERN
 sub same
 {
 	my ($name, $query, $pattern) = @_;
 
 	like(sql($index_on . "EXPLAIN (COSTS OFF) $query"), $pattern, "$name: plan");
 	my $found = sql($index_on . $query);
-	ok($found ne '', "$name: there are rows");
-	is($found, sql($index_off . $query), "$name: same as without an index");
+	ok($found ne '', "$name: the query returns rows");
+	is($found, sql($index_off . $query), "$name: the index gives the same rows as a sequential scan");
 	return;
 }
 
-# The most entries that a page can hold: 2-byte aligned, of a key of two bytes.  They
-# are copied out of the page by index-only scans.
+# A page holds the most entries if they are aligned to 2 bytes and have a key of two
+# bytes.  Index-only scans copy them out of the page.
 sql('CREATE TABLE full_pages (k int2)', 'INSERT INTO full_pages SELECT i - 20000 FROM generate_series(1, 40000) i',
 	'CREATE UNIQUE INDEX full_pages_k ON full_pages (k) WITH (fillfactor = 100)', 'VACUUM ANALYZE full_pages');
 is(sql(q{SELECT alignment('full_pages_k')}), '2', 'an index of smallint is aligned to 2 bytes');
-cmp_ok(sql('SELECT max(live_items) FROM bt_multi_page_stats(\'full_pages_k\', 1, -1)'), '>', 580, 'a build fills pages');
-# 10 bytes and a line pointer for each: one page without a high key, filled to the last byte by inserts
+cmp_ok(sql('SELECT max(live_items) FROM bt_multi_page_stats(\'full_pages_k\', 1, -1)'), '>', 580, 'CREATE INDEX fills pages');
+# An entry takes 10 bytes and a line pointer.  Inserts fill one page without a high key
+# to the last byte.
 sql('CREATE TABLE one_page (k int2 UNIQUE)', 'INSERT INTO one_page SELECT i * 7919 % 32749 FROM generate_series(1, 582) i', 'VACUUM ANALYZE one_page');
-is(sql(q{SELECT blkno, live_items, free_size, btpo_level FROM bt_page_stats('one_page_k_key', 1)}), '1|582|0|0', 'as many entries in a page as fit');
+is(sql(q{SELECT blkno, live_items, free_size, btpo_level FROM bt_page_stats('one_page_k_key', 1)}), '1|582|0|0', 'one page holds as many entries as fit');
 for my $order ('k', 'k DESC')
 {
 	same("a full page, ORDER BY $order", "SELECT md5(string_agg(k::text, ',')), count(*) FROM (SELECT k FROM one_page ORDER BY $order) o", qr/Index Only Scan/);
 }
-cmp_ok(sql(q{SELECT max(live_items) FROM bt_multi_page_stats('full_pages_k', 1, -1) WHERE type = 'l' AND btpo_next <> 0}), '>=', 581, 'in all pages');
+cmp_ok(sql(q{SELECT max(live_items) FROM bt_multi_page_stats('full_pages_k', 1, -1) WHERE type = 'l' AND btpo_next <> 0}), '>=', 581, 'inserts fill all leaf pages');
 same('index-only scan forward', "SELECT md5(string_agg(k::text, ',')), count(*) FROM (SELECT k FROM full_pages ORDER BY k) o", qr/Index Only Scan using/);
 same('index-only scan backward', "SELECT md5(string_agg(k::text, ',')), count(*) FROM (SELECT k FROM full_pages ORDER BY k DESC) o", qr/Index Only Scan Backward using/);
 same('index-only scan of a range', 'SELECT count(*), min(k), max(k) FROM full_pages WHERE k BETWEEN -500 AND 700', qr/Index Only Scan using/);
 same('index-only scan of an array', 'SELECT count(*), sum(k) FROM full_pages WHERE k = ANY (ARRAY(SELECT (i * 7)::int2 FROM generate_series(-1000, 1000) i))', qr/Index Only Scan using/);
 same('bitmap scan', 'SELECT count(*), sum(k) FROM full_pages WHERE k < 100 OR k > 19000', qr/Index Only Scan|Bitmap/);
 is(sql("BEGIN; $index_on DECLARE c SCROLL CURSOR FOR SELECT k FROM full_pages ORDER BY k; MOVE 1500 IN c; FETCH 2 FROM c; MOVE BACKWARD 1000 IN c; FETCH BACKWARD 2 FROM c; MOVE LAST IN c; FETCH PRIOR FROM c; MOVE ABSOLUTE 600 IN c; FETCH FROM c; COMMIT"),
-	"-18499\n-18498\n-19499\n-19500\n19999\n-19399", 'a cursor that goes to and fro');
-# only an aborted insert, then real ones, that split pages which are full to the last byte
+	"-18499\n-18498\n-19499\n-19500\n19999\n-19399", 'a cursor fetches forward and backward');
+# First abort an insert.  Then insert rows that split pages which are full to the last
+# byte.
 sql("INSERT INTO full_pages SELECT i FROM generate_series(20001, 32767) i");
 is(sql(q{SELECT sound('full_pages_k')}), 't', 'full pages are sound');
 $node->psql('postgres', 'INSERT INTO full_pages VALUES (-32768), (-32767); INSERT INTO full_pages SELECT k FROM full_pages WHERE k = 5');
-is(sql(q{SELECT sound('full_pages_k')}, 'SELECT count(*) FROM full_pages'), "t\n52769", 'and so when written to');
+is(sql(q{SELECT sound('full_pages_k')}, 'SELECT count(*) FROM full_pages'), "t\n52769", 'full pages are sound after inserts');
 
-# Merge joins go back to where they marked the inner index.
+# A merge join goes back to a mark in the inner index.
 sql('CREATE TABLE outer_side (k int2)', 'CREATE TABLE inner_side (k int2, v text)', 'INSERT INTO outer_side SELECT i / 4 FROM generate_series(1, 8000) i',
 	q{INSERT INTO inner_side SELECT i / 30, 'v' || i FROM generate_series(1, 40000) i}, 'CREATE INDEX ON outer_side (k)', 'CREATE INDEX ON inner_side (k)', 'VACUUM ANALYZE');
-is(sql(q{SELECT alignment('inner_side_k_idx')}), '2', 'inner index of a merge join');
+is(sql(q{SELECT alignment('inner_side_k_idx')}), '2', 'the inner index of the merge join is aligned to 2 bytes');
 my $join = "SET enable_hashjoin = off; SET enable_nestloop = off; SET enable_material = off; SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off;\n";
-like(sql("$join EXPLAIN (COSTS OFF) SELECT count(*), sum(o.k::int8 * i.k) FROM outer_side o JOIN inner_side i USING (k)"), qr/Merge Join.*Index Only Scan.*Index Only Scan/s, 'merge join of two index-only scans');
+like(sql("$join EXPLAIN (COSTS OFF) SELECT count(*), sum(o.k::int8 * i.k) FROM outer_side o JOIN inner_side i USING (k)"), qr/Merge Join.*Index Only Scan.*Index Only Scan/s, 'the plan is a merge join of two index-only scans');
 is(sql("$join SELECT count(*), sum(o.k::int8 * i.k) FROM outer_side o JOIN inner_side i USING (k)"),
 	sql("SET enable_indexonlyscan = off; SET enable_indexscan = off; SET enable_mergejoin = off; SELECT count(*), sum(o.k::int8 * i.k) FROM outer_side o JOIN inner_side i USING (k)"),
 	'merge join of two index-only scans: same as a hash join');
 
-# Tables with two indexes, aligned and not, on the same keys: the same scans
+# Run the same scans on tables with an aligned and a stock index on the same keys.
 my @shapes = (
 	[ 'int2', 'int2', 'i % 30000', 2 ], [ 'int4', 'int4', 'i * 7919 % 100003', 4 ], [ 'int8', 'int8', 'i * 7919 % 100003', 8 ],
 	[ 'duplicates of int2', 'int2', 'i % 50', 2 ], [ 'duplicates of int4', 'int4', 'i % 50', 4 ], [ 'bool', 'bool', 'i % 2 = 0', 2 ],
@@ -147,7 +150,7 @@ same('partial index on an expression', q{SELECT count(*), sum(s) FROM wide WHERE
 same('keys of a third of a page', q{SELECT md5(string_agg(v, ',')), count(*) FROM (SELECT v FROM wide ORDER BY v) o}, qr/wide_v/);
 is(sql(q{SELECT bool_and(sound(indexrelid)) FROM pg_index WHERE indrelid = 'wide'::regclass}), 't', 'all are sound');
 
-# the largest key that is allowed is stock's
+# The largest allowed key is that of the stock server.
 for my $case ([ 'text', q{repeat('x', %d)} ], [ '"char", v text', q{'c', repeat('x', %d)} ])
 {
 	my ($columns, $value) = @$case;
@@ -164,11 +167,11 @@ for my $case ([ 'text', q{repeat('x', %d)} ], [ '"char", v text', q{'c', repeat(
 		}
 		is(sql(q{SELECT sound('large_k'), count(*) > 10 FROM large}), 't|t', "$columns, $alignment: largest keys are sound");
 	}
-	cmp_ok($largest{auto}, '>=', $largest{max}, "$columns: what fits with max fits with auto");
+	cmp_ok($largest{auto}, '>=', $largest{max}, "$columns: a key that fits with max fits with auto");
 	note "$columns: largest $largest{auto}, with max $largest{max}";
 }
 
-# 32 columns
+# an index of 32 columns
 my @names = map { "c$_" } 1 .. 32;
 sql('CREATE TABLE columns (' . join(', ', map { "$_ " . ($_ =~ /[048]$/ ? 'int4' : 'int2') } @names) . ')',
 	'INSERT INTO columns SELECT ' . join(', ', map { "i % (5 + $_)" } 1 .. 32) . ' FROM generate_series(1, 3000) i',
@@ -192,7 +195,7 @@ for my $columns ('id', 's', 'v', 's, id')
 	$size{$_} = sql("SELECT pg_relation_size('built_$_'), alignment('built_$_'), sound('built_$_')") for 'serial', 'parallel', 'concurrent', 'again';
 	is($size{$_}, $size{serial}, "$columns: $_ as serial") for 'parallel', 'concurrent', 'again';
 	like($size{serial}, $columns eq 's' ? qr/\|2\|t$/ : qr/\|4\|t$/, "$columns: alignment");
-	# the entries are the same, too
+	# Check that the entries are the same, too.
 	my $entries = q{SELECT md5(string_agg(data, ',' ORDER BY blkno, itemoffset)) FROM (SELECT generate_series(1, pg_relation_size('%1$s')::int / 8192 - 1) AS blkno) b, LATERAL bt_page_items('%1$s', blkno)};
 	is(sql(sprintf $entries, 'built_parallel'), sql(sprintf $entries, 'built_serial'), "$columns: the same entries, built in parallel");
 	sql('DROP INDEX built_serial, built_parallel, built_concurrent, built_again');
@@ -201,9 +204,9 @@ my (undef, undef, $err) = run_sql($node, 'CREATE UNIQUE INDEX CONCURRENTLY built
 like($err, qr/23505: could not create unique index/, 'CREATE UNIQUE INDEX CONCURRENTLY of duplicates');
 is(sql(q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'built_failed'::regclass}), 'f', 'leaves an invalid index');
 sql('DELETE FROM built WHERE id > 2999', 'REINDEX INDEX CONCURRENTLY built_failed');
-is(sql(q{SELECT indisvalid, alignment('built_failed'), sound('built_failed') FROM pg_index WHERE indexrelid = 'built_failed'::regclass}), 't|2|t', 'which REINDEX CONCURRENTLY makes good');
+is(sql(q{SELECT indisvalid, alignment('built_failed'), sound('built_failed') FROM pg_index WHERE indexrelid = 'built_failed'::regclass}), 't|2|t', 'REINDEX CONCURRENTLY repairs the invalid index');
 
-# Constraints
+# constraints
 sql(<<'SQL');
 CREATE TABLE keys (id int PRIMARY KEY, s int2 UNIQUE NULLS NOT DISTINCT, d int UNIQUE, v text);
 CREATE TABLE deferred (d int UNIQUE DEFERRABLE INITIALLY DEFERRED);
@@ -231,7 +234,7 @@ is(sql(q{INSERT INTO keys SELECT i, i, i, 'new' FROM generate_series(1001, 3000)
 	'DELETE FROM keys WHERE id <= 300', q{SELECT count(*), count(*) FILTER (WHERE v = 'conflict'), (SELECT count(*) FROM refers) FROM keys}), '3200|500|1700', 'ON CONFLICT and cascades');
 is(sql(q{SELECT bool_and(sound(indexrelid)) FROM pg_index WHERE indrelid IN ('keys'::regclass, 'excludes'::regclass)}), 't', 'sound');
 
-# Versions: the indexes do not grow by far as rows are updated again and again.
+# Bottom-up deletion keeps the indexes small when rows are updated again and again.
 sql('CREATE TABLE churn (id int PRIMARY KEY, a int2, b int) WITH (fillfactor = 90)', 'CREATE INDEX churn_a ON churn (a)', 'CREATE INDEX churn_b ON churn (b)',
 	'INSERT INTO churn SELECT i, i, i FROM generate_series(1, 1000) i');
 my $before = sql(q{SELECT pg_relation_size('churn_pkey') + pg_relation_size('churn_b')});
@@ -245,8 +248,8 @@ sql('INSERT INTO churn SELECT i, i, i FROM generate_series(201, 1000) i', 'VACUU
 same('after deletion', 'SELECT count(*), sum(id), sum(a) FROM churn WHERE b BETWEEN 100 AND 500', qr/churn_b/);
 is(sql(q{SELECT sound('churn_pkey'), sound('churn_a'), sound('churn_b')}), 't|t|t', 'after deletion: sound');
 
-# Partitions, temporary, unlogged and materialized; what builds an index anew takes
-# the alignment of the moment, unless the parameter is written.
+# Partitions, temporary, unlogged and materialized relations.  A statement that rebuilds
+# an index uses the default of the moment, unless the storage parameter is set.
 sql(<<'SQL');
 CREATE TABLE parts (id int, s int2) PARTITION BY RANGE (id);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000);
@@ -276,7 +279,7 @@ is(sql('CREATE TEMP TABLE temporary (id int PRIMARY KEY, s int2)', 'CREATE INDEX
 sql('DELETE FROM parts WHERE id % 3 = 0', 'VACUUM parts');
 same('partitions', 'SELECT count(*), sum(id) FROM parts WHERE s BETWEEN 10 AND 20', qr/parts_1_s/);
 my $now = q{SELECT alignment('rewritten_pkey'), alignment('rewritten_s'), alignment('rewritten_m'), alignment('rewritten_a')};
-is(sql($now), '4|2|8|2', 'as built');
+is(sql($now), '4|2|8|2', 'indexes have the alignment of their build');
 for my $case ([ 'TRUNCATE rewritten' ], [ 'VACUUM FULL rewritten' ], [ 'CLUSTER rewritten USING rewritten_s' ], [ 'REINDEX TABLE rewritten' ], [ 'REINDEX TABLE CONCURRENTLY rewritten' ],
 	[ 'ALTER TABLE rewritten ADD COLUMN c1 int DEFAULT random()' ], [ 'ALTER TABLE rewritten SET UNLOGGED' ])
 {
@@ -292,14 +295,14 @@ for my $case ([ 'TRUNCATE rewritten' ], [ 'VACUUM FULL rewritten' ], [ 'CLUSTER 
 sql('ALTER TABLE rewritten ALTER s TYPE int8');
 is(sql($now), '4|8|8|8', 'ALTER TYPE: the alignment of the new type');
 sql('ALTER TABLE rewritten ALTER s TYPE int2');
-is(sql($now), '4|2|8|2', 'ALTER TYPE: and back');
+is(sql($now), '4|2|8|2', 'ALTER TYPE: the alignment of the old type again');
 is(sql(q{SELECT count(*), string_agg(array_to_string(reloptions, ','), ' ' ORDER BY relname) FROM pg_class WHERE relname LIKE 'rewritten%' AND reloptions IS NOT NULL}),
 	'2|item_alignment=auto item_alignment=max', 'the parameter stays where it was written, and only there');
-# an ALTER that rolls back leaves the index as it was
+# An ALTER that rolls back leaves the index as it was.
 sql('BEGIN; SET LOCAL default_index_item_alignment = max; REINDEX TABLE rewritten; ROLLBACK');
 is(sql($now), '4|2|8|2', 'REINDEX rolled back');
 
-# The storage parameter
+# the storage parameter
 my $notice = sub {
 	my ($sql) = @_;
 	my ($code, $out, $err) = $node->psql('postgres', $sql);
@@ -308,12 +311,12 @@ my $notice = sub {
 like($notice->('ALTER INDEX rewritten_s SET (item_alignment = max)'), qr/^0 .*NOTICE:  .*(REINDEX|rebuil)/s, 'SET says when it takes effect');
 is(sql($now), '4|2|8|2', 'SET does not touch the index');
 sql('INSERT INTO rewritten (id, s) SELECT i, i % 100 FROM generate_series(2000, 4000) i');
-is(sql(q{SELECT alignment('rewritten_s'), sound('rewritten_s')}), '2|t', 'which is written to as it was built');
+is(sql(q{SELECT alignment('rewritten_s'), sound('rewritten_s')}), '2|t', 'an index keeps its alignment after SET until REINDEX');
 sql('REINDEX INDEX rewritten_s');
 is(sql($now), '4|8|8|2', 'REINDEX gives what was SET');
 unlike($notice->('ALTER INDEX rewritten_s SET (item_alignment = max)'), qr/NOTICE/, 'no notice where nothing is to be done');
-unlike($notice->('ALTER INDEX rewritten_s SET (fillfactor = 80)'), qr/NOTICE/, 'nor for another parameter');
-like($notice->('ALTER INDEX rewritten_s RESET (item_alignment)'), qr/^0 .*NOTICE/s, 'RESET says it, too');
+unlike($notice->('ALTER INDEX rewritten_s SET (fillfactor = 80)'), qr/NOTICE/, 'SET of another parameter gives no notice');
+like($notice->('ALTER INDEX rewritten_s RESET (item_alignment)'), qr/^0 .*NOTICE/s, 'RESET says when it takes effect');
 sql('REINDEX INDEX rewritten_s');
 is(sql($now), '4|2|8|2', 'REINDEX gives the default after RESET');
 for my $case ([ 'CREATE INDEX ON rewritten (s) WITH (item_alignment = 4)', '22023' ], [ 'CREATE INDEX ON rewritten (s) WITH (item_alignment)', '22023' ],
@@ -330,11 +333,11 @@ my $file = "$PostgreSQL::Test::Utils::tmp_check/index_align_scan.sql";
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'rewritten', '-t', 'keys', '-t', 'wide', '-f', $file ], 'dump');
 my @lines = grep { /item_alignment/ } split /\n/, slurp_file($file);
 is(scalar(@lines), 2, 'the parameter is dumped where it was written, and only there');
-like(join("\n", sort @lines), qr/rewritten_a .*WITH \(item_alignment='?auto'?\);\n.*rewritten_m .*WITH \(item_alignment='?max'?\);/s, 'as it was written');
+like(join("\n", sort @lines), qr/rewritten_a .*WITH \(item_alignment='?auto'?\);\n.*rewritten_m .*WITH \(item_alignment='?max'?\);/s, 'the dump has the parameter as it was written');
 sql('CREATE DATABASE restored');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $file ], 'restored');
 is($node->safe_psql('restored', q{CREATE EXTENSION pageinspect; SELECT string_agg(c || ' ' || (8 >> ((flags & 768) / 256)), ', ' ORDER BY c) FROM (VALUES ('rewritten_a'), ('rewritten_m'), ('rewritten_s')) i (c), page_header(get_raw_page(c, 0))}),
-	'rewritten_a 2, rewritten_m 8, rewritten_s 2', 'and taken');
+	'rewritten_a 2, rewritten_m 8, rewritten_s 2', 'the restored indexes have the alignment of the parameter');
 is(sql('CREATE TABLE liked (LIKE rewritten INCLUDING INDEXES)', q{SELECT count(*) FROM pg_class WHERE relname LIKE 'liked%' AND array_to_string(reloptions, ',') ~ 'item_alignment=(auto|max)'}), '2', 'LIKE INCLUDING INDEXES');
 
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'nothing crashed');

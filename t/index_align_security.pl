@@ -1,6 +1,7 @@
-# What a hostile owner of a table, and a role that owns nothing, win by index_align:
-# code of the owner's never runs as somebody else, worker processes are left for the
-# others, and what changes between a look and a deed is nobody's gain.
+# Test index_align against a hostile owner of a table, and against a role that owns
+# nothing.  Code of the owner must never run as another role.  One role must not take
+# all worker processes.  A change between a check and the action that relies on it must
+# not give anybody more rights.
 use strict;
 use warnings FATAL => 'all';
 
@@ -25,7 +26,7 @@ my $workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'inde
 
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 
-# start_call(ROLE, SQL, WORKERS) - a call in the background; comes back when so many
+# start_call(ROLE, SQL, WORKERS) - start a call in the background; return when that many
 # workers wait for a lock
 sub start_call
 {
@@ -96,8 +97,8 @@ as_role($node, 'postgres', 'role_a', join '', map {
 } map { my $what = $_; map { "$_ $what" } 'BEFORE', 'AFTER' } qw(INSERT UPDATE DELETE TRUNCATE));
 as_role($node, 'postgres', 'role_a', 'ALTER TABLE role_a.hostile ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY; ANALYZE role_a.hostile');
 
-# What REINDEX of core evaluates, as the owner: the test is worth something only as long
-# as these spring.
+# Check that REINDEX of the stock server evaluates all this code as the owner.
+# Otherwise the test would prove nothing.
 my @rebuilt = ('index expression', 'constant of an index expression', 'index predicate', 'constant of an index predicate');
 my @rebuilt_part = ('index expression of a partition');
 my @rebuilt_matview = ('index of a materialized view');
@@ -112,7 +113,7 @@ sub superuser
 	};
 }
 
-# align() - make all indexes of role_a aligned again
+# align() - align all indexes of role_a again
 sub align
 {
 	as_role($node, 'postgres', 'role_a', <<'SQL');
@@ -146,7 +147,7 @@ SQL
 is_harmless($node, superuser(q{SELECT index_align.reset_item_alignment('role_a.hostile_parted_id')}), [], 'reset_item_alignment()');
 
 #
-# Who owns nothing does not even wait
+# A role that owns nothing is refused before it waits for a lock
 #
 align();
 $node->safe_psql('postgres', <<'SQL');
@@ -173,7 +174,7 @@ for my $role (qw(role_b role_c))
 }
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'locks'});
 
-# Statistics tell about values.
+# Statistics reveal values, so estimates respect the privileges on columns.
 as_role($node, 'postgres', 'role_b', <<'SQL');
 CREATE TABLE role_b.secret (id int, word text);
 INSERT INTO role_b.secret SELECT i, repeat('x', 100) FROM generate_series(1, 1000) i;
@@ -184,13 +185,13 @@ SQL
 my $ratios = q{SELECT round(index_align.estimated_ratio('role_b.secret_word', 4, 100, 1000)::numeric, 4), round(index_align.estimated_ratio('role_b.secret_expression', 4, 100, 1000)::numeric, 4)};
 my $own = as_role($node, 'postgres', 'role_b', $ratios);
 my $foreign = as_role($node, 'postgres', 'role_c', $ratios);
-isnt($foreign, $own, 'an estimate does not tell the width of values');
+isnt($foreign, $own, 'an estimate does not reveal the width of values');
 $node->safe_psql('postgres', 'GRANT SELECT (word) ON role_b.secret TO role_c');
-is(as_role($node, 'postgres', 'role_c', $ratios), (split /\|/, $own)[0] . '|' . (split /\|/, $foreign)[1], 'but of a column that may be read');
+is(as_role($node, 'postgres', 'role_c', $ratios), (split /\|/, $own)[0] . '|' . (split /\|/, $foreign)[1], 'a role that may read the column gets its estimate');
 $node->safe_psql('postgres', 'GRANT SELECT ON role_b.secret TO role_c');
-is(as_role($node, 'postgres', 'role_c', $ratios), $own, 'and of expressions of a table that may be read');
+is(as_role($node, 'postgres', 'role_c', $ratios), $own, 'a role that may read the table gets the estimate of an expression');
 $node->safe_psql('postgres', 'ALTER TABLE role_b.secret ENABLE ROW LEVEL SECURITY');
-is(as_role($node, 'postgres', 'role_c', $ratios), $foreign, 'unless row-level security hides rows');
+is(as_role($node, 'postgres', 'role_c', $ratios), $foreign, 'row-level security hides the width of values');
 
 #
 # Worker processes
@@ -211,42 +212,42 @@ for my $call (1 .. 8)
 	($ret, $stdout, $stderr) = $node->psql('postgres', q{SET lock_timeout = '5s'; CALL index_align.restore_stock('role_a.slow')}, extra_params => [ '-U', 'role_a' ]);
 	last if $stderr !~ /already running/;
 }
-like($stderr, qr/ERROR:  index_align.restore_stock\(\) is already running for role "role_a"/, 'a role has one call');
-like($stderr, qr/HINT:  .*restore_stock_commands/, 'with a hint');
-is($node->safe_psql('postgres', $workers), '1', 'and one worker');
+like($stderr, qr/ERROR:  index_align.restore_stock\(\) is already running for role "role_a"/, 'a role can have only one call');
+like($stderr, qr/HINT:  .*restore_stock_commands/, 'the error has a hint');
+is($node->safe_psql('postgres', $workers), '1', 'the role has one worker');
 push @calls, start_call('role_b', q{CALL index_align.restore_stock('role_b.slow')}, 2);
 for my $database ('postgres', 'other')
 {
 	($ret, $stdout, $stderr) = $node->psql($database, q{\set VERBOSITY verbose
 SET lock_timeout = '5s'; CALL index_align.restore_stock('role_d.slow')}, extra_params => [ '-U', 'role_d' ]);
-	like($stderr, qr/ERROR:  53400: too many calls of index_align.restore_stock\(\) are running/, "a third role has none, in database $database");
+	like($stderr, qr/ERROR:  53400: too many calls of index_align.restore_stock\(\) are running/, "a call of a third role is refused in database $database");
 }
 push @calls, start_call($superuser, q{CALL index_align.restore_stock('slow')}, 3);
 ($ret, $stdout, $stderr) = $node->psql('postgres', q{SET lock_timeout = '5s'; CALL index_align.restore_stock('slow')});
-like($stderr, qr/already running for role/, 'a superuser has one beside them');
-is($node->safe_psql('postgres', $workers), '3', 'the others worker processes are free');
+like($stderr, qr/already running for role/, 'a superuser can have only one call');
+is($node->safe_psql('postgres', $workers), '3', 'a superuser has a worker beside those of two roles');
 
-# locks of users are others, whatever their keys
-is(as_role($node, 'postgres', 'role_c', q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = 0}), '5', 'the locks that count calls are nobody\'s of a database');
+# Advisory locks of users are in another space, whatever their keys.
+is(as_role($node, 'postgres', 'role_c', q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = 0}), '5', 'an advisory lock of a user does not count as a call');
 
-# the end of a call, however it comes, lets in the next one
+# The end of a call, for any reason, admits the next one.
 $node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller_role_a'});
-like(end_call(shift @calls), qr/canceling statement due to user request/, 'a call is cancelled');
+like(end_call(shift @calls), qr/canceling statement due to user request/, 'a call can be cancelled');
 push @calls, start_call('role_d', q{CALL index_align.restore_stock('role_d.slow')}, 3);
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'caller_role_b'});
 end_call(shift @calls);
 $node->poll_query_until('postgres', $workers, '2') or die 'the worker does not end';
 push @calls, start_call('role_a', q{CALL index_align.restore_stock('role_a.slow')}, 3);
 $node->safe_psql('postgres', q{COMMIT PREPARED 'locks'});
-is(end_call($_), '', 'what has waited is done') for @calls;
+is(end_call($_), '', 'a waiting call finishes without a message') for @calls;
 as_role($node, 'postgres', 'role_b', q{CALL index_align.restore_stock('role_b.slow')});
-is($node->safe_psql('postgres', q{SELECT count(*) FROM index_align.indexes WHERE table_name::text ~ 'slow'}), '0', 'no index is left');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM index_align.indexes WHERE table_name::text ~ 'slow'}), '0', 'no aligned index is left');
 
 #
-# Changes between the look and the deed
+# Changes between the check and the action
 #
-# race(SCOPE, CHANGE) - the messages of a superuser's call whose worker finds the
-# index locked, and after that changed
+# race(SCOPE, CHANGE) - return the messages of a superuser's call whose worker finds the
+# index locked, and CHANGE done after that
 sub race
 {
 	my ($scope, $change) = @_;
@@ -271,21 +272,21 @@ $node->safe_psql('postgres', 'ALTER INDEX common.elsewhere RENAME TO index_a');
 
 $stderr = race('common.index_a',
 	'ALTER INDEX common.index_a RENAME TO elsewhere; ALTER INDEX common.index_b RENAME TO index_a');
-like($stderr, qr/WARNING:  could not restore index "common.index_a"/, 'nor is one whose name another one has got');
-is($node->safe_psql('postgres', $state), 'common.drop_b -, common.index_a {item_alignment=auto}', 'which keeps its storage parameter');
+like($stderr, qr/WARNING:  could not restore index "common.index_a"/, 'an index whose name another index took over is not restored');
+is($node->safe_psql('postgres', $state), 'common.drop_b -, common.index_a {item_alignment=auto}', 'the other index keeps its storage parameter');
 $node->safe_psql('postgres', 'ALTER INDEX common.index_a RENAME TO index_b; ALTER INDEX common.elsewhere RENAME TO index_a');
 
 $node->safe_psql('postgres', q{UPDATE pg_index SET indislive = false, indisready = false, indisvalid = false WHERE indexrelid = 'common.drop_a'::regclass;
 ALTER INDEX common.drop_a SET (item_alignment = auto)});
 $stderr = race('common.drop_a',
 	'ALTER INDEX common.drop_a RENAME TO elsewhere; ALTER INDEX common.drop_b RENAME TO drop_a');
-like($stderr, qr/WARNING:  could not restore index "common.drop_a"\nDETAIL:  must be owner of index drop_a/, 'a drop is completed as the owner');
-is($node->safe_psql('postgres', $state), 'common.drop_a -, common.index_b {item_alignment=auto}', 'who cannot drop what has got the name');
+like($stderr, qr/WARNING:  could not restore index "common.drop_a"\nDETAIL:  must be owner of index drop_a/, 'the worker completes DROP INDEX as the owner');
+is($node->safe_psql('postgres', $state), 'common.drop_a -, common.index_b {item_alignment=auto}', 'an index that took over the name is not dropped');
 $node->safe_psql('postgres', 'ALTER INDEX common.drop_a RENAME TO drop_b; ALTER INDEX common.elsewhere RENAME TO drop_a');
 $node->safe_psql('postgres', q{CALL index_align.restore_stock('common.drop_a')});
-is($node->safe_psql('postgres', q{SELECT to_regclass('common.drop_a') IS NULL}), 't', 'and is completed where nothing is in the way');
+is($node->safe_psql('postgres', q{SELECT to_regclass('common.drop_a') IS NULL}), 't', 'DROP INDEX is completed if the name is unchanged');
 
-# a lock that the call does not meet before its worker does
+# Take a lock that the call does not need, but its worker does.
 for my $change ('ALTER TABLE common.table_a OWNER TO role_b', 'DROP TABLE common.table_a')
 {
 	my $owner = $change =~ /OWNER/ ? 'role_a' : $superuser;
@@ -298,11 +299,11 @@ for my $change ('ALTER TABLE common.table_a OWNER TO role_b', 'DROP TABLE common
 	$stderr = end_call($call);
 	if ($owner eq 'role_a')
 	{
-		like($stderr, qr/WARNING:  could not restore index "common.index_a"\nDETAIL:  permission denied for index index_a/, 'who has lost a table while waiting is refused');
+		like($stderr, qr/WARNING:  could not restore index "common.index_a"\nDETAIL:  permission denied for index index_a/, 'a role that lost the table while it waited is refused');
 	}
 	else
 	{
-		unlike($stderr, qr/ERROR/, 'a table that is dropped meanwhile leaves nothing to be done');
+		unlike($stderr, qr/ERROR/, 'a table that is dropped meanwhile is no error');
 	}
 }
 

@@ -1,8 +1,8 @@
-# pg_upgrade and pg_dump with B-tree indexes that have an item alignment.  To a
-# server that knows it, they come out as they were.  pg_upgrade of this server
-# refuses another target and lists what is in the way, before it changes anything;
-# that of a later stock server cannot know.  What a stock server does then, and
-# that everything works there once the indexes have been restored, is shown here.
+# Test pg_upgrade and pg_dump with B-tree indexes that have an item alignment.  An
+# upgrade to a server with the patch keeps them unchanged.  pg_upgrade of the patched
+# server refuses any other target, and lists the indexes before it changes anything.
+# pg_upgrade of a later stock server does not know the alignment; the old server refuses
+# its connection.  Once the indexes are restored, the upgrade to a stock server works.
 use strict;
 use warnings FATAL => 'all';
 
@@ -23,7 +23,7 @@ my ($major) = `pg_config --version` =~ /(\d+)/;
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 
 needs_patch('index_align', 'default_index_item_alignment');
-# Of the versions that are built, the last one has no later one.
+# The last version that is built has no later one.
 my @to = grep { slurp_file("$top/tools/pg-versions") =~ /^$_ /m } $major, $major + 1;
 my %stock = map { $_ => "$top/build/$_/stock" } @to;
 for my $path (values %stock)
@@ -33,8 +33,8 @@ for my $path (values %stock)
 my $later = $stock{ $major + 1 };
 my $outer_dir = getcwd();
 
-# Code of the item alignment in the first page of an index's file, which is
-# there on a stock server, too.
+# Return the code of the item alignment in the first page of an index file.  This works
+# on a stock server, too.
 sub alignment_code
 {
 	my ($node, $db, $index) = @_;
@@ -51,7 +51,7 @@ sub codes_are
 	is_deeply({ map { $_ => alignment_code($node, 'app', $_) } keys %$expected }, $expected, $name);
 }
 
-# Are all valid indexes sound, and do they agree with the tables?
+# Check that all valid indexes are sound and agree with the tables.
 sub indexes_ok
 {
 	my ($node, $name) = @_;
@@ -67,7 +67,7 @@ SQL
 	is("$ret $out $err", '0 15150|999|77 ', $name);
 }
 
-# A value of t's contents that does not depend on any index
+# Return a digest of t that does not depend on any index.
 my $contents = q{SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;
 	SELECT count(*), md5(string_agg(t::text, ',' ORDER BY id)) FROM t; SELECT sum(a) FROM p};
 
@@ -80,8 +80,8 @@ sub list
 	return $list;
 }
 
-# pg_upgrade of this server to a stock server of the same release: refused, with
-# that list, once or more with these options.
+# Check that pg_upgrade of this server to a stock server of the same release is refused
+# with that list, once or more with these options.
 sub refused
 {
 	my ($old, $new, $list, $name, @options) = @_;
@@ -97,7 +97,7 @@ sub refused
 		[qr/^$/],
 		$name);
 	is(list($new), $list, "$name: list");
-	is(scalar(() = glob("$log/*/dump/*")), 0, "$name: before anything was dumped");
+	is(scalar(() = glob("$log/*/dump/*")), 0, "$name: pg_upgrade stops before it dumps anything");
 	system_or_bail('rm', '-rf', $log);
 }
 
@@ -114,7 +114,7 @@ sub stock_upgrade
 	return $new;
 }
 
-# Restore a dump on a stock server, and return what psql has to complain about.
+# Restore a dump on a stock server, and return the complaints of psql.
 sub restore
 {
 	my ($node, $file) = @_;
@@ -154,7 +154,7 @@ ALTER ROLE holder IN DATABASE app SET default_index_item_alignment = auto;
 ALTER DATABASE plain SET default_index_item_alignment = auto;
 GRANT SET ON PARAMETER default_index_item_alignment TO holder;
 SQL
-# an invalid index, which is not taken over
+# This invalid index is not upgraded.
 my ($ret, undef, $err) = $old->psql('app', 'CREATE UNIQUE INDEX CONCURRENTLY t_invalid ON t (s) WITH (item_alignment = auto)');
 like($err, qr/could not create unique index "t_invalid"/, 'an invalid index');
 $old->safe_psql('other', 'SET default_index_item_alignment = auto; CREATE TABLE o (id int PRIMARY KEY)');
@@ -163,10 +163,10 @@ my $options = q{SELECT string_agg(relname || reloptions::text, ' ' ORDER BY reln
 my $options_before = $old->safe_psql('app', $options);
 codes_are($old, \%codes, 'indexes are aligned');
 
-# A dump has what was written, and nothing else.
+# A dump has the parameters that were written, and no others.
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/app.sql";
 command_ok([ 'pg_dump', '--create', '-f', $dump, '-d', $old->connstr('app') ], 'pg_dump');
-is(join(' ', sort(slurp_file($dump) =~ /^CREATE INDEX (\w+) .*\bitem_alignment=/mg)), 'p1_a_idx p_a t_max t_param', 'storage parameters that were written are dumped');
+is(join(' ', sort(slurp_file($dump) =~ /^CREATE INDEX (\w+) .*\bitem_alignment=/mg)), 'p1_a_idx p_a t_max t_param', 'the dump has the storage parameters that were written');
 
 # To the same server
 my $list = <<'EOT';
@@ -195,31 +195,31 @@ $old->stop;
 my $same = init_cluster('same');
 command_ok(pg_upgrade_command($bindir, $old, $bindir, $same, $bindir), 'pg_upgrade to the same server');
 $same->start;
-codes_are($same, \%codes, 'the alignment is kept');
+codes_are($same, \%codes, 'pg_upgrade keeps the alignment of all indexes');
 is($same->safe_psql('app', $contents), $before, 'same rows');
 is($same->safe_psql('app', $options), $options_before, 'same storage parameters');
 indexes_ok($same, 'the indexes work');
 $same->safe_psql('app', 'INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 40000) i; DELETE FROM t WHERE id % 3 = 0 AND id > 20000; VACUUM t; DELETE FROM t WHERE id > 20000; REINDEX INDEX t_s');
-indexes_ok($same, 'and after changes');
-is(alignment_code($same, 'app', 't_s'), 0, 'rebuilt as the default says');
-is(alignment_code($same, 'app', 't_i'), 1, 'others are as they were');
+indexes_ok($same, 'the indexes work after changes');
+is(alignment_code($same, 'app', 't_s'), 0, 'a rebuilt index gets the default alignment');
+is(alignment_code($same, 'app', 't_i'), 1, 'other indexes keep their alignment');
 $same->stop;
 
 # To a stock server
 refused($old, $refusing, $list, 'pg_upgrade --check', '--check');
 refused($old, $refusing, $list, 'pg_upgrade');
 $refusing->start;
-is($refusing->safe_psql('postgres', q{SELECT count(*) FROM pg_database}), '3', 'the new cluster is as it was');
+is($refusing->safe_psql('postgres', q{SELECT count(*) FROM pg_database}), '3', 'the new cluster is unchanged');
 my $error = restore($refusing, $dump);
 like($error, qr/ERROR:  unrecognized parameter "item_alignment"/, 'a stock server does not restore the storage parameter');
-like($error, qr/ERROR:  unrecognized configuration parameter "default_index_item_alignment"/, 'nor a setting of the default');
+like($error, qr/ERROR:  unrecognized configuration parameter "default_index_item_alignment"/, 'a stock server does not restore a setting of the default');
 $refusing->safe_psql('postgres', 'DROP DATABASE app');
 $refusing->stop;
 $old->start;
-codes_are($old, \%codes, 'the old cluster is as it was');
-indexes_ok($old, 'and works');
+codes_are($old, \%codes, 'the old cluster keeps the alignment of all indexes');
+indexes_ok($old, 'the indexes of the old cluster work');
 
-# Without storage parameters and settings, the files are still what they were.
+# Without storage parameters and settings, the index files keep their alignment.
 $old->safe_psql('app', <<'SQL');
 ALTER INDEX t_param RESET (item_alignment);
 ALTER INDEX t_max RESET (item_alignment);
@@ -243,8 +243,8 @@ $list =~ s/ +\(storage.*//g;
 $list =~ s/^  (?:public\.(?:p_a|t_max)|function.*)\n//mg;
 refused($old, $refusing, $list, 'pg_upgrade with files alone');
 
-# The later server's own pg_upgrade looks for nothing.  It has to start the old cluster with
-# its own server, and that one does not let it in, extension or not.
+# pg_upgrade of the later server checks nothing.  It has to start the old cluster with
+# the old server, which refuses the connection, with the extension or without.
 if ($later)
 {
 	for my $options ([], ['--check'], ['--link'])
@@ -256,11 +256,11 @@ if ($later)
 			1, [qr/FATAL:  database "(app|other)" has B-tree indexes with item alignment, which this pg_upgrade does not know\n.*DETAIL:  One of them is "public\.\S.*"\.\n.*HINT:  .*restore_stock/s],
 			[qr/^$/], $name);
 	}
-	ok(-e $old->data_dir . '/global/pg_control', 'nothing is linked yet');
+	ok(-e $old->data_dir . '/global/pg_control', 'pg_upgrade fails before it links a file');
 }
 $old->start;
 codes_are($old, { t_pkey => 1, t_s => 2 }, 'the indexes are still aligned');
-indexes_ok($old, 'and work');
+indexes_ok($old, 'the indexes of the old cluster work after the failed upgrade');
 $old->stop;
 
 # The way back
@@ -273,19 +273,19 @@ ok($extension, 'the extension is installed');
 $old->safe_psql('app', 'CREATE EXTENSION index_align') if $extension;
 $old->stop;
 
-# The extension's library does not load in a stock server.
+# A stock server cannot load the library of the extension.
 if ($later)
 {
 	my $next = init_cluster('unloadable', install_path => $later);
 	command_checks_all(pg_upgrade_command("$later/bin", $old, $bindir, $next, "$later/bin", '--check'),
-		1, [qr/^Your installation references loadable libraries that are missing from the$/m], [qr/^$/], 'the extension is in the way');
+		1, [qr/^Your installation references loadable libraries that are missing from the$/m], [qr/^$/], 'the installed extension blocks the upgrade');
 }
 $old->start;
 $old->safe_psql('app', 'DROP EXTENSION IF EXISTS index_align');
 $old->stop;
 to_stock($_) for @to;
 
-# Once all of it is restored
+# After all indexes are restored
 sub to_stock
 {
 	my ($to) = @_;
@@ -296,15 +296,15 @@ sub to_stock
 	$new->safe_psql('app', q{INSERT INTO t VALUES (-1, 1, 1, 1, 'x'); INSERT INTO p VALUES (5000); INSERT INTO u VALUES (0)});
 	if ($to == $major)
 	{
-		# and as a dump, the one of the indexes that were aligned by the default
+		# Restore the dump that has indexes aligned by the default, too.
 		is(restore($new, $dump), '', 'a stock server restores the dump');
 		is($new->safe_psql('app', $contents), $before, 'same rows from the dump');
-		indexes_ok($new, 'with indexes that work');
+		indexes_ok($new, 'the indexes of the restored dump work');
 	}
 	$new->stop;
 }
 
-# From an older patched server: the indexes come over as they are.
+# From an older patched server, indexes come over unchanged.
 for my $from (grep { -d "$top/index_align/$_" } $major - 1)
 {
 	my $path = "$top/build/$from/dense";
@@ -332,7 +332,7 @@ SQL
 		my $then = $patched->safe_psql('app', $rows);
 		my @files = split /\n/, $patched->safe_psql('app', $files);
 		$patched->stop;
-		# what the end of the server has written, too
+		# Include the writes of the shutdown.
 		my @pages = map { slurp_file($patched->data_dir . "/$_") } @files;
 
 		my $next = init_cluster("from_patched_$how");
@@ -340,16 +340,16 @@ SQL
 		$next->start;
 		@files = split /\n/, $next->safe_psql('app', $files);
 		is(scalar(grep { slurp_file($next->data_dir . "/$files[$_]") ne $pages[$_] } 0 .. 3), 0, "$name: no index was rebuilt");
-		is($next->safe_psql('app', $rows), $then, "$name: the rows");
+		is($next->safe_psql('app', $rows), $then, "$name: the rows are the same");
 		codes_are($next, \%aligned, "$name: aligned as before");
 		indexes_ok($next, "$name: the indexes work");
 		$next->safe_psql('app', q{INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 30000) i; DELETE FROM t WHERE id > 20000; VACUUM t});
-		indexes_ok($next, "$name: also after changes");
+		indexes_ok($next, "$name: the indexes work after changes");
 		$next->stop;
 	}
 }
 
-# From the distribution's server, whatever the default: its files are as they are.
+# From the distribution's server, files come over unchanged, whatever the default is.
 if (!$ENV{PGDENSE_OLD_BINDIR})
 {
   SKIP:
@@ -372,9 +372,9 @@ SQL
 my $new = upgrade($older, "default_index_item_alignment = auto\n");
 is($new->safe_psql('app', $contents), $before, 'same rows from an older server');
 codes_are($new, { t_pkey => 0, t_s => 0, t_i => 0 }, 'files of an older server are as they were');
-indexes_ok($new, 'and work');
+indexes_ok($new, 'indexes from an older server work');
 $new->safe_psql('app', 'INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 40000) i; DELETE FROM t WHERE id > 20000; VACUUM t; REINDEX INDEX t_s; CREATE INDEX t_new ON t (i)');
-codes_are($new, { t_pkey => 0, t_s => 2, t_i => 0, t_new => 1, 'pg_catalog.pg_class_oid_index' => 0 }, 'what is built is aligned');
-indexes_ok($new, 'old and new ones work');
+codes_are($new, { t_pkey => 0, t_s => 2, t_i => 0, t_new => 1, 'pg_catalog.pg_class_oid_index' => 0 }, 'only new indexes are aligned');
+indexes_ok($new, 'old and new indexes work');
 $new->stop;
 done_testing();

@@ -1,10 +1,10 @@
-# All that nbtree logs, for indexes of alignment 2, 4 and 8: counted with
-# pg_waldump, replayed by a standby that compares every page with an image of the
-# primary's, and by the primary itself after a crash.
+# Test all WAL records of nbtree for indexes of alignment 2, 4 and 8.  pg_waldump counts
+# them.  A standby replays them and compares every page with an image of the primary's.
+# The primary replays them after crashes.
 #
-# Each opcode must have been there at least once for each alignment, with
-# PGDENSE_SOAK 50 times, and what is special about some records at least once or
-# 10 times.  PGDENSE_FUZZ_SEED is the random seed, which is printed.
+# Each opcode must occur at least once for each alignment, with PGDENSE_SOAK 50 times.
+# Special cases of some records must occur at least once, with PGDENSE_SOAK 10 times.
+# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -27,7 +27,7 @@ note "PGDENSE_FUZZ_SEED=$seed";
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
-# The images are large; they stay until they are counted.
+# The images are large.  Keep WAL until its records are counted.
 $primary->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 autovacuum = off
@@ -50,8 +50,8 @@ $standby->start;
 
 my @counts;
 
-# With images of pages after a checkpoint, and without, so that everything is
-# replayed record by record.
+# Run with page images after a checkpoint, and without them, so that every change is
+# also replayed record by record.
 my $round = 0;
 while (1)
 {
@@ -64,7 +64,7 @@ while (1)
 	push @counts, btree_records($primary, 'postgres', $from, $primary->lsn('flush'));
 
 	check_structure($_, 'postgres', $_->name . " after round $round, full_page_writes = $images") for $primary, $standby;
-	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'and both hold the same');
+	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'primary and standby hold the same rows');
 	$primary->safe_psql('postgres', 'CHECKPOINT');
 
 	last if ++$round >= 2 && !too_few(\@counts, 2, 4, 8) || $round > 40;
@@ -79,7 +79,7 @@ sub set_page_images
 	$primary->poll_query_until('postgres', "SELECT current_setting('full_page_writes') = '$images'");
 }
 
-# which kinds of records there have not been enough of, for some alignments
+# Return the kinds of records that some alignment has too few of.
 sub too_few
 {
 	my ($counts, @aligns) = @_;
@@ -100,13 +100,14 @@ sub too_few
 print_census("records, $round rounds", @counts);
 for my $align (2, 4, 8)
 {
-	is_deeply([ too_few(\@counts, $align) ], [], "all kinds of records at alignment $align");
-	is(scalar(grep { $_->{$align}{wrong} } @counts), 0, "none of another alignment than $align");
+	is_deeply([ too_few(\@counts, $align) ], [], "alignment $align has enough records of every kind");
+	is(scalar(grep { $_->{$align}{wrong} } @counts), 0, "no record for alignment $align has another one");
 }
-ok(!(grep { grep { !/^(2|4|8)$/ } keys %$_ } @counts), 'no other alignment');
-is(scalar(grep { $_->{2}{elsewhere} || $_->{4}{elsewhere} } @counts), 0, 'none of an index of the catalogs');
+ok(!(grep { grep { !/^(2|4|8)$/ } keys %$_ } @counts), 'no record has an unknown alignment');
+is(scalar(grep { $_->{2}{elsewhere} || $_->{4}{elsewhere} } @counts), 0, 'no record of a catalog index is aligned');
 
-# pages are what their index is, and pivots that had to keep a TID are among them
+# Check that pages have the alignment of their index.  Some pivot tuples have kept a
+# TID.
 for my $node ($primary, $standby)
 {
 	my %expected = map { ("$_->{name}_k" => $_->{align}, "$_->{name}_v" => $_->{align}) } @shapes;
@@ -115,14 +116,14 @@ for my $node ($primary, $standby)
 for my $shape (grep { $_->{name} =~ /dups/ } @shapes)
 {
 	$primary->safe_psql('postgres', put($shape, 'generate_series(1, 6000) i'));
-	ok( $primary->safe_psql('postgres', <<"SQL") > 0, "$shape->{name} has pivots with a TID");
+	ok( $primary->safe_psql('postgres', <<"SQL") > 0, "$shape->{name} has pivot tuples with a TID");
 SELECT count(*) FROM bt_metap('$shape->{name}_k') m, bt_page_items('$shape->{name}_k', m.root::int8) i WHERE m.level > 0 AND i.htid IS NOT NULL
 SQL
 }
 
-# Crashes of the primary in the middle of it.  Pages are compared with their images
-# in recovery, too.  That needs images of pages: the process may be killed when it
-# has written half a page, and a page of a file that is gone could not be compared.
+# Crash the primary during the work.  Recovery compares pages with their images, too.
+# This needs page images: a killed process may have written half a page, and the page of
+# a removed file has nothing to compare with.
 set_page_images('on');
 $primary->safe_psql('postgres', 'CHECKPOINT');
 srand($seed);
@@ -140,10 +141,10 @@ for my $crash (1 .. 3)
 	$primary->start;
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 	check_structure($_, 'postgres', sprintf('%s after a crash after %.1f s', $_->name, $seconds), 'public') for $primary, $standby;
-	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'and both hold the same');
+	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'primary and standby hold the same rows');
 }
 
-# the standby as a primary
+# Promote the standby.
 $standby->promote;
 check_structure($standby, 'postgres', 'promoted standby', 'public');
 check_contents($standby, 'postgres', 'promoted standby');
@@ -152,5 +153,5 @@ check_structure($standby, 'postgres', 'promoted standby, written to');
 check_contents($standby, 'postgres', 'promoted standby, written to');
 
 $_->stop for $standby, $primary;
-is(unexpected_log($_), '', 'log of the ' . $_->name) for $primary, $standby;
+is(unexpected_log($_), '', 'nothing unexpected in the log of the ' . $_->name) for $primary, $standby;
 done_testing();

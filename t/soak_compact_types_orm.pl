@@ -1,7 +1,7 @@
-# The test suites of SQLAlchemy and Django with compact_types.auto: what fails with
-# it and not without is in t/soak_compact_types_orm.txt, and only that.
+# Run the test suites of SQLAlchemy and Django with compact_types.auto.  Exactly the
+# tests in t/soak_compact_types_orm.txt may fail with it that pass without.
 #
-# tools/check runs this with --soak only; tools/orm-suites gets the suites.
+# Only tools/check --soak runs this test.  tools/orm-suites downloads the suites.
 use strict;
 use warnings FATAL => 'all';
 
@@ -16,8 +16,8 @@ my $orm = "$ENV{PGDENSE_TOP}/build/orm";
 my $python = "$orm/venv/bin/python";
 my $logs = $PostgreSQL::Test::Utils::log_path;
 
-# Those of Django's test applications that store strings, or look at types,
-# indexes and constraints.  cache, gis and the like are about other things.
+# the test applications of Django that store strings, or look at types, indexes and
+# constraints; others, like cache and gis, are about other subjects
 my @applications = qw(basic model_fields schema migrations introspection inspectdb
   queries lookup expressions aggregation annotations bulk_create get_or_create
   select_for_update postgres_tests constraints indexes foreign_object many_to_one
@@ -27,7 +27,7 @@ my @applications = qw(basic model_fields schema migrations introspection inspect
   filtered_relation contenttypes_tests sessions_tests nested_foreign_keys
   generic_relations field_defaults migrate_signals validation from_db_value
   select_related null_fk db_utils);
-# of SQLAlchemy those of the dialect, without the many on range types
+# the tests of SQLAlchemy's dialect, without the many on range types
 my @files = ('test/dialect/test_suite.py',
 	map { "test/dialect/postgresql/test_$_.py" } qw(dialect on_conflict query reflection types));
 my $selection = 'not Range and not _multiple_host_';
@@ -55,7 +55,7 @@ for my $mode (sort keys %settings)
 	$node->safe_psql('postgres', "CREATE ROLE django_$mode SUPERUSER LOGIN; CREATE DATABASE sqlalchemy_$mode TEMPLATE $template");
 	$node->safe_psql('postgres', "ALTER ROLE django_$mode SET $_ = on; ALTER DATABASE sqlalchemy_$mode SET $_ = on")
 	  for split / /, $settings{$mode};
-	# as SQLAlchemy's README wants it
+	# the settings of SQLAlchemy's README
 	$node->safe_psql("sqlalchemy_$mode", <<"SQL");
 CREATE SCHEMA test_schema;
 CREATE SCHEMA test_schema_2;
@@ -65,7 +65,7 @@ ALTER DATABASE sqlalchemy_$mode SET default_text_search_config = 'pg_catalog.eng
 SQL
 }
 
-# Run the command in the directory; returns its output.
+# Run the command in the directory, and return its output.
 sub output_of
 {
 	my ($name, $directory, @command) = @_;
@@ -75,7 +75,7 @@ sub output_of
 	return slurp_file($log);
 }
 
-# Each suite returns the number of tests that ran, and those that failed.
+# Each suite returns the number of tests that ran, and the failed ones.
 my %suites = (
 	sqlalchemy => sub {
 		my ($mode) = @_;
@@ -88,7 +88,7 @@ my %suites = (
 		my ($last) = $output =~ /^=+ (.*) in [\d.]+s.*=+$/m;
 		$count += $1 while ($last // '') =~ /(\d+) (?:passed|failed|skipped|errors?|xfailed)/g;
 		my %failed;
-		# the class has driver and server in its name
+		# The name of the class contains driver and server.
 		while ($output =~ /^(?:FAILED|ERROR) (\S+?)_postgresql\+psycopg[\d_]+(::\S+)/mg)
 		{
 			$failed{"$1$2"} = 1;
@@ -113,8 +113,8 @@ my %suites = (
 local $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 local $ENV{TMPDIR} = PostgreSQL::Test::Utils::tempdir;
 
-# what is to fail: lines of the suite, the modes and the test, behind comments that
-# say why
+# the expected failures: lines of the suite, the modes and the test, below comments with
+# the reason
 my %listed;
 for (split /\n/, slurp_file("$FindBin::RealBin/soak_compact_types_orm.txt"))
 {
@@ -127,14 +127,14 @@ my %least = (sqlalchemy => 3000, django => 7000);
 for my $suite (sort keys %suites)
 {
 	my ($plain_count, $plain) = $suites{$suite}->('plain');
-	cmp_ok($plain_count, '>=', $least{$suite}, "$suite: tests with plain types");
-	cmp_ok(scalar keys %$plain, '<=', 20, "$suite: few of them fail");
+	cmp_ok($plain_count, '>=', $least{$suite}, "$suite: enough tests ran with plain types");
+	cmp_ok(scalar keys %$plain, '<=', 20, "$suite: few tests fail with plain types");
 	for my $mode ('auto', 'auto_varchar')
 	{
 		my ($count, $failed) = $suites{$suite}->($mode);
-		is($count, $plain_count, "$suite, $mode: the same tests");
+		is($count, $plain_count, "$suite, $mode: the same number of tests ran");
 		is(join("\n", grep { !$plain->{$_} } sort keys %$failed), join("\n", sort keys %{ $listed{$suite}{$mode} }),
-			"$suite, $mode: what fails with it alone");
+			"$suite, $mode: exactly the listed tests fail");
 	}
 }
 

@@ -1,9 +1,9 @@
-# PostgreSQL's own tests with the switches of all features on at once: its regression and
-# isolation tests, ended by kill -9 and recovery, and the TAP tests of recovery,
-# pg_upgrade, pg_rewind, pg_basebackup, amcheck and replication.  From 18 on with each method of
-# asynchronous I/O.
+# Run PostgreSQL's own tests with the switches of all features on at once: the
+# regression and isolation tests, then a crash and recovery, and the TAP tests of
+# recovery, pg_upgrade, pg_rewind, pg_basebackup, amcheck and replication.  From 18 on,
+# use each method of asynchronous I/O.
 #
-# What may differ from a stock server is what normalize_core() says.
+# normalize_core() lists the differences from a stock server that are allowed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -27,13 +27,13 @@ needs_patch('toast_policy', 'toast_min_saved_chunks');
 
 $PgDenseCore::any_order = 1;
 $PgDenseCore::normalize = \&normalize_core;
-# runs the regression tests, and wants rows in order
+# This one runs the regression tests, and needs rows in order.
 @PgDenseCore::leave_out = ('027_stream_regress.pl');
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 my ($major) = `pg_config --version` =~ /(\d+)/;
-# A folder that does not take direct I/O tests the fallback.
+# On a directory without direct I/O, this tests the fallback.
 my $direct = can_write_directly($tmp);
 my @methods = $major >= 18 ? qw(worker io_uring sync) : ('');
 my $forced = "debug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n";
@@ -63,8 +63,8 @@ shared_buffers = 32MB
 $forced$switches$io
 CONF
 	$node->start;
-	is($node->safe_psql('postgres', 'SHOW io_method'), $method, "$name: the method is in effect") if $method;
-	is(effective_mode($node)->{mode}, $direct ? 'direct' : 'buffered', "$name: WAL is written with direct I/O, or cannot");
+	is($node->safe_psql('postgres', 'SHOW io_method'), $method, "$name: the I/O method is in effect") if $method;
+	is(effective_mode($node)->{mode}, $direct ? 'direct' : 'buffered', "$name: WAL is written with direct I/O if the directory allows");
 	$node->safe_psql('postgres', 'CREATE EXTENSION bgvacuum');
 	cmp_ok(core_suite($node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
 		'>', 200, "$name: the tests ran");
@@ -85,7 +85,7 @@ SQL
 	mkdir "$tmp/tap_$name" or die "could not create directory \"$tmp/tap_$name\": $!";
 	core_tap($regress, "$tmp/tap_$name", "$forced$switches$io", 'src/test/recovery', 'contrib/amcheck',
 		$method eq $methods[0] ? ('src/test/subscription', 'src/bin/pg_amcheck', 'src/bin/pg_rewind', 'src/bin/pg_basebackup', 'src/bin/pg_combinebackup') : ());
-	# It runs the regression tests, and wants rows in order.
+	# It runs the regression tests, and needs rows in order.
 	mkdir "$tmp/upgrade_$name" or die "could not create directory \"$tmp/upgrade_$name\": $!";
 	core_tap($regress, "$tmp/upgrade_$name", "$switches$io", 'src/bin/pg_upgrade');
 }

@@ -1,8 +1,8 @@
-# The advice on how to store a column: for several kinds of data the table is
-# built by each strategy, and what it takes is compared with what was estimated
-# from a table that stores the values otherwise.  The strategy that is recommended
-# is one that costs least by the pages and chunks that the tables really have; no
-# test compares the times, other than those that were advised, with anything.
+# Test toast_policy.advise().  For several kinds of data, store the table by each
+# strategy, and compare its real size with the estimate that was made from a table
+# stored in another way.  The recommended strategy must be one of least cost, computed
+# from the real pages and chunks.  The times in this cost are those of the advice; no
+# test compares them with measured times.
 use strict;
 use warnings FATAL => 'all';
 
@@ -18,7 +18,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION toast_policy');
 
 sub query { return $node->safe_psql('postgres', $_[0]); }
 
-# Words in an order that looks like that of a text, from row number i
+# a sequence of words that looks like text, for row number i
 my $words = q{(SELECT string_agg((ARRAY['the','of','and','page','tuple','index','buffer','server','a','to','value','column',
   'transaction','snapshot','vacuum','is','in','that','relation','checkpoint','for','with','it','log','sequence','which'])
   [1 + (abs(hashint8(i * 7919 + j)) >> 3) % 26] || CASE j % 11 WHEN 0 THEN '. ' WHEN 5 THEN ', ' ELSE ' ' END, '' ORDER BY j)
@@ -30,7 +30,7 @@ my $json = q{(SELECT jsonb_agg(jsonb_build_object('id', i * 100 + j, 'customer',
 
 sub counted { return $_[0] =~ s/COUNT/$_[1]/r; }
 
-# type, rows, and the expression for row number i
+# type, rows, and the expression of the value for row number i
 my %kinds = (
 	json => [ 'text', 1500, counted("${json}::text", '30 + i % 50') ],
 	jsonb => [ 'jsonb', 1500, counted($json, '10 + i % 25') ],
@@ -45,13 +45,13 @@ my %kinds = (
 	medium => [ 'text', 5000, counted($words, '150 + i % 350') ],
 );
 
-# The strategies that can be built here: the table's DDL
+# the strategies that can be built here, with the DDL of the table
 my $has_lz4 = query(q{SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'}) eq 't';
 my @codecs = ('pglz', $has_lz4 ? 'lz4' : ());
 my @levels = $has_lz4 ? (0, 4, 9, 12) : ();
 
-# What a table really takes: pages of heap, TOAST table and its index, chunks,
-# values out of line, and bytes of the column
+# the real size of a table: pages of heap, TOAST table and its index, chunks, values out
+# of line, and bytes of the column
 sub measure
 {
 	my ($table) = @_;
@@ -72,7 +72,7 @@ sub measure
 	return \%real;
 }
 
-# The cost by which advise() decides, with the real counts
+# the cost by which advise() decides, from the real counts
 sub cost
 {
 	my ($real, $estimate) = @_;
@@ -81,7 +81,7 @@ sub cost
 	  + (3.0 * $real->{externals} + 0.76 * $real->{chunks} + 10.0 * (2 * $real->{heap} + $real->{toast})) / $real->{values};
 }
 
-# Is a number within 10 % of another one, or not more than a few apart?
+# Check that a number is within 10 % of another one, or differs from it by a few.
 sub near
 {
 	my ($is, $should, $apart) = @_;
@@ -89,7 +89,7 @@ sub near
 	return abs($is - $should) <= 0.1 * $should || abs($is - $should) <= $apart;
 }
 
-# advise() as a hash of strategy, codec and level
+# Return the result of advise() as a hash of strategy, codec and level.
 sub advice
 {
 	my ($table, @arguments) = @_;
@@ -129,7 +129,7 @@ sub build
 	return $table;
 }
 
-# Compare an estimate with a table, and return what that takes.
+# Compare an estimate with a table, and return the real size of the table.
 sub compare
 {
 	my ($estimate, $table, $what) = @_;
@@ -146,14 +146,14 @@ sub compare
 	return $real;
 }
 
-# All of them take minutes.
+# All of them together take minutes.
 my %usual = map { $_ => 1 } @ARGV ? $ARGV[0] : qw(json mixed random);
 for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %kinds)
 {
 	my ($type, $rows, $expression) = @{$kinds{$kind}};
 	my %cost;
 
-	# raw, so that each strategy sees what an application would have sent
+	# Store the values raw, so that each strategy gets what an application would send.
 	query(qq{
 		CREATE TABLE $kind (id int, note text, v $type, flag bool);
 		ALTER TABLE $kind ALTER v SET STORAGE EXTERNAL;
@@ -174,7 +174,7 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 		}
 	}
 
-	# the types have a small header of their own
+	# The types add a small header to each value.
 	my ($own) = $type eq 'text' ? 'ztext' : $type eq 'bytea' ? 'zbytea' : undef;
 	for my $codec (defined $own && query("SELECT to_regtype('$own') IS NOT NULL") eq 't' ? qw(lz4 snappy zstd) : ())
 	{
@@ -183,7 +183,7 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 		$cost{$name} = cost(compare($advice->{$name}, build($kind, $own, $codec, ''), "$kind, $name"), $advice->{$name});
 	}
 
-	# the same from what is stored otherwise, and from a small sample
+	# Repeat this from values that are stored in another way, and from a small sample.
 	my $name = $has_lz4 ? 'toast_policy lz4 9' : 'toast_policy pglz';
 	my $table = $name =~ s/ /_/gr;
 	$table .= '_' unless $has_lz4;
@@ -203,14 +203,14 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 	}
 	else
 	{
-		# one of the types
+		# It recommends one of the types.
 		cmp_ok($advice->{$pick}{read_us}, '<=', $cost{$least}, "$kind: $pick costs less than $least");
 	}
 	query(join(';', map { "DROP TABLE $_" } split /\n/, query("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE '$kind%'")));
 }
 
 #
-# More rows and larger values than are looked at
+# More rows and larger values than the sample reads
 #
 query(q{
 	CREATE TABLE many (id int, v text);
@@ -221,12 +221,12 @@ query(q{
 	INSERT INTO large SELECT 7, repeat(md5('7'), 2000000);
 	ALTER TABLE large ALTER v SET STORAGE EXTENDED});
 my $many = advice('many', 500);
-is($many->{'extended pglz'}{sampled}, 500, 'no more rows are looked at than wanted');
+is($many->{'extended pglz'}{sampled}, 500, 'the sample has no more rows than sample_rows');
 compare($many->{'extended pglz'}, 'many', 'a part of many rows');
 my $raw = query('SELECT sum(octet_length(v)) FROM many');
 ok(near($many->{'extended pglz'}{raw_bytes}, $raw, 0), "raw bytes $many->{'extended pglz'}{raw_bytes} of $raw");
 my $large = advice('large');
-is($large->{'external none'}{raw_bytes}, query('SELECT sum(octet_length(v)) FROM large'), 'large values count with all their bytes');
+is($large->{'external none'}{raw_bytes}, query('SELECT sum(octet_length(v)) FROM large'), 'all bytes of large values are counted');
 query('CREATE TABLE large_copy (id int, v text); INSERT INTO large_copy SELECT id, v || $$$$ FROM large');
 compare($large->{'extended pglz'}, 'large_copy', 'large values, judged by their beginning');
 
@@ -242,14 +242,14 @@ $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 my $counts = q{SELECT strategy, codec, level, sampled, raw_bytes, stored_bytes, chunks, table_pages FROM toast_policy.advise('many', 'v')};
 is($standby->safe_psql('postgres', $counts), query($counts), 'a standby gives the same advice');
 my ($rc, $out, $error) = $standby->psql('postgres', q{SELECT * FROM toast_policy.advise('unlogged', 'v')});
-like($error, qr/cannot access temporary or unlogged relations during recovery/, 'an unlogged table cannot be read there');
+like($error, qr/cannot access temporary or unlogged relations during recovery/, 'an unlogged table cannot be read on a standby');
 $standby->stop;
 
 #
-# It can be cancelled
+# A timeout cancels it
 #
 ($rc, $out, $error) = $node->psql('postgres', q{SET statement_timeout = '20ms'; SELECT * FROM toast_policy.advise('many', 'v', 100000)});
-like($error, qr/canceling statement due to statement timeout/, 'a timeout ends it');
+like($error, qr/canceling statement due to statement timeout/, 'statement_timeout cancels advise()');
 
 $node->stop;
 done_testing();

@@ -1,4 +1,5 @@
-# A web shop does the same on plain tables and on governed ones: see PgDenseApplication.pm.
+# Run a web shop on plain tables and on governed ones, and compare the answers.  See
+# PgDenseApplication.pm.
 use strict;
 use warnings FATAL => 'all';
 
@@ -6,7 +7,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 use PgDenseApplication;
 
-# So many tables have values that are large enough for enable() at least.
+# At least this many tables have values that are large enough for enable().
 my $governed = 6;
 my %modes = (
 	governed => {

@@ -1,8 +1,8 @@
-# toast_policy.check() finds what amcheck finds in a heap.  Tables of the access
-# method are damaged in their files: line pointers, tuple headers, attributes, TOAST
-# pointers and chunks, page headers, indexes, and single bytes anywhere.  What
-# check() reports of each table is what amcheck's own functions report of the same
-# files as soon as the table is heap's again.
+# Test that toast_policy.check() finds what amcheck finds in a heap.  Damage the files
+# of tables of the access method: line pointers, tuple headers, attributes, TOAST
+# pointers and chunks, page headers, indexes, and random single bytes.  Compare the
+# reports of check() with those of the functions of amcheck, which read the same files
+# after the tables are heap again.
 use strict;
 use warnings FATAL => 'all';
 
@@ -56,17 +56,17 @@ END $$;
 SQL
 
 #
-# Damage: each gets a reference to the file, and the line pointer and the place of
-# the tuple that it is about.
+# The damages.  Each gets a reference to the file, the line pointer, and the offset of
+# its tuple.
 #
 sub get { my ($file, $place, $format) = @_; return unpack($format, substr($$file, $place, length pack($format, 0))); }
 sub put { my ($file, $place, $format, $value) = @_; my $bytes = pack($format, $value); substr($$file, $place, length $bytes) = $bytes; return; }
-# the place of a line pointer, and what is in it
+# the offset of a line pointer, and its content
 sub pointer { return HEADER + 4 * ($_[0] - 1); }
 sub item { my $bits = get($_[0], pointer($_[1]), 'V'); return ($bits & 0x7fff, $bits >> 15 & 3, $bits >> 17); }
 sub set_item { my ($file, $n, $off, $flags, $len) = @_; put($file, pointer($n), 'V', $off | $flags << 15 | $len << 17); return; }
 sub tuple { return (item(@_))[0]; }
-# the place of a tuple's data
+# the offset of a tuple's data
 sub data { my ($file, $n) = @_; my $tuple = tuple($file, $n); return $tuple + get($file, $tuple + 22, 'C'); }
 
 # row 1 is raw in the TOAST table, row 2 compressed, row 3 short
@@ -108,7 +108,7 @@ my %damage = (
 sub item_of { my ($file, $block, $n) = @_; my $page = substr($$file, $block * BLOCK, BLOCK); return item(\$page, $n); }
 sub set_item_of { my ($file, $block, $n, @item) = @_; my $page = substr($$file, $block * BLOCK, BLOCK); set_item(\$page, $n, @item); substr($$file, $block * BLOCK, BLOCK) = $page; return; }
 
-# and single bytes, of the line pointers and of tuples
+# single bytes of the line pointers and of tuples
 srand(20261123);
 for my $n (1 .. ($ENV{PGDENSE_SOAK} ? 300 : 30))
 {
@@ -120,7 +120,7 @@ for my $n (1 .. ($ENV{PGDENSE_SOAK} ? 300 : 30))
 
 my @names = sort keys %damage;
 $node->safe_psql('postgres', join '', map { "SELECT make('$_');" } 'sound', @names);
-is($node->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.check_all(true)'), '0', 'nothing is found in sound tables');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.check_all(true)'), '0', 'check_all() reports nothing for sound tables');
 my %path;
 for my $line (split /\n/, $node->safe_psql('postgres', <<'SQL'))
 SELECT c.relname, pg_relation_filepath(c.oid), pg_relation_filepath(c.reltoastrelid), pg_relation_filepath(i.indexrelid), pg_relation_filepath(t.indexrelid)
@@ -146,7 +146,7 @@ for my $name (@names)
 }
 $node->start;
 
-# The next transaction ID is another one each time.
+# The next transaction ID differs each time.
 my $lines = q{SELECT regexp_replace(concat_ws(' ', object, blkno, offnum, attnum, msg), 'next valid transaction ID \S+', 'next', 'g') FROM};
 my $check = "$lines toast_policy.check('%s') ORDER BY 1";
 my (%found, $silent);
@@ -155,32 +155,32 @@ for my $name (@names)
 	$found{$name} = $node->safe_psql('postgres', sprintf $check, $name);
 }
 my $all = $node->safe_psql('postgres', "$lines toast_policy.check_all() ORDER BY 1");
-is($node->safe_psql('postgres', sprintf $check, 'sound'), '', 'nothing is found in the table that is sound');
+is($node->safe_psql('postgres', sprintf $check, 'sound'), '', 'check() reports nothing for the sound table');
 is($all, $node->safe_psql('postgres', join(' UNION ALL ', map { "$lines toast_policy.check('$_')" } @names) . ' ORDER BY 1'),
-	'check_all() finds what check() finds in each table');
-# the relation cache is as it was after errors, in the session that got them
-is($node->safe_psql('postgres', <<'SQL'), "t\ntoast_policy", 'the session that has checked goes on with the access method');
+	'check_all() reports what check() reports for each table');
+# Errors must not leave the relation cache changed in the session that got them.
+is($node->safe_psql('postgres', <<'SQL'), "t\ntoast_policy", 'the session that ran check() still uses the access method');
 SELECT count(*) > 30 AS any FROM toast_policy.check_all();
 INSERT INTO sound SELECT 100, repeat('compressible ', 20000);
 SELECT amname FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE relname = 'sound' AND (SELECT pg_column_compression(v) FROM sound WHERE id = 100) = 'pglz';
 SQL
 my ($ret, $stdout, $stderr) = $node->psql('postgres', q{SELECT count(*) >= 0 FROM toast_policy.check('xmin_future'); SELECT count(*) FROM verify_heapam('xmin_future')});
-like($stderr, qr/only heap AM is supported/, 'and the table passes for heap no longer');
-# pg_amcheck passes over all of them
-$node->command_checks_all([ "pg_amcheck", "-d", "postgres", "--heapallindexed" ], 0, [qr/^$/], [qr/^$/], "pg_amcheck of the database finds nothing");
+like($stderr, qr/only heap AM is supported/, 'amcheck still refuses a table of the access method');
+# pg_amcheck skips all of these tables.
+$node->command_checks_all([ "pg_amcheck", "-d", "postgres", "--heapallindexed" ], 0, [qr/^$/], [qr/^$/], "pg_amcheck skips all tables of the access method");
 for my $name (@names)
 {
 	my ($which, $damage, $maybe) = @{$damage{$name}};
 	my $plain = $node->safe_psql('postgres', "SET client_min_messages = error; SELECT toast_policy.disable('$name'); SELECT regexp_replace(f, 'next valid transaction ID \\S+', 'next', 'g') FROM amcheck_of('$name') f ORDER BY 1");
 	$plain =~ s/^\n//;
 	$silent++ if $maybe && $plain eq '';
-	isnt($plain, '', "$name: amcheck finds it in a heap") unless $maybe;
-	is($found{$name}, $plain, "$name: check() finds the same");
+	isnt($plain, '', "$name: amcheck reports the damage in a heap") unless $maybe;
+	is($found{$name}, $plain, "$name: check() gives the same report");
 }
-note(($silent // 0) . ' single bytes that amcheck does not miss');
+note(($silent // 0) . ' single bytes that amcheck does not report');
 
-# An index that is dropped meanwhile is not checked.  DROP INDEX CONCURRENTLY has
-# made it invalid, and waits for the session that checks; that waits for the lock on
+# check() skips an index that is dropped meanwhile.  DROP INDEX CONCURRENTLY has made it
+# invalid, and waits for the checking session.  That session waits for the lock on
 # another index of the table.
 $node->safe_psql('postgres', 'CREATE INDEX kept ON sound (id); CREATE INDEX dropped ON sound (id)');
 my ($holder, $checker, $dropper) = map { $node->background_psql('postgres') } 1 .. 3;
@@ -192,9 +192,9 @@ $dropper->query_until(qr/drops/, "\\echo drops\nDROP INDEX CONCURRENTLY dropped;
 $node->poll_query_until('postgres', "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = 'dropped'::regclass")
   or die 'the index is not being dropped';
 $holder->query_safe('COMMIT');
-is($checker->query_safe("SELECT 'next'"), "found 0\nnext", 'check() passes over an index that is being dropped');
+is($checker->query_safe("SELECT 'next'"), "found 0\nnext", 'check() skips an index that is being dropped');
 $_->quit foreach $holder, $checker, $dropper;
-is($node->safe_psql('postgres', "SELECT to_regclass('dropped') IS NULL"), 't', 'which is gone then');
+is($node->safe_psql('postgres', "SELECT to_regclass('dropped') IS NULL"), 't', 'the index is dropped afterwards');
 
 $node->stop;
 done_testing();

@@ -1,10 +1,10 @@
-# Payloads of ztext and zbytea that are corrupt in every way: each one is an
-# error about corrupt data, or a value of which everything says the same; in
-# memory and out of line.  Never a crash, another error, or bytes of something
-# else.
+# Give ztext and zbytea payloads that are corrupt in every way, in memory and out of
+# line.  Each must raise an error about corrupt data, or give a value on which all
+# functions agree.  A crash, another error, or bytes from elsewhere in memory fail the
+# test.
 #
-# PGDENSE_FUZZ_CASES is a quarter of the number of payloads (default 2000),
-# PGDENSE_FUZZ_SEED the random seed, which is printed.
+# PGDENSE_FUZZ_CASES is a quarter of the number of payloads (default 2000).
+# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -23,14 +23,14 @@ $node->init(extra => [ '--encoding=SQL_ASCII', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
 
-# Casts that take bytes as they are: only a superuser can make them.
+# These casts take bytes unchanged.  Only a superuser can create them.
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
 CREATE CAST (bytea AS ztext) WITHOUT FUNCTION;
 CREATE CAST (ztext AS bytea) WITHOUT FUNCTION;
 CREATE CAST (ztext AS zbytea) WITHOUT FUNCTION;
 
--- "corrupt", or the value's codec, or what it is that does not fit
+-- "corrupt", the codec of the value, or the function that disagrees
 CREATE FUNCTION judge(z ztext, y zbytea, k int, l int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   b bytea;
@@ -107,17 +107,17 @@ SELECT result, count(*), min(id) FROM (SELECT id, judge($value, $value\::zbytea,
 SQL
 	my %count = map { /^(.*)\|(\d+)\|\d+$/; ($1 => $2) } split /\n/, $results{$where};
 	note "$where: $results{$where}";
-	is(join(' ', sort keys %count), 'corrupt lz4 none snappy zstd', "$where: an error or a consistent value");
-	cmp_ok($count{corrupt}, '>', $cases / 4, "$where: many of them are corrupt");
+	is(join(' ', sort keys %count), 'corrupt lz4 none snappy zstd', "$where: each payload is an error or a consistent value");
+	cmp_ok($count{corrupt}, '>', $cases / 4, "$where: many payloads are corrupt");
 }
-is($results{'stored'}, $results{'in memory'}, 'the same in memory and out of line');
-cmp_ok($node->safe_psql('postgres', q{SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = 'garbage'::regclass}), '>', 100000, 'there were values out of line');
+is($results{'stored'}, $results{'in memory'}, 'payloads give the same results in memory and out of line');
+cmp_ok($node->safe_psql('postgres', q{SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = 'garbage'::regclass}), '>', 100000, 'the TOAST table has values');
 
-# A size that cannot be is refused before memory is allocated for it.
+# An impossible size is refused before memory is allocated for it.
 for my $payload ('0100000020', '02000000208080808002', '030000002028b52ffda000000020', '01ffffff3f', '03ffffff7f28b52ffda0ffffff7f')
 {
 	my (undef, undef, $err) = $node->psql('postgres', "SELECT ('\\x$payload'::bytea || random_bytes(1000))::ztext::text");
-	like($err, qr/ERROR:  compressed value is corrupt\nDETAIL:  The size that the value claims is impossible/, "an impossible size, $payload");
+	like($err, qr/ERROR:  compressed value is corrupt\nDETAIL:  The size that the value claims is impossible/, "an impossible size is refused: $payload");
 }
 
 $node->stop;

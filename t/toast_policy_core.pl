@@ -1,8 +1,8 @@
-# PostgreSQL's own regression tests with every table under access method
-# toast_policy: first with the columns that the tests make EXTERNAL governed, then
-# with all columns governed, since all types are EXTERNAL by default.  The answers
-# are core's own, sizes and compression methods included, in both cases, except for
-# a few lines that are looked at here.
+# Run PostgreSQL's own regression tests with every table under access method
+# toast_policy: first with the columns that the tests make EXTERNAL governed, then with
+# all columns governed, because all types are EXTERNAL by default.  In both cases the
+# answers must be those of the stock server, including sizes and compression methods,
+# except for a few known lines.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,10 +19,9 @@ use Test::More;
 my $regress = core_tests();
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 
-# What a line of the tests' output is worth here: tables are as wide as their
-# widest value and as long as they have rows, and both may be due to a line that
-# is looked at by itself.  Where all columns are governed, external is what
-# extended is elsewhere.
+# Normalise a line of the tests' output.  Its width depends on the widest value and its
+# count on the number of rows, and both can follow from a line that is compared by
+# itself.  Where all columns are governed, EXTERNAL stands for EXTENDED.
 sub normalise
 {
 	my ($text, $storage) = @_;
@@ -39,7 +38,7 @@ sub normalise
 	return @lines;
 }
 
-# The lines that make the difference between two files, as diff marks them
+# the differing lines of two files, as diff marks them
 sub difference
 {
 	my ($storage, @files) = @_;
@@ -55,7 +54,7 @@ sub difference
 	return grep { /^[<>]/ } `diff $names[0] $names[1]`;
 }
 
-# The smallest difference between a test's result and what is expected of it
+# the smallest difference between the result of a test and its expected files
 sub unexpected
 {
 	my ($storage, $result) = @_;
@@ -73,30 +72,30 @@ sub unexpected
 	return @smallest;
 }
 
-# Lines that may differ, by test
+# the lines that may differ, by test
 my $toast_am = qr/^> (table|materialized view) \w+ \| access method toast_policy \| n$/;
 my %known = (
-	# the access method, and the event trigger, are in the catalogs
+	# The catalogs have the access method and the event trigger.
 	create_am => qr/^> toast_policy \| toast_policy\.handler \| t$/,
 	psql => qr/^> toast_policy \| Table( \| toast_policy\.handler \| [\w ]+)?$/,
 	event_trigger => qr/^> toast_policy_guard \| event trigger /,
-	# tables depend on it, as on any that is not heap
+	# Tables depend on the access method, as on any other than heap.
 	create_index => $toast_am,
-	# a value in an EXTERNAL column is so long that it goes out of line when raw
+	# A long raw value in an EXTERNAL column goes out of line.
 	strings => qr/^(< f|> t)$/,
 	misc_functions => qr/^(< t \| t|> t \| f)$/,
-	# the keys of an index on an EXTERNAL column are compressed
+	# The keys of an index on an EXTERNAL column are compressed.
 	alter_table => qr/^[<>] a \| text \| yes \| a \| (external|extended) \|$/,
-	# it lists operators and classes; those of ztext and zbytea are new
+	# This test lists operators and classes.  Those of ztext and zbytea are new.
 	opr_sanity => qr/^> (#[<>=]+# \| #[<>=]+#|\d+ \| \d \| (#[<>=]+#|\d{5,})|\| z(text|bytea)_ops \| z(text|bytea)_ops \| z(text|bytea))$/,
-	# the server patch of the same rule shows that it leaves EXTERNAL columns alone
+	# This test of the server patch shows that the patch leaves EXTERNAL columns alone.
 	toast_chunks => qr/^[<>] \d \| \d+ \|( pglz)? \| \d+ \| \d+ \| t$/,
 );
 my %number = (create_am => 1, psql => 4, event_trigger => 1, create_index => 8, strings => 2, misc_functions => 2, opr_sanity => 39,
 	toast_chunks => 8, alter_table => 2);
 
-# With all types EXTERNAL, the one lists every column of the system catalogs, and
-# the other is about EXTENDED columns.
+# With all types EXTERNAL, the first test lists every column of the system catalogs.
+# The second one needs EXTENDED columns.
 my %known_all = (type_sanity => qr/^> \d+ \| \w+ \| \d+ \| \w+$/, toast_chunks => qr/^[<>]/);
 
 for my $all (0, 1)
@@ -111,7 +110,7 @@ log_statement = none
 CONF
 	$node->start;
 
-	# pg_regress makes its database of template0.
+	# pg_regress creates its database from template0.
 	$node->safe_psql('postgres', 'ALTER DATABASE template0 ALLOW_CONNECTIONS true');
 	$node->safe_psql('template0', q{SET allow_system_table_mods = on; UPDATE pg_type SET typstorage = 'e' WHERE typstorage = 'x'})
 	  if $all;
@@ -128,8 +127,8 @@ CONF
 
 	my %ran = map { $_ => 1 } slurp_file("$out/regression.out") =~ /^(?:not )?ok +\d+ +[-+] (\w+(?:\.\w+)*)/mg;
 	my @results = grep { $ran{ basename($_, '.out') } } sort glob "$out/results/*.out";
-	cmp_ok(scalar(@results), '>', 200, "$what: core's tests were run");
-	is(scalar(@results), scalar(keys %ran), "$what: all of them have a result");
+	cmp_ok(scalar(@results), '>', 200, "$what: the regression tests ran");
+	is(scalar(@results), scalar(keys %ran), "$what: each test has a result");
 
 	my %lines = map { basename($_, '.out') => [ unexpected($all, $_) ] } @results;
 	my (@strange, %count);
@@ -138,7 +137,7 @@ CONF
 		for my $line (@{ $lines{$test} })
 		{
 			chomp $line;
-			# what is said of columns that are added to these tables
+			# notices about columns that are added to these tables
 			next if $line =~ /^> (?:NOTICE: column "\w+" of table "\w+" is not governed by toast_policy|HINT: If it holds large values: SELECT toast_policy\.enable\(.*\)\.)$/;
 
 			my $pattern = ($all ? $known_all{$test} : undef) // $known{$test};
@@ -147,13 +146,13 @@ CONF
 			push @strange, "$test: $line" if !defined $pattern || $line !~ $pattern;
 		}
 	}
-	is(join("\n", @strange), '', "$what: no line differs but those that are known to");
+	is(join("\n", @strange), '', "$what: only known lines differ");
 	delete $count{type_sanity} if $all;
 	$count{$_} = $number{$_} for $all ? ('toast_chunks', 'alter_table') : ();
-	is_deeply(\%count, \%number, "$what: as many as are known to") or diag explain \%count;
+	is_deeply(\%count, \%number, "$what: the known number of lines differs") or diag explain \%count;
 
-	# It was the access method that did all this.
-	is($node->safe_psql('regression', <<'SQL'), $all ? 't|t|t' : 't|t|', "$what: the tables were the access method's");
+	# Check that the tables really used the access method.
+	is($node->safe_psql('regression', <<'SQL'), $all ? 't|t|t' : 't|t|', "$what: the tables use the access method");
 SELECT count(*) FILTER (WHERE amname = 'toast_policy') > 500, count(*) FILTER (WHERE amname = 'toast_policy') > 5 * count(*) FILTER (WHERE amname <> 'toast_policy'),
        (SELECT sum(compressed) > 0 FROM toast_policy.stats_rows())
 FROM pg_class c JOIN pg_am a ON c.relam = a.oid WHERE relkind IN ('r', 'm') AND c.oid >= 16384
@@ -162,7 +161,7 @@ SQL
 		WHERE attstorage = 'e' AND relam = (SELECT oid FROM pg_am WHERE amname = 'toast_policy')}),
 		$all ? qr/^\d{3,}$/ : qr/^\d\d?$/, "$what: they are governed");
 
-	# What the tests leave behind can be given back, and read as heap's.
+	# The tables that the tests leave behind can become heap, and read the same.
 	my $tables = <<'SQL';
 SELECT format('SELECT %L, count(*), md5(string_agg(md5(t::text), %L ORDER BY md5(t::text))) FROM %s t', c.oid::regclass, '', c.oid::regclass)
 FROM pg_class c WHERE relkind IN ('r', 'm') AND c.oid >= 16384 AND relispopulated AND relpersistence <> 't'
@@ -172,9 +171,9 @@ SQL
 	my $contents = sub { $node->safe_psql('regression', join '', map { "$_;\n" } @queries) };
 	my $before = $contents->();
 	cmp_ok($node->safe_psql('regression', 'SELECT toast_policy.disable_all()'), '>', 500, "$what: disable_all()");
-	ok($contents->() eq $before, "$what: all tables read the same as heap's");
+	ok($contents->() eq $before, "$what: all tables read the same as heap");
 	is($node->safe_psql('regression', q{SELECT count(*) FROM pg_class c JOIN pg_am a ON relam = a.oid WHERE amname = 'toast_policy'}),
-		'0', "$what: none is left");
+		'0', "$what: no table of the access method is left");
 	$node->safe_psql('regression', 'DROP EXTENSION toast_policy');
 	$node->stop;
 }

@@ -1,8 +1,8 @@
-# The server patch of toast_policy.  Off, which is the default, it stores every
-# value as a stock server does.  On, each value is stored as the rule says, which
-# this test computes from what the stock server did: over values whose compressed
-# sizes sweep, byte by byte, across what fits in a row and across the sizes of
-# chunks.  Whatever is not an out-of-line EXTENDED value stays the same.
+# Test the server patch of toast_policy.  When it is off, the default, it stores every
+# value as the stock server does.  When it is on, it stores each value by its rule.  The
+# test computes the expected form from the values that the stock server stored: their
+# compressed sizes pass, byte by byte, the limit of a row and the sizes of chunks.  All
+# values but out-of-line EXTENDED ones must stay the same.
 use strict;
 use warnings FATAL => 'all';
 
@@ -55,7 +55,7 @@ SQL
 	return $node;
 }
 
-# fill(NODE, METHOD, TARGET, SETTING...) - store the values anew in "stored"
+# fill(NODE, METHOD, TARGET, SETTING...) - store the values again, in table "stored"
 sub fill
 {
 	my ($node, $method, $target, @settings) = @_;
@@ -69,7 +69,7 @@ SQL
 	return;
 }
 
-# How each value is stored: ID|METHOD|STORED BYTES|CHUNKS|DIGEST OF ALL CHUNKS
+# the stored form of each value: ID|METHOD|STORED BYTES|CHUNKS|DIGEST OF ALL CHUNKS
 sub storage
 {
 	my ($node) = @_;
@@ -89,8 +89,8 @@ ok(-x "$stock_path/bin/postgres", 'a stock server to compare with') or BAIL_OUT(
 my $stock = start('stock', install_path => $stock_path);
 my $node = start('patched');
 
-is($node->safe_psql('postgres', 'SHOW toast_min_saved_chunks'), '0', 'off by default');
-is($node->safe_psql('postgres', 'SHOW toast_chunk_aware_min_size'), '4kB', 'least size by default');
+is($node->safe_psql('postgres', 'SHOW toast_min_saved_chunks'), '0', 'the patch is off by default');
+is($node->safe_psql('postgres', 'SHOW toast_chunk_aware_min_size'), '4kB', 'the default of the minimum size');
 my ($values) = $node->safe_psql('postgres', 'SELECT count(*) FROM source');
 my %raw_size = map { split /\|/ } split /\n/, $node->safe_psql('postgres', 'SELECT id, total FROM source');
 my %seen;
@@ -123,8 +123,9 @@ for my $method (@methods)
 				my ($id, $is) = $line =~ /^(\d+)\|(.*)/;
 				my ($compression, $size, $chunks) = split /\|/, $stock{$id};
 
-				# What stock compressed and could not have kept in the row: with
-				# its length word, it is larger than the target less the header.
+				# The stock server compressed this value, and could not keep it in the
+				# row: with its length word it is larger than the target without the
+				# header.
 				if ($compression ne '' && $chunks && $size + 4 > $target - 24)
 				{
 					my $saved = chunks($raw_size{$id}) - chunks($size);
@@ -149,8 +150,8 @@ for my $method (@methods)
 				push @wrong, $line if $is ne $stock{$id};
 			}
 			is(join("\n", @wrong), '', "$name: stored as the rule says");
-			is(!!$raw, $min_size != 2147483647, "$name: values were stored uncompressed");
-			is($node->safe_psql('postgres', $reads_same), "$values|$values", "$name: read the same");
+			is(!!$raw, $min_size != 2147483647, "$name: some values are stored uncompressed");
+			is($node->safe_psql('postgres', $reads_same), "$values|$values", "$name: the values read the same");
 		}
 	}
 }
@@ -158,12 +159,12 @@ for my $method (@methods)
 {
 	for my $case ((map { ("$_ fits", "$_ fits not") } 1000, 2032, 5000), 'just saved', 'just not saved', 'just exempt', 'just not exempt')
 	{
-		cmp_ok($seen{"$method $case"} // 0, '>', 0, "$method, $case: there was such a value");
+		cmp_ok($seen{"$method $case"} // 0, '>', 0, "$method, $case: the case occurred");
 	}
 }
 
-# Rows of several columns: what stays in the row, and how, is as without the
-# patch, in each order of sizes, with NULLs, for each kind of storage.
+# Rows of several columns: the patch does not change which values stay in the row, and
+# in which form.  Try each order of sizes, NULLs, and each storage strategy.
 my $of_row = <<'SQL';
 SELECT md5(string_agg(concat_ws(' ', id, pg_column_compression(b), pg_column_size(b), pg_column_compression(d), pg_column_size(d),
     CASE WHEN pg_column_toast_chunk_id(a) IS NULL THEN concat_ws(' ', pg_column_compression(a), pg_column_size(a)) END,
@@ -192,9 +193,9 @@ SQL
 }
 is("@{$result[1]}", "@{$result[0]}", 'rows of several columns: off is stock');
 is($result[2][0], $result[0][0], 'rows of several columns: on changes only what is out of line');
-cmp_ok($result[2][1], '>', $result[0][1] + 100, 'rows of several columns: and does change it');
+cmp_ok($result[2][1], '>', $result[0][1] + 100, 'rows of several columns: on changes values out of line');
 
-# A catalog without a TOAST table has to compress what would not fit in a page.
+# A catalog without a TOAST table must compress values that would not fit on a page.
 $node->safe_psql('postgres', <<'SQL');
 SET toast_min_saved_chunks = 2147483647;
 CREATE TABLE granted ();
@@ -203,11 +204,11 @@ DO $$ BEGIN
   EXECUTE (SELECT 'GRANT SELECT ON granted TO ' || string_agg(rolname, ',') FROM pg_roles WHERE rolname ~ '^regress_toast_');
 END $$;
 SQL
-is($node->safe_psql('postgres', <<'SQL'), 'pglz|t|t', 'a table without a TOAST table');
+is($node->safe_psql('postgres', <<'SQL'), 'pglz|t|t', 'values of a table without a TOAST table are compressed');
 SELECT pg_column_compression(relacl), pg_column_size(relacl) > 2032, cardinality(relacl) > 900 FROM pg_class WHERE relname = 'granted'
 SQL
 
-# A rewrite, an update and a copy keep what they find, if the setting is the same.
+# A rewrite, an update and a copy keep the stored form if the setting is the same.
 $node->safe_psql('postgres', 'ALTER SYSTEM SET toast_min_saved_chunks = 3');
 $node->reload;
 $node->poll_query_until('postgres', q{SELECT current_setting('toast_min_saved_chunks') = '3'}) or die 'no reload';
@@ -217,11 +218,11 @@ for my $statement ('VACUUM FULL stored', 'CLUSTER stored USING stored_pkey', 'UP
 	'CREATE TABLE copy (LIKE stored INCLUDING ALL); INSERT INTO copy SELECT * FROM stored; DROP TABLE stored; ALTER TABLE copy RENAME TO stored')
 {
 	$node->safe_psql('postgres', $statement);
-	is(storage($node), $before, "kept by $statement");
+	is(storage($node), $before, "the stored form is kept by $statement");
 }
-is($node->safe_psql('postgres', $reads_same), "$values|$values", 'and read the same');
+is($node->safe_psql('postgres', $reads_same), "$values|$values", 'values read the same after these statements');
 
-# A standby has the same bytes, and reads them whatever its own setting.
+# A standby has the same bytes.  It reads them with any setting.
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
@@ -229,26 +230,26 @@ $standby->append_conf('postgresql.conf', "toast_min_saved_chunks = 0\n");
 $standby->start;
 $node->safe_psql('postgres', 'UPDATE stored SET v = v || int4send(id)');
 $node->wait_for_replay_catchup($standby);
-is(storage($standby), storage($node), 'stored the same on a standby');
+is(storage($standby), storage($node), 'a standby has the same stored form');
 my $digest = q{SELECT md5(string_agg(md5(v), ',' ORDER BY id)) FROM stored};
-is($standby->safe_psql('postgres', $digest), $node->safe_psql('postgres', $digest), 'read the same on a standby');
+is($standby->safe_psql('postgres', $digest), $node->safe_psql('postgres', $digest), 'a standby reads the same values');
 $standby->stop;
 
-# A dump has nothing of it, so that any server can restore it.
+# A dump has none of the settings, so any server can restore it.
 my $file = "$PostgreSQL::Test::Utils::tmp_check/toast_policy_core_patch.sql";
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'stored', '-f', $file ], 'dump');
-unlike(slurp_file($file), qr/toast_min_saved|toast_chunk_aware/, 'names no setting');
+unlike(slurp_file($file), qr/toast_min_saved|toast_chunk_aware/, 'the dump names no setting of the patch');
 $stock->safe_psql('postgres', 'DROP TABLE stored');
-$stock->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $stock->connstr('postgres'), '-f', $file ], 'restored by a stock server');
-is($stock->safe_psql('postgres', $digest), $node->safe_psql('postgres', $digest), 'and read the same');
+$stock->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $stock->connstr('postgres'), '-f', $file ], 'a stock server restores the dump');
+is($stock->safe_psql('postgres', $digest), $node->safe_psql('postgres', $digest), 'restored values read the same');
 
-# A stock server reads the data directory itself.
+# A stock server reads the data directory.
 my $data = $node->safe_psql('postgres', $digest);
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET toast_min_saved_chunks');
 $node->stop;
-command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, '-l', $node->logfile, 'start' ], 'a stock server on the same data directory');
-is($node->safe_psql('postgres', $digest), $data, 'reads the same');
-command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, 'stop' ], 'and stops');
+command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, '-l', $node->logfile, 'start' ], 'a stock server starts on the same data directory');
+is($node->safe_psql('postgres', $digest), $data, 'a stock server reads the same values');
+command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, 'stop' ], 'the stock server stops');
 
 $stock->stop;
 done_testing();

@@ -1,6 +1,6 @@
-# Dump and restore of tables of toast_policy: same rows, columns, access methods
-# and stored forms, in each format; and tables of heap on request, or where the
-# extension is missing.
+# Dump and restore tables of toast_policy in each format.  Rows, columns, access methods
+# and stored forms must be the same.  Restored without access methods, or where the
+# extension is missing, the tables are heap with the same rows.
 use strict;
 use warnings FATAL => 'all';
 
@@ -50,7 +50,7 @@ SQL
 
 my @tables = qw(t h n p1 p2 mv u);
 
-# What is asked of all databases, by table
+# the queries for all databases
 sub ask
 {
 	my ($where, $db, $query) = @_;
@@ -67,18 +67,18 @@ SQL
 
 my %source = (contents => ask($node, 'source', $contents), stored => ask($node, 'source', $stored), state => ask($node, 'source', $state));
 
-like($source{state}, qr/^t\|toast_policy\|r\|p\|id=p A Doc=e l=el j=e plain=x$/m, 'the source is as it should be');
+like($source{state}, qr/^t\|toast_policy\|r\|p\|id=p A Doc=e l=el j=e plain=x$/m, 'the source database has the expected storage');
 
 sub same
 {
 	my ($where, $db, $what) = @_;
-	is(ask($where, $db, $contents), $source{contents}, "$what: same rows");
-	is(ask($where, $db, $state), $source{state}, "$what: same access methods, storage and compression");
-	is(ask($where, $db, $stored), $source{stored}, "$what: stored in the same form");
+	is(ask($where, $db, $contents), $source{contents}, "$what: the rows are the same");
+	is(ask($where, $db, $state), $source{state}, "$what: access methods, storage and compression are the same");
+	is(ask($where, $db, $stored), $source{stored}, "$what: values are stored in the same form");
 	is($where->safe_psql($db, q{SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_am'::regclass AND classid = 'pg_class'::regclass
 		AND refobjid = (SELECT oid FROM pg_am WHERE amname = 'toast_policy')}),
 		$major >= 17 ? '7' : '6', "$what: tables depend on the access method");
-	is($where->safe_psql($db, q{SELECT count(*) FROM pg_event_trigger}), '1', "$what: one event trigger");
+	is($where->safe_psql($db, q{SELECT count(*) FROM pg_event_trigger}), '1', "$what: the event trigger exists once");
 }
 
 for my $format ('plain', 'custom', $major >= 17 ? 'directory' : ())
@@ -92,41 +92,41 @@ for my $format ('plain', 'custom', $major >= 17 ? 'directory' : ())
 	if ($format eq 'plain')
 	{
 		my $dump = slurp_file($file);
-		unlike($dump, qr/EVENT TRIGGER|CREATE ACCESS METHOD/, 'no object of the extension is dumped');
+		unlike($dump, qr/EVENT TRIGGER|CREATE ACCESS METHOD/, 'the dump has no object of the extension');
 		$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr($target) ], "$format: restored");
 	}
 	else
 	{
-		$node->command_ok([ 'pg_restore', '--exit-on-error', '-j', '2', '-d', $node->connstr($target), $file ], "$format: restored in parallel");
+		$node->command_ok([ 'pg_restore', '--exit-on-error', '-j', '2', '-d', $node->connstr($target), $file ], "$format: pg_restore in parallel");
 	}
 	same($node, $target, $format);
 }
 
-# a partition that comes later is the access method's where the parent can say so
-is($node->safe_psql('target_custom', <<'SQL'), ($major >= 17 ? 'toast_policy' : 'heap') . '|e|x', 'a later partition');
+# A new partition gets the access method where the parent can have one.
+is($node->safe_psql('target_custom', <<'SQL'), ($major >= 17 ? 'toast_policy' : 'heap') . '|e|x', 'access method and storage of a new partition');
 CREATE TABLE "An App".p3 PARTITION OF "An App".p FOR VALUES FROM (1000) TO (2000);
 SELECT amname, (SELECT attstorage FROM pg_attribute WHERE attrelid = c.oid AND attname = 'A Doc'),
   (SELECT attstorage FROM pg_attribute WHERE attrelid = c.oid AND attname = 'l')
 FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE relname = 'p3'
 SQL
 
-# Without the access method: heap, whose EXTERNAL columns are as EXTERNAL columns are.
+# Without the access method, the tables are heap with EXTERNAL columns.
 $node->safe_psql('postgres', "CREATE DATABASE target_heap TEMPLATE template0; CREATE DATABASE target_none TEMPLATE template0");
 if ($major >= 15)
 {
 	$node->command_ok([ 'pg_restore', '--exit-on-error', '--no-table-access-method', '-d', $node->connstr('target_heap'), "$dir/custom.dump" ],
-		'restored without access methods');
+		'pg_restore without access methods');
 	is(ask($node, 'target_heap', $contents), $source{contents}, 'heap: same rows');
-	is($node->safe_psql('target_heap', q{SELECT count(*) FROM pg_class JOIN pg_am a ON relam = a.oid WHERE amname = 'toast_policy'}), '0', 'heap: no table of the access method');
+	is($node->safe_psql('target_heap', q{SELECT count(*) FROM pg_class JOIN pg_am a ON relam = a.oid WHERE amname = 'toast_policy'}), '0', 'heap: no table has the access method');
 	$node->safe_psql('target_heap', q{SELECT toast_policy.enable('"An App".t', 'A Doc'), toast_policy.enable('"An App".p', 'A Doc'), toast_policy.enable('"An App".mv', 'A Doc'), toast_policy.enable('"An App".u', 'A Doc');
 		ALTER TABLE "An App".n SET ACCESS METHOD toast_policy;
 		SELECT toast_policy.recompress('"An App".' || x) FROM unnest(ARRAY['t', 'p', 'mv', 'u']) x;});
 	is(ask($node, 'target_heap', $contents), $source{contents}, 'heap: same rows after enable() and recompress()');
-	is(ask($node, 'target_heap', $state), $source{state}, 'heap: governed as before');
-	is(ask($node, 'target_heap', $stored), $source{stored}, 'heap: stored in the same form as before');
+	is(ask($node, 'target_heap', $state), $source{state}, 'heap: the columns are governed as before');
+	is(ask($node, 'target_heap', $stored), $source{stored}, 'heap: values are stored in the same form as before');
 }
 
-# The whole cluster; the extension may be missing in the new one.
+# The whole cluster.  The extension may be missing in the new one.
 $node->command_ok([ 'pg_dumpall', '-f', "$dir/all.sql", '--no-sync', '-d', $node->connstr('postgres') ], 'pg_dumpall');
 my $other = PostgreSQL::Test::Cluster->new('other');
 $other->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -135,11 +135,11 @@ $other->start;
 $other->command_ok([ 'psql', '-X', '-q', '-f', "$dir/all.sql", $other->connstr('postgres') ], 'pg_dumpall is restored');
 same($other, 'source', 'pg_dumpall');
 
-# The default access method of a database is dumped, too, and a table that was
-# given back is an ordinary one.
+# The default access method of a database is dumped, too.  A table given back is an
+# ordinary one.
 $other->safe_psql('source', q{SELECT toast_policy.disable_all(); DROP EXTENSION toast_policy;});
 $other->command_ok([ 'pg_dump', '-f', "$dir/back.sql", $other->connstr('source') ], 'dump after DROP EXTENSION');
-unlike(slurp_file("$dir/back.sql"), qr/toast_policy/, 'nothing tells that the extension was there');
+unlike(slurp_file("$dir/back.sql"), qr/toast_policy/, 'the dump has no trace of the extension');
 is(ask($other, 'source', $contents), $source{contents}, 'same rows after DROP EXTENSION');
 
 $_->stop for $node, $other;

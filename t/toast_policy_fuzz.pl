@@ -32,12 +32,12 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION toast_policy');
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 
-# after what draws random numbers for its own purposes
+# Draw from the seed again, after code that used random numbers itself.
 srand($seed);
 
 sub choose { return $_[ int(rand(@_)) ]; }
 
-# What values are cut out of: incompressible text, and text of several kinds
+# the source of all values: incompressible text, and text of several kinds
 my @alphabet = ('A' .. 'Z', 'a' .. 'z', '0' .. '9', '+', '/');
 my $noise = join '', map { $alphabet[ int(rand(64)) ] } 1 .. 300_000;
 my $hex = join '', map { sprintf '%x', int(rand(16)) } 1 .. 300_000;
@@ -46,7 +46,7 @@ my @words = map { substr($noise, $_ * 11, 2 + $_ % 9) } 1 .. 300;
 my $words = join ' ', map { choose(@words) } 1 .. 50_000;
 my $unicode = join '', map { choose('é', 'ß', '表', '東', 'x', 'ñ') } 1 .. 20_000;
 
-# Sizes are dense where the limits are
+# Sizes are dense near the limits.
 sub random_size
 {
 	my $kind = rand();
@@ -116,7 +116,7 @@ for (my $done = 0; $done < $cases; $done += $batch)
 	my $mode = ('core', 'default', 'no abort', 'random')[ ($done / $batch) % 4 ];
 	my @types = map { choose('text', 'bytea', 'jsonb') } 0 .. rand(6);
 	my @columns = map { "c$_" } 0 .. $#types;
-	# columns that the policy does not govern take part in a row's size
+	# Ungoverned columns count for the size of a row, too.
 	my %ungoverned = map { $_ => choose('EXTENDED', 'MAIN') }
 	  grep { rand() < 0.2 } @columns[ 1 .. $#columns ];
 	my @governed = grep { !$ungoverned{$_} } @columns;
@@ -138,7 +138,7 @@ for (my $done = 0; $done < $cases; $done += $batch)
 	my $settings = join '', map { "SET $_;\n" } @settings;
 	my $context = "rows from $done, $mode, $definition, target $target, ungoverned " . join(' ', %ungoverned) . "\n$settings";
 
-	# the rows, and twice as many to update from
+	# the rows, and twice as many rows as source of updates
 	my $file = $node->basedir . '/rows';
 	open my $handle, '>:utf8', $file or die "could not write $file: $!";
 	for my $id (1 .. 2 * $batch)
@@ -169,7 +169,7 @@ SQL
 	my $other = choose(@columns);
 	my $same_type = (grep { $types[ substr($_, 1) ] eq $types[ substr($column, 1) ] } @columns)[0];
 	my $append = $types[ substr($column, 1) ] eq 'jsonb' ? q{'{"more": 1}'} : q{'more'};
-	# a pointer that UPDATE moves to another column keeps what it points to
+	# An UPDATE that moves a TOAST pointer to another column keeps its value.
 	my $moved = $mode eq 'core' || $mode eq 'no abort' ? $types[ substr($same_type, 1) ] eq 'jsonb' ? "$same_type || '{}'" : "$same_type || ''" : $same_type;
 	my @steps = (
 		"INSERT INTO %s SELECT * FROM source WHERE id <= $batch AND id % 4 = 0",
@@ -205,7 +205,7 @@ SQL
 	  . $row->('p') . ') IS DISTINCT FROM ROW(' . $row->('e') . ")";
 	my $sizes = 'SELECT count(*) FROM policy p JOIN twin e USING (id) WHERE '
 	  . 'ROW(' . $size->('p', @columns) . ') IS DISTINCT FROM ROW(' . $size->('e', @columns) . ')';
-	# or what a row holds, if it comes to hold a value raw because another one is out of line
+	# A row can keep a value raw because another one went out of line.
 	my $growth = 'SELECT count(*) FROM policy p JOIN twin e USING (id) WHERE '
 	  . join ' OR ', map { "pg_column_size(p.$_) - pg_column_size(e.$_) >= $target - 36" } @governed;
 	my $useless = 'SELECT count(*) FROM policy WHERE '
@@ -224,12 +224,13 @@ SQL
 	check('every statement works', $ret == 0 && @results == 3 ? 0 : $stderr, $context, $sql);
 	next if @results != 3;
 	check('the values are the same', $results[0][1], $context, $sql);
-	# heap may compress an EXTENDED column beside a governed one that comes compressed, and then has room for others
+	# heap may compress an EXTENDED column beside a governed one that arrives
+	# compressed, and then has room for others.
 	check('the sizes are those of EXTENDED', $results[0][2], $context, $sql) if $mode eq 'core' && $exact;
 	check('a value grows by less than a chunk', $results[0][3], $context, $sql) if $mode eq 'core' || $mode eq 'no abort';
-	# sources that come compressed keep what they are
+	# Values that arrive compressed are stored unchanged.
 	check('the values are the same after recompress()', $results[1][1], $context, $sql);
-	check('what is compressed out of line saves a chunk', $results[1][2], $context, $sql) if $mode eq 'default' || $mode eq 'no abort';
+	check('a value compressed out of line saves a chunk', $results[1][2], $context, $sql) if $mode eq 'default' || $mode eq 'no abort';
 	check('the values are the same after disable()', $results[2][1], $context, $sql);
 	$batches++;
 	$compared += $results[0][5];
@@ -239,7 +240,7 @@ SQL
 note "$batches batches, $compared rows compared, $compressed with compressed values";
 is($failures{$_}, 0, $_) for sort keys %failures;
 cmp_ok($compressed, '>', $compared / 3, 'many values were compressed');
-cmp_ok($compared, '>=', $cases / 2, 'the rows were there');
+cmp_ok($compared, '>=', $cases / 2, 'enough rows were compared');
 
 $node->stop;
 done_testing();

@@ -1,8 +1,9 @@
-# The library is missing: what the server says when it is to be preloaded, which
-# tables work without it, and the way out, toast_policy/without_library.sql.  And
-# what preloading is good for: statistics that sessions share on releases before 17.
+# Test a server whose toast_policy library is missing: the error if the library is to be
+# preloaded, which tables still work, and the repair by
+# toast_policy/without_library.sql.  Also test the benefit of preloading: statistics
+# that sessions share on releases before 17.
 #
-# The test takes the library away from a copy of the installation.
+# The test removes the library from a copy of the installation.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,7 +20,7 @@ use Test::More;
 my $top = $ENV{PGDENSE_TOP} || dirname(__FILE__) . '/..';
 my ($copy, $pkglibdir) = copy_installation('library_installation');
 my $library = "$pkglibdir/toast_policy.so";
-ok(-e $library, 'the copy has the library');
+ok(-e $library, 'the copied installation has the library');
 
 sub hide { rename $library, "$library.hidden" or die "could not rename $library: $!"; }
 sub restore { rename "$library.hidden", $library or die "could not rename $library: $!"; }
@@ -30,9 +31,9 @@ $node->append_conf('postgresql.conf', "fsync = off\nautovacuum_naptime = 1s\naut
 $node->start;
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 like($node->safe_psql('postgres', 'SHOW dynamic_library_path') . `ls -l /proc/@{[ slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/ ]}/exe`,
-	qr/\Q$copy\E/, 'the server is that of the copy');
+	qr/\Q$copy\E/, 'the server runs from the copied installation');
 
-# Statistics: shared from 17 on, or if preloaded
+# Statistics are shared from 17 on, or if the library is preloaded.
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
 CREATE TABLE governed (id int PRIMARY KEY, v text, w text COMPRESSION pglz);
@@ -57,35 +58,35 @@ my $expected = $node->safe_psql('postgres', $contents);
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'toast_policy'\n");
 $node->restart;
-is($node->safe_psql('postgres', $seen), '', 'statistics are of this run of the server');
+is($node->safe_psql('postgres', $seen), '', 'statistics are empty after a restart');
 $node->safe_psql('postgres', "UPDATE governed SET v = v || 'x'");
-is($node->safe_psql('postgres', $seen), '20', 'preloaded, they are shared');
+is($node->safe_psql('postgres', $seen), '20', 'with preloading, statistics are shared');
 $node->safe_psql('postgres', "CREATE DATABASE other");
 $node->safe_psql('other', 'CREATE EXTENSION toast_policy');
-is($node->safe_psql('other', 'SELECT count(*) FROM toast_policy.stats'), '0', 'each database sees its own tables');
+is($node->safe_psql('other', 'SELECT count(*) FROM toast_policy.stats'), '0', 'statistics show tables of their own database only');
 $node->safe_psql('postgres', 'SELECT toast_policy.stats_reset()');
-is($node->safe_psql('postgres', $seen), '', 'reset for all');
+is($node->safe_psql('postgres', $seen), '', 'a reset affects all sessions');
 my ($ret, $stdout, $stderr) = $node->psql('postgres', 'SET toast_policy.nothing = 1');
-like($stderr, qr/invalid configuration parameter name "toast_policy.nothing"/, 'preloaded, a misspelled setting is refused from the beginning');
+like($stderr, qr/invalid configuration parameter name "toast_policy.nothing"/, 'with preloading, a misspelled setting is refused at once');
 $expected = $node->safe_psql('postgres', $contents);
 $node->stop;
 
-# Preloaded and missing: the server says so and does not start.
+# Preloaded and missing: the server names the library and does not start.
 hide();
-is($node->start(fail_ok => 1), 0, 'the server does not start without a library that is to be preloaded');
-like(slurp_file($node->logfile), qr/FATAL:  could not access file "toast_policy": No such file or directory/, 'and says which');
+is($node->start(fail_ok => 1), 0, 'the server does not start if a preloaded library is missing');
+like(slurp_file($node->logfile), qr/FATAL:  could not access file "toast_policy": No such file or directory/, 'the error names the library');
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', undef);
 $node->start;
 
-# Missing: the tables say so, and so do statements that come across one, or across
-# the guard of the extension; all else works.
+# Missing: statements on these tables fail, and so do those that meet one, or the guard
+# of the extension.  Everything else works.
 my $gone = qr/ERROR:  could not access file "(\$libdir\/)?toast_policy": No such file or directory/;
 for my $statement (
 	'SELECT count(*) FROM governed',
 	q{INSERT INTO governed VALUES (100, 'x')},
 	'VACUUM governed',
 	'ANALYZE governed',
-	# of the whole database: at the first such table
+	# Statements on the whole database fail at the first such table.
 	'VACUUM',
 	'ANALYZE',
 	'DROP TABLE governed',
@@ -96,7 +97,7 @@ for my $statement (
 	'SELECT toast_policy.disable_all()',
 	'CREATE TABLE more (v text) USING toast_policy',
 	'CREATE TABLE like_governed (LIKE governed INCLUDING ALL)',
-	# the guard of the extension is in the library
+	# The guard of the extension is in the library.
 	'DROP SCHEMA unrelated',
 	'DROP SCHEMA unrelated CASCADE',
 	'DROP EXTENSION unrelated',
@@ -107,7 +108,7 @@ for my $statement (
 	($ret, $stdout, $stderr) = $node->psql('postgres', $statement);
 	like($stderr, $gone, "without the library: $statement");
 }
-is($node->safe_psql('postgres', <<'SQL'), "11|110000\n1", 'other tables work');
+is($node->safe_psql('postgres', <<'SQL'), "11|110000\n1", 'without the library: other tables work');
 INSERT INTO plain SELECT 11, repeat('y', 10000);
 ANALYZE plain;
 VACUUM FULL plain;
@@ -119,42 +120,43 @@ DROP TABLE new_table;
 SQL
 $node->safe_psql('postgres', 'INSERT INTO plain SELECT i, i FROM generate_series(100, 2000) i');
 ok($node->poll_query_until('postgres', q{SELECT last_autoanalyze IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'plain'}),
-	'autovacuum goes on with other tables');
+	'autovacuum processes other tables');
 $node->command_ok([ 'pg_dump', '-f', File::Spec->devnull, '-T', 'governed', '-T', 'part*', '-T', 'matview', $node->connstr('postgres') ],
 	'pg_dump of other tables works');
 $node->command_fails_like([ 'pg_dump', '-f', File::Spec->devnull, $node->connstr('postgres') ],
-	qr/could not access file "(\$libdir\/)?toast_policy"/, 'pg_dump of all tells what is wrong');
-$node->command_fails_like([ 'vacuumdb', '-d', $node->connstr('postgres') ], qr/could not access file "(\$libdir\/)?toast_policy"/, 'vacuumdb stops');
-# for the sessions of a role or a database it can be preloaded, too
+	qr/could not access file "(\$libdir\/)?toast_policy"/, 'pg_dump of the database names the missing library');
+$node->command_fails_like([ 'vacuumdb', '-d', $node->connstr('postgres') ], qr/could not access file "(\$libdir\/)?toast_policy"/, 'vacuumdb names the missing library');
+# The library can also be preloaded for a role or a database.
 $node->safe_psql('postgres', q{ALTER DATABASE other SET session_preload_libraries = 'toast_policy'});
-# by the command line, since psql can be gone before it is given a statement
+# Pass the statement on the command line, because psql may lose its connection before it
+# reads one.
 $node->command_fails_like([ 'psql', '-X', '-c', 'SELECT 1', $node->connstr('other') ],
-	qr/(FATAL|ERROR):  could not access file "toast_policy": No such file or directory/, 'where sessions preload the library there are none');
+	qr/(FATAL|ERROR):  could not access file "toast_policy": No such file or directory/, 'a session that preloads the missing library fails');
 $node->safe_psql('postgres', 'ALTER DATABASE other RESET session_preload_libraries');
-is($node->safe_psql('other', 'SELECT 1'), '1', 'and without that there are');
+is($node->safe_psql('other', 'SELECT 1'), '1', 'sessions work without the setting');
 
-# The library is back: so are the tables.
+# The library is back, and the tables work.
 restore();
-is($node->safe_psql('postgres', $contents), $expected, 'with the library everything is there');
+is($node->safe_psql('postgres', $contents), $expected, 'with the library all values are readable again');
 hide();
 
-# The way out.
+# Repair without the library.
 is($node->safe_psql('postgres', 'SELECT count(*) FROM external'), '0', 'before');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-1', '-f', "$top/toast_policy/without_library.sql", $node->connstr('postgres') ],
 	'without_library.sql');
 is($node->safe_psql('postgres', $contents), $expected, 'heap reads all values');
-is($node->safe_psql('postgres', <<'SQL'), "0|0|x x\nx\ne", 'the catalogs are as disable() leaves them');
+is($node->safe_psql('postgres', <<'SQL'), "0|0|x x\nx\ne", 'the script leaves the catalogs as disable() does');
 SELECT (SELECT count(*) FROM pg_class JOIN pg_am a ON a.oid = relam WHERE amname = 'toast_policy'),
        (SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_am'::regclass AND deptype = 'n'),
        (SELECT string_agg(attstorage::text, ' ') FROM pg_attribute WHERE attrelid = 'governed'::regclass AND attlen = -1 AND attnum > 0);
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'parted'::regclass AND attname = 'v';
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'external'::regclass AND attname = 'v';
 SQL
-# what did not work without the library does
+# Statements that failed without the library work.
 $node->safe_psql('postgres', $_) for 'VACUUM', 'ANALYZE', 'CREATE TABLE like_governed (LIKE governed INCLUDING ALL)', 'CREATE SCHEMA s', 'DROP SCHEMA s', 'DROP SCHEMA unrelated CASCADE',
   'CREATE EXTENSION pgstattuple', 'DROP EXTENSION pgstattuple', 'CREATE ROLE library_role', 'DROP OWNED BY library_role', 'DROP TABLE like_governed';
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_user_tables WHERE relname IN ('governed', 'part', 'matview') AND last_vacuum IS NOT NULL AND last_analyze IS NOT NULL}),
-	'3', 'VACUUM and ANALYZE of the database have been at all tables');
+	'3', 'VACUUM and ANALYZE of the database process all tables');
 $node->command_ok([ 'vacuumdb', '-q', '-d', $node->connstr('postgres') ], 'vacuumdb works');
 $node->command_ok([ 'pg_dump', '-f', File::Spec->devnull, $node->connstr('postgres') ], 'pg_dump works');
 $node->safe_psql('postgres', <<'SQL');
@@ -170,20 +172,20 @@ REINDEX TABLE governed;
 CREATE TABLE part2 PARTITION OF parted FOR VALUES FROM (100) TO (200);
 REFRESH MATERIALIZED VIEW matview;
 SQL
-is($node->safe_psql('postgres', $contents), $expected, 'and works on');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM verify_heapam(\'governed\')'), '0', 'nothing is corrupt');
+is($node->safe_psql('postgres', $contents), $expected, 'with the library, all values are still the same');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM verify_heapam(\'governed\')'), '0', 'amcheck finds no damage');
 $node->safe_psql('postgres', 'DROP EXTENSION toast_policy');
 is($node->safe_psql('postgres', $contents), $expected, 'the extension can be dropped, and the tables stay');
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/dump.sql";
 $node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'pg_dump works');
-unlike(slurp_file($dump), qr/toast_policy/, 'and knows nothing of toast_policy');
+unlike(slurp_file($dump), qr/toast_policy/, 'the dump has no trace of toast_policy');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ], 'the dump is restored');
-is($node->safe_psql('restored', $contents), $expected, 'to the same');
+is($node->safe_psql('restored', $contents), $expected, 'the restored values are the same');
 
-# twice does no harm, nor does a database without the extension where it only fails
+# A second run does no harm.  A database without the extension only gives an error.
 $node->command_fails_like([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-1', '-f', "$top/toast_policy/without_library.sql", $node->connstr('postgres') ],
-	qr/event trigger "toast_policy_guard" does not exist/, 'where the extension is not there the script ends at once');
+	qr/event trigger "toast_policy_guard" does not exist/, 'in a database without the extension, the script stops at once');
 
 $node->stop;
 done_testing();

@@ -1,10 +1,10 @@
-# A server that is built without lz4: governed columns are compressed by pglz, and
-# what would take lz4 is refused without loss.  The extension itself has liblz4.
+# Test a server that is built without lz4.  Governed columns are compressed by pglz.  A
+# row that needs lz4 is refused, and no data is lost.  The extension itself has liblz4.
 #
-# PGDENSE_NOLZ4_BINDIR is the folder of programs of such a server, with the
-# extension installed (tools/check --soak makes one); it opens a data directory of
-# this one.  Without it the extension is built as for such a server, and
-# loaded by a copy of this one, so that the extension's own part is tested.
+# PGDENSE_NOLZ4_BINDIR is the bin directory of such a server, with the extension
+# installed (tools/check --soak builds one).  It opens a data directory of the server
+# under test.  Without the variable, the extension alone is built for such a server, and
+# loaded by a copy of the server under test.
 use strict;
 use warnings FATAL => 'all';
 
@@ -33,7 +33,7 @@ else
 {
 	($path, my $pkglibdir) = copy_installation('nolz4_installation');
 
-	# the server's headers, but for what says that it has lz4
+	# the headers of the server, without the macro for lz4
 	make_path("$tmp/build");
 	system_or_bail('sh', '-c', 'cp "$1"/bundle.mk "$1"/bundle_compat.h "$2" && cp -R "$1"/toast_policy "$2" && rm -f "$2"/toast_policy/*.o "$2"/toast_policy/*/*.o "$2"/toast_policy/*.so',
 		'sh', $top, "$tmp/build");
@@ -43,7 +43,7 @@ else
 	system_or_bail('cp', "$tmp/build/toast_policy/toast_policy.so", $pkglibdir);
 }
 
-# a database of a server with lz4
+# Create a database on a server with lz4.
 my $with = PostgreSQL::Test::Cluster->new('with');
 $with->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $with->append_conf('postgresql.conf', "fsync = off\n");
@@ -66,7 +66,7 @@ my $without = PostgreSQL::Test::Cluster->new('without', install_path => $path);
 system_or_bail('rm', '-rf', $without->data_dir);
 make_path(dirname($without->data_dir));
 system_or_bail('cp', '-a', $with->data_dir, $without->data_dir);
-# the port and the socket are this node's
+# Port and socket are those of the node.
 $without->append_conf('postgresql.conf', "port = @{[ $without->port ]}\nunix_socket_directories = '@{[ $without->host ]}'\n");
 $without->start;
 sub fails
@@ -77,7 +77,7 @@ sub fails
 	like($stderr, $pattern, $name);
 }
 
-is($without->safe_psql('postgres', $sum . 'by_default'), $expected{by_default}, 'what pglz made is read');
+is($without->safe_psql('postgres', $sum . 'by_default'), $expected{by_default}, 'values compressed by pglz are readable');
 is($without->safe_psql('postgres', <<'SQL'), "11|pglz\n11|pglz", 'the policy works with pglz, whatever toast_policy.lz4_level is');
 INSERT INTO by_default VALUES (11, repeat('x', 100000));
 SELECT count(*), max(pg_column_compression(v)) FROM by_default;
@@ -88,38 +88,38 @@ SELECT count(*), max(pg_column_compression(v)) FROM by_default;
 SQL
 
 my $refused = qr/ERROR:  0A000: compression method lz4 not supported\nDETAIL:  This functionality requires the server to be built with lz4 support\./;
-fails(q{INSERT INTO by_lz4 VALUES (20, repeat('x', 100000))}, qr/$refused\nHINT:  .*SET COMPRESSION pglz/, 'a row that takes lz4 is refused');
-fails(q{INSERT INTO by_lz4 SELECT i, repeat('x', 100000) FROM generate_series(20, 30) i}, $refused, 'so are several');
-fails(q{UPDATE by_lz4 SET v = repeat('x', 100000) WHERE id = 11}, $refused, 'so is an update');
-is($without->safe_psql('postgres', 'SELECT count(*), count(v) FROM by_lz4'), '12|11', 'nothing is lost');
+fails(q{INSERT INTO by_lz4 VALUES (20, repeat('x', 100000))}, qr/$refused\nHINT:  .*SET COMPRESSION pglz/, 'a row that needs lz4 is refused');
+fails(q{INSERT INTO by_lz4 SELECT i, repeat('x', 100000) FROM generate_series(20, 30) i}, $refused, 'an INSERT of several rows that need lz4 is refused');
+fails(q{UPDATE by_lz4 SET v = repeat('x', 100000) WHERE id = 11}, $refused, 'an UPDATE that needs lz4 is refused');
+is($without->safe_psql('postgres', 'SELECT count(*), count(v) FROM by_lz4'), '12|11', 'the refused statements lose no row');
 $without->safe_psql('postgres', <<'SQL');
 UPDATE by_lz4 SET n = id;
 INSERT INTO by_lz4 VALUES (21, 'small');
 DELETE FROM by_lz4 WHERE id = 21;
 VACUUM FULL by_lz4;
 SQL
-pass('small rows, and rows whose values stay, can be written');
+pass('small rows, and rows whose large values do not change, can be written');
 $without->safe_psql('postgres', q{ALTER TABLE by_lz4 ALTER v SET COMPRESSION pglz});
 $without->safe_psql('postgres', q{INSERT INTO by_lz4 VALUES (22, repeat('x', 100000)); DELETE FROM by_lz4 WHERE id = 22});
-pass('after SET COMPRESSION pglz others, too');
+pass('after SET COMPRESSION pglz, all rows can be written');
 if ($real)
 {
-	# of core, in a server that really has none
-	fails('SELECT md5(v) FROM by_lz4 WHERE id = 1', $refused, 'what lz4 made cannot be read');
-	fails(q{SELECT toast_policy.recompress('by_lz4')}, $refused, 'nor recompressed');
+	# a server that really has no lz4
+	fails('SELECT md5(v) FROM by_lz4 WHERE id = 1', $refused, 'values compressed by lz4 cannot be read');
+	fails(q{SELECT toast_policy.recompress('by_lz4')}, $refused, 'values compressed by lz4 cannot be recompressed');
 	fails('ALTER TABLE by_lz4 ALTER v SET COMPRESSION lz4', qr/0A000: compression method lz4 not supported/, 'COMPRESSION lz4 is refused');
 	fails('SET default_toast_compression = lz4', qr/22023: invalid value for parameter "default_toast_compression": "lz4"/, 'default_toast_compression = lz4 is refused');
-	fails('CREATE TABLE t (v text COMPRESSION lz4)', qr/0A000: compression method lz4 not supported/, 'so is a table of lz4');
+	fails('CREATE TABLE t (v text COMPRESSION lz4)', qr/0A000: compression method lz4 not supported/, 'a table with COMPRESSION lz4 is refused');
 }
 $without->stop;
 
-# back on a server with lz4
+# Back on a server with lz4.
 system_or_bail('rm', '-rf', $with->data_dir);
 system_or_bail('cp', '-a', $without->data_dir, $with->data_dir);
 $with->append_conf('postgresql.conf', "port = @{[ $with->port ]}\nunix_socket_directories = '@{[ $with->host ]}'\n");
 $with->start;
-is($with->safe_psql('postgres', $sum . 'by_lz4'), $expected{by_lz4}, 'with lz4 all values are there');
-is($with->safe_psql('postgres', 'SELECT count(*) FROM by_default WHERE v LIKE \'%y\''), '11', 'and those of pglz');
+is($with->safe_psql('postgres', $sum . 'by_lz4'), $expected{by_lz4}, 'on a server with lz4, all values of lz4 are readable');
+is($with->safe_psql('postgres', 'SELECT count(*) FROM by_default WHERE v LIKE \'%y\''), '11', 'on a server with lz4, all values of pglz are readable');
 $with->stop;
 
 done_testing();

@@ -1,6 +1,7 @@
-# Tables of toast_policy on a standby, before and after its promotion; in logical
-# replication, as source and as target, with values that an update left alone; and
-# after a crash of the server in the middle of COPY, UPDATE and recompress().
+# Test tables of toast_policy on a standby, before and after promotion.  Test them as
+# source and as target of logical replication, with values that an update did not
+# change.  Test a crash of the server during COPY, UPDATE and recompress().  No
+# committed value may be lost or changed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -13,14 +14,14 @@ use Time::HiRes qw(usleep);
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ]);
-# whatever is replayed must give the same pages
+# Replay must give the same pages, whatever the record.
 $primary->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 wal_consistency_checking = 'heap, heap2, btree'
 logical_decoding_work_mem = 64kB
 autovacuum_naptime = 1s
 CONF
-# releases before 17 share statistics only if the library is preloaded
+# Releases before 17 share statistics only if the library is preloaded.
 $primary->append_conf('postgresql.conf', "shared_preload_libraries = 'toast_policy'") if $major < 17;
 $primary->start;
 $primary->safe_psql('postgres', <<'SQL');
@@ -70,14 +71,14 @@ SQL
 catch_up('changes', 't');
 $primary->safe_psql('postgres', q{SELECT toast_policy.recompress('t'); CREATE TABLE u (LIKE t) USING toast_policy; ALTER TABLE u ALTER doc SET STORAGE EXTERNAL; INSERT INTO u TABLE t; VACUUM FULL t;});
 catch_up('recompressed', 't', 'u');
-is($standby->safe_psql('postgres', q{SET enable_seqscan = off; SELECT count(*) > 0 FROM t WHERE md5(doc) = md5(sample(103))}), 't', 'standby: an index is used');
+is($standby->safe_psql('postgres', q{SET enable_seqscan = off; SELECT count(*) > 0 FROM t WHERE md5(doc) = md5(sample(103))}), 't', 'standby: an index finds rows');
 my ($ret, $out, $err) = $standby->psql('postgres', q{SELECT toast_policy.recompress('t')});
 like($err, qr/read-only transaction/, 'standby: recompress() is refused');
 ($ret, $out, $err) = $standby->psql('postgres', q{SELECT toast_policy.enable('t')});
 like($err, qr/read-only transaction/, 'standby: enable() is refused');
-is($standby->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'), '0', 'standby: nothing was compressed there');
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'), '0', 'standby: statistics are empty');
 ok($standby->safe_psql('postgres', q{SELECT bt_index_check('t_pkey', true) IS NOT NULL, bt_index_check('t_doc', true) IS NOT NULL}), 'standby: indexes');
-ok(slurp_file($standby->logfile) !~ /FATAL|PANIC|inconsistent page/, 'standby: pages are as they should be');
+ok(slurp_file($standby->logfile) !~ /FATAL|PANIC|inconsistent page/, 'standby: replayed pages match the primary');
 
 #
 # Logical replication, to a server whose tables are of the other kind
@@ -169,8 +170,8 @@ SELECT toast_policy.enable('c');
 CREATE INDEX c_doc ON c (md5(doc));
 INSERT INTO c SELECT -i, 0, sample(i) FROM generate_series(1, 200) i;
 SQL
-# A row's doc follows from its id and version; what was committed is told by
-# the client after the commit.
+# The doc of a row follows from its id and version.  The client reports a commit after
+# it.
 my $value = 'sample(abs(id) + version)';
 my %scripts = (
 	insert => join('', map { my $from = $_ * 10; my $to = $from + 9; "INSERT INTO c SELECT id, 0, sample(id) FROM generate_series($from, $to) id;\n\\echo $from $to 0\n" } 1 .. 3000),
@@ -198,16 +199,16 @@ for my $round (1 .. ($ENV{PGDENSE_SOAK} ? 10 : $major >= 17 ? 3 : 1))
 	$primary->kill9;
 	$_->finish for @clients;
 
-	# the children have to notice first
+	# Wait until the children have noticed.
 	my $started = 0;
 	for (1 .. 100)
 	{
 		last if $started = $primary->start(fail_ok => 1);
-		# the pid file is still the dead server's
+		# The pid file may still be that of the dead server.
 		$primary->{_pid} = undef;
 		usleep(200_000);
 	}
-	ok($started, "crash $round: recovered") or BAIL_OUT('server does not start');
+	ok($started, "crash $round: the server recovers") or BAIL_OUT('server does not start');
 
 	my %version;
 	for my $line (map { split /\n/ } @logs{ 'insert', 'copy', 'update' })
@@ -218,16 +219,16 @@ for my $round (1 .. ($ENV{PGDENSE_SOAK} ? 10 : $major >= 17 ? 3 : 1))
 	my %rows = map { split /\|/ } split /\n/, $primary->safe_psql('postgres', 'SELECT id, version FROM c');
 	my @lost = grep { !exists $rows{$_} || $rows{$_} < $version{$_} } sort { $a <=> $b } keys %version;
 
-	cmp_ok(scalar(keys %version), '>', 20, "crash $round: there were commits");
-	like($logs{recompress}, qr/\d/, "crash $round: and recompress() among them") or diag $logs{'recompress.err'};
-	is("@lost", '', "crash $round: nothing committed is lost");
+	cmp_ok(scalar(keys %version), '>', 20, "crash $round: transactions committed");
+	like($logs{recompress}, qr/\d/, "crash $round: recompress() committed") or diag $logs{'recompress.err'};
+	is("@lost", '', "crash $round: no committed row is lost");
 	is($primary->safe_psql('postgres', q{SELECT count(*) FROM c WHERE doc IS DISTINCT FROM CASE WHEN id < 100000 THEN } . $value . q{
 			WHEN id % 5 = 0 THEN 'short ' || id WHEN id % 5 = 1 THEN repeat('many ' || id, 3000) END}),
-		'0', "crash $round: every value is its row's");
+		'0', "crash $round: every value belongs to its row");
 	is($primary->safe_psql('postgres', q{SELECT bt_index_check('c_pkey', true), bt_index_check('c_doc', true); SELECT count(*) FROM c WHERE id BETWEEN -200 AND -1}),
 		"|\n200", "crash $round: indexes are complete");
 	is($primary->safe_psql('postgres', q{SELECT toast_policy.disable('c'); SELECT count(*) FROM verify_heapam('c', check_toast := true); SELECT toast_policy.enable('c', 'doc')}),
-		"\n0\n", "crash $round: verify_heapam() has no complaint");
+		"\n0\n", "crash $round: verify_heapam() finds no damage");
 }
 $primary->stop;
 done_testing();

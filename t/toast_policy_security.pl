@@ -1,6 +1,7 @@
-# What a hostile owner of a table, and a role that owns nothing, win by toast_policy:
-# code of the owner's never runs as somebody else, nobody waits for a lock on a table
-# that is not to be touched, and a value costs no more than it should.
+# Test toast_policy against a hostile owner of a table, and against a role that owns
+# nothing.  Code of the owner must never run as another role.  Nobody may wait for a
+# lock on a table without a privilege on it.  A value must not cost more time or memory
+# than the limits allow.
 use strict;
 use warnings FATAL => 'all';
 
@@ -68,14 +69,14 @@ for my $table ('hostile', 'hostile_part')
 }
 as_role($node, 'postgres', 'role_a', 'ALTER TABLE role_a.hostile ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY');
 
-# What REINDEX of core evaluates, as the owner: the test is worth something only as long
-# as these spring.
+# Check that REINDEX of the stock server evaluates all this code as the owner.
+# Otherwise the test would prove nothing.
 my @rebuilt = ('index expression', 'constant of an index expression', 'index predicate', 'constant of an index predicate');
 my @rebuilt_part = ('index expression of a partition');
 my @rebuilt_matview = ('index of a materialized view');
 
-# superuser(SQL) - code that runs it as the superuser, with a search path that finds the
-# owner's functions and operators first, too
+# superuser(SQL) - run SQL as superuser, with a search path that finds functions and
+# operators of the owner first, too
 sub superuser
 {
 	my ($sql) = @_;
@@ -86,7 +87,7 @@ sub superuser
 	};
 }
 
-# A failure is as good, so long as nothing springs.
+# A failure is fine, too, if no code of the owner runs.
 sub refused
 {
 	my ($sql) = @_;
@@ -111,12 +112,12 @@ my @matrix = (
 	(map { my $call = $_; [ "$call of a view", refused("SELECT $call"), [] ] }
 		  map { "toast_policy.$_" } q{enable('role_a.hostile_view')}, q{disable('role_a.hostile_view')}, q{recompress('role_a.hostile_view')}, q{advise('role_a.hostile_view', 'body')}));
 is_harmless($node, $_->[1], $_->[2], $_->[0]) for @matrix;
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE amname = 'toast_policy'}), '0', 'all tables were altered and given back');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE amname = 'toast_policy'}), '0', 'all tables became governed and were given back');
 
 
 
 #
-# Who owns nothing does not even wait
+# A role that owns nothing is refused before it waits for a lock
 #
 as_role($node, 'postgres', 'role_a', "SELECT toast_policy.enable('role_a.hostile')");
 as_role($node, 'postgres', 'role_b', <<'SQL');
@@ -125,11 +126,11 @@ GRANT ALL ON SCHEMA role_b TO role_a;
 SQL
 as_role($node, 'postgres', 'role_a', 'CREATE TABLE role_a.mixed (id int, body text) PARTITION BY LIST (id)');
 $node->safe_psql('postgres', 'ALTER TABLE role_a.mixed ATTACH PARTITION role_b.part FOR VALUES IN (1)');
-# one who may read another column, and one from whom a policy hides rows
+# One role may read another column, and row-level security hides rows from another role.
 $node->safe_psql('postgres', q{CREATE ROLE role_d LOGIN; GRANT SELECT (id) ON role_a.hostile TO role_d; CREATE ROLE role_e LOGIN; GRANT SELECT ON role_a.hostile TO role_e});
 $node->safe_psql('postgres', "BEGIN; LOCK TABLE role_a.hostile, role_a.hostile_parted, role_b.part; PREPARE TRANSACTION 'locks'");
 
-# denied(ROLE, SQL...) - is refused at once
+# denied(ROLE, SQL...) - check that each statement is refused at once
 sub denied
 {
 	my ($role, @sql) = @_;
@@ -148,11 +149,11 @@ denied($_, @all, 'SELECT toast_policy.disable_all()', 'SELECT toast_policy.stats
 denied('role_a', map { "SELECT toast_policy.$_('role_a.mixed')" } qw(enable disable recompress));
 denied('role_d', q{SELECT toast_policy.advise('role_a.hostile', 'body')});
 my ($ret, $stdout, $stderr) = $node->psql('postgres', q{SET lock_timeout = '5s'; SELECT toast_policy.advise('role_a.hostile', 'body')}, extra_params => [ '-U', 'role_e' ]);
-like($stderr, qr/ERROR:  row-level security hides rows/, 'nor does one from whom a policy hides rows');
+like($stderr, qr/ERROR:  row-level security hides rows/, 'a role from which row-level security hides rows is refused');
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'locks'});
 
 #
-# Another table that has got the name by the time that it is looked up
+# Another table has taken over the name before it is looked up
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE SCHEMA a_swap AUTHORIZATION role_a;
@@ -172,9 +173,9 @@ END $$;
 CREATE EVENT TRIGGER swap ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION swap();
 SQL
 ($ret, $stdout, $stderr) = $node->psql('postgres', q{SET test.swap = 'on'; SELECT toast_policy.enable('a_swap.t')});
-like($stderr, qr/ERROR:  relation with OID \d+ was renamed or altered meanwhile/, 'a schema that is swapped meanwhile is noticed');
+like($stderr, qr/ERROR:  relation with OID \d+ was renamed or altered meanwhile/, 'a schema that is swapped meanwhile is an error');
 is($node->safe_psql('postgres', q{SELECT string_agg(attrelid::regclass || ' ' || attstorage::text, ', ' ORDER BY attrelid::regclass::text) FROM pg_attribute WHERE attname = 'body' AND attrelid::regclass::text ~ 'swap'}),
-	'a_swap.t x, b_swap.t x', 'and nothing has changed');
+	'a_swap.t x, b_swap.t x', 'no table has changed');
 $node->safe_psql('postgres', q{DROP EVENT TRIGGER swap});
 
 #
@@ -198,11 +199,11 @@ for my $strings ('on', 'off')
 }
 
 #
-# What a value may cost
+# Limits for time and memory of a value
 #
 as_role($node, 'postgres', 'role_a', q{CREATE TABLE role_a.hard AS SELECT string_agg(md5(i::text), '') AS t FROM generate_series(1, 600000) i; CREATE TABLE role_a.scanned AS SELECT generate_series(1, 2)});
 
-# level(ROLE, SQL) - output and messages
+# level(ROLE, SQL) - return output and messages
 sub level
 {
 	my ($role, $sql, @params) = @_;
@@ -214,21 +215,21 @@ sub level
 my $load = q{SELECT toast_policy.codec('x'::ztext);};
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 like(level('role_a', "$load SET toast_policy.zstd_level = 20"), qr/ERROR:  permission denied to set parameter "toast_policy.zstd_level" to 20/, 'a user may not set level 20');
-like(level('role_a', "$load SELECT set_config('toast_policy.zstd_level', '22', false)"), qr/ERROR:  permission denied to set parameter/, 'by a function neither');
-like(level('role_a', "$load ALTER ROLE role_a SET toast_policy.zstd_level = 22"), qr/ERROR:  permission denied to set parameter/, 'nor for the sessions to come');
-like(level('role_a', 'ALTER ROLE role_a SET toast_policy.zstd_level = 22'), qr/ERROR:  permission denied to set parameter/, 'nor before the library is loaded');
-like(level('role_a', "$load CREATE FUNCTION role_a.f() RETURNS void LANGUAGE sql SET toast_policy.zstd_level = 22 AS ''"), qr/ERROR:  permission denied to set parameter/, 'nor for a function');
-like(level('role_a', "SET toast_policy.zstd_level = 22; $load SHOW toast_policy.zstd_level"), qr/^none\n3\n.*WARNING:  permission denied to set parameter/s, 'what was set before the library came is dropped');
-like(level('role_a', "BEGIN; SET LOCAL toast_policy.zstd_level = 22; $load SHOW toast_policy.zstd_level"), qr/^none\n3\n/, 'in a transaction, too');
+like(level('role_a', "$load SELECT set_config('toast_policy.zstd_level', '22', false)"), qr/ERROR:  permission denied to set parameter/, 'a user may not set level 22 by set_config()');
+like(level('role_a', "$load ALTER ROLE role_a SET toast_policy.zstd_level = 22"), qr/ERROR:  permission denied to set parameter/, 'a user may not set level 22 for a role');
+like(level('role_a', 'ALTER ROLE role_a SET toast_policy.zstd_level = 22'), qr/ERROR:  permission denied to set parameter/, 'a user may not set level 22 for a role before the library is loaded');
+like(level('role_a', "$load CREATE FUNCTION role_a.f() RETURNS void LANGUAGE sql SET toast_policy.zstd_level = 22 AS ''"), qr/ERROR:  permission denied to set parameter/, 'a user may not set level 22 for a function');
+like(level('role_a', "SET toast_policy.zstd_level = 22; $load SHOW toast_policy.zstd_level"), qr/^none\n3\n.*WARNING:  permission denied to set parameter/s, 'a level set before the library is loaded is reset');
+like(level('role_a', "BEGIN; SET LOCAL toast_policy.zstd_level = 22; $load SHOW toast_policy.zstd_level"), qr/^none\n3\n/, 'a level set by SET LOCAL before the library is loaded is reset');
 $node->safe_psql('postgres', q{CREATE FUNCTION load() RETURNS text LANGUAGE sql SECURITY DEFINER AS $$SELECT toast_policy.codec('x'::ztext)$$});
-like(level('role_a', "SET toast_policy.zstd_level = 22; SELECT load(); SHOW toast_policy.zstd_level"), qr/^none\n3\n/, 'even if it comes in a function of a superuser');
-like(level('role_a', "$load SET toast_policy.zstd_level = 19; SHOW toast_policy.zstd_level"), qr/^none\n19$/, 'level 19 is any user\'s');
+like(level('role_a', "SET toast_policy.zstd_level = 22; SELECT load(); SHOW toast_policy.zstd_level"), qr/^none\n3\n/, 'a level is reset if a function of a superuser loads the library');
+like(level('role_a', "$load SET toast_policy.zstd_level = 19; SHOW toast_policy.zstd_level"), qr/^none\n19$/, 'any user may set level 19');
 {
 	local $ENV{PGOPTIONS} = '-c toast_policy.zstd_level=22';
-	like(level('role_a', "$load SHOW toast_policy.zstd_level"), qr/^none\n3\n/, 'options of a connection are the user\'s');
-	like(level($superuser, "$load SHOW toast_policy.zstd_level"), qr/^none\n22$/, 'or the superuser\'s');
+	like(level('role_a', "$load SHOW toast_policy.zstd_level"), qr/^none\n3\n/, 'connection options of a user cannot set level 22');
+	like(level($superuser, "$load SHOW toast_policy.zstd_level"), qr/^none\n22$/, 'connection options of a superuser can set level 22');
 }
-like(level($superuser, "$load SET toast_policy.zstd_level = 22; SET ROLE role_a; SHOW toast_policy.zstd_level"), qr/^none\n22$/, 'a superuser may, and may pass it on');
+like(level($superuser, "$load SET toast_policy.zstd_level = 22; SET ROLE role_a; SHOW toast_policy.zstd_level"), qr/^none\n22$/, 'a level set by a superuser stays after SET ROLE');
 my $parallel = <<"SQL";
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET @{[ $major >= 16 ? 'debug_parallel_query' : 'force_parallel_mode' ]} = on;
@@ -239,19 +240,19 @@ for my $for ('ROLE role_a', 'DATABASE postgres', 'ROLE role_a IN DATABASE postgr
 	for my $first ($load, '')
 	{
 		$node->safe_psql('postgres', "$first ALTER $for SET toast_policy.zstd_level = 21");
-		is(level('role_a', "$load SHOW toast_policy.zstd_level"), "none\n21", "what a superuser sets for $for is in force");
-		is(level('role_a', "$load SET toast_policy.zstd_level = 1; RESET toast_policy.zstd_level; SHOW toast_policy.zstd_level"), "none\n21", "and comes back");
+		is(level('role_a', "$load SHOW toast_policy.zstd_level"), "none\n21", "a level that a superuser sets for $for is in force");
+		is(level('role_a', "$load SET toast_policy.zstd_level = 1; RESET toast_policy.zstd_level; SHOW toast_policy.zstd_level"), "none\n21", "RESET gives the level set for $for");
 	}
-	like(level('role_a', qq{$load SET toast_policy.zstd_level = 22; }), qr/ERROR:  permission denied to set parameter/, 'but no more');
-	is(level('role_a', "$load $parallel"), "none\n2", 'and in a parallel worker');
+	like(level('role_a', qq{$load SET toast_policy.zstd_level = 22; }), qr/ERROR:  permission denied to set parameter/, 'a user may not set a higher level than the one set for the role');
+	is(level('role_a', "$load $parallel"), "none\n2", 'a parallel worker can use the level');
 	$node->safe_psql('postgres', "ALTER $for RESET toast_policy.zstd_level");
 }
 $node->safe_psql('postgres', "$load GRANT SET ON PARAMETER toast_policy.zstd_level TO role_b");
-like(level('role_b', "$load SET toast_policy.zstd_level = 22; SHOW toast_policy.zstd_level"), qr/^none\n22$/, 'a role may be granted the rest');
+like(level('role_b', "$load SET toast_policy.zstd_level = 22; SHOW toast_policy.zstd_level"), qr/^none\n22$/, 'a role with the privilege may set level 22');
 
-is(level($superuser, "$load SET toast_policy.zstd_level = 22; SET ROLE role_a; $parallel"), "none\n2", 'a parallel worker takes over what was passed on');
+is(level($superuser, "$load SET toast_policy.zstd_level = 22; SET ROLE role_a; $parallel"), "none\n2", 'a parallel worker takes over a level of a superuser');
 
-# A timeout counts while a value is compressed, and what zstd needed is given back.
+# A timeout works while a value is compressed, and zstd's memory is freed.
 for my $level (19, 22)
 {
 	my $out = level($superuser, <<"SQL", on_error_stop => 0);
@@ -266,13 +267,13 @@ SELECT CASE WHEN clock_timestamp() - :'begin' < '3 s' THEN 'soon' ELSE 'late: ' 
 SELECT CASE WHEN kb < 60000 THEN 'lean' ELSE 'fat: ' || kb END
 FROM (SELECT (regexp_match(pg_read_file('/proc/' || pg_backend_pid() || '/status'), 'RssAnon:\\s+(\\d+) kB'))[1]::int AS kb) x;
 SQL
-	like($out, qr/canceling statement due to statement timeout/, "level $level: a timeout is heeded");
-	like($out, qr/^soon$/m, "level $level: and soon");
-	like($out, qr/^lean$/m, "level $level: no memory is left behind");
+	like($out, qr/canceling statement due to statement timeout/, "level $level: statement_timeout cancels compression");
+	like($out, qr/^soon$/m, "level $level: the timeout works soon");
+	like($out, qr/^lean$/m, "level $level: the memory is freed");
 }
 
-# Large values are decompressed in pieces, with the same result and the same errors.
-is($node->safe_psql('postgres', <<'SQL'), "t|t|t\nt|t|t", 'large values come back as they were');
+# Large values are decompressed in pieces, with the same results and errors.
+is($node->safe_psql('postgres', <<'SQL'), "t|t|t\nt|t|t", 'large values are decompressed without change');
 SET toast_policy.early_abort = off;
 SET toast_policy.zstd_level = 1;
 CREATE CAST (ztext AS bytea) WITHOUT FUNCTION;
@@ -280,7 +281,7 @@ CREATE CAST (bytea AS ztext) WITHOUT FUNCTION;
 CREATE TABLE large AS SELECT t, t::ztext(zstd) AS z FROM (SELECT t || reverse(t) AS t FROM role_a.hard UNION ALL SELECT repeat('x', 100000000)) x;
 SELECT toast_policy.codec(z) = 'zstd', octet_length(z) > 33554432, z::text = t FROM large;
 SQL
-is($node->safe_psql('postgres', <<'SQL'), 'compressed value is corrupt|compressed value is corrupt|compressed value is corrupt|38400000', 'and corrupt ones are told');
+is($node->safe_psql('postgres', <<'SQL'), 'compressed value is corrupt|compressed value is corrupt|compressed value is corrupt|38400000', 'large corrupt values raise an error');
 CREATE FUNCTION judge(value bytea) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN octet_length((value::ztext)::text);
@@ -292,7 +293,7 @@ FROM (SELECT z::bytea AS b FROM large LIMIT 1) x;
 SQL
 
 #
-# Binary COPY takes what the types' values are made of, and no encoded value
+# Binary COPY accepts plain values of the types, but no encoded ones
 #
 srand 1;
 my ($file, @values) = ($node->basedir . '/garbage.bin');
@@ -300,13 +301,13 @@ push @values, join '', map { chr int rand($_ % 5 ? 256 : 4) } 1 .. int rand 300 
 append_to_file($file, "PGCOPY\n\377\r\n\0" . pack('N2', 0, 0) . join('', map { pack('n N/a', 1, $_) } @values) . pack('n', 0xffff));
 chmod 0644, $file;
 $node->safe_psql('postgres', "CREATE TABLE bytes (y zbytea(lz4)); CREATE TABLE chars (z ztext); COPY bytes FROM '$file' (FORMAT binary)");
-is($node->safe_psql('postgres', q{SELECT string_agg(y::bytea, '' ORDER BY ctid) FROM bytes}), '\x' . unpack('H*', join '', @values), 'any bytes are a zbytea');
+is($node->safe_psql('postgres', q{SELECT string_agg(y::bytea, '' ORDER BY ctid) FROM bytes}), '\x' . unpack('H*', join '', @values), 'binary COPY takes any bytes as zbytea');
 ($ret, $stdout, $stderr) = $node->psql('postgres', "COPY chars FROM '$file' (FORMAT binary)");
-like($stderr, qr/ERROR:  invalid byte sequence for encoding "UTF8"/, 'and not a ztext');
+like($stderr, qr/ERROR:  invalid byte sequence for encoding "UTF8"/, 'binary COPY refuses invalid text as ztext');
 
-# The event trigger works for those who may not call its function.
+# The event trigger works for roles that may not call its function.
 $node->safe_psql('postgres', 'DROP TABLE role_a.mixed');
 as_role($node, 'postgres', 'role_a', 'DROP OWNED BY role_a CASCADE');
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_namespace WHERE nspname = 'role_a'}), '0', 'a user drops what is his');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_namespace WHERE nspname = 'role_a'}), '0', 'a user can drop own objects');
 
 done_testing();

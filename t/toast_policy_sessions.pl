@@ -1,6 +1,6 @@
-# What takes a second session, a standby or a limit of memory: tables of other
-# sessions and owners, locks, shared statistics, a lack of memory for the state of
-# lz4hc, memory that 100,000 rows must not add to, and, if PGDENSE_SOAK is set,
+# Test cases that need a second session, a standby or a memory limit: tables of other
+# sessions and owners, locks, shared statistics, too little memory for the state of
+# lz4hc, and constant memory over 100,000 rows.  If PGDENSE_SOAK is set, also test
 # values of 1 GB.
 use strict;
 use warnings FATAL => 'all';
@@ -11,8 +11,8 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('primary');
 $node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
-# A session that may take no more memory could not map what statistics grow by,
-# so that is set aside beforehand.
+# A session under a memory limit cannot map more memory for statistics, so reserve it
+# before.
 $node->append_conf('postgresql.conf',
 	"fsync = off\nautovacuum = off\nmax_wal_size = 4GB\nmax_locks_per_transaction = 1000\nmin_dynamic_shared_memory = 64MB\n");
 $node->start;
@@ -31,7 +31,7 @@ CREATE FUNCTION noise(n int) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$SELECT left(string_agg(translate(encode(sha256(i::text::bytea), 'base64'), E'\n', ''), ''), n) FROM generate_series(1, n / 40 + 1) i$$;
 SQL
 
-# A script that runs another one in a session of its own, from within psql
+# Run another script in its own session, from within psql.
 my $connection = $node->connstr('postgres');
 my $others = 0;
 sub other
@@ -43,7 +43,7 @@ sub other
 	return "\\! psql -X -A -t -q -d \"$connection user=" . ($user // getpwuid($<)) . "\" -f $file 2>&1";
 }
 
-# another session's temporary table
+# a temporary table of another session
 my ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
 CREATE TEMP TABLE mine (v text);
 SELECT toast_policy.enable('mine');
@@ -58,30 +58,30 @@ INSERT INTO mine VALUES (repeat('y', 10000));
 SELECT pg_column_compression(v), octet_length(v) FROM mine;
 SQL
 is(() = $stdout =~ /ERROR:  cannot alter temporary tables of other sessions/g, 4, "another session's temporary table is refused") or diag $stdout;
-like($stdout, qr/^3$/m, 'and disable_all() has changed nothing');
-like($stdout, qr/cannot drop extension "toast_policy" while tables use its access method/, 'nor can the extension be dropped');
-like($stdout, qr/pglz\|10000\npglz\|10000/, 'the session goes on');
+like($stdout, qr/^3$/m, 'disable_all() has changed nothing');
+like($stdout, qr/cannot drop extension "toast_policy" while tables use its access method/, 'the extension cannot be dropped');
+like($stdout, qr/pglz\|10000\npglz\|10000/, 'the other session still works');
 
-# other owners' tables
+# tables of other owners
 ($ret, $stdout, $stderr) = $node->psql('postgres', 'SELECT toast_policy.disable_all()', extra_params => [ '-U', 'regress_toast_policy_alice' ]);
 like($stderr, qr/must be owner of table (held|bobs)/, "disable_all() refuses other owners' tables");
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE amname = 'toast_policy'}), '2', 'and changes nothing');
 
-# Who may not have a lock does not wait for it; who may, waits.
+# A role that may not lock a table does not wait for the lock.  A role that may does.
 ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
 BEGIN;
 SELECT count(*) FROM held;
 @{[ other(q{SELECT toast_policy.enable('held'); SELECT toast_policy.disable('held'); SELECT toast_policy.recompress('held'); SELECT toast_policy.disable_all();}, 'regress_toast_policy_alice') ]}
 SQL
-is(() = $stdout =~ /must be owner of table/g, 4, 'a lock that one may not have is not waited for') or diag $stdout;
+is(() = $stdout =~ /must be owner of table/g, 4, 'a role without privileges does not wait for a lock') or diag $stdout;
 ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
 BEGIN;
 SELECT count(*) FROM held;
 @{[ other(q{SELECT toast_policy.disable('held'); SELECT toast_policy.recompress('held');}) ]}
 SQL
-is(() = $stdout =~ /canceling statement due to lock timeout/g, 2, 'the owner waits') or diag $stdout;
+is(() = $stdout =~ /canceling statement due to lock timeout/g, 2, 'the owner waits for the lock') or diag $stdout;
 
-# statistics of other sessions, counted when their transactions end
+# Statistics of other sessions are counted when their transactions end.
 if ($major >= 17)
 {
 	my $seen = q{SELECT coalesce(sum(values_seen), 0) FROM toast_policy.stats WHERE relname = 'held'};
@@ -100,10 +100,10 @@ SQL
 else
 {
 	$node->safe_psql('postgres', q{INSERT INTO held SELECT i, repeat('x', 10000) FROM generate_series(1, 10) i});
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'), '0', 'without preloading, statistics are those of the session');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'), '0', 'without preloading, statistics are local to the session');
 }
 
-# more tables than the statistics have places for
+# more tables than the statistics have entries for
 $node->safe_psql('postgres', <<'SQL');
 SELECT toast_policy.stats_reset();
 DO $$
@@ -127,7 +127,7 @@ SQL
 pass('tables beyond the number of places are counted together');
 $node->safe_psql('postgres', 'SELECT toast_policy.stats_reset()');
 
-# no memory for the state of lz4hc, which takes 256 kB
+# too little memory for the state of lz4hc, which takes 256 kB
 SKIP:
 {
 	skip 'the server has no lz4', 5 if $node->safe_psql('postgres', q{SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'}) ne 't';
@@ -162,15 +162,16 @@ SELECT toast_policy.recompress('held');
 SELECT count(*), sum(octet_length(v)) FROM held;
 SQL
 	my @sums = $stdout =~ /^(\d+\|\d+)$/mg;
-	is(() = $stderr =~ /ERROR:  out of memory/g, 3, 'a lack of memory for lz4hc is an error') or diag $stderr;
-	like($stderr, qr/Failed on request of size 2\d{5} in memory context "TopMemoryContext"/, 'of the state');
-	is($sums[1], $sums[0], 'nothing is lost');
+	is(() = $stderr =~ /ERROR:  out of memory/g, 3, 'too little memory for lz4hc is an error') or diag $stderr;
+	like($stderr, qr/Failed on request of size 2\d{5} in memory context "TopMemoryContext"/, 'the error is about the state of lz4hc');
+	is($sums[1], $sums[0], 'the failed statements lose no row');
 	my ($count, $bytes) = split /\|/, $sums[0];
-	is($sums[2], ($count + 2) . '|' . ($bytes + 18000), 'the session lives on');
+	is($sums[2], ($count + 2) . '|' . ($bytes + 18000), 'the session still works');
 	is($node->safe_psql('postgres', q{SELECT count(*) FROM held WHERE v <> repeat('x', 10000) AND v NOT LIKE 'abcabc%'}), '0', 'all values are right');
 }
 
-# memory of the backend at one of the last of 100,000 rows, and at the 2,000th
+# Compare the memory of the backend near the last of 100,000 rows with that at row
+# 2,000.
 like($node->safe_psql('postgres', <<'SQL'), qr/^t\|t\|t$/m, 'memory does not grow with the number of rows');
 CREATE TABLE wide (id int, v text, w text, a int[], used numeric);
 SELECT toast_policy.enable('wide');
@@ -195,7 +196,7 @@ note $node->safe_psql('postgres', 'SELECT (SELECT growth FROM after_insert), (SE
 
 $node->safe_psql('postgres', 'DROP TABLE wide');
 
-# a standby reads, and refuses what would change anything
+# A standby reads, and refuses every change.
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
@@ -210,7 +211,7 @@ for my $function (q{enable('bobs')}, q{disable('bobs')}, q{recompress('bobs')}, 
 	($ret, $stdout, $stderr) = $standby->psql('postgres', "SELECT toast_policy.$function");
 	like($stderr, qr/ERROR:  cannot execute toast_policy\.$name\(\) in a read-only transaction/, "a standby refuses $name()");
 }
-is($standby->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'), '0', 'its statistics are its own');
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'), '0', 'statistics of a standby are empty');
 $standby->stop;
 
 # values of 1 GB
@@ -234,7 +235,7 @@ SELECT (SELECT md5(v) FROM huge WHERE id = 1) = md5(repeat('0123456789', 1073000
 SQL
 	}
 	($ret, $stdout, $stderr) = $node->psql('postgres', q{INSERT INTO huge SELECT 3, repeat('x', 1073741815)});
-	like($stderr, qr/ERROR:  invalid memory alloc request size|^$/, 'a value that heap has no row for');
+	like($stderr, qr/ERROR:  invalid memory alloc request size|^$/, 'a value that is too large for a row of heap is an error');
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM huge WHERE id < 3'), '2', 'changes nothing');
 }
 

@@ -1,10 +1,10 @@
-# Tables of random columns, storage and settings, with random rows inserted and
-# updated, beside heap twins.  The rows are always the same.  With settings that
-# want what the server does anyway, and all columns governed that could be
-# compressed, every value is also stored in the same form: the policy goes through
-# the columns of a row as heap does.
+# Test tables of random columns, storage and settings beside heap twins.  Insert and
+# update random rows in both.  The rows must always be the same.  With settings that ask
+# for the stock behaviour, and all compressible columns governed, every value must also
+# be stored in the same form: the policy handles the columns of a row in the same order
+# as heap.
 #
-# PGDENSE_FUZZ_CASES sets the number of tables (one for each twenty cases), and
+# PGDENSE_FUZZ_CASES sets the number of tables (one for each twenty cases).
 # PGDENSE_FUZZ_SEED repeats a run.
 use strict;
 use warnings FATAL => 'all';

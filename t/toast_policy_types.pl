@@ -1,13 +1,13 @@
-# Differential fuzz of ztext and zbytea against text and bytea, in every codec,
-# under every kind of collation and in three encodings.  No answer may differ:
-# operators of all pairs, order, hash values, output, casts, binary format, parts,
-# grouping, joins, index scans; and no value may be larger than raw.
+# Differential fuzz of ztext and zbytea against text and bytea, with every codec, every
+# kind of collation, and three encodings.  No answer may differ: operators of all pairs,
+# order, hash values, output, casts, binary format, substrings, grouping, joins, index
+# scans.  No stored value may be larger than raw.
 #
-# Before that: that creating the types changes no expression of core's types; and
-# what pg_dump makes of columns of the types.
+# Check first that the types change no expression on stock types, and how pg_dump writes
+# columns of the types.
 #
-# PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000),
-# PGDENSE_FUZZ_SEED the random seed, which is printed.  With PGDENSE_SOAK values
+# PGDENSE_FUZZ_CASES is the number of pairs in each database (default 2000).
+# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.  With PGDENSE_SOAK, values
 # of nearly 1 GB are tried, too.
 use strict;
 use warnings FATAL => 'all';
@@ -28,8 +28,8 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
 
-# Expressions of core's types resolve to the same operators and functions, or
-# fail by the same message, whether the types are there or not.
+# Expressions on stock types must resolve to the same operators and functions, or fail
+# with the same message, with and without the types.
 my @types = qw(text varchar bpchar name "char" bytea int4 json jsonb regclass xml text[] varchar[] tsvector inet d_text d_varchar);
 my @expressions;
 for my $left (@types, 'unknown')
@@ -47,7 +47,7 @@ for my $left (@types, 'unknown')
 	push @expressions, "substr($x, 1)", "substr($x, 1, 2)", "substring($x FROM 1 FOR 2)", "substring($x, 'a', 'b')", "length($x, 'utf8')";
 }
 
-# The plan names the chosen function by its arguments' casts.
+# The casts of the arguments in the plan show which function was chosen.
 sub resolutions
 {
 	my $sql = join '', map {
@@ -78,9 +78,9 @@ my @after = split /\n/, $after;
 my @changed = grep { $before[$_] ne $after[$_] } 0 .. $#before;
 is(scalar(@after), scalar(@expressions), scalar(@expressions) . ' expressions of core types are resolved');
 is(join('', map { "$expressions[$_]: $before[$_] -> $after[$_]\n" } @changed), '', 'no expression of core types changes');
-cmp_ok(scalar(grep { !/^[0-9A-Z]{5} / } @before), '>', 500, 'most are valid expressions');
+cmp_ok(scalar(grep { !/^[0-9A-Z]{5} / } @before), '>', 500, 'most of the expressions are valid');
 
-# pg_dump writes the type with its codec, and the values by text
+# pg_dump writes the type with its codec, and the values as text.
 $node->safe_psql('postgres', 'CREATE DATABASE dumped');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->safe_psql('dumped', <<'SQL');
@@ -96,7 +96,7 @@ $node->command_ok([ 'pg_dump', '--file', $dump, '--dbname', $node->connstr('dump
 like(slurp_file($dump), qr/z ext\.ztext\(snappy\)/, 'the dump has the codec');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '--file', $dump, $node->connstr('restored') ], 'the dump is restored');
 my $digest = q{SELECT md5(string_agg(d::text, '' ORDER BY id)), string_agg(DISTINCT toast_policy.codec(z) || toast_policy.codec(y), ','), (SELECT md5(string_agg(v::text, '' ORDER BY id)) FROM v) FROM docs d};
-is($node->safe_psql('restored', $digest), $node->safe_psql('dumped', $digest), 'the values and their codecs are the same');
+is($node->safe_psql('restored', $digest), $node->safe_psql('dumped', $digest), 'restored values and codecs are the same');
 
 # COPY in binary format through a file
 $node->safe_psql('restored', <<"SQL");
@@ -104,7 +104,7 @@ COPY docs TO '${\ $node->basedir}/docs.bin' (FORMAT binary);
 TRUNCATE docs;
 COPY docs FROM '${\ $node->basedir}/docs.bin' (FORMAT binary);
 SQL
-is($node->safe_psql('restored', $digest), $node->safe_psql('dumped', $digest), 'the same after COPY in binary format');
+is($node->safe_psql('restored', $digest), $node->safe_psql('dumped', $digest), 'values and codecs are the same after COPY in binary format');
 
 my @words = qw(the of and to in is that for with PostgreSQL library {"id": "value"} http://www.example.org/ address);
 my @alnum = ('A' .. 'Z', 'a' .. 'z', '0' .. '9', ' ', '-');
@@ -117,7 +117,7 @@ my %letters = (
 sub pick { return $_[ int(rand(@_)) ]; }
 sub some { my ($n, @set) = @_; return join '', map { pick(@set) } 1 .. $n; }
 
-# One in four is a variation of the last, so that pairs agree in a prefix.
+# One value in four is a variation of the last, so that pairs agree in a prefix.
 my $last = '';
 
 sub random_string
@@ -150,8 +150,8 @@ sub copy_escape
 	return $s;
 }
 
-# For a pair of samples u and v, with z ztext, s its text, y zbytea and b its
-# bytea: each expression is true where an answer is another one.
+# For a pair of samples u and v: z is a ztext and s its text, y a zbytea and b its
+# bytea.  Each expression is true if an answer differs.
 my %pair_checks;
 for my $op ('=', '<>', '<', '<=', '>', '>=')
 {
@@ -214,20 +214,20 @@ CREATE INDEX ON samples (other);
 ANALYZE samples;
 SQL
 	is($node->safe_psql($db, q{SELECT string_agg(DISTINCT toast_policy.codec(z), ',' ORDER BY toast_policy.codec(z)) FROM samples}),
-		'lz4,none,snappy,zstd', "$db: values of every codec");
+		'lz4,none,snappy,zstd', "$db: the samples have every codec");
 
 	my $columns = join ",\n", map { "count(*) FILTER (WHERE $pair_checks{$_})" } sort keys %pair_checks;
 	my @counts = split /\|/,
 	  $node->safe_psql($db, "SELECT $columns FROM samples u JOIN samples v ON v.id = u.other");
 	my @wrong = grep { shift @counts } sort keys %pair_checks;
-	is("@wrong", '', "$db: compares as text and bytea do");
+	is("@wrong", '', "$db: comparisons are those of text and bytea");
 
 	$columns = join ",\n", map { "count(*) FILTER (WHERE $single_checks{$_})" } sort keys %single_checks;
 	@counts = split /\|/, $node->safe_psql($db, "SELECT $columns FROM samples");
 	@wrong = grep { shift @counts } sort keys %single_checks;
-	is("@wrong", '', "$db: is written, cast, hashed, stored and cut as text and bytea are");
+	is("@wrong", '', "$db: output, casts, hashes, storage and substrings are those of text and bytea");
 
-	is($node->safe_psql($db, <<'SQL'), '0|0|0|0', "$db: sorts as text and bytea do");
+	is($node->safe_psql($db, <<'SQL'), '0|0|0|0', "$db: the order is that of text and bytea");
 SELECT count(*) FILTER (WHERE by_z <> by_s), count(*) FILTER (WHERE by_z_desc <> by_s_desc),
        count(*) FILTER (WHERE rank_z <> rank_s), count(*) FILTER (WHERE by_y <> by_b)
 FROM (SELECT row_number() OVER (ORDER BY z, id) AS by_z, row_number() OVER (ORDER BY s, id) AS by_s,
@@ -236,7 +236,7 @@ FROM (SELECT row_number() OVER (ORDER BY z, id) AS by_z, row_number() OVER (ORDE
              row_number() OVER (ORDER BY y, id) AS by_y, row_number() OVER (ORDER BY b, id) AS by_b
       FROM samples) x
 SQL
-	is($node->safe_psql($db, <<'SQL'), 't|t|t|t|t|t', "$db: is grouped and joined as text and bytea are");
+	is($node->safe_psql($db, <<'SQL'), 't|t|t|t|t|t', "$db: grouping and joins are those of text and bytea");
 CREATE TEMP TABLE few AS SELECT * FROM samples WHERE id <= 1000;
 ANALYZE few;
 SELECT (SELECT count(DISTINCT z) FROM samples) = (SELECT count(DISTINCT s) FROM samples),
@@ -247,7 +247,7 @@ SELECT (SELECT count(DISTINCT z) FROM samples) = (SELECT count(DISTINCT s) FROM 
        (SELECT (min(z)::text, max(w)::text, min(y)::bytea::text) IS NOT DISTINCT FROM (min(s), max(s), (min(b::text::zbytea))::bytea::text) FROM samples)
 SQL
 
-	# every row by each kind of index, with constants of each type
+	# Find every row by each kind of index, with constants of each type.
 	$node->safe_psql($db, <<'SQL');
 DELETE FROM samples WHERE octet_length(s) > 2000;
 CREATE INDEX samples_z ON samples (z);
@@ -272,13 +272,13 @@ fuzz_database('utf8_c', q{ENCODING 'UTF8' LOCALE 'C'}, 'UTF8', 'UTF-8', $letters
 fuzz_database('latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'}, 'LATIN1', 'iso-8859-1', $letters{'latin1'});
 fuzz_database('euc_jp_c', q{ENCODING 'EUC_JP' LOCALE 'C'}, 'EUC_JP', 'euc-jp', $letters{'euc-jp'});
 
-# The server needs a locale of the C library and ICU; both are among what it is built with.
+# The server needs a locale of the C library, and ICU.  Both are build requirements.
 my ($libc) = `locale -a` =~ /^(C\.utf-?8|en_US\.utf-?8)$/im;
 fuzz_database('utf8_libc', "ENCODING 'UTF8' LOCALE '$libc'", 'UTF8', 'UTF-8', $letters{'utf8'});
 fuzz_database('utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},
 	'UTF8', 'UTF-8', $letters{'utf8'});
 
-# Values of nearly 1 GB, which need several times that much memory
+# Values of nearly 1 GB need several times that much memory.
 if ($ENV{PGDENSE_SOAK})
 {
 	$node->safe_psql('utf8_c', 'CREATE TABLE huge (z ztext, codec int)');
@@ -291,7 +291,7 @@ TRUNCATE huge;
 SQL
 	}
 	my ($result, $out, $err) = $node->psql('utf8_c', q{SELECT octet_length(repeat('x', 1073741819)::ztext(none))});
-	like($err, qr/value of 1073741819 bytes is too large for a type that compresses/, 'too large for a raw value');
+	like($err, qr/value of 1073741819 bytes is too large for a type that compresses/, 'a value too large for the type is an error');
 }
 
 $node->stop;

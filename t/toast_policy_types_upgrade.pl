@@ -1,5 +1,5 @@
-# pg_upgrade from the distribution's server to this one: values of ztext and
-# zbytea, their indexes and what the types come with are what they were.
+# Run pg_upgrade from the distribution's server to this one.  Values of ztext and
+# zbytea, their indexes, and the objects of the types must stay the same.
 use strict;
 use warnings FATAL => 'all';
 
@@ -36,7 +36,7 @@ SELECT count(*) FROM docs x WHERE NOT EXISTS (SELECT FROM docs y WHERE y.u = x.t
 SQL
 is($new->safe_psql('app', q{SELECT count(*) FROM pg_opclass WHERE opcnamespace = 'toast_policy'::regnamespace AND NOT amvalidate(oid)}),
 	'0', 'operator classes are complete');
-is($new->safe_psql('app', q{SELECT length('abc'), substr('abc', 2), 'a' || 'b'}), '3|bc|ab', 'core is what it was');
+is($new->safe_psql('app', q{SELECT length('abc'), substr('abc', 2), 'a' || 'b'}), '3|bc|ab', 'functions of stock types work as before');
 is($new->safe_psql('app', <<'SQL'), 'f', 'objects still belong to the extension');
 SELECT EXISTS (SELECT FROM pg_operator o WHERE oprcode::text ~ 'toast_policy'
   AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_operator'::regclass AND objid = o.oid AND deptype = 'e'))

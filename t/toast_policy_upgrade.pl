@@ -1,5 +1,6 @@
-# pg_upgrade from the distribution's server to this one: tables of toast_policy
-# come out as they were, with what is stored in the form that it had, and go on.
+# Run pg_upgrade from the distribution's server to this one.  Tables of toast_policy
+# keep their rows, their storage and the stored form of values.  Later writes follow the
+# policy.
 use strict;
 use warnings FATAL => 'all';
 
@@ -59,7 +60,7 @@ is($new->safe_psql('app', q{SELECT evtenabled, evttags FROM pg_event_trigger}), 
 my ($ret, $out, $err) = $new->psql('app', 'DROP EXTENSION toast_policy CASCADE');
 like($err, qr/cannot drop extension "toast_policy" while tables use its access method/, 'the tables are guarded');
 
-# it goes on
+# Write to the upgraded tables.
 is($new->safe_psql('app', <<'SQL'), "t|t\n400|f|f|f|f|t\npglz|", 'writes follow the policy');
 INSERT INTO t SELECT i, sample(i), sample(i + 1), sample(i + 2) FROM generate_series(301, 400) i;
 SELECT pg_column_compression(doc) = 'pglz', pg_column_compression(l) IS NULL FROM t WHERE id = 301;
@@ -71,6 +72,6 @@ INSERT INTO p VALUES (900, repeat('p', 30000)), (901, sample(2));
 SELECT string_agg(pg_column_compression(doc), ',') || '|' FROM p WHERE id >= 900;
 SQL
 $new->safe_psql('app', q{SELECT toast_policy.disable_all(); DROP EXTENSION toast_policy});
-is($new->safe_psql('app', q{SELECT count(*), bool_or(doc IS DISTINCT FROM sample(id)) FROM t WHERE id >= 50}), '351|f', 'same rows as heap\'s');
+is($new->safe_psql('app', q{SELECT count(*), bool_or(doc IS DISTINCT FROM sample(id)) FROM t WHERE id >= 50}), '351|f', 'the rows are the same as in a heap table');
 $new->stop;
 done_testing();

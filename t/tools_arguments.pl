@@ -1,5 +1,5 @@
-# Every tool and every make target that takes an argument refuses a wrong one:
-# one line that names it and says how the tool is called, and exit code 2.
+# Check that every tool and every make target refuses a wrong argument.  The error is
+# one line that names the argument.  The usage follows, and the exit code is 2.
 use strict;
 use warnings FATAL => 'all';
 
@@ -70,37 +70,37 @@ foreach my $case (@wrong)
 	my ($pattern, @command) = @$case;
 	my @result = run_tool($dir, @command);
 	is_clear_error(\@result, $pattern, "@command");
-	is($result[0], 2, 'with exit code 2');
-	like($result[2], qr/usage/, 'and the usage');
+	is($result[0], 2, "@command: exit code");
+	like($result[2], qr/usage/, "@command: the usage follows");
 }
 
-# check prints its counts even when it does not come to run a test
+# tools/check prints its counts even if it runs no test.
 my ($code, $out, $err) = run_tool($dir, 'tools/check', '--nonsense');
 is($code, 2, 'tools/check --nonsense');
 like(
 	$err,
 	qr/^tools\/check: error: unknown argument "--nonsense"/,
-	'names the argument');
+	'the error names the argument');
 
 is_clear_error([ run_tool($dir, 'tools/check', '--leg', '9-dense') ], qr/unknown PostgreSQL major version "9"/, 'a leg of an unknown release');
 is_clear_error(
 	[ run_tool($dir, 'tools/source', '99') ],
 	qr/unknown PostgreSQL major version "99", known: 17 18$/,
-	'a release that is not pinned');
+	'a release that is not pinned is refused');
 is_clear_error(
 	[ run_tool($dir, 'tools/check-packages', '17') ],
 	qr/PostgreSQL 17 is built here, run tools\/check --leg 17$/,
-	'packages of a release that is pinned');
+	'packages of a pinned release are refused');
 is_clear_error(
 	[ run_tool($dir, 'tools/cluster', 'start', '../a') ],
 	qr/invalid instance name "..\/a"/,
-	'an instance name that is a path');
+	'a path as an instance name is refused');
 is_clear_error(
 	[ run_tool($dir, 'tools/extensions', '/nowhere', 'out') ],
 	qr/"\/nowhere" is not a working pg_config/,
-	'a pg_config that is not there');
+	'a missing pg_config is refused');
 
-# make adds a line of its own.
+# make adds a line to the error.
 foreach my $case (
 	[
 		qr/error: unknown PostgreSQL major version "99"/, 'server',
@@ -115,21 +115,21 @@ foreach my $case (
 	my ($pattern, @args) = @$case;
 	($code, $out, $err) = run_tool($dir, 'make', '-s', @args);
 	isnt($code, 0, "make @args fails");
-	like($err, $pattern, 'and says why');
+	like($err, $pattern, 'make names the reason');
 	cmp_ok(scalar(split /\n/, $err), '<=', 2, 'briefly');
 }
 
 ($code, $out, $err) = run_tool($dir, 'make', '-s');
-is($code, 0, 'make alone');
+is($code, 0, 'make without a target succeeds');
 like($out, qr/^make $_ /m, "names $_")
   foreach
   qw(demo check soak server bench check-patches indent-check all install installcheck uninstall clean);
 
-# A checkout that make could not build in says so at once.
+# A checkout whose path make cannot handle is refused at once.
 my $blank = checkout("$dir/with blank");
 is_clear_error(
 	[ run_tool($blank, 'tools/server', '17') ],
 	qr/path of the checkout may not contain blanks/,
-	'a path with a blank');
+	'a checkout path with a blank is refused');
 
 done_testing();

@@ -1,5 +1,5 @@
-# tools/tap-count and the counting of tools/check: the last line counts every
-# test once, and nothing that went wrong is counted as passed.
+# Test tools/tap-count, and how tools/check counts.  The last line of output must count
+# every test once, and no failure as passed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -52,24 +52,25 @@ foreach my $case (
 		qr/^# passed $counts[0] failed $counts[1] skipped $counts[2] excused @{[ $counts[3] \/\/ 0 ]}\n\z/m,
 		"a test file $name");
 	is($code, $counts[1] ? 1 : 0, 'exit code');
-	like($out, qr/^# t\/a.pl skipped: no mount xfs: why$/m, 'the reason')
+	like($out, qr/^# t\/a.pl skipped: no mount xfs: why$/m, 'the reason of the skip')
 	  if $counts[3];
-	is(join("\n", $out =~ /^# t\/a.pl failed: (.*)$/mg), $counts[4], 'what failed') if $counts[4];
-	unlike($out, qr/ failed: /, 'nothing failed') if !$counts[1];
+	is(join("\n", $out =~ /^# t\/a.pl failed: (.*)$/mg), $counts[4], 'the names of the failed tests') if $counts[4];
+	unlike($out, qr/ failed: /, 'no failure is named') if !$counts[1];
 }
 
-# Data directories are in memory, where that is there, but not of tests of how files are written.
+# Data directories are in memory, if the machine has a mount for that, except for tests
+# of how files are written.
 write_file("$dir/t/$_.pl", 'use Test::More tests => 1; ok 1; print STDERR "# $0 in $ENV{TESTDATADIR}\n";') foreach qw(alpha_a bench_a wal_directio_patch_a);
 my @tap = ("PGDENSE_MOUNTS=$dir/mounts", 'TESTDATADIR=disk', "TESTLOGDIR=$dir/disk/log", 'tools/tap-count', map { "t/${_}_a.pl" } qw(alpha bench wal_directio_patch));
 my ($said) = (run_tool($dir, 'env', @tap))[2];
-is(join("\n", sort $said =~ /(t\/.* in .*)/g), "t/alpha_a.pl in disk/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a", 'no memory');
+is(join("\n", sort $said =~ /(t\/.* in .*)/g), "t/alpha_a.pl in disk/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a", 'without a mount in memory, data directories are on disk');
 system_ok('mkdir', '-p', "$dir/mounts/memory");
 $said = (run_tool($dir, 'env', @tap))[2];
-like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha_a.pl in \Q$dir\E/mounts/memory/\w+/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a$}, 'memory');
-is_deeply([ glob("$dir/mounts/memory/*") ], [], 'which is empty afterwards');
-ok(-d "$dir/disk/log", 'and there is a folder for logs');
+like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha_a.pl in \Q$dir\E/mounts/memory/\w+/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a$}, 'with a mount in memory, data directories are there');
+is_deeply([ glob("$dir/mounts/memory/*") ], [], 'the mount in memory is empty afterwards');
+ok(-d "$dir/disk/log", 'there is a directory for logs');
 
-# The counting functions, on the output of both generations of pg_regress.
+# the functions that count, on the output of both generations of pg_regress
 my ($functions) =
   read_file("$top/tools/common.sh") =~ /^(count_regress\(\)\n\{\n.*?^\}\n)/ms;
 foreach my $case (
@@ -112,16 +113,16 @@ foreach my $case (
 	is($out, "$counts\n", "pg_regress $name") or diag $err;
 }
 
-# What a file of TAP tests says of its failures is repeated at the end.
+# Failures of a TAP test are repeated at the end.
 ($functions) = read_file("$top/tools/check") =~ /^(failures_of_tap\(\)\n\{\n.*?^\}\n)/ms;
 write_file("$dir/tap.log", "a.pl ... ok\n\n#   Failed test 'one'\n#     '0'\nb.pl ... ok\n# a.pl skipped: why\n# b.pl failed: test 1 - one\n# passed 0 failed 1 skipped 0 excused 0\n");
 (my $status, $said) = run_tool($dir, 'bash', '-c', "set -euo pipefail\n${functions}failures_of_tap 15 tap.log");
-is($said, "15: b.pl failed: test 1 - one\n#   Failed test 'one'\n#     '0'\n", 'failures of TAP tests');
+is($said, "15: b.pl failed: test 1 - one\n#   Failed test 'one'\n#     '0'\n", 'failures of TAP tests are repeated');
 
-# A run that ends before its tests fails, and says so in its last line.
+# A run that ends before its first test fails, and its last line shows that.
 write_file("$dir/tools/deps", "#!/bin/sh\nexit 1\n");
 my ($code, $out, $err) = run_tool($dir, 'tools/check');
 isnt($code, 0, 'a run without packages fails');
-is($out, "0 passed, 1 failed, 0 skipped\n", 'and is counted');
+is($out, "0 passed, 1 failed, 0 skipped\n", 'the failed run is counted');
 
 done_testing();

@@ -1,8 +1,7 @@
-# tools/cluster and tools/run-unprivileged: a private instance from start to
-# removal, in a checkout that only root can reach where that can be done; settings,
-# copies, a taken port, a socket path that is too long, a full disk, an account
-# that does not exist, what a killed server or initdb leaves behind, and who can
-# connect.
+# Test tools/cluster and tools/run-unprivileged: a private instance from start to
+# removal, in a checkout that only root can enter, if that is possible.  Test settings,
+# copies, a port in use, a socket path that is too long, a full disk, an unknown
+# account, the leftovers of a killed server or initdb, and who can connect.
 use strict;
 use warnings FATAL => 'all';
 
@@ -46,10 +45,10 @@ sub sql
 	return $code == 0 ? $out : "error: $err";
 }
 
-# An account that is neither root's nor that of the servers, and that need not exist.
+# an account that is neither root nor that of the servers; it need not exist
 my $stranger = 65533;
 
-# What comes of connecting to a socket as an account.
+# Connect to a socket as an account, and return the outcome.
 sub connect_as
 {
 	my ($uid, $socket) = @_;
@@ -61,8 +60,8 @@ sub connect_as
 	return $out;
 }
 
-# Whoever connects is superuser without a password: that only the account of the
-# server and root get to the socket is all that keeps others out.
+# Connections are trusted and made as superuser.  So only the account of the server and
+# root may reach the socket.
 sub is_private
 {
 	my ($checkout, $name, $title) = @_;
@@ -77,7 +76,7 @@ sub is_private
 	}
 	return if $> != 0;
 	is(connect_as($owner, $socket), 'connected', "$title: the account of the server can connect");
-	is(connect_as($stranger, $socket), 'Permission denied', "$title: another one cannot");
+	is(connect_as($stranger, $socket), 'Permission denied', "$title: another account cannot connect");
 }
 
 my @checkouts = ($dir);
@@ -96,8 +95,8 @@ END
 is_clear_error(
 	[ cluster('env', 'a') ],
 	qr/there is no instance "a"/,
-	'env of an instance that is not there');
-is((cluster('stop', 'a'))[0], 0, 'stop of one is no error');
+	'env of a missing instance fails');
+is((cluster('stop', 'a'))[0], 0, 'stop of a missing instance is no error');
 
 my ($code, $out, $err) = cluster(
 	'start', 'a',
@@ -105,77 +104,77 @@ my ($code, $out, $err) = cluster(
 	'--set', "cluster_name=it's",
 	'--initdb-arg', '--data-checksums');
 is($code, 0, 'start') or diag $err;
-is((cluster('status', 'a'))[0], 0, 'status of a running instance');
+is((cluster('status', 'a'))[0], 0, 'status of a running instance is 0');
 my $env = settings('a');
 is($env->{PGHOST}, "$dir/build/cluster/a", 'the socket is below build/')
   or diag explain $env;
 is($env->{PGUSER}, 'postgres', 'the superuser is postgres');
 is(sql('a', 'SHOW listen_addresses'), '', 'no TCP');
-is(sql('a', 'SHOW shared_buffers'), '16MB', 'a setting');
-is(sql('a', 'SHOW cluster_name'), "it's", 'a setting with a quote');
-is(sql('a', 'SHOW data_checksums'), 'on', 'an argument of initdb');
+is(sql('a', 'SHOW shared_buffers'), '16MB', 'a setting is applied');
+is(sql('a', 'SHOW cluster_name'), "it's", 'a setting with a quote is applied');
+is(sql('a', 'SHOW data_checksums'), 'on', 'an argument of initdb is applied');
 is( sql('a', 'SHOW server_encoding')
 	  . sql(
 		'a',
 		'SELECT datcollate FROM pg_database WHERE datname = current_database()'
 	  ),
 	'UTF8C',
-	'the default encoding and locale');
+	'encoding and locale have their defaults');
 isnt((stat "$dir/build/cluster/a/data")[4], 0, 'root does not own the data');
 is_clear_error(
 	[ cluster('start', 'a') ],
 	qr/instance "a" is already running/,
-	'a second start');
+	'a second start fails');
 is_clear_error(
 	[ cluster('copy', 'a', 'b') ],
 	qr/instance "a" is running/,
-	'a copy of a running instance');
+	'a running instance cannot be copied');
 is_clear_error(
 	[ cluster('start', 'b', '--port', $env->{PGPORT}) ],
 	qr/port $env->{PGPORT} is in use/,
-	'the port of another instance');
+	'the port of another instance is refused');
 
 my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 1);
 my $taken = $listener->sockport;
 is_clear_error(
 	[ cluster('start', 'b', '--port', $taken) ],
 	qr/port $taken is in use/,
-	'a taken port');
+	'a port in use is refused');
 close $listener;
-is((cluster('start', 'b', '--port', $taken))[0], 0, 'the next run works');
-is(settings('b')->{PGPORT}, $taken, 'on that port');
+is((cluster('start', 'b', '--port', $taken))[0], 0, 'the next start succeeds');
+is(settings('b')->{PGPORT}, $taken, 'the instance uses the requested port');
 
 sql('a', 'CREATE TABLE t AS SELECT 42 AS x');
 is((cluster('stop', 'a'))[0], 0, 'stop');
-is((cluster('status', 'a'))[0], 3, 'status of a stopped instance');
+is((cluster('status', 'a'))[0], 3, 'status of a stopped instance is 3');
 is_clear_error(
 	[ cluster('copy', 'a', 'b') ],
 	qr/instance "b" is running/,
-	'a copy onto a running instance');
-is((cluster('stop', 'b', '--immediate'))[0], 0, 'an immediate stop');
-is((cluster('copy', 'a', 'b'))[0], 0, 'a copy of a stopped instance');
+	'a running instance cannot be replaced by a copy');
+is((cluster('stop', 'b', '--immediate'))[0], 0, 'an immediate stop succeeds');
+is((cluster('copy', 'a', 'b'))[0], 0, 'a stopped instance can be copied');
 is((cluster('start', 'b'))[0], 0, 'starts');
-is(sql('b', 'SELECT x FROM t'), '42', 'and has the data');
+is(sql('b', 'SELECT x FROM t'), '42', 'the copy has the data');
 isnt(sql('b', 'SHOW shared_buffers'), '16MB', 'settings last for one start');
 
-# Killed, and started again.
+# Kill the instance, and start it again.
 my ($pid) = split /\n/, read_file("$dir/build/cluster/b/data/postmaster.pid");
 kill 'KILL', $pid;
 select undef, undef, undef, 0.5;
-is((cluster('status', 'b'))[0], 3, 'status of a killed instance');
-is((cluster('start', 'b'))[0], 0, 'which starts again');
-is(sql('b', 'SELECT x FROM t'), '42', 'with its data');
+is((cluster('status', 'b'))[0], 3, 'status of a killed instance is 3');
+is((cluster('start', 'b'))[0], 0, 'a killed instance starts again');
+is(sql('b', 'SELECT x FROM t'), '42', 'a killed instance keeps its data');
 
-# A bad setting, and what an initdb that was killed leaves.
+# a wrong setting, and the leftovers of a killed initdb
 is_clear_error(
 	[ cluster('start', 'c', '--set', 'shared_buffers=lots') ],
 	qr/could not start instance "c": invalid value for parameter "shared_buffers": "lots"/,
-	'a bad setting');
-is((cluster('start', 'c'))[0], 0, 'the next run works');
+	'a wrong setting is refused');
+is((cluster('start', 'c'))[0], 0, 'the next start succeeds');
 is_clear_error(
 	[ cluster('start', 'd', '--initdb-arg', '--encoding=NONSENSE') ],
 	qr/initdb failed: .*NONSENSE/,
-	'a bad argument of initdb');
+	'a wrong argument of initdb is refused');
 run_tool($dir, 'tools/run-unprivileged', 'mkdir', '-p',
 	"$dir/build/cluster/d/data.new/base");
 is((cluster('start', 'd'))[0],
@@ -183,25 +182,25 @@ is((cluster('start', 'd'))[0],
 is_clear_error(
 	[ cluster('start', 'e', '--bin', '/nowhere') ],
 	qr{there is no server in "/nowhere"},
-	'a server that is not there');
+	'a missing server is an error');
 is((cluster('remove', $_))[0], 0, "removal of $_") foreach 'a', 'b', 'c', 'd';
 is_deeply([ grep { !m{/e$} } glob "$dir/build/cluster/*" ],
 	[], 'leaves nothing');
 
-# A path that is too long for a socket.
+# a path that is too long for a socket
 my $long = checkout("$private/" . 'long' x 25);
 system_ok('mkdir', '-p', "$long/build/17");
 system_ok('cp', '-al', "$top/build/17/dense", "$long/build/17/dense");
 ($code, $out, $err) = run_tool($long, 'tools/cluster', 'start', 'a');
-is($code, 0, 'a long path') or diag $err;
+is($code, 0, 'an instance in a long path starts') or diag $err;
 my ($socket_dir) =
   (run_tool($long, 'tools/cluster', 'env', 'a'))[1] =~ /^PGHOST=(.*)$/m;
-ok(-S glob("$socket_dir/.s.PGSQL.*"), 'has its socket elsewhere');
+ok(-S glob("$socket_dir/.s.PGSQL.*"), 'the socket of a long path is in another directory');
 is_private($long, 'a', 'a socket elsewhere');
 run_tool($long, 'tools/cluster', 'remove', 'a');
-ok(!-e $socket_dir, 'which goes away');
+ok(!-e $socket_dir, 'the other directory is removed');
 
-# Who can connect, in a checkout that anybody can pass.
+# Check who can connect, in a checkout that every account can enter.
 my $barred = $> == 0 && system("setpriv --reuid $stranger --regid $stranger --clear-groups test -x '$base'") != 0;
 my $passable = checkout(
 	File::Temp::tempdir(
@@ -212,19 +211,19 @@ push @checkouts, $passable;
 my @start = ('tools/cluster', 'start', '--bin', "$top/build/17/dense/bin");
 my $open = IO::Socket::UNIX->new(Local => "$passable/socket", Listen => 1);
 chmod 0777, "$passable/socket";
-is(connect_as($stranger, "$passable/socket"), 'connected', 'any account can come to this checkout') if $> == 0;
+is(connect_as($stranger, "$passable/socket"), 'connected', 'every account can enter this checkout') if $> == 0;
 
-is((run_tool($passable, @start[0, 1], 'a', @start[2, 3]))[0], 0, 'an instance there');
+is((run_tool($passable, @start[0, 1], 'a', @start[2, 3]))[0], 0, 'an instance starts in this checkout');
 is_private($passable, 'a', 'an instance');
 run_tool($passable, 'tools/cluster', 'stop', 'a');
-is((run_tool($passable, 'tools/cluster', 'copy', 'a', 'b'))[0], 0, 'its copy');
-# as an earlier version of tools/cluster had it
+is((run_tool($passable, 'tools/cluster', 'copy', 'a', 'b'))[0], 0, 'the instance can be copied');
+# the permissions that an earlier version of tools/cluster used
 system_ok('chmod', '755', "$passable/build/cluster/b");
-is((run_tool($passable, @start[0, 1], 'b', @start[2, 3], '--set', 'unix_socket_permissions=0777'))[0], 0, 'is started, with a setting that lets others in');
-is((stat "$passable/build/cluster/b")[2] & 07777, 0700, 'its folder keeps them out');
-is(connect_as($stranger, glob "$passable/build/cluster/b/.s.PGSQL.*[0-9]"), 'Permission denied', 'and so they are') if $> == 0;
+is((run_tool($passable, @start[0, 1], 'b', @start[2, 3], '--set', 'unix_socket_permissions=0777'))[0], 0, 'the copy starts with a setting that opens the socket to others');
+is((stat "$passable/build/cluster/b")[2] & 07777, 0700, 'the directory of the instance is private');
+is(connect_as($stranger, glob "$passable/build/cluster/b/.s.PGSQL.*[0-9]"), 'Permission denied', 'another account cannot connect') if $> == 0;
 run_tool($passable, @start[0, 1], 'a', @start[2, 3]);
-is(`find '$passable/build/cluster' -perm /0022 ! -type l ! -path '*/b/.s.PGSQL*'`, '', 'others can write to nothing');
+is(`find '$passable/build/cluster' -perm /0022 ! -type l ! -path '*/b/.s.PGSQL*'`, '', 'no file is writable for others');
 
 SKIP:
 {
@@ -237,11 +236,11 @@ SKIP:
 					'--clear-groups', 'tools/cluster', $command, 'a')
 			],
 			qr/instance "a" belongs to account "nobody"/,
-			"$command of an instance of another account");
+			"$command of an instance of another account is refused");
 	}
 }
 
-# The nodes of TAP tests trust whoever connects as well.
+# The nodes of TAP tests trust all connections, too.
 my ($pgxs) = map { s/\s+//gr . '/pgxs/src/test' } `$top/build/17/dense/bin/pg_config --pkglibdir`;
 ($code, $out, $err) = run_tool(
 	$passable, 'tools/run-unprivileged', 'sh', '-c',
@@ -256,7 +255,7 @@ Test::More::note(join(" ", $node->safe_psql('postgres', 'SHOW listen_addresses')
 $node->stop;
 Test::More::done_testing();
 PERL
-like($out, qr/^# no TCP 0700 0700$/m, 'the nodes of TAP tests have private folders') or diag $err;
+like($out, qr/^# no TCP 0700 0700$/m, 'the nodes of TAP tests have private directories') or diag $err;
 
 SKIP:
 {
@@ -272,18 +271,18 @@ SKIP:
 		'a command of root runs as nobody, in a checkout that only root can reach'
 	) or diag $err;
 	is((run_tool($dir, 'tools/run-unprivileged', 'sh', '-c', 'exit 7'))[0],
-		7, 'its exit code is passed on');
+		7, 'the exit code of the command is passed on');
 	{
 		local $ENV{PGDENSE_ACCOUNT} = 'no-such-account';
 		is_clear_error(
 			[ run_tool($dir, 'tools/run-unprivileged', 'true') ],
 			qr/account "no-such-account" does not exist/,
-			'an unknown account');
+			'an unknown account is refused');
 		$ENV{PGDENSE_ACCOUNT} = 'root';
 		is_clear_error(
 			[ run_tool($dir, 'tools/run-unprivileged', 'true') ],
 			qr/account "root" has root's user id/,
-			'root as the account');
+			'root as the account is refused');
 	}
 }
 
@@ -305,7 +304,7 @@ SKIP:
 				"$dir/build/cluster")
 		],
 		qr/initdb failed: .*No space left on device/,
-		'a full disk');
+		'a full disk is reported');
 }
 
 done_testing();

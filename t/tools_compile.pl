@@ -1,6 +1,6 @@
-# tools/patches compile, on a "release" of three files: each patch of a series must
-# compile on those before it without a warning, and so must all series together.
-# What has passed is not compiled again; what has changed is.
+# Test "tools/patches compile", on a "release" of three files.  Each patch of a series
+# must compile on top of the earlier ones without a warning, and so must all series
+# together.  A combination that has passed is not compiled again, and a changed one is.
 use strict;
 use warnings FATAL => 'all';
 
@@ -28,7 +28,7 @@ system_ok('mkdir', "$dir/alpha", "$dir/beta");
 
 sub compile { return run_tool($dir, 'tools/patches', 'compile', '17'); }
 
-# What was compiled since the last time this was asked
+# the files compiled since the last call
 sub calls
 {
 	my $file = "$dir/build/17/obj/calls";
@@ -37,7 +37,7 @@ sub calls
 	return join ' ', split /\n/, $content;
 }
 
-# series(FEATURE, {FILE => CONTENT}...) - a series with a patch for each of these
+# series(FEATURE, {FILE => CONTENT}...) - make a series with one patch for each hash
 sub series
 {
 	my ($feature, @commits) = @_;
@@ -55,10 +55,10 @@ sub series
 		git_src($dir, 'commit', '-q', '-m', "Change number $number");
 	}
 	($code, $out, $err) = run_tool($dir, 'tools/patches', 'export', '17', $feature);
-	is($code, 0, "$feature: a series") or diag $err;
+	is($code, 0, "$feature: the series is exported") or diag $err;
 }
 
-# a.c with a variable, and what is done with it
+# a.c with a variable, and a statement that uses it
 sub with_variable
 {
 	my (@statements) = @_;
@@ -66,10 +66,10 @@ sub with_variable
 }
 
 my ($code, $out, $err) = compile();
-is($code, 0, 'no series, nothing to compile') or diag $err;
-is($out, "17: no feature has server patches\n", 'and that is said');
+is($code, 0, 'without a series, the command succeeds') or diag $err;
+is($out, "17: no feature has server patches\n", 'without a series, the output says so');
 
-# What the third patch of the series mends is wrong after the second.
+# The third patch repairs an error of the second, which must be reported.
 series(
 	'alpha',
 	{ 'src/a.c' => $release{'src/a.c'} =~ s/TEN/TEN + 1/r },
@@ -79,14 +79,14 @@ series(
 ($code, $out, $err) = run_tool($dir, 'tools/patches', 'check', '17');
 is($code, 0, 'the series applies') or diag $err;
 ($code, $out, $err) = compile();
-isnt($code, 0, 'a patch reads a variable that a later one sets');
-like($err, qr{error: "17: compiling alpha/17/0002-Change-number-2\.patch" failed, full log in "\Q$dir\E/build/17/log/prefixes\.alpha\.log"$}m, 'the patch is named');
+isnt($code, 0, 'a patch that reads a variable which a later one sets is an error');
+like($err, qr{error: "17: compiling alpha/17/0002-Change-number-2\.patch" failed, full log in "\Q$dir\E/build/17/log/prefixes\.alpha\.log"$}m, 'the error names the patch');
 like($err, qr/a\.c:\d+:\d+: error: .*uninitialized/, 'the warning is shown');
-unlike($err, qr/0003/, 'and nothing after it is compiled');
+unlike($err, qr/0003/, 'later patches are not compiled');
 calls();
 ($code, $out, $err) = compile();
-isnt($code, 0, 'it stays so');
-unlike(calls(), qr/configure/, 'without another configure');
+isnt($code, 0, 'the next run fails, too');
+unlike(calls(), qr/configure/, 'the next run does not run configure again');
 
 series(
 	'alpha',
@@ -96,40 +96,40 @@ series(
 calls();
 ($code, $out, $err) = compile();
 is($code, 0, 'mended') or diag $err;
-is($out, "17: each patch of alpha compiles without a warning\n", 'and said');
-is(calls(), 'a.c a.c a.c', 'the file after each patch but the one of documents, and with all series');
+is($out, "17: each patch of alpha compiles without a warning\n", 'the output confirms each patch');
+is(calls(), 'a.c a.c a.c', 'the file is compiled after each patch but the documentation, and with all series');
 ($code, $out, $err) = compile();
-is("$code $out $err", "0 17: each patch of alpha compiles without a warning\n ", 'the same series again');
-is(calls(), '', 'costs nothing');
+is("$code $out $err", "0 17: each patch of alpha compiles without a warning\n ", 'the same series passes again');
+is(calls(), '', 'the same series is not compiled again');
 
-# Of a file that another patch changes, the caller may be wrong before.
+# One patch changes a function in a file, and a later one its caller in another file.
 my $wide = "extern int\ta(int i, int j);\n";
 my %wide = ('src/a.h' => $wide, 'src/a.c' => $release{'src/a.c'} =~ s/int i/int i, int j/r);
 my %caller = ('src/b.c' => $release{'src/b.c'} =~ s/a\(1\)/a(1, 2)/r);
 series('alpha', \%wide, \%caller);
 ($code, $out, $err) = compile();
-isnt($code, 0, 'a caller is changed by a later patch than the function');
-like($err, qr{"17: compiling alpha/17/0001-.*too few arguments|too few arguments.*"17: compiling alpha/17/0001-}s, 'the first is named');
+isnt($code, 0, 'a caller that is changed by a later patch than its function is an error');
+like($err, qr{"17: compiling alpha/17/0001-.*too few arguments|too few arguments.*"17: compiling alpha/17/0001-}s, 'the error names the first patch');
 
-# Each series is fine, and both together are not.
+# Each series compiles alone, but not together.
 series('alpha', { %wide, %caller });
 series('beta', { 'src/c.c' => $release{'src/b.c'} =~ s/\bb\b/c/gr });
 is((run_tool($dir, 'tools/patches', 'check', '17'))[0], 0, 'two series apply');
 ($code, $out, $err) = compile();
-isnt($code, 0, 'a series calls what another one changes');
-like($err, qr{error: "17: compiling all series together" failed}, 'which is found with both');
+isnt($code, 0, 'a call of a function that another series changes is an error');
+like($err, qr{error: "17: compiling all series together" failed}, 'the error is found with both series');
 calls();
 series('beta', { 'src/c.c' => "extern int\tc;\nint\t\t\tc = 1;\n" });
 ($code, $out, $err) = compile();
 is($code, 0, 'mended') or diag $err;
-is(join(' ', sort split / /, calls()), 'a.c b.c c.c c.c', 'of what passed before, nothing was compiled but with both');
+is(join(' ', sort split / /, calls()), 'a.c b.c c.c c.c', 'only combinations that had not passed are compiled');
 
-# A run that ends in the middle leaves nothing that is trusted.
+# An interrupted run leaves no result that is trusted.
 write_file("$dir/build/17/obj/prefixes.building", '');
 write_file("$dir/build/17/obj/prefixes/src/a.c", "half a file\n");
 unlink "$dir/build/17/compiled/alpha";
 ($code, $out, $err) = compile();
-is($code, 0, 'after a run that was killed') or diag $err;
-is(join(' ', sort split / /, calls()), 'a.c b.c configure', 'the tree is made anew');
+is($code, 0, 'the run after a killed one succeeds') or diag $err;
+is(join(' ', sort split / /, calls()), 'a.c b.c configure', 'the run after a killed one makes the tree anew');
 
 done_testing();

@@ -1,6 +1,6 @@
-# A test that does not fit the server that it runs on says so: it is skipped, and a
-# skipped test makes tools/check fail on a server with patches.  A server that
-# is built here must have the patches that are there for it.
+# A test that does not fit its server is skipped.  On a server with patches, a skipped
+# test makes tools/check fail.  A server that is built here must have the patches whose
+# series exist.
 use strict;
 use warnings FATAL => 'all';
 
@@ -12,7 +12,8 @@ use Test::More;
 my $dir = checkout();
 my $base = "$dir/build";
 
-# server(MAJOR, NAME OF VARIANT, HAS THE PARAMETER) - programs that tests ask what they run on
+# server(MAJOR, VARIANT, HAS THE PARAMETER) - programs that answer the tests about their
+# server
 sub server
 {
 	my ($major, $variant, $has) = @_;
@@ -44,30 +45,30 @@ my %bin = map { my ($major, $variant, $has) = @$_; ("$major $variant" => server(
   [ 17, 'dense', 1 ], [ 17, 'cassert', 0 ], [ 17, 'stock', 0 ], [ 19, 'dense', 0 ], [ 17, 'far/away', 1 ];
 
 # passed, failed, skipped, excused
-is(counts($bin{'17 dense'}, $needs), '1 0 0 0', 'a server with the patch');
-is(counts($bin{'17 far/away'}, $needs), '1 0 0 0', 'another one with the patch');
-is(counts($bin{'17 stock'}, $needs), '0 0 1 0', 'a stock server');
-is(counts($bin{'17 cassert'}, $needs), '0 1 0 0', 'a server that is built here and has lost the patch');
-is(counts($bin{'19 dense'}, $needs), '0 0 1 0', 'a major version without a series');
+is(counts($bin{'17 dense'}, $needs), '1 0 0 0', 'a test runs on a server with the patch');
+is(counts($bin{'17 far/away'}, $needs), '1 0 0 0', 'a test runs on a server elsewhere with the patch');
+is(counts($bin{'17 stock'}, $needs), '0 0 1 0', 'a test is skipped on a stock server');
+is(counts($bin{'17 cassert'}, $needs), '0 1 0 0', 'a test fails on a server built here that lacks the patch');
+is(counts($bin{'19 dense'}, $needs), '0 0 1 0', 'a test is skipped on a major version without a series');
 write_file("$dir/beta/19/0001-a.patch", '');
-is(counts($bin{'19 dense'}, $needs), '0 1 0 0', 'a major version with a series of another feature');
+is(counts($bin{'19 dense'}, $needs), '0 1 0 0', 'a test fails on a major version with a series of another feature only');
 unlink "$dir/beta/19/0001-a.patch";
 
 write_file("$base/$_/src/test/regress/regress.so", '') for '17/obj/dense', '19/obj/stock';
 chmod 0755, map { "$base/$_/src/test/regress/regress.so" } '17/obj/dense', '19/obj/stock';
-is(counts($bin{'17 dense'}, $core), '2 0 0 0', 'core\'s tests of a server that is built here');
-is(counts($bin{'19 dense'}, $core), '2 0 0 0', 'those of stock where dense is built from it');
-is(counts($bin{'17 cassert'}, $core), '0 1 0 0', 'a build tree without them');
-is(counts($bin{'17 stock'}, $core), '0 0 1 0', 'a stock server');
-is(counts($bin{'17 far/away'}, $core), '0 0 1 0', 'a server that was built elsewhere');
+is(counts($bin{'17 dense'}, $core), '2 0 0 0', 'the regression tests of a server built here are found');
+is(counts($bin{'19 dense'}, $core), '2 0 0 0', 'the regression tests of stock serve for dense');
+is(counts($bin{'17 cassert'}, $core), '0 1 0 0', 'a build tree without the regression tests is a failure');
+is(counts($bin{'17 stock'}, $core), '0 0 1 0', 'the regression tests are skipped on a stock server');
+is(counts($bin{'17 far/away'}, $core), '0 0 1 0', 'the regression tests are skipped on a server built elsewhere');
 {
 	local $ENV{PGDENSE_CORE_TESTS} = "$base/17/obj/dense/src/test/regress";
-	is(counts($bin{'17 far/away'}, $core), '2 0 0 0', 'with its tests at hand');
+	is(counts($bin{'17 far/away'}, $core), '2 0 0 0', 'the regression tests of a server elsewhere are found by their variable');
 	local $ENV{PGDENSE_CORE_TESTS} = $base;
-	is(counts($bin{'17 dense'}, $core), '0 1 0 0', 'where they are said to be, and are not');
+	is(counts($bin{'17 dense'}, $core), '0 1 0 0', 'a wrong path of the regression tests is a failure');
 }
 
-# Which legs there are, as tools/check has it
+# the legs, as tools/check lists them
 my ($legs) = read_file("$top/tools/check") =~ /^(leg_of\(\)\n\{\n.*?^all_legs=[^\n]*\n)/ms;
 my $fields = join ' ', ('a', 'b', 'c', 'd');
 write_file("$dir/tools/pg-versions", "# MAJOR\n17 $fields\n18 $fields\n19 $fields\n");
@@ -80,9 +81,9 @@ sub legs
 is(legs(), "17-dense 15 18 19\n$dir/build/18/stock/bin/pg_config\n", 'a leg for each major version, by its series');
 write_file("$dir/alpha/18/0001-a.patch", '');
 write_file("$dir/beta/18/0001-a.patch", '');
-is(legs(), "17-dense 15 18-dense 19\nbeta\nalpha\n$dir/build/18/dense/bin/pg_config\n", 'a series that is added makes a leg a patched one');
+is(legs(), "17-dense 15 18-dense 19\nbeta\nalpha\n$dir/build/18/dense/bin/pg_config\n", 'an added series changes a leg to a patched one');
 
-# Which tests are run, of those that are there
+# the tests that are selected
 write_file("$dir/$_", '') foreach qw(t/alpha_a.pl t/alpha_b.pl t/beta_a.pl t/tools_a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec);
 sub tests
 {
@@ -91,13 +92,13 @@ sub tests
 	my ($code, $out, $err) = run_tool($dir, 'bash', '-c', "set -euo pipefail; . tools/common.sh; names=(@names)\n$legs $find; chosen patches && echo patches; needs_legs && echo legs || true");
 	return join(' ', map { s/^\Q$dir\E\///r } split /\n/, $out) . $err;
 }
-is(tests(), 't/alpha_a.pl t/alpha_b.pl t/beta_a.pl t/tools_a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec patches legs', 'all of them');
-is(tests('alpha'), 't/alpha_a.pl t/alpha_b.pl sql/alpha.sql sql/alpha_c.sql legs', 'those of a feature');
-is(tests('t/alpha_b.pl', './specs/beta.spec', "$dir/sql/alpha.sql"), 't/alpha_b.pl sql/alpha.sql specs/beta.spec legs', 'single ones');
-is(tests('tools', 'patches'), 't/tools_a.pl patches', 'what needs no server');
-is(tests('t/tools_a.pl'), 't/tools_a.pl', 'a test of the tools');
+is(tests(), 't/alpha_a.pl t/alpha_b.pl t/beta_a.pl t/tools_a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec patches legs', 'without arguments, all tests are selected');
+is(tests('alpha'), 't/alpha_a.pl t/alpha_b.pl sql/alpha.sql sql/alpha_c.sql legs', 'the tests of a feature are selected');
+is(tests('t/alpha_b.pl', './specs/beta.spec', "$dir/sql/alpha.sql"), 't/alpha_b.pl sql/alpha.sql specs/beta.spec legs', 'single tests are selected');
+is(tests('tools', 'patches'), 't/tools_a.pl patches', 'tests that need no server are selected');
+is(tests('t/tools_a.pl'), 't/tools_a.pl', 'a single test of the tools is selected');
 
-# Which legs may skip
+# the legs that may skip tests
 my ($function) = read_file("$top/tools/check") =~ /^(may_skip\(\)\n\{\n.*?^\}\n)/ms;
 for my $leg ([ '17-dense', 1 ], [ '18-dense', 1 ], [ 15, 0 ], [ 18, 0 ], [ '17-ubsan', 1 ])
 {

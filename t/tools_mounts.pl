@@ -1,5 +1,5 @@
-# tools/mounts: file systems of many kinds where the machine allows, each that it
-# does not allow is named, and nothing of them is left behind.
+# Test tools/mounts.  It mounts as many kinds of file systems as the machine allows,
+# names each one that it cannot mount, and leaves nothing behind.
 use strict;
 use warnings FATAL => 'all';
 
@@ -33,35 +33,35 @@ END
 
 my ($code, $out, $err) = run_tool($dir, 'tools/mounts', 'create');
 is($code, 0, 'create succeeds, whatever the machine allows');
-is($out, '', 'without output');
+is($out, '', 'create prints nothing');
 my @missing = map { m{/([^/]+)\.missing$} } glob("$mounts/*.missing");
-is(scalar(() = $err =~ /^tools\/mounts: no mount "/mg), scalar(@missing), 'each that is missing is named')
+is(scalar(() = $err =~ /^tools\/mounts: no mount "/mg), scalar(@missing), 'each missing mount is named')
   or diag $err;
 foreach my $name (@missing)
 {
 	my $reason = read_file("$mounts/$name.missing");
-	like($reason, qr/^\S.*\n\z/, "$name: one line of reason");
-	like($err, qr/^tools\/mounts: no mount "\Q$name\E": \Q$reason\E/m, "$name: the one that was told");
+	like($reason, qr/^\S.*\n\z/, "$name: the reason is one line");
+	like($err, qr/^tools\/mounts: no mount "\Q$name\E": \Q$reason\E/m, "$name: the reason is the printed one");
 }
 is_deeply([ sort(mounted()) ], [ map { "$mounts/$_" } sort grep { my $n = $_; !grep { $_ eq $n } @missing } @names ],
-	'all others are mounted');
+	'all other file systems are mounted');
 
 SKIP:
 {
 	skip "no mount here: $err", 1 if @missing;
 
 	write_file("$mounts/ext4/file", 'content');
-	is(read_file("$mounts/readonly/file"), 'content', 'what is in ext4 is in readonly');
-	ok(!open(my $file, '>', "$mounts/readonly/file"), 'where nothing can be written');
+	is(read_file("$mounts/readonly/file"), 'content', 'readonly has the files of ext4');
+	ok(!open(my $file, '>', "$mounts/readonly/file"), 'readonly cannot be written to');
 	is((stat("$mounts/$_"))[4], scalar getpwnam('nobody'), "$_ belongs to the account of the servers") for @names;
-	is(devices(), 6, 'the loop devices');
+	is(devices(), 6, 'create makes six loop devices');
 
-	# a foreign one stays, even if its name is alike
+	# A mount of others stays, even if its name is similar.
 	write_file("$dir/build/mounts-image", '');
 	truncate("$dir/build/mounts-image", 1024 * 1024);
 	chomp(my $foreign = `losetup --find --show $dir/build/mounts-image`);
 
-	# what is in use goes when it is left
+	# A mount in use is detached, and goes away when it is no longer used.
 	my $user = fork() // die "could not fork: $!";
 	if ($user == 0)
 	{
@@ -70,29 +70,30 @@ SKIP:
 	}
 	select(undef, undef, undef, 0.2);
 	($code, $out, $err) = run_tool($dir, 'tools/mounts', 'create');
-	is($code, 0, 'create again');
-	is($err, qq{tools/mounts: "$mounts/xfs" is still in use, it is detached\n}, 'one that is in use is named');
-	is(mounted(), scalar(@names), 'and mounted again');
-	ok(!-e "$mounts/ext4/file", 'they are new');
+	is($code, 0, 'create succeeds again');
+	is($err, qq{tools/mounts: "$mounts/xfs" is still in use, it is detached\n}, 'a mount that is in use is named');
+	is(mounted(), scalar(@names), 'all file systems are mounted again');
+	ok(!-e "$mounts/ext4/file", 'the file systems are new');
 	kill 'KILL', $user;
 	waitpid $user, 0;
 
-	# a run that was killed before it mounted its device
+	# leftovers of a run that was killed before it mounted its device
 	system_ok("truncate -s 1M $mounts/images/left; losetup --find $mounts/images/left");
 	($code, $out, $err) = run_tool($dir, 'tools/mounts', 'remove');
 	is("$code$err", '0', 'remove');
 	is_deeply([ mounted(), devices() ], [], 'no mount and no device is left');
-	ok(!-e $mounts, 'and no file');
-	is(`losetup --noheadings --output NAME $foreign | xargs`, "$foreign\n", 'a device of others is');
+	ok(!-e $mounts, 'no file is left');
+	is(`losetup --noheadings --output NAME $foreign | xargs`, "$foreign\n", 'a loop device of others stays');
 	system_ok('losetup', '--detach', $foreign);
 
-	# without mkfs, each file system on its own
+	# Each file system is independent: one without a working mkfs does not affect the
+	# others.
 	mkdir "$dir/bin";
 	symlink("/bin/false", "$dir/bin/mkfs.btrfs");
 	($code, $out, $err) = run_tool($dir, 'env', "PATH=$dir/bin:$ENV{PATH}", 'tools/mounts', 'create');
-	is("$code$err", qq{0tools/mounts: no mount "btrfs": mkfs.btrfs failed\n}, 'a mkfs that fails');
-	is(mounted(), @names - 1, 'all but that one are there');
-	is(devices(), 5, 'and it has no device');
+	is("$code$err", qq{0tools/mounts: no mount "btrfs": mkfs.btrfs failed\n}, 'a failed mkfs is named');
+	is(mounted(), @names - 1, 'all other file systems are mounted after a failed mkfs');
+	is(devices(), 5, 'the failed file system has no device');
 }
 
 SKIP:
@@ -102,10 +103,10 @@ SKIP:
 	system("$dir/tools/mounts remove");
 	system_ok('chown', '-R', 'nobody', "$dir/build");
 	($code, $out, $err) = run_tool($dir, 'tools/run-unprivileged', 'tools/mounts', 'create');
-	is($code, 0, 'create without root');
-	is($err, join('', map { qq{tools/mounts: no mount "$_": only root can mount\n} } @names), 'names all of them');
+	is($code, 0, 'create without root succeeds');
+	is($err, join('', map { qq{tools/mounts: no mount "$_": only root can mount\n} } @names), 'create without root names all mounts');
 	($code, $out, $err) = run_tool($dir, 'tools/run-unprivileged', 'tools/mounts', 'remove');
-	is("$code$err", '0', 'remove without root');
+	is("$code$err", '0', 'remove without root succeeds');
 }
 
 done_testing();

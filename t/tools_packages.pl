@@ -1,6 +1,6 @@
-# tools/check-packages: where it cannot do its work it says why, in one line, and that one
-# is skipped; when it is interrupted, nothing is left behind, and the chroot is made again; and
-# what the tests there say is counted.
+# Test tools/check-packages.  Where it cannot work, it names the reason in one line, and
+# counts as skipped.  An interrupt leaves nothing behind, and the next run makes the
+# chroot again.  The results of the tests in the chroot are counted.
 use strict;
 use warnings FATAL => 'all';
 
@@ -14,7 +14,7 @@ write_file("$dir/tools/pg-versions", "17 17.1 a b c\n");
 write_file("$dir/tools/feature-list", "alpha\n");
 write_file("$dir/alpha/Makefile", "EXTENSION = alpha\n");
 
-# Programs that stand in for those of the machine
+# programs that stand for those of the machine
 sub program
 {
 	my ($name, $script) = @_;
@@ -31,7 +31,7 @@ sub is_skipped
 		is($code, 0, 'exit code');
 		is($out, "0 passed, 0 failed, 1 skipped\n", 'counts');
 		my @reasons = $err =~ /^tools\/check-packages: (.*)$/mg;
-		is(scalar(@reasons), 1, 'one line') or diag $err;
+		is(scalar(@reasons), 1, 'the reason is one line') or diag $err;
 		like($reasons[0] // '', $pattern, 'why');
 	};
 }
@@ -43,7 +43,7 @@ SKIP:
 {
 	skip 'it takes root', 7 if $> != 0;
 
-	# Only what it needs before it asks for them
+	# Provide only the programs that it needs before it looks for the others.
 	foreach my $name (qw(bash awk basename cat dirname id sed wc))
 	{
 		my ($path) = grep { -x } map { "$_/$name" } split(/:/, $ENV{PATH});
@@ -76,11 +76,11 @@ SH
 	is_skipped(
 		[ run_tool($dir, 'tools/check-packages', '19') ],
 		qr/^no package lists of unstable and experimental: Failed to fetch http:\/\/localhost:9\/debian$/,
-		'without a network');
+		'it is skipped without a network');
 	like(
 		read_file("$dir/build/packages/apt/19/sources.list"),
 		qr/^deb \[signed-by=\S+\] http:\/\/localhost:9\/debian\/ unstable main\ndeb \[signed-by=\S+\] http:\/\/localhost:9\/debian\/ experimental main$/,
-		"the mirror is that of the machine's apt");
+		"the mirror is the one of the machine's apt");
 
 	program('apt-get', $indextargets);
 	program('apt-cache', "printf 'postgresql-19:\\n  Installed: (none)\\n  Candidate: (none)\\n'");
@@ -89,11 +89,12 @@ SH
 	program('apt-cache', "printf 'postgresql-19:\\n  Installed: (none)\\n  Candidate: 19~rc1-1\\n'");
 	program('debootstrap', "echo 'E: Failed getting release file http://localhost:9/debian'\nexit 1\n");
 	my ($code, $out, $err) = run_tool($dir, 'tools/check-packages', '19');
-	is($code, 0, 'packages that cannot be had: exit code');
+	is($code, 0, 'it fails if packages are not available');
 	is($out, "0 passed, 0 failed, 1 skipped\n", 'counts');
 	like($err, qr/^tools\/check-packages: packages are not to be had: Failed getting release file /m, 'why');
 
-	# One that is interrupted when it has mounted something, and has a process of its own session
+	# Interrupt a run that has mounted something, and that has a process in its own
+	# session.
 	program('debootstrap', <<'SH');
 for target; do case $target in /*/build/packages/19) break ;; esac; done
 test ! -e "$target" || echo again > "$target.again"
@@ -109,22 +110,23 @@ SH
 		unlink "$dir/build/packages/19/waiting";
 		my $pid = start_tool($dir, $dir, 'tools/check-packages', '19');
 		wait_until(sub { -e "$dir/build/packages/19/waiting" && sleepers() });
-		ok(-e "$dir/build/packages/19/waiting", "run $run: the chroot is being made");
-		is(scalar(sleepers()), 1, 'with a process of its own');
+		ok(-e "$dir/build/packages/19/waiting", "run $run: the chroot is being built");
+		is(scalar(sleepers()), 1, "run $run: debootstrap has a process in its own session");
 		kill $run == 1 ? 'INT' : 'TERM', $pid;
 		waitpid $pid, 0;
-		is($? >> 8, 130, 'an interrupt: exit code');
-		like(read_file("$dir/err"), qr/^tools\/check-packages: error: interrupted$/m, 'says so');
+		is($? >> 8, 130, 'an interrupt gives exit code 130');
+		like(read_file("$dir/err"), qr/^tools\/check-packages: error: interrupted$/m, 'an interrupt is reported');
 		is(read_file("$dir/out"), "0 passed, 1 failed, 0 skipped\n", 'counts');
-		# The kernel ends those of a namespace when its first one has ended: soon, not at once.
+		# The kernel ends the other processes of a namespace soon after its first one
+		# has ended.
 		wait_until(sub { !sleepers() });
 		is(scalar(sleepers()), 0, 'no process is left');
 		is(scalar(grep { index($_, "$dir/") >= 0 } split /\n/, read_file('/proc/self/mountinfo')), 0, 'no mount is left');
 	}
-	ok(!-e "$dir/build/packages/19.again", 'what was left unfinished was deleted before');
-	is((stat("$dir/build/packages"))[2] & 07777, 0700, 'others cannot get at the chroot');
+	ok(!-e "$dir/build/packages/19.again", 'the next run deletes the unfinished chroot');
+	is((stat("$dir/build/packages"))[2] & 07777, 0700, 'other accounts cannot reach the chroot');
 
-	# One whose tests say what a file says
+	# a debootstrap whose tests print a given output
 	my $root = "$dir/build/packages/19";
 	program('unshare', <<"SH");
 case "\$*" in
@@ -151,7 +153,7 @@ SH
 	}
 }
 
-# Wait for what CODE asks for, a minute at most
+# Wait for a condition, a minute at most.
 sub wait_until
 {
 	my ($code) = @_;
@@ -163,7 +165,7 @@ sub wait_until
 	}
 }
 
-# The processes that debootstrap has left
+# the processes that debootstrap has left
 sub sleepers
 {
 	my @found;

@@ -1,8 +1,8 @@
-# tools/patches: a series goes from files to branches and back without a
-# changed byte, whoever's git configuration is in effect; and everything that
-# must not be in a series turns check red: an edited byte, a patch that needs
-# fuzz or an offset, features that conflict, white space, a feature without a
-# place in the stacking order, a fix-up commit.
+# Test tools/patches.  A series goes from files to branches and back without a changed
+# byte, with any git configuration.  "check" must fail for everything that a series must
+# not have: an edited byte, a patch that needs fuzz or an offset, features that
+# conflict, wrong white space, a feature without a place in the stacking order, and a
+# fix-up commit.
 use strict;
 use warnings FATAL => 'all';
 
@@ -40,7 +40,7 @@ sub series
 	  map { read_file($_) } sort glob "$dir/$feature/17/*.patch";
 }
 
-# Replace a line of a file in the source tree and commit.
+# Replace a line of a file in the source tree, and commit.
 sub commit_change
 {
 	my ($file, $line, $new, $message) = @_;
@@ -59,7 +59,7 @@ sub check_is_red
 		$pattern, "$name turns check red");
 }
 
-# Edit the first patch of a feature, check that check is red, and put it back.
+# Edit the first patch of a feature, check that "check" fails, and restore the patch.
 sub edited_is_red
 {
 	my ($feature, $edit, $pattern, $name) = @_;
@@ -74,10 +74,10 @@ sub edited_is_red
 
 order();
 my ($code, $out, $err) = patches('check', '17');
-is($code, 0, 'no feature with patches is fine');
-is($out, "17: no feature has server patches\n", 'and is said');
+is($code, 0, 'check succeeds without patches');
+is($out, "17: no feature has server patches\n", 'check reports that there are no patches');
 
-# From nothing to two series.
+# From no series to two series.
 order('alpha', 'beta');
 mkdir "$dir/$_" foreach 'alpha', 'beta';
 ($code, $out, $err) = patches('tree', '17', 'alpha');
@@ -98,22 +98,22 @@ patches('export', '17', 'beta');
 is($code, 0, 'two clean series pass check') or diag $err;
 is( $out,
 	"17: the series of alpha beta apply alone and together, without fuzz\n",
-	'and are named');
+	'check names the series');
 
-# The tree of both.
+# the tree of both series
 ($code, $out, $err) = patches('tree', '17');
 is($code, 0, 'tree of all features') or diag $err;
 is(git_src($dir, 'rev-parse', '--abbrev-ref', 'HEAD'),
-	"bundle\n", 'bundle is checked out');
+	"bundle\n", 'the branch bundle is checked out');
 is( git_src($dir, 'log', '--format=%s', 'pristine..'),
 	"Spell the tenth line\nSpell the thirtieth line\nSpell the twentieth line\n",
-	'stacked in order');
+	'the series are stacked in order');
 my $bundle = git_src($dir, 'rev-parse', 'bundle');
 patches('tree', '--force', '17');
 is(git_src($dir, 'rev-parse', 'bundle'),
 	$bundle, 'the same files give the same commits');
 
-# A user's git configuration does not show in the files.
+# The git configuration of a user must not show in the files.
 my $before = series('alpha');
 write_file("$dir/home/.gitconfig", <<'CONFIG');
 [core]
@@ -139,13 +139,13 @@ CONFIG
 	patches('tree', '--force', '17');
 	patches('export', '17', 'alpha');
 	is(series('alpha'), $before,
-		'export is the same bytes under a hostile git configuration');
-	is((patches('check', '17'))[0], 0, 'check passes under it');
+		'export writes the same bytes under a hostile git configuration');
+	is((patches('check', '17'))[0], 0, 'check passes under a hostile git configuration');
 	is(git_src($dir, 'rev-parse', 'bundle'),
 		$bundle, 'the commits are the same under it');
 }
 
-# Nor does the user's name in a commit that is made in the tree.
+# Nor may the name of the user appear in a commit made in the tree.
 {
 	local $ENV{HOME} = "$dir/home";
 	delete local $ENV{GIT_AUTHOR_NAME};
@@ -156,17 +156,17 @@ CONFIG
 		'pg_dense <pg_dense@localhost>', 'commits in the tree have the author of the project');
 }
 
-# check leaves the developer's branch and uncommitted work alone.
+# "check" leaves the branch and the uncommitted work of a developer alone.
 patches('tree', '17', 'alpha');
 write_file("$dir/build/17/src/src/b.c", "work in progress\n");
 is((patches('check', '17'))[0], 0, 'check passes beside uncommitted work');
 is( read_file("$dir/build/17/src/src/b.c"),
 	"work in progress\n",
-	'which stays');
+	'the uncommitted work stays');
 is(git_src($dir, 'rev-parse', '--abbrev-ref', 'HEAD'),
-	"alpha\n", 'on its branch');
+	"alpha\n", 'the branch stays checked out');
 
-# Nothing that is not exported is thrown away.
+# Work that is not exported is never thrown away.
 is_clear_error(
 	[ patches('tree', '17') ],
 	qr/not committed/,
@@ -177,91 +177,91 @@ is_clear_error(
 	[ patches('tree', '17') ],
 	qr/branch "alpha" .* not exported/,
 	'tree refuses to drop commits');
-is((patches('tree', '--force', '17'))[0], 0, 'unless forced');
-is(series('alpha'), $before, 'the files never changed');
+is((patches('tree', '--force', '17'))[0], 0, 'tree --force drops commits');
+is(series('alpha'), $before, 'the exported files are unchanged');
 
-# Red: what the files may not be.
+# files that "check" must refuse
 edited_is_red(
 	'alpha',
 	sub { s/^\+twenty$/+Twenty/m },
 	qr{alpha/17 is not what its branch exports},
-	'an edited byte');
+	'an edited byte is refused');
 edited_is_red(
 	'alpha',
 	sub { s/^ line 17$/ line 17!/m },
 	qr{alpha/17/0001-\S+ does not apply},
-	'a patch that needs fuzz');
+	'a patch that needs fuzz is refused');
 edited_is_red(
 	'alpha',
 	sub { s/^\@\@ -17,7 \+17,7/\@\@ -14,7 +14,7/m },
 	qr{alpha/17 is not what its branch exports},
-	'a patch that needs an offset');
+	'a patch that needs an offset is refused');
 edited_is_red(
 	'alpha',
 	sub { s/^\+twenty$/+twenty /m },
 	qr{alpha/17/0001-\S+ does not apply.*whitespace},
-	'a white space error');
+	'a white space error is refused');
 edited_is_red(
 	'alpha',
 	sub { s/^-- \n.*//ms; $_ .= "-- \n2.39\n" },
 	qr{alpha/17 is not what its branch exports},
-	'a signature');
+	'a signature is refused');
 edited_is_red(
 	'alpha',
 	sub { $_ = substr $_, 0, 400 },
 	qr{alpha/17/0001-\S+ does not apply},
-	'a truncated file');
-is((patches('check', '17'))[0], 0, 'and is green again without the edits');
+	'a truncated file is refused');
+is((patches('check', '17'))[0], 0, 'check passes again without the edits');
 
 write_file("$dir/alpha/17/notes.txt", "stray\n");
 check_is_red(qr{alpha/17 is not what its branch exports.*notes\.txt},
-	'a stray file');
+	'a stray file is refused');
 unlink "$dir/alpha/17/notes.txt";
 
-# Red: features that do not go together, or that are not listed.
+# features that do not fit together, or are not listed
 order('alpha', 'beta', 'gamma');
 mkdir "$dir/gamma";
 patches('tree', '17', 'gamma');
 commit_change('src/a.c', 21, 'twenty-one', 'Spell the twenty-first line');
 patches('export', '17', 'gamma');
 check_is_red(qr{gamma/17/0001-\S+ does not apply to bundle},
-	'a conflict of two features');
+	'a conflict of two features is refused');
 order('alpha', 'beta');
 check_is_red(
 	qr{tools/feature-list does not list "gamma"},
-	'a feature without a place in the order');
+	'a feature without a place in the order is refused');
 system_ok('rm', '-r', "$dir/gamma");
 order('alpha', 'beta', 'delta');
 check_is_red(
 	qr{lists "delta", which is not a folder},
-	'a place in the order without a feature');
+	'a place in the order without a feature is refused');
 order('alpha', 'beta');
 
 patches('tree', '17', 'beta');
 commit_change('src/b.c', 11, 'eleven', 'fixup! Spell the tenth line');
 patches('export', '17', 'beta');
 check_is_red(qr{beta/17 holds a commit that belongs folded},
-	'a fix-up commit');
+	'a fix-up commit is refused');
 
-# Wrong use.
+# wrong use
 is_clear_error(
 	[ patches('export', '17', 'nobody') ],
 	qr/feature "nobody" is not in tools\/feature-list/,
-	'export of an unknown feature');
+	'export of an unknown feature is refused');
 is_clear_error(
 	[ patches('check', '99') ],
 	qr/unknown PostgreSQL major version "99"/,
-	'an unknown major version');
+	'an unknown major version is refused');
 git_src($dir, 'checkout', '-q', '-B', 'beta', 'pristine');
 is_clear_error(
 	[ patches('export', '17', 'beta') ],
 	qr/no commits to export/,
-	'export of an empty branch');
+	'export of an empty branch is refused');
 is(scalar(@files = glob "$dir/build/17/apply.*"),
 	0, 'no temporary clone is left');
 
-# A series for another major version: what is elsewhere in the file there makes no
-# difference, what is changed there as well is a conflict.
+# A series for another major version.  Differences elsewhere in the file do not matter.
+# A line that is changed there as well is a conflict.
 unlink glob "$dir/beta/17/0002-*";
 my $other = "line 0\nline 0.5\n" . $release =~ s/^line 25$/fünfundzwanzig/mr;
 my $sum = release_tarball("$dir/sources/postgresql-18.1.tar.bz2", '18.1', { 'src/a.c' => $other, 'src/b.c' => $release =~ s/^line 10$/zehn/mr });
@@ -269,32 +269,32 @@ append_file("$dir/tools/pg-versions", "18 18.1 postgresql-18.1.tar.bz2 $sum unst
 my $theirs = "$dir/build/18/src";
 is_clear_error([ patches('port', '18') ], qr/port needs a feature/, 'port without a feature');
 is_clear_error([ patches('port', '18', 'alpha') ], qr/alpha has no series for 18/, 'port without a source');
-is_clear_error([ patches('port', '17', 'alpha', '18') ], qr/alpha has no series for 18/, 'port of a series that is not there');
+is_clear_error([ patches('port', '17', 'alpha', '18') ], qr/alpha has no series for 18/, 'port of a missing series is refused');
 my @before = map { git_src($dir, 'rev-parse', $_) } 'alpha', 'HEAD';
 ($code, $out, $err) = patches('port', '18', 'alpha', '17');
-is($code, 0, 'a port without conflicts') or diag $err;
-like($err, qr{build/18/src is at branch "alpha", ported from 17: 2 commits}, 'says what to do next');
-is(read_file("$theirs/src/a.c"), $other =~ s/^line 20$/twenty/mr =~ s/^line 30$/thirty/mr, 'has the changes of both');
-is_deeply([ map { git_src($dir, 'rev-parse', $_) } 'alpha', 'HEAD' ], \@before, 'the tree of the other version is as it was');
-is((patches('export', '18', 'alpha'))[0], 0, 'it is exported');
-is(scalar(@files = glob "$dir/alpha/18/*.patch"), 2, 'as many patches');
-like(read_file($files[0]), qr/^Author: |^From: Ada Example <ada\@example\.org>$/m, 'by who wrote them');
-is((patches('check', '18'))[0], 0, 'that apply');
+is($code, 0, 'a port without conflicts succeeds') or diag $err;
+like($err, qr{build/18/src is at branch "alpha", ported from 17: 2 commits}, 'port prints the next step');
+is(read_file("$theirs/src/a.c"), $other =~ s/^line 20$/twenty/mr =~ s/^line 30$/thirty/mr, 'the ported file has the changes of both versions');
+is_deeply([ map { git_src($dir, 'rev-parse', $_) } 'alpha', 'HEAD' ], \@before, 'the tree of the other version is unchanged');
+is((patches('export', '18', 'alpha'))[0], 0, 'the ported series can be exported');
+is(scalar(@files = glob "$dir/alpha/18/*.patch"), 2, 'the ported series has as many patches');
+like(read_file($files[0]), qr/^Author: |^From: Ada Example <ada\@example\.org>$/m, 'the ported patches keep their author');
+is((patches('check', '18'))[0], 0, 'the ported patches apply');
 write_file("$theirs/src/a.c", "work\n");
-is_clear_error([ patches('port', '18', 'alpha', '17') ], qr/changes that are not committed/, 'port over work that is not committed');
+is_clear_error([ patches('port', '18', 'alpha', '17') ], qr/changes that are not committed/, 'port over uncommitted work is refused');
 ($code, $out, $err) = patches('port', '--force', '18', 'beta', '17');
-is($code, 1, 'a port with a conflict');
+is($code, 1, 'a port with a conflict fails');
 like($err, qr{error: a patch of beta conflicts in src/b\.c\n.*hint: mend these in build/18/src, git add and git cherry-pick --continue there, then tools/patches export 18 beta}, 'names the file, and how to go on');
 write_file("$theirs/src/b.c", $release =~ s/^line 10$/ten/mr);
 my @git = ('git', '-c', 'safe.directory=*', '-c', 'user.name=A', '-c', 'user.email=a@example.org', '-c', 'core.editor=true', '-C', $theirs);
 system_ok(@git, 'add', 'src/b.c');
 system_ok('sh', '-c', '"$@" > /dev/null 2>&1', 'sh', @git, 'cherry-pick', '--continue');
-is((patches('export', '18', 'beta'))[0], 0, 'which goes on as it says');
+is((patches('export', '18', 'beta'))[0], 0, 'the port can be continued as the message says');
 ($code, $out, $err) = patches('check', '18');
-is($code, 0, 'and applies') or diag $err;
+is($code, 0, 'the continued port applies') or diag $err;
 
-# A newer release of the same major version, in which lines have moved, and one in which
-# what a patch is about has changed
+# A newer release of the same major version: one in which lines have moved, and one in
+# which the patched lines have changed.
 patches('tree', '17', '--force');
 foreach my $minor ([ '17.12', $release =~ s/^line 22$/line 22a\nline 22b/mr ], [ '17.13', $release =~ s/^line 30$/dreißig/mr ])
 {
@@ -306,13 +306,13 @@ foreach my $minor ([ '17.12', $release =~ s/^line 22$/line 22a\nline 22b/mr ], [
 	($code, $out, $err) = patches('port', '--force', '17', 'alpha');
 	if ($version eq '17.12')
 	{
-		is($code, 0, 'it is brought there') or diag $err;
-		is((patches('export', '17', 'alpha'))[0], 0, 'exported');
-		is((patches('check', '17'))[0], 0, 'and applies');
+		is($code, 0, "$version: the series is ported") or diag $err;
+		is((patches('export', '17', 'alpha'))[0], 0, "$version: the series is exported");
+		is((patches('check', '17'))[0], 0, "$version: the ported series applies");
 		next;
 	}
-	like($err, qr{error: a patch of alpha conflicts in src/a\.c\n.*git am --continue there}, 'a conflict');
-	isnt((patches('port', '17', 'alpha'))[0], 0, 'which is not dropped silently');
+	like($err, qr{error: a patch of alpha conflicts in src/a\.c\n.*git am --continue there}, 'a conflict with the newer release is named');
+	isnt((patches('port', '17', 'alpha'))[0], 0, 'port refuses to drop the unfinished work');
 }
 
 done_testing();

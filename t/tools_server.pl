@@ -1,6 +1,6 @@
-# tools/server on a "release" of three files: what is built anew and what is not,
-# what a failing, a killed and an interrupted build leave behind, what is said
-# when the disk is full, and that the next run works each time.
+# Test tools/server on a "release" of three files: what is rebuilt and what is not, the
+# leftovers of a failed, a killed and an interrupted build, and the messages of a full
+# disk.  The next run must work each time.
 use strict;
 use warnings FATAL => 'all';
 
@@ -41,7 +41,7 @@ my $calls = "$dir/build/17/obj/calls";
 
 sub server { return run_tool($dir, 'tools/server', '17', @_); }
 
-# What the builds did since the last time this was asked.
+# what the builds ran since the last call
 sub calls
 {
 	my $content = -e $calls ? read_file($calls) : '';
@@ -61,73 +61,73 @@ sub patch_one
 	git_src($dir, 'commit', '-q', '-a', '-m', 'Change one');
 	my ($code, $out, $err) =
 	  run_tool($dir, 'tools/patches', 'export', '17', 'alpha');
-	is($code, 0, 'export of a patch') or diag $err;
+	is($code, 0, 'a patch is exported') or diag $err;
 }
 
 my ($code, $out, $err) = server();
-is($code, 0, 'first build') or diag $err;
+is($code, 0, 'the first build succeeds') or diag $err;
 is( calls(),
 	'configure one.c two.c',
 	'one build serves stock and dense while there is no patch');
 ok(-e "$dir/build/17/$_/bin/one.o", "$_ is installed")
   foreach 'stock', 'dense';
-is(scalar(split /\n/, $err), 5, 'a line a step') or diag $err;
-is(`find '$dir/build' ! -type l '(' ! -user '$>' -o -perm /0022 ')'`, '', 'nobody else owns or can change what was built');
+is(scalar(split /\n/, $err), 5, 'the output has one line for each step') or diag $err;
+is(`find '$dir/build' ! -type l '(' ! -user '$>' -o -perm /0022 ')'`, '', 'no other account owns or can change the built files');
 
 ($code, $out, $err) = server();
-is($code, 0, 'second call');
-is(calls() . $err, '', 'an up-to-date tree costs nothing');
+is($code, 0, 'the second call succeeds');
+is(calls() . $err, '', 'an up-to-date tree is not built again');
 
 patch_one("int\tone = 11;\n");
-is((server())[0], 0, 'with a patch');
+is((server())[0], 0, 'the build with a patch succeeds');
 is( calls(),
 	'configure one.c two.c',
-	'dense gets a build of its own, stock is left alone');
+	'dense gets its own build, and stock is not rebuilt');
 isnt(
 	read_file("$dir/build/17/stock/bin/one.o"),
 	read_file("$dir/build/17/dense/bin/one.o"),
-	'the patch is in dense only');
+	'only dense has the patch');
 
 patch_one("int\tone = 111;\n");
-is((server())[0], 0, 'with a changed patch');
-is(calls(), 'one.c', 'only what it touches is compiled');
+is((server())[0], 0, 'the build with a changed patch succeeds');
+is(calls(), 'one.c', 'only the changed file is compiled');
 
 ($code, $out, $err) = server('--cassert');
-is($code, 0, 'with assertions');
-is(calls(), 'configure one.c two.c', 'is a third build');
+is($code, 0, 'the build with assertions succeeds');
+is(calls(), 'configure one.c two.c', 'assertions need a third build');
 like(read_file("$dir/build/17/cassert/.pgdense"),
-	qr/--enable-cassert/, 'with assertions on');
+	qr/--enable-cassert/, 'the build has assertions enabled');
 
-# A patch that does not compile.
+# a patch that does not compile
 patch_one("int\tone = ;\n");
 ($code, $out, $err) = server();
 is($code, 1, 'a compiler error ends the build');
 like(
 	$err,
 	qr/one\.c:1.*error: expected expression/,
-	'shows the end of the log');
+	'the error shows the end of the log');
 like(
 	$err,
 	qr{error: "17 dense: compiling" failed, full log in "\Q$dir\E/build/17/log/dense\.make\.log"\n\z},
-	'and where it is');
+	'the error names the log');
 calls();
 patch_one("int\tone = 3;\n");
-is((server())[0], 0, 'the next run works');
-is(calls(), 'one.c', 'and goes on where it ended');
+is((server())[0], 0, 'the next run succeeds');
+is(calls(), 'one.c', 'the next run continues where the failed one ended');
 
-# A patch that does not apply.
+# a patch that does not apply
 my ($patch) = glob "$dir/alpha/17/*.patch";
 my $content = read_file($patch);
 write_file($patch, $content =~ s/^-int\tone = 1;/-int\tone = 7;/mr);
 is_clear_error(
 	[ server() ],
 	qr{alpha/17/0001-Change-one\.patch does not apply},
-	'a patch that does not apply');
+	'a patch that does not apply is an error');
 write_file($patch, $content);
-is((server())[0], 0, 'the next run works');
-is(calls(), '', 'and finds everything done');
+is((server())[0], 0, 'the next run succeeds');
+is(calls(), '', 'the next run has nothing to compile');
 
-# Interrupted in the middle of a compilation, gently and not.
+# Interrupt a compilation with TERM and with KILL.
 foreach my $signal ('TERM', 'KILL')
 {
 	patch_one("int\tone = " . ord($signal) . ";\n");
@@ -145,7 +145,7 @@ foreach my $signal ('TERM', 'KILL')
 		last if -s "$dir/build/17/obj/started";
 		select undef, undef, undef, 0.1;
 	}
-	# KILL takes everything at once, as a machine that goes down does.
+	# KILL ends all processes at once, like a power failure.
 	my ($step) = split ' ', read_file("/proc/$pid/task/$pid/children");
 	kill $signal, $pid, $signal eq 'KILL' ? -$step : ();
 	waitpid $pid, 0;
@@ -153,23 +153,23 @@ foreach my $signal ('TERM', 'KILL')
 	like(
 		read_file("$dir/interrupted.log"),
 		qr/error: interrupted\n\z/,
-		'with a word') if $signal eq 'TERM';
+		'SIGTERM is reported') if $signal eq 'TERM';
 	unlink "$dir/build/17/obj/slow";
 	write_file("$dir/build/17/obj/dense/one.o", "half an object\n");
 	calls();
-	is((server())[0], 0, 'the next run works');
+	is((server())[0], 0, 'the next run succeeds');
 	is( calls(),
 		'configure one.c two.c',
-		'and trusts nothing that was left behind');
+		'the next run builds everything again');
 }
 
-# An installation that is missing or that was taken away.
+# a missing installation
 system_ok('rm', '-r', "$dir/build/17/dense");
-is((server())[0], 0, 'an installation that is gone');
-ok(-e "$dir/build/17/dense/bin/one.o", 'is made again');
-is(calls(), '', 'without compiling');
+is((server())[0], 0, 'a run with a missing installation succeeds');
+ok(-e "$dir/build/17/dense/bin/one.o", 'the installation is made again');
+is(calls(), '', 'the installation is made without compiling');
 
-# A disk that gets full while compiling.
+# a disk that becomes full during the compilation
 patch_one("int\tone = 5;\n");
 write_file("$dir/build/17/obj/full", '');
 ($code, $out, $err) = server();
@@ -177,11 +177,11 @@ is($code, 1, 'a full disk ends the build');
 like(
 	$err,
 	qr/ failed\ntools\/server: error: disk full: one\.o: No space left on device\n\z/,
-	'with one line');
+	'a full disk is reported in one line');
 unlink "$dir/build/17/obj/full";
-is((server())[0], 0, 'the next run works');
+is((server())[0], 0, 'the next run succeeds');
 
-# A disk that is full from the start.
+# a disk that is full from the start
 SKIP:
 {
 	skip 'no mounts can be made here', 7 if !can_mount();
@@ -202,13 +202,13 @@ SKIP:
 						@$command)
 				],
 				qr{not enough disk space in "\Q$dir\E/tmp": \d MB free, 32 MB needed},
-				"@$command with a full TMPDIR");
+				"@$command reports a full TMPDIR");
 		}
 		local $ENV{TMPDIR} = "$dir/nowhere";
 		is_clear_error(
 			[ server() ],
 			qr{TMPDIR "\Q$dir\E/nowhere" is not a writable directory},
-			'a TMPDIR that is not there');
+			'a missing TMPDIR is reported');
 	}
 	patch_one("int\tone = 6;\n");
 	is_clear_error(
@@ -218,11 +218,11 @@ SKIP:
 				"$dir/build", 'tools/server', '17')
 		],
 		qr{not enough disk space in "\Q$dir\E/build},
-		'a full build/');
-	is((server())[0], 0, 'the next run works');
+		'a full build/ is reported');
+	is((server())[0], 0, 'the next run succeeds');
 }
 
-# A new minor release replaces the old one; the patches stay.
+# A new minor release replaces the old one.  The patches stay.
 $release{'two.c'} = "int\ttwo = 22;\n";
 pin_release(
 	$dir, '17.12',
@@ -230,11 +230,11 @@ pin_release(
 		"$dir/sources/postgresql-17.12.tar.bz2",
 		'17.12', \%release));
 calls();
-is((server())[0], 0, 'a new minor release');
-is(calls(), 'two.c two.c', 'compiles what it changed, in stock and in dense');
+is((server())[0], 0, 'the build of a new minor release succeeds');
+is(calls(), 'two.c two.c', 'the changed file is compiled in stock and in dense');
 like(
 	git_src($dir, 'log', '-1', '--format=%s', 'pristine'),
 	qr/^PostgreSQL 17\.12$/,
-	'and is the new base of the patches');
+	'the patches are based on the new release');
 
 done_testing();

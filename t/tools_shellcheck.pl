@@ -1,4 +1,4 @@
-# Every shell script is clean by shellcheck, at its default severity.
+# Check every shell script with shellcheck, at its default severity.
 use strict;
 use warnings FATAL => 'all';
 
@@ -8,7 +8,8 @@ use lib $FindBin::Bin;
 use PgDenseTools;
 use Test::More;
 
-# Scripts of a directory: what begins with "#!" and names a shell, and what ends in .sh.
+# the scripts of a directory: files that begin with "#!" and name a shell, and files
+# that end in .sh
 sub scripts
 {
 	my ($dir) = @_;
@@ -34,7 +35,7 @@ sub shellcheck { return run_tool($top, 'shellcheck', '--color=never', '--format=
 my ($code, $out) = run_tool($top, 'shellcheck', '--version');
 if ($code != 0)
 {
-	fail('shellcheck is there');
+	fail('shellcheck is installed');
 	diag('shellcheck was not found, run "tools/deps test"');
 	done_testing();
 	exit;
@@ -44,7 +45,7 @@ my @scripts = scripts($top);
 cmp_ok(scalar(@scripts), '>=', 14, 'the scripts are found') or diag "@scripts";
 foreach my $name ('.ci/run', 'tools/check', 'tools/common.sh', 'tools/run-unprivileged')
 {
-	ok((grep { $_ eq "$top/$name" } @scripts), "$name is one of them");
+	ok((grep { $_ eq "$top/$name" } @scripts), "$name is among the scripts");
 }
 foreach my $script (@scripts)
 {
@@ -52,7 +53,7 @@ foreach my $script (@scripts)
 	is($out . $code, '0', $script =~ s{^\Q$top\E/}{}r);
 }
 
-# That it can fail, where the tools' own settings hold and where none do.
+# Check that the test can fail, inside tools/ with its settings, and elsewhere without.
 my $dir = checkout();
 write_file("$dir/tools/bad", "#!/usr/bin/env bash\n. \"\$(dirname \"\$0\")/common.sh\"\nrm -rf \$top/\$1\n");
 write_file("$dir/other/bad.sh", "#!/bin/sh\necho \$1\n");
@@ -61,7 +62,7 @@ foreach my $script ("$dir/tools/bad", "$dir/other/bad.sh")
 {
 	($code, $out) = shellcheck($script);
 	is($code, 1, 'a variable without quotes is a failure');
-	like($out, qr/: note: Double quote .*\[SC2086\]/, 'that is named');
+	like($out, qr/: note: Double quote .*\[SC2086\]/, 'the output names the defect');
 }
 
 done_testing();

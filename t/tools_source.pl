@@ -1,6 +1,6 @@
-# tools/source: where a release tarball is taken from, what is verified, and what
-# is said when it is not to be had.  apt-get and curl are replaced by scripts, so
-# that the test neither needs nor uses a network.
+# Test tools/source: where it takes a release tarball from, what it verifies, and its
+# messages if there is none.  Scripts replace apt-get and curl, so the test uses no
+# network.
 use strict;
 use warnings FATAL => 'all';
 
@@ -16,7 +16,7 @@ my $sha256 =
   release_tarball("$dir/sources/$name", '17.11', { README => "a release\n" });
 pin_release($dir, '17.11', $sha256);
 
-# $bin/apt-get and $bin/curl: no network unless a test says otherwise
+# $bin/apt-get and $bin/curl; there is no network unless a test sets it up
 my $bin = "$dir/bin";
 $ENV{PATH} = "$bin:$ENV{PATH}";
 
@@ -32,22 +32,22 @@ program('curl', 'exit 6');
 
 sub source { return run_tool($dir, 'tools/source', '17'); }
 
-# $PG_SOURCES
+# the directory PG_SOURCES
 {
 	local $ENV{PG_SOURCES} = "$dir/sources";
 	my ($code, $out, $err) = source();
-	is($code, 0, 'the folder PG_SOURCES') or diag $err;
-	is($out, "$dir/build/sources/$name\n", 'prints the path of a copy');
-	is($err, '', 'and nothing else');
+	is($code, 0, 'a tarball in the directory PG_SOURCES is found') or diag $err;
+	is($out, "$dir/build/sources/$name\n", 'the output is the path of a copy');
+	is($err, '', 'nothing is printed on stderr');
 
-	# Its owner replaces it as soon as it has been read.
+	# The owner replaces the tarball right after it has been read.
 	program('sha256sum', "/usr/bin/sha256sum; echo replaced > '$dir/sources/$name'");
 	system_ok('cp', '-p', "$dir/sources/$name", "$dir/kept");
 	($code, $out, $err) = source();
-	is($code, 0, 'one that is replaced behind our back') or diag $err;
+	is($code, 0, 'a tarball that is replaced meanwhile is no error') or diag $err;
 	chomp $out;
-	is(Digest::SHA->new(256)->addfile($out)->hexdigest, $sha256, 'is taken as it was when it was verified');
-	is(read_file("$dir/sources/$name"), "replaced\n", 'and was replaced');
+	is(Digest::SHA->new(256)->addfile($out)->hexdigest, $sha256, 'the copy has the verified content');
+	is(read_file("$dir/sources/$name"), "replaced\n", 'the original was replaced');
 	unlink "$bin/sha256sum";
 	system_ok('mv', "$dir/kept", "$dir/sources/$name");
 	system_ok('rm', '-r', "$dir/build");
@@ -57,32 +57,32 @@ sub source { return run_tool($dir, 'tools/source', '17'); }
 	is_clear_error(
 		[ source() ],
 		qr{wrong checksum of "\Q$dir\E/sources/$name": expected $sha256, got $got},
-		'a wrong checksum');
-	is_deeply([ glob "$dir/build/sources/*" ], [], 'nothing is kept of it');
+		'a wrong checksum is refused');
+	is_deeply([ glob "$dir/build/sources/*" ], [], 'a tarball with a wrong checksum is not kept');
 	unlink "$dir/sources/$name";
 	is_clear_error(
 		[ source() ],
 		qr{could not get $name, tried: \Q$dir\E/sources; \Q$dir\E/build/sources; apt .*; https://\S+/v17\.11/$name$},
-		'no tarball and no network');
+		'no tarball and no network is an error');
 
 	local $ENV{PG_SOURCES} = "$dir/nowhere";
 	is_clear_error(
 		[ source() ],
 		qr{PG_SOURCES "\Q$dir\E/nowhere" is not a directory},
-		'a folder that is not there');
+		'a missing directory is an error');
 }
 
-# The download site, and the copy that is kept.
+# the download site, and the copy that is kept
 $sha256 =
   release_tarball("$dir/site/$name", '17.11', { README => "a release\n" });
 pin_release($dir, '17.11', $sha256);
 program('curl',
 	"while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
 my ($code, $out, $err) = source();
-is($code, 0, 'a download') or diag $err;
-is($out, "$dir/build/sources/$name\n", 'is kept below build/');
+is($code, 0, 'a download succeeds') or diag $err;
+is($out, "$dir/build/sources/$name\n", 'the download is kept below build/');
 program('curl', 'exit 6');
-is((source())[0], 0, 'and is not needed again');
+is((source())[0], 0, 'the kept copy is used without a network');
 
 append_file("$dir/build/sources/$name", 'x');
 is((source())[0], 1, 'a damaged copy without a network is an error');
@@ -96,12 +96,12 @@ append_file("$dir/site/$name", 'x');
 ($code, $out, $err) = source();
 isnt($code, 0, 'a download with a wrong checksum is an error');
 like($err, qr/wrong checksum of .*: expected $sha256, got [0-9a-f]{64}/,
-	'that says so');
+	'the error shows the wrong checksum');
 is_deeply([ glob "$dir/build/sources/*.bz2" ],
-	[], 'and is not kept as the release');
+	[], 'a download with a wrong checksum is not kept');
 program('curl', 'exit 6');
 
-# A newer minor release, with a checksum beside it.
+# a newer minor release, with a checksum beside it
 my $newer = release_tarball("$dir/sources/postgresql-17.13.tar.bz2",
 	'17.13', { README => "a newer release\n" });
 release_tarball("$dir/sources/postgresql-17.9.tar.bz2",
@@ -114,23 +114,23 @@ release_tarball("$dir/sources/postgresql-17.9.tar.bz2",
 	write_file("$dir/sources/postgresql-17.9.tar.bz2.sha256",
 		"$newer  postgresql-17.9.tar.bz2\n");
 	($code, $out, $err) = source();
-	is($code, 0, 'a newer release with one is') or diag $err;
-	is($out, "$dir/build/sources/postgresql-17.13.tar.bz2\n", 'the newest');
+	is($code, 0, 'a newer release with a checksum is taken') or diag $err;
+	is($out, "$dir/build/sources/postgresql-17.13.tar.bz2\n", 'the newest release is taken');
 	like(
 		$err,
 		qr/taking postgresql-17\.13 instead of the pinned 17\.11/,
-		'with a notice');
+		'a notice names the newer release');
 	write_file("$dir/sources/postgresql-17.13.tar.bz2.sha256",
 		('0' x 64) . "\n");
 	is_clear_error(
 		[ source() ],
 		qr/wrong checksum .* expected 0{64}/,
-		'a newer release with a wrong checksum');
+		'a newer release with a wrong checksum is refused');
 }
-isnt((source())[0], 0, 'of that folder nothing is taken when it is not named');
+isnt((source())[0], 0, 'PG_SOURCES is not used when it is not set');
 
-# The distribution's source packages: versions newest first until one downloads,
-# only from the base system's own archive, under an apt configuration of our own.
+# The distribution's source packages: try versions, newest first, until one downloads,
+# only from the archive of the base system, with a private apt configuration.
 system_ok('rm', '-rf', "$dir/sources", "$dir/build");
 my $good = release_tarball("$dir/site/postgresql-17_17.12.orig.tar.bz2",
 	'17.12', { README => "a packaged release\n" });
@@ -152,26 +152,26 @@ program('apt-cache',
 	"printf '%s\\n' 'Version: 17.12-0+deb13u1' 'Version: 17.9-1' 'Version: 17.13-0+deb13u1'"
 );
 ($code, $out, $err) = source();
-is($code, 0, 'source packages') or diag $err;
+is($code, 0, 'a source package is taken') or diag $err;
 is( $out,
 	"$dir/build/sources/postgresql-17.12.tar.bz2\n",
-	'the newest that downloads, under its release name');
+	'the newest one that downloads gets the name of its release');
 like(
 	$err,
 	qr/taking postgresql-17\.12 instead of the pinned 17\.11/,
-	'with a notice that it is not the pinned one');
+	'a notice says that it is not the pinned release');
 my $calls = read_file("$dir/calls");
-like($calls, qr/17\.13.*17\.12/s, 'newest first');
-unlike($calls, qr/17\.9/, 'and no older ones');
+like($calls, qr/17\.13.*17\.12/s, 'the newest versions are tried first');
+unlike($calls, qr/17\.9/, 'older versions are not tried');
 like(
 	$calls,
 	qr{^\Q$dir\E/build/apt/apt\.conf update}m,
-	'apt is given a configuration of our own');
+	'apt gets a private configuration');
 my $sources = read_file("$dir/build/apt/sources.list");
 like(
 	$sources,
 	qr{^deb-src \[signed-by=\S+\] http://archive\.example\.org/debian/ stable main$}m,
-	"the machine's own archive");
-unlike($sources, qr/third/, 'and no other');
+	"the archive of the base system is used");
+unlike($sources, qr/third/, 'no other archive is used');
 
 done_testing();

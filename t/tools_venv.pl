@@ -1,6 +1,6 @@
-# tools/venv: the environment of pinned Python packages is made once, and again
-# when the pins change; what is said when a package is not to be had.  The
-# packages are wheels made here, and no index is asked.
+# Test tools/venv.  It makes the environment of pinned Python packages once, and again
+# when the pins change.  Test its messages if a package is not available.  The packages
+# are wheels made here, and no index is asked.
 use strict;
 use warnings FATAL => 'all';
 
@@ -15,7 +15,7 @@ my $wheels = "$dir/wheels";
 my $python = "$dir/build/venv/bin/python";
 mkdir $wheels or die "mkdir $wheels: $!";
 
-# A wheel with one module, and the line that pins it.
+# Make a wheel with one module, and the line that pins it.
 sub wheel
 {
 	my ($version) = @_;
@@ -46,7 +46,7 @@ sub version
 delete @ENV{ grep { /^(?:PIP|PYTHON)/ } keys %ENV };
 local $ENV{PIP_NO_INDEX} = 1;
 local $ENV{PIP_FIND_LINKS} = $wheels;
-# neither may matter
+# Neither setting may have an effect.
 local $ENV{PIP_TARGET} = "$dir/elsewhere";
 local $ENV{PYTHONPATH} = "$dir/elsewhere";
 
@@ -55,39 +55,39 @@ write_file("$dir/tools/python-packages", "# a comment\n$one");
 umask 077;
 my ($code, $out, $err) = venv();
 umask 022;
-is($code, 0, 'the first time') or diag $err;
-is($out, '', 'nothing on stdout');
-is(version(), "1.0\n", 'the package is there');
+is($code, 0, 'the first run succeeds') or diag $err;
+is($out, '', 'the first run prints nothing on stdout');
+is(version(), "1.0\n", 'the package is installed');
 my @private = grep { !((stat)[2] & 04) } split /\0/, (run_tool($dir, 'find', "$dir/build/venv", '!', '-type', 'l', '-print0'))[1];
-is_deeply(\@private, [], 'every account can read it');
-ok(!-e "$dir/elsewhere", 'and it is nowhere else');
+is_deeply(\@private, [], 'every account can read the environment');
+ok(!-e "$dir/elsewhere", 'the environment is in no other place');
 
 my $inode = (stat $python =~ s{/bin/python$}{}r)[1];
 ($code, $out, $err) = venv();
-is($code . $out . $err, '0', 'the second time says nothing');
-is((stat $python =~ s{/bin/python$}{}r)[1], $inode, 'and does nothing');
+is($code . $out . $err, '0', 'the second run prints nothing');
+is((stat $python =~ s{/bin/python$}{}r)[1], $inode, 'the second run keeps the environment');
 
 write_file("$dir/tools/python-packages", $two);
 ($code, $out, $err) = venv();
-is($code, 0, 'other pins') or diag $err;
-is(version(), "2.0\n", 'are followed');
+is($code, 0, 'a run with other pins succeeds') or diag $err;
+is(version(), "2.0\n", 'the other version is installed');
 
 write_file("$dir/tools/python-packages", $one =~ s/[0-9a-f]{64}/'0' x 64/er);
 ($code, $out, $err) = venv();
 isnt($code, 0, 'a wrong checksum is an error');
-like($err, qr/DO NOT MATCH THE HASHES/, 'that says so');
-is(version(), '', 'and the package is not installed');
+like($err, qr/DO NOT MATCH THE HASHES/, 'the error names the wrong checksum');
+is(version(), '', 'a package with a wrong checksum is not installed');
 
 write_file("$dir/tools/python-packages", $one =~ s/1\.0/3.0/r);
 ($code, $out, $err) = venv();
-isnt($code, 0, 'a package that is not to be had is an error');
+isnt($code, 0, 'a package that is not available is an error');
 like(
 	$err,
 	qr/^tools\/venv: error: could not download Python packages: .*densetest==3\.0.* \(hint: .*\)$/m,
-	'that names it');
-cmp_ok(scalar(split /\n/, $err), '<=', 2, 'in one line');
+	'the error names the package');
+cmp_ok(scalar(split /\n/, $err), '<=', 2, 'the error is at most two lines');
 
-# With an index that does not answer.
+# an index that does not answer
 {
 	delete local $ENV{PIP_NO_INDEX};
 	delete local $ENV{PIP_FIND_LINKS};
@@ -95,14 +95,14 @@ cmp_ok(scalar(split /\n/, $err), '<=', 2, 'in one line');
 	local $ENV{PIP_RETRIES} = 0;
 	($code, $out, $err) = venv();
 	isnt($code, 0, 'no network is an error');
-	like($err, qr/^tools\/venv: error: could not download Python packages: .* \(hint: is there a network,/m, 'that says so');
-	cmp_ok(scalar(split /\n/, $err), '<=', 2, 'in one line');
+	like($err, qr/^tools\/venv: error: could not download Python packages: .* \(hint: is there a network,/m, 'the error asks for a network');
+	cmp_ok(scalar(split /\n/, $err), '<=', 2, 'the error is at most two lines');
 }
 
-# Nothing of a failure is taken for an environment.
+# A failed run leaves nothing that counts as an environment.
 write_file("$dir/tools/python-packages", $one);
 ($code, $out, $err) = venv();
-is($code, 0, 'and then it is to be had') or diag $err;
-is(version(), "1.0\n", 'so it is installed');
+is($code, 0, 'the next run succeeds when the package is available') or diag $err;
+is(version(), "1.0\n", 'the package is installed by the next run');
 
 done_testing();

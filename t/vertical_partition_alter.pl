@@ -1,7 +1,8 @@
-# DDL on the name of a split table beyond one session: the catalogs are those of a table that
-# was split after the same DDL, dumps are restored, CREATE INDEX CONCURRENTLY runs in transactions of
-# its own, other sessions wait and go on with prepared statements, event triggers fire, and
-# without the library commands are the server's own.
+# Test DDL on the name of a split table beyond one session.  The catalogs must be those
+# of a table that is split after the same DDL.  Dumps can be restored.  CREATE INDEX
+# CONCURRENTLY runs in its own transactions.  Other sessions wait, and continue with
+# prepared statements.  Event triggers fire.  Without the library, the commands behave
+# as on a stock server.
 use strict;
 use warnings FATAL => 'all';
 
@@ -45,7 +46,7 @@ CREATE INDEX ON t (long_text, d);
 CREATE INDEX ON t (lower(b)) WHERE a > 0;
 SQL
 
-# What depends on what, of a view and its columns
+# the dependencies of a view and of its columns
 my $depends = <<'SQL';
 SELECT pg_describe_object(classid, objid, objsubid), pg_describe_object(refclassid, refobjid, refobjsubid), deptype FROM pg_depend
 WHERE (classid = 'pg_class'::regclass AND objid = 't'::regclass OR refclassid = 'pg_class'::regclass AND refobjid = 't'::regclass
@@ -80,7 +81,7 @@ for my $method (@partition_methods)
 	is($node->safe_psql($method, 'SELECT count(*), count(n3), sum(n2), sum(n5), trim_scale(sum(d)) FROM t'), '19|8|201|201|100.5',
 		"$method: rows");
 
-	# dump and restore
+	# Dump and restore.
 	$node->safe_psql('postgres', "CREATE DATABASE restored_$method TEMPLATE template0");
 	$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/$method", $node->connstr($method) ], "$method: pg_dump");
 	$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr("restored_$method"), "$dir/$method" ], "$method: pg_restore");
@@ -88,14 +89,14 @@ for my $method (@partition_methods)
 	$node->safe_psql("restored_$method", q{SELECT vertical_partition.relink('t')}) if $method eq 'row_pointer';
 	is($node->safe_psql("restored_$method", $rows), $node->safe_psql($method, $rows), "$method: the rows are restored");
 	$node->safe_psql("restored_$method", q{ALTER TABLE t ADD later int DEFAULT 1, ALTER a TYPE bigint; ALTER TABLE t DROP n1; CREATE INDEX ON t (later)});
-	is($node->safe_psql("restored_$method", q{INSERT INTO t (a, b) VALUES (99, 'new') RETURNING a, long_text, d, later}), '99|c|9|1', "$method: DDL goes on in the restored database");
+	is($node->safe_psql("restored_$method", q{INSERT INTO t (a, b) VALUES (99, 'new') RETURNING a, long_text, d, later}), '99|c|9|1', "$method: DDL works in the restored database");
 
-	# a table that is split now has the same view
+	# A table that is split now has the same view.
 	my ($had, $depended) = map { $node->safe_psql($method, $_) } $columns, $depends;
 	$node->safe_psql($method, "SELECT vertical_partition.merge('t')");
 	$node->safe_psql($method, "SELECT vertical_partition.split('t', '{long_text,d,n4}', '$method')");
-	is($node->safe_psql($method, $columns), $had, "$method: the view is one that split() makes");
-	is($node->safe_psql($method, $depends), $depended, "$method: so are its dependencies");
+	is($node->safe_psql($method, $columns), $had, "$method: the view is the one that split() makes now");
+	is($node->safe_psql($method, $depends), $depended, "$method: the dependencies are the ones that split() makes now");
 }
 
 #
@@ -108,24 +109,24 @@ $node->safe_psql('postgres', 'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS col
 is($node->safe_psql('postgres', $indexes), "CREATE UNIQUE INDEX cold ON public.t_cold USING btree (id, c) WHERE (d IS NOT NULL)|t\n"
 	. 'CREATE INDEX t_a_lower_idx ON public.t_hot USING btree (a, lower(b))|t', 'CREATE INDEX CONCURRENTLY');
 my ($ret, $out, $err) = $node->psql('postgres', "BEGIN;\nCREATE INDEX CONCURRENTLY ON t (a);");
-like($err, qr/CREATE INDEX CONCURRENTLY cannot run inside a transaction block/, 'not within a transaction');
+like($err, qr/CREATE INDEX CONCURRENTLY cannot run inside a transaction block/, 'CREATE INDEX CONCURRENTLY is refused in a transaction block');
 $node->safe_psql('postgres', 'INSERT INTO t (a) VALUES (1)');
 ($ret, $out, $err) = $node->psql('postgres', 'CREATE UNIQUE INDEX CONCURRENTLY twice ON t (a)');
-like($err, qr/could not create unique index "twice"/, 'of rows that are not unique');
-is($node->safe_psql('postgres', q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'twice'::regclass}), 'f', 'an invalid index is left, as of a table');
+like($err, qr/could not create unique index "twice"/, 'CREATE UNIQUE INDEX CONCURRENTLY fails on duplicate rows');
+is($node->safe_psql('postgres', q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'twice'::regclass}), 'f', 'the failed build leaves an invalid index, as on a table');
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY twice');
 
-# it waits for transactions that see the table, with no lock that keeps others out
+# It waits for transactions that see the table, and holds no lock that blocks others.
 my $reader = $node->background_psql('postgres');
 $reader->query_safe('BEGIN; UPDATE t SET a = a WHERE id = 1');
 my $builder = $node->background_psql('postgres', on_error_stop => 0);
 $builder->query_until(qr/begun/, "\\echo begun\nCREATE INDEX CONCURRENTLY waits ON t (a);\n");
 $node->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^CREATE INDEX CONCURRENTLY waits' AND wait_event_type = 'Lock')})
   or die 'CREATE INDEX CONCURRENTLY did not wait';
-is($node->safe_psql('postgres', q{INSERT INTO t (a, c) VALUES (77, 'meanwhile') RETURNING c}), 'meanwhile', 'rows are written meanwhile');
+is($node->safe_psql('postgres', q{INSERT INTO t (a, c) VALUES (77, 'meanwhile') RETURNING c}), 'meanwhile', 'rows can be written during the build');
 $reader->query_safe('COMMIT');
 $builder->quit;
-is($node->safe_psql('postgres', q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'waits'::regclass}), 't', 'then the index is built');
+is($node->safe_psql('postgres', q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'waits'::regclass}), 't', 'the index is built after the wait');
 
 #
 # Other sessions
@@ -149,10 +150,10 @@ uses('after DROP COLUMN', 8, '8|5', 'new');
 $node->safe_psql('postgres', 'ALTER TABLE t ALTER id TYPE bigint, ALTER d TYPE varchar(10)');
 uses('after ALTER TYPE', 9, '9|5', 'new');
 $user->query('EXECUTE every (5)');
-like($user->{stderr}, qr/cached plan must not change result type/, 'one whose columns have changed is told, as of a table');
+like($user->{stderr}, qr/cached plan must not change result type/, 'a prepared statement with changed result columns fails, as on a table');
 $user->{stderr} = '';
 
-# a statement that waits for DDL goes on with what it has made
+# A statement that waits for DDL continues with the new definition.
 my $altering = $node->background_psql('postgres');
 $altering->query_safe('BEGIN; ALTER TABLE t DROP x; ALTER TABLE t ADD y int DEFAULT 8');
 $user->query_until(qr/begun/, "\\echo begun\nINSERT INTO t (id, a) VALUES (1000, 5) RETURNING y;\n");
@@ -160,21 +161,21 @@ $node->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activit
   or die 'INSERT did not wait';
 $altering->query_safe('COMMIT');
 $user->query_safe('SELECT 1');
-is($node->safe_psql('postgres', 'SELECT a, y FROM t WHERE id = 1000'), '5|8', 'a statement that waited for DROP COLUMN and ADD COLUMN');
+is($node->safe_psql('postgres', 'SELECT a, y FROM t WHERE id = 1000'), '5|8', 'a statement waits for DROP COLUMN and ADD COLUMN, and continues');
 $_->quit foreach $altering, $user, $reader;
 
-# VALIDATE CONSTRAINT keeps nobody out
+# VALIDATE CONSTRAINT blocks no writer.
 $node->safe_psql('postgres', 'ALTER TABLE t ADD CONSTRAINT fk FOREIGN KEY (a) REFERENCES u NOT VALID');
 my $validating = $node->background_psql('postgres');
 $node->safe_psql('postgres', 'INSERT INTO u SELECT generate_series(1, 200)');
 $validating->query_safe('BEGIN; ALTER TABLE t VALIDATE CONSTRAINT fk');
-is($node->safe_psql('postgres', q{SET lock_timeout = '10 s'; UPDATE t SET a = 3, c = 'during' WHERE id = 2 RETURNING c}), 'during', 'VALIDATE CONSTRAINT keeps no writer out');
+is($node->safe_psql('postgres', q{SET lock_timeout = '10 s'; UPDATE t SET a = 3, c = 'during' WHERE id = 2 RETURNING c}), 'during', 'VALIDATE CONSTRAINT blocks no writer');
 $validating->query_safe('COMMIT');
 $validating->quit;
-is($node->safe_psql('postgres', q{SELECT convalidated FROM pg_constraint WHERE conname = 'fk'}), 't', 'the constraint is valid');
+is($node->safe_psql('postgres', q{SELECT convalidated FROM pg_constraint WHERE conname = 'fk'}), 't', 'the constraint is valid afterwards');
 
 #
-# Event triggers, also of a command within another one
+# Event triggers, also for a command inside another one
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE log (n serial, tag text, kind text, identity text);
@@ -191,7 +192,7 @@ is($node->safe_psql('postgres', q{SELECT string_agg(attname, ' ' ORDER BY attnum
 $node->safe_psql('postgres', 'DROP EVENT TRIGGER log');
 
 #
-# The owner of the table goes with the command, and other things that are for the view
+# Ownership, and other properties of the view
 #
 $node->safe_psql('postgres', 'CREATE ROLE alice; GRANT CREATE ON SCHEMA public TO alice; ALTER TABLE t ADD o int, OWNER TO alice; ALTER TABLE t SET (security_invoker = true); ALTER TABLE t DROP o');
 is($node->safe_psql('postgres', q{SELECT relname, relowner::regrole, reloptions FROM pg_class WHERE relname ~ '^t(_hot|_cold)?$' ORDER BY 1}),
@@ -199,19 +200,20 @@ is($node->safe_psql('postgres', q{SELECT relname, relowner::regrole, reloptions 
 if ($major >= 16)
 {
 	$node->safe_psql('postgres', 'CREATE STATISTICS ON a, b FROM t; CREATE STATISTICS ON a, b FROM t');
-	is($node->safe_psql('postgres', 'SELECT stxname, stxrelid::regclass FROM pg_statistic_ext ORDER BY 1'), "t_a_b_stat|t_hot\nt_a_b_stat1|t_hot", 'names of statistics');
+	is($node->safe_psql('postgres', 'SELECT stxname, stxrelid::regclass FROM pg_statistic_ext ORDER BY 1'), "t_a_b_stat|t_hot\nt_a_b_stat1|t_hot", 'statistics objects keep their names');
 }
 ($ret, $out, $err) = $node->psql('postgres', 'SET transaction_read_only = on; BEGIN READ ONLY; ALTER TABLE t ADD r int');
 like($err, qr/cannot execute ALTER TABLE in a read-only transaction/, 'read-only transaction');
 
 #
-# row_pointer: what moves rows of the cold part is not for a transaction that could not see all rows
+# row_pointer: a command that moves rows of the cold part is refused in a transaction
+# that might not see all rows
 #
 $node->safe_psql('row_pointer', 'ALTER TABLE t ALTER d TYPE text');
 is($node->safe_psql('row_pointer', q{SELECT pointers_valid, (SELECT count(d) FROM t) FROM vertical_partition.parts}), 't|19', 'row pointers are right after ALTER TYPE');
 ($ret, $out, $err) = $node->psql('row_pointer', 'BEGIN ISOLATION LEVEL REPEATABLE READ; ALTER TABLE t ALTER d TYPE numeric USING d::numeric; COMMIT');
-like($err, qr/cannot execute relink\(\) in a REPEATABLE READ transaction/, 'refused in a transaction that relink() refuses');
-is($node->safe_psql('row_pointer', 'SELECT pg_typeof(d) FROM t LIMIT 1'), 'text', 'nothing is changed');
+like($err, qr/cannot execute relink\(\) in a REPEATABLE READ transaction/, 'ALTER TYPE is refused where relink() is refused');
+is($node->safe_psql('row_pointer', 'SELECT pg_typeof(d) FROM t LIMIT 1'), 'text', 'the refused command changes nothing');
 
 #
 # Without the library

@@ -1,5 +1,6 @@
-# DDL on the name of a split table that waits for another session, which changes what the
-# name means, and DDL in the script of an extension.
+# Test DDL on the name of a split table that waits for another session, which changes
+# the meaning of the name.  The DDL must act on the new definition or be refused, and
+# never on tables of others.  Also test DDL in the script of an extension.
 use strict;
 use warnings FATAL => 'all';
 
@@ -17,8 +18,9 @@ CREATE ROLE owner LOGIN;
 CREATE ROLE other LOGIN;
 SQL
 
-# Make a.t anew, let the first session do something with it in a transaction that it ends
-# when the second one waits for a lock; what the second one said.
+# Create a.t anew.  Let the first session run a statement in a transaction, which it
+# ends when the second session waits for a lock.  Return the output of the second
+# session.
 sub race
 {
 	my ($first, $second, %options) = @_;
@@ -53,20 +55,20 @@ SQL
 	return "$out$err";
 }
 
-# The owner puts a view of others' tables in the place of what is to be dropped.
+# The owner replaces the object to be dropped with a view of tables of others.
 my $replace = q{CREATE OR REPLACE VIEW a.t AS SELECT h.id, h.x, h.x AS gone, c.big FROM b.x h LEFT JOIN b.y c ON h.id = c.id WHERE vertical_partition.linked('shared_key', h.tableoid, c.id)};
 like(race($replace, 'DROP TABLE a.t'), qr/relation "t" was changed by another session/, 'DROP TABLE of a view that was replaced is refused');
-is($node->safe_psql('postgres', 'SELECT big FROM b.y'), 'precious', 'the tables of others are there');
-like(race($replace, 'ALTER TABLE a.t ADD COLUMN y int'), qr/relation "t" was changed by another session/, 'ALTER TABLE of it, too');
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_attribute WHERE attrelid IN ('b.x'::regclass, 'b.y'::regclass) AND attnum > 0}), '4', 'those are as they were');
+is($node->safe_psql('postgres', 'SELECT big FROM b.y'), 'precious', 'the tables of others are unchanged');
+like(race($replace, 'ALTER TABLE a.t ADD COLUMN y int'), qr/relation "t" was changed by another session/, 'ALTER TABLE of a view that was replaced is refused');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_attribute WHERE attrelid IN ('b.x'::regclass, 'b.y'::regclass) AND attnum > 0}), '4', 'the columns of the other tables are unchanged');
 
-# Another table gets the name.
+# Another table takes over the name.
 $node->safe_psql('postgres', 'CREATE VIEW public.t AS SELECT 1 AS not_mine');
 like(race('ALTER VIEW a.t RENAME TO t9', 'DROP TABLE t CASCADE', path => 'SET search_path = a, public;'),
-	qr/relation "t" was changed by another session/, 'DROP TABLE of a name that was given to another one is refused');
-is($node->safe_psql('postgres', 'SELECT not_mine FROM public.t'), '1', 'the other one is there');
+	qr/relation "t" was changed by another session/, 'DROP TABLE is refused if another table took over the name');
+is($node->safe_psql('postgres', 'SELECT not_mine FROM public.t'), '1', 'the other table is unchanged');
 
-# DROP COLUMN makes a view anew: whoever waits for it goes on with that.
+# DROP COLUMN creates the view anew.  A command that waits for it acts on the new view.
 my %after = (
 	'ALTER TABLE a.t ADD COLUMN y int' => q{SELECT count(y) || ' ' || count(big) FROM a.t},
 	'CREATE INDEX made ON a.t (x)' => q{SELECT to_regclass('a.made') || ' ' || count(big) FROM a.t},
@@ -88,13 +90,13 @@ my %expected = (
 foreach my $statement (sort keys %after)
 {
 	my $said = race('ALTER TABLE a.t DROP COLUMN gone', $statement, before => 1);
-	unlike($said, qr/ERROR/, "$statement waits for DROP COLUMN and goes on") or next;
-	is($node->safe_psql('postgres', $after{$statement}), $expected{$statement}, 'on the table as it is then');
-	like($said, qr/^1\t1\tbig 1$/m, 'without the dropped column') if $statement =~ /^COPY/;
+	unlike($said, qr/ERROR/, "$statement waits for DROP COLUMN and succeeds") or next;
+	is($node->safe_psql('postgres', $after{$statement}), $expected{$statement}, "$statement acts on the new definition");
+	like($said, qr/^1\t1\tbig 1$/m, 'COPY has no dropped column') if $statement =~ /^COPY/;
 }
 
-# A transaction that sees the catalogs as they were when it began does not undo what others
-# have done to the table since.  What reads them by SQL is refused.
+# A transaction with an old snapshot must not undo what others have done to the table
+# since.  Commands that read the catalogs by SQL are refused.
 sub stale
 {
 	my ($isolation, $first, $second) = @_;
@@ -128,27 +130,28 @@ my $refused = qr/ERROR:  0A000: cannot execute this command on split table "t" i
 foreach my $isolation ('REPEATABLE READ', 'SERIALIZABLE')
 {
 	like(stale($isolation, $theirs, 'ALTER TABLE a.t DROP COLUMN gone'), $refused, "$isolation: DROP COLUMN is refused");
-	is($node->safe_psql('postgres', $state), 'false 1 7', 'what others have done stays');
+	is($node->safe_psql('postgres', $state), 'false 1 7', "$isolation: the changes of others stay");
 }
-# columns that others have given each other's names
+# Others have swapped the names of two columns.
 my $swap = 'ALTER VIEW a.t RENAME x TO z; ALTER VIEW a.t RENAME y TO x; ALTER VIEW a.t RENAME z TO y';
 like(stale('REPEATABLE READ', $swap, 'ALTER TABLE a.t ALTER x TYPE bigint'), $refused, 'ALTER of columns that were renamed is refused');
 is($node->safe_psql('postgres', q{SELECT string_agg(attname || ' ' || atttypid::regtype, ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'a.t_hot'::regclass AND attname IN ('x', 'y')}),
 	'x integer, y integer', 'no other column was altered');
 like(stale('REPEATABLE READ', $swap, 'ALTER TABLE a.t RENAME x TO v'), $refused, 'RENAME COLUMN, too');
-like(stale('REPEATABLE READ', 'ALTER TABLE a.t ADD k int', 'ALTER TABLE a.t ALTER id TYPE bigint'), $refused, 'so is ALTER TYPE of the key');
-like(stale('REPEATABLE READ', 'ALTER TABLE a.t ADD k int', 'ALTER TABLE a.t ADD l int GENERATED BY DEFAULT AS IDENTITY'), $refused, 'and what makes a sequence of an identity column');
+like(stale('REPEATABLE READ', 'ALTER TABLE a.t ADD k int', 'ALTER TABLE a.t ALTER id TYPE bigint'), $refused, 'ALTER TYPE of a key that was changed is refused');
+like(stale('REPEATABLE READ', 'ALTER TABLE a.t ADD k int', 'ALTER TABLE a.t ADD l int GENERATED BY DEFAULT AS IDENTITY'), $refused, 'ADD of an identity column is refused');
 # a table that was split since
 my $split = q{SELECT vertical_partition.split('a.t', '{big,also}')};
-like(stale('REPEATABLE READ', $split, 'ALTER TABLE a.t ADD FOREIGN KEY (x) REFERENCES a.u ON DELETE CASCADE NOT VALID'), $refused, 'and ON DELETE CASCADE of a table that was split');
-like(stale('REPEATABLE READ', $split, 'ALTER TABLE a.t ALTER id TYPE bigint'), $refused, 'and ALTER TYPE of its key');
-# what does not read them is done
+like(stale('REPEATABLE READ', $split, 'ALTER TABLE a.t ADD FOREIGN KEY (x) REFERENCES a.u ON DELETE CASCADE NOT VALID'), $refused, 'ON DELETE CASCADE of a table that was split is refused');
+like(stale('REPEATABLE READ', $split, 'ALTER TABLE a.t ALTER id TYPE bigint'), $refused, 'ALTER TYPE of the key of a table that was split is refused');
+# Commands that do not read the catalogs by SQL succeed.
 is(stale('REPEATABLE READ', $theirs, 'ALTER TABLE a.t ADD n int DEFAULT 3, ALTER gone TYPE text, ALTER big SET NOT NULL, ADD UNIQUE (y)'), '', 'other commands are not refused');
-is($node->safe_psql('postgres', $state), 'false 1 7', 'and leave all of that as well');
-is($node->safe_psql('postgres', 'SELECT count(n) || pg_typeof(min(gone))::text FROM a.t'), '20text', 'they have been done');
+is($node->safe_psql('postgres', $state), 'false 1 7', 'other commands keep the changes of others');
+is($node->safe_psql('postgres', 'SELECT count(n) || pg_typeof(min(gone))::text FROM a.t'), '20text', 'other commands take effect');
 
-# Privileges that others change while the view is made anew, after they have been read: GRANT takes no lock
-# on the view.  An event trigger waits in the right place.
+# Others change privileges while the view is created anew, after the privileges have
+# been read.  GRANT takes no lock on the view.  An event trigger waits at the right
+# place.
 foreach my $change ('REVOKE SELECT ON a.t FROM other', 'REVOKE SELECT (x) ON a.t FROM other')
 {
 	$node->safe_psql('postgres', <<"SQL");
@@ -175,14 +178,14 @@ SQL
 	$keeper->query_safe('SELECT pg_advisory_unlock(1)');
 	$_->query_until(qr/^done$/m, '') foreach $one, $two;
 	$_->quit foreach $keeper, $one, $two;
-	is($one->{stderr}, '', 'DROP COLUMN is done');
+	is($one->{stderr}, '', 'DROP COLUMN succeeds');
 	my $has = $node->safe_psql('postgres', q{SELECT has_column_privilege('other', 'a.t', 'x', 'SELECT')});
 	my $failed = $two->{stderr} =~ /ERROR/ ? 't' : 'f';
-	is($has, $failed, "$change meanwhile is not undone without a word");
+	is($has, $failed, "$change meanwhile takes effect or fails with an error");
 	$node->safe_psql('postgres', 'DROP EVENT TRIGGER wait; DROP FUNCTION public.wait');
 }
 
-# split() and merge() wait for them, and carry them over.
+# split() and merge() wait for such changes, and carry them over.
 $node->safe_psql('postgres', 'SET client_min_messages = error; DROP SCHEMA IF EXISTS a CASCADE; CREATE SCHEMA a; CREATE TABLE a.t (id int PRIMARY KEY, x int, big text)');
 foreach my $call (q{split('a.t', '{big}')}, q{merge('a.t')})
 {
@@ -198,9 +201,9 @@ foreach my $call (q{split('a.t', '{big}')}, q{merge('a.t')})
 	is($two->{stderr}, '', "$call waits for GRANT");
 }
 is($node->safe_psql('postgres', q{SELECT string_agg(attname || attacl::text, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'a.t'::regclass}) =~ s/[^ ]*\{([^}]*)\}/$1/gr =~ s{/\w+}{}gr,
-	'other=r other=rw', 'the privileges are there');
+	'other=r other=rw', 'split() and merge() keep the privileges');
 
-# A trigger and a foreign key that would keep it from firing, by two sessions at once
+# Two sessions add a trigger, and a foreign key that would keep it from firing.
 foreach my $order (0, 1)
 {
 	$node->safe_psql('postgres', <<"SQL");
@@ -224,13 +227,13 @@ SQL
 	$one->query_safe('COMMIT');
 	$two->query_until(qr/^done$/m, '');
 	$_->quit foreach $one, $two;
-	like($two->{stderr}, qr/cannot have both trigger "deletes" and foreign key "cascades" with ON DELETE CASCADE/, "refused: $do[1]");
+	like($two->{stderr}, qr/cannot have both trigger "deletes" and foreign key "cascades" with ON DELETE CASCADE/, "the second session is refused: $do[1]");
 }
 
-# A table that an extension's script changes is no member of the extension.
+# A table that an extension's script changes does not become a member of the extension.
 $node->safe_psql('postgres', 'CREATE TABLE s (id int PRIMARY KEY, a int, c text)');
 $node->safe_psql('postgres', q{SELECT vertical_partition.split('s', '{c}')});
-# The server finds extensions elsewhere than among its own since 18.
+# Since 18, extensions can be in other directories.
 if ($node->safe_psql('postgres', 'SHOW server_version_num') >= 180000)
 {
 	my $dir = $node->basedir . '/share/extension';
@@ -240,9 +243,9 @@ if ($node->safe_psql('postgres', 'SHOW server_version_num') >= 180000)
 	$node->append_conf('postgresql.conf', "extension_control_path = '" . $node->basedir . "/share:\$system'");
 	$node->reload;
 	$node->safe_psql('postgres', 'CREATE EXTENSION changes');
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_depend WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'changes')}), '0', 'nothing is its member');
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_depend WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'changes')}), '0', 'the extension has no members');
 	$node->safe_psql('postgres', 'DROP EXTENSION changes');
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM s'), '0', 'the split table outlives it');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM s'), '0', 'the split table stays after DROP EXTENSION');
 }
 
 $node->stop;

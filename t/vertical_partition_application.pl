@@ -1,4 +1,5 @@
-# A web shop does the same on plain tables and on split ones: see PgDenseApplication.pm.
+# Run a web shop on plain tables and on split ones, and compare the answers.  See
+# PgDenseApplication.pm.
 use strict;
 use warnings FATAL => 'all';
 
@@ -8,8 +9,8 @@ use PgDenseApplication;
 
 my ($major) = `pg_config --version` =~ /(\d+)/;
 
-# What is wide and in no index or constraint with hot columns.  The other tables have nothing of that kind but
-# django_migrations, which Django would not find any more.
+# the wide columns that share no index or constraint with hot columns.  Of the other
+# tables only django_migrations has any; Django would not find it any more.
 my %cold = (
 	shop_country => 'name',
 	shop_category => 'name',
@@ -43,7 +44,7 @@ my %modes = (
 		still => 'SELECT count(*) = ' . keys(%cold) . ' FROM vertical_partition.parts'
 	},);
 
-# an error, but for the part that it may name
+# Return an error without the names that it may have.
 sub error_of_table
 {
 	my ($error) = @_;
@@ -52,7 +53,7 @@ sub error_of_table
 	return { %$error, table_name => $error->{table_name} =~ s/_(?:hot|cold)$//r };
 }
 
-# the default of an identity column, which a view's column has itself
+# The view column also has the default of an identity column.
 my $sequence = qr/^str nextval\('\w+_id_seq'::regclass\)$/;
 my @differences = (
 	{
@@ -71,7 +72,7 @@ my @differences = (
 		doc => 'find two tables and a view',
 		step => qr/^Django's catalogs: tables$/,
 		catalogs => 1,
-		# a table has been renamed then, and its parts have not
+		# The test has renamed the table, but not its parts.
 		same => sub { my %seen; [ sort grep { !$seen{$_}++ } map { s/_(?:hot|cold)$//r =~ s/^str shop_preference$/str shop_setting/r } @{ $_[0] } ] }
 	},
 	{
@@ -104,7 +105,7 @@ my @differences = (
 		step => qr/^tried: trigger$/,
 		seen => qr/^\{"error":"ProgrammingError","sqlstate":"42809"\}$/
 	},);
-# the server refuses that for all views
+# The server refuses this for all views.
 push @differences,
   {
 	doc => 'MERGE on 15',
@@ -113,7 +114,7 @@ push @differences,
   },
   {
 	doc => 'MERGE on 15',
-	# columns and rows: all but the one that it should have changed
+	# All columns and rows must be the same, except the one that should have changed.
 	step => qr/(?:^|\w )data(?: \w+)*: shop_(?:setting|preference)$/,
 	same => sub { [ $_[0][0], [ grep { "@$_[1, 2]" ne 'str user:5 str setting.1' } @{ $_[0][1] } ] ] }
   } if $major < 17;

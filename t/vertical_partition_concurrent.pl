@@ -1,11 +1,12 @@
-# Many clients that change the same rows of split tables, in READ COMMITTED and REPEATABLE
-# READ, by each method, with and without the rewriting of statements, while others vacuum and read.
+# Let many clients change the same rows of split tables, in READ COMMITTED and
+# REPEATABLE READ, with each method, and with and without the rewriting of statements.
+# Other clients vacuum and read meanwhile.
 #
-# Each transaction notes in a ledger what it has added, so that at any time, for any
-# snapshot, here and on a standby, the sums of the tables are those of the ledger: no update
-# is lost, and none is done twice.  At the end no hot row is without its cold row, nor
-# the other way round; also after the server was killed, when all that was acknowledged is
-# there.
+# Each transaction notes its additions in a ledger.  In any snapshot, here and on a
+# standby, the sums of the tables must equal those of the ledger: no update is lost or
+# done twice.  At the end, each hot row must have its cold row, and the other way round.
+# The same must hold after the server was killed, and all acknowledged transactions must
+# be there.
 use strict;
 use warnings FATAL => 'all';
 
@@ -68,7 +69,7 @@ BEGIN
 END \$\$;
 SQL
 
-# What a transaction does to a table; each adds one row to the ledger.
+# the change of a transaction to a table; each adds one row to the ledger
 my $ledger = "INSERT INTO ledger (t, n, c, lines, line_c)";
 my %transactions = (
 	hot => "UPDATE account_T SET n = n + :d WHERE id = :a;\n$ledger VALUES ('T', :d, 0, 0, 0);\n",
@@ -93,7 +94,7 @@ for my $table (@tables)
 	for (keys %transactions)
 	{
 		my $text = "\\set a random(1, $accounts)\n\\set b random(1, $accounts)\n\\set d random(1, 9)\n\\set l random(1, $rows)\nBEGIN;\n$transactions{$_}COMMIT;\n";
-		# parameters of prepared statements have types
+		# Parameters of prepared statements need types.
 		$text =~ s/(?<=[ (,-]):([abcdln])\b(?!::)/:$1::int/g;
 		append_to_file("$dir/$table.$_.sql", $text =~ s/account_T/account_$table/gr =~ s/line_T/line_$table/gr =~ s/'T'/'$table'/gr);
 	}
@@ -107,7 +108,8 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
 $standby->start;
 
-# start_pgbench(NODE, OPTIONS, CLIENTS, TABLE => [NAME, WEIGHT]...) - returns what collects the outcome
+# start_pgbench(NODE, OPTIONS, CLIENTS, TABLE => [NAME, WEIGHT]...) - start it, and
+# return the handle for its outcome
 sub start_pgbench
 {
 	my ($on, $options, @command) = @_;
@@ -121,7 +123,8 @@ sub start_pgbench
 
 my @isolations = ('read committed', 'repeatable read');
 
-# clients(SECONDS, ISOLATION) - those that write, vacuum, and read here and there
+# clients(SECONDS, ISOLATION) - run clients that write, vacuum, and read here and on the
+# standby
 sub clients
 {
 	my ($seconds, $isolation) = @_;
@@ -144,11 +147,11 @@ sub in_order
 {
 	my ($what) = @_;
 
-	is($node->safe_psql('postgres', 'SELECT * FROM wrong()'), '', "$what: the sums are right");
+	is($node->safe_psql('postgres', 'SELECT * FROM wrong()'), '', "$what: the sums equal those of the ledger");
 	parts_in_order($node, 'postgres', $what);
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
-	is($standby->safe_psql('postgres', 'SELECT * FROM wrong(); SELECT * FROM parts_wrong()'), '', "$what: as well on the standby");
-	is($node->safe_psql('postgres', <<'SQL'), '', "$what: no damage");
+	is($standby->safe_psql('postgres', 'SELECT * FROM wrong(); SELECT * FROM parts_wrong()'), '', "$what: on the standby, too, the sums are equal and the parts match");
+	is($node->safe_psql('postgres', <<'SQL'), '', "$what: amcheck finds no damage");
 SELECT c.oid::regclass, v.msg FROM pg_class c, LATERAL verify_heapam(c.oid::regclass) v WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace;
 SELECT FROM (SELECT bt_index_check(i.indexrelid::regclass, true) FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid AND c.relnamespace = 'public'::regnamespace OFFSET 0) x WHERE false;
 SQL
@@ -174,7 +177,7 @@ for my $isolation (@isolations)
 	is(join('', map { $_->{err} =~ /^(.*error.*)$/mi } @$others), '', "$isolation: vacuum and readers had no error");
 	my $acknowledged = acknowledged(@$writers);
 	cmp_ok($acknowledged, '>', 200, "$isolation: $acknowledged transactions");
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM ledger') - $before, $acknowledged, "$isolation: each is in the ledger") if !@failed;
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM ledger') - $before, $acknowledged, "$isolation: the ledger has each transaction") if !@failed;
 	in_order($isolation);
 }
 
@@ -193,7 +196,7 @@ for my $crash (1 .. $crashes)
 	my $acknowledged = acknowledged(@$writers);
 	my $there = $node->safe_psql('postgres', 'SELECT count(*) FROM ledger') - $before;
 	cmp_ok($acknowledged, '>', 100, "crash $crash: $acknowledged transactions");
-	ok($there >= $acknowledged && $there <= $acknowledged + 4 * @$writers, "crash $crash: what was acknowledged is there, $there transactions");
+	ok($there >= $acknowledged && $there <= $acknowledged + 4 * @$writers, "crash $crash: no acknowledged transaction is lost, $there are there");
 	in_order("crash $crash");
 }
 $standby->stop;

@@ -1,10 +1,11 @@
-# split(), relink() and merge() beside transactions that read, then write, the table: nobody is
-# the victim of a deadlock, and no transaction fails.
+# Run split(), relink() and merge() beside transactions that first read and then write
+# the table.  No transaction may fail, and none may be the victim of a deadlock.
 #
-# A transaction that has read the table holds a lock on it, and waits with that for whoever
-# has locked out writers; so split() must not ask for more later on.  Others get to the
-# table by way of a table that foreign keys join to it, or of its sequence, in any order.  Their
-# statements are planned for the table and run on the view, and the other way round.
+# A transaction that has read the table holds a lock on it, and waits with this lock for
+# the session that blocks writers.  So split() must not ask for a stronger lock later.
+# Other transactions reach the table in any order, by a table with a foreign key or by
+# its sequence.  Their statements are planned for the table and run on the view, and the
+# other way round.
 use strict;
 use warnings FATAL => 'all';
 
@@ -43,7 +44,7 @@ CREATE FUNCTION wrong() RETURNS SETOF text LANGUAGE sql AS \$\$
 \$\$;
 SQL
 
-# What the transactions do; each but one gets to the table by another way.
+# the statements of the transactions; all but one reach the table in another way
 my %transactions = (
 	read => "SELECT n, c, doc FROM account WHERE id = :a;\nUPDATE account SET n = n + 1, c = c + 1 WHERE id = :a;\n"
 	  . "INSERT INTO account (n, holder) VALUES (5, :h) RETURNING id AS new \\gset\nDELETE FROM account WHERE id = :new;\nINSERT INTO ledger VALUES (1, 1, 0, 0);\n",
@@ -58,7 +59,7 @@ my %transactions = (
 for (keys %transactions)
 {
 	my $text = "\\set a random(1, $accounts)\n\\set h random(1, 5)\nBEGIN;\n$transactions{$_}COMMIT;\n";
-	# parameters of prepared statements have types
+	# Parameters of prepared statements need types.
 	$text =~ s/(?<=[ (]):(a|h|new)\b/:$1::int/g;
 	append_to_file("$dir/$_.sql", $text);
 }
@@ -87,17 +88,17 @@ for my $cycle (1 .. $cycles)
 
 		$failed++ if $err ne '';
 		diag "cycle $cycle, $call: $err" if $err ne '';
-		# they go on, on the view as on the table
+		# The transactions continue, on the view as on the table.
 		$node->poll_query_until('postgres', "SELECT count(*) > $before + 20 FROM ledger") or $idle++;
 	}
 }
-is($failed, 0, "$cycles cycles of split() and merge(), none of which failed");
-is($idle, 0, 'transactions went on after each');
+is($failed, 0, "$cycles cycles of split() and merge() succeed");
+is($idle, 0, 'transactions continue after each cycle');
 for my $run (@runs)
 {
 	$run->{handle}->pump_nb;
-	ok($run->{handle}->pumpable, "pgbench -M $run->{mode} runs to the end");
-	# INT may be ignored, as in what a shell starts in the background
+	ok($run->{handle}->pumpable, "pgbench -M $run->{mode} runs until the end");
+	# A shell starts background processes with INT ignored, so use TERM.
 	$run->{handle}->signal('TERM');
 	$run->{handle}->finish;
 	unlike($run->{err}, qr/error|failed|aborted|deadlock/i, "pgbench -M $run->{mode}: no transaction failed");
@@ -105,10 +106,11 @@ for my $run (@runs)
 my $log = slurp_file($node->logfile);
 my @errors = grep { !/canceling statement due to user request|terminating connection|canceling autovacuum|connection to client lost/ } $log =~ /(?:ERROR|FATAL|PANIC):  .*/g;
 is(join("\n", @errors > 5 ? @errors[0 .. 4] : @errors), '', 'no error in the log of the server');
-is($node->safe_psql('postgres', 'SELECT * FROM wrong()'), '', 'each transaction is in the ledger');
+is($node->safe_psql('postgres', 'SELECT * FROM wrong()'), '', 'the ledger has each transaction');
 parts_in_order($node, 'postgres', 'end');
 
-# relink() changes rows, and waits for who has locked some, before it has a lock itself
+# relink() changes rows.  It waits for sessions that have locked some, before it has a
+# lock itself.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE moved (id int PRIMARY KEY, n int, c text);
 INSERT INTO moved SELECT i, 0, 'c' || i FROM generate_series(1, 20) i;
@@ -124,8 +126,8 @@ $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_locks WHERE NOT
 $locker->query('UPDATE moved SET n = n + 1 WHERE id = 20');
 $locker->query('COMMIT');
 $linker->query_until(qr/done/, "\n");
-is("$locker->{stderr}$linker->{stderr}" =~ s/background_psql: \S+( \d+:)?\n//gr, '', 'a transaction that locks a row, then changes it, beside relink()');
-is($node->safe_psql('postgres', 'SELECT n, c FROM moved WHERE id = 20'), '1|c20', 'both are done');
+is("$locker->{stderr}$linker->{stderr}" =~ s/background_psql: \S+( \d+:)?\n//gr, '', 'relink() and a transaction that locks and changes a row do not deadlock');
+is($node->safe_psql('postgres', 'SELECT n, c FROM moved WHERE id = 20'), '1|c20', 'both take effect');
 $_->quit foreach $locker, $linker;
 $node->stop;
 done_testing();

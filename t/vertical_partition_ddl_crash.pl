@@ -1,8 +1,9 @@
-# split(), merge() and ALTER TABLE that fail at each of their commands, and at rows, and those
-# that are cancelled, run into timeouts, deadlocks and limits, meet each other, or end with the
-# server: what was there before is there afterwards, or else all that there should be, and never
-# anything between.
-# PGDENSE_FUZZ_SEED is the random seed, which is printed.
+# Let split(), merge() and ALTER TABLE fail at each of their commands, and at rows.
+# Cancel them, and let them meet timeouts, deadlocks, limits, each other, and a crash of
+# the server.  Afterwards the database must be in the state before or in the complete
+# new state, never between.
+#
+# PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -23,7 +24,7 @@ srand($seed);
 my $node = partition_node('ddl_crash', "log_statement = none\nrestart_after_crash = off\n");
 my ($tables, $split) = partition_tables();
 
-# fresh(DATABASE) - a database with the tables, not yet split
+# fresh(DATABASE) - create a database with the tables, not split yet
 sub fresh
 {
 	my ($database) = @_;
@@ -31,7 +32,8 @@ sub fresh
 	$node->safe_psql($database, "CREATE EXTENSION vertical_partition;\n$tables" . partition_helpers('plain'));
 }
 
-# What there is, with the OIDs that a new relation would not have, and where sequences are.
+# the state of the database, with OIDs, which would differ for a new relation, and the
+# positions of sequences
 my $everything = <<'SQL';
 SELECT oid, relname, relkind, relowner, relacl, reloptions, relhastriggers FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY oid;
 SELECT attrelid, attnum, attname, attacl, attnotnull, attidentity FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
@@ -46,16 +48,16 @@ SELECT cold FROM vertical_partition.row_pointers ORDER BY 1;
 SQL
 $everything .= partition_contents($_) . ';' foreach @partition_methods;
 
-# unchanged(DATABASE, BEFORE, WHAT)
+# unchanged(DATABASE, BEFORE, WHAT) - check that the state is still BEFORE
 sub unchanged
 {
 	my ($database, $before, $what) = @_;
 	my $now = $node->safe_psql($database, $everything);
-	return ok($now eq $before, "$what: nothing is changed") || diag "before:\n$before\nnow:\n$now";
+	return ok($now eq $before, "$what: the database is unchanged") || diag "before:\n$before\nnow:\n$now";
 }
 
-# An event trigger counts commands, and fails at the one that is wanted.  A setting would not
-# do, since those that are changed while a command runs as the table's owner are put back.
+# An event trigger counts commands, and fails at the requested one.  A setting cannot
+# count: changes made by a command that runs as the table's owner are reset.
 fresh('fails');
 $node->safe_psql('fails', <<'SQL');
 CREATE SEQUENCE public.commands;
@@ -70,7 +72,8 @@ CREATE EVENT TRIGGER fail_end ON ddl_command_end EXECUTE FUNCTION public.fail();
 ALTER DATABASE fails SET test.fails_at = '0';
 SQL
 
-# fails_everywhere(STATEMENT, NAME, EVERY) - it fails at each EVERY-th of its commands, in one session, and succeeds in the end
+# fails_everywhere(STATEMENT, NAME, EVERY) - let it fail at every EVERY-th of its
+# commands, in one session, and succeed at the end
 sub fails_everywhere
 {
 	my ($statement, $name, $every) = @_;
@@ -79,15 +82,15 @@ sub fails_everywhere
 	my @at = grep { ($_ + $seed) % $every == 0 } 1 .. $steps;
 	my $script = join '', map { "SELECT setval('public.commands', 1, false); SET test.fails_at = '$_'; $statement;\n" } @at;
 
-	cmp_ok($steps, '>', 3, "$name: $steps places to fail at");
+	cmp_ok($steps, '>', 3, "$name: the statement has $steps places to fail");
 	my ($ret, $out, $err) = $node->psql('fails', $script, on_error_stop => 0);
-	is(() = $err =~ /ERROR:  failed at/g, scalar @at, "$name: failed at " . @at . ' of them');
-	is(() = $err =~ /ERROR:/g, scalar @at, "$name: in no other way") || diag $err;
+	is(() = $err =~ /ERROR:  failed at/g, scalar @at, "$name: it failed at " . @at . ' of them');
+	is(() = $err =~ /ERROR:/g, scalar @at, "$name: it raised no other error") || diag $err;
 	unchanged('fails', $before, $name);
 	$node->safe_psql('fails', $statement);
 	parts_in_order($node, 'fails', $name);
 }
-# all of one method, and with PGDENSE_SOAK of all
+# one method for all of these, and each method with PGDENSE_SOAK
 my %every = map { $_ => $_ eq 'row_pointer' || $ENV{PGDENSE_SOAK} ? 1 : 6 } @partition_methods;
 my %rows = map { $_ => $node->safe_psql('fails', partition_contents($_)) } @partition_methods;
 for my $method (@partition_methods)
@@ -96,7 +99,8 @@ for my $method (@partition_methods)
 	is($node->safe_psql('fails', partition_contents($method)), $rows{$method}, "$method: rows after split()");
 }
 
-# ALTER TABLE that makes the cold part anew relinks.  An index on the pointer fails at the rows.
+# An ALTER TABLE that rewrites the cold part also relinks.  An index on the pointer
+# fails at the rows.
 $node->safe_psql('fails', <<'SQL');
 UPDATE row_pointer SET wide = 'other' WHERE id < 10;
 CREATE FUNCTION public.fail_at_row(tid) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
@@ -118,7 +122,7 @@ for my $method (@partition_methods)
 	is($node->safe_psql('fails', partition_contents($method)), $updated{$method}, "$method: rows after merge()");
 }
 
-# Errors in the middle: of the rows, limits, and locks that are not to be had.
+# Errors in the middle: at rows, by limits, and by locks that others hold.
 fresh('errors');
 my $before = $node->safe_psql('errors', $everything);
 
@@ -143,21 +147,21 @@ $other->query_safe('ROLLBACK; BEGIN; LOCK row_pointer IN ROW EXCLUSIVE MODE');
 error_in("SET lock_timeout = '100ms'; $call", qr/lock timeout/, 'lock_timeout because of a writer');
 $other->query_safe('ROLLBACK');
 
-# While split() waits for a table that refers to it, it has no lock: the table is read and
-# written.
+# split() holds no lock while it waits for a table that references it.  The table can be
+# read and written.
 $other->query_safe('BEGIN; LOCK refers_to_row_pointer IN ROW EXCLUSIVE MODE');
 my $splitter = $node->background_psql('errors', on_error_stop => 0);
 $splitter->query_until(qr/started/, "\\echo started\n$call;\n");
 $node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND relation = 'refers_to_row_pointer'::regclass}) or die 'split() does not wait';
-is($node->safe_psql('errors', partition_contents('row_pointer')), $rows{row_pointer}, 'rows are read while it waits');
+is($node->safe_psql('errors', partition_contents('row_pointer')), $rows{row_pointer}, 'rows can be read while split() waits');
 my ($ret, $out, $err) = $node->psql('errors', q{SET lock_timeout = '100ms'; UPDATE row_pointer SET a = a});
-is($err, '', 'and written');
+is($err, '', 'rows can be written while split() waits');
 $node->safe_psql('errors', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%vertical_partition.split%' AND pid <> pg_backend_pid()});
 $node->poll_query_until('errors', q{SELECT count(*) = 0 FROM pg_locks WHERE NOT granted}) or die 'split() is not cancelled';
 unchanged('errors', $before, 'cancelled');
 $other->query_safe('ROLLBACK');
 
-# Two at a time: the second one waits, and then finds no table.
+# Two calls at a time: the second one waits, and then finds the table changed.
 $other->query_safe("BEGIN; $call");
 $splitter->query_until(qr/started/, "\\echo started\n$call;\n\\echo done\n");
 $node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted}) or die 'split() does not wait';
@@ -172,7 +176,7 @@ $node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT 
 $other->query_safe('COMMIT');
 $splitter->query_until(qr/done/, "\n");
 like($splitter->{stderr}, qr/ERROR:  relation public\.row_pointer was changed by another session/, 'the second merge() is refused');
-is($node->safe_psql('errors', partition_contents('row_pointer')), $rows{row_pointer}, 'rows after all that');
+is($node->safe_psql('errors', partition_contents('row_pointer')), $rows{row_pointer}, 'the table has all rows after the refused calls');
 $splitter->{stderr} = '';
 $other->query_safe("BEGIN; $call; ROLLBACK; BEGIN; $call");
 $splitter->query_until(qr/started/, "\\echo started\n$call;\n\\echo done\n");
@@ -183,7 +187,7 @@ is($splitter->{stderr}, '', 'the second split() succeeds if the first one is rol
 parts_in_order($node, 'errors', 'after a split() that was rolled back');
 $_->quit foreach $other, $splitter;
 
-# kill -9 of all processes at any moment
+# Kill all processes with SIGKILL at any moment.
 fresh('crashes');
 $node->safe_psql('crashes', "INSERT INTO $_ (k, a, owner, note, wide) SELECT 'more ' || i, i, i % 10, 'note ' || i, repeat('w', i % 100) FROM generate_series(1, 10000) i")
   foreach @partition_methods;
@@ -195,7 +199,7 @@ for my $round (1 .. $rounds)
 	my $method = $partition_methods[ $round % @partition_methods ];
 	my $was = $node->safe_psql('crashes', "SELECT relkind FROM pg_class WHERE oid = '$method'::regclass");
 	my $sql = $was eq 'r' ? "SELECT vertical_partition.split('$method', '{note,wide}', '$method')" : "SELECT vertical_partition.merge('$method')";
-	# the time that it takes, as it would be
+	# the time that an undisturbed call takes
 	my $started = time();
 	$node->safe_psql('crashes', "BEGIN; $sql; ROLLBACK");
 	my $seconds = (time() - $started) * rand();
@@ -209,7 +213,7 @@ for my $round (1 .. $rounds)
 	$kinds{"$was$is"}++;
 	is($node->safe_psql('crashes', partition_contents($method)), $big{$method}, "round $round: rows of $method, $was, now $is");
 	is($node->safe_psql('crashes', "SELECT count(*) FROM pg_class WHERE relname ~ '^(${method}_(hot|cold)|vertical_partition_[0-9]+)\$'"),
-		$is eq 'r' ? 0 : 2, "round $round: no other relations");
+		$is eq 'r' ? 0 : 2, "round $round: no other relation is left");
 	parts_in_order($node, 'crashes', "round $round");
 	$node->safe_psql('crashes', $sql) if $is eq $was;
 }

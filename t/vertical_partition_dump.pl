@@ -1,6 +1,6 @@
-# Dump and restore of split tables: the restored views and parts are the dumped ones,
-# rows and all, and work as before.  Row pointers are made for the places that rows have
-# in a file, so that what needs cold columns fails until relink().
+# Dump and restore split tables.  The restored views and parts must have the same
+# definitions and rows, and work as before.  Row pointers refer to positions in a file,
+# so statements on cold columns fail until relink().
 use strict;
 use warnings FATAL => 'all';
 
@@ -17,11 +17,11 @@ my ($tables, $split) = partition_tables();
 
 $node->safe_psql('postgres', 'CREATE DATABASE source');
 $node->safe_psql('source', "CREATE EXTENSION vertical_partition;\n$tables$split");
-# the rows of the cold part get other places when it is restored
+# Rows of the cold part get other positions when they are restored.
 $node->safe_psql('source', "UPDATE $_ SET wide = wide || 'x' WHERE id % 3 = 0; DELETE FROM $_ WHERE id % 11 = 0") foreach @partition_methods;
 my %contents = map { $_ => $node->safe_psql('source', partition_contents($_)) } @partition_methods;
 
-# dump(DATABASE, FORMAT, FILE, OPTION...)
+# dump(DATABASE, FORMAT, FILE, OPTION...) - run pg_dump
 sub dump_to
 {
 	my ($database, $format, $file, @options) = @_;
@@ -30,8 +30,8 @@ sub dump_to
 
 dump_to('source', 'plain', "$dir/source.sql");
 my $plain = slurp_file("$dir/source.sql") =~ s/^\\(un)?restrict .*$//mgr;
-unlike($plain, qr/row_pointers/, 'nothing of the table of row pointers is dumped');
-unlike($plain, qr/FUNCTION vertical_partition\.\w+\(.*AS/, 'no function of the extension is dumped');
+unlike($plain, qr/row_pointers/, 'the dump has no table of row pointers');
+unlike($plain, qr/FUNCTION vertical_partition\.\w+\(.*AS/, 'the dump has no function of the extension');
 
 for my $format ('plain', 'custom', 'directory')
 {
@@ -50,9 +50,9 @@ for my $format ('plain', 'custom', 'directory')
 	is($node->safe_psql($target, 'SELECT count(*), sum(a), sum(n), sum(doubled) FROM row_pointer'),
 		$node->safe_psql('source', 'SELECT count(*), sum(a), sum(n), sum(doubled) FROM row_pointer'), "$format: hot columns can be read");
 	my ($ret, $out, $err) = $node->psql($target, partition_contents('row_pointer'));
-	like($err, qr/has no cold row.*\n.*vertical_partition\.relink/, "$format: cold ones cannot");
+	like($err, qr/has no cold row.*\n.*vertical_partition\.relink/, "$format: cold columns cannot be read before relink()");
 	($ret, $out, $err) = $node->psql($target, q{UPDATE row_pointer SET note = 'new'});
-	isnt($ret, 0, "$format: nor be written");
+	isnt($ret, 0, "$format: cold columns cannot be written before relink()");
 	cmp_ok($node->safe_psql($target, q{SELECT vertical_partition.relink('row_pointer')}), '>', 0, "$format: relink()");
 	is($node->safe_psql($target, partition_contents('row_pointer')), $contents{row_pointer}, "$format: rows of row_pointer");
 	is($node->safe_psql($target, 'SELECT count(*) FROM vertical_partition.parts WHERE pointers_valid'), 1, "$format: the pointers are valid");
@@ -60,13 +60,14 @@ for my $format ('plain', 'custom', 'directory')
 	is($node->safe_psql($target, "SELECT t.*, count(r.n) FROM $_ t LEFT JOIN refers_to_$_ r ON r.n = t.n GROUP BY t.id, t.k ORDER BY t.id LIMIT 1"),
 		$node->safe_psql('source', "SELECT t.*, 1 FROM $_ t ORDER BY t.id LIMIT 1"), "$format: GROUP BY of the key of $_") foreach 'shared_key', 'surrogate_key';
 
-	# a dump of the restored database is the same dump, but for the pointers
+	# A dump of the restored database is the same, except for the pointers.
 	dump_to($target, 'plain', "$dir/second.sql", '--schema-only');
 	dump_to('source', 'plain', "$dir/first.sql", '--schema-only');
 	my ($first, $second) = map { slurp_file("$dir/$_.sql") =~ s/^\\(un)?restrict .*$//mgr } 'first', 'second';
 	is($second, $first, "$format: the dump of the restored schema is the same");
 
-	# it works: sequences go on, guards guard, foreign keys hold, merge() goes back
+	# Check that it works: sequences continue, guards refuse, foreign keys are enforced,
+	# and merge() succeeds.
 	for my $method (@partition_methods)
 	{
 		is($node->safe_psql($target, "INSERT INTO $method (k, a) VALUES ('new', 5) RETURNING id, n, note, doubled"), '501|501|none|10', "$format, $method: INSERT");
@@ -81,7 +82,7 @@ for my $format ('plain', 'custom', 'directory')
 	}
 }
 
-# the schema first, and the rows later, from a dump or by COPY: into the views, which are as good as tables
+# Restore the schema first, and the rows later, from a dump or by COPY into the views.
 $node->safe_psql('postgres', 'CREATE DATABASE empty');
 dump_to('source', 'custom', "$dir/all");
 $node->command_ok([ 'pg_restore', '--exit-on-error', '--schema-only', '-d', $node->connstr('empty'), "$dir/all" ], 'schema is restored');
@@ -89,25 +90,25 @@ $node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-t
 $node->safe_psql('empty', q{SELECT vertical_partition.relink('row_pointer')});
 is($node->safe_psql('empty', partition_contents($_)), $contents{$_}, "schema, then rows: $_") foreach @partition_methods;
 
-# single tables: the view has no rows, its parts have
+# single tables: the view has no rows, its parts have them
 my ($method) = @partition_methods;
 like($node->safe_psql('source', "SELECT obj_description('${method}_hot'::regclass)"), qr/^hot part of the split table public\.$method; a dump of public\.$method alone has no rows/,
-	'the hot part says so');
+	'the comment of the hot part warns about a dump of the view alone');
 dump_to('source', 'plain', "$dir/view.sql", '-t', $method);
 unlike(slurp_file("$dir/view.sql"), qr/^COPY|^INSERT/m, 'a dump of the view alone has no rows');
 dump_to('source', 'custom', "$dir/three", '-t', 'owners', map { ('-t', $_) } $method, "${method}_hot", "${method}_cold");
 $node->safe_psql('postgres', 'CREATE DATABASE three');
 $node->safe_psql('three', 'CREATE EXTENSION vertical_partition');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('three'), "$dir/three" ], 'a dump of view and parts is restored');
-is($node->safe_psql('three', partition_contents($method)), $contents{$method}, 'with all rows');
+is($node->safe_psql('three', partition_contents($method)), $contents{$method}, 'the dump of view and parts has all rows');
 $node->safe_psql('three', "DELETE FROM $method");
 $node->command_fails_like([ 'pg_restore', '--exit-on-error', '--data-only', '-t', "${method}_hot", '-d', $node->connstr('three'), "$dir/three" ],
-	qr/cannot write to table "${method}_hot", a part of a split table/, 'data alone is refused by the parts');
+	qr/cannot write to table "${method}_hot", a part of a split table/, 'the parts refuse data of a data-only dump');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers', map({ ('-t', "${method}_$_") } 'hot', 'cold'), '-d', $node->connstr('three'), "$dir/three" ],
-	'but not with --disable-triggers');
-is($node->safe_psql('three', partition_contents($method)), $contents{$method}, 'which restores all rows');
+	'a data-only dump is restored with --disable-triggers');
+is($node->safe_psql('three', partition_contents($method)), $contents{$method}, 'the data-only dump has all rows');
 
-# what constraints are since 18
+# not-null constraints of 18 and later
 if ($node->pg_version >= 18)
 {
 	my $constraints = q{SELECT conname, conrelid::regclass, pg_get_constraintdef(oid), obj_description(oid) FROM pg_constraint
@@ -137,12 +138,12 @@ t_cold_id_not_null|t_cold|NOT NULL id|
 t_cold_pkey|t_cold|PRIMARY KEY (id)|
 OUT
 	$node->safe_psql('constraints', q{SELECT vertical_partition.merge('t')});
-	is($node->safe_psql('constraints', $constraints), $before, 'and of the table again');
+	is($node->safe_psql('constraints', $constraints), $before, 'the merged table has its constraints again');
 	my ($ret, $out, $err) = $node->psql('constraints', <<'SQL');
 CREATE TABLE refused (id int PRIMARY KEY, a int, r int4range, p daterange, b text, v text GENERATED ALWAYS AS (b) VIRTUAL, CONSTRAINT periods UNIQUE (r, p WITHOUT OVERLAPS));
 SELECT vertical_partition.split('refused', '{b,v}');
 SQL
-	like($err, qr/^column v, a virtual generated column\nconstraint periods on table public\.refused, of periods$/m, 'what cannot be carried over');
+	like($err, qr/^column v, a virtual generated column\nconstraint periods on table public\.refused, of periods$/m, 'split() names the columns and constraints that it cannot carry over');
 }
 
 $node->stop;

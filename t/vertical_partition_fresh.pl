@@ -1,6 +1,7 @@
-# Each statement of t/vertical_partition_same.sql in a connection of its own, in which nothing
-# has loaded the library before: with the library preloaded, as split() asks for, the
-# plain table's answer.  Without it, that answer or an error; never anything else.
+# Run each statement of t/vertical_partition_same.sql in its own connection, where
+# nothing has loaded the library before.  With the library preloaded, as split()
+# recommends, the answer must be that of the plain table.  Without preloading, it must
+# be that answer or an error.
 use strict;
 use warnings FATAL => 'all';
 
@@ -10,18 +11,19 @@ use PgDensePartition;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# What a statement says that needs the library and has not got it
+# the errors of a statement that needs the library and runs without it
 my ($unloaded) = map { qr/$_/ } join '|',
   'ERROR:  55000: library "vertical_partition" was not loaded when the statement began',
   'ERROR:  42P10: there is no unique or exclusion constraint matching the ON CONFLICT specification',
   'ERROR:  42809: cannot copy from view',
   'ERROR:  42809: "\w+" is not a table',
   'WARNING:  01000: skipping "\w+" --- cannot (?:vacuum|analyze) non-tables',
-  # in a transaction that has failed so
+  # in a transaction that failed in this way
   'ERROR:  25P02: ';
 
-# Statements that need one session together, in turn: transactions, prepared statements,
-# settings, cursors that are held.  Each ends where another one begins that is none of them.
+# Statements that need one session together: transactions, prepared statements,
+# settings, held cursors.  Each group ends where a statement begins that belongs to
+# none.
 my @regions = (
 	[ qr/^DECLARE .* WITH HOLD/, qr/^CLOSE/ ],
 	[ qr/^(?:BEGIN|START)\b/, qr/^(?:COMMIT|ROLLBACK|PREPARE TRANSACTION)\b(?! TO)/ ],
@@ -48,8 +50,8 @@ sub sessions
 	return @sessions;
 }
 
-# script(DATABASE[, EXPECTED]) - what psql is to do; with EXPECTED, an output of the
-# plain table, statements that fail there only are done again with the library
+# script(DATABASE[, EXPECTED]) - return a script for psql.  With EXPECTED, the output of
+# the plain table, statements that fail only here are repeated with the library.
 sub script
 {
 	my ($database, $expected) = @_;
@@ -58,7 +60,7 @@ sub script
 	for my $session (sessions())
 	{
 		my @lines = map { "\\echo \@\@ $_->[0]\n$_->[1]" } @$session;
-		# what COPY reads would be commands to psql where it leaves something out
+		# The input of a failed COPY would be commands for psql, so leave it out.
 		my $fails = !$expected || grep { /ERROR:/ } map { $_->[1] =~ /FROM stdin/ ? 'ERROR:' : @{ $expected->{ $_->[0] } } } @$session;
 
 		$script .= "\\c -reuse-previous=on \"dbname=$database options=''\"\n\\set failed false\n";
@@ -73,8 +75,8 @@ sub script
 my $node = partition_node('fresh');
 my @known = map { @$_ } sessions();
 
-# run_script(DATABASE, SCRIPT) - outputs of statements: {LINE => [what it said...]}, the
-# second ones of those that were done again, and {LINE => what it said at first} of these
+# run_script(DATABASE, SCRIPT) - return the outputs of the statements: {LINE =>
+# [output...]}, and {LINE => first output} of the statements that were repeated
 sub run_script
 {
 	my ($database, $script) = @_;
@@ -97,11 +99,11 @@ sub run_script
 
 partition_database($node, 'plain', 'plain');
 my ($plain) = run_script('plain', script('plain'));
-is(scalar(keys %$plain), scalar(@known), 'plain: all statements have run');
+is(scalar(keys %$plain), scalar(@known), 'plain: all statements ran');
 my $errors = grep { grep { /ERROR/ } @$_ } values %$plain;
-cmp_ok($errors, '<', @known / 2, "plain: $errors of " . @known . ' fail');
+cmp_ok($errors, '<', @known / 2, "plain: $errors of " . @known . ' statements fail');
 
-# comparable(STATEMENT, OUTPUT) - what counts of it
+# comparable(STATEMENT, OUTPUT) - return the part of the output to compare
 sub comparable
 {
 	my ($statement, $rows) = @_;
@@ -135,8 +137,8 @@ for my $method (@partition_methods)
 			next if $mode eq 'alone' && $got =~ $unloaded;
 			diag sprintf "%s, line %d: %.500s\nplain: %.1000s\nsplit: %.1000s\n", $what, $line, $statement, $expected, $got if ++$different <= 5;
 		}
-		is($different, 0, "$what: the same as the plain table" . ($mode eq 'alone' ? ', or an error' : ''));
-		is($silent, 0, "$what: what fails says that the library is missing, $refused of " . @known);
+		is($different, 0, "$what: the answers are those of the plain table" . ($mode eq 'alone' ? ', or an error' : ''));
+		is($silent, 0, "$what: each failure is about the missing library, $refused of " . @known);
 		parts_in_order($node, $database, $what);
 	}
 }

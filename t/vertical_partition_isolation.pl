@@ -1,5 +1,5 @@
-# The isolation specs of vertical_partition on a plain table and on one that is split by each
-# method: the sessions wait for each other, see, and fail in the same way.
+# Run the isolation specs of vertical_partition on a plain table, and on one split by
+# each method.  The sessions must wait for each other, read and fail in the same way.
 use strict;
 use warnings FATAL => 'all';
 
@@ -17,9 +17,9 @@ my $top = dirname($FindBin::RealBin);
 my @specs = (glob("$top/specs/vertical_partition_*.spec"), $major >= 17 ? "$top/t/vertical_partition_merge_statement.spec" : ());
 @specs = grep { !/_select\.spec$/ } @specs if $major < 19;
 
-# A MERGE that would go over from one action to one of another kind, because the row has
-# been changed or deleted, cannot: a trigger has been called for the first one.  It is to be tried
-# again, in READ COMMITTED as well.
+# A MERGE cannot change from one kind of action to another when the row was changed or
+# deleted meanwhile, because a trigger has already been called for the first action.
+# The application must retry it, in READ COMMITTED, too.
 my %retried = map { $_ => 1 } 's1_both s2_choose s1_c', 's1_del s2_upsert s1_c', 's1_move s2_upsert s1_c';
 
 my $node = partition_node('isolation', "max_prepared_transactions = 0\nautovacuum = off\n");
@@ -32,7 +32,8 @@ for my $method ('plain', @partition_methods)
 for my $spec (@specs)
 {
 	my $name = basename($spec, '.spec');
-	# where 19 has words of its own, the others' are the alternative
+	# Version 19 has its own messages.  The alternative expected file has those of the
+	# others.
 	my ($file) = grep { -e } ($major < 19 ? "$top/expected/${name}_1.out" : ()), "$top/expected/$name.out";
 	my %output;
 
@@ -43,12 +44,12 @@ for my $spec (@specs)
 
 		IPC::Run::run([ $tester, $node->connstr($method) ], '<', $spec, '>', \$output{$method}, '2>', \$err);
 		is($?, 0, "$name, $method: runs") or diag $err;
-		# locks are those of the parts
+		# Locks are those of the parts.
 		$output{$method} =~ s{"vp_(?:hot|cold)"}{"vp"}g;
 		append_to_file("${PostgreSQL::Test::Utils::tmp_check}/$name.$method.out", $output{$method});
-		is($err, '', "$name, $method: no complaint");
+		is($err, '', "$name, $method: the tester reports no error");
 
-		# one permutation at a time, because the whole is long
+		# Compare one permutation at a time, because the whole output is long.
 		my ($expected, $got) = map { [ split /\n(?=\nstarting permutation)/, $_ ] } $method eq 'plain' ? ($file ? slurp_file($file) =~ s{"vp_(?:hot|cold)"}{"vp"}gr : $output{plain}) : $output{plain}, $output{$method};
 		my $different = @$expected == @$got ? 0 : 1;
 		for my $i (0 .. $#$expected)

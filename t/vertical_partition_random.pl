@@ -1,9 +1,10 @@
-# The same random statements on a plain table and on three others that are split by the
-# three methods, in one session: each gives the same rows or the same error, and the
-# tables hold the same.  From time to time the split ones are merged, or split by other columns, parts
-# are vacuumed, and statements are rewritten or not.
+# Run the same random statements on a plain table and on three tables split by the three
+# methods, in one session.  Each must give the same rows or the same error, and the
+# tables must hold the same rows.  From time to time, the split tables are merged or
+# split by other columns, parts are vacuumed, and the rewriting of statements is
+# switched.
 #
-# PGDENSE_FUZZ_SEED repeats a run; with PGDENSE_SOAK there are more rounds.
+# PGDENSE_FUZZ_SEED repeats a run.  With PGDENSE_SOAK there are more rounds.
 use strict;
 use warnings FATAL => 'all';
 
@@ -80,10 +81,10 @@ BEGIN
 END $$;
 SQL
 
-# The columns of this round: name => type; the key is k1, or k1 and k2
+# the columns of this round: name => type; the key is k1, or k1 and k2
 my (%type, @columns, @keys);
 
-# A column with a constraint, if there is one
+# a column with a constraint, if there is one
 my $unique;
 
 sub pick
@@ -91,7 +92,7 @@ sub pick
 	return $_[ int(rand(@_)) ];
 }
 
-# a random value of a type, at times a large one
+# a random value of a type, sometimes a large one
 sub literal
 {
 	my ($type, $simple) = @_;
@@ -112,7 +113,7 @@ sub expression
 {
 	my ($name, $type, $alias) = @_;
 
-	# whether values that are unique pass each other depends on the order of rows
+	# Whether unique values collide during an UPDATE depends on the order of rows.
 	return literal($type) if rand() < 0.4 || $name eq ($unique // '');
 	return pick("$alias.$name + 1", "$alias.k1 * 2", "$alias.$name - $alias.k1") if $type eq 'int' || $type =~ /^numeric/;
 	return "NOT $alias.$name" if $type eq 'bool';
@@ -127,7 +128,7 @@ sub some_columns
 	return @some ? @some : pick(@columns);
 }
 
-# one without a constraint
+# a column without a constraint
 sub other_column
 {
 	return pick(grep { $_ ne ($unique // '') } @columns);
@@ -165,8 +166,8 @@ sub returning
 	return 'RETURNING ' . pick("$alias.*", "$alias.k1", join ', ', map { "$alias.$_" } 'k1', some_columns());
 }
 
-# Values of a statement that could be those of several rows are the same for all, for the
-# order of rows is not.
+# The order of rows may differ.  So a statement that could take its values from several
+# rows takes the same values from each.
 my @kinds = (
 	sub { my @c = some_columns(); "INSERT INTO \@ AS t (" . join(', ', @keys, @c) . ') VALUES ' . join(', ', map { new_row(@c) } 0 .. rand(3)) . ' ' . returning('t') },
 	sub {
@@ -275,7 +276,7 @@ for my $round (1 .. $rounds)
 	$out =~ s/^[sur]$//mg;
 	$out =~ s/^\n+//mg;
 	is($rc, 0, "seed $seed, round $round: runs") or diag $err;
-	is($out, '', "seed $seed, round $round: the same for all (" . join(', ', @defined) . ')');
+	is($out, '', "seed $seed, round $round: all tables give the same ("  . join(', ', @defined) . ')');
 	if ($rc != 0)
 	{
 		append_to_file("${PostgreSQL::Test::Utils::tmp_check}/round.sql", $script);

@@ -1,6 +1,7 @@
-# Split tables on a standby, and in logical replication, which copies the parts as the
-# tables that they are: the subscriber's view gives what the publisher's does.  Row pointers are
-# not replicated but made anew by relink(), and until then nothing wrong is read.
+# Test split tables on a standby, and in logical replication.  Logical replication
+# copies the parts as ordinary tables, and the view of the subscriber must give the rows
+# of the publisher.  Row pointers are not replicated.  relink() makes them anew; before
+# that, reads that need them fail, and return no wrong row.
 use strict;
 use warnings FATAL => 'all';
 
@@ -54,7 +55,7 @@ sub compare_standby
 
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 	ok($standby->safe_psql('postgres', $read) eq $primary->safe_psql('postgres', $read), "standby: $what");
-	is($standby->safe_psql('postgres', 'SELECT * FROM parts_wrong()'), '', "standby: $what, the parts belong together");
+	is($standby->safe_psql('postgres', 'SELECT * FROM parts_wrong()'), '', "standby: $what, hot and cold rows match");
 }
 compare_standby('rows');
 $primary->safe_psql('postgres', changes($_, 1000) . "VACUUM;\n") for @partition_methods;
@@ -85,8 +86,8 @@ my $subscriber = partition_node('subscriber');
 $subscriber->safe_psql('postgres', "CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain'));
 $subscriber->safe_psql('postgres', "CREATE TABLE $_ ($definition); SELECT vertical_partition.split('$_', '{doc,c}', '$_');") for @partition_methods;
 my $connstr = $primary->connstr . ' dbname=postgres';
-# Without an index the cold part's rows are known by all their columns; and what the
-# subscriber's pointers are before relink() is no matter.  Column lists are of 15 and later.
+# Without an index, rows of the cold part are identified by all columns.  The pointers
+# of the subscriber before relink() do not matter.  Column lists exist since 15.
 $primary->safe_psql('postgres', <<'SQL');
 ALTER TABLE row_pointer_cold REPLICA IDENTITY FULL;
 CREATE PUBLICATION pub FOR TABLE shared_key_hot, shared_key_cold, surrogate_key_hot, surrogate_key_cold, row_pointer_cold, row_pointer_hot (id, n);
@@ -109,7 +110,7 @@ sub compare_subscriber
 	}
 }
 
-# Rows of the subscriber that can be read are right; others are an error that says what to do.
+# Rows that the subscriber can read are right.  For others, the error has a hint.
 sub compare_pointers
 {
 	my ($what) = @_;
@@ -132,17 +133,17 @@ compare_subscriber('hot columns', @partition_methods);
 $primary->safe_psql('postgres', 'TRUNCATE ' . join(', ', @partition_methods) . '; ' . join(' ', map { "INSERT INTO $_ (id, doc) VALUES (1, 'one'), (2, 'two');" } @partition_methods));
 compare_subscriber('TRUNCATE', qw(shared_key surrogate_key));
 compare_pointers('TRUNCATE');
-is($subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'), '', 'logical: the parts belong together');
+is($subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'), '', 'logical: hot and cold rows match');
 
-# The subscriber takes over
+# The subscriber takes over.
 $subscriber->safe_psql('postgres', 'DROP SUBSCRIPTION sub');
 $subscriber->safe_psql('postgres', <<'SQL');
 SELECT setval(pg_get_serial_sequence('surrogate_key_cold', 'cold_id'), max(cold_id)) FROM surrogate_key_cold;
 SQL
 $subscriber->safe_psql('postgres', changes($_, 3000)) for @partition_methods;
 $primary->safe_psql('postgres', changes($_, 3000)) for @partition_methods;
-is($subscriber->safe_psql('postgres', $read), $primary->safe_psql('postgres', $read), 'the former subscriber is written to');
-is($subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'), '', 'and its parts belong together');
+is($subscriber->safe_psql('postgres', $read), $primary->safe_psql('postgres', $read), 'the former subscriber can be written to');
+is($subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'), '', 'former subscriber: hot and cold rows match');
 unlike(slurp_file($subscriber->logfile), qr/logical replication.*ERROR|PANIC|terminated by signal/, 'no error on the subscriber');
 $subscriber->stop;
 
@@ -152,12 +153,12 @@ $subscriber->stop;
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 $standby->promote;
 my $before = $standby->safe_psql('postgres', $read);
-is($before, $primary->safe_psql('postgres', $read), 'promoted: the same rows');
+is($before, $primary->safe_psql('postgres', $read), 'promoted: the rows are the same');
 $_->safe_psql('postgres', join '', map { changes($_, 4000) } @partition_methods) for $primary, $standby;
-is($standby->safe_psql('postgres', $read), $primary->safe_psql('postgres', $read), 'promoted: the same changes');
+is($standby->safe_psql('postgres', $read), $primary->safe_psql('postgres', $read), 'promoted: changes have the same result');
 parts_in_order($standby, 'postgres', 'promoted');
 ($rc, $out, $err) = $standby->psql('postgres', q{SELECT vertical_partition.merge('row_pointer')});
-like($err, qr/publication pub, which has a column list/, 'promoted: merge() does not lose a publication');
+like($err, qr/publication pub, which has a column list/, 'promoted: merge() refuses to lose a publication');
 $standby->safe_psql('postgres', "DROP PUBLICATION pub");
 $standby->safe_psql('postgres', "SELECT vertical_partition.merge('$_')") for @partition_methods;
 is($standby->safe_psql('postgres', $read), $primary->safe_psql('postgres', $read), 'promoted: merge()');

@@ -1,7 +1,8 @@
-# The statements of t/vertical_partition_same.sql give the same on plain tables and on split
-# ones, by each method: rows, command tags, errors, and what is left.  Each with the library
-# preloaded, without the rewriting of statements, and in a session that nobody has
-# prepared.  Then merge() gives tables back that hold the same.
+# Run the statements of t/vertical_partition_same.sql on plain tables, and on tables
+# split by each method.  Rows, command tags, errors and the final contents must be the
+# same: with the library preloaded, without the rewriting of statements, and in a
+# session that has not loaded the library.  merge() must then give back tables with the
+# same rows.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,14 +20,15 @@ partition_database($node, 'plain', 'plain');
 my $raw = psql_output($node, 'plain', $script);
 append_to_file("${PostgreSQL::Test::Utils::tmp_check}/plain.out", $raw);
 my $plain = same_outputs($raw);
-is(scalar(keys %$plain), scalar(@statements), 'plain: all statements have run');
+is(scalar(keys %$plain), scalar(@statements), 'plain: all statements ran');
 my @tables = qw(item stock tree later log duo leans sets holds deferred kind);
-# but for gaps in a sequence: a COPY that fails has got further on a table, which takes many rows at once
+# Allow gaps in a sequence: on a table, a failed COPY has consumed more values, because
+# it inserts many rows at once.
 my $rest = join '', map { "SELECT '$_', to_jsonb(x) - 'code' FROM $_ x ORDER BY 2;\n" } @tables;
 my $left = $node->safe_psql('plain', $rest);
 cmp_ok(scalar(split /\n/, $left), '>', 50, 'plain: rows are left');
 
-# Are the rows of all tables those of the plain ones?
+# Check that the rows of all tables are those of the plain ones.
 sub same_rows
 {
 	my ($rows, $what) = @_;
@@ -61,12 +63,12 @@ for my $method (@partition_methods)
 			append_to_file("${PostgreSQL::Test::Utils::tmp_check}/differences", $difference);
 			diag $difference if ++$different <= 5;
 		}
-		is($different, 0, "$what: the same as the plain table");
+		is($different, 0, "$what: the answers are those of the plain table");
 		same_rows($node->safe_psql($database, $rest), "$what: the same rows are left");
 		parts_in_order($node, $database, $what);
 		my ($rc, $merged, $err) = $node->psql($database, "SELECT vertical_partition.merge(view) IS NULL FROM (SELECT view FROM vertical_partition.parts) p; $rest");
 		is($err, '', "$what: merge()");
-		same_rows($merged =~ s/^(f\n)+//r, "$what: and the same rows after it");
+		same_rows($merged =~ s/^(f\n)+//r, "$what: the merged tables have the same rows");
 	}
 }
 $node->stop;

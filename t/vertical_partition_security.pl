@@ -1,5 +1,5 @@
-# A superuser splits, merges and relinks tables of a hostile owner, whose code must run
-# as its owner; and nobody reaches into another's split tables.
+# Let a superuser split, merge and relink tables of a hostile owner.  The owner's code
+# must run only as the owner.  No role may reach into split tables of another role.
 use strict;
 use warnings FATAL => 'all';
 
@@ -14,7 +14,8 @@ my @methods = qw(shared_key surrogate_key row_pointer);
 my $node = security_node('primary', "session_preload_libraries = 'vertical_partition'\n");
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 
-# attempt(ROLE, SQL[, SETTINGS]) - the error that it ends with, or "ok"; ROLE undef is the superuser
+# attempt(ROLE, SQL[, SETTINGS]) - run SQL, and return its error or "ok"; ROLE undef is
+# the superuser
 sub attempt
 {
 	my ($role, $sql, $settings) = @_;
@@ -27,14 +28,14 @@ sub attempt
 	return $error // $stderr;
 }
 
-# superuser(SQL) - code that runs it as the superuser
+# superuser(SQL) - code that runs SQL as the superuser
 sub superuser
 {
 	my ($sql) = @_;
 	return sub { $node->safe_psql('postgres', $sql) };
 }
 
-# hold(ROLE, SQL) - a session with a transaction that has run it
+# hold(ROLE, SQL) - a session with an open transaction that has run SQL
 sub hold
 {
 	my ($role, $sql) = @_;
@@ -50,7 +51,7 @@ CREATE DOMAIN role_a.positive AS int CHECK (role_a.trap('domain') AND value > 0)
 CREATE DOMAIN role_a.parsed AS int CHECK (role_a.trap('parse'));
 SQL
 
-# A table of role_a's with code of its own wherever a table that split() takes can have some
+# A table of role_a with code of the owner in every place that split() accepts.
 sub hostile_table
 {
 	my ($table) = @_;
@@ -77,21 +78,21 @@ SQL
 	return;
 }
 
-# What split() and merge() evaluate: as the rows are copied, the indexes built, and the
-# definitions read again.
+# the code that split() and merge() evaluate: when rows are copied, indexes built, and
+# definitions read again
 my @all = ('check', 'cold check', 'cold index', 'constant in index', 'generated', 'index', 'parse', 'predicate', 'statistics');
 for my $method (@methods)
 {
 	my $table = "t_$method";
 
 	hostile_table($table);
-	# as the owner, since to plan it is to run what is in the index
+	# Run this as the owner, because planning it runs code in the index.
 	my $contents = "SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM role_a.$table t";
 	my $before = as_role($node, 'postgres', 'role_a', $contents);
 	is_harmless($node, superuser("SELECT vertical_partition.split('role_a.$table', '{note,long}', '$method')"),
 		\@all, "split by $method");
 	is($node->safe_psql('postgres', "SELECT string_agg(DISTINCT relowner::regrole::text, ' ') FROM pg_class WHERE relname LIKE '$table%'"),
-		'role_a', "split by $method: all that was made is the owner's");
+		'role_a', "split by $method: the owner owns all new objects");
 	is_harmless($node, superuser("SELECT * FROM vertical_partition.advise('role_a.$table')"), [], "advise, $method");
 	is_harmless($node, superuser('TABLE vertical_partition.parts; TABLE vertical_partition.column_updates'), [], "views, $method");
 
@@ -103,7 +104,7 @@ CREATE TRIGGER e AFTER UPDATE ON role_a.${table}_hot FOR EACH ROW EXECUTE FUNCTI
 SQL
 	if ($method eq 'row_pointer')
 	{
-		# rows move, the pointers become wrong
+		# Move rows, so that the pointers become wrong.
 		as_role($node, 'postgres', 'role_a', "DELETE FROM role_a.$table WHERE id BETWEEN 2 AND 5");
 		$before = as_role($node, 'postgres', 'role_a', $contents);
 		as_role($node, 'postgres', 'role_a', "SELECT vertical_partition.forget_row_pointers('role_a.${table}_cold'); VACUUM FULL role_a.${table}_cold;")
@@ -117,8 +118,8 @@ SQL
 	is(as_role($node, 'postgres', 'role_a', $contents), $before, "merge of $method: the rows are the same");
 }
 
-# What split() refuses, it refuses without having run it.  Nobody but a superuser can make
-# operator classes, base types with their output functions, or event triggers.
+# split() refuses a table before it runs any of its code.  Only a superuser can create
+# operator classes, base types with output functions, and event triggers.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.ruled (id int PRIMARY KEY, n int, c text);
 CREATE RULE r AS ON UPDATE TO role_a.ruled DO ALSO SELECT role_a.trap('rule');
@@ -144,7 +145,8 @@ for my $table (qw(ruled policed triggered truncated viewed materialized))
 	is_harmless($node, superuser("SELECT vertical_partition.advise('role_a.$table')"), [], "advise, $table");
 }
 
-# Nothing is left to be run when the transaction ends, as the role that ends it.
+# No code is left that would run at the end of the transaction, as the role that ends
+# it.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.late (id int PRIMARY KEY, n int, c text);
 INSERT INTO role_a.late SELECT i, i, 'c' FROM generate_series(1, 10) i;
@@ -160,8 +162,8 @@ is_harmless($node, sub { $error = attempt(undef, q{SELECT vertical_partition.rel
 is($error, 'ok', 'relink succeeds');
 is($node->safe_psql('postgres', 'SELECT count(c) FROM role_a.late'), '6', 'the rows are relinked');
 
-# Foreign keys between tables of different owners: the superuser can carry them over, what
-# they look at is looked at as the owner of the referencing table.
+# Foreign keys between tables of different owners.  The superuser can carry them over.
+# They are checked as the owner of the referencing table.
 as_role($node, 'postgres', 'role_b', <<'SQL');
 CREATE TABLE role_b.parent (id int PRIMARY KEY);
 INSERT INTO role_b.parent VALUES (1), (2);
@@ -179,7 +181,8 @@ CREATE INDEX ON role_b.sale ((role_a.trap('index of b', 1)), shop);
 ALTER TABLE role_b.sale ADD CONSTRAINT sale_late FOREIGN KEY (shop) REFERENCES role_a.shop NOT VALID;
 INSERT INTO role_b.sale VALUES (1);
 SQL
-# a reader of everything, and the superuser, have tables that refer to each other's
+# A role that can read everything, and the superuser, have tables that reference each
+# other.
 $node->safe_psql('postgres', <<'SQL');
 REVOKE REFERENCES, SELECT ON role_a.shop FROM role_b;
 GRANT pg_read_all_data TO role_b;
@@ -196,27 +199,27 @@ like(attempt('role_a', q{SELECT vertical_partition.split('role_a.shop', '{c}')})
 is_harmless($node, superuser(q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
 	[ 'index of a', 'statistics of a', 'index of parent as role_b' ], 'foreign keys, split');
 is($node->safe_psql('postgres', $keys), $keys_before =~ s/role_a\.shop\(/role_a.shop_hot(/gr =~ s/role_a\.shop shop/role_a.shop_hot shop/r,
-	'foreign keys refer to the hot part, and are as valid as before');
+	'foreign keys reference the hot part, and are as valid as before');
 is(attempt('role_b', 'INSERT INTO role_b.sale VALUES (3)'),
-	'insert or update on table "sale" violates foreign key constraint "sale_shop"', 'and are enforced');
+	'insert or update on table "sale" violates foreign key constraint "sale_shop"', 'the foreign keys are enforced');
 is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT x.grantee::regrole::text, ' ') FROM pg_class c, aclexplode(c.relacl) x
 	WHERE c.relname ~ '^shop' AND c.relnamespace = 'role_a'::regnamespace}), 'role_a', 'nobody keeps a privilege for it');
 is_harmless($node, superuser(q{SELECT vertical_partition.merge('role_a.shop')}),
 	[ 'index of a', 'statistics of a', 'index of parent as role_b' ], 'foreign keys, merge');
-is($node->safe_psql('postgres', $keys), $keys_before, 'foreign keys are what they were');
+is($node->safe_psql('postgres', $keys), $keys_before, 'foreign keys are the same after merge()');
 
 $node->safe_psql('postgres', 'SET session_replication_role = replica; INSERT INTO role_b.sale VALUES (77)');
 like(attempt(undef, q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
-	qr/^insert or update on table "sale" violates foreign key constraint "vertical_partition_/, 'a row without its key is found');
+	qr/^insert or update on table "sale" violates foreign key constraint "vertical_partition_/, 'a row that violates the foreign key is found');
 $node->safe_psql('postgres', 'SET session_replication_role = replica; DELETE FROM role_b.sale WHERE shop = 77; DROP TABLE public.sale_of_all');
-# the superuser's own statements spring traps as ever
+# The superuser's own statements run the owner's code, as always.
 $node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER; REVOKE pg_read_all_data FROM role_b');
 as_role($node, 'postgres', 'role_b', 'REVOKE REFERENCES ON role_b.parent FROM role_a');
 like($node->safe_psql('postgres', q{SELECT reason FROM vertical_partition.advise('role_a.shop')}),
 	qr/constraint shop_parent_fkey, whose table role_b\.parent the owner may not refer to/, 'the owner has to be allowed to refer to the other table');
 as_role($node, 'postgres', 'role_b', 'GRANT REFERENCES ON role_b.parent TO role_a');
 
-# partitioned tables, whose keys are evaluated when a foreign key is added
+# Partitioned tables evaluate their partition keys when a foreign key is added.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.orders (id int PRIMARY KEY, n int, c text);
 CREATE TABLE role_a.lines (orders int, kind int) PARTITION BY LIST ((kind + role_a.trap('partition key', 0)));
@@ -243,7 +246,7 @@ like(($node->psql('postgres', q{SELECT vertical_partition.split('role_a.orders',
 	qr/constraint lines_orders_fkey on table role_b\.lines, a partitioned table that has another owner, or partitions of others/,
 	'a partitioned table of another owner is refused');
 
-# nor one with a partition of somebody else's, on either side
+# A table with a partition of another owner is refused, on either side.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE public.referenced (id int PRIMARY KEY, n int, c text);
 INSERT INTO public.referenced VALUES (1, 1, 'c');
@@ -278,10 +281,10 @@ for my $case (
 	is_harmless($node, sub { $stderr = ($node->psql('postgres', "SELECT vertical_partition.split('$table', '{c}')"))[2] }, [], "split of $table");
 	like($stderr, qr/\Q$reason\E/, "split of $table is refused");
 	my ($constraint) = $reason =~ /^(constraint \w+)/;
-	like($node->safe_psql('postgres', "SELECT reason FROM vertical_partition.advise('$table')"), qr/\Q$constraint\E/, "advise says so of $table");
+	like($node->safe_psql('postgres', "SELECT reason FROM vertical_partition.advise('$table')"), qr/\Q$constraint\E/, "advise() names the reason for $table");
 }
 
-# Settings of the owner's code end with it.
+# Settings made by the owner's code end with it.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE FUNCTION role_a.takes_path(n int) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -306,7 +309,7 @@ SHOW search_path;
 SQL
 is((split /\n/, $path)[-1], 'public', "search_path is the caller's again");
 
-# A member that cannot SET ROLE has not got what the role itself can do.
+# A member that cannot SET ROLE does not have the rights of the role itself.
 SKIP:
 {
 	skip 'every member can SET ROLE before 16', 2 if $major < 16;
@@ -318,11 +321,12 @@ CREATE TABLE public.of_boss (id int PRIMARY KEY, n int, c text);
 ALTER TABLE public.of_boss OWNER TO boss;
 SQL
 	is(attempt('role_d', q{SELECT vertical_partition.execute_as('boss'::regrole, 'ALTER ROLE role_d SUPERUSER')}),
-		'must be able to SET ROLE "boss"', 'inheriting privileges is not being the role');
-	is(attempt('role_d', q{SELECT vertical_partition.split('public.of_boss', '{c}')}), 'must be able to SET ROLE "boss"', 'nor for split()');
+		'must be able to SET ROLE "boss"', 'a member that only inherits privileges is refused');
+	is(attempt('role_d', q{SELECT vertical_partition.split('public.of_boss', '{c}')}), 'must be able to SET ROLE "boss"', 'split() refuses a member that only inherits privileges');
 }
 
-# The owner of a schema cannot give its name to another one while somebody's table in it is split.
+# The owner of a schema cannot rename it while a table of another owner in it is being
+# split.
 $node->safe_psql('postgres', <<'SQL');
 CREATE SCHEMA named AUTHORIZATION role_a;
 GRANT ALL ON SCHEMA named TO role_b;
@@ -334,15 +338,15 @@ for my $call (q{split('named.t', '{c}', 'row_pointer')}, q{relink('named.t')}, q
 	my $session = $node->background_psql('postgres');
 	$session->query_safe("BEGIN; SELECT vertical_partition.$call");
 	is(attempt('role_a', 'ALTER SCHEMA named RENAME TO renamed', 'SET lock_timeout = 100;'),
-		'canceling statement due to lock timeout', "$call holds the name of the schema");
-	is(attempt('role_a', 'GRANT USAGE ON SCHEMA named TO role_c', 'SET lock_timeout = 2000;'), 'ok', 'and nothing else of it');
+		'canceling statement due to lock timeout', "$call blocks renaming of the schema");
+	is(attempt('role_a', 'GRANT USAGE ON SCHEMA named TO role_c', 'SET lock_timeout = 2000;'), 'ok', "$call does not block GRANT on the schema");
 	$session->query_safe('COMMIT');
 	$session->quit;
 }
-is(attempt('role_a', 'ALTER SCHEMA named RENAME TO renamed', 'SET lock_timeout = 2000;'), 'ok', 'until it is done');
+is(attempt('role_a', 'ALTER SCHEMA named RENAME TO renamed', 'SET lock_timeout = 2000;'), 'ok', 'the schema can be renamed afterwards');
 $node->safe_psql('postgres', 'REVOKE CREATE ON DATABASE postgres FROM role_a');
 
-# Two schemas of role_a's that get each other's name in the middle of a split
+# Two schemas of role_a swap their names during a split.
 security_database($node, 'swap', 'vertical_partition');
 $node->safe_psql('swap', <<'SQL');
 GRANT CREATE ON DATABASE swap TO role_a;
@@ -378,13 +382,14 @@ CREATE TABLE s2.t_cold (id int, c text);
 CREATE TRIGGER b BEFORE INSERT ON s2.t_cold FOR EACH STATEMENT EXECUTE FUNCTION role_a.back();
 SQL
 my @swapped = sprung($node, sub { (undef, undef, $error) = $node->psql('swap', q{SELECT vertical_partition.split('s1.t', '{c,k}')}) });
-is("@swapped", 'swap as role_a', 'schemas are swapped in the middle');
+is("@swapped", 'swap as role_a', 'the schemas are swapped during the split');
 is($node->safe_psql('swap', q{SELECT has_table_privilege('role_c', oid, 'SELECT') FROM pg_class WHERE relname = 't_hot' AND relowner <> 'role_a'::regrole}),
 	't', "another owner's table keeps its privileges");
 is($node->safe_psql('swap', q{SELECT count(*) FROM pg_class WHERE relname IN ('t_hot', 't_cold') AND relowner = 'role_a'::regrole}),
-	$error =~ /ERROR/ ? 1 : 3, 'the split is done in whole or not at all') or diag $error;
+	$error =~ /ERROR/ ? 1 : 3, 'the split is complete or not done') or diag $error;
 
-# An owner who may not create tables there: nothing is begun.
+# The owner may not create tables in the schema: split() fails before it changes
+# anything.
 $node->safe_psql('postgres', <<'SQL');
 CREATE SCHEMA closed;
 GRANT USAGE ON SCHEMA closed TO PUBLIC;
@@ -399,14 +404,14 @@ for my $role (undef, 'role_a')
 
 	like($stderr, qr/ERROR:  cannot split closed\.t\n.*DETAIL:  Its owner, role "role_a", has no CREATE privilege on schema "closed"/,
 		"no CREATE on the schema: $who is refused");
-	like($stderr, qr/HINT:  GRANT CREATE ON SCHEMA closed TO role_a;/, "and $who is told what helps");
+	like($stderr, qr/HINT:  GRANT CREATE ON SCHEMA closed TO role_a;/, "the error for $who has a hint");
 }
 is($node->safe_psql('postgres', q{SELECT reason FROM vertical_partition.advise('closed.t')}),
-	'its owner has no CREATE privilege on schema "closed"', 'advise says so');
+	'its owner has no CREATE privilege on schema "closed"', 'advise() names the reason');
 $node->safe_psql('postgres', q{GRANT CREATE ON SCHEMA closed TO role_a; SELECT vertical_partition.split('closed.t', '{c}'); REVOKE CREATE ON SCHEMA closed FROM role_a});
 like(attempt(undef, q{SELECT vertical_partition.merge('closed.t')}), qr/^cannot merge closed\.t/, 'merge is refused as well');
 
-# Default privileges of the owner reach nobody, and take nothing from himself.
+# Default privileges of the owner give nobody access, and take none from the owner.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO role_c;
 ALTER DEFAULT PRIVILEGES REVOKE SELECT, INSERT ON TABLES FROM role_a;
@@ -416,12 +421,12 @@ CREATE TABLE role_a.defaults (id int PRIMARY KEY, n int, c text);
 ALTER TABLE role_a.defaults OWNER TO role_a;
 SELECT vertical_partition.split('role_a.defaults', '{c}');
 SQL
-is(attempt('role_c', 'SELECT n FROM role_a.defaults_hot'), 'permission denied for table defaults_hot', 'default privileges are not given');
-is(attempt('role_a', q{INSERT INTO role_a.defaults VALUES (1, 1, 'c')}), 'ok', 'nor taken from the owner');
+is(attempt('role_c', 'SELECT n FROM role_a.defaults_hot'), 'permission denied for table defaults_hot', 'default privileges give nobody access to the parts');
+is(attempt('role_a', q{INSERT INTO role_a.defaults VALUES (1, 1, 'c')}), 'ok', 'default privileges take no access from the owner');
 $node->safe_psql('postgres', q{SELECT vertical_partition.merge('role_a.defaults')});
 as_role($node, 'postgres', 'role_a', 'ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM role_c; ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO role_a');
 
-# Who owns nothing: refused before a lock is waited for.
+# A role that owns nothing is refused before it waits for a lock.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.own (id int PRIMARY KEY, n int, c text);
 CREATE TABLE role_a.two (id int PRIMARY KEY, n int, c text);
@@ -468,29 +473,29 @@ for my $call (sort keys %refused)
 }
 $locks->quit;
 
-# A view of somebody else's that looks like the split one
+# a view of another owner that looks like the split one
 as_role($node, 'postgres', 'role_b', <<'SQL');
 CREATE TABLE role_b.par (id int PRIMARY KEY);
 CREATE TABLE role_b.ch (id int PRIMARY KEY, par int REFERENCES role_b.par ON DELETE CASCADE, c text);
 INSERT INTO role_b.par SELECT generate_series(1, 9);
 INSERT INTO role_b.ch SELECT i, i, 'c' FROM generate_series(1, 9) i;
 SQL
-# first, that an older view is found first
+# Make this view first, so that the older one is found first.
 as_role($node, 'postgres', 'role_b', q{SELECT vertical_partition.split('role_b.ch', '{c}')});
 my $definition = $node->safe_psql('postgres', q{SELECT pg_get_viewdef('role_b.ch')});
 as_role($node, 'postgres', 'role_a', "CREATE VIEW role_a.ch AS $definition");
 is($node->safe_psql('postgres', q{SELECT hot::text FROM vertical_partition.layout('role_a.ch')}), 'role_b.ch_hot', 'the view looks like it');
-# the split view's own entries come last in pg_depend
+# Entries of the split view come last in pg_depend.
 as_role($node, 'postgres', 'role_b', "CREATE OR REPLACE VIEW role_b.ch AS $definition");
 is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 1'), 'ok', "foreign-key actions do not use another owner's view");
-is($node->safe_psql('postgres', 'SELECT count(*) FROM role_b.ch_cold'), '8', 'and delete the cold row');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM role_b.ch_cold'), '8', 'foreign-key actions delete the cold row');
 my $altering = hold('role_a', 'ALTER VIEW role_a.ch ALTER id SET DEFAULT 1');
-is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 2', 'SET lock_timeout = 2000;'), 'ok', 'nor wait for a lock on it');
-is(attempt('role_b', 'TRUNCATE role_b.par CASCADE', 'SET lock_timeout = 2000;'), 'ok', 'nor does TRUNCATE');
+is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 2', 'SET lock_timeout = 2000;'), 'ok', "foreign-key actions do not wait for a lock on another owner's view");
+is(attempt('role_b', 'TRUNCATE role_b.par CASCADE', 'SET lock_timeout = 2000;'), 'ok', "TRUNCATE CASCADE does not wait for a lock on another owner's view");
 $altering->quit;
 as_role($node, 'postgres', 'role_b', q{INSERT INTO role_b.par VALUES (1); INSERT INTO role_b.ch VALUES (1, 1, 'c')});
-is(attempt('role_b', 'DELETE FROM role_b.par'), 'ok', 'the split view serves');
-# of the owner's tables nothing is locked, nor of anybody's taken
+is(attempt('role_b', 'DELETE FROM role_b.par'), 'ok', 'foreign-key actions use the split view');
+# Tables of the owner are not locked, and no table of another role is used.
 my $using = hold('role_b', 'LOCK TABLE role_b.ch_hot IN ACCESS EXCLUSIVE MODE');
 for my $function (qw(merge relink))
 {
@@ -499,14 +504,14 @@ for my $function (qw(merge relink))
 }
 $using->quit;
 
-# What all sessions read may be locked and filled by nobody.
+# No role can lock or fill the table that all sessions read.
 is(attempt('role_c', 'BEGIN; LOCK TABLE vertical_partition.row_pointers IN ACCESS EXCLUSIVE MODE'),
 	'permission denied for table row_pointers', 'row_pointers cannot be locked');
 is(attempt('role_a', q{INSERT INTO vertical_partition.row_pointers VALUES ('role_a.late_cold'::regclass, 1)}),
-	'permission denied for table row_pointers', 'nor filled');
-is(attempt('role_a', 'SELECT FROM vertical_partition.row_pointers FOR UPDATE'), 'permission denied for table row_pointers', 'nor its rows locked');
+	'permission denied for table row_pointers', 'row_pointers cannot be filled');
+is(attempt('role_a', 'SELECT FROM vertical_partition.row_pointers FOR UPDATE'), 'permission denied for table row_pointers', 'rows of row_pointers cannot be locked');
 
-# CLUSTER of the whole database leaves out the tables with pointers to their rows.
+# CLUSTER of the whole database skips tables with pointers to their rows.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE TABLE role_a.clustered (id int PRIMARY KEY);
 CREATE INDEX late_clustering ON role_a.late_cold (c);
@@ -523,16 +528,16 @@ for my $role (undef, 'role_a')
 	my $who = $role // 'the superuser';
 
 	is($rc, 0, "CLUSTER by $who succeeds");
-	like($stderr, qr/WARNING:  skipping CLUSTER of "late_cold" --- there are pointers to its rows/, 'says what it leaves out');
-	unlike($stderr, qr/clustering "role_a.late_cold"/, 'and leaves it out');
-	isnt($files_now[0], $files_before[0], 'clusters what else has been clustered');
-	is($files_now[1], $files_before[1], 'and nothing that is pointed to');
+	like($stderr, qr/WARNING:  skipping CLUSTER of "late_cold" --- there are pointers to its rows/, "CLUSTER by $who names the table that it skips");
+	unlike($stderr, qr/clustering "role_a.late_cold"/, "CLUSTER by $who skips a table with row pointers");
+	isnt($files_now[0], $files_before[0], "CLUSTER by $who clusters other tables");
+	is($files_now[1], $files_before[1], "CLUSTER by $who does not rewrite a table with row pointers");
 	@files_before = @files_now;
 }
-is(attempt('role_c', 'CLUSTER'), 'ok', 'who owns nothing clusters nothing');
-is(attempt(undef, 'BEGIN; CLUSTER'), 'CLUSTER cannot run inside a transaction block', 'as ever not in a transaction block');
+is(attempt('role_c', 'CLUSTER'), 'ok', 'CLUSTER by a role that owns nothing succeeds');
+is(attempt(undef, 'BEGIN; CLUSTER'), 'CLUSTER cannot run inside a transaction block', 'CLUSTER is refused in a transaction block, as always');
 
-# Names with quotes and backslashes, whatever strings are read like
+# names with quotes and backslashes, with every setting for reading strings
 for my $setting (qw(on off))
 {
 	my $name = q{role_a."t'\\ } . $setting . q{"};
@@ -551,10 +556,10 @@ SQL
 			'ok', "$method: names with quotes and backslashes, standard_conforming_strings $setting");
 	}
 	is($node->safe_psql('postgres', "SELECT t FROM $name t"), $before, 'the rows are the same');
-	is($node->safe_psql('postgres', "SELECT col_description(E$literal\::regclass, 3)"), q{it's \\ x}, 'and the comments');
+	is($node->safe_psql('postgres', "SELECT col_description(E$literal\::regclass, 3)"), q{it's \\ x}, 'the comments are the same');
 }
 
-# An extension that an ordinary user has created is his to drop, with the views.
+# An ordinary user who created the extension can drop it, and the views with it.
 $node->safe_psql('postgres', 'CREATE DATABASE shared; GRANT CREATE ON DATABASE shared TO role_a, role_b');
 as_role($node, 'shared', 'role_a', 'CREATE EXTENSION vertical_partition');
 for my $role (qw(role_a role_b))
@@ -567,13 +572,13 @@ for my $role (undef, 'role_b')
 	my ($rc, $stdout, $stderr) = $node->psql('shared', q{SELECT vertical_partition.split('role_b.t', '{c}')}, $role ? (extra_params => [ '-U', $role ]) : ());
 
 	like($stderr, qr/ERROR:  cannot split role_b\.t\nDETAIL:  Extension "vertical_partition" belongs to role "role_a", who could drop it/,
-		"extension of another user: $who is refused");
+		"the extension belongs to an ordinary user: $who is refused");
 }
 is($node->safe_psql('shared', q{SELECT reason FROM vertical_partition.advise('role_b.t')}),
-	'extension "vertical_partition" belongs to role "role_a", who could drop the view', 'advise says so');
-is(as_role($node, 'shared', 'role_a', q{SELECT vertical_partition.split('role_a.t', '{c}')}), 't', 'its owner may split his own tables');
+	'extension "vertical_partition" belongs to role "role_a", who could drop the view', 'advise() names the reason');
+is(as_role($node, 'shared', 'role_a', q{SELECT vertical_partition.split('role_a.t', '{c}')}), 't', 'the owner of the extension may split own tables');
 $node->safe_psql('postgres', 'ALTER DATABASE shared OWNER TO role_a');
 is(as_role($node, 'shared', 'role_b', q{SELECT vertical_partition.split('role_b.t', '{c}')}), 't',
-	'the owner of the database is trusted by all');
+	'an extension of the database owner can be used by all');
 
 done_testing();

@@ -1,7 +1,7 @@
-# Counts of updated columns in shared memory: added up over sessions and parallel
-# workers, sampled, reset, bounded, apart for each database, and gone after a
-# restart.  Without preloading they are shared from 17 on, and the session's own
-# before that.
+# Test the counts of updated columns in shared memory.  They are added up over sessions
+# and parallel workers, sampled, reset, limited in number, kept for each database, and
+# lost at a restart.  Without preloading, sessions share them from 17 on; before 17 each
+# session has its own.
 use strict;
 use warnings FATAL => 'all';
 
@@ -50,38 +50,38 @@ sub reset_counts
 my $script = $node->basedir . '/update.sql';
 append_to_file($script, "\\set k random(1, 1000)\nUPDATE t SET n = n + 1 WHERE k = :k;\n");
 $node->command_ok([ 'pgbench', '-n', '-c', '4', '-t', '250', '-M', 'prepared', '-f', $script, 'postgres' ], 'four sessions update');
-is(counted('n'), '1000 1000 1000', 'and each row is counted once');
-is(counted('v'), '1000 0 0', 'of other columns nothing is');
-is(counted('n', 'other'), '', 'nor of another database');
+is(counted('n'), '1000 1000 1000', 'each updated row is counted once');
+is(counted('v'), '1000 0 0', 'other columns are not counted');
+is(counted('n', 'other'), '', 'another database has no counts');
 
-# a database is reset by itself
+# A reset affects one database.
 $node->safe_psql('other', 'UPDATE t SET v = v WHERE k <= 5');
 reset_counts();
-is(counted('n'), '', 'reset by another session');
-is(counted('v', 'other'), '5 5 5', "does not touch another database's counts");
+is(counted('n'), '', 'another session resets the counts');
+is(counted('v', 'other'), '5 5 5', "a reset keeps the counts of another database");
 
 # rows of parallel workers
-is($node->safe_psql('postgres', <<'SQL'), '1000', 'parallel workers read');
+is($node->safe_psql('postgres', <<'SQL'), '1000', 'parallel workers read the rows');
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET enable_indexonlyscan = off;
 SELECT count(*) FROM t WHERE v = 'v';
 SQL
-is(counted('v'), '0 0 1000', 'and their rows are counted once');
+is(counted('v'), '0 0 1000', 'rows of parallel workers are counted once');
 reset_counts();
 
-# a sample stands for all
+# A sample stands for all.
 $node->safe_psql('postgres', <<'SQL');
 SET vertical_partition.track_sample_rate = 0.25;
 DO $$ BEGIN FOR i IN 1 .. 4000 LOOP UPDATE t SET n = 0 WHERE k = 1 + i % 1000; END LOOP; END $$;
 SQL
 my ($sampled) = split / /, counted('n');
 cmp_ok(abs($sampled - 4000), '<', 700, 'the sample stands for all statements') or diag $sampled;
-cmp_ok($sampled % 4, '==', 0, 'each one for four');
+cmp_ok($sampled % 4, '==', 0, 'each sampled statement counts as four');
 reset_counts();
 
-# more sets of columns than there is room for: what is used goes on to be counted
+# More sets of columns than entries: sets in use are still counted.
 $node->safe_psql('postgres', <<'SQL');
 DO $$
 DECLARE
@@ -96,16 +96,16 @@ BEGIN
 	END LOOP;
 END $$;
 SQL
-is(counted('n'), '255 255 0', 'what is in use stays');
+is(counted('n'), '255 255 0', 'sets in use keep their counts');
 my ($sets, $newest) = split /\|/, $node->safe_psql('postgres',
 	q{SELECT count(*), bool_or(cardinality(columns) = 12) FROM vertical_partition.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass});
 cmp_ok($sets, '<=', 2048, 'the number of sets is bounded');
-cmp_ok($sets, '>=', 1800, 'the room is used') or diag $sets;
-is($newest, 't', 'the newest is there');
+cmp_ok($sets, '>=', 1800, 'nearly all entries are used') or diag $sets;
+is($newest, 't', 'the newest set is counted');
 is($node->safe_psql('postgres', q{SELECT bool_and(rows = 1) FROM vertical_partition.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass}), 't', 'a new set does not inherit the count of an old one');
-is(counted('v', 'other'), '', 'nor does anything stay that nobody uses, of whatever database');
+is(counted('v', 'other'), '', 'sets that are not used are dropped, of any database');
 
-# a table that is no more
+# a dropped table
 reset_counts();
 $node->safe_psql('postgres', 'CREATE TABLE dropped (k int); INSERT INTO dropped VALUES (1); UPDATE dropped SET k = 2; DROP TABLE dropped');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM vertical_partition.column_updates'), '0', 'a dropped table is not shown');
@@ -117,15 +117,15 @@ for my $mode ('fast', 'immediate')
 	is(counted('n'), '2 2 0', 'counted');
 	$node->stop($mode);
 	$node->start;
-	is(counted('n'), '', "gone after a restart, $mode");
+	is(counted('n'), '', "counts are lost at a restart, $mode");
 }
 
-# not preloaded
+# without preloading
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
 $node->append_conf('postgresql.conf', "session_preload_libraries = 'vertical_partition'");
 $node->restart;
 is($node->safe_psql('postgres', q{UPDATE t SET n = 1 WHERE k <= 3; SELECT updates FROM vertical_partition.column_updates WHERE "column" = 'n'}), '3', 'without preloading a session sees what it has counted');
-is(counted('n'), $major >= 17 ? '3 3 0' : '', 'others see it from 17 on');
+is(counted('n'), $major >= 17 ? '3 3 0' : '', 'without preloading other sessions see the counts from 17 on');
 
 $node->stop;
 done_testing();

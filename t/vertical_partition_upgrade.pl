@@ -1,5 +1,5 @@
-# pg_upgrade from the distribution's server to this one: split tables come out as they
-# were.  Files are taken as they are, so that row pointers stay right.
+# Run pg_upgrade from the distribution's server to this one.  Split tables must stay the
+# same.  Files are copied or linked unchanged, so row pointers stay right.
 use strict;
 use warnings FATAL => 'all';
 
@@ -14,7 +14,7 @@ my ($tables, $split) = partition_tables();
 
 $old->safe_psql('app', "ALTER DATABASE app SET session_preload_libraries = 'vertical_partition'; ALTER DATABASE app SET vertical_partition.declare_keys = on; CREATE EXTENSION vertical_partition;\n$tables$split");
 $old->safe_psql('app', "UPDATE $_ SET wide = wide || 'x' WHERE id % 3 = 0; DELETE FROM $_ WHERE id % 11 = 0") foreach @partition_methods;
-# a cold part in a file that is not its first one
+# Rewrite a cold part, so that its file is not the first one.
 $old->safe_psql('app', q{ALTER TABLE row_pointer_cold SET UNLOGGED; ALTER TABLE row_pointer_cold SET LOGGED; SELECT vertical_partition.relink('row_pointer')});
 my %contents = map { $_ => $old->safe_psql('app', partition_contents($_)) } @partition_methods;
 my $parts = 'SELECT view, hot, cold, method, key_columns, cold_columns, pointers_valid FROM vertical_partition.parts ORDER BY view::text';
@@ -22,7 +22,7 @@ my $parts_before = $old->safe_psql('app', $parts);
 
 my $new = upgrade($old);
 is($new->safe_psql('app', $parts), $parts_before, 'the same tables are split');
-like($parts_before, qr/^row_pointer\|.*\|t$/m, 'with valid pointers');
+like($parts_before, qr/^row_pointer\|.*\|t$/m, 'the row pointers are valid');
 for my $method (@partition_methods)
 {
 	is($new->safe_psql('app', partition_contents($method)), $contents{$method}, "$method: same rows");
@@ -33,7 +33,7 @@ for my $method (@partition_methods)
 	is($new->safe_psql('app', partition_contents($method)), $contents{$method}, "$method: merge()");
 }
 is($new->safe_psql('app', q{SELECT vertical_partition.split('row_pointer', '{note,wide}', 'row_pointer'); SELECT vertical_partition.relink('row_pointer')}),
-	"row_pointer\n0", 'split again');
+	"row_pointer\n0", 'a table can be merged and split again');
 
 $new->stop;
 done_testing();

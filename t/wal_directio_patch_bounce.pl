@@ -1,12 +1,13 @@
-# What is written to WAL while others insert into it: with direct I/O or with units
-# of less than a page the memory under a write does not change, and behind the end of
-# the request there are zeros, and nothing of a record that is being inserted.
+# Check the memory of a WAL write while other backends insert.  With direct I/O, or with
+# units of less than a page, the memory must not change during the write.  Behind the
+# end of the request it has zeros, and no part of a record that is being inserted.
 #
-# The same after direct I/O was refused in the middle, for as long as some backends still
-# have files open with it.
+# Check the same after direct I/O was given up, while some backends still have files
+# open with it.
 #
-# Each write takes a millisecond more than usual, and eight clients insert meanwhile.
-# A server with all switches off shows that the test would see a change.
+# Each write takes one millisecond longer than usual, and eight clients insert
+# meanwhile.  A server with all switches off is the control: there the test must see
+# changes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -33,7 +34,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE TABLE t (c int, n int, v text)');
 $node->stop;
 
-# rows that fill a part of a page, and some records that span pages and take their time
+# rows that fill a part of a page, and records that span pages and take longer
 append_to_file($node->basedir . '/insert.sql', <<'SQL');
 \set bytes random(0, 700)
 \set more random(0, 10) / 10 * 60000
@@ -65,12 +66,12 @@ for my $setting ([ 'off', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'try', 512 
 		'>', '/dev/null', '2>', \my $errors);
 	if ($refused)
 	{
-		# as soon as all have files open
+		# Refuse direct I/O as soon as all backends have files open.
 		usleep(200_000);
 		append_to_file($refuse, '');
 	}
 	$pgbench->finish or diag $errors;
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM t; TRUNCATE t;'), 8 * $transactions, "$what: clients insert");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM t; TRUNCATE t;'), 8 * $transactions, "$what: the clients inserted all rows");
 	$node->stop;
 
 	my $events = recorded_events($file);
@@ -82,7 +83,7 @@ for my $setting ([ 'off', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'try', 512 
 		{
 			skip 'no direct I/O here', 2 if $mode ne 'direct';
 			is(effective_mode($node, $from)->{mode}, 'buffered', "$what: direct I/O is given up");
-			is(scalar(grep { $_->{type} eq 'C' && $_->{direct} } @$events), 0, "$what: no change of memory that is written directly");
+			is(scalar(grep { $_->{type} eq 'C' && $_->{direct} } @$events), 0, "$what: memory does not change during a direct write");
 		}
 		next;
 	}
@@ -91,17 +92,17 @@ for my $setting ([ 'off', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'try', 512 
 	my ($records) = wal_records("$dir/pg_wal", $redo, $size);
 	if ($mode eq 'buffered' && $unit eq '8192')
 	{
-		# like a stock server: the control
+		# The control behaves like a stock server.
 		my $changes = grep { $_->{type} eq 'C' } @$events;
-		cmp_ok($changes, '>', 0, "$what: $changes changes of memory that is written");
+		cmp_ok($changes, '>', 0, "$what: memory changes during writes of the control, $changes times");
 	}
 	else
 	{
 		my $bytes = $unit eq 'auto' ? 4096 : $unit;
 		my (undef, $small, undef, $changes) = check_writes($events, segment_contents("$dir/pg_wal"), $records, $bytes, $size, $what);
-		is($changes, 0, "$what: no change of memory that is written");
-		cmp_ok($small, '>', 10, "$what: writes of less than a page") if $bytes < 8192;
+		is($changes, 0, "$what: memory does not change during a write");
+		cmp_ok($small, '>', 10, "$what: some writes are less than a page") if $bytes < 8192;
 	}
 }
-is(join("\n", grep { !/given up/ } split /\n/, unexpected_log($node)), '', 'log');
+is(join("\n", grep { !/given up/ } split /\n/, unexpected_log($node)), '', 'nothing unexpected in the log');
 done_testing();

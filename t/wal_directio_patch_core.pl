@@ -1,7 +1,7 @@
-# PostgreSQL's own regression tests with wal_direct_io and wal_write_unit = 512, ended
-# by kill -9 and recovery.  In a soak run its isolation tests as well, other units and
-# WAL through the page cache, and the TAP tests of recovery and of the programs
-# that read and copy WAL.
+# Run PostgreSQL's own regression tests with wal_direct_io and wal_write_unit = 512.
+# Then kill the server, and recover.  A soak run adds the isolation tests, other units,
+# WAL through the page cache, and the TAP tests of recovery and of the programs that
+# read and copy WAL.
 use strict;
 use warnings FATAL => 'all';
 
@@ -23,7 +23,7 @@ my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 my $no_direct = can_write_directly($tmp) ? undef : 'no mount: the folder of the test does not take direct I/O';
 
-# [name, parameters]; small segments and small buffers in one of them
+# [name, parameters]; one of them has small segments and small buffers
 my @rounds = ([ 'direct_512', 1, wal_direct_io => 'on', wal_write_unit => 512, fsync => 'off' ]);
 push @rounds,
   [ 'direct_4096', 16, wal_direct_io => 'on', wal_write_unit => 4096, wal_sync_method => 'open_datasync', wal_init_zero => 'off', wal_recycle => 'off' ],
@@ -41,7 +41,7 @@ sub core_round
 	set_parameters($node, max_connections => 50, max_prepared_transactions => 10, wal_level => 'logical', log_statement => 'none',
 		max_wal_size => '64MB', min_wal_size => 5 * $mb . 'MB', checkpoint_timeout => '30s', @parameters);
 	$node->start;
-	is(effective_mode($node)->{mode}, $name =~ /direct/ ? 'direct' : 'buffered', "$name: it is direct or not");
+	is(effective_mode($node)->{mode}, $name =~ /direct/ ? 'direct' : 'buffered', "$name: WAL is written in the expected mode");
 	cmp_ok(core_suite($node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
 		'>', 200, "$name: the tests ran");
 	core_isolation($node, "$tmp/wal_directio_isolation", $regress) if $ENV{PGDENSE_SOAK} && $name eq 'direct_512';

@@ -1,12 +1,14 @@
-# kill -9 of the postmaster and all its children at random moments, while clients
-# commit, some without waiting for the disk, and others switch segments, write much
-# WAL at once and make checkpoints; each round writes WAL in another way.
+# Crash a server in each mode of writing WAL.  Kill the postmaster and all its children
+# with SIGKILL at random moments.  Meanwhile clients commit, some asynchronously, and
+# others switch segments, write much WAL at once and make checkpoints.  Each round
+# writes WAL in another mode.
 #
-# After each crash the rows of every acknowledged transaction are there, of those that
-# did not wait for the disk a first part, and nothing else; recovery has
-# compared all pages with what WAL says of them.  Sometimes the server is killed in
-# recovery, too.  Eight rounds, with PGDENSE_SOAK 100.  PGDENSE_FUZZ_SEED is the random
-# seed, which is printed.
+# Check after each crash that the rows of every acknowledged transaction are there.  Of
+# asynchronous commits, the first ones are there, and nothing else.  Recovery compares
+# all pages with their images in WAL.  Sometimes the server is killed in recovery, too.
+#
+# There are eight rounds, with PGDENSE_SOAK 100.  PGDENSE_FUZZ_SEED is the random seed.
+# The test prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -29,7 +31,7 @@ my ($synchronous, $asynchronous) = (8, 4);
 my $clients = $synchronous + $asynchronous;
 note "PGDENSE_FUZZ_SEED=$seed";
 
-# Only a server that crashes with its machine needs fsync.
+# A crash of the server alone loses no written data, so turn fsync off.
 my $node = wal_node(
 	'crash', 1,
 	fsync => 'off',
@@ -48,8 +50,8 @@ INSERT INTO totals SELECT c, 0 FROM generate_series(0, 49) c;
 CREATE TABLE bulk (i int, v text);
 SQL
 
-# Transaction n of a client adds its row n, and says so in its total; rows have contents
-# that depend on their number, and a length that makes records of all sizes.
+# Transaction n of a client inserts its row n, and updates its total to n.  The contents
+# of a row depend on its number; its length gives records of all sizes.
 for (([ 'sync', 0, 'on' ], [ 'async', $synchronous, 'off' ]))
 {
 	my ($name, $first, $commit) = @$_;
@@ -75,7 +77,7 @@ my @before = (0) x $clients;
 my %count = map { $_ => 0 } qw(killed acknowledged recoveries_killed lost_async);
 srand($seed);
 
-# all ways to write, in a random order
+# all ways to write, in random order
 my @ways;
 for my $round (1 .. $rounds)
 {
@@ -102,7 +104,7 @@ for my $round (1 .. $rounds)
 		wal_init_zero => $zero);
 	my $from = crash_and_start($node);
 	my $mode = effective_mode($node, $from);
-	is(($mode->{mode} eq 'direct' || defined $mode->{reason}) ? 'told' : 'silent', $direct eq 'off' ? 'silent' : 'told', "$what: mode in the log");
+	is(($mode->{mode} eq 'direct' || defined $mode->{reason}) ? 'told' : 'silent', $direct eq 'off' ? 'silent' : 'told', "$what: the log names the mode unless it is off");
 
 	my @scripts = (
 		[ 'sync', "--client=$synchronous", '--jobs=2', '--log', "--log-prefix=$dir/ack.sync" ],
@@ -120,7 +122,7 @@ for my $round (1 .. $rounds)
 	usleep(1_000_000 * $seconds);
 	$count{killed} += kill_all($node);
 	$_->finish for @running;
-	# a script that ended early for another reason than the end of the server
+	# Report a script that ended early for another reason than the crash.
 	note $_ for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
 
 	if (defined $again && crash_in_recovery($node, $again))
@@ -144,7 +146,7 @@ for my $round (1 .. $rounds)
 		$count{acknowledged} += $told;
 		$count{lost_async} += $before[$c] + $told - $last[$c] if $c >= $synchronous && $last[$c] < $before[$c] + $told;
 	}
-	is(join(', ', @wrong), '', sprintf('%s: killed after %.2f s, all that was acknowledged is there', $what, $seconds));
+	is(join(', ', @wrong), '', sprintf('%s: killed after %.2f s, no acknowledged transaction is lost', $what, $seconds));
 	is($node->safe_psql('postgres', <<'SQL'), '0', "$what: rows and totals agree");
 SELECT count(*) FROM totals FULL JOIN
   (SELECT c, count(*) AS n, max(n) AS last, bool_and(v = repeat(chr(65 + n % 26), n * 37 % 2000)) AS good FROM ledger GROUP BY c) l USING (c)
@@ -154,7 +156,7 @@ SQL
 	@before = @last;
 }
 note join ', ', map { "$count{$_} $_" } sort keys %count;
-cmp_ok($count{acknowledged}, '>', $clients * $rounds, 'the clients got something done');
+cmp_ok($count{acknowledged}, '>', $clients * $rounds, 'each round had acknowledged transactions');
 $node->stop;
 is(unexpected_log($node), '', 'log');
 done_testing();

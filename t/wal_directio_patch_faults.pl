@@ -1,9 +1,9 @@
-# What WAL's direct I/O does with bad input: file systems that refuse it at the start or
-# later, writes that end early, a full disk, a directory that cannot be written, pg_wal
-# on another file system at each start, and settings that exclude each other.
+# Test direct I/O for WAL under faults: a file system that refuses it at the start or
+# later, short writes, a full disk, a read-only directory, pg_wal on another file system
+# at each start, and settings that exclude each other.
 #
-# Most of it is brought about by wal_directio_patch_shim.c.  Whatever happens, the server
-# ends only where it does without direct I/O, too, and no acknowledged transaction is lost.
+# wal_directio_patch_shim.c causes most of the faults.  The server may end only where it
+# also ends without direct I/O.  No acknowledged transaction may be lost.
 use strict;
 use warnings FATAL => 'all';
 
@@ -14,7 +14,7 @@ use lib $FindBin::RealBin;
 use PgDenseCrash;
 use PgDenseMounts;
 use PgDensePatch;
-use PgDenseWal qw(unit_setting);    # processes that are killed go away at once
+use PgDenseWal qw(unit_setting);    # reaps killed processes at once
 use PgDenseWalShim;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -43,7 +43,7 @@ log_statement = none
 include = 'wal.conf'
 CONF
 set_wal($node);
-# Where there is a mount, it does not matter what the file system of this test is.
+# With a mount, the file system of this test does not matter.
 my $home = no_mount('ext4') ? undef : mount_folder('ext4');
 move_wal($node, $home) if defined $home;
 $node->start;
@@ -70,7 +70,7 @@ check_full();
 
 done_testing();
 
-# Replace the settings for WAL.
+# Replace the settings of WAL.
 sub set_wal
 {
 	my ($node, %settings) = @_;
@@ -88,7 +88,7 @@ sub log_since
 	return substr(slurp_file($node->logfile), $from);
 }
 
-# mode, unit
+# mode and unit
 sub status
 {
 	my ($node) = @_;
@@ -103,11 +103,12 @@ sub reason
 	return $node->safe_psql('postgres', 'SELECT fallback_reason FROM pg_stat_wal_direct');
 }
 
-# The first thing that a server died of, without what differs from one start to the next.
+# Return the first error that ended the server, without the parts that differ between
+# starts.
 sub death
 {
 	my ($log) = @_;
-	# a background worker that the shutdown meets while it starts says so, or not
+	# A background worker that is starting during the shutdown may or may not log this.
 	my ($message) = $log =~ /((?:FATAL|PANIC):  (?!terminating \w.*due to administrator command).*)/;
 
 	$message //= 'none';
@@ -116,12 +117,11 @@ sub death
 	return $message;
 }
 
-# Faults that the probe at the start meets.
+# faults during the probe at the start
 sub check_start
 {
-	# what, settings of the shim, what becomes of unit 512 with "try" and with "on", the
-	# reason where the one or the other is not possible, and whether a write was tried
-	# that says nothing
+	# what; settings of the shim; the result for unit 512 with "try", and with "on"; the
+	# reason of a fallback; whether the probe tried a write that proved nothing
 	my @cases = (
 		[ 'no answer', { STATX => 'none' }, 'buffered 512', 'direct 512', qr/^The file system \w+ does not tell the alignment that direct I\/O needs\.$/ ],
 		[ 'the answer "no"', { STATX => '0/0' }, 'buffered 512', undef, qr/^The file system \w+ does not support direct I\/O for this file\.$/ ],
@@ -142,13 +142,13 @@ sub check_start
 		],
 		[ 'write not supported', { WRITE => 'EOPNOTSUPP,file=temp' }, 'buffered 512', undef, qr/^Could not write .*: Operation not supported\.$/ ],
 		[ 'write failed', { WRITE => 'EIO,file=temp' }, 'buffered 512', undef, qr/^Could not write .*: Input\/output error\.$/ ],
-		# a full disk says nothing about direct I/O
+		# A full disk proves nothing about direct I/O.
 		[ 'no space', { WRITE => 'ENOSPC,file=temp,times=1' }, 'direct 512', 'direct 512', undef, 1 ],
 		[ 'short write', { WRITE => 'short=512,file=temp,times=1' }, 'direct 512', 'direct 512', undef, 1 ],
 		[ 'no space, sectors of 4096 bytes', { STATX => '512/4096', WRITE => 'ENOSPC,file=temp,times=1' }, 'direct 4096', 'direct 4096', undef, 1 ],
 		[ 'no space, no answer', { STATX => 'none', WRITE => 'ENOSPC,file=temp,times=1' }, 'buffered 512', 'direct 8192', qr/does not tell/, 1 ],
 		[ 'interrupts', { WRITE => 'EINTR,file=temp,times=3' }, 'direct 512', 'direct 512' ],
-		[ 'answer that is wrong', { STATX => '512/512', WRITE => 'EINVAL,file=temp,unaligned=4096' }, 'direct 4096', 'direct 4096' ],
+		[ 'wrong answer', { STATX => '512/512', WRITE => 'EINVAL,file=temp,unaligned=4096' }, 'direct 4096', 'direct 4096' ],
 		[ 'no answer, sectors of 4096 bytes', { STATX => 'none', WRITE => 'EINVAL,file=temp,unaligned=4096' }, 'buffered 512', 'direct 4096', qr/does not tell/ ],
 		[ 'whole pages only', { WRITE => 'EINVAL,file=temp,below=8192' }, 'direct 8192', 'direct 8192' ],);
 
@@ -169,9 +169,9 @@ sub check_start
 			if (!defined $want)
 			{
 				ok(!$started, "$what: the server does not start");
-				like($log, $refused, "$what: and says what to do");
+				like($log, $refused, "$what: the error has a hint");
 				like($log =~ $refused ? $1 : '', $reason, "$what: reason");
-				ok(!-e $node->data_dir . '/postmaster.pid', "$what: it has ended in good order");
+				ok(!-e $node->data_dir . '/postmaster.pid', "$what: the server removes its pid file");
 			}
 			else
 			{
@@ -186,19 +186,19 @@ sub check_start
 				my ($unit) = $want =~ /direct (\d+)/;
 				is(scalar(() = $log =~ /LOG:  "wal_write_unit" is raised from 512 to $unit bytes\n/g), $unit > 512 ? 1 : 0, "$what: raised unit is logged once")
 				  if defined $unit;
-				is(scalar(() = $log =~ /$not_tested/g), $untested && $want =~ /direct/ ? 1 : 0, "$what: a test that says nothing is logged once");
-				unlike($log, $given_up, "$what: nothing is given up later");
+				is(scalar(() = $log =~ /$not_tested/g), $untested && $want =~ /direct/ ? 1 : 0, "$what: a probe that proves nothing is logged once");
+				unlike($log, $given_up, "$what: direct I/O is not given up later");
 			}
-			is(join(' ', glob($node->data_dir . '/pg_wal/xlogtemp*')), '', "$what: no file is left behind");
+			is(join(' ', glob($node->data_dir . '/pg_wal/xlogtemp*')), '', "$what: the probe leaves no file");
 		}
 	}
 }
 
-# Faults in the middle of a run, when it is told by a file.
+# Faults while the server runs.  A file switches them on.
 sub check_load
 {
 	my ($now, $watch) = map { $node->basedir . "/$_" } qw(now watch);
-	# what, settings of the shim, unit, is direct I/O given up, other settings
+	# what, settings of the shim, unit, whether direct I/O is given up, other settings
 	my @cases = (
 		[ 'open refused', { OPEN => 'EINVAL,file=segment' }, 512, 1 ],
 		[ 'write refused', { WRITE => 'EINVAL,file=segment' }, 512, 1 ],
@@ -232,7 +232,7 @@ sub check_load
 		set_wal($node, wal_direct_io => $setting, wal_write_unit => $unit, %settings);
 		unlink $watch;
 		with_shim({ %$shim, WATCH => $watch, DELAY => 1000 }, sub { $node->start });
-		is(status($node), "direct $unit", "$what: direct at first");
+		is(status($node), "direct $unit", "$what: WAL is written directly before the fault");
 
 		my $load = begin_load();
 		usleep(150_000);
@@ -240,8 +240,8 @@ sub check_load
 		usleep(250_000);
 		if ($gives_up)
 		{
-			# a new segment may be a while away
-			ok($node->poll_query_until('postgres', "SELECT mode = 'buffered' AND write_unit = $unit FROM pg_stat_wal_direct"), "$what: buffered then");
+			# The next new segment may take a while.
+			ok($node->poll_query_until('postgres', "SELECT mode = 'buffered' AND write_unit = $unit FROM pg_stat_wal_direct"), "$what: WAL is buffered after the fault");
 			my $file = qr/"pg_wal\/(?:xlogtemp\.\d+|[0-9A-F]{24})"/;
 			my $reason = ($shim->{WRITE} // '') =~ /^short/ ? qr/^A direct write of file $file ended at an unaligned position\.$/
 			  : qr/^Could not access file $file with direct I\/O: .*\.$/;
@@ -249,28 +249,29 @@ sub check_load
 		}
 		elsif (defined $gives_up)
 		{
-			is(status($node), "direct $unit", "$what: still direct then");
+			is(status($node), "direct $unit", "$what: WAL is still written directly after the fault");
 		}
 		$cases % 2 ? kill_all($node) : $node->stop('immediate');
 		$commits += end_load($load, $what);
 
 		my $log = log_since($node, $from);
 		my @told = $log =~ /$given_up/g;
-		is(scalar @told, $gives_up ? 1 : 0, "$what: given up as often as it should be") if defined $gives_up;
-		unlike($log, qr/PANIC|TRAP|ERROR/, "$what: nobody noticed");
-		# Those who have the file open with direct I/O go on with it after others gave up.
-		ok(!-s $watch, "$what: no memory changes while it is written from") or diag slurp_file($watch) =~ s/(?<=\n).*//sr;
+		is(scalar @told, $gives_up ? 1 : 0, "$what: giving up is logged once, or not at all if direct I/O works") if defined $gives_up;
+		unlike($log, qr/PANIC|TRAP|ERROR/, "$what: no session got an error");
+		# Backends that have the file open with direct I/O keep using it after others
+		# gave up.
+		ok(!-s $watch, "$what: memory does not change during a write") or diag slurp_file($watch) =~ s/(?<=\n).*//sr;
 
 		unlink $now;
 		$node->start;
-		is(status($node), "direct $unit", "$what: direct again after the next start");
+		is(status($node), "direct $unit", "$what: WAL is written directly after the next start");
 		check_ledger($what);
 		$node->stop;
 	}
-	cmp_ok($commits, '>', 100 * @cases, 'load: the clients got something done');
+	cmp_ok($commits, '>', 100 * @cases, 'load: the clients committed');
 }
 
-# Clients that commit all the time, of which each transaction that was acknowledged is known.
+# Let clients commit all the time, and note each acknowledged transaction.
 sub begin_load
 {
 	my $prefix = $node->basedir . '/load';
@@ -310,20 +311,20 @@ sub end_load
 	return $n;
 }
 
-# All that were acknowledged, and perhaps the last one of each client that was not.
+# Expect all acknowledged transactions, and perhaps one more of each client.
 sub check_ledger
 {
 	my ($what) = @_;
 	my %found = map { split /\|/ } split /\n/, $node->safe_psql('postgres', 'SELECT c, count(*) FROM ledger GROUP BY 1');
 	my @lost = grep { ($found{$_} // 0) < $rows{$_} || $found{$_} > $rows{$_} + 1 } sort keys %rows;
 
-	is("@lost", '', "$what: every acknowledged transaction is there")
+	is("@lost", '', "$what: no acknowledged transaction is lost")
 	  or diag map { "client $_: acknowledged $rows{$_}, found " . ($found{$_} // 0) . "\n" } @lost;
 	%rows = %found;
 }
 
-# Settings that exclude each other, by a postmaster and by a stand-alone server; each with
-# what it says, or how WAL is written if it is none.
+# Settings that exclude each other, for a postmaster and for a stand-alone server; with
+# the error, or with the mode of writing WAL if there is none.
 sub check_conflicts
 {
 	my $with_direct = qr/FATAL: +"wal_direct_io" cannot be used together with "debug_io_direct=wal"\n.*HINT: /;
@@ -351,13 +352,13 @@ sub check_conflicts
 			set_wal($node, map { split /=/, $_, 2 } @$settings);
 			my $started = $node->start(fail_ok => 1);
 			ok(!$started, "$what: refused");
-			like(log_since($node, $from), $message, "$what: with a clear error");
+			like(log_since($node, $from), $message, "$what: the error is clear");
 			$node->stop if $started;
 			set_wal($node);
 			my ($out, $err) = ('', '');
 			IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, (map { ('-c', $_) } @$settings), 'postgres' ], '<', \'', '>', \$out, '2>', \$err);
 			like($err, $message, "$what: refused by a stand-alone server");
-			ok(!-e $node->data_dir . '/postmaster.pid', "$what: and nothing is left running");
+			ok(!-e $node->data_dir . '/postmaster.pid', "$what: no server is left running");
 		}
 		else
 		{
@@ -365,9 +366,9 @@ sub check_conflicts
 			my $sql = "INSERT INTO other SELECT i, repeat('z', 900) FROM generate_series(1, 2000) i\nTRUNCATE other\nSELECT mode FROM pg_stat_wal_direct\n";
 			my $ok = IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, (map { ('-c', $_) } @$settings), 'postgres' ], '<', \$sql, '>', \$out, '2>', \$err);
 			ok($ok, "$what: accepted by a stand-alone server");
-			unlike($err, qr/FATAL|PANIC|ERROR/, "$what: which works");
+			unlike($err, qr/FATAL|PANIC|ERROR/, "$what: the stand-alone server logs no error");
 			my ($mode) = $out =~ /mode = "(\w+)"/;
-			is($mode, $what =~ /try/ && $direct_here ? 'direct' : 'buffered', "$what: directly where it was asked to");
+			is($mode, $what =~ /try/ && $direct_here ? 'direct' : 'buffered', "$what: the stand-alone server writes in the expected mode");
 
 			set_wal($node, map { split /=/, $_, 2 } @$settings);
 			$node->start;
@@ -380,7 +381,7 @@ sub check_conflicts
 	}
 }
 
-# Values that there are not.
+# unknown values
 sub check_values
 {
 	for my $setting (qw(wal_write_unit=16384 wal_write_unit=1024 wal_write_unit=0 wal_write_unit=-1 wal_write_unit=4kB wal_direct_io=maybe wal_cache_relief=try))
@@ -389,11 +390,12 @@ sub check_values
 		my ($out, $err) = run_command([ 'postgres', '-D', $node->data_dir, '-c', $setting, '-C', $name ]);
 
 		like($err, qr/invalid value for parameter "$name": "\Q$value\E"/, "$setting is refused");
-		like($err, qr/HINT: +Available values: /, "$setting: and what there is is named");
+		like($err, qr/HINT: +Available values: /, "$setting: the hint lists the available values");
 	}
 }
 
-# pg_wal on another file system at each start: all ways from one kind to another.
+# Move pg_wal to another file system at each start: every change from one kind to
+# another.
 sub check_moves
 {
 	my %kinds = (
@@ -406,7 +408,7 @@ sub check_moves
 	my %folders = map { $_ => mount_folder($_) } @there;
 	my @way;
 
-	# a walk that takes each way from one to another once
+	# a walk that makes each change once
 	for my $i (0 .. $#there)
 	{
 		push @way, $there[$i];
@@ -424,7 +426,7 @@ sub check_moves
 	for my $to (@way)
 	{
 		my $what = "moved to $to";
-		# Each other time after a crash.
+		# every second time after a crash
 		my $crash = $n % 2 ? ' after a crash' : '';
 
 		move_wal($node, $folders{$to});
@@ -433,12 +435,12 @@ sub check_moves
 			my $from = -s $node->logfile;
 			set_wal($node, wal_direct_io => 'on');
 			ok(!$node->start(fail_ok => 1), "$what$crash: the server does not start with wal_direct_io = on");
-			like(log_since($node, $from), $refused, "$what$crash: and says what to do");
+			like(log_since($node, $from), $refused, "$what$crash: the error has a hint");
 		}
 		set_wal($node, wal_direct_io => 'try', wal_write_unit => 512);
 		$node->start;
 		is(status($node), $kinds{$to}, "$what$crash: mode and unit") if defined $kinds{$to};
-		is($node->safe_psql('postgres', 'SELECT count(*), sum(n) FROM other'), $n ? "$n|" . $n * ($n + 1) / 2 : '0|', "$what$crash: all rows of before");
+		is($node->safe_psql('postgres', 'SELECT count(*), sum(n) FROM other'), $n ? "$n|" . $n * ($n + 1) / 2 : '0|', "$what$crash: all earlier rows are there");
 		$n++;
 		$node->safe_psql('postgres', "INSERT INTO other VALUES ($n, repeat('m', 3000))");
 		$node->stop($n % 2 ? 'immediate' : 'fast');
@@ -448,8 +450,8 @@ sub check_moves
 	move_wal($node, $home) if defined $home;
 }
 
-# Leave WAL near the beginning of a segment, after a shutdown in good order, so that the
-# next start depends on nothing of before.
+# Leave WAL near the beginning of a segment after a clean shutdown, so that the next
+# start does not depend on earlier ones.
 sub settle
 {
 	set_wal($node);
@@ -467,7 +469,7 @@ sub link_wal
 	symlink $folder, $wal or die "could not create symbolic link \"$wal\": $!";
 }
 
-# Start where pg_wal cannot be written, and write; returns what became of it.
+# Start with a pg_wal that cannot be written, write, and return the outcome.
 sub start_and_write
 {
 	my ($what, $setting, $reason) = @_;
@@ -494,14 +496,15 @@ sub start_and_write
 	return "$outcome, " . death($log);
 }
 
-# A directory that cannot be written: like without direct I/O, but for "on", which says why.
+# A pg_wal that cannot be written: the outcome is the same as without direct I/O.  Only
+# "on" fails, and names the reason.
 sub check_readonly
 {
 	my $reason = no_mount('readonly');
 	my $wal = abs_path($node->data_dir . '/pg_wal');
 	my %outcome;
 
-	# no file can be made, but those that are there can be written
+	# New files cannot be created, but existing ones can be written.
 	for my $setting (qw(off try on))
 	{
 		settle();
@@ -510,7 +513,7 @@ sub check_readonly
 		chmod 0700, $wal or die $!;
 	}
 	is($outcome{try}, $outcome{off}, 'no new file in pg_wal: the same as without direct I/O');
-	note "which is: $outcome{off}";
+	note "the outcome is: $outcome{off}";
 
   SKIP:
 	{
@@ -526,17 +529,17 @@ sub check_readonly
 			$outcome{$setting} = start_and_write("read-only pg_wal, $setting", $setting, qr/^Could not create file "pg_wal\/xlogtemp\.\d+": Read-only file system\.$/);
 		}
 		is($outcome{try}, $outcome{off}, 'read-only pg_wal: the same as without direct I/O');
-		note "which is: $outcome{off}";
+		note "the outcome is: $outcome{off}";
 
 		link_wal($folder);
 		$node->start;
-		is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM ledger'), $direct_here ? 't' : 'f', 'read-only pg_wal: all is well when it is no more');
+		is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM ledger'), $direct_here ? 't' : 'f', 'read-only pg_wal: the server works when pg_wal is writable again');
 		$node->stop;
 	}
 }
 
-# A disk that gets full: the server ends in the same way as without direct I/O, and is as
-# good as before when there is room again.
+# A disk that becomes full: the server ends in the same way as without direct I/O, and
+# recovers when there is room again.
 sub check_full
 {
   SKIP:
@@ -577,13 +580,13 @@ CONF
 				$full->start;
 				is(status($full), ($setting eq 'off' || !$direct_here ? 'buffered' : 'direct') . " $unit", "$what: mode");
 
-				# one row a transaction, until there is no room
+				# Insert one row in each transaction until there is no room.
 				my ($out, $err) = ('', '');
 				my $sql = "INSERT INTO filled (filler) VALUES (repeat('f', 100000)) RETURNING n;\n" x 600;
 				$full->psql('postgres', $sql, stdout => \$out, stderr => \$err, on_error_stop => 1);
 				my @acknowledged = split /\n/, $out;
-				cmp_ok(scalar @acknowledged, '>', 10, "$what: got somewhere");
-				cmp_ok(scalar @acknowledged, '<', 600, "$what: but not to the end");
+				cmp_ok(scalar @acknowledged, '>', 10, "$what: some rows were acknowledged");
+				cmp_ok(scalar @acknowledged, '<', 600, "$what: the disk became full");
 				wait_for_end($full);
 				$outcome{"$setting $unit"} = 'at first: ' . death(log_since($full, $from));
 
@@ -592,7 +595,7 @@ CONF
 				my $started = $full->start(fail_ok => 1);
 				$outcome{"$setting $unit"} .= '; then: ' . ($started ? 'started, ' : 'not started, ') . death(log_since($full, $from));
 				$full->stop('immediate', fail_ok => 1);
-				unlike(log_since($full, $from), $direct_here ? qr/$given_up|$fallback/ : $given_up, "$what: a full disk is no reason to give direct I/O up");
+				unlike(log_since($full, $from), $direct_here ? qr/$given_up|$fallback/ : $given_up, "$what: a full disk does not make the server give up direct I/O");
 
 				# with room
 				mkdir $room;

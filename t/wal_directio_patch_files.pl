@@ -1,5 +1,6 @@
-# WAL on file systems of many kinds: whether and in what units it is written directly, or
-# why not, with each setting; a crash with each; and what is in the page cache then.
+# Test WAL on many kinds of file systems, with each setting: whether it is written
+# directly and in which unit, or the reason why not.  Crash with each setting.  Check
+# the page cache after the writes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -22,21 +23,21 @@ my $no_answer = qr/^The file system %s does not tell the alignment that direct I
 my $cached = qr/^Writes to the file system %s with direct I\/O stay in the page cache\.$/;
 my $unsupported = qr/^The file system %s does not support direct I\/O for this file\.$/;
 
-# unit: the smallest one, or undef if direct I/O is not possible with "on" either; with
-# "try" the kernel must tell, too
+# unit: the smallest one, or undef if direct I/O is not possible even with "on".  With
+# "try", the kernel must report the alignment, too.
 my %expected = (
 	'ext4' => { filesystem => 'ext4', unit => 512, try => $tells ? undef : $no_answer },
 	'ext4-4k' => { filesystem => 'ext4', unit => 4096, try => $tells ? undef : $no_answer },
 	'ext4-journal' => { filesystem => 'ext4', try => $tells ? $unsupported : $no_answer, on => $tells ? $unsupported : $cached },
 	'xfs' => { filesystem => 'xfs', unit => 512, try => $tells ? undef : $no_answer },
-	# it tells nothing, and yet does it
+	# It reports no alignment, but direct I/O works.
 	'btrfs' => { filesystem => 'btrfs', unit => 512, silent => 1, try => $no_answer },
 	'tmpfs' => { filesystem => 'tmpfs', try => $no_answer, on => $cached },);
 
 my $node = PostgreSQL::Test::Cluster->new('files');
 my $rows = 0;
 $node->init(extra => ['--wal-segsize=1']);
-# Segments are made anew each time, and only by direct I/O stay out of the page cache.
+# Make new segments each time.  Direct I/O keeps them out of the page cache.
 $node->append_conf('postgresql.conf', <<'CONF');
 wal_level = replica
 autovacuum = off
@@ -64,7 +65,7 @@ for my $name (sort keys %expected)
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|inconsistent page|given up/, 'nothing unexpected in the log');
 done_testing();
 
-# Every setting, one after the other, with a crash in between.
+# Try every setting, one after the other, with a crash in between.
 sub check_file_system
 {
 	my ($name, $expected) = @_;
@@ -78,11 +79,11 @@ sub check_file_system
 		}
 	}
 
-	# and back to what stock does
+	# back to the stock behaviour
 	$node->append_conf('postgresql.conf', "wal_direct_io = off\nwal_write_unit = 8192\nfsync = off\n");
 	$node->start;
 	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n) FROM ledger'), "$rows|$rows", "$name, off: all rows are there");
-	is($node->safe_psql('postgres', 'SELECT mode, fallback_reason IS NULL, write_unit FROM pg_stat_wal_direct'), 'buffered|t|8192', "$name, off: the view");
+	is($node->safe_psql('postgres', 'SELECT mode, fallback_reason IS NULL, write_unit FROM pg_stat_wal_direct'), 'buffered|t|8192', "$name, off: the view shows buffered writes of pages");
 	$node->stop;
 }
 
@@ -95,7 +96,7 @@ sub check_setting
 	my $asked = $unit eq 'auto' ? 4096 : $unit;
 	my $effective = $direct && $asked < $expected->{unit} ? $expected->{unit} : $asked;
 
-	# It takes long, and makes no difference but for what the device does; so not each time.
+	# fsync takes long, and changes only what the device does.  Use it for one unit.
 	my $fsync = $unit eq '512' ? 'on' : 'off';
 	$node->append_conf('postgresql.conf', "wal_direct_io = $setting\nwal_write_unit = @{[ unit_setting($unit) ]}\nfsync = $fsync\n");
 	my $from = -s $node->logfile;
@@ -103,22 +104,22 @@ sub check_setting
 	{
 		ok(!$node->start(fail_ok => 1), "$what: the server does not start");
 		my $log = substr(slurp_file($node->logfile), $from);
-		like($log, qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_direct_io" to "try"/, "$what: and says what to do");
+		like($log, qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_direct_io" to "try"/, "$what: the error has a hint");
 		my ($detail) = $log =~ /DETAIL:  (.*)/;
 		like($detail, qr/$pattern/, "$what: reason");
-		is(join(' ', glob($node->data_dir . '/pg_wal/xlogtemp*')), '', "$what: no file is left behind");
+		is(join(' ', glob($node->data_dir . '/pg_wal/xlogtemp*')), '', "$what: the probe leaves no file");
 		return;
 	}
 
 	$node->start;
-	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n) FROM ledger'), "$rows|$rows", "$what: all rows of before are there");
+	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n) FROM ledger'), "$rows|$rows", "$what: all earlier rows are there");
 	my ($mode, $reason, $filesystem, $write_unit, $minimum) =
 	  split /\|/, $node->safe_psql('postgres', 'SELECT mode, fallback_reason, filesystem, write_unit, minimum_unit FROM pg_stat_wal_direct');
 	is("$mode, $filesystem, $write_unit", ($direct ? 'direct' : 'buffered') . ", $expected->{filesystem}, $effective", "$what: effective");
-	is($minimum, $tells && !$expected->{silent} ? $expected->{unit} // '' : '', "$what: minimum unit");
+	is($minimum, $tells && !$expected->{silent} ? $expected->{unit} // '' : '', "$what: the view shows the minimum unit");
 	$direct ? is($reason, '', "$what: no fallback") : like($reason, qr/$pattern/, "$what: reason");
 
-	# one message, and one more if the unit is not the one asked for
+	# one message, and one more if the unit is not the requested one
 	my $log = substr(slurp_file($node->logfile), $from);
 	my @messages = $log =~ /LOG:  (.*(?:WAL is written|wal_write_unit|direct I\/O).*\n.*DETAIL:  .*)\n/g;
 	my @want;
@@ -137,21 +138,21 @@ sub check_setting
 	$rows += 4001;
 	my $end = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_current_wal_lsn())');
 
-	# what was finished since, which recovery has not read
+	# the segments finished since then, which recovery has not read
 	my @finished = grep { my $file = basename_of($_); $file gt $begin && $file lt $end } glob($node->data_dir . '/pg_wal/[0-9A-F]*');
 	my $resident = resident_bytes(@finished);
-	cmp_ok(scalar @finished, '>=', 4, "$what: finished segments");
+	cmp_ok(scalar @finished, '>=', 4, "$what: there are finished segments");
 	if ($direct)
 	{
-		# btrfs takes what it wrote out of the page cache, as far as it is not in use
-		cmp_ok($resident, '<=', $expected->{silent} ? @finished * 10_000 : 0, "$what: nothing of them is in the page cache");
+		# btrfs drops its own writes from the page cache, unless they are in use.
+		cmp_ok($resident, '<=', $expected->{silent} ? @finished * 10_000 : 0, "$what: finished segments are not in the page cache");
 	}
 	else
 	{
-		cmp_ok($resident, '>', 0, "$what: they are in the page cache");
+		cmp_ok($resident, '>', 0, "$what: finished segments are in the page cache");
 	}
 	my @used = split /\|/, $node->safe_psql('postgres', wal_counters('SELECT direct_writes > 0, direct_inits >= 4, buffered_writes > 0, buffered_inits >= 4 FROM pg_stat_wal_direct'));
-	is("@used", $direct ? 't t f f' : 'f f t t', "$what: what was used to write and to make segments");
+	is("@used", $direct ? 't t f f' : 'f f t t', "$what: the counters show how WAL and new segments were written");
 	$node->stop('immediate');
 }
 

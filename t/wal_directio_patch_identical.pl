@@ -1,10 +1,10 @@
-# The switches of wal_directio_patch off: a server writes what stock writes, byte by
-# byte and write by write.  The switches on: the WAL is still the same, byte by byte,
-# and only the writes differ.
+# With all switches of wal_directio_patch off, a server writes the same WAL as the stock
+# server, with the same bytes in the same writes.  With the switches on, the WAL has the
+# same bytes, and only the writes differ.
 #
-# One data directory, made by stock, is copied for each server; the time of day
-# stands still.  A single-user server does the same things in the same order, so all
-# of pg_wal can be compared, and what was written and synced where and when.
+# The stock server makes one data directory, which is copied for each server.  The clock
+# stands still.  A single-user server runs the same statements in the same order, so
+# that all of pg_wal can be compared, and every write and sync.
 use strict;
 use warnings FATAL => 'all';
 
@@ -28,7 +28,7 @@ my $clock = build_library('wal_directio_patch_clock.c');
 my $can = can_write_directly($PostgreSQL::Test::Utils::tmp_check);
 my $direct = 'wal_direct_io=' . ($can ? 'on' : 'try');
 
-# Nothing in the background that would write by the clock
+# Start no background process that writes by the clock.
 my $conf = <<'CONF';
 fsync = on
 autovacuum = off
@@ -50,10 +50,10 @@ my $source = PostgreSQL::Test::Cluster->new('source', install_path => $stock_pat
 $source->init(extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1', '--no-sync' ]);
 $source->append_conf('postgresql.conf', $conf);
 
-# One statement a line, for a single-user server.  Commits of all sizes, records
-# that cross pages and segments, more than fits into the buffers, segments that are
-# recycled, and switched.  Only inserts: stock does not set all bytes of the records
-# of pruned pages.
+# One statement a line, for a single-user server: commits of all sizes, records that
+# cross pages and segments, more WAL than the buffers hold, and segments that are
+# recycled and switched.  Insert only: the stock server does not set all bytes of the
+# records of pruned pages.
 my @workload = (
 	'CREATE TABLE t (id int PRIMARY KEY, v text)',
 	'CREATE TABLE w (v bytea STORAGE external)',
@@ -86,13 +86,13 @@ my %servers = (
 	'direct, 8192' => [ undef, $direct, 'wal_write_unit=8192' ],
 	'buffered, 4096' => [ undef, 'wal_write_unit=force_4096', 'wal_cache_relief=on' ],
 	'buffered, 512' => [ undef, 'wal_write_unit=force_512' ],
-	# as the switches find it
+	# in the state that the switches find
 	'direct, auto, not zero-filled' => [ undef, $direct, 'wal_write_unit=auto', 'wal_init_zero=off', 'wal_recycle=off' ],
 	'stock, not zero-filled' => [ $stock_path, 'wal_init_zero=off', 'wal_recycle=off' ],
 	'patched, off, not zero-filled' => [ undef, 'wal_init_zero=off', 'wal_recycle=off' ]);
 
-# The bytes of a segment, but for three in a record of running transactions to which
-# stock gives no value, and their record's CRC
+# Return the bytes of a segment, without three bytes in a record of running transactions
+# that the stock server does not set, and without the CRC of that record.
 sub content
 {
 	my ($path) = @_;
@@ -118,19 +118,19 @@ for my $name (sort keys %servers)
 			IPC::Run::run([ $postgres, '--single', '-D', $node->data_dir, (map { ('-c', $_) } @settings), 'postgres' ],
 				'<', \join('', map { "$_\n" } @workload), '>', \$out, '2>', "$log.err");
 		});
-	is($?, 0, "$name: a single-user server ends as it should");
-	is(join(' ', slurp_file("$log.err") =~ /\b(?:ERROR|FATAL|PANIC|WARNING): .*/g), '', "$name: without complaints");
+	is($?, 0, "$name: the single-user server exits with 0");
+	is(join(' ', slurp_file("$log.err") =~ /\b(?:ERROR|FATAL|PANIC|WARNING): .*/g), '', "$name: the single-user server logs no error");
 	my $dir = $node->data_dir . '/pg_wal';
 	$wal{$name} = { map { $_ => sha1_hex(content("$dir/$_")) } segment_files($dir) };
 	my @log = shim_log($log);
 	$calls{$name} = [ map { join ' ', $_->{call}, $_->{file} =~ s/^(xlogtemp)\.\d+/$1/r, $_->{offset}, $_->{length}, $_->{result} } @log ];
-	# the last segments that are made in advance, too
+	# Include the segments that are made in advance.
 	my %modes = map { $_->{mode} => 1 } grep { $_->{call} eq 'write' } @log;
-	is(join(' ', sort keys %modes), $name =~ /^direct/ && $can ? 'direct' : 'buffered', "$name: what way all is written");
+	is(join(' ', sort keys %modes), $name =~ /^direct/ && $can ? 'direct' : 'buffered', "$name: all WAL is written in the expected mode");
 	system_or_bail('rm', '-rf', $node->data_dir);
 }
 
-# bytes that were written to segments
+# the number of bytes written to segments
 sub written
 {
 	my $sum = 0;
@@ -138,27 +138,27 @@ sub written
 	return $sum;
 }
 
-cmp_ok(scalar(grep { /^write/ } @{ $calls{stock} }), '>', 500, 'stock: there were writes to compare');
-cmp_ok(scalar(grep { /^sync/ } @{ $calls{stock} }), '>', 300, 'stock: and syncs');
+cmp_ok(scalar(grep { /^write/ } @{ $calls{stock} }), '>', 500, 'stock: there are writes to compare');
+cmp_ok(scalar(grep { /^sync/ } @{ $calls{stock} }), '>', 300, 'stock: there are syncs to compare');
 cmp_ok(scalar(keys %{ $wal{stock} }), '>', 4, 'stock: there are segments to compare');
 for my $name (sort grep { !/^stock/ } keys %servers)
 {
 	my $stock = $name =~ /not zero-filled/ ? 'stock, not zero-filled' : 'stock';
 
-	is_deeply($wal{$name}, $wal{$stock}, "$name: the same segments with the same bytes as those of stock");
+	is_deeply($wal{$name}, $wal{$stock}, "$name: segments have the same names and bytes as those of stock");
 	if ($name =~ /^patched/)
 	{
 		my ($first) = grep { ($calls{$name}[$_] // '') ne $calls{$stock}[$_] } 0 .. $#{ $calls{$stock} };
-		is(scalar(@{ $calls{$name} }), scalar(@{ $calls{$stock} }), "$name: as many writes and other calls");
-		is(defined $first ? $calls{$name}[$first] : '', defined $first ? $calls{$stock}[$first] : '', "$name: the same calls in the same order");
+		is(scalar(@{ $calls{$name} }), scalar(@{ $calls{$stock} }), "$name: the server makes as many calls as stock");
+		is(defined $first ? $calls{$name}[$first] : '', defined $first ? $calls{$stock}[$first] : '', "$name: the server makes the same calls in the same order");
 	}
 	elsif ($name =~ /8192/)
 	{
-		cmp_ok(written($name), '<=', written($stock), "$name: not more bytes were written");
+		cmp_ok(written($name), '<=', written($stock), "$name: the server writes no more bytes than stock");
 	}
 	else
 	{
-		cmp_ok(written($name), '<', written($stock), "$name: fewer bytes were written");
+		cmp_ok(written($name), '<', written($stock), "$name: the server writes fewer bytes than stock");
 	}
 }
 done_testing();

@@ -1,9 +1,10 @@
-# A primary that writes its WAL directly and in part: standbys with switches of their
-# own, a cascade, standbys on stock, pg_receivewal, the archive and recovery to a named
-# point, promotion, pg_rewind and logical decoding all see the WAL that a stock
-# server would have written; and a stock primary has a patched standby.
+# Test a primary that writes its WAL directly and in units of less than a page.
+# Standbys with their own switches, a cascade, stock standbys, pg_receivewal, the
+# archive, recovery to a named point, promotion, pg_rewind and logical decoding must all
+# see the WAL that a stock server would have written.  A stock primary also gets a
+# patched standby.
 #
-# Everything is replayed with images of all pages to compare with.
+# Replay compares all pages with their images.
 use strict;
 use warnings FATAL => 'all';
 
@@ -28,7 +29,7 @@ my $direct = $can ? 'on' : 'try';
 my $segment_size = 1024 * 1024;
 note 'no direct I/O in the folder of the test, all falls back' if !$can;
 
-# Small segments, of which many are recycled
+# small segments, of which many are recycled
 my $conf = <<'CONF';
 fsync = off
 wal_consistency_checking = all
@@ -49,7 +50,8 @@ log_replication_commands = off
 wal_retrieve_retry_interval = 200ms
 CONF
 
-# switches(NODE, NAME => VALUE...) - in a file of their own, which a stock server does not have
+# switches(NODE, NAME => VALUE...) - write them to their own file, which a stock server
+# does not have
 sub switches
 {
 	my ($node, %switches) = @_;
@@ -62,7 +64,7 @@ sub switches
 	return;
 }
 
-# a standby, not yet started, with a slot, so that segments can be recycled behind it
+# a standby, not started yet, with a slot, so that segments behind it can be recycled
 sub standby
 {
 	my ($name, $from, $path, %switches) = @_;
@@ -75,8 +77,8 @@ sub standby
 	return $node;
 }
 
-# Commits of one row each in several sessions, commits that nobody waits for, what is
-# rolled back, large rows, and segments that are not filled.
+# Commit single rows in several sessions, synchronously and asynchronously.  Roll back,
+# insert large rows, and leave segments half filled.
 my $work = 0;
 sub work
 {
@@ -109,7 +111,7 @@ SQL
 	return;
 }
 
-# all data
+# a digest of all data
 sub digest
 {
 	my ($node) = @_;
@@ -132,7 +134,7 @@ sub same_data
 	return;
 }
 
-# What should not be in the log of a server: anything that is not about other servers that are not there.
+# Return unexpected lines of the log: all but those about other servers that are gone.
 sub clean_log
 {
 	my ($node) = @_;
@@ -144,7 +146,7 @@ sub clean_log
 	return;
 }
 
-# How many segments has the server recycled, by its log?
+# the number of segments that the server has recycled, from its log
 sub recycled
 {
 	my ($node) = @_;
@@ -162,11 +164,11 @@ sub is_direct
 	return;
 }
 
-# compare_segments(DIRECTORY, NODE, END, WHAT, [CASCADED]) - files of WAL in the directory
-# have the bytes of NODE's, up to END
+# compare_segments(DIRECTORY, NODE, END, WHAT, [CASCADED]) - check that the WAL files in
+# the directory have the same bytes as those of NODE, up to END
 #
-# When a standby has replayed a switch to the next segment, it sends the whole segment
-# to standbys of its own, even if it has not received all of the zeros that follow.
+# A standby that has replayed a switch to the next segment sends the whole segment to
+# its own standbys, even if it has not received all zeros at the end.
 sub compare_segments
 {
 	my ($dir, $node, $end, $what, $cascaded) = @_;
@@ -180,7 +182,7 @@ sub compare_segments
 		my $first = hex(substr $name, 16) * $segment_size + hex(substr $name, 8, 8) * 2**32;
 		my $length = $end - $first < $segment_size ? $end - $first : $segment_size;
 		next if $length <= 0;
-		# it may be removed just now
+		# It may be removed at this moment.
 		my $expected = substr(eval { slurp_file("$pg_wal/$name") } // next, 0, $length);
 		if ($cascaded)
 		{
@@ -188,12 +190,12 @@ sub compare_segments
 			$length = length $expected;
 		}
 		my $difference = substr(eval { slurp_file($path) } // next, 0, $length) ^ $expected;
-		# where, and how much
+		# the first place that differs, and how much differs
 		push @different, "$name: " . ($difference =~ /[^\0]/ && $-[0]) . ' ' . ($difference =~ tr/\0//c) if $difference =~ tr/\0//c;
 		$compared++;
 	}
 	cmp_ok($compared, '>', 5, "$what: there are segments to compare");
-	is("@different", '', "$what: they have the same bytes");
+	is("@different", '', "$what: segments have the same bytes");
 	return;
 }
 
@@ -221,7 +223,7 @@ CREATE PUBLICATION pub FOR TABLE t, u, big;
 SQL
 	is_direct($primary, 'writes as its switches say');
 
-	# what streams and what decodes, before there is work
+	# Start streaming and decoding before there is work.
 	my $received = $primary->basedir . '/received';
 	my $log = '';
 	mkdir $received;
@@ -236,11 +238,11 @@ SQL
 		$standbys[-1]->start;
 	}
 	my ($standby, $stock) = @standbys;
-	# A backup that is taken from the standby.
+	# Take a backup from the standby.
 	$standby->backup("for_${prefix}_cascade");
 	my $cascade = standby("${prefix}_cascade", $standby, undef, wal_direct_io => 'try', wal_write_unit => 'auto');
 	$cascade->start;
-	# for recovery from the archive to a point
+	# a backup for recovery from the archive to a point
 	$primary->backup("for_${prefix}_point");
 
 	my $subscriber = PostgreSQL::Test::Cluster->new("${prefix}_subscriber");
@@ -261,7 +263,7 @@ SQL
 	$primary->safe_psql('postgres', q{SELECT pg_create_restore_point('the_point')});
 	work($primary);
 
-	# a server that has died with its last page half written, and goes on there
+	# Kill a server with its last page half written, and start it again.
 	kill_all($primary);
 	$receivewal->finish;
 	$primary->start;
@@ -271,15 +273,15 @@ SQL
 	work($primary);
 	same_data($primary, $standby, $stock, $cascade);
 
-	# logical decoding, of segments that are only on disk by now, and by the subscriber
+	# Decode segments that are only on disk by now, and let the subscriber catch up.
 	my $decoded = $primary->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE data LIKE '%INSERT%') > 2000, count(*) FILTER (WHERE data LIKE '%rolled back%') FROM pg_logical_slot_get_changes('decode', NULL, NULL)});
-	is($decoded, 't|0', 'logical decoding: what was committed');
+	is($decoded, 't|0', 'logical decoding returns the committed rows');
 	$primary->wait_for_catchup('sub');
 	is(digest($subscriber), digest($primary), 'the subscriber has the same data');
 	$subscriber->safe_psql('postgres', 'DROP SUBSCRIPTION sub');
 	$subscriber->stop;
 
-	# what pg_receivewal and the archive have
+	# Compare the segments of pg_receivewal and of the archive.
 	my $end = $primary->lsn('flush');
 	my $switched = $primary->safe_psql('postgres', 'SELECT pg_walfile_name(pg_switch_wal())');
 	$primary->safe_psql('postgres', q{INSERT INTO t (k) VALUES (1)});
@@ -288,7 +290,7 @@ SQL
 	$primary->poll_query_until('postgres', "SELECT last_archived_wal >= '$switched' FROM pg_stat_archiver");
 	compare_segments($received, $primary, lsn_number($end), 'pg_receivewal');
 	compare_segments($primary->archive_dir, $primary, lsn_number($end), 'archive');
-	# Physical standbys have their own idea of what is behind the end, and none of what is before it.
+	# Physical standbys can differ behind the end of WAL, but not before it.
 	for my $node ($standby, $stock, $cascade)
 	{
 		$node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$end'");
@@ -298,14 +300,14 @@ SQL
 	$receivewal->finish;
 	is(join(' ', grep { /error/ } split /\n/, $log), '', 'pg_receivewal: no error');
 
-	# recovery to the point, from the archive
+	# Recover to the point, from the archive.
 	my $point = PostgreSQL::Test::Cluster->new("${prefix}_point");
 	$point->init_from_backup($primary, "for_${prefix}_point", has_restoring => 1, standby => 0);
 	$point->append_conf('postgresql.conf', "recovery_target_name = 'the_point'\nrecovery_target_action = promote\narchive_mode = off\n");
 	switches($point, wal_direct_io => $mode, wal_write_unit => $other_unit);
 	$point->start;
 	$point->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
-	is(digest($point), $at_point, 'recovery to a point: the data of then');
+	is(digest($point), $at_point, 'recovery to a point restores the data of that point');
 	work($point);
 	is_direct($point, 'writes as its switches say on a timeline of its own');
 	kill_all($point);
@@ -315,7 +317,7 @@ SQL
 	$point->stop;
 	clean_log($point);
 
-	# promotion, with a cascade that follows, and segments that are recycled from the old timeline
+	# Promote, with a cascade that follows and recycled segments of the old timeline.
 	$standby->promote;
 	$standby->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('back', true)});
 	is_direct($standby, 'writes as its switches say after its promotion');
@@ -329,10 +331,10 @@ SQL
 	cmp_ok(recycled($standby), '>', 10, $standby->name . ': segments were recycled');
 	same_data($standby, $cascade);
 
-	# The old primary has gone another way.
+	# The old primary has diverged.
 	work($primary);
 	same_data($primary, $stock);
-	# what holds them back here has been read
+	# This slot holds segments back, and has been read.
 	$primary->safe_psql('postgres', q{SELECT pg_drop_replication_slot('decode'); CHECKPOINT});
 	cmp_ok(recycled($primary), '>', 10, $primary->name . ': segments were recycled');
 	$primary->stop;
@@ -352,7 +354,7 @@ SQL
 	$primary->start;
 	work($standby);
 	same_data($standby, $primary, $cascade);
-	# and is the primary once more
+	# The old primary takes over again.
 	$standby->stop;
 	clean_log($standby);
 	$primary->promote;
@@ -368,7 +370,8 @@ SQL
 	}
 }
 
-# copy_conf(NODE, save|restore) - pg_rewind takes the source's files of settings
+# copy_conf(NODE, save|restore) - keep settings: pg_rewind takes the configuration files
+# of the source
 sub copy_conf
 {
 	my ($node, $what) = @_;
@@ -382,7 +385,8 @@ sub copy_conf
 	return;
 }
 
-# A stock primary with a patched standby, which takes over, and whose standby the stock server then is.
+# A stock primary with a patched standby.  The standby takes over, and the stock server
+# becomes its standby.
 {
 	my $primary = PostgreSQL::Test::Cluster->new('c_primary', install_path => $stock_path);
 	$primary->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
@@ -403,7 +407,7 @@ SQL
 	my $end = $primary->lsn('flush');
 	$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$end'");
 	compare_segments($standby->data_dir . '/pg_wal', $primary, lsn_number($end), 'patched standby of stock');
-	# in order, so that the old primary can follow without pg_rewind
+	# Shut down cleanly, so that the old primary can follow without pg_rewind.
 	$primary->stop;
 	clean_log($primary);
 	$standby->promote;
@@ -414,7 +418,7 @@ SQL
 	$primary->start;
 	work($standby);
 	same_data($standby, $primary);
-	# the other way to stop: the same files, by stock
+	# The stock server makes the same files.
 	kill_all($standby);
 	switches($standby);
 	$primary->promote;

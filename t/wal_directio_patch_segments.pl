@@ -1,11 +1,11 @@
-# Segments of all sizes, zero-filled or not, recycled or not, written in each of the
-# ways of wal_directio_patch: nothing that was committed is lost in a crash, and
-# what is written directly is not cached.  And what is cached all the same, when does
-# wal_cache_relief drop it: when segments are finished, not before the archiver and the
-# walsenders are done with them.
+# Test segments of all sizes, zero-filled or not, recycled or not, written in each mode
+# of wal_directio_patch.  No committed row may be lost in a crash, and directly written
+# segments must not be in the page cache.  Cached segments must be dropped by
+# wal_cache_relief when they are finished, but not before the archiver and the
+# walsenders have read them.
 #
-# With PGDENSE_SOAK all combinations, else those in which each value meets each other
-# value at least once.
+# With PGDENSE_SOAK all combinations are tested, otherwise enough of them that each
+# value meets each other value at least once.
 use strict;
 use warnings FATAL => 'all';
 
@@ -30,7 +30,7 @@ note 'no direct I/O in the folder of the test, all falls back' if !$can;
 my @modes = ([ $direct, 512 ], [ $direct, 4096 ], [ $direct, 8192 ], [ 'off', 512 ], [ 'off', 8192 ]);
 my @pairs = ([ 'on', 'on' ], [ 'on', 'off' ], [ 'off', 'on' ], [ 'off', 'off' ]);
 
-# segments(NODE) - the paths of those of the server
+# segments(NODE) - return the paths of the server's segments
 sub segments
 {
 	my ($node) = @_;
@@ -39,13 +39,13 @@ sub segments
 	return map { "$dir/$_" } segment_files($dir);
 }
 
-# resident(PATH...) - as resident_bytes(), of what has not been removed meanwhile
+# resident(PATH...) - like resident_bytes(), without files that were removed meanwhile
 sub resident
 {
 	return resident_bytes(grep { -s } @_);
 }
 
-# fill(NODE, MB) - so much WAL, in a hundred commits; the rows have a ledger
+# fill(NODE, MB) - write so much WAL, in a hundred commits; the rows have a ledger
 my $rows = 0;
 sub fill
 {
@@ -68,7 +68,7 @@ for my $size (1, 16, 64)
 	my $node = PostgreSQL::Test::Cluster->new("size_$size");
 	my $turn = $size;
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C', "--wal-segsize=$size" ]);
-	# All of it, or a lot less than a load writes, is kept.
+	# Keep all WAL, or much less than a load writes.
 	set_parameters($node, autovacuum => 'off', checkpoint_timeout => '1h', shared_buffers => '32MB', max_wal_size => 4 * $size . 'MB', min_wal_size => 2 * $size . 'MB');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE TABLE ledger (id int PRIMARY KEY, v text)');
@@ -81,7 +81,7 @@ for my $size (1, 16, 64)
 		{
 			for my $pair (@pairs)
 			{
-				# one of the eight for each mode, another one for each size
+				# one of the eight combinations for each mode, another one for each size
 				my $number = ($sync eq 'fdatasync' ? 0 : 4) + ($pair->[0] eq 'on' ? 0 : 2) + ($pair->[1] eq 'on' ? 0 : 1);
 				next if !$ENV{PGDENSE_SOAK} && $number != $turn % 8;
 
@@ -97,7 +97,7 @@ for my $size (1, 16, 64)
 				$node->start;
 				if ($mode->[0] ne 'off' && $can)
 				{
-					is(effective_mode($node, $from)->{mode}, 'direct', "$what: it is direct");
+					is(effective_mode($node, $from)->{mode}, 'direct', "$what: WAL is written directly");
 				}
 				$node->safe_psql('postgres', 'CHECKPOINT');
 				evict(segments($node));
@@ -105,10 +105,10 @@ for my $size (1, 16, 64)
 				my $start = $node->lsn('insert');
 				my $mb = $size == 1 ? 6 : 1.3 * $size;
 				fill($node, $mb);
-				# some of what follows goes to segments that have been there
+				# Some of the next WAL goes to segments that existed before.
 				$node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_switch_wal()');
 				fill($node, $mb);
-				# at wal_level = minimal this is not in WAL at all
+				# With wal_level = minimal, this is not in WAL.
 				$node->safe_psql('postgres', q{BEGIN; DROP TABLE IF EXISTS made; CREATE TABLE made (v text); COPY made FROM PROGRAM 'seq 1000'; COMMIT});
 				my $written = $node->safe_psql('postgres', "SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '$start')");
 				my $resident = resident(segments($node));
@@ -118,13 +118,13 @@ for my $size (1, 16, 64)
 				}
 				elsif ($level ne 'minimal')
 				{
-					cmp_ok($resident, '>', $written / 25, "$what: as usual a lot is cached");
+					cmp_ok($resident, '>', $written / 25, "$what: much of the WAL is cached");
 				}
 
-				# dies, and has to read it all
+				# The server crashes, and has to read all of it.
 				kill_all($node);
 				$node->start;
-				is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM ledger'), "$rows|$rows", "$what: all is there after a crash");
+				is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM ledger'), "$rows|$rows", "$what: all rows are there after a crash");
 				is($node->safe_psql('postgres', 'SELECT count(*) FROM made'), '1000', "$what: that, too");
 				fill($node, $size == 1 ? 2 : 0.2 * $size);
 				$node->stop($number % 2 ? 'fast' : 'immediate');
@@ -134,14 +134,14 @@ for my $size (1, 16, 64)
 		$turn += 3;
 	}
 	$node->start;
-	is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM ledger'), "$rows|$rows", "$size MB: all is there in the end");
+	is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM ledger'), "$rows|$rows", "$size MB: all rows are there at the end");
 	$node->stop;
 	system_or_bail('rm', '-rf', $node->data_dir);
 }
 
 #
-# Cache relief, of a server that writes through the page cache.  Nothing that is not
-# yet on disk can be dropped, so fsync is on.
+# Cache relief on a server that writes through the page cache.  Only data on disk can be
+# dropped, so fsync is on.
 #
 my $node = PostgreSQL::Test::Cluster->new('relief');
 my $hold = $node->basedir . '/hold';
@@ -153,7 +153,7 @@ set_parameters($node, autovacuum => 'off', checkpoint_timeout => '1h', max_wal_s
 $node->start;
 $node->safe_psql('postgres', 'CREATE TABLE ledger (id int PRIMARY KEY, v text)');
 
-# finished([SEGMENT]) - paths of the segments that are not written anymore, from that one on
+# finished([SEGMENT]) - return the paths of the finished segments, from that one on
 sub finished
 {
 	my ($from) = @_;
@@ -162,7 +162,7 @@ sub finished
 	return grep { my ($name) = /(\w{24})$/; $name lt $now && $name ge ($from // '') } segments($node);
 }
 
-# segments of a load, from the next one on
+# Write a load, and return its segments from the next one on.
 sub some_segments
 {
 	my ($first) = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_switch_wal() + 1048576)');
@@ -171,7 +171,7 @@ sub some_segments
 	return $first;
 }
 
-# The archiver, which waits a minute after three failures, is told of a new segment.
+# The archiver waits a minute after three failures.  A new segment wakes it.
 sub relieved
 {
 	my ($first, $what) = @_;
@@ -179,17 +179,17 @@ sub relieved
 	$node->safe_psql('postgres', q{SELECT pg_logical_emit_message(true, '', 'x'); SELECT pg_switch_wal(); SELECT pg_logical_emit_message(true, '', 'x')});
 	ok(poll_for(sub { resident(finished($first)) == 0 }), "$what: finished segments are dropped")
 	  or diag(resident(finished($first)) . ' bytes are cached');
-	cmp_ok(scalar(finished($first)), '>=', 8, "$what: there are such segments");
+	cmp_ok(scalar(finished($first)), '>=', 8, "$what: there are finished segments");
 	return;
 }
 
-# A walwriter has had many times to do something after so long.
+# In this time, the walwriter ran many times.
 sub not_relieved
 {
 	my ($first, $what) = @_;
 
 	sleep 1.5;
-	cmp_ok(resident(finished($first)), '>=', 8 * 1024 * 1024, "$what: finished segments stay");
+	cmp_ok(resident(finished($first)), '>=', 8 * 1024 * 1024, "$what: finished segments stay in the page cache");
 	return;
 }
 
@@ -210,12 +210,12 @@ relieved(some_segments(), 'with an archiver');
 
 append_to_file($hold, '');
 my $first = some_segments();
-not_relieved($first, 'while the archiver does not get on');
+not_relieved($first, 'while the archiver makes no progress');
 unlink $hold;
-relieved($first, 'once the archiver gets on');
-cmp_ok(scalar(grep { -s "$archive/$_" } map { /(\w{24})$/ } finished($first)), '>=', 8, 'they are archived');
+relieved($first, 'after the archiver continues');
+cmp_ok(scalar(grep { -s "$archive/$_" } map { /(\w{24})$/ } finished($first)), '>=', 8, 'the segments are archived');
 
-# clients that get WAL
+# clients that receive WAL
 my $received = $node->basedir . '/received';
 my $log = '';
 mkdir $received;
@@ -224,16 +224,16 @@ $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replicati
 relieved(some_segments(), 'with a walsender');
 $receivewal->signal('STOP');
 $first = some_segments();
-not_relieved($first, 'while the client of a walsender stands still');
+not_relieved($first, 'while the client of a walsender is stopped');
 $receivewal->signal('CONT');
-relieved($first, 'once it goes on');
+relieved($first, 'after the client continues');
 $receivewal->signal('STOP');
 $first = some_segments();
-not_relieved($first, 'while it stands still again');
+not_relieved($first, 'while the client is stopped again');
 $receivewal->signal('KILL');
 $receivewal->signal('CONT');
 eval { $receivewal->finish };
-relieved($first, 'once it is gone');
+relieved($first, 'after the client is gone');
 
 # the WAL summarizer
 reload(summarize_wal => 'on');
@@ -242,34 +242,35 @@ relieved(some_segments(), 'with the WAL summarizer');
 my $summarizer = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walsummarizer'});
 kill 'STOP', $summarizer;
 $first = some_segments();
-not_relieved($first, 'while the WAL summarizer stands still');
+not_relieved($first, 'while the WAL summarizer is stopped');
 kill 'CONT', $summarizer;
-relieved($first, 'once it goes on');
+relieved($first, 'after the WAL summarizer continues');
 reload(summarize_wal => 'off');
 
-# at run time
+# Change the setting at run time.
 reload(wal_cache_relief => 'off');
 $first = some_segments();
 not_relieved($first, 'wal_cache_relief=off');
 reload(wal_cache_relief => 'auto');
 not_relieved($first, 'wal_cache_relief=auto, WAL through the page cache');
 $first = some_segments();
-not_relieved($first, 'and of what is new');
+not_relieved($first, 'wal_cache_relief=auto, segments written after the change');
 reload(wal_cache_relief => 'on');
 relieved(some_segments(), 'wal_cache_relief=on');
 
-# Segments to come, which are recycled or zero-filled, are dropped as well.
+# Future segments, recycled or zero-filled, are dropped as well.
 reload(wal_keep_size => '0', max_wal_size => '8MB', min_wal_size => '4MB');
 fill($node, 20);
 $node->safe_psql('postgres', 'CHECKPOINT');
 fill($node, 20);
 $node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT');
-# One is being written, and one may have been recycled before it was looked at.
-ok(poll_for(sub { resident(segments($node)) <= 2 * 1024 * 1024 }), 'of all segments there are not more than two that are cached')
+# One segment is being written, and another may have been recycled before it was
+# checked.
+ok(poll_for(sub { resident(segments($node)) <= 2 * 1024 * 1024 }), 'at most two segments are cached')
   or diag(join ' ', map { resident($_) } segments($node));
-cmp_ok(scalar(segments($node)), '>=', 5, 'of more than that');
+cmp_ok(scalar(segments($node)), '>=', 5, 'there are more segments');
 
-# with direct I/O, what the archiver has read
+# With direct I/O, drop the segments that the archiver has read.
 SKIP:
 {
 	skip 'no mount: the folder of the test does not take direct I/O', 5 if !$can;

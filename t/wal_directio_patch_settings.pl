@@ -1,7 +1,8 @@
-# The parameters of wal_directio_patch, and the view pg_stat_wal_direct: defaults,
-# values and contexts, refused values, ALTER SYSTEM, postgresql.conf.sample; that the
-# view follows the parameters, tells an ordinary user all of it, on a standby too,
-# and that its counters count what the unit says and begin anew with each start.
+# Test the parameters of wal_directio_patch and the view pg_stat_wal_direct: defaults,
+# values and contexts, refused values, ALTER SYSTEM, and postgresql.conf.sample.  The
+# view must follow the parameters, and show everything to an ordinary user, also on a
+# standby.  Its counters must match the unit, and start at zero with each start of the
+# server.
 use strict;
 use warnings FATAL => 'all';
 
@@ -21,7 +22,7 @@ $node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ])
 $node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\nmax_connections = 20\n");
 my $data = $node->data_dir;
 
-# value_of(PARAMETER, SETTING...) - what "postgres -C" prints, and complains about
+# value_of(PARAMETER, SETTING...) - return the output and the errors of "postgres -C"
 sub value_of
 {
 	my ($parameter, @settings) = @_;
@@ -32,7 +33,7 @@ sub value_of
 	return ($out, $err);
 }
 
-# What the SQLSTATE of the statement is, 00000 if it succeeds
+# Return the SQLSTATE of the statement, 00000 if it succeeds.
 sub state_of
 {
 	my ($sql, %options) = @_;
@@ -41,7 +42,7 @@ sub state_of
 	return $err =~ /(?:ERROR|FATAL):  (\w{5})/ ? $1 : $ret == 0 ? '00000' : "failed: $err";
 }
 
-# view(COLUMN...) - columns of the view, as psql shows them
+# view(COLUMN...) - return columns of the view, as psql shows them
 sub view
 {
 	my (@columns) = @_;
@@ -49,10 +50,10 @@ sub view
 	return $node->safe_psql('postgres', wal_counters('SELECT ' . join(', ', @columns) . ' FROM pg_stat_wal_direct'));
 }
 
-# restart(SETTING...) - start anew with exactly these settings beside those of init.
-# Returns what it logs.
+# restart(SETTING...) - restart with exactly these settings besides those of init, and
+# return the new part of the log
 my $conf = slurp_file("$data/postgresql.conf");
-# From 18 on, how much is written is counted there.
+# From 18 on, pg_stat_io counts the written bytes.
 my $of_pg_stat_io = $node->pg_version->major >= 18;
 
 sub restart
@@ -64,12 +65,12 @@ sub restart
 	unlink "$data/postgresql.conf";
 	append_to_file("$data/postgresql.conf", $conf . join('', map { "$_\n" } @settings));
 	$node->start;
-	# What pg_stat_io counts outlives the server.
+	# The counters of pg_stat_io outlive the server.
 	$node->safe_psql('postgres', "SELECT pg_stat_reset_shared('io')") if $of_pg_stat_io;
 	return substr(slurp_file($node->logfile), $offset);
 }
 
-# What there is
+# the parameters, and their defaults
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION wal_directio');
 is($node->safe_psql('postgres', <<'SQL'), <<'EXPECTED' =~ s/\n\z//r, 'parameters');
@@ -91,7 +92,7 @@ for my $parameter ('wal_direct_io', 'wal_write_unit')
 	like($sample, qr/^#$parameter = .*(?:\n\t+#.*)*\(change requires restart\)/m, "sample: $parameter needs a restart");
 }
 
-# Values, in whatever way they are written
+# values in all spellings
 my %values = (
 	wal_direct_io => [qw(off try on OFF Try)],
 	wal_write_unit => [qw(auto 512 4096 8192 AUTO force_512 Force_4096)],
@@ -116,13 +117,13 @@ for my $parameter (sort keys %values)
 		my ($out, $err) = value_of($parameter, "$parameter=$value");
 		like($err, qr/FATAL:  invalid value for parameter "$parameter": "$value"\n.*HINT:  Available values: $hints{$parameter}\.$/m,
 			"$parameter cannot be \"$value\"");
-		is(state_of("ALTER SYSTEM SET $parameter = '$value'"), '22023', 'nor by ALTER SYSTEM');
+		is(state_of("ALTER SYSTEM SET $parameter = '$value'"), '22023', "$parameter cannot be \"$value\" by ALTER SYSTEM");
 	}
 }
 my $auto = slurp_file("$data/postgresql.auto.conf");
-unlike($auto, qr/wal_(?:direct_io|write_unit|cache_relief)/, 'and nothing of it is left in postgresql.auto.conf');
+unlike($auto, qr/wal_(?:direct_io|write_unit|cache_relief)/, 'postgresql.auto.conf has none of the refused values');
 
-# Not to be had but at the start or by a reload, and not by everybody
+# Changes need a restart or a reload, and a privilege.
 for my $parameter (sort keys %values)
 {
 	my $value = $values{$parameter}[1];
@@ -135,47 +136,47 @@ CREATE ROLE regress_wd_manager LOGIN;
 GRANT ALTER SYSTEM ON PARAMETER wal_direct_io TO regress_wd_manager;
 SQL
 is(state_of(q{ALTER SYSTEM SET wal_direct_io = 'try'}, extra_params => [ '-U', 'regress_wd_user' ]), '42501', 'ALTER SYSTEM needs a privilege');
-is(state_of(q{ALTER SYSTEM SET wal_direct_io = 'try'}, extra_params => [ '-U', 'regress_wd_manager' ]), '00000', 'which can be granted');
+is(state_of(q{ALTER SYSTEM SET wal_direct_io = 'try'}, extra_params => [ '-U', 'regress_wd_manager' ]), '00000', 'the privilege for ALTER SYSTEM can be granted');
 $node->reload;
 ok($node->poll_query_until('postgres', q{SELECT pending_restart FROM pg_settings WHERE name = 'wal_direct_io'}), 'a restart is pending');
-is($node->safe_psql('postgres', 'SHOW wal_direct_io'), 'off', 'and is needed');
-is(view('mode'), 'buffered', 'as the view says');
+is($node->safe_psql('postgres', 'SHOW wal_direct_io'), 'off', 'wal_direct_io does not change before the restart');
+is(view('mode'), 'buffered', 'the view shows the mode before the restart');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET wal_direct_io');
 
-# By default all is as on a stock server.
+# By default, the server behaves like a stock server.
 my $log = restart();
 unlike($log, qr/WAL is written|wal_write_unit|direct I\/O/, 'by default nothing is logged');
-is(view('mode', 'fallback_reason', 'filesystem', 'write_unit', 'minimum_unit', 'cache_relief'), 'buffered|||8192||f', 'by default nothing is different');
-is(view('direct_writes', 'direct_bytes', 'direct_inits', 'relieved_segments'), '0|0|0|0', 'and nothing is written directly');
-is(view('buffered_bytes = 8192 * trunc(buffered_bytes / 8192)'), 't', 'but in pages');
+is(view('mode', 'fallback_reason', 'filesystem', 'write_unit', 'minimum_unit', 'cache_relief'), 'buffered|||8192||f', 'by default the view shows the stock behaviour');
+is(view('direct_writes', 'direct_bytes', 'direct_inits', 'relieved_segments'), '0|0|0|0', 'by default nothing is written directly');
+is(view('buffered_bytes = 8192 * trunc(buffered_bytes / 8192)'), 't', 'by default WAL is written in whole pages');
 
-# Everybody sees it; only a superuser installs it.
+# Every user can read the view.  Only a superuser can install it.
 my ($ret, $out, $err) = $node->psql('postgres', 'SELECT count(*), min(mode) FROM pg_stat_wal_direct', extra_params => [ '-U', 'regress_wd_user' ]);
 is("$ret $out $err", '0 1|buffered ', 'an ordinary user sees the view');
 is($node->safe_psql('postgres', q{SELECT has_table_privilege('regress_wd_user', 'pg_stat_wal_direct', 'SELECT') = has_table_privilege('regress_wd_user', 'pg_stat_wal', 'SELECT')
 	AND has_function_privilege('regress_wd_user', 'pg_stat_get_wal_direct()', 'EXECUTE') = has_function_privilege('regress_wd_user', 'pg_stat_get_wal()', 'EXECUTE')}),
-	't', 'as much as of pg_stat_wal');
+	't', 'an ordinary user has the same privilege as on pg_stat_wal');
 $node->safe_psql('postgres', 'CREATE DATABASE other OWNER regress_wd_user');
 ($ret, $out, $err) = $node->psql('other', "\\set VERBOSITY sqlstate\nCREATE EXTENSION wal_directio", extra_params => [ '-U', 'regress_wd_user' ]);
-like($err, qr/ERROR:  42501/, 'but does not install it');
+like($err, qr/ERROR:  42501/, 'an ordinary user cannot install the extension');
 
-# wal_cache_relief counts from the next reload on.
+# wal_cache_relief takes effect at the next reload.
 for my $case ([ 'on', 't' ], [ 'off', 'f' ], [ 'auto', 'f' ])
 {
 	my ($value, $relief) = @$case;
 	$node->safe_psql('postgres', "ALTER SYSTEM SET wal_cache_relief = $value");
 	$node->reload;
 	ok($node->poll_query_until('postgres', "SELECT current_setting('wal_cache_relief') = '$value'"), "wal_cache_relief $value after a reload");
-	is(view('cache_relief'), $relief, 'and in the view');
+	is(view('cache_relief'), $relief, "wal_cache_relief $value in the view");
 }
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET wal_cache_relief');
 
-# Every unit, through the page cache and, where it is possible, directly.  Commits of
-# one session write what the unit says: it is the smaller, the fewer bytes.
+# Try every unit, through the page cache and, where possible, directly.  Commits of one
+# session write whole units: the smaller the unit, the fewer bytes.
 my $commits = 100;
 my $session_start = view('stats_since');
 
-# Bytes that commits of small transactions write, a commit
+# the bytes that small transactions write for each commit
 sub bytes_per_commit
 {
 	$node->safe_psql('postgres', 'CREATE TABLE IF NOT EXISTS t (i int); CREATE TABLE IF NOT EXISTS seen (bytes numeric); DELETE FROM seen; CHECKPOINT; INSERT INTO t VALUES (0)');
@@ -203,12 +204,12 @@ for my $direct_io (@modes)
 		$unit = $minimum if $expected_mode eq 'direct' && $unit < $minimum;
 		$log = restart("wal_direct_io = $direct_io", "wal_write_unit = $setting");
 		is(view('mode', 'write_unit', 'cache_relief'), "$expected_mode|$unit|" . ($direct_io eq 'off' ? 'f' : 't'), "$name: mode and unit");
-		is($node->safe_psql('postgres', 'SHOW wal_write_unit'), $setting, "$name: the parameter is left alone");
+		is($node->safe_psql('postgres', 'SHOW wal_write_unit'), $setting, "$name: the parameter keeps its value");
 		is(scalar(() = $log =~ /LOG:  WAL is written with direct I\/O in units of $unit bytes\n.*DETAIL:  The file system of "pg_wal" is \S+\.\n/g),
 			$expected_mode eq 'direct' ? 1 : 0, "$name: logged once");
 		is(scalar(() = $log =~ /LOG:  WAL is written through the page cache, because direct I\/O is not possible in "pg_wal"\n.*DETAIL:  \S/g),
 			$direct_io ne 'off' && $mode eq 'buffered' ? 1 : 0, "$name: fallback logged once");
-		is(scalar(() = $log =~ /LOG:  "wal_write_unit" is raised from $asked to $unit bytes\n/g), $unit == $asked ? 0 : 1, "$name: raised and logged, or not");
+		is(scalar(() = $log =~ /LOG:  "wal_write_unit" is raised from $asked to $unit bytes\n/g), $unit == $asked ? 0 : 1, "$name: a raised unit is logged");
 		$bytes{$setting} = bytes_per_commit();
 		my ($direct, $buffered) = split /\|/, view('direct_writes', 'buffered_writes');
 		ok($expected_mode eq 'direct' ? $direct > $commits && $buffered == 0 : $buffered > $commits && $direct == 0, "$name: writes ($direct, $buffered)");
@@ -216,13 +217,13 @@ for my $direct_io (@modes)
 	}
 	note "$direct_io, bytes a commit: @bytes{'8192', 'force_4096', 'force_512', 'auto'}";
 	cmp_ok($bytes{8192}, '>=', 8192, "wal_direct_io $direct_io: a commit writes a page");
-	cmp_ok($bytes{force_4096}, '<', 0.75 * $bytes{8192}, 'with a unit of 4096 about half');
-	cmp_ok($bytes{auto}, '<', 0.75 * $bytes{8192}, 'with auto as well');
-	cmp_ok($bytes{force_512}, '<', 0.3 * $bytes{8192}, 'with a unit of 512 less still') if $expected_mode eq 'buffered' || $minimum == 512;
+	cmp_ok($bytes{force_4096}, '<', 0.75 * $bytes{8192}, "wal_direct_io $direct_io: a commit with a unit of 4096 writes about half");
+	cmp_ok($bytes{auto}, '<', 0.75 * $bytes{8192}, "wal_direct_io $direct_io: a commit with auto writes about half");
+	cmp_ok($bytes{force_512}, '<', 0.3 * $bytes{8192}, "wal_direct_io $direct_io: a commit with a unit of 512 writes less still") if $expected_mode eq 'buffered' || $minimum == 512;
 }
 
-# What the device is known to do counts more than the setting, unless it is forced: no
-# part of a physical sector is written.  [sector, setting, unit, what the warning says]
+# The sector size of the device overrides the setting, unless it is forced: no part of a
+# physical sector is written. [sector, setting, unit, text of the warning]
 {
 	my $library = build_library('wal_directio_patch_record.c');
 	my $known = 'The device of "pg_wal" has physical sectors of %d bytes\.';
@@ -242,71 +243,71 @@ for my $direct_io (@modes)
 		is(view('write_unit'), $unit, "sectors of $sector, wal_write_unit $setting: unit");
 		my @warnings = $log =~ /WARNING:  ("wal_write_unit" is raised from .*\n.*DETAIL:  .*\n.*HINT:  .*)/g;
 		is(scalar(@warnings), defined $says ? 1 : 0, "sectors of $sector, wal_write_unit $setting: warnings") or diag $log;
-		like($warnings[0], qr/from $setting to $unit bytes\n.*$says .*\n.*"force_$setting"\.$/, 'what it says') if defined $says;
+		like($warnings[0], qr/from $setting to $unit bytes\n.*$says .*\n.*"force_$setting"\.$/, 'the warning names the reason') if defined $says;
 	}
 	if ($mode eq 'direct')
 	{
 		local $ENV{LD_PRELOAD} = $library;
 		local $ENV{PGDENSE_WAL_SECTOR} = 4096;
 		$log = restart('wal_direct_io = on', 'wal_write_unit = 512');
-		is(view('mode', 'write_unit'), 'direct|4096', 'with direct I/O as well');
-		like($log, qr/WARNING:  "wal_write_unit" is raised from 512 to 4096 bytes/, 'with the warning');
+		is(view('mode', 'write_unit'), 'direct|4096', 'sectors of the device raise the unit with direct I/O, too');
+		like($log, qr/WARNING:  "wal_write_unit" is raised from 512 to 4096 bytes/, 'the raised unit is a warning with direct I/O, too');
 	}
 }
 
-# New segments are counted, by how they were filled with zeroes.
+# New segments are counted by the way in which they were filled with zeros.
 my $column = $mode eq 'direct' ? 'direct_inits' : 'buffered_inits';
 my $inits = view($column);
 $node->safe_psql('postgres', 'SELECT pg_logical_emit_message(true, $$$$, $$x$$); SELECT pg_switch_wal()') for 1 .. 3;
-cmp_ok(view($column), '>', $inits, 'new segments');
+cmp_ok(view($column), '>', $inits, "$column counts new segments");
 
-# Counters and their time begin anew with each start, and after a crash.
+# Counters and their start time are reset at each start, also after a crash.
 my $since = view('stats_since');
 cmp_ok($since, 'gt', $session_start, 'stats_since is the last start') or diag "$since, $session_start";
-is($node->safe_psql('postgres', 'SELECT abs(extract(epoch FROM stats_since - pg_postmaster_start_time())) < 60 FROM pg_stat_wal_direct'), 't', 'of this server');
+is($node->safe_psql('postgres', 'SELECT abs(extract(epoch FROM stats_since - pg_postmaster_start_time())) < 60 FROM pg_stat_wal_direct'), 't', 'stats_since is near the start of the server');
 bytes_per_commit();
 my $before = view('direct_writes + buffered_writes');
 restart("wal_direct_io = $modes[-1]", 'wal_write_unit = force_512', 'restart_after_crash = on');
-cmp_ok(view('direct_writes + buffered_writes'), '<', $before, 'counters begin anew');
-cmp_ok(view('stats_since'), 'gt', $since, 'and so does their time');
+cmp_ok(view('direct_writes + buffered_writes'), '<', $before, 'counters are reset at a start');
+cmp_ok(view('stats_since'), 'gt', $since, 'stats_since changes at a start');
 $since = view('stats_since');
 bytes_per_commit();
 my $offset = -s $node->logfile;
 my $pid = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
 kill 'KILL', $pid;
-ok($node->poll_query_until('postgres', "SELECT stats_since > '$since' FROM pg_stat_wal_direct"), 'also after a crash');
-is(view('mode', 'write_unit < 8192'), "$mode|t", 'with the same mode');
-is(scalar(() = substr(slurp_file($node->logfile), $offset) =~ /LOG:  WAL is written (?:with|through)/g), 1, 'which is logged again');
-is($node->safe_psql('postgres', 'SELECT max(i) FROM t'), $commits, 'and everything is there');
+ok($node->poll_query_until('postgres', "SELECT stats_since > '$since' FROM pg_stat_wal_direct"), 'stats_since changes after a crash');
+is(view('mode', 'write_unit < 8192'), "$mode|t", 'mode and unit are the same after a crash');
+is(scalar(() = substr(slurp_file($node->logfile), $offset) =~ /LOG:  WAL is written (?:with|through)/g), 1, 'the mode is logged again after a crash');
+is($node->safe_psql('postgres', 'SELECT max(i) FROM t'), $commits, 'all rows are there after a crash');
 
-# A standby has the view, and writes nothing that it counts.
+# A standby has the view.  Its counters stay at zero.
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 $node->safe_psql('postgres', 'INSERT INTO t VALUES (1000)');
 $node->wait_for_catchup($standby);
-is($standby->safe_psql('postgres', wal_counters('SELECT mode, direct_writes, buffered_writes, direct_inits FROM pg_stat_wal_direct')), "$mode|0|0|0", 'the view on a standby');
+is($standby->safe_psql('postgres', wal_counters('SELECT mode, direct_writes, buffered_writes, direct_inits FROM pg_stat_wal_direct')), "$mode|0|0|0", 'the counters of a standby are zero');
 $standby->promote;
 $standby->safe_psql('postgres', 'INSERT INTO t VALUES (1001)');
 is($standby->safe_psql('postgres', wal_counters('SELECT mode, direct_writes > 0, buffered_writes > 0 FROM pg_stat_wal_direct')),
-	$mode eq 'direct' ? 'direct|t|f' : 'buffered|f|t', 'and after its promotion');
+	$mode eq 'direct' ? 'direct|t|f' : 'buffered|f|t', 'the view after promotion');
 $standby->stop;
 
-# A stand-alone backend
+# a stand-alone backend
 $node->stop;
 my $stdin = "SELECT mode || '/' || write_unit FROM pg_stat_wal_direct\nINSERT INTO t VALUES (2000)\n";
 my $result = run_log([ 'postgres', '--single', '-D', $data, 'postgres' ], '<', \$stdin, '>', \$out, '2>', \$err);
 ok($result, 'a stand-alone backend');
-like($out, qr/"$mode\/(?:512|$minimum|4096)"/, 'has the same mode');
+like($out, qr/"$mode\/(?:512|$minimum|4096)"/, 'a stand-alone backend has the same mode');
 $node->start;
-is($node->safe_psql('postgres', 'SELECT max(i) FROM t'), '2000', 'and has written');
+is($node->safe_psql('postgres', 'SELECT max(i) FROM t'), '2000', 'a stand-alone backend has written its rows');
 
-# A dump has the extension and nothing else of it.
+# A dump has the extension, and no objects of it.
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/wal_directio.sql";
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $dump ], 'pg_dump');
-is(scalar(() = slurp_file($dump) =~ /^CREATE EXTENSION IF NOT EXISTS wal_directio WITH SCHEMA public;$/mg), 1, 'one line for the extension');
-unlike(slurp_file($dump), qr/CREATE (?:VIEW|FUNCTION)|GRANT SELECT|pg_stat_wal_direct/, 'and no other for it');
+is(scalar(() = slurp_file($dump) =~ /^CREATE EXTENSION IF NOT EXISTS wal_directio WITH SCHEMA public;$/mg), 1, 'the dump creates the extension');
+unlike(slurp_file($dump), qr/CREATE (?:VIEW|FUNCTION)|GRANT SELECT|pg_stat_wal_direct/, 'the dump has no objects of the extension');
 $node->stop;
 
 done_testing();

@@ -40,10 +40,10 @@ my $size = 1024 * 1024;
 my $library = build_library('wal_directio_patch_record.c');
 note "PGDENSE_FUZZ_SEED=$seed";
 
-# how WAL is written; "off" with 8192 is as stock does it
+# the ways to write WAL; "off" with 8192 is the stock one
 my @ways = ([ 'try', 512 ], [ 'try', 4096 ], [ 'try', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'off', 8192 ]);
 
-# a server that writes nothing by itself
+# a server that writes nothing on its own
 my $quiet = wal_node('quiet', 1, fsync => 'off', wal_keep_size => '1GB', wal_level => 'minimal', max_wal_senders => 0);
 stale_tail($quiet, @$_) for @ways;
 lost_continuation($quiet, @$_) for @ways;
@@ -54,17 +54,17 @@ promoted($promoted, $_ + 1, @{ $ways[$_] }) for 0 .. $#ways;
 torn();
 done_testing();
 
-# The tail of WAL holds R1, R2 and R3.  The machine fails while it is written, and the
-# sector with R2 is lost, so that recovery ends after R1.  The server writes the
-# checkpoint that ends recovery, which is just as long as R2, and ends where a unit
-# does: R3, which is right behind it, refers to its place and is intact.  It inserts
-# a row and must not be replayed.
+# The end of WAL has records R1, R2 and R3.  The machine fails during the write, and the
+# sector with R2 is lost, so recovery ends after R1.  The server then writes the
+# end-of-recovery checkpoint.  It is as long as R2 and ends at the end of a unit.  R3
+# follows it directly, is intact, and matches its position.  R3 inserts a row, and must
+# not be replayed.
 sub stale_tail
 {
 	my ($node, $direct, $unit) = @_;
 	my $what = "stale tail, wal_direct_io = $direct, wal_write_unit = $unit";
 	my $wal = $node->data_dir . '/pg_wal';
-	# the record of a checkpoint
+	# the length of a checkpoint record
 	my $length = 120;
 
 	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
@@ -72,7 +72,7 @@ sub stale_tail
 	$node->start;
 	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);');
 	my $here = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
-	# the end of a unit that is not the end of its page, but for units of a page
+	# The end of a unit, but not of its page unless the unit is a page.
 	my $boundary = $here - $here % 8192 + 2 * 8192 + ($unit == 8192 ? 512 : $unit);
 	move_to($node, $boundary - $length, $size);
 	my $before = read_wal($wal, 1, $boundary - 512, 512, $size);
@@ -98,13 +98,13 @@ SQL
 	kill_all($node);
 	my ($written) = wal_records($wal, $redo, $size);
 	my ($checkpoint, @more) = grep { $_->{lsn} >= $boundary - $length } @$written;
-	is("$checkpoint->{lsn} $checkpoint->{end}", ($boundary - $length) . " $boundary", "$what: the checkpoint takes its place");
-	like($checkpoint->{text}, qr/CHECKPOINT_SHUTDOWN/, "$what: it is one");
-	is(join("\n", map { $_->{text} } @more), '', "$what: nothing is behind it");
+	is("$checkpoint->{lsn} $checkpoint->{end}", ($boundary - $length) . " $boundary", "$what: the new record takes the place of the torn one");
+	like($checkpoint->{text}, qr/CHECKPOINT_SHUTDOWN/, "$what: the new record is a shutdown checkpoint");
+	is(join("\n", map { $_->{text} } @more), '', "$what: no record follows the checkpoint");
 
 	$node->start;
 	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2', "$what: rows");
-	# what is written next, and its recovery
+	# Write more, and recover it.
 	$node->safe_psql('postgres', 'INSERT INTO t SELECT generate_series(10, 1000)');
 	kill_all($node);
 	$node->start;
@@ -113,9 +113,9 @@ SQL
 	is(unexpected_log($node, $begin), '', "$what: log");
 }
 
-# A record goes on on the next pages, and what of it is there is lost.  After recovery
-# the server begins the next page with a record that says so, and leaves the page before
-# it as it is; what was on the rest of the lost pages is what a later record may meet.
+# A record continues on the next pages, and this continuation is lost.  After recovery,
+# the server begins the next page with a record that marks the loss, and does not change
+# the page before it.  A later record may meet the old contents of the lost pages.
 sub lost_continuation
 {
 	my ($node, $direct, $unit) = @_;
@@ -148,16 +148,17 @@ SQL
 	kill_all($node);
 	my ($records, $error) = wal_records($wal, $redo, $size);
 	my ($next) = grep { $_->{lsn} >= $start } @$records;
-	like($next ? $next->{text} : $error, qr/OVERWRITE_CONTRECORD/, "$what: the next page begins with a note of it");
+	like($next ? $next->{text} : $error, qr/OVERWRITE_CONTRECORD/, "$what: the next page begins with a record of the loss");
 	$log = crash_and_start($node);
-	is(redo_end($node, $log), lsn_text($records->[-1]{lsn}), "$what: recovery ends where WAL does");
+	is(redo_end($node, $log), lsn_text($records->[-1]{lsn}), "$what: recovery ends at the end of WAL");
 	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2 4', "$what: rows");
 	$node->stop;
 	is(unexpected_log($node, $begin), '', "$what: log");
 }
 
-# A stale tail as above, in a segment of the old timeline that becomes, with its contents, the one
-# with the same number of the new timeline, by a promotion at an earlier place.
+# A stale tail as above, but in a segment of the old timeline.  A promotion at an
+# earlier place reuses it, with its contents, as the segment of the same number of the
+# new timeline.
 sub promoted
 {
 	my ($node, $timeline, $direct, $unit) = @_;
@@ -193,8 +194,8 @@ SQL
 	is(scalar(grep { $_->{lsn} == $boundary && $_->{text} =~ /^rmgr: Heap/ } @$old), 1, "$what: records are where they should be");
 	my $stale = read_wal($wal, $timeline, $boundary, 64, $size);
 
-	# Recovery up to a place begins with files that are older than that.  There is just one
-	# segment after it, so that it is used again under its own number.
+	# Recovery to a target starts from older files.  Keep just one segment after it, so
+	# that it is reused under its own number.
 	my $contents = segment_contents($wal);
 	copy_data($base, $dir);
 	put_contents($contents, $wal);
@@ -205,29 +206,29 @@ SQL
 	$node->start;
 	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'no promotion';
 	$node->safe_psql('postgres', 'CHECKPOINT');
-	is(eval { read_wal($wal, $timeline + 1, $boundary, 64, $size) } // $@, $stale, "$what: the new timeline has the old contents in the same place");
+	is(eval { read_wal($wal, $timeline + 1, $boundary, 64, $size) } // $@, $stale, "$what: the new timeline has the old contents at the same place");
 
 	move_to($node, $boundary - $length, $size);
 	$node->safe_psql('postgres', "SELECT pg_logical_emit_message(false, '', repeat('n', $length - 51), true)");
 	kill_all($node);
 	my ($new) = wal_records($wal, redo_of($base), $size, $timeline + 1);
 	$contents = segment_contents($wal);
-	is(lsn_text($new->[-1]{end}), lsn_text($boundary), "$what: WAL ends where the new timeline was written to");
+	is(lsn_text($new->[-1]{end}), lsn_text($boundary), "$what: WAL ends at the last record of the new timeline");
 
 	my $events = recorded_events($ENV{PGDENSE_WAL_RECORD});
 	my $log = crash_and_start($node);
-	is(redo_end($node, $log), lsn_text($new->[-1]{lsn}), "$what: recovery ends there, too");
+	is(redo_end($node, $log), lsn_text($new->[-1]{lsn}), "$what: recovery ends at the last record of the new timeline");
 	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2', "$what: rows");
 	$node->stop;
 	is(unexpected_log($node), '', "$what: log");
 
-	# of the new timeline's first server
+	# writes of the first server on the new timeline
 	my $new_timeline = sprintf('%08X', $timeline + 1);
 	check_writes([ grep { $_->{name} =~ /^$new_timeline/ } @$events ], $contents, $new, $unit, $size, $what)
 	  if "$direct $unit" ne 'off 8192';
 }
 
-# where the last record that was replayed begins, or nothing
+# Return the start of the last replayed record, or nothing.
 sub redo_end
 {
 	my ($node, $from) = @_;
@@ -247,7 +248,7 @@ sub torn
 	srand($seed);
 	mkdir $scratch;
 
-	# what clients do: the last two of them do not wait for the disk
+	# the transactions of the clients; the last two clients commit asynchronously
 	append_to_file($node->basedir . "/$_->[0].sql", <<"SQL") for [ 'sync', 0, 'on' ], [ 'async', $synchronous, 'off' ];
 \\set c :client_id + $_->[1]
 \\set bytes random(0, 1500)
@@ -255,7 +256,7 @@ SET synchronous_commit = $_->[2];
 WITH message AS (SELECT pg_logical_emit_message(true, 'client ' || :c, '') AS lsn)
 INSERT INTO ledger SELECT :c, coalesce(max(n), 0) + 1, repeat('x', :bytes) FROM ledger WHERE c = :c AND (SELECT lsn FROM message) IS NOT NULL;
 SQL
-	# much WAL, of which nothing is flushed, and segments that are left half empty
+	# much WAL that is not flushed, and half-empty segments
 	append_to_file($node->basedir . '/bulk.sql', <<'SQL');
 SET synchronous_commit = off;
 INSERT INTO bulk SELECT i, repeat('b', i) FROM generate_series(1, 300) i;
@@ -265,7 +266,7 @@ TRUNCATE bulk;
 SELECT pg_switch_wal();
 SQL
 
-	# segments with old contents for later
+	# Make segments with old contents for later.
 	set_parameters($node, fsync => 'off');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE TABLE ledger (c int, n int, v text, PRIMARY KEY (c, n)); CREATE TABLE bulk (i int, v text);');
@@ -273,7 +274,7 @@ SQL
 	{
 		$node->safe_psql('postgres', "INSERT INTO bulk SELECT i, repeat('a', 100) FROM generate_series(1, 6000) i; TRUNCATE bulk; CHECKPOINT; SELECT pg_switch_wal();");
 	}
-	# from now on all WAL is kept, for images that are older than the last checkpoint
+	# From now on keep all WAL, for images older than the last checkpoint.
 	set_parameters($node, fsync => 'on', max_wal_size => '8GB', wal_keep_size => '8GB', wal_writer_delay => '20ms');
 	$node->stop;
 	$node->start;
@@ -284,14 +285,14 @@ SQL
 	for my $crash (1 .. $crashes)
 	{
 		my ($direct, $asked) = @{ $ways[ int(rand(@ways)) ] };
-		# what the device has; the server must not write a part of it
+		# the sector size of the device; the server must not write part of a sector
 		my $sector = rand() < 0.5 ? 512 : 4096;
 		($direct, $asked, $sector) = ($crash == 1 ? 'try' : 'off', 512, 4096) if $crash <= 2;
 		my $unit = $asked < $sector ? $sector : $asked;
 		my $method = rand() < 0.3 ? 'open_datasync' : 'fdatasync';
 		my $buffers = rand() < 0.5 ? '64kB' : '1MB';
 		my $what = "crash $crash (wal_direct_io = $direct, wal_write_unit = $asked, sectors of $sector bytes, $method, $buffers)";
-		# the data directory is that of the crash, or that of the start
+		# Use the data directory at the crash, or at the start.
 		my $at_end = rand() < 0.5;
 		my $seconds = 0.2 + rand(0.6);
 		my $events_file = $node->basedir . '/events';
@@ -300,20 +301,20 @@ SQL
 		$node->append_conf('postgresql.conf', "wal_write_unit = $asked");
 		copy_data($dir, $base);
 		my $oldest = redo_of($base);
-		# what nobody needs any more
+		# Remove segments that nobody needs any more.
 		unlink map { "$wal/$_" } grep { $_ lt segment_name(1, $oldest, $size) } segment_files($wal);
 		my $disk = disk_of($wal, $sector);
 
-		# recover, and see what is there
+		# Recover, and check the rows.
 		$log = log_position($node);
 		with_recorder($library, $events_file, 0, sub { local $ENV{PGDENSE_WAL_SECTOR} = $sector; $node->start });
 		if (defined $expected_end)
 		{
-			is(redo_end($node, $log), $expected_end, "$what: recovery from the crash before ends where WAL does");
+			is(redo_end($node, $log), $expected_end, "$what: recovery from the previous crash ends at the end of WAL");
 		}
 		my %found = map { split /\|/ } split /\n/, $node->safe_psql('postgres', 'SELECT c, max(n) FROM ledger GROUP BY c');
 		is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT c FROM ledger GROUP BY c HAVING min(n) <> 1 OR count(*) <> max(n)) t'),
-			'0', "$what: no row is missing in between");
+			'0', "$what: rows of a client have no gaps");
 		for my $client (grep { defined $must{$_} } @clients)
 		{
 			my ($least, $most) = @{ $must{$client} };
@@ -321,7 +322,7 @@ SQL
 			ok($n >= $least && $n <= $most, "$what: client $client has $least to $most rows") or diag "it has $n";
 		}
 
-		# go on, and crash
+		# Go on, and crash.
 		my @errors = ('', '', '');
 		my $prefix = $node->basedir . '/ack';
 		my @pgbench = ('pgbench', '--no-vacuum', '--time=600', $node->connstr('postgres'));
@@ -346,12 +347,12 @@ SQL
 		my @ends = map { $_->{end} } @$records;
 		check_writes($events, $contents, $records, $unit, $size, $what) if "$direct $unit" ne 'off 8192';
 
-		# images at random events, the last of which is the one to go on with
+		# Build images at random events.  Go on with the last one.
 		my %acknowledged = (%{ acknowledged("$prefix.sync") });
 		my $async = acknowledged("$prefix.async");
 		$acknowledged{ $_ + $synchronous } = $async->{$_} for keys %$async;
 		unlink glob("$prefix.*"), $events_file;
-		# where the transactions of each client end in WAL
+		# the ends in WAL of the transactions of each client
 		my (%client, %commits, %told);
 		for my $record (grep { $_->{lsn} >= $start_end } @$records)
 		{
@@ -368,7 +369,8 @@ SQL
 			{
 				disk_apply($disk, $events->[ ++$k ]);
 
-				# what clients were told of a millisecond ago, as their clocks can differ
+				# Find the transactions acknowledged one millisecond ago, because the
+				# clocks can differ.
 				my $needed = 0;
 				for my $client (grep { $_ < $synchronous } keys %acknowledged)
 				{
@@ -383,7 +385,8 @@ SQL
 				  if $durable < $needed;
 			}
 			my $probability = (0, 0.1, 0.5, 0.5, 0.9)[ int(rand(5)) ];
-			# begin to read some way before the end of what is there for certain; all of the last one is needed
+			# Start reading some way before the end of the durable WAL.  Read all of the
+			# last image.
 			my $first = $i < $#places ? before(\@ends, $durable) - 200 : 0;
 			$first = 0 if $first < 0;
 			$lost += disk_crash($disk, $scratch, sub { rand() < $probability },
@@ -396,9 +399,9 @@ SQL
 			$count{torn}++ if $disk->{pending} && %{ $disk->{pending} };
 			$count{images}++;
 		}
-		is(join("\n", @wrong[ 0 .. (@wrong < 9 ? $#wrong : 9) ]), '', "$what: images of WAL hold what was written, $lost sectors lost");
+		is(join("\n", @wrong[ 0 .. (@wrong < 9 ? $#wrong : 9) ]), '', "$what: images hold the written records, $lost sectors lost");
 
-		# go on with the last one
+		# Go on with the last image.
 		copy_data($base, $dir) if !$at_end;
 		put_contents(segment_contents($scratch), $wal);
 		my ($image) = wal_records($wal, redo_of($dir), $size);
@@ -409,11 +412,11 @@ SQL
 		{
 			my $had = $found{$client} // 0;
 			my $times = $acknowledged{$client} // [];
-			# the clocks of client and server differ by less than that
+			# The clocks of client and server differ by less than this.
 			my $told = grep { $_ < $events->[$k]{time} - 1000 } @$times;
 			$count{acknowledged} += @$times;
 			$must{$client} = [ $client < $synchronous ? $had + $told : 0, $had + @$times + 1 ];
-			# an image from before the end of recovery has what was there before, too
+			# An image from before the end of recovery has the earlier rows, too.
 			$must{$client}[0] = $had if $must{$client}[0] < $had && $client < $synchronous;
 		}
 	}
@@ -421,13 +424,13 @@ SQL
 	set_parameters($node, wal_sync_method => 'fdatasync');
 	$log = log_position($node);
 	$node->start;
-	is(redo_end($node, $log), $expected_end, 'recovery from the last crash');
+	is(redo_end($node, $log), $expected_end, 'recovery from the last crash ends at the end of WAL');
 	$node->stop;
-	is(unexpected_log($node), '', 'log');
+	is(unexpected_log($node), '', 'nothing unexpected in the log');
 }
 
-# the first record in which a list is not the beginning of another, from its record
-# FIRST on, or nothing
+# Return the first record at which a list differs from the beginning of another one,
+# taken from its record FIRST on; or nothing.
 sub first_difference
 {
 	my ($some, $all, $first) = @_;
@@ -441,7 +444,7 @@ sub first_difference
 	return '';
 }
 
-# how many of the sorted numbers are not more than that
+# Return how many of the sorted numbers are at most the limit.
 sub before
 {
 	my ($numbers, $limit) = @_;
@@ -456,9 +459,8 @@ sub before
 	return $low;
 }
 
-# Up to where records must be there, as seen from all writes up to event K that are on
-# disk for certain, or START if there are none; $ends has the places where records end, $contents what
-# there is in the end.
+# Return the end of WAL that is durable after event K, or START if there is none. $ends
+# has the ends of records, $contents the final contents of the files.
 sub durable_end
 {
 	my ($disk, $events, $k, $ends, $contents, $start) = @_;
@@ -468,7 +470,7 @@ sub durable_end
 		my $event = $events->[$i];
 		next if $event->{name} =~ /xlogtemp/ || $event->{type} ne 'W';
 		next if grep { $_ == $event } @{ $disk->{pending}{ $event->{name} } // [] };
-		# the last record that ends in what is as it is in the end
+		# the last record that ends in bytes which do not change later
 		if (!defined $event->{same})
 		{
 			my ($high, $low) = map { hex } $event->{name} =~ /^.{8}(.{8})(.{8})$/;

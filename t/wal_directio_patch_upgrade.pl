@@ -1,7 +1,7 @@
-# wal_directio_patch leaves nothing on disk that a stock server does not know: pg_upgrade
-# from a stock server and to one of the same and of the next major release, with
-# pg_wal as a symbolic link; and a stock and a patched server by turns on the same
-# data directory, each after a crash of the other.
+# Check that wal_directio_patch leaves nothing on disk that a stock server does not
+# know.  Run pg_upgrade from a stock server, and to stock servers of the same and of the
+# next major release, with pg_wal as a symbolic link.  Then let a stock and a patched
+# server take turns on one data directory, each after a crash of the other.
 use strict;
 use warnings FATAL => 'all';
 
@@ -27,7 +27,7 @@ my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 
 my $switches = "wal_direct_io = try\nwal_write_unit = force_512\nwal_cache_relief = on\n";
 
-# A cluster whose pg_wal is elsewhere, behind a symbolic link
+# a cluster whose pg_wal is a symbolic link
 sub linked_cluster
 {
 	my ($name, %options) = @_;
@@ -39,7 +39,7 @@ sub linked_cluster
 	return $node;
 }
 
-# A value of all that was stored
+# a digest of all rows
 sub contents
 {
 	my ($node) = @_;
@@ -64,15 +64,16 @@ $old->stop;
 my $dense = linked_cluster('dense', settings => $switches);
 command_ok(pg_upgrade_command($bindir, $old, "$stock_path/bin", $dense, $bindir), 'pg_upgrade from a stock server');
 $dense->start;
-like(slurp_file($dense->logfile), qr/WAL is written (?:with direct I\/O in units of|through the page cache, because)/, 'the switches are on');
+like(slurp_file($dense->logfile), qr/WAL is written (?:with direct I\/O in units of|through the page cache, because)/, 'the upgraded server logs the mode of WAL');
 is(contents($dense), $before, 'same rows');
 add_rows($dense, 10000);
 $dense->safe_psql('app', 'CREATE EXTENSION wal_directio; SELECT pg_switch_wal()');
-is($dense->safe_psql('app', wal_counters('SELECT direct_writes + buffered_writes > 0 FROM pg_stat_wal_direct')), 't', 'and writes');
+is($dense->safe_psql('app', wal_counters('SELECT direct_writes + buffered_writes > 0 FROM pg_stat_wal_direct')), 't', 'the upgraded server writes WAL');
 $before = contents($dense);
 $dense->stop;
 
-# To a stock server of the same release and to one of the next, which has no library of that name
+# To a stock server of the same release, and to one of the next, which does not have the
+# library.
 for my $path ($stock_path, $next_path)
 {
 	if (!-x "$path/bin/pg_upgrade")
@@ -87,7 +88,7 @@ for my $path ($stock_path, $next_path)
 	if ($to == $major)
 	{
 		command_checks_all(pg_upgrade_command($upgrade_bindir, $dense, $bindir, $new, "$path/bin", '--check'),
-			1, [qr/^Your installation references loadable libraries that are missing from the$/m], [qr/^$/], "stock $to: the extension is in the way");
+			1, [qr/^Your installation references loadable libraries that are missing from the$/m], [qr/^$/], "stock $to: the installed extension blocks the upgrade");
 		system_or_bail('rm', '-rf', $new->data_dir . '/pg_upgrade_output.d');
 		$dense->start;
 		$dense->safe_psql('app', 'DROP EXTENSION wal_directio');
@@ -101,8 +102,8 @@ for my $path ($stock_path, $next_path)
 	$new->stop;
 }
 
-# By turns on one data directory.  Each server adds rows with a commit for each, which
-# are to be there after it was killed among others that load it.
+# Take turns on one data directory.  Each server adds rows, one commit each, and is
+# killed under other load.  The rows must be there.
 my $switched = qr/^wal_(?:direct_io|write_unit|cache_relief) = .*\n/m;
 my $script = "$tmp/wal_directio_load.sql";
 append_to_file($script, "INSERT INTO load (v) VALUES (repeat('x', (random() * 3000)::int))\n");
@@ -119,8 +120,8 @@ for my $turn (0 .. $turns)
 		$node = hand_over($node, "turn$turn", $patched ? undef : $stock_path, 1);
 		if ($turn == 1)
 		{
-			is($node->start(fail_ok => 1), 0, "$name: does not know the settings");
-			like(slurp_file($node->logfile), qr/unrecognized configuration parameter "wal_direct_io" in file/, 'and says so');
+			is($node->start(fail_ok => 1), 0, "$name: the stock server does not start with the settings");
+			like(slurp_file($node->logfile), qr/unrecognized configuration parameter "wal_direct_io" in file/, "$name: the stock server names the unknown setting");
 		}
 		my $conf = $node->data_dir . '/postgresql.conf';
 		my $text = slurp_file($conf) =~ s/$switched//gr;
@@ -134,8 +135,8 @@ for my $turn (0 .. $turns)
 		$node->safe_psql('app', 'CREATE TABLE t (i int PRIMARY KEY, v text); CREATE TABLE load (id bigserial PRIMARY KEY, v text)');
 	}
 	like(slurp_file($node->logfile), $turn == 0 || $turn == $turns ? qr/database system was shut down at/ : qr/database system was not properly shut down/,
-		"$name: starts where the other one ended");
-	is($node->safe_psql('app', 'SELECT count(*) FROM t'), $acknowledged, "$name: all that was acknowledged is there");
+		"$name: the server starts after a crash of the other one");
+	is($node->safe_psql('app', 'SELECT count(*) FROM t'), $acknowledged, "$name: no acknowledged row is lost");
 	$node->safe_psql('app', 'SET enable_seqscan = off; SELECT count(*), sum(length(v)) FROM load WHERE id > 0');
 
 	my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 4, '-T', 60, '-f', $script, '-d', $node->connstr('app') ], '>', \my $out, '2>', \my $err);
@@ -150,11 +151,11 @@ for my $turn (0 .. $turns)
 	}
 	else
 	{
-		# the last stock server and what comes after it end as they should
+		# The last stock server, and the one after it, shut down cleanly.
 		$node->stop('fast');
 	}
 	$load->finish;
-	unlike(slurp_file($node->logfile), qr/PANIC|invalid page|could not (?:read|write) file/, "$name: nothing is amiss");
+	unlike(slurp_file($node->logfile), qr/PANIC|invalid page|could not (?:read|write) file/, "$name: nothing unexpected in the log");
 }
 
 done_testing();

@@ -107,13 +107,13 @@ class Summary:
 
     def show_slices(self, workload: Workload, variants: Sequence[Variant]) -> None:
         rows = []
-        pages, speed = "pages of growth until", "operations a second in"
+        pages, speed = "growth in pages at the end", "operations a second"
         for title, pick in ((pages, growth_by_slice), (speed, tps_by_slice)):
             for variant in variants:
                 medians = numpy.median(self.values(workload.name, variant, pick), axis=0)
                 rows.append([f"{title}, {variant.title}", *(f"{value:,.0f}" for value in medians)])
         self.result.table(
-            f"{workload.title}, by eighths of the run, medians",
+            f"{workload.title}, by eighths of the run: medians",
             ["", *map(str, range(1, load.SLICES + 1))],
             rows,
             f"{workload.name}_slices",

@@ -102,7 +102,7 @@ def run(result: Result, variants: Sequence[Variant], pairs: int, quick: bool) ->
     ratio = paired_ratio(values[ON.name], values[compared[0].name], result.seed)
     result.ratio(f"{NAME}.drop", ratio)
     result.table(
-        "DROP of a temporary table, half of the shared buffers changed: median of the runs' medians, ms",
+        "DROP TABLE of a temporary table, half of the shared buffers dirty: median of the runs' medians, ms",
         ["", *(variant.title for variant in compared), "ratio"],
         [["DROP TABLE", *(f"{1e3 * spread(values[variant.name])[0]:.3f}" for variant in compared), str(ratio)]],
         NAME,

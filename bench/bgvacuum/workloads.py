@@ -225,7 +225,7 @@ class AppendOnly(Inserts):
         connection.execute("VACUUM (FREEZE, VERBOSE, INDEX_CLEANUP off) bench_log")
         found = [DIRTIED.search(notice) for notice in notices]
         if not any(found):
-            raise BenchError("VACUUM (VERBOSE) does not tell how many pages it dirtied")
+            raise BenchError("VACUUM (VERBOSE) does not report how many pages it dirtied")
         return float(next(match.group(1) for match in found if match))
 
 
@@ -299,14 +299,14 @@ def workloads(quick: bool, rows: int | None, warehouses: int | None, batch: int)
         ),
         Inserts(
             "insert_only",
-            "rows that come and stay",
+            "inserts, each in its own transaction",
             rows,
             {"autovacuum_vacuum_scale_factor": "0.2"},
             batch,
         ),
         AppendOnly(
             "append_only",
-            "the same without vacuums",
+            "inserts without vacuums",
             rows,
             {"autovacuum": "off"},
             batch,

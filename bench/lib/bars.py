@@ -77,7 +77,7 @@ def show_bars(result: Result, bars: Sequence[Bar]) -> None:
     """Add the bars whose metrics were measured to the result, and show them."""
     upper = all(bar.least == -math.inf for bar in bars)
     # Without titles, the metrics name the rows.
-    columns = [""] if any(bar.title for bar in bars) else []
+    columns = ["promise"] if any(bar.title for bar in bars) else []
     rows = []
     for bar in bars:
         if bar.metric in result.metrics:
@@ -85,5 +85,5 @@ def show_bars(result: Result, bars: Sequence[Bar]) -> None:
             result.bars.append(entry)
             title = [bar.title] if columns else []
             rows.append([*title, bar.metric, shown(entry["value"], entry["interval"]), bar.limits(), verdict(entry)])
-    columns += ["ratio", "measured", "at most" if upper else "bar", ""]
+    columns += ["metric", "measured", "at most" if upper else "limit", "kept?"]
     result.table("What the project promises", columns, rows, "bars")

@@ -70,7 +70,7 @@ def describe(path: Path) -> str:
     system = file_system(path)
     device = block_device(_there(path))
     if device is None:
-        return f"none that is known, file system {system}"
+        return f"unknown, file system {system}"
     words = [Path(f"/sys/dev/block/{device}").resolve().name]
     for name, text in DESCRIBED:
         with suppress(OSError):

@@ -36,7 +36,7 @@ def _resident(handle: int) -> int:
         pages = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE
         found = (ctypes.c_ubyte * pages)()
         if _libc.mincore(address, size, found) != 0:
-            raise _fail("could not ask for cached pages", handle)
+            raise _fail("could not read which pages are cached", handle)
     finally:
         _libc.munmap(address, size)
     return sum(page & 1 for page in bytes(found)) * mmap.PAGESIZE

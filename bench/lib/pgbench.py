@@ -47,7 +47,7 @@ def read_log(files: Sequence[Path]) -> Log:
             for line in lines:
                 fields = line.split()
                 if len(fields) < 6:
-                    raise BenchError(f'"{path}" is cut short, which a full disk does to it')
+                    raise BenchError(f'"{path}" is incomplete: is the disk full?')
                 if fields[2].isdigit():
                     rows.append((int(fields[3]), int(fields[4]) + int(fields[5]) / 1e6, int(fields[2]) / 1e6))
     table = numpy.array(rows, dtype=float).reshape(-1, 3)

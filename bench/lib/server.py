@@ -40,7 +40,7 @@ def has_stock() -> bool:
     """Return true if there is a stock server.  Print a note if there is none."""
     if (bindir("stock") / "postgres").exists():
         return True
-    note(f'nothing is compared with the release as it is, for want of one: run "{build_hint("stock")}"')
+    note(f'no stock server: the comparison with it is left out; build one with "{build_hint("stock")}"')
     return False
 
 

@@ -42,7 +42,7 @@ def _lock() -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise BenchError("another bench/run is at work in this checkout") from error
+        raise BenchError("another bench/run is running in this checkout") from error
     finally:
         os.close(handle)
 

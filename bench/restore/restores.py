@@ -51,7 +51,7 @@ VARIANTS = (
     Variant("immediate", "foreign key before the rows, IMMEDIATE", "immediate", before=True),
     Variant("deferred", "foreign key before the rows, DEFERRED", "deferred", before=True),
     Variant("after", "foreign key after the rows, the order of the dump", "immediate"),
-    Variant("after_j2", "the same, pg_restore -j 2", "immediate", options=("-j", "2")),
+    Variant("after_j2", "foreign key after the rows, pg_restore -j 2", "immediate", options=("-j", "2")),
 )
 
 

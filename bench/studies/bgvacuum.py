@@ -208,7 +208,7 @@ def run(options: Options, target: Path | None) -> None:
     result.save(target)
 
 
-@click.command("bgvacuum", short_help="Growth, reads, writes and decline with background vacuum.")
+@click.command("bgvacuum", short_help="Growth, reads, writes and throughput with background vacuum.")
 @common
 @click.option(
     "--workload",
@@ -234,9 +234,9 @@ def run(options: Options, target: Path | None) -> None:
 @click.option("--warehouses", type=click.IntRange(1), help="Warehouses of TPC-C; default: 2, or a small one with --quick.")
 @click.option("--clients", type=click.IntRange(1, 50), default=4, show_default=True)
 @click.option("--shared-buffers", metavar="SIZE", help="Default: 32MB, or 1MB with --quick.")
-@click.option("--switched", is_flag=True, help="Only runs that switch background vacuum on and off in turn.")
+@click.option("--switched", is_flag=True, help="Make only the runs that switch background vacuum on and off in turn.")
 def command(target: Path | None, **options) -> None:
-    """Background vacuum: growth of tables, reads, WAL, writes by type of process, and decline.
+    """Background vacuum: growth of tables, reads, WAL, writes by type of process, throughput.
 
     The runs last several autovacuum cycles.
     """

@@ -71,10 +71,10 @@ def by_slice(hot: Sequence[bool]) -> list[float]:
 
 
 KINDS = {
-    "untouched": "first update of a page as it was loaded",
-    "stayed": "page that no row has left yet",
-    "left": "page that a row has left before",
-    "new": "page made for moved rows that none has left",
+    "untouched": "first update of a loaded page",
+    "stayed": "updated page, no row has moved away",
+    "left": "page from which a row has moved away",
+    "new": "page added for moved rows, no row has moved away",
 }
 
 
@@ -245,9 +245,9 @@ class Study:
                     ]
                 )
         self.result.table(
-            f"Share of HOT in {self.options.updates:,} updates of random rows, of {self.options.rows:,} with ten"
-            f" indexes and {LENGTH:,} bytes, by eighths of the run; of how many the rules of free space and pruning"
-            " foretell what they are",
+            f"Share of HOT updates by eighths of the run: {self.options.updates:,} updates of random rows, in a table of"
+            f" {self.options.rows:,} rows of {LENGTH:,} bytes with ten indexes; as computed: updates that the rules of"
+            " free space and pruning predict correctly",
             ["", *map(str, range(1, len(rows[0]) - 3)), "all", "as computed", "pages of indexes"],
             rows,
             "hot",
@@ -261,7 +261,7 @@ class Study:
                 counted = [self.sample(*each)["fates"][f"{kind}.{fate}"] for each in runs]
                 rows.append([f"{title}: {verb}", *(f"{count:,}" for count in counted)])
         self.result.table(
-            "Updates by what had happened to the page of the row before",
+            "Updates by the history of the page of the row",
             ["", *(f"{fillfactor}, {mode.title}" for fillfactor, mode in runs)],
             rows,
             "fates",
@@ -284,7 +284,7 @@ class Study:
         wal = [sum(sample["wal"].values()) for sample in (full, spare)]
         self.result.metrics["wal.80"] = wal[1] / wal[0]
         rows.append(["WAL bytes", *(f"{size / updates:.1f}" for size in wal), f"{wal[1] / wal[0]:.3f}"])
-        titles = {"Heap": "of the rows", "Btree": "of the indexes", "Heap2": "of pruning"}
+        titles = {"Heap": "WAL bytes of the rows", "Btree": "WAL bytes of the indexes", "Heap2": "WAL bytes of pruning"}
         for name, title in titles.items():
             rows.append([title, *(f"{sample['wal'].get(name, 0) / updates:.1f}" for sample in (full, spare)), ""])
         for name, title in (("index_pages", "pages of the indexes"), ("pages", "pages of the table")):
@@ -294,7 +294,7 @@ class Study:
             grown = sample["after"]["index_pages"] / sample["before"]["index_pages"]
             self.result.metrics[f"index_growth.{sample['fillfactor']}"] = grown
         self.result.table(
-            "What an update costs, a transaction each; the ratio is 80 to 100",
+            "Cost of one update in its own transaction; ratio: fillfactor 80 to fillfactor 100",
             ["", "fillfactor 100", "fillfactor 80", "ratio"],
             rows,
             "costs",
@@ -325,20 +325,20 @@ class Study:
                 ]
             )
         self.result.table(
-            "The highest fillfactor that leaves room for a new version of a row on its page, by the length of the"
-            " tuple (it takes 4 bytes more, for its line pointer): the first that keeps more bytes free than a full"
-            " page has left",
+            "Threshold: the highest fillfactor that leaves room on a page for a new version of a row, by the length of"
+            " the tuple (its line pointer takes 4 bytes more).  At the threshold, loading keeps more bytes free on a page"
+            " than a full page has left over",
             [
-                "tuple",
+                "tuple bytes",
                 "rows of a page at 100",
-                "free",
-                "computed",
-                "no room yet: kept free",
-                "computed threshold: kept free",
-                "measured",
-                "rows",
-                "free",
-                "HOT at 100",
+                "free bytes",
+                "free bytes, computed",
+                "last fillfactor without room: bytes kept free",
+                "computed threshold: bytes kept free",
+                "measured threshold",
+                "rows of a page",
+                "free bytes",
+                "share of HOT updates at 100",
             ],
             rows,
             "threshold",
@@ -349,11 +349,11 @@ class Study:
         done = [f"{count:,}" for count in samples[0]["updates"]]
         for title, name, digits in (
             (
-                f"Correlation of a clustered key with the order of rows of {CLUSTERED_LENGTH:,} bytes, by updates",
+                f"Correlation of a clustered key with the order of rows of {CLUSTERED_LENGTH:,} bytes, by number of updates",
                 "correlation",
                 "{:.4f}",
             ),
-            ("Pages of the same table, by updates", "pages", "{:,}"),
+            ("Pages of the same table, by number of updates", "pages", "{:,}"),
         ):
             rows = [
                 [f"fillfactor {sample['fillfactor']}", *(digits.format(value) for value in sample[name])]

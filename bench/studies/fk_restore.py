@@ -116,9 +116,9 @@ class Study:
         both = (self.values("restore", name, "seconds") for name in ("deferred", "immediate"))
         self.ratio("deferred.to_immediate", *both)
         self.result.table(
-            f"pg_restore of {self.options.rows:,} rows with {TEXT} bytes of text: medians (smallest to largest) in"
-            " seconds, as they pass and on the server's CPUs; ratios to no foreign key with their interval; lookups in"
-            " the key of the referenced table; WAL",
+            f"pg_restore of {self.options.rows:,} rows with {TEXT} bytes of text: elapsed time and CPU time of the server"
+            " in seconds, median (smallest to largest); ratios to no foreign key with their interval; lookups in the"
+            " referenced key; WAL",
             ["", "elapsed", "ratio", "CPU", "ratio", "lookups", "WAL, MB"],
             rows,
             "restores",
@@ -148,27 +148,26 @@ class Study:
         )
         explained = {kind.name: self.of("explain", kind.name)[0] for kind in inside.KINDS}
         first = {kind.name: self.of("insert", kind.name)[0] for kind in inside.KINDS}
-        add("INSERT as EXPLAIN has it: the rows, s", lambda name: f"{explained[name]['rows_ms'] / 1e3:.3f}")
-        add("calls of the trigger after them, s", lambda name: f"{explained[name]['trigger_ms'] / 1e3:.3f}")
-        add("how many calls", lambda name: f"{explained[name]['calls']:,}")
+        add("EXPLAIN ANALYZE of INSERT: rows, s", lambda name: f"{explained[name]['rows_ms'] / 1e3:.3f}")
+        add("EXPLAIN ANALYZE of INSERT: trigger calls, s", lambda name: f"{explained[name]['trigger_ms'] / 1e3:.3f}")
+        add("number of trigger calls", lambda name: f"{explained[name]['calls']:,}")
         for title, field in (
-            ("lookups in the key of the referenced table", "lookups"),
-            ("blocks of that key", "key_blocks"),
-            ("blocks of that table", "heap_blocks"),
-            ("locks of its rows in WAL", "locks"),
+            ("lookups in the referenced key", "lookups"),
+            ("blocks of the referenced key", "key_blocks"),
+            ("blocks of the referenced table", "heap_blocks"),
+            ("row locks in WAL", "locks"),
         ):
             add(title, lambda name, field=field: f"{first[name][field]:,}")
         for title, field in (
-            ("WAL of those locks, MB", "lock_bytes"),
+            ("WAL of the row locks, MB", "lock_bytes"),
             ("WAL, MB", "wal_bytes"),
-            ("memory of queued calls before COMMIT, MB", "queue_bytes"),
+            ("memory of queued trigger calls before COMMIT, MB", "queue_bytes"),
         ):
             add(title, lambda name, field=field: f"{first[name][field] / 1e6:,.2f}")
         immediate = explained["immediate"]
         self.result.metrics["trigger_share"] = immediate["trigger_ms"] / immediate["statement_ms"]
         self.result.table(
-            "Where the time goes: the same rows by INSERT from a table in one transaction; medians (smallest to"
-            " largest)",
+            "Parts of the time: INSERT of the same rows from a table in one transaction; median (smallest to largest)",
             columns,
             rows,
             "inside",

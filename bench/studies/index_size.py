@@ -29,8 +29,8 @@ SIZE_BARS = (
     Bar("int4", "int4, unique: auto against max", 0.805),
     Bar("int4x3", "(int4, int4, int4)", 0.86),
     Bar("int2", "int2, unique", 0.72),
-    Bar("worst", "the worst of all keys", 1.001),
-    Bar("max_vs_stock", "max against the release as it is, all keys: the most that one differs", 1.0),
+    Bar("worst", "largest ratio of all keys", 1.001),
+    Bar("max_vs_stock", "max against stock, all keys: largest difference of one key", 1.0),
     Bar("tpcc.total", "TPC-C, plain types, DBT-2's key of stock: all indexes, auto against max", 0.95),
 )
 
@@ -144,18 +144,18 @@ class Study:
         if any(STOCK in sizes.bytes for sizes in measured):
             metrics["max_vs_stock"] = max(sizes.off_stock for sizes in measured)
         self.result.table(
-            "Pages of an index by its key: item alignment max and auto, by CREATE INDEX and by rows inserted in random"
-            " order; the bound is the ratio of all leaf tuples with their line pointers",
+            "Pages of an index by its key, at item alignment max and auto: built by CREATE INDEX, and filled in random"
+            " order; bound: size of all leaf tuples with their line pointers, auto to max",
             [
                 "key",
                 "entries",
-                "auto",
+                "alignment at auto",
                 "built: max",
-                "auto",
+                "built: auto",
                 "ratio",
                 "bound",
                 "inserted: max",
-                "auto",
+                "inserted: auto",
                 "ratio",
                 "max and stock",
             ],
@@ -193,7 +193,7 @@ def start(stack: ExitStack, name: str, binary: str) -> Cluster:
 
 def start_stock(stack: ExitStack) -> Cluster | None:
     if not (bindir("stock") / "postgres").exists():
-        note(f'nothing is compared with the release as it is, for want of one: run "{build_hint("stock")}"')
+        note(f'no stock server: the comparison with it is left out; build one with "{build_hint("stock")}"')
         return None
     return start(stack, "bench-index-size-stock", "stock")
 

@@ -183,7 +183,7 @@ class Study:
                 self.result.ratio(metric, ratio)
                 bars.append(Bar(metric, f"time, {test.title}: {TITLES[pair]}", MOST))
         self.result.table(
-            f"All these keys of {self.rows:,} rows together, {self.rounds} rounds: medians in ms, ratios of pairs with"
+            f"The keys above together, {self.rows:,} rows each, {self.rounds} rounds: medians in ms, ratios of pairs with"
             " their interval, and smallest to largest",
             [*columns, *(f"{kind}, range" for kind in self.servers)],
             rows,

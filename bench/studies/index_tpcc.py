@@ -104,7 +104,7 @@ def measure(result: Result, server: Server, warehouses: int, scale: Scale) -> No
     result.metrics["tpcc.total"] = result.metrics["tpcc.plain.dbt2"]
     result.table(
         f"All indexes of TPC-C, {warehouses} warehouses, bytes: stock types and compact types at alignment max and"
-        " auto; the last ratio is that of compact types, auto, to stock types, max",
+        " auto; both: compact types at auto to stock types at max",
         [
             "index",
             "entries",

@@ -169,7 +169,7 @@ class Study:
             for size in sizes
         ]
         self.result.table(
-            f"The {len(sizes)} columns of the frozen mix, stored bytes a value with its header",
+            f"The {len(sizes)} columns of the frozen mix: stored bytes of a value with its header",
             ["column", "values", "text", "compact_text", "ratio"],
             [*shown, ["mean of the ratios", "", "", "", f"{mean:.3f}"]],
             "mix",

@@ -29,14 +29,14 @@ NARROW = "narrow."
 
 BARS = (
     Bar("read_cpu.31685", "read 31685 bytes, policy against EXTENDED lz4", 0.65),
-    Bar("read_cpu.16505", "read 16505 bytes", 0.78),
-    Bar("read_cpu.7925", "read 7925 bytes", 0.85),
-    Bar("size.max", "size, the worst of the five", 1.05),
-    Bar("growth_chunks.max", "growth of a value, in chunks", 0.999),
+    Bar("read_cpu.16505", "read 16505 bytes, policy against EXTENDED lz4", 0.78),
+    Bar("read_cpu.7925", "read 7925 bytes, policy against EXTENDED lz4", 0.85),
+    Bar("size.max", "size, largest ratio of the five tests", 1.05),
+    Bar("growth_chunks.max", "growth of a value, in TOAST chunks", 0.999),
     Bar("core.read_cpu.31685", "read 31685 bytes, core patch on against off", 0.65),
-    Bar("core.read_cpu.16505", "read 16505 bytes, core patch", 0.78),
-    Bar("core.read_cpu.7925", "read 7925 bytes, core patch", 0.85),
-    Bar("core.size.max", "size with the core patch", 1.05),
+    Bar("core.read_cpu.16505", "read 16505 bytes, core patch on against off", 0.78),
+    Bar("core.read_cpu.7925", "read 7925 bytes, core patch on against off", 0.85),
+    Bar("core.size.max", "size with the core patch, largest ratio", 1.05),
     Bar("narrow.copy", "narrow rows: COPY, policy against heap", 1.03),
     Bar("narrow.update", "narrow rows: UPDATE, policy against heap", 1.05),
 )
@@ -112,7 +112,7 @@ def narrow(bench: Bench, rows: int, rounds: int) -> None:
         result.ratio(NARROW + test, ratio)
         shown.append([title, *(f"{spread(times[test][kind])[0] * 1000:.1f}" for kind in kinds), ratio])
     result.table(
-        f"Narrow rows, {rows:,} of them, that have a governed column: medians",
+        f"{rows:,} narrow rows with a column that toast_policy governs: medians",
         ["", "policy", "heap", "ratio"],
         shown,
         "narrow",
@@ -135,8 +135,8 @@ def measure(bench: Bench, rows: int, narrow_rows: int) -> None:
             made = make(size, min(rows, values.DISTINCT), result.seed)
             cells.append(bench.cell("", f"{size} bytes", made, rows, variants))
         result.table(
-            f"{cells[0].rows:,} to {cells[-1].rows:,} rows: bytes of a stored value, heap and TOAST table, backend time"
-            " of a value, and ratios to EXTENDED lz4",
+            f"{cells[0].rows:,} to {cells[-1].rows:,} rows: stored bytes of a value; MB of heap and TOAST table;"
+            " backend time for a value; ratios to EXTENDED lz4",
             ["values", "stored bytes", "MB", "INSERT µs", "ratio", "read µs", "ratio"],
             [row for cell in cells for row in cell_rows(result, cell)],
             "chunks",

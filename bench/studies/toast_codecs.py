@@ -76,8 +76,9 @@ def show(result: Result, cell: Cell) -> None:
             row.append("1" if variant == EXTENDED_LZ4 else str(cell.ratio(test, variant, EXTENDED_LZ4, result.seed)))
         rows.append(row)
     result.table(
-        f"{cell.values.title}, {cell.rows:,} rows of {cell.values.mean:,.0f} bytes: bytes of a stored value and their"
-        f" share, heap and TOAST table, time of a value, and ratios to EXTENDED lz4 (lz4hc is level {LZ4HC_LEVEL})",
+        f"{cell.values.title}, {cell.rows:,} rows of {cell.values.mean:,.0f} bytes: stored bytes of a value and their"
+        f" share of the raw bytes; MB of heap and TOAST table; time for a value; ratios to EXTENDED lz4; lz4hc at level"
+        f" {LZ4HC_LEVEL}",
         ["stored as", "stored bytes", "share", "MB", "INSERT µs", "ratio", "read µs", "ratio"],
         rows,
         cell.values.name,

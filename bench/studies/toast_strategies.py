@@ -64,8 +64,8 @@ def show(result: Result, cells: Sequence[Cell], base: Variant) -> None:
 
     for test, what in (
         ("size", "heap and TOAST table"),
-        ("insert", f"time of INSERT of a value, and ratios to that as {base.title}"),
-        ("read", f"time of reading a value, and ratios to that as {base.title}"),
+        ("insert", f"time to INSERT a value, and ratio to {base.title}"),
+        ("read", f"time to read a value, and ratio to {base.title}"),
     ):
         rows: list[list[object]] = []
         for variant in VARIANTS:

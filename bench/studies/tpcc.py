@@ -46,7 +46,7 @@ WHOLE_BARS = (
     Bar("tpmc.all", "throughput", least=1.8),
     Bar("tpmc.all", "throughput, goal", least=2.33, goal=True),
     Bar("tpmc.sb128", "throughput at shared_buffers 128MB", least=1.45),
-    Bar("memory.equal", "memory for stock's throughput at 700 MB, to those", 0.6, goal=True),
+    Bar("memory.equal", "memory that reaches stock's throughput at 700 MB, to 700 MB", 0.6, goal=True),
     Bar("reads.all", "device reads per New-Order", 0.55),
     Bar("wal_bytes", "WAL per New-Order", 0.35),
     Bar("written_bytes", "device bytes written per New-Order", 0.40),
@@ -55,17 +55,17 @@ WHOLE_BARS = (
     Bar("size.order_line", "bytes a row of order_line", 0.80),
     Bar("size.orders", "bytes a row of orders", 0.70),
     # Bars for the last stage with both splits
-    Bar(f"tpmc.{BOTH_SPLIT[-1].name}", "throughput, stock split as well", least=1.8),
-    Bar(f"reads.{BOTH_SPLIT[-1].name}", "device reads per New-Order, stock split as well", 0.55),
-    Bar(f"wal_bytes.{BOTH_SPLIT[-1].name}", "WAL per New-Order, stock split as well", 0.35),
-    Bar(f"written_bytes.{BOTH_SPLIT[-1].name}", "device bytes written per New-Order, stock split as well", 0.40),
+    Bar(f"tpmc.{BOTH_SPLIT[-1].name}", "throughput, with stock split as well", least=1.8),
+    Bar(f"reads.{BOTH_SPLIT[-1].name}", "device reads per New-Order, with stock split as well", 0.55),
+    Bar(f"wal_bytes.{BOTH_SPLIT[-1].name}", "WAL per New-Order, with stock split as well", 0.35),
+    Bar(f"written_bytes.{BOTH_SPLIT[-1].name}", "device bytes written per New-Order, with stock split as well", 0.40),
 )
 # Bars for background vacuum, if the stages are those with it and without it
 BACKGROUND_BARS = (
-    Bar("tpmc.all", "throughput, background vacuum to none", least=0.99),
-    Bar("reads.all", "device reads per New-Order, background vacuum to none", 1.01),
-    Bar("wal_bytes", "WAL per New-Order, background vacuum to none", 1.01),
-    Bar("written_bytes", "device bytes written per New-Order, background vacuum to none", 1.01),
+    Bar("tpmc.all", "throughput, with background vacuum to without", least=0.99),
+    Bar("reads.all", "device reads per New-Order, with background vacuum to without", 1.01),
+    Bar("wal_bytes", "WAL per New-Order, with background vacuum to without", 1.01),
+    Bar("written_bytes", "device bytes written per New-Order, with background vacuum to without", 1.01),
 )
 SWEEP_MEMORY = (250, 400, 550, 700)
 # The name of the long run of the first and the last stage, and the number of rows of its tables
@@ -203,7 +203,7 @@ class Study:
         """Raise an error unless the file has the server and limits of the first file taken over."""
         theirs = str(environment["server"]), str(environment.get("limits", "none"))
         if self.earlier_server not in (None, theirs):
-            raise BenchError(f'"{path}" is of another server or limits: {"; ".join(theirs)}')
+            raise BenchError(f'"{path}" has another server or other limits: {"; ".join(theirs)}')
         self.earlier_server = theirs
         # Copy the description: if no run is missing, no server is started that could give it.
         self.result.environment |= {name: environment[name] for name in KEPT[1:] if name in environment}
@@ -296,7 +296,7 @@ class Study:
             self.result.describe_server(connection, limits=limits_of(group))
         described = self.result.environment
         if self.earlier_server not in (None, (described["server"], described["limits"])):
-            raise BenchError("what is extended is of another server or limits: " + "; ".join(self.earlier_server))
+            raise BenchError("the result to extend has another server or other limits: " + "; ".join(self.earlier_server))
         self.described = True
 
     def record_killed(self, setting: Setting, where: dict[str, object], title: str, error: Exception) -> None:
@@ -471,7 +471,7 @@ class Study:
         ]
         if rows:
             result.table(
-                f"Ratios of {last.title} to {first.title}, unless named for a stage",
+                f"Ratios of {last.title} to {first.title}; a name that ends in a stage is of that stage",
                 ["", "ratio", "interval"],
                 rows,
                 "ratios",
@@ -493,7 +493,7 @@ class Study:
         minutes = self.options.curve / CURVE_ROWS
         parts = {title: series.by_time(samples[0]["series"], 60 * minutes) for title, samples in taken.items()}
         self.result.table(
-            f"{self.options.curve:g} minutes, one run each: New-Orders a minute, blocks read per New-Order,"
+            f"Long run, {self.options.curve:g} minutes, once for each stage: New-Orders a minute, blocks read per New-Order,"
             " vacuums and analyzes by autovacuum, growth of all heaps in MB",
             ["minutes", *parts, "ratio"],
             series.pace_rows(list(parts.values()), minutes),
@@ -502,7 +502,7 @@ class Study:
         for title, of_stage in parts.items():
             tables = series.tables_read(of_stage)
             self.result.table(
-                f"The same, {title}: blocks read per New-Order by table, heap and indexes together",
+                f"Long run, {title}: blocks read per New-Order by table, heap and indexes together",
                 ["minutes", *tables],
                 series.table_rows(of_stage, tables, minutes),
                 f"{CURVE}_reads",
@@ -518,12 +518,12 @@ class Study:
             ("WAL kB per New-Order", lambda sample: sample["per_new_order"]["wal_bytes"] / 1000, 1),
             ("full-page images per New-Order", lambda sample: sample["per_new_order"].get("wal_fpi"), 2),
             ("CPU ms per New-Order", lambda sample: sample["per_new_order"]["cpu_seconds"] * 1000, 2),
-            ("last third of the run to its first", lambda sample: sample["last_third_to_first"] or 0.0, 2),
+            ("New-Orders a minute, last third of the run to first third", lambda sample: sample["last_third_to_first"] or 0.0, 2),
             ("growth by UPDATE, MB", lambda sample: sample["growth_by_update"] / 1e6, 1),
             ("seconds to check the twelve conditions", lambda sample: sample["check_seconds"], 1),
             ("HOT updates, %", lambda sample: 100 * sample["updates"]["hot_updates"] / sample["updates"]["updates"] if "updates" in sample else None, 2),
             ("updates to another page per New-Order", lambda sample: sample["updates"]["newpage_updates"] / sample["new_orders"] if "updates" in sample else None, 3),
-            *((f"{title} in the window", lambda sample, name=name: maintained(sample, name), 0) for name, title in MAINTAINED),
+            *((f"{title} in the measured window", lambda sample, name=name: maintained(sample, name), 0) for name, title in MAINTAINED),
             ("failed transactions", lambda sample: float(sample["failed"]), 0),
         )
         rows = []
@@ -536,7 +536,7 @@ class Study:
                 cells.append(f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})" if values else "")
             rows.append([title, *cells])
         lost = [sum(map(killed, self.runs(setting.name, stage.name))) for stage in self.stages_under(setting)]
-        return [*rows, ["runs killed for want of memory", *map(str, lost)]] if any(lost) else rows
+        return [*rows, ["runs killed because memory ran out", *map(str, lost)]] if any(lost) else rows
 
     def latency(self, stage: Stage, name: str) -> str:
         picked = [
@@ -694,8 +694,8 @@ def tpcc_server(command: Callable) -> Callable:
     """Add the options of the studies of TPC-C under a memory limit."""
     for option in (
         click.option("--shared-buffers", default="270MB", show_default=True, metavar="SIZE"),
-        click.option("--unlimited", is_flag=True, help="No memory limit and no read throttle."),
-        click.option("--iops", type=click.IntRange(1), default=1500, show_default=True, help="Limit for the server's reads a second."),
+        click.option("--unlimited", is_flag=True, help="Set no memory limit and no read throttle."),
+        click.option("--iops", type=click.IntRange(1), default=1500, show_default=True, help="Limit for the reads of the server, per second."),
         click.option(
             "--memory",
             type=click.IntRange(64),
@@ -721,7 +721,7 @@ def tpcc_server(command: Callable) -> Callable:
 @click.option(
     "--sweep",
     is_flag=True,
-    help="Also run with shared_buffers of 128MB, and with memory of 250, 400, 550 and 700 MB, two thirds of it as shared_buffers.",
+    help="Also run with shared_buffers of 128MB, and with a memory limit of 250, 400, 550 and 700 MB, two thirds of it as shared_buffers.",
 )
 @click.option("--sweep-pairs", type=click.IntRange(1), help="Runs of each stage in the sweep; default: as --pairs.")
 @click.option(
@@ -729,13 +729,13 @@ def tpcc_server(command: Callable) -> Callable:
     type=click.FloatRange(0),
     default=0,
     metavar="MINUTES",
-    help="Also run the first and the last stage once for so long, measured from the beginning; default: none.",
+    help="Also make one run of this length of the first and of the last stage, measured from the beginning; default: none.",
 )
 @click.option(
     "--pairs-of",
     multiple=True,
     metavar="NAME",
-    help="Stage that runs as often as --pairs says, where the others run once; default: all; repeatable.",
+    help="Stage that runs as often as --pairs says, while the others run once; default: all; repeatable.",
 )
 @click.option(
     "--stage",
@@ -751,9 +751,9 @@ def tpcc_server(command: Callable) -> Callable:
     metavar="NAME",
     help="Change the schema of all stages: dbt2-key, sentinel, numeric-money, wide-customers; repeatable.",
 )
-@click.option("--think", is_flag=True, help="Keying and think times of the TPC-C specification.")
-@click.option("--direct", is_flag=True, help="Direct I/O for tables and indexes too, so that they do not use the page cache.")
-@click.option("--fresh", is_flag=True, help="Repeat also the runs that an interrupted study has finished.")
+@click.option("--think", is_flag=True, help="Use the keying and think times of the TPC-C specification.")
+@click.option("--direct", is_flag=True, help="Use direct I/O for tables and indexes too, so that they do not use the page cache.")
+@click.option("--fresh", is_flag=True, help="Also repeat the runs that an interrupted study has finished.")
 @click.option(
     "--extend",
     type=click.Path(dir_okay=False, path_type=Path),

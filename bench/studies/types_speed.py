@@ -124,7 +124,7 @@ class FixedStrings:
         comparison.lookup(LOOKUP, connection, self.server, lookup_script, lookups, {"rows": self.rows})
         self.result.table(
             f"Medians, collation {self.collation}, {self.rows:,} rows; ratios of pairs with their interval",
-            ["", *TYPES.values(), "to char(24)", "to varchar(24)", "bar"],
+            ["", *TYPES.values(), "to char(24)", "to varchar(24)", "limit"],
             comparison.rows(),
             "times",
         )
@@ -159,7 +159,7 @@ class FixedStrings:
             middle, low, high = (1000 * value for value in spread(taken[test]))
             self.result.metrics[f"{test}_ms"] = middle
             rows.append([title, f"{middle:.1f}", f"{low:.1f} to {high:.1f}"])
-        self.result.table("Creating a type", ["", "median ms", "smallest to largest"], rows, "create")
+        self.result.table("Time to create a type", ["", "median ms", "smallest to largest"], rows, "create")
 
 
 def lookup_script(kind: str) -> Path:

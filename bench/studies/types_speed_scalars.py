@@ -91,9 +91,9 @@ class Study:
     def measure(self, connection: psycopg.Connection, _lookups: int, advance: Callable[[], None]) -> None:
         rows = [self.pair(connection, pair, advance) for pair in PAIRS]
         self.result.table(
-            f"Narrow scalars against their twins, {self.rows:,} rows of {COLUMNS} values: ratios of time, with their"
-            " interval, and of whole pages",
-            ["type", "twin", "sum or max", "filter", "sort", "lookup by the twin", "heap", "index"],
+            f"Narrow scalars against the wide types that they replace, {self.rows:,} rows of {COLUMNS} values: ratios of"
+            " time, with their interval, and of whole pages",
+            ["type", "wide type", "sum or max", "filter", "sort", "lookup by the wide type", "heap", "index"],
             rows,
             "scalars",
         )

@@ -182,7 +182,7 @@ class Study:
         self.copies(connection, comparison)
         self.result.table(
             f"compact_text: medians, collation {self.collation}, {self.rows:,} rows; ratios of pairs",
-            ["", *TYPES.values(), "to text", "bar"],
+            ["", *TYPES.values(), "to text", "limit"],
             comparison.rows(),
             "text",
         )
@@ -238,8 +238,8 @@ class Study:
                 advance()
             rows.append(self.codec_row(connection, name, times))
         self.result.table(
-            "compact_text: time of one conversion beyond that of copying the same text, median (smallest to largest)",
-            ["column of the mix", "bytes", "encode ns", "ns a byte", "decode ns", "GB/s", "bars"],
+            "compact_text: time of one conversion, less the time to copy the same text: median (smallest to largest)",
+            ["column of the mix", "bytes", "encode ns", "ns a byte", "decode ns", "GB/s", "promises"],
             rows,
             "codecs",
         )

@@ -107,7 +107,7 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
             )
         if errors:
             result.metrics[f"{name}.advise.estimate"] = max(errors)
-            bars.append(Bar(f"{name}.advise.estimate", f"{cell.values.title}: worst estimate", MOST))
+            bars.append(Bar(f"{name}.advise.estimate", f"{cell.values.title}: largest error of an estimate", MOST))
         pick = next((one for one in advice if one.recommended), None)
         if pick is None or pick.variant is None:
             picks.append([cell.values.title, pick.name if pick else "none", "not measured", "", ""])
@@ -115,7 +115,7 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
         worse, better = regret(cell, pick.variant)
         result.metrics[f"{name}.advise.pick"] = worse
         # How much smaller, and at once faster to read, some other way is.
-        bars.append(Bar(f"{name}.advise.pick", f"{cell.values.title}: pick", MOST))
+        bars.append(Bar(f"{name}.advise.pick", f"{cell.values.title}: recommendation against the best method", MOST))
         picks.append(
             [
                 cell.values.title,
@@ -126,13 +126,13 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
             ]
         )
     result.table(
-        "advise(): share of the raw bytes that is stored, and pages of heap, TOAST table and its index",
-        ["values", "share, advised", "measured", "pages, advised", "measured", "ratio"],
+        "Estimates of advise(): stored share of the raw bytes; pages of heap, TOAST table and its index",
+        ["values", "share, estimated", "share, measured", "pages, estimated", "pages, measured", "ratio"],
         rows,
         "advise",
     )
     result.table(
-        "advise(): what it recommends, and what is both smaller and faster to read by the given factor, if anything",
+        "Recommendations of advise(); better: a method that is both smaller and faster to read, by this factor",
         ["values", "recommended", "size", "read µs", "better"],
         picks,
         "advise.picks",

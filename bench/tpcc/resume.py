@@ -38,7 +38,7 @@ class Unfinished:
         except FileNotFoundError:
             return [], {}
         except (OSError, ValueError, KeyError, TypeError):
-            note(f'what an interrupted study left in "{self.path}" cannot be read, all runs are made anew')
+            note(f'the runs of an interrupted study in "{self.path}" cannot be read, all runs are made anew')
             return [], {}
         others = [name for name in self.key if key.get(name) != self.key[name]]
         if others:

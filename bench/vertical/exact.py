@@ -261,10 +261,9 @@ class Exact:
                 rows.append([f"{work.title}, {work.table}: {variant.title}", f"{work.updates:,}", cold, *cells])
             metrics[f"bytes_per_update.{work.table}"] = metrics[f"bytes_per_update.{work.table}.{USUAL[work.table]}"]
         self.result.table(
-            "What one update writes, uniformly random keys: bytes of new row versions with their line pointers; pages"
-            " of the heap that are dirty after all of them; WAL of heap and indexes without full-page images. Ratios"
-            " are to the plain table",
-            ["", "updates", "of cold part", "bytes", "ratio", "pages", "ratio", "WAL bytes", "ratio"],
+            "Writes of one update of a random key: bytes of new row versions with their line pointers; heap pages that"
+            " are dirty after all updates; WAL of heap and indexes without full-page images; ratios to the plain table",
+            ["", "updates", "updates of the cold part", "bytes", "ratio", "pages", "ratio", "WAL bytes", "ratio"],
             rows,
             "updates",
         )
@@ -294,7 +293,7 @@ class Exact:
                     for sample in found
                 ]
         self.result.table(
-            "Sizes as loaded; the ratio is that of all parts with their indexes to the plain table",
+            "Sizes as loaded; ratio: all parts with their indexes to the plain table",
             ["", "bytes a row", "heap", "indexes", "ratio"],
             rows,
             "sizes",
@@ -312,5 +311,5 @@ class Exact:
             return "" if count is None else f"{count:.0f}"
 
         self.result.table(
-            "Buffers touched by one statement, found or read: median", ["", *NAMES], grid(ALL, cell), "buffers"
+            "Buffers that one statement uses, hit or read: median", ["", *NAMES], grid(ALL, cell), "buffers"
         )

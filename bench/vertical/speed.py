@@ -19,8 +19,8 @@ from bench.vertical.variants import ALL, HOT, OFF, ON, PLAIN, SPLIT, TIMED, TRAC
 BY_NAME = {variant.name: variant for variant in ALL}
 MOST = {"read.hot": 1.05, "update.hot": 1.10}
 TITLES = {
-    "read.hot": "time of a hot read through the view to that of the hot part itself",
-    "update.hot": "time of a hot update through the view to that of the hot part itself",
+    "read.hot": "time of a hot read, through the view to directly from the hot part",
+    "update.hot": "time of a hot update, through the view to directly on the hot part",
 }
 
 
@@ -109,14 +109,13 @@ class Speed:
 
     def show(self) -> None:
         self.result.table(
-            f"Time of one statement of {self.calls:,} in a run, in µs: median (smallest to largest) of {self.rounds}"
-            " runs",
+            f"Time of one statement in µs: median (smallest to largest) of {self.rounds} runs of {self.calls:,} statements",
             ["", *NAMES],
             grid(ALL, self.median),
             "times",
         )
         self.result.table(
-            "Time of the split table to that of the plain one: ratios of pairs with their interval",
+            "Time with the split table to time with the plain table: ratios of pairs with their interval",
             ["", *NAMES],
             grid(SPLIT, self.to_plain),
             "plain",
@@ -149,7 +148,7 @@ class Speed:
         self.result.ratio("simple.read.hot", simple)
         rows.append(["read.hot, all, planned each time", simple, ""])
         self.result.table(
-            "Time of statements on hot columns through the view to that on the hot part itself",
+            "Time of statements on hot columns, through the view to directly on the hot part",
             ["", "rewrite on", "rewrite off"],
             rows,
             "hot",
@@ -162,7 +161,7 @@ class Speed:
             self.result.ratio(f"tracked.{kind}", ratio)
             rows.append([f"all {kind}s", ratio])
         self.result.table(
-            "Time with the columns counted that statements use (vertical_partition.track_updates) to that without, plain tables",
+            "Time with vertical_partition.track_updates, which counts the columns that are used, to time without it; plain tables",
             ["", "ratio"],
             rows,
             "tracked",

@@ -137,7 +137,7 @@ class DeviceBytes:
                         ]
                     )
             self.result.table(
-                "Bytes that reach the device of pg_wal, pgbench -N, full_page_writes " + ("on" if images else "off"),
+                "Bytes written to the device of pg_wal, pgbench -N, full_page_writes " + ("on" if images else "off"),
                 [
                     "",
                     "clients",

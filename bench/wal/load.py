@@ -71,7 +71,7 @@ def run(
             return _run(cluster, clients, warmup, seconds, seed, counted)
         except TooLate:
             continue
-    raise BenchError(f"pgbench has ended too early {ATTEMPTS} times: this machine has too much else to do")
+    raise BenchError(f"pgbench has ended too early {ATTEMPTS} times: this machine is too busy")
 
 
 def _run(

@@ -74,9 +74,9 @@ class Residency:
         for case in bars.track(CASES, description="residency of pg_wal: runs"):
             rows.append(self.run(case, megabytes))
         self.result.table(
-            "pg_wal in the page cache, wal_level = replica, new segments: right after a run, and once archiver and"
-            " walwriter have caught up",
-            ["", "MB of WAL", "new segments", "MB resident", "of what was written", "MB later", "of what was written"],
+            "pg_wal in the page cache, wal_level = replica, new segments: right after a run, and later, when archiver"
+            " and walwriter have caught up",
+            ["", "MB of WAL", "new segments", "MB resident", "share of the WAL", "MB later", "share of the WAL"],
             rows,
             "resident",
         )
@@ -102,7 +102,7 @@ class Residency:
             later = self.settled(connection, case.archived, wal)
         self.instance.stop(cluster, case.variant)
         if not fresh:
-            raise BenchError("no new segment of WAL was made, which is what is to be measured")
+            raise BenchError("the run made no new segment of WAL, so there is nothing to measure")
         written = float(end - begin)
         # With an archiver it is a matter of when; what counts is that none of it stays.
         self.result.metrics[f"resident.{case.name}"] = (later if case.archived else resident) / written
