@@ -1,5 +1,5 @@
 #
-# bench_bgvacuum.pl - the study of background vacuum measures what it says
+# bgvacuum.pl - the study of background vacuum measures what it says
 #
 # Proves that all variants do the same operations, that growth, reads, writes and
 # WAL are those of the server's own statistics, that bgwriter prunes where it is
@@ -12,9 +12,9 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseBench;
-use PgDensePatch;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Bench;
+use PgDense::Patch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

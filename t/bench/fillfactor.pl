@@ -1,5 +1,5 @@
 #
-# bench_fillfactor.pl - the study of fillfactor measures what it says
+# fillfactor.pl - the study of fillfactor measures what it says
 #
 # Proves that the rules of free space and pruning foretell every update, by which
 # the share of HOT is explained; that without pruning there is next to none on full
@@ -13,8 +13,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseBench;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Bench;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

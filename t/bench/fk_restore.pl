@@ -1,5 +1,5 @@
 #
-# bench_fk_restore.pl - the study of restores with a foreign key measures what it says
+# fk_restore.pl - the study of restores with a foreign key measures what it says
 #
 # Proves that a foreign key before the rows is looked up once for each of them, whether
 # it is immediate or deferred, at the end of the statement or by COMMIT, and one after
@@ -12,8 +12,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseBench;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Bench;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

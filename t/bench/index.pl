@@ -1,5 +1,5 @@
 #
-# bench_index.pl - the study of item alignment measures what it says
+# index.pl - the study of item alignment measures what it says
 #
 # Proves that the indexes of index-size have the alignment that they are measured
 # for whatever the server's default is; that the sizes are exact, the same in
@@ -19,7 +19,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
+my $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/../..');
 my $bench = "$top/bench/run";
 my $work = PostgreSQL::Test::Utils::tempdir();
 my $results = "$work/results";

@@ -1,5 +1,5 @@
 #
-# bench_report.pl - the report shows what the results say, on any screen
+# report.pl - the report shows what the results say, on any screen
 #
 # Proves that what is in the repository is what its results give; that a result which
 # cannot be shown is named and left out, a smoke run is marked, and only where there is
@@ -11,11 +11,11 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 use File::Copy qw(copy);
 use IPC::Run ();
 use JSON::PP ();
-use PgDenseBench;
+use PgDense::Bench;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -254,7 +254,7 @@ foreach my $page ($chromium ? qw(report committed) : ())
 	my $shots = "$work/shots-$page";
 
 	mkdir $shots;
-	IPC::Run::run([ '/usr/bin/python3', '-B', "$FindBin::RealBin/python/report_page.py", $chromium, "$work/$page.html", $shots ], '<', \undef, '>', \$out, '2>', \$err);
+	IPC::Run::run([ '/usr/bin/python3', '-B', "$FindBin::RealBin/../python/report_page.py", $chromium, "$work/$page.html", $shots ], '<', \undef, '>', \$out, '2>', \$err);
 	is($?, 0, "$page: the browser shows it") or do { diag($err); next };
 	my $seen = JSON::PP::decode_json($out);
 	is_deeply([ grep { $_ ne $seen->{page} } @{ $seen->{requests} } ], [], "$page: nothing else is requested");

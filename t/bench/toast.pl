@@ -1,5 +1,5 @@
 #
-# bench_toast.pl - the studies of large values measure what they say
+# toast.pl - the studies of large values measure what they say
 #
 # Proves that every variant stores what its name says, by exact sizes and by what
 # the server's catalogs and TOAST chunks hold; that a value too large for PLAIN is
@@ -17,7 +17,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
+my $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/../..');
 my $bench = "$top/bench/run";
 my $work = PostgreSQL::Test::Utils::tempdir();
 my $results = "$work/results";

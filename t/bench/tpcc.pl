@@ -1,5 +1,5 @@
 #
-# bench_tpcc.pl - the benchmarks measure what they say, and end as they should
+# tpcc.pl - the benchmarks measure what they say, and end as they should
 #
 # Proves that each of the twelve consistency conditions of TPC-C can fail, on a
 # fresh database and after load, with stock and with compact types; that the
@@ -14,14 +14,14 @@ use File::Basename qw(dirname);
 use FindBin;
 use IPC::Run ();
 use JSON::PP ();
-use lib $FindBin::RealBin;
-use PgDenseBench qw(python);
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Bench qw(python);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-my $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
+my $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/../..');
 my $bench = "$top/bench/run";
 my $cluster = "$top/tools/cluster";
 my $work = PostgreSQL::Test::Utils::tempdir();

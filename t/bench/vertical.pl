@@ -1,5 +1,5 @@
 #
-# bench_vertical.pl - the study of vertical partition measures what it says
+# vertical.pl - the study of vertical partition measures what it says
 #
 # Proves that plain and split tables hold the same after the same updates, that the
 # bytes of an update are those of the tuples on the pages, that with the rewrite
@@ -13,8 +13,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseBench;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Bench;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -1,5 +1,5 @@
 #
-# bench_wal.pl - the study of WAL past the page cache measures what it says
+# wal.pl - the study of WAL past the page cache measures what it says
 #
 # Proves that device bytes per commit follow the unit, that the switches alone
 # change nothing of them, and that the page cache of pg_wal is seen: all of it
@@ -14,9 +14,9 @@ use warnings FATAL => 'all';
 use File::Basename qw(dirname);
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDenseBench;
-use PgDensePatch;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Bench;
+use PgDense::Patch;
 use PostgreSQL::Test::Utils;
 use Test::More;
 

@@ -7,22 +7,22 @@ use warnings FATAL => 'all';
 
 use File::Spec;
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseBgvacuum;
-use PgDenseCore;
-use PgDensePatch;
-use PgDenseWal qw(unexpected_log);
+use PgDense::Bgvacuum;
+use PgDense::Core;
+use PgDense::Patch;
+use PgDense::Wal qw(unexpected_log);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
-$PgDenseCore::any_order = 1;
-$PgDenseCore::normalize = \&normalize_core;
+$PgDense::Core::any_order = 1;
+$PgDense::Core::normalize = \&normalize_core;
 # runs the regression tests, and wants rows in order
-@PgDenseCore::leave_out = ('027_stream_regress.pl');
+@PgDense::Core::leave_out = ('027_stream_regress.pl');
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);

@@ -11,12 +11,12 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseBgvacuum;
-use PgDenseCrash;
-use PgDenseLedger;
-use PgDensePatch;
-use PgDenseWal qw(unexpected_log);    # with it, processes that are killed go away at once
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Bgvacuum;
+use PgDense::Crash;
+use PgDense::Ledger;
+use PgDense::Patch;
+use PgDense::Wal qw(unexpected_log);    # with it, processes that are killed go away at once
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
@@ -34,7 +34,7 @@ max_connections = 30
 autovacuum_naptime = 1s
 max_wal_size = 1GB
 CONF
-my $ledger = PgDenseLedger->new($node);
+my $ledger = PgDense::Ledger->new($node);
 my $checksums = $node->safe_psql('postgres', 'SHOW data_checksums') eq 'on' ? 1 : 0;
 
 for my $round (1 .. $rounds)

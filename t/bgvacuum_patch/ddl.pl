@@ -3,7 +3,7 @@
 # between would stop recovery and every standby.
 #
 # First sessions are kept between the record of the end of their transaction and the removal of
-# files (bgvacuum_patch_gap.c), while bgwriter goes on, and the server is killed there; then
+# files (gap.c), while bgwriter goes on, and the server is killed there; then
 # all kinds of DDL run beside clients that update and delete.  A standby replays with
 # images of all pages to compare with.
 use strict;
@@ -11,11 +11,11 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseBgvacuum;
-use PgDenseCrash;
-use PgDensePatch;
+use PgDense::Bgvacuum;
+use PgDense::Crash;
+use PgDense::Patch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -190,7 +190,7 @@ sub wait_until
 	return $reached;
 }
 
-my $library = server_library('bgvacuum_patch_gap.c');
+my $library = server_library('gap.c');
 my $gap = "$tmp/gap";
 my $bgwriter;
 

@@ -8,13 +8,13 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseBgvacuum;
-use PgDenseCrash;
-use PgDenseLedger;
-use PgDenseMounts;
-use PgDensePatch;
-use PgDenseWal qw(build_library);
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Bgvacuum;
+use PgDense::Crash;
+use PgDense::Ledger;
+use PgDense::Mounts;
+use PgDense::Patch;
+use PgDense::Wal qw(build_library);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -176,7 +176,7 @@ sub check_values
 sub check_load
 {
 	my $node = bgvacuum_node('load', shared_buffers => '4MB', autovacuum => 1, conf => "autovacuum_naptime = 1s\nmax_connections = 40\nrestart_after_crash = on\n");
-	my $ledger = PgDenseLedger->new($node);
+	my $ledger = PgDense::Ledger->new($node);
 	my $log = -s $node->logfile;
 	my ($before, $pid);
 
@@ -444,7 +444,7 @@ SQL
 # Writes that fail, for some processes or all, for some time
 sub check_failed_writes
 {
-	my $library = build_library('bgvacuum_patch_shim.c');
+	my $library = build_library('shim.c');
 	my $control = PostgreSQL::Test::Utils::tempdir() . '/fail';
 	my $node;
 	{
@@ -455,7 +455,7 @@ restart_after_crash = on
 wal_buffers = 128kB
 CONF
 	}
-	my $ledger = PgDenseLedger->new($node);
+	my $ledger = PgDense::Ledger->new($node);
 	my $fail = sub {
 		my ($error, $path, $title) = @_;
 		unlink $control, "$control.hits";
@@ -556,7 +556,7 @@ sub check_full_disk
 		skip $reason, 1 if $reason;
 
 		my $node = bgvacuum_node('full', shared_buffers => '4MB', conf => "max_connections = 40\nwal_recycle = off\nmax_wal_size = 4GB\n");
-		my $ledger = PgDenseLedger->new($node);
+		my $ledger = PgDense::Ledger->new($node);
 		my $room = $node->basedir . '/room';
 
 		$node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT');

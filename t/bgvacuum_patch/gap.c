@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * bgvacuum_patch_gap.c
+ * gap.c
  *	  Keep a session between the end of its transaction and the removal of
  *	  files that follows from it, for tests of bgvacuum_patch.
  *

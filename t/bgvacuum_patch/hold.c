@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * bgvacuum_patch_hold.c
+ * hold.c
  *	  Functions with which a session bars other processes' way to a page, for
  *	  tests of bgvacuum_patch.
  *

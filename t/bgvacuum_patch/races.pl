@@ -1,15 +1,15 @@
 # Others that do away with a visibility map, or copy it, while bgwriter is in the middle of a page.
 #
 # What a moment takes is stretched here: sessions hold pages, locks and the way to pages
-# (bgvacuum_patch_hold.c) until both sides are where they get into each other's way.
+# (hold.c) until both sides are where they get into each other's way.
 use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseBgvacuum;
-use PgDensePatch;
+use PgDense::Bgvacuum;
+use PgDense::Patch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -20,7 +20,7 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 my ($main_fork, $map_fork) = (0, 2);
 my $tmp = PostgreSQL::Test::Utils::tempdir();
 my $timeout = $PostgreSQL::Test::Utils::timeout_default;
-my $library = server_library('bgvacuum_patch_hold.c');
+my $library = server_library('hold.c');
 my $node = bgvacuum_node('races', shared_buffers => '32MB', conf => "allow_in_place_tablespaces = on\nmax_wal_size = 1GB\n");
 
 $node->safe_psql('postgres', <<"SQL");

@@ -9,11 +9,11 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseBgvacuum;
-use PgDenseIndexAlign qw(stock_path hand_over);
-use PgDensePatch;
+use PgDense::Bgvacuum;
+use PgDense::IndexAlign qw(stock_path hand_over);
+use PgDense::Patch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * bgvacuum_patch_shim.c
+ * shim.c
  *	  Library to be preloaded into a server, to make writes of some of its
  *	  processes to some of its files fail for a while.
  *
@@ -17,7 +17,7 @@
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  t/bgvacuum_patch_shim.c
+ *	  t/bgvacuum_patch/shim.c
  *
  *-------------------------------------------------------------------------
  */

@@ -7,13 +7,13 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseBgvacuum;
-use PgDenseCrash;
-use PgDenseIndexAlign qw(stock_path hand_over);
-use PgDensePatch;
-use PgDenseUpgrade;
+use PgDense::Bgvacuum;
+use PgDense::Crash;
+use PgDense::IndexAlign qw(stock_path hand_over);
+use PgDense::Patch;
+use PgDense::Upgrade;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

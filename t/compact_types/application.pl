@@ -1,10 +1,10 @@
-# A web shop does the same on plain tables and on converted ones: see PgDenseApplication.pm.
+# A web shop does the same on plain tables and on converted ones: see PgDense::Application.
 use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseApplication;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Application;
 
 my $strings = "SELECT c.* FROM $shop_tables t, compact_types.convert(rel, skip_blocked => true) c";
 my @back = ('SELECT * FROM compact_types.revert_all()', 'revert_all()');

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
- * compact_types_codec.c
+ * codec.c
  *	  Test and benchmark of compact_text's codecs, outside of a server.
  *
- * Built by compact_types_codec.pl with the sanitizers of the compiler, so that
+ * Built by codec.pl with the sanitizers of the compiler, so that
  * any access out of bounds ends the program; every buffer that is handed to
  * the codec is allocated with exactly the size that it is said to have.
  *
@@ -14,7 +14,7 @@
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  t/compact_types_codec.c
+ *	  t/compact_types/codec.c
  *
  *-------------------------------------------------------------------------
  */

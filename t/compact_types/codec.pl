@@ -17,7 +17,7 @@ use Test::More;
 
 my $cases = $ENV{PGDENSE_FUZZ_CASES} || 2000;
 my $seed = $ENV{PGDENSE_FUZZ_SEED} || time();
-my $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/..');
+my $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/../..');
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
 
 # Epoch 1: stored values depend on every symbol and its place.
@@ -45,7 +45,7 @@ sub build
 	my ($result, undef, $err) = run_program(
 		qw(gcc -std=gnu99 -g -O1 -Wall -fno-strict-aliasing -fwrapv), @flags,
 		"-I$top/compact_types", "-I$top", '-isystem', $include,
-		"$top/t/compact_types_codec.c", "$top/compact_types/compact_text_codec.c",
+		"$top/t/compact_types/codec.c", "$top/compact_types/compact_text_codec.c",
 		"$top/compact_types/compact_text_dictionary.c",
 		'-o', "$dir/$program");
 

@@ -4,11 +4,11 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use CompactTypesSamples;
+use PgDense::CompactTypesSamples;
 use File::Spec;
-use PgDensePatch;
+use PgDense::Patch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

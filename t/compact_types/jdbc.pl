@@ -1,12 +1,12 @@
 # A Java program with the PostgreSQL JDBC driver reads and writes compact
-# types: see t/jdbc/CompactTypes.java.
+# types: see t/compact_types/CompactTypes.java.
 use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use CompactTypesSamples;
+use PgDense::CompactTypesSamples;
 use Encode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -48,7 +48,7 @@ $ENV{PGPASSFILE} = "$dir/pgpass";
 my $result = IPC::Run::run(
 	[
 		'java', '-Xshare:auto', '-XX:TieredStopAtLevel=1', '-Duser.timezone=UTC', "-Duser.name=$user", '-cp', $driver,
-		"$FindBin::RealBin/jdbc/CompactTypes.java", 'jdbc:postgresql://127.0.0.1:' . $node->port . '/postgres'
+		"$FindBin::RealBin/CompactTypes.java", 'jdbc:postgresql://127.0.0.1:' . $node->port . '/postgres'
 	],
 	'<', \$samples, '>', \$stdout, '2>', \$stderr);
 

@@ -13,7 +13,7 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use JSON::PP;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -223,7 +223,7 @@ SQL
 	# parameters without a type, bound in text format by a driver
 	my ($stdout, $stderr);
 	my $stdin = encode_json(\@protocol);
-	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/python/compact_types_literal.py", $node->connstr('postgres') ],
+	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/../python/compact_types_literal.py", $node->connstr('postgres') ],
 		'<', \$stdin, '>', \$stdout, '2>', \$stderr);
 	like($stdout, qr/^[1-9]\d* equal, \d+ refused\n\z/, "$type: lists of parameters in the extended protocol");
 	note $stdout;
@@ -411,7 +411,7 @@ my @expected = map { { n => ($_->[0] =~ s/\b([AB])\b/'%(' . lc($1) . ')s'/gre), 
 {
 	my ($stdin, $stdout, $stderr) = encode_json(\@expected);
 
-	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/python/compact_types_literal.py", $node->connstr('postgres') ],
+	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/../python/compact_types_literal.py", $node->connstr('postgres') ],
 		'<', \$stdin, '>', \$stdout, '2>', \$stderr);
 	is($stdout, @expected . " equal, 0 refused\n", 'parameters that are cast, and what they are stored in');
 	is($stderr, '', 'nothing on stderr');

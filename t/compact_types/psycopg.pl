@@ -4,9 +4,9 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use CompactTypesSamples;
+use PgDense::CompactTypesSamples;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -20,7 +20,7 @@ $node->safe_psql('postgres', join '', map { "CREATE EXTENSION $_;\n" } @extensio
 my ($stdout, $stderr) = ('', '');
 my $samples = samples_json();
 my $result = IPC::Run::run(
-	[ '/usr/bin/python3', "$FindBin::RealBin/python/compact_types_psycopg.py", $node->connstr('postgres') ],
+	[ '/usr/bin/python3', "$FindBin::RealBin/../python/compact_types_psycopg.py", $node->connstr('postgres') ],
 	'<', \$samples, '>', \$stdout, '2>', \$stderr);
 
 for (split /\n/, $stdout)

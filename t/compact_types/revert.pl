@@ -8,8 +8,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseSecurity;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Security;
 
 my $node = security_node('revert', "session_preload_libraries = 'compact_types'\n");
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');

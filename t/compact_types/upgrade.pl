@@ -5,9 +5,9 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseUpgrade;
+use PgDense::Upgrade;
 use Test::More;
 
 my $old = start_old();

@@ -7,10 +7,10 @@ use warnings FATAL => 'all';
 use Cwd qw(abs_path);
 use File::Spec;
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseCore;
-use PgDensePatch;
+use PgDense::Core;
+use PgDense::Patch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

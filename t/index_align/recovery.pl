@@ -9,10 +9,10 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDenseCrash;
-use PgDenseNbtree;
-use PgDensePatch;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Crash;
+use PgDense::Nbtree;
+use PgDense::Patch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

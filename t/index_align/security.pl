@@ -6,10 +6,10 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDensePatch;
-use PgDenseSecurity;
+use PgDense::Patch;
+use PgDense::Security;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

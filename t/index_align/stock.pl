@@ -8,11 +8,11 @@ use warnings FATAL => 'all';
 
 use File::Basename;
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseIndexAlign;
-use PgDensePatch;
-use PgDenseInstallation;
+use PgDense::IndexAlign;
+use PgDense::Patch;
+use PgDense::Installation;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -9,16 +9,16 @@ use warnings FATAL => 'all';
 use Cwd qw(getcwd);
 use File::Spec;
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseIndexAlign;
-use PgDensePatch;
-use PgDenseUpgrade;
+use PgDense::IndexAlign;
+use PgDense::Patch;
+use PgDense::Upgrade;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 

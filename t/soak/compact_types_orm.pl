@@ -1,12 +1,12 @@
 # The test suites of SQLAlchemy and Django with compact_types.auto: what fails with
-# it and not without is in t/soak_compact_types_orm.txt, and only that.
+# it and not without is in t/soak/compact_types_orm.txt, and only that.
 #
 # tools/check runs this with --soak only; tools/orm-suites gets the suites.
 use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -79,7 +79,7 @@ sub output_of
 my %suites = (
 	sqlalchemy => sub {
 		my ($mode) = @_;
-		local $ENV{PYTHONPATH} = "$FindBin::RealBin/python:$orm/sqlalchemy/lib";
+		local $ENV{PYTHONPATH} = "$FindBin::RealBin/../python:$orm/sqlalchemy/lib";
 		my $output = output_of("sqlalchemy_$mode", "$orm/sqlalchemy",
 			$python, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'compact_types_sqlalchemy',
 			'--maxfail=100000', '--tb=short', '-rfE', '-k', $selection, '--dburi',
@@ -97,7 +97,7 @@ my %suites = (
 	},
 	django => sub {
 		my ($mode) = @_;
-		local $ENV{PYTHONPATH} = "$orm/django:$FindBin::RealBin/python";
+		local $ENV{PYTHONPATH} = "$orm/django:$FindBin::RealBin/../python";
 		local $ENV{PGHOST} = $node->host;
 		local $ENV{PGPORT} = $node->port;
 		local $ENV{PGDENSE_ROLE} = "django_$mode";
@@ -116,7 +116,7 @@ local $ENV{TMPDIR} = PostgreSQL::Test::Utils::tempdir;
 # what is to fail: lines of the suite, the modes and the test, behind comments that
 # say why
 my %listed;
-for (split /\n/, slurp_file("$FindBin::RealBin/soak_compact_types_orm.txt"))
+for (split /\n/, slurp_file("$FindBin::RealBin/compact_types_orm.txt"))
 {
 	next if /^\s*(#|$)/;
 	my ($suite, $modes, $test) = split ' ', $_, 3;

@@ -9,13 +9,13 @@ use warnings FATAL => 'all';
 
 use File::Spec;
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseBgvacuum;
-use PgDenseCore;
-use PgDensePatch;
-use PgDenseWal qw(unexpected_log effective_mode);
-use PgDenseWalFiles;
+use PgDense::Bgvacuum;
+use PgDense::Core;
+use PgDense::Patch;
+use PgDense::Wal qw(unexpected_log effective_mode);
+use PgDense::WalFiles;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -25,10 +25,10 @@ needs_patch('index_align', 'default_index_item_alignment');
 needs_patch('wal_directio_patch', 'wal_direct_io');
 needs_patch('toast_policy', 'toast_min_saved_chunks');
 
-$PgDenseCore::any_order = 1;
-$PgDenseCore::normalize = \&normalize_core;
+$PgDense::Core::any_order = 1;
+$PgDense::Core::normalize = \&normalize_core;
 # runs the regression tests, and wants rows in order
-@PgDenseCore::leave_out = ('027_stream_regress.pl');
+@PgDense::Core::leave_out = ('027_stream_regress.pl');
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);

@@ -8,17 +8,17 @@ use warnings FATAL => 'all';
 
 use File::Spec;
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseCore;
-use PgDensePatch;
+use PgDense::Core;
+use PgDense::Patch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 needs_patch('index_align', 'default_index_item_alignment');
 
-my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $path = "$top/build/$major/ubsan";
 my $regress = "$top/build/$major/obj/ubsan/src/test/regress";

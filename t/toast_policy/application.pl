@@ -1,10 +1,10 @@
-# A web shop does the same on plain tables and on governed ones: see PgDenseApplication.pm.
+# A web shop does the same on plain tables and on governed ones: see PgDense::Application.
 use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseApplication;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Application;
 
 # So many tables have values that are large enough for enable() at least.
 my $governed = 6;

@@ -8,14 +8,14 @@ use warnings FATAL => 'all';
 
 use File::Spec;
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDensePatch;
+use PgDense::Patch;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
 my ($major) = `pg_config --version` =~ /(\d+)/;
 
 needs_patch('toast_policy', 'toast_min_saved_chunks');

@@ -9,14 +9,14 @@ use warnings FATAL => 'all';
 use File::Basename;
 use File::Spec;
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseInstallation;
+use PgDense::Installation;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $top = $ENV{PGDENSE_TOP} || dirname(__FILE__) . '/..';
+my $top = $ENV{PGDENSE_TOP} || dirname(__FILE__) . '/../..';
 my ($copy, $pkglibdir) = copy_installation('library_installation');
 my $library = "$pkglibdir/toast_policy.so";
 ok(-e $library, 'the copy has the library');

@@ -11,14 +11,14 @@ use warnings FATAL => 'all';
 use File::Basename;
 use File::Path qw(make_path);
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseInstallation;
+use PgDense::Installation;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $top = $ENV{PGDENSE_TOP} || dirname(__FILE__) . '/..';
+my $top = $ENV{PGDENSE_TOP} || dirname(__FILE__) . '/../..';
 my $tmp = $PostgreSQL::Test::Utils::tmp_check;
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $real = $ENV{PGDENSE_NOLZ4_BINDIR};

@@ -12,8 +12,8 @@ use File::Temp;
 use FindBin;
 use IO::Socket::INET;
 use IO::Socket::UNIX;
-use lib $FindBin::Bin;
-use PgDenseTools;
+use lib "$FindBin::Bin/../lib";
+use PgDense::Tools;
 use Test::More;
 
 my $can_mount = can_mount();

@@ -4,8 +4,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::Bin;
-use PgDenseTools;
+use lib "$FindBin::Bin/../lib";
+use PgDense::Tools;
 use Test::More;
 
 my $pg_config = "$top/build/17/dense/bin/pg_config";

@@ -5,8 +5,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::Bin;
-use PgDenseTools;
+use lib "$FindBin::Bin/../lib";
+use PgDense::Tools;
 use Test::More;
 
 my $dir = checkout();
@@ -31,7 +31,7 @@ sub counts
 	local $ENV{PGDENSE_TOP} = $dir;
 	local $ENV{PERL5LIB} = "$top/t";
 
-	write_file("$dir/t/a.pl", "use strict; use warnings; use PgDensePatch; use Test::More;\n$script\ndone_testing();\n");
+	write_file("$dir/t/a.pl", "use strict; use warnings; use PgDense::Patch; use Test::More;\n$script\ndone_testing();\n");
 	my ($code, $out, $err) = run_tool($dir, 'tools/tap-count', 't/a.pl');
 	return $out =~ /^# passed (\d+) failed (\d+) skipped (\d+) excused (\d+)$/m ? "$1 $2 $3 $4" : "$out$err";
 }

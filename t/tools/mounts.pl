@@ -4,8 +4,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::Bin;
-use PgDenseTools;
+use lib "$FindBin::Bin/../lib";
+use PgDense::Tools;
 use Test::More;
 
 my @names = qw(ext4 ext4-4k ext4-journal xfs btrfs small tmpfs readonly memory);

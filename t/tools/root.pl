@@ -6,8 +6,8 @@ use warnings FATAL => 'all';
 
 use Fcntl qw(S_ISDIR);
 use FindBin;
-use lib $FindBin::Bin;
-use PgDenseTools;
+use lib "$FindBin::Bin/../lib";
+use PgDense::Tools;
 use Test::More;
 
 plan skip_all => 'only root has anything to lose here' if $> != 0;

@@ -4,8 +4,8 @@ use warnings FATAL => 'all';
 
 use File::Find;
 use FindBin;
-use lib $FindBin::Bin;
-use PgDenseTools;
+use lib "$FindBin::Bin/../lib";
+use PgDense::Tools;
 use Test::More;
 
 # Scripts of a directory: what begins with "#!" and names a shell, and what ends in .sh.

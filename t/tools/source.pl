@@ -6,8 +6,8 @@ use warnings FATAL => 'all';
 
 use Digest::SHA;
 use FindBin;
-use lib $FindBin::Bin;
-use PgDenseTools;
+use lib "$FindBin::Bin/../lib";
+use PgDense::Tools;
 use Test::More;
 
 my $dir = checkout();

@@ -4,8 +4,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDensePartition;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Partition;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

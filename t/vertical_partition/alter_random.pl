@@ -8,8 +8,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDensePartition;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Partition;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -22,7 +22,7 @@ note "PGDENSE_FUZZ_SEED=$seed";
 srand($seed);
 
 # What describes a table is that of the regression test.
-my $functions = slurp_file("$FindBin::RealBin/../sql/vertical_partition_alter.sql");
+my $functions = slurp_file("$FindBin::RealBin/../../sql/vertical_partition_alter.sql");
 my ($describe) = $functions =~ /^(CREATE FUNCTION tool\.describe\(.*?^\$\$;\n)/ms or die 'no tool.describe()';
 my ($merge) = $functions =~ /^(CREATE FUNCTION tool\.merge\(.*?^\$\$;\n)/ms or die 'no tool.merge()';
 

@@ -11,9 +11,9 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDenseCrash;
-use PgDensePartition;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Crash;
+use PgDense::Partition;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

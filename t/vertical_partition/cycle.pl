@@ -10,8 +10,8 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDensePartition;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Partition;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);

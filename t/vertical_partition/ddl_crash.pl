@@ -7,10 +7,10 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 use IPC::Run ();
-use PgDenseCrash;
-use PgDensePartition;
+use PgDense::Crash;
+use PgDense::Partition;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

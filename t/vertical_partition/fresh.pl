@@ -1,12 +1,12 @@
-# Each statement of t/vertical_partition_same.sql in a connection of its own, in which nothing
+# Each statement of t/vertical_partition/same.sql in a connection of its own, in which nothing
 # has loaded the library before: with the library preloaded, as split() asks for, the
 # plain table's answer.  Without it, that answer or an error; never anything else.
 use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDensePartition;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Partition;
 use PostgreSQL::Test::Utils;
 use Test::More;
 

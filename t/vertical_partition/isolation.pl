@@ -6,15 +6,15 @@ use warnings FATAL => 'all';
 use FindBin;
 use File::Basename;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDensePartition;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Partition;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $tester = dirname(dirname($ENV{PG_REGRESS})) . '/isolation/isolationtester';
-my $top = dirname($FindBin::RealBin);
-my @specs = (glob("$top/specs/vertical_partition_*.spec"), $major >= 17 ? "$top/t/vertical_partition_merge_statement.spec" : ());
+my $top = dirname(dirname($FindBin::RealBin));
+my @specs = (glob("$top/specs/vertical_partition_*.spec"), $major >= 17 ? "$top/t/vertical_partition/merge_statement.spec" : ());
 @specs = grep { !/_select\.spec$/ } @specs if $major < 19;
 
 # A MERGE that would go over from one action to one of another kind, because the row has

@@ -1,4 +1,4 @@
-# The statements of t/vertical_partition_same.sql give the same on plain tables and on split
+# The statements of t/vertical_partition/same.sql give the same on plain tables and on split
 # ones, by each method: rows, command tags, errors, and what is left.  Each with the library
 # preloaded, without the rewriting of statements, and in a session that nobody has
 # prepared.  Then merge() gives tables back that hold the same.
@@ -6,8 +6,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDensePartition;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Partition;
 use PostgreSQL::Test::Utils;
 use Test::More;
 

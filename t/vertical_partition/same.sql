@@ -1,4 +1,4 @@
--- What t/vertical_partition_same.pl runs on plain tables and on split ones.
+-- What t/vertical_partition/same.pl runs on plain tables and on split ones.
 --
 -- Paragraphs are the units of comparison: one that has ORDER BY must give the same
 -- rows in the same order, others the same rows.  "-- 17" in front of a paragraph

@@ -4,8 +4,8 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseSecurity;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Security;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -4,9 +4,9 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDensePartition;
-use PgDenseUpgrade;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Partition;
+use PgDense::Upgrade;
 use Test::More;
 
 my $old = start_old();

@@ -12,9 +12,9 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDensePatch;
-use PgDenseWal;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Patch;
+use PgDense::Wal;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -25,7 +25,7 @@ needs_patch('wal_directio_patch', 'wal_direct_io');
 my $mb = 1;
 my $size = $mb * 1024 * 1024;
 my $transactions = $ENV{PGDENSE_SOAK} ? 2000 : 100;
-my $library = build_library('wal_directio_patch_record.c');
+my $library = build_library('record.c');
 
 my $node = wal_node('bounce', $mb, fsync => 'on', max_wal_size => '4GB', wal_keep_size => '4GB', full_page_writes => 'off', wal_writer_delay => '1ms');
 my $dir = $node->data_dir;

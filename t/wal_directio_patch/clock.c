@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * wal_directio_patch_clock.c
+ * clock.c
  *	  LD_PRELOAD library under which time does not pass.
  *
  * Records of commits, checkpoints and restore points hold the time of day, and

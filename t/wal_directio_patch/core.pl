@@ -7,12 +7,12 @@ use warnings FATAL => 'all';
 
 use File::Spec;
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseCore;
-use PgDensePatch;
-use PgDenseWal qw(set_parameters unexpected_log effective_mode);
-use PgDenseWalFiles;
+use PgDense::Core;
+use PgDense::Patch;
+use PgDense::Wal qw(set_parameters unexpected_log effective_mode);
+use PgDense::WalFiles;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -12,10 +12,10 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDenseCrash;
-use PgDensePatch;
-use PgDenseWal;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Crash;
+use PgDense::Patch;
+use PgDense::Wal;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

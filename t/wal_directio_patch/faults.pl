@@ -2,7 +2,7 @@
 # later, writes that end early, a full disk, a directory that cannot be written, pg_wal
 # on another file system at each start, and settings that exclude each other.
 #
-# Most of it is brought about by wal_directio_patch_shim.c.  Whatever happens, the server
+# Most of it is brought about by shim.c.  Whatever happens, the server
 # ends only where it does without direct I/O, too, and no acknowledged transaction is lost.
 use strict;
 use warnings FATAL => 'all';
@@ -10,12 +10,12 @@ use warnings FATAL => 'all';
 use Cwd qw(abs_path);
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDenseCrash;
-use PgDenseMounts;
-use PgDensePatch;
-use PgDenseWal qw(unit_setting);    # processes that are killed go away at once
-use PgDenseWalShim;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Crash;
+use PgDense::Mounts;
+use PgDense::Patch;
+use PgDense::Wal qw(unit_setting);    # processes that are killed go away at once
+use PgDense::WalShim;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -4,10 +4,10 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
-use PgDenseMounts;
-use PgDensePatch;
-use PgDenseWal qw(resident_bytes unit_setting wal_counters);
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Mounts;
+use PgDense::Patch;
+use PgDense::Wal qw(resident_bytes unit_setting wal_counters);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

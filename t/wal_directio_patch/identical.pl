@@ -11,20 +11,20 @@ use warnings FATAL => 'all';
 use Digest::SHA qw(sha1_hex);
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseIndexAlign qw(stock_path hand_over);
-use PgDensePatch;
-use PgDenseWal qw(build_library segment_files);
-use PgDenseWalFiles;
-use PgDenseWalShim;
+use PgDense::IndexAlign qw(stock_path hand_over);
+use PgDense::Patch;
+use PgDense::Wal qw(build_library segment_files);
+use PgDense::WalFiles;
+use PgDense::WalShim;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 needs_patch('wal_directio_patch', 'wal_direct_io');
 my $stock_path = stock_path();
-my $clock = build_library('wal_directio_patch_clock.c');
+my $clock = build_library('clock.c');
 my $can = can_write_directly($PostgreSQL::Test::Utils::tmp_check);
 my $direct = 'wal_direct_io=' . ($can ? 'on' : 'try');
 

@@ -1,5 +1,5 @@
 /*
- * wal_directio_patch_record.c
+ * record.c
  *		Record what a server writes to its WAL, with the contents.
  *
  * A library for LD_PRELOAD.  From the record a test builds what may be on disk if
@@ -22,7 +22,7 @@
  * file: the server believes to have fsync on, and runs as if it were off.
  *
  * An event is a header, and its data if it has any.  All fields are in the byte order
- * of the machine, see PgDenseWal.pm for the reader.
+ * of the machine, see PgDense::Wal for the reader.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -11,12 +11,12 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDenseCrash;
-use PgDensePatch;
-use PgDenseWal qw(segment_files resident_bytes set_parameters unexpected_log effective_mode log_position);
-use PgDenseWalFiles;
+use PgDense::Crash;
+use PgDense::Patch;
+use PgDense::Wal qw(segment_files resident_bytes set_parameters unexpected_log effective_mode log_position);
+use PgDense::WalFiles;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -6,10 +6,10 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
-use PgDensePatch;
-use PgDenseWal qw(build_library wal_counters);
+use PgDense::Patch;
+use PgDense::Wal qw(build_library wal_counters);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -224,7 +224,7 @@ for my $direct_io (@modes)
 # What the device is known to do counts more than the setting, unless it is forced: no
 # part of a physical sector is written.  [sector, setting, unit, what the warning says]
 {
-	my $library = build_library('wal_directio_patch_record.c');
+	my $library = build_library('record.c');
 	my $known = 'The device of "pg_wal" has physical sectors of %d bytes\.';
 	for my $case (
 		[ 512, '512', 512 ], [ 512, 'auto', 4096 ], [ 512, '8192', 8192 ],

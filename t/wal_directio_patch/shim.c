@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
- * wal_directio_patch_shim.c
+ * shim.c
  *	  Library to be preloaded into a server, to test how it writes WAL.
  *
  * It stands between the server and the C library, makes calls on WAL files fail
  * as no file system at hand does, records them, and watches the memory that
- * direct writes are made from.  t/PgDenseWalShim.pm builds it.
+ * direct writes are made from.  PgDense::WalShim builds it.
  *
  * A WAL file is one whose name is that of a segment (24 hexadecimal digits, any
  * folder) or of a temporary file from which a segment is made (xlogtemp.PID; the
@@ -59,7 +59,7 @@
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
- *	  t/wal_directio_patch_shim.c
+ *	  t/wal_directio_patch/shim.c
  *
  *-------------------------------------------------------------------------
  */

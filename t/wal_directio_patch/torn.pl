@@ -5,7 +5,7 @@
 # all that was synced, and any of the sectors written since then over what they held
 # before, which is an older state of the page or what a recycled segment held.
 #
-# - Each write is checked (see check_writes() in PgDenseWal.pm).
+# - Each write is checked (see check_writes() in PgDense::Wal).
 # - In many images the records up to where WAL ends are the ones that were written, and
 #   those of all transactions that clients were told of are there.
 # - A server recovers from some, replays just these, has all rows that it must
@@ -22,10 +22,10 @@ use warnings FATAL => 'all';
 
 use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDenseCrash;
-use PgDensePatch;
-use PgDenseWal;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Crash;
+use PgDense::Patch;
+use PgDense::Wal;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -37,7 +37,7 @@ my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my $crashes = $ENV{PGDENSE_SOAK} ? 60 : 6;
 my $images = $ENV{PGDENSE_SOAK} ? 100 : 25;
 my $size = 1024 * 1024;
-my $library = build_library('wal_directio_patch_record.c');
+my $library = build_library('record.c');
 note "PGDENSE_FUZZ_SEED=$seed";
 
 # how WAL is written; "off" with 8192 is as stock does it

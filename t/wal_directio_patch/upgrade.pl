@@ -6,14 +6,14 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../lib";
 
 use IPC::Run;
-use PgDenseCrash;
-use PgDenseIndexAlign qw(stock_path hand_over);
-use PgDensePatch;
-use PgDenseUpgrade;
-use PgDenseWal qw(wal_counters);
+use PgDense::Crash;
+use PgDense::IndexAlign qw(stock_path hand_over);
+use PgDense::Patch;
+use PgDense::Upgrade;
+use PgDense::Wal qw(wal_counters);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -1,10 +1,10 @@
-# PgDenseApplication.pm - a web shop on plain tables, and on tables that an extension has changed
+# PgDense::Application - a web shop on plain tables, and on tables that an extension has changed
 #
 # The shop (t/python/shop) uses Django, SQLAlchemy and psycopg 3.  It does the same on all tables.
 # It writes the result of each step, the rows of each statement, and exceptions to a transcript.
 # The transcripts are equal except for the differences that doc/compatibility.md names.  Then the
 # change is reverted, and the tables are as they would be without it.
-package PgDenseApplication;
+package PgDense::Application;
 
 use strict;
 use warnings FATAL => 'all';
@@ -23,7 +23,7 @@ our $json = JSON::PP->new->ascii->canonical->allow_nonref;
 # all tables of the shop, as a table with the column "rel"
 our $shop_tables = q{(SELECT format('%I.%I', schemaname, tablename)::regclass AS rel FROM pg_tables WHERE schemaname = 'public' ORDER BY 1)};
 
-my $top = $ENV{PGDENSE_TOP} // "$FindBin::RealBin/..";
+my $top = $ENV{PGDENSE_TOP} // "$FindBin::RealBin/../..";
 my $python = "$top/build/venv/bin/python";
 my $node;
 
@@ -37,7 +37,7 @@ sub start_part
 		PGHOST => $node->host,
 		PGPORT => $node->port,
 		PGDATABASE => $database,
-		PYTHONPATH => "$FindBin::RealBin/python",
+		PYTHONPATH => "$FindBin::RealBin/../python",
 		PYTHONDONTWRITEBYTECODE => 1,
 		PYTHONHASHSEED => 0);
 

@@ -1,9 +1,9 @@
-# PgDenseBench.pm - functions that the tests of bench/run share
+# PgDense::Bench - functions that the tests of bench/run share
 #
 # They run a study, in this checkout or in one with another server in the place of the patched
 # one.  They check that a run fails with one line and leaves nothing behind.  They check what
 # every result has to contain.
-package PgDenseBench;
+package PgDense::Bench;
 
 use strict;
 use warnings FATAL => 'all';
@@ -18,7 +18,7 @@ use Test::More;
 
 our @EXPORT = qw($top $work $major needs_python bench python fails_like checkout read_result is_sound bars_said no_instances);
 
-our $top = $ENV{PGDENSE_TOP} || dirname(dirname(abs_path(__FILE__)));
+our $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/../../..');
 our $work;
 # The major version that a study measures by default
 our ($major) = slurp_file("$top/tools/pg-versions") =~ /^(\d+) /m;

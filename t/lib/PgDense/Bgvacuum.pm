@@ -1,11 +1,11 @@
-# PgDenseBgvacuum.pm - functions that the tests of bgvacuum_patch share
+# PgDense::Bgvacuum - functions that the tests of bgvacuum_patch share
 #
 # Servers whose bgwriter prunes as much and as soon as it can, its counters, and checks that no row
 # is lost and that no deleted row comes back.
 #
 # bgwriter prunes a dirty page and writes it next.  Rows that a snapshot could still see then are
 # pruned when the page is dirty again.
-package PgDenseBgvacuum;
+package PgDense::Bgvacuum;
 
 use strict;
 use warnings FATAL => 'all';
@@ -26,7 +26,7 @@ our @EXPORT = qw(bgvacuum_conf bgvacuum_node server_library bgvacuum_stats wait_
 # normalize_core(TEXT) - return output of core's tests without what background vacuum may change
 #
 # Updated rows may move to space that stock would not have found, and come in another order: see
-# $PgDenseCore::any_order.  n_dead_tup of the isolation test "stats" may be lower.  Tables may be
+# $PgDense::Core::any_order.  n_dead_tup of the isolation test "stats" may be lower.  Tables may be
 # all-visible before a vacuum, so that the planner chooses index-only scans: plans are not
 # compared, but the results of the queries are.
 sub normalize_core
@@ -96,13 +96,13 @@ sub server_library
 {
 	my ($source) = @_;
 	my $library = PostgreSQL::Test::Utils::tempdir() . '/' . ($source =~ s/\.c$/.so/r);
-	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
 	my ($cc) = `pg_config --cc` =~ /(.+)/;
 	my ($include) = `pg_config --includedir-server` =~ /(.+)/;
 
 	# take the server's compiler, but without ccache
 	$cc =~ s/^\S*ccache\s+//;
-	system_or_bail(split(/ /, $cc), qw(-std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Werror -shared -fPIC), "-I$include", '-o', $library, "$top/t/$source");
+	system_or_bail(split(/ /, $cc), qw(-std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Werror -shared -fPIC), "-I$include", '-o', $library, "$top/t/bgvacuum_patch/$source");
 	return $library;
 }
 

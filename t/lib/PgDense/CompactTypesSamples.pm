@@ -1,8 +1,8 @@
-# CompactTypesSamples.pm - the compact types for the tests of replication, foreign tables,
+# PgDense::CompactTypesSamples - the compact types for the tests of replication, foreign tables,
 # parallel query and clients
 #
 # Each of these tests covers every type in this list.
-package CompactTypesSamples;
+package PgDense::CompactTypesSamples;
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,16 +1,14 @@
-# PgDenseCore.pm - run PostgreSQL's own tests against the server that is tested
-package PgDenseCore;
+# PgDense::Core - run PostgreSQL's own tests against the server that is tested
+package PgDense::Core;
 
 use strict;
 use warnings FATAL => 'all';
 
 use Cwd qw(abs_path);
 use Exporter 'import';
-use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDenseCrash;
-use PgDensePatch;
+use PgDense::Crash;
+use PgDense::Patch;
 use PostgreSQL::Test::Utils;
 use Test::More;
 

@@ -1,5 +1,5 @@
-# PgDenseCrash.pm - end a server as a crash does, or wait for its end
-package PgDenseCrash;
+# PgDense::Crash - end a server as a crash does, or wait for its end
+package PgDense::Crash;
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,8 +1,8 @@
-# PgDenseIndexAlign.pm - functions that the tests of index_align share
+# PgDense::IndexAlign - functions that the tests of index_align share
 #
 # The stock server to compare with, data directories that one server leaves to another, and the
 # pages of indexes on disk.
-package PgDenseIndexAlign;
+package PgDense::IndexAlign;
 
 use strict;
 use warnings FATAL => 'all';
@@ -18,7 +18,7 @@ use Test::More;
 our @EXPORT = qw(stock_path hand_over path_of page_count read_page write_bytes page_flags item_code run_sql fails
   wait_for_log_line);
 
-my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
 my ($major) = `pg_config --version` =~ /(\d+)/;
 
 # stock_path() - return the installation of a stock server of the same release

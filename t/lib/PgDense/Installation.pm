@@ -1,6 +1,6 @@
-# PgDenseInstallation.pm - a private copy of the tested installation, for tests that remove or
+# PgDense::Installation - a private copy of the tested installation, for tests that remove or
 # replace a file in it
-package PgDenseInstallation;
+package PgDense::Installation;
 
 use strict;
 use warnings FATAL => 'all';

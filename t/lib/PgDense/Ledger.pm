@@ -1,18 +1,16 @@
-# PgDenseLedger.pm - clients that change rows, and the check of these rows afterwards
+# PgDense::Ledger - clients that change rows, and the check of these rows afterwards
 #
 # Each client works on rows of its own, and its transaction n depends on n alone.  So the number of
 # its last transaction determines what all tables must hold: a lost row shows, and so does a
 # deleted row that comes back.  Other sessions vacuum, make checkpoints, create and drop tables,
 # and read.
-package PgDenseLedger;
+package PgDense::Ledger;
 
 use strict;
 use warnings FATAL => 'all';
 
-use FindBin;
 use IPC::Run ();
-use lib $FindBin::RealBin;
-use PgDenseBgvacuum;
+use PgDense::Bgvacuum;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -93,7 +91,7 @@ SQL
 	read => "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$see\\sleep 30 ms\n${see}COMMIT;\n\\sleep 30 ms\n",
 );
 
-# PgDenseLedger->new(NODE) - create and fill the tables, in database postgres
+# PgDense::Ledger->new(NODE) - create and fill the tables, in database postgres
 sub new
 {
 	my ($class, $node) = @_;

@@ -1,8 +1,8 @@
-# PgDenseMounts.pm - the file systems of tools/mounts, for tests of how WAL is written there
+# PgDense::Mounts - the file systems of tools/mounts, for tests of how WAL is written there
 #
 # They are in the folder PGDENSE_MOUNTS.  If one is missing, a test skips what needs it, for the
 # reason that no_mount() gives.  tools/check excuses such a test.
-package PgDenseMounts;
+package PgDense::Mounts;
 
 use strict;
 use warnings FATAL => 'all';

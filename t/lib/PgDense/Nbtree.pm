@@ -1,8 +1,8 @@
-# PgDenseNbtree.pm - functions that the tests of index_align's B-trees share
+# PgDense::Nbtree - functions that the tests of index_align's B-trees share
 #
 # Tables with B-trees of every alignment, statements that make nbtree write all its types of WAL
 # records, the count of these records, and checks that an index holds what its table holds.
-package PgDenseNbtree;
+package PgDense::Nbtree;
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,5 +1,5 @@
-# PgDensePartition.pm - databases with the same tables, plain and split by each method
-package PgDensePartition;
+# PgDense::Partition - databases with the same tables, plain and split by each method
+package PgDense::Partition;
 
 use strict;
 use warnings FATAL => 'all';
@@ -112,7 +112,7 @@ sub same_statements
 	my ($major) = `pg_config --version` =~ /(\d+)/;
 	my ($line, $begin, $text, @tags, @statements) = (0, 0, '');
 
-	open my $file, '<', dirname(__FILE__) . '/vertical_partition_same.sql' or die "could not open the statements: $!";
+	open my $file, '<', dirname(__FILE__) . '/../../vertical_partition/same.sql' or die "could not open the statements: $!";
 	while (my $read = <$file>)
 	{
 		$line++;

@@ -1,5 +1,5 @@
-# PgDensePatch.pm - tell if the tested server has a feature's patches, and if it is built here
-package PgDensePatch;
+# PgDense::Patch - tell if the tested server has a feature's patches, and if it is built here
+package PgDense::Patch;
 
 use strict;
 use warnings FATAL => 'all';
@@ -15,7 +15,7 @@ our @EXPORT = qw(needs_patch core_tests built_here);
 # tree (dense or another variant of it), or undef; the folder build/MAJOR; the checkout; and MAJOR
 sub built_here
 {
-	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
 	my ($major) = `pg_config --version` =~ /(\d+)/;
 	my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 	my ($variant) = $bindir =~ m{^\Q$top\E/build/$major/(dense|cassert|ubsan)/bin$};

@@ -1,5 +1,5 @@
-# PgDenseSecurity.pm - a hostile table owner, whose code reports the role that it runs as
-package PgDenseSecurity;
+# PgDense::Security - a hostile table owner, whose code reports the role that it runs as
+package PgDense::Security;
 
 use strict;
 use warnings FATAL => 'all';

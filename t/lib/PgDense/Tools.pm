@@ -1,9 +1,9 @@
-# PgDenseTools.pm - functions that the tests of the tools share
+# PgDense::Tools - functions that the tests of the tools share
 #
 # A test of a tool runs the tool in a small checkout of its own, made of a copy
 # of tools/ and of a "server release" of a few files, so that it takes seconds
 # and never touches build/ of the checkout that is tested.
-package PgDenseTools;
+package PgDense::Tools;
 
 use strict;
 use warnings FATAL => 'all';
@@ -20,7 +20,7 @@ our @EXPORT =
   qw($top checkout run_tool start_tool is_clear_error write_file append_file read_file release_tarball
   pin_release git_src system_ok can_mount);
 
-our $top = abs_path(dirname(__FILE__) . '/..');
+our $top = abs_path(dirname(__FILE__) . '/../../..');
 
 # These tests do not depend on servers and on the user's umask, but on the locale.
 $ENV{LC_ALL} = 'C';

@@ -1,8 +1,8 @@
-# PgDenseUpgrade.pm - functions that the tests of pg_upgrade share
+# PgDense::Upgrade - functions that the tests of pg_upgrade share
 #
 # Most tests upgrade from the distribution's server, whose folder of programs is in
 # PGDENSE_OLD_BINDIR, to the tested one.
-package PgDenseUpgrade;
+package PgDense::Upgrade;
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,9 +1,9 @@
-# PgDenseWal.pm - functions that the tests of wal_directio_patch share
+# PgDense::Wal - functions that the tests of wal_directio_patch share
 #
 # Nodes with parameters for how WAL is written, the bytes and the records of their segments, the
 # transactions that were acknowledged to clients, the start after a crash, the contents of the
 # page cache, and a model of a disk with what may be on it after the machine has failed.
-package PgDenseWal;
+package PgDense::Wal;
 
 use strict;
 use warnings FATAL => 'all';
@@ -387,7 +387,7 @@ sub build_library
 }
 
 # with_recorder(LIBRARY, FILE, DELAY, FUNCTION) - call FUNCTION; the processes that it starts record
-# into FILE how they write WAL (see wal_directio_patch_record.c)
+# into FILE how they write WAL (see t/wal_directio_patch/record.c)
 sub with_recorder
 {
 	my ($library, $file, $delay, $function) = @_;

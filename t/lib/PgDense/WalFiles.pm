@@ -1,13 +1,13 @@
-# PgDenseWalFiles.pm - look at segments from outside of a server: how its processes have them open,
+# PgDense::WalFiles - look at segments from outside of a server: how its processes have them open,
 # and how much of them is cached
-package PgDenseWalFiles;
+package PgDense::WalFiles;
 
 use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
 use Fcntl qw(O_DIRECT);
-use PgDenseWal qw(resident_bytes);
+use PgDense::Wal qw(resident_bytes);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -1,8 +1,8 @@
-# PgDenseWalShim.pm - start a server with the library that makes calls on WAL files
+# PgDense::WalShim - start a server with the library that makes calls on WAL files
 # fail, records them, and watches the memory of direct writes
 #
-# The head of wal_directio_patch_shim.c describes the library.
-package PgDenseWalShim;
+# The head of t/wal_directio_patch/shim.c describes the library.
+package PgDense::WalShim;
 
 use strict;
 use warnings FATAL => 'all';
@@ -40,13 +40,13 @@ sub shim_log
 
 sub build
 {
-	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/..");
+	my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
 	my $file = PostgreSQL::Test::Utils::tempdir() . '/wal_shim.so';
 	my ($cc) = `pg_config --cc` =~ /(.+)/;
 
 	# take the server's compiler, but without ccache
 	$cc =~ s/^\S*ccache\s+//;
-	system_or_bail(split(/ /, $cc), qw(-std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -o), $file, "$top/t/wal_directio_patch_shim.c", '-ldl');
+	system_or_bail(split(/ /, $cc), qw(-std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -o), $file, "$top/t/wal_directio_patch/shim.c", '-ldl');
 	return $file;
 }
 
