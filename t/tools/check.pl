@@ -9,6 +9,7 @@ use PgDense::Tools;
 use Test::More;
 
 my $dir = checkout();
+delete $ENV{TESTDIR};
 
 # [name, test script, passed, failed, skipped, of these excused, what failed]
 foreach my $case (
@@ -59,15 +60,16 @@ foreach my $case (
 }
 
 # Data directories are in memory, where that is there, but not of tests of how files are written.
-write_file("$dir/t/$_.pl", 'use Test::More tests => 1; ok 1; print STDERR "# $0 in $ENV{TESTDATADIR}\n";') foreach qw(alpha_a bench_a wal_directio_patch_a);
-my @tap = ("PGDENSE_MOUNTS=$dir/mounts", 'TESTDATADIR=disk', "TESTLOGDIR=$dir/disk/log", 'tools/tap-count', map { "t/${_}_a.pl" } qw(alpha bench wal_directio_patch));
+write_file("$dir/t/$_/a.pl", 'use Test::More tests => 1; ok 1; print STDERR "# $0 in $ENV{TESTDATADIR}\n";') foreach qw(alpha bench wal_directio_patch);
+system_ok('cp', "$top/t/$_/ON_DISK", "$dir/t/$_") foreach qw(bench wal_directio_patch);
+my @tap = ("PGDENSE_MOUNTS=$dir/mounts", 'TESTDIR=disk', 'tools/tap-count', map { "t/$_/a.pl" } qw(alpha bench wal_directio_patch));
 my ($said) = (run_tool($dir, 'env', @tap))[2];
-is(join("\n", sort $said =~ /(t\/.* in .*)/g), "t/alpha_a.pl in disk/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a", 'no memory');
+is(join("\n", sort $said =~ /(t\/.* in .*)/g), join("\n", map { "t/$_/a.pl in $dir/disk/$_/tmp_check/a" } qw(alpha bench wal_directio_patch)), 'no memory');
 system_ok('mkdir', '-p', "$dir/mounts/memory");
 $said = (run_tool($dir, 'env', @tap))[2];
-like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha_a.pl in \Q$dir\E/mounts/memory/\w+/alpha_a\nt/bench_a.pl in disk/bench_a\nt/wal_directio_patch_a.pl in disk/wal_directio_patch_a$}, 'memory');
+like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha/a.pl in \Q$dir\E/mounts/memory/\w+/alpha/a\nt/bench/a.pl in \Q$dir\E/disk/bench/tmp_check/a\nt/wal_directio_patch/a.pl in \Q$dir\E/disk/wal_directio_patch/tmp_check/a$}, 'memory');
 is_deeply([ glob("$dir/mounts/memory/*") ], [], 'which is empty afterwards');
-ok(-d "$dir/disk/log", 'and there is a folder for logs');
+ok(-d "$dir/disk/alpha/tmp_check/log", 'and there is a folder for logs');
 
 # The counting functions, on the output of both generations of pg_regress.
 my ($functions) =

@@ -29,14 +29,14 @@ sub counts
 	my ($bin, $script) = @_;
 	local $ENV{PATH} = "$bin:$ENV{PATH}";
 	local $ENV{PGDENSE_TOP} = $dir;
-	local $ENV{PERL5LIB} = "$top/t";
+	local $ENV{PERL5LIB} = "$top/t/lib";
 
-	write_file("$dir/t/a.pl", "use strict; use warnings; use PgDense::Patch; use Test::More;\n$script\ndone_testing();\n");
-	my ($code, $out, $err) = run_tool($dir, 'tools/tap-count', 't/a.pl');
+	write_file("$dir/t/alpha/a.pl", "use strict; use warnings; use PgDense::Patch; use Test::More;\n$script\ndone_testing();\n");
+	my ($code, $out, $err) = run_tool($dir, 'tools/tap-count', 't/alpha/a.pl');
 	return $out =~ /^# passed (\d+) failed (\d+) skipped (\d+) excused (\d+)$/m ? "$1 $2 $3 $4" : "$out$err";
 }
 
-delete $ENV{PGDENSE_CORE_TESTS};
+delete @ENV{qw(PGDENSE_CORE_TESTS TESTDIR)};
 write_file("$dir/alpha/17/0001-a.patch", '');
 my $needs = "needs_patch('alpha', 'the_switch'); ok(1);";
 my $core = 'my $dir = core_tests(); like($dir, qr/regress/);';
@@ -83,19 +83,19 @@ write_file("$dir/beta/18/0001-a.patch", '');
 is(legs(), "17-dense 15 18-dense 19\nbeta\nalpha\n$dir/build/18/dense/bin/pg_config\n", 'a series that is added makes a leg a patched one');
 
 # Which tests are run, of those that are there
-write_file("$dir/$_", '') foreach qw(t/alpha_a.pl t/alpha_b.pl t/beta_a.pl t/tools_a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec);
+write_file("$dir/$_", '') foreach qw(t/alpha/a.pl t/alpha/b.pl t/beta/a.pl t/tools/a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec);
 sub tests
 {
 	my (@names) = @_;
-	my $find = join '; ', map { "tests_of $_" } 't pl alpha_ alpha', 't pl beta_ beta', 't pl tools_ tools', 'sql sql alpha alpha', 'specs spec beta beta';
+	my $find = join '; ', map { "tests_of $_" } 't/alpha *.pl alpha', 't/beta *.pl beta', 't/tools *.pl tools', 'sql alpha*.sql alpha', 'specs beta*.spec beta', 't/none *.pl none';
 	my ($code, $out, $err) = run_tool($dir, 'bash', '-c', "set -euo pipefail; . tools/common.sh; names=(@names)\n$legs $find; chosen patches && echo patches; needs_legs && echo legs || true");
 	return join(' ', map { s/^\Q$dir\E\///r } split /\n/, $out) . $err;
 }
-is(tests(), 't/alpha_a.pl t/alpha_b.pl t/beta_a.pl t/tools_a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec patches legs', 'all of them');
-is(tests('alpha'), 't/alpha_a.pl t/alpha_b.pl sql/alpha.sql sql/alpha_c.sql legs', 'those of a feature');
-is(tests('t/alpha_b.pl', './specs/beta.spec', "$dir/sql/alpha.sql"), 't/alpha_b.pl sql/alpha.sql specs/beta.spec legs', 'single ones');
-is(tests('tools', 'patches'), 't/tools_a.pl patches', 'what needs no server');
-is(tests('t/tools_a.pl'), 't/tools_a.pl', 'a test of the tools');
+is(tests(), 't/alpha/a.pl t/alpha/b.pl t/beta/a.pl t/tools/a.pl sql/alpha.sql sql/alpha_c.sql specs/beta.spec patches legs', 'all of them');
+is(tests('alpha'), 't/alpha/a.pl t/alpha/b.pl sql/alpha.sql sql/alpha_c.sql legs', 'those of a feature');
+is(tests('t/alpha/b.pl', './specs/beta.spec', "$dir/sql/alpha.sql"), 't/alpha/b.pl sql/alpha.sql specs/beta.spec legs', 'single ones');
+is(tests('tools', 'patches'), 't/tools/a.pl patches', 'what needs no server');
+is(tests('t/tools/a.pl'), 't/tools/a.pl', 'a test of the tools');
 
 # Which legs may skip
 my ($function) = read_file("$top/tools/check") =~ /^(may_skip\(\)\n\{\n.*?^\}\n)/ms;

@@ -180,7 +180,7 @@ installcheck:
 MAKEFILE
 mkdir "$dir/specs";
 write_file("$dir/$_", '') foreach 'alpha/17/0001-a.patch', 'sql/alpha.sql', 'sql/beta.sql';
-write_file("$dir/t/alpha_a.pl", "use Test::More tests => 1;\nok 1;\n");
+write_file("$dir/t/alpha/a.pl", "use Test::More tests => 1;\nok 1;\n");
 foreach my $bin ("$dir/build/17/dense/bin", "$dir/build/18/stock/bin", "$dir/build/15/stock/lib/postgresql/15/bin")
 {
 	write_file("$bin/pg_config", "#!/bin/sh\necho '$bin'\n");
@@ -188,7 +188,7 @@ foreach my $bin ("$dir/build/17/dense/bin", "$dir/build/18/stock/bin", "$dir/bui
 }
 ($code, $out, $err) = run_tool($dir, 'tools/check');
 like($out, qr/^\d passed, [1-9] failed, \d skipped\n\z/m, 'tools/check with links in the place of logs') or diag $err;
-like($out, qr/^ok 1 - |t\/alpha_a\.pl \.* *ok/m, 'runs the tests') or diag $out;
+like($out, qr/^ok 1 - |t\/alpha\/a\.pl \.* *ok/m, 'runs the tests') or diag $out;
 like($out, qr/^what differs$/m, 'shows the differences of one that fails');
 unlike($out . $err, qr/\Q$secret\E/, 'and nothing that a link leads to');
 are_unharmed('tools/check');

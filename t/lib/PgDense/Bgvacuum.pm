@@ -91,7 +91,7 @@ sub bgvacuum_node
 	return $node;
 }
 
-# server_library(SOURCE) - compile a file in this folder into a library for sessions to load
+# server_library(SOURCE) - compile a file of t/bgvacuum_patch into a library for sessions to load
 sub server_library
 {
 	my ($source) = @_;
