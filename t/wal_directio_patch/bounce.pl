@@ -15,6 +15,8 @@ use IPC::Run ();
 use lib "$FindBin::RealBin/../lib";
 use PgDense::Patch;
 use PgDense::Wal;
+use PgDense::WalRecorder;
+use PgDense::WalSegments;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

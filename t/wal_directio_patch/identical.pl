@@ -15,8 +15,9 @@ use lib "$FindBin::RealBin/../lib";
 
 use PgDense::IndexAlign qw(stock_path hand_over);
 use PgDense::Patch;
-use PgDense::Wal qw(build_library segment_files);
+use PgDense::Wal qw(build_library);
 use PgDense::WalFiles;
+use PgDense::WalSegments qw(segment_files);
 use PgDense::WalShim;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -22,7 +22,7 @@
  * file: the server believes to have fsync on, and runs as if it were off.
  *
  * An event is a header, and its data if it has any.  All fields are in the byte order
- * of the machine, see PgDense::Wal for the reader.
+ * of the machine, see PgDense::WalRecorder for the reader.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -15,8 +15,9 @@ use lib "$FindBin::RealBin/../lib";
 
 use PgDense::Crash;
 use PgDense::Patch;
-use PgDense::Wal qw(segment_files resident_bytes set_parameters unexpected_log effective_mode log_position);
+use PgDense::Wal qw(set_parameters unexpected_log effective_mode log_position);
 use PgDense::WalFiles;
+use PgDense::WalSegments qw(segment_files);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -5,7 +5,7 @@
 # all that was synced, and any of the sectors written since then over what they held
 # before, which is an older state of the page or what a recycled segment held.
 #
-# - Each write is checked (see check_writes() in PgDense::Wal).
+# - Each write is checked (see check_writes() in PgDense::WalRecorder).
 # - In many images the records up to where WAL ends are the ones that were written, and
 #   those of all transactions that clients were told of are there.
 # - A server recovers from some, replays just these, has all rows that it must
@@ -26,6 +26,9 @@ use lib "$FindBin::RealBin/../lib";
 use PgDense::Crash;
 use PgDense::Patch;
 use PgDense::Wal;
+use PgDense::WalDisk;
+use PgDense::WalRecorder;
+use PgDense::WalSegments;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -7,13 +7,12 @@ use warnings FATAL => 'all';
 
 use Exporter 'import';
 use Fcntl qw(O_DIRECT);
-use PgDense::Wal qw(resident_bytes);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(can_write_directly evict open_wal writes_directly poll_for);
+our @EXPORT = qw(can_write_directly resident_bytes evict open_wal writes_directly poll_for);
 
 # can_write_directly(DIRECTORY) - return true if the file system takes direct writes
 sub can_write_directly
@@ -25,6 +24,18 @@ sub can_write_directly
 
 	unlink $path;
 	return $can;
+}
+
+# resident_bytes(FILE...) - return the bytes of these files that the page cache holds
+sub resident_bytes
+{
+	my (@files) = @_;
+	my $sum = 0;
+
+	return 0 if !@files;
+	my ($stdout, $stderr) = run_command([ 'fincore', '--bytes', '--noheadings', '--output', 'RES', @files ]);
+	$sum += $_ for split ' ', $stdout;
+	return $sum;
 }
 
 # evict(PATH...) - drop the files from the page cache
