@@ -1,6 +1,6 @@
 --
 -- amcheck for tables of the access method: what can be checked, by whom, and what
--- is refused.  t/toast_policy_check.pl has the damage.
+-- is refused.  t/toast_policy/check.pl has the damage.
 --
 \set SHOW_CONTEXT never
 \set VERBOSITY terse

@@ -2,7 +2,7 @@
 
 The function belongs where the project's signal handlers are.  The settings below
 it are those of Django's own tests on one of the databases that
-t/compact_types_orm.pl makes.
+t/soak/compact_types_orm.pl makes.
 """
 
 import os

@@ -1,0 +1,893 @@
+/*-------------------------------------------------------------------------
+ *
+ * codec.c
+ *	  Test and benchmark of compact_text's codecs, outside of a server.
+ *
+ * Built by codec.pl with the sanitizers of the compiler, so that
+ * any access out of bounds ends the program; every buffer that is handed to
+ * the codec is allocated with exactly the size that it is said to have.
+ *
+ *	compact_types_codec check		the tables
+ *	compact_types_codec fuzz SEED CASES
+ *	compact_types_codec bench FILE...	(built with -O2, without sanitizers)
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  t/compact_types/codec.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <setjmp.h>
+#include <time.h>
+
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "compact_text.h"
+#include "compact_text_dictionary.h"
+
+#undef printf
+#undef fprintf
+#undef vfprintf
+
+#define MAX_LENGTH	COMPACT_TEXT_DICT_MAX_LENGTH
+
+static const char *const dict_names[] = {"latin", "cjk", "cyrillic"};
+
+/* What the codec uses of the server. */
+MemoryContext TopMemoryContext = NULL;
+MemoryContext CurrentMemoryContext = NULL;
+
+void *
+palloc(Size size)
+{
+	return malloc(size);
+}
+
+void
+pfree(void *pointer)
+{
+	free(pointer);
+}
+
+/* What the last matcher took. */
+static Size matcher_size;
+
+void *
+MemoryContextAlloc(MemoryContext context, Size size)
+{
+	matcher_size = size;
+	return malloc(size);
+}
+
+MemoryContext
+AllocSetContextCreateInternal(MemoryContext parent, const char *name,
+							  Size minContextSize, Size initBlockSize,
+							  Size maxBlockSize)
+{
+	return NULL;
+}
+
+bool
+errstart(int elevel, const char *domain)
+{
+	return true;
+}
+
+bool
+errstart_cold(int elevel, const char *domain)
+{
+	return true;
+}
+
+int
+errmsg_internal(const char *fmt,...)
+{
+	fprintf(stderr, "error: %s\n", fmt);
+	return 0;
+}
+
+/* Where an error goes that the caller expects. */
+static jmp_buf error_target;
+static bool error_expected = false;
+
+void
+errfinish(const char *filename, int lineno, const char *funcname)
+{
+	if (error_expected)
+		longjmp(error_target, 1);
+	abort();
+}
+
+int
+errcode(int sqlerrcode)
+{
+	return 0;
+}
+
+int
+errmsg(const char *fmt,...)
+{
+	return 0;
+}
+
+int
+errdetail(const char *fmt,...)
+{
+	return 0;
+}
+
+int
+errdetail_internal(const char *fmt,...)
+{
+	return 0;
+}
+
+static int	database_encoding = PG_UTF8;
+
+int
+GetDatabaseEncoding(void)
+{
+	return database_encoding;
+}
+
+text *
+cstring_to_text_with_len(const char *str, int len)
+{
+	text	   *result = malloc(VARHDRSZ + len);
+
+	SET_VARSIZE(result, VARHDRSZ + len);
+	memcpy(VARDATA(result), str, len);
+	return result;
+}
+
+#if PG_VERSION_NUM < 160000
+void
+ExceptionalCondition(const char *conditionName, const char *errorType,
+					 const char *fileName, int lineNumber)
+#else
+void
+ExceptionalCondition(const char *conditionName,
+					 const char *fileName, int lineNumber)
+#endif
+{
+	fprintf(stderr, "assertion failed: %s\n", conditionName);
+	abort();
+}
+
+static void
+pg_attribute_printf(1, 2)
+fail(const char *fmt,...)
+{
+	va_list		args;
+
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static uint64 random_state;
+
+static uint32
+next_random(void)
+{
+	random_state = random_state * UINT64CONST(6364136223846793005) + UINT64CONST(1442695040888963407);
+	return (uint32) (random_state >> 33);
+}
+
+static int
+random_below(int n)
+{
+	return next_random() % n;
+}
+
+/* --- the reference: plain tables and plain loops --- */
+
+#define HASH_SIZE	32768
+
+typedef struct Reference
+{
+	const CompactTextDict *dict;
+	int			heads[HASH_SIZE];	/* code + 1 */
+	int			nexts[COMPACT_TEXT_NUM_SYMBOLS];
+} Reference;
+
+static Reference references[COMPACT_TEXT_NUM_DICTS];
+
+static uint32
+reference_hash(const uint8 *str, int len)
+{
+	uint32		hash = 2166136261u;
+
+	for (int i = 0; i < len; i++)
+		hash = (hash ^ str[i]) * 16777619u;
+	return (hash ^ hash >> 15) % HASH_SIZE;
+}
+
+static int
+reference_find(const Reference *ref, const uint8 *str, int len)
+{
+	for (int entry = ref->heads[reference_hash(str, len)]; entry != 0; entry = ref->nexts[entry - 1])
+	{
+		int			code = entry - 1;
+
+		if (ref->dict->lengths[code] == len && memcmp(ref->dict->symbols[code], str, len) == 0)
+			return code;
+	}
+	return -1;
+}
+
+static void
+reference_init(int which)
+{
+	Reference  *ref = &references[which];
+
+	ref->dict = compact_text_dict(which);
+	for (int code = 0; code < COMPACT_TEXT_NUM_SYMBOLS; code++)
+	{
+		uint32		hash = reference_hash(ref->dict->symbols[code], ref->dict->lengths[code]);
+
+		ref->nexts[code] = ref->heads[hash];
+		ref->heads[hash] = code + 1;
+	}
+}
+
+static int
+put_code(uint8 *out, int code)
+{
+	if (code < 208)
+	{
+		out[0] = code;
+		return 1;
+	}
+	out[0] = 208 + (code - 208) / 256;
+	out[1] = (code - 208) % 256;
+	return 2;
+}
+
+/* The frozen rule, word by word. */
+static int
+reference_encode(const Reference *ref, const uint8 *str, int len, uint8 *out)
+{
+	static int	cost[MAX_LENGTH + 1];
+	static int	choice[MAX_LENGTH];
+	int			outlen = 0;
+
+	cost[len] = 0;
+	for (int pos = len - 1; pos >= 0; pos--)
+	{
+		/* only something better replaces the choice: in order of preference */
+		cost[pos] = PG_INT32_MAX;
+		for (int n = Min(8, len - pos); n > 0; n--)
+		{
+			int			code = reference_find(ref, str + pos, n);
+
+			if (code >= 0 && (code < 208 ? 1 : 2) + cost[pos + n] < cost[pos])
+			{
+				cost[pos] = (code < 208 ? 1 : 2) + cost[pos + n];
+				choice[pos] = code;
+			}
+		}
+		if (2 + cost[pos + 1] < cost[pos])
+		{
+			cost[pos] = 2 + cost[pos + 1];
+			choice[pos] = -1;
+		}
+	}
+	for (int pos = 0; pos < len;)
+	{
+		if (choice[pos] < 0)
+		{
+			out[outlen++] = 255;
+			out[outlen++] = str[pos++];
+		}
+		else
+		{
+			outlen += put_code(out + outlen, choice[pos]);
+			pos += ref->dict->lengths[choice[pos]];
+		}
+	}
+	if (outlen != cost[0])
+		fail("the reference is wrong");
+	return outlen;
+}
+
+/* The longest symbol at every position; for comparison only. */
+static int
+greedy_encode(const Reference *ref, const uint8 *str, int len, uint8 *out)
+{
+	int			outlen = 0;
+
+	for (int pos = 0; pos < len;)
+	{
+		int			code = -1;
+
+		for (int n = Min(8, len - pos); n > 0 && code < 0; n--)
+			code = reference_find(ref, str + pos, n);
+		if (code < 0)
+		{
+			out[outlen++] = 255;
+			out[outlen++] = str[pos++];
+		}
+		else
+		{
+			outlen += put_code(out + outlen, code);
+			pos += ref->dict->lengths[code];
+		}
+	}
+	return outlen;
+}
+
+static int
+reference_decode(const CompactTextDict *dict, const uint8 *in, int inlen, uint8 *out, int outsize)
+{
+	int			outlen = 0;
+
+	for (int pos = 0; pos < inlen;)
+	{
+		int			first = in[pos++];
+		const uint8 *symbol = dict->symbols[first];
+		int			len = first < 208 ? dict->lengths[first] : 1;
+
+		if (first >= 208)
+		{
+			if (first == 254 || pos >= inlen)
+				return -1;
+			if (first == 255)
+				symbol = &in[pos];
+
+			else
+			{
+				symbol = dict->symbols[208 + (first - 208) * 256 + in[pos]];
+
+				len = dict->lengths[208 + (first - 208) * 256 + in[pos]];
+			}
+			pos++;
+		}
+		if (len > outsize - outlen)
+			return -1;
+		memcpy(out + outlen, symbol, len);
+		outlen += len;
+	}
+	return outlen;
+}
+
+/* --- the tables --- */
+
+static uint32
+crc32c(uint32 crc, const uint8 *data, size_t len)
+{
+	while (len-- > 0)
+	{
+		crc ^= *data++;
+		for (int bit = 0; bit < 8; bit++)
+			crc = (crc & 1) ? 0x82F63B78 ^ (crc >> 1) : crc >> 1;
+	}
+	return crc;
+}
+
+static void
+check_tables(void)
+{
+	if (crc32c(0xFFFFFFFF, (const uint8 *) "123456789", 9) != (uint32) ~0xE3069283)
+		fail("the CRC of the test is not CRC-32C");
+
+	for (int which = 0; which < COMPACT_TEXT_NUM_DICTS; which++)
+	{
+		const CompactTextDict *dict = compact_text_dict(which);
+		uint32		crc = 0xFFFFFFFF;
+		int			counts[9] = {0};
+
+		if (dict->id != which)
+			fail("dictionary %s: wrong number", dict_names[which]);
+		for (int code = 0; code < COMPACT_TEXT_NUM_SYMBOLS; code++)
+		{
+			int			len = dict->lengths[code];
+
+			if (len < 1 || len > 8)
+				fail("dictionary %s: length %d of code %d", dict_names[which], len, code);
+			counts[len]++;
+			for (int i = 0; i < 8; i++)
+			{
+				if ((dict->symbols[code][i] == 0) != (i >= len))
+					fail("dictionary %s: symbol of code %d", dict_names[which], code);
+			}
+			if (reference_find(&references[which], dict->symbols[code], len) != code)
+				fail("dictionary %s: symbol of code %d is there twice", dict_names[which], code);
+		}
+		crc = crc32c(crc, dict->symbols[0], COMPACT_TEXT_NUM_SYMBOLS * 8);
+		crc = ~crc32c(crc, dict->lengths, COMPACT_TEXT_NUM_SYMBOLS);
+		if (crc != dict->crc)
+			fail("dictionary %s: CRC is %08X, not %08X", dict_names[which], crc, dict->crc);
+		printf("dictionary %s crc %08X lengths", dict_names[which], crc);
+		for (int len = 1; len <= 8; len++)
+			printf(" %d", counts[len]);
+		printf("\n");
+	}
+}
+
+/* --- the fuzz --- */
+
+/* A copy without a byte to spare, so that the sanitizer sees what is beyond. */
+static uint8 *
+exact_copy(const uint8 *data, int len)
+{
+	uint8	   *copy = malloc(Max(len, 0));
+
+	if (len > 0)
+		memcpy(copy, data, len);
+	return copy;
+}
+
+static void
+check_encode(int which, const uint8 *data, int len)
+{
+	const CompactTextDict *dict = compact_text_dict(which);
+	static uint8 expected[2 * MAX_LENGTH];
+	int			expected_len = reference_encode(&references[which], data, len, expected);
+	uint8	   *str = exact_copy(data, len);
+	int			slack[] = {0, 0, 1, 7, 40};
+
+	/* as short as it is, a bit longer, and just too short */
+	for (int i = 0; i < 5; i++)
+	{
+		int			limit = expected_len + slack[i];
+		uint8	   *out = malloc(limit);
+		int			outlen = compact_text_dict_encode(dict, str, len, out, limit);
+
+		if (outlen != expected_len || memcmp(out, expected, outlen) != 0)
+			fail("dictionary %s: string of %d bytes is encoded in %d bytes, not as the reference does in %d",
+				 dict_names[which], len, outlen, expected_len);
+		free(out);
+	}
+	for (int limit = expected_len - 1; limit >= 0; limit = limit * random_below(10) / 10 - 1)
+	{
+		uint8	   *out = malloc(limit);
+
+		if (compact_text_dict_encode(dict, str, len, out, limit) != -1)
+			fail("dictionary %s: limit %d is not kept", dict_names[which], limit);
+		free(out);
+	}
+	if (compact_text_dict_encode(dict, str, len, NULL, -1) != -1)
+		fail("dictionary %s: a negative limit is not kept", dict_names[which]);
+
+	/* and back, with all kinds of room */
+	{
+		uint8	   *in = exact_copy(expected, expected_len);
+		int			sizes[] = {len, len + 1, len + 7, len + 8, len + random_below(40), len + 64, len - 1, random_below(len + 1) - 1};
+
+		for (int i = 0; i < 8; i++)
+		{
+			int			size = Max(sizes[i], 0);
+			uint8	   *out = malloc(size);
+			int			outlen = compact_text_dict_decode(dict, in, expected_len, out, size);
+
+			if (outlen != (size < len ? -1 : len) || (outlen > 0 && memcmp(out, data, outlen) != 0))
+				fail("dictionary %s: string of %d bytes is decoded to %d bytes with room for %d",
+					 dict_names[which], len, outlen, size);
+			free(out);
+		}
+		free(in);
+	}
+	free(str);
+}
+
+static void
+check_decode(int which, const uint8 *data, int inlen, int outsize)
+{
+	const CompactTextDict *dict = compact_text_dict(which);
+	static uint8 expected[16 * MAX_LENGTH];
+	int			expected_len = reference_decode(dict, data, inlen, expected, outsize);
+	uint8	   *in = exact_copy(data, inlen);
+	uint8	   *out = malloc(outsize);
+	int			outlen = compact_text_dict_decode(dict, in, inlen, out, outsize);
+
+	if (outlen != expected_len || (outlen > 0 && memcmp(out, expected, outlen) != 0))
+		fail("dictionary %s: %d bytes are decoded to %d bytes, not to %d",
+			 dict_names[which], inlen, outlen, expected_len);
+	free(out);
+
+	/* part by part, with the room that a part needs and no more */
+	if (expected_len >= 0 || outsize >= 8 * inlen)
+	{
+		int			inpos = 0;
+		int			total = 0;
+		int			part = 0;
+
+		while (inpos < inlen)
+		{
+			int			wanted = 1 + random_below(40);
+
+			out = malloc(wanted + COMPACT_TEXT_MAX_SYMBOL);
+			part = compact_text_dict_decode_some(dict, in, inlen, &inpos, out, wanted);
+			if (part < 0)
+				break;
+			if (part > wanted + COMPACT_TEXT_MAX_SYMBOL ||
+				(part < wanted && inpos < inlen) ||
+				(expected_len >= 0 &&
+				 (total + part > expected_len || memcmp(out, expected + total, part) != 0)))
+				fail("dictionary %s: a part of %d bytes is decoded to other bytes", dict_names[which], inlen);
+			total += part;
+			free(out);
+		}
+		if (part < 0)
+			free(out);
+		if ((part < 0) != (expected_len < 0) || (expected_len >= 0 && total != expected_len))
+			fail("dictionary %s: %d bytes are decoded to %d bytes in parts, not to %d",
+				 dict_names[which], inlen, part < 0 ? part : total, expected_len);
+	}
+	free(in);
+}
+
+/* Decode a value that may be damaged; NULL instead of an error. */
+static CompactTextString *
+decode_value(struct varlena *value)
+{
+	CompactTextString *volatile string = malloc(sizeof(CompactTextString));
+
+	error_expected = true;
+	if (setjmp(error_target) == 0)
+		compact_text_decode(value, string);
+	else
+	{
+		free(string);
+		string = NULL;
+	}
+
+	/* as a text of its own, which is allocated for what may come */
+	if (setjmp(error_target) == 0)
+	{
+		text	   *copy = compact_text_to_text(value);
+
+		if (string == NULL || string->len != (int) VARSIZE(copy) - VARHDRSZ ||
+			memcmp(VARDATA(copy), string->data, string->len) != 0)
+			fail("a value has two texts");
+		free(copy);
+	}
+	else if (string != NULL)
+		fail("a value has no text");
+	error_expected = false;
+	return string;
+}
+
+static int
+sign(int n)
+{
+	return (n > 0) - (n < 0);
+}
+
+/*
+ * A value as the type has it: comes back, is the same the second time, is not
+ * larger than the string but for the guarding byte, compares as the string.
+ */
+static void
+check_value(const uint8 *data, int len, const uint8 *other, int other_len)
+{
+	char	   *str = (char *) exact_copy(data, len);
+	char	   *other_str = (char *) exact_copy(other, other_len);
+	struct varlena *value = compact_text_encode(str, len);
+	struct varlena *again = compact_text_encode(str, len);
+	struct varlena *other_value = compact_text_encode(other_str, other_len);
+	bool		guarded = len > 0 && (data[0] < 9 || (data[0] >= 14 && data[0] < 32));
+	CompactTextString *string = decode_value(value);
+	int			expected = memcmp(data, other, Min(len, other_len));
+
+	if (string == NULL || string->len != len || memcmp(string->data, data, len) != 0)
+		fail("value of a string of %d bytes does not come back, codec %s",
+			 len, compact_text_codec_name(value));
+	if ((int) VARSIZE(value) > VARHDRSZ + len + guarded)
+		fail("value of a string of %d bytes is larger", len);
+	if (VARSIZE(value) != VARSIZE(again) || memcmp(value, again, VARSIZE(value)) != 0)
+		fail("string of %d bytes has two values", len);
+	if (expected == 0)
+		expected = len - other_len;
+	if (sign(compact_text_compare_c(value, other_value)) != sign(expected) ||
+		sign(compact_text_compare_c(other_value, value)) != -sign(expected))
+		fail("strings of %d and %d bytes are in the wrong order", len, other_len);
+	free(string);
+
+	/* any damage ends in a string or in an error */
+	for (int i = random_below(4); i >= 0 && VARSIZE(again) > VARHDRSZ; i--)
+		((uint8 *) VARDATA(again))[random_below(VARSIZE(again) - VARHDRSZ)] = random_below(random_below(2) ? 256 : 32);
+	free(decode_value(again));
+	error_expected = true;
+	if (setjmp(error_target) == 0)
+		(void) compact_text_compare_c(again, value);
+	error_expected = false;
+
+	/* and so does what was never a value, of any length */
+	free(again);
+	len = random_below(random_below(2) ? 40 : 3000);
+	again = malloc(VARHDRSZ + len);
+	SET_VARSIZE(again, VARHDRSZ + len);
+	for (int i = 0; i < len; i++)
+		VARDATA(again)[i] = i == 0 ? random_below(32) : random_below(3) ? random_below(208) : 0;
+	free(decode_value(again));
+
+	free(value);
+	free(again);
+	free(other_value);
+	free(str);
+	free(other_str);
+}
+
+/* Strings for each of the packing codecs. */
+static int
+packed_string(uint8 *data, int len)
+{
+	static const char *const sets[] = {
+		"0123456789 -.:+/", "0123456789-:TZ.+", "0123456789abcdef", "0123456789ABCDEF",
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 -",
+		"0", "\001\002\010\016\037\t\n"
+	};
+	const char *set = sets[random_below(lengthof(sets))];
+
+	if (random_below(6) == 0)
+	{
+		for (len = 0; len < 36; len++)
+			data[len] = len == 8 || len == 13 || len == 18 || len == 23 ? '-' : sets[2][random_below(16)];
+		return len;
+	}
+	for (int i = 0; i < len; i++)
+		data[i] = set[random_below(strlen(set))];
+	return len;
+}
+
+static int
+random_length(int max)
+{
+	switch (random_below(8))
+	{
+		case 0:
+			return random_below(max + 1);
+		case 1:
+			return Min(max, random_below(500));
+		case 2:
+			/* around the block that the encoder works on */
+			return Min(max, 64 * (1 + random_below(4)) - 9 + random_below(18));
+		default:
+			return Min(max, random_below(60));
+	}
+}
+
+static void
+fuzz(int cases)
+{
+	static uint8 data[2 * MAX_LENGTH];
+
+	for (int i = 0; i < cases; i++)
+	{
+		int			which = random_below(COMPACT_TEXT_NUM_DICTS);
+		const CompactTextDict *dict = compact_text_dict(which);
+		int			len = random_length(MAX_LENGTH);
+		int			kind = random_below(5);
+		int			range = 1 + random_below(256);
+		int			n = 0;
+
+		/*
+		 * Strings: of symbols, of beginnings and ends of symbols (where
+		 * parses differ), of symbols of another dictionary, of a few bytes,
+		 * of any.
+		 */
+		while (n < len)
+		{
+			int			from = kind == 2 ? random_below(COMPACT_TEXT_NUM_DICTS) : which;
+			int			code = random_below(random_below(2) ? 208 : COMPACT_TEXT_NUM_SYMBOLS);
+			const uint8 *symbol = compact_text_dict(from)->symbols[code];
+			int			symlen = compact_text_dict(from)->lengths[code];
+
+			if (kind >= 3 || random_below(50) == 0)
+				data[n++] = kind == 3 ? dict->symbols[random_below(range)][0] : random_below(256);
+			else
+			{
+				int			skip = kind == 1 && random_below(3) == 0 ? random_below(symlen) : 0;
+				int			use = kind == 1 && random_below(3) == 0 ? 1 + random_below(symlen - skip) : symlen - skip;
+
+				use = Min(use, len - n);
+				memcpy(data + n, symbol +skip, use);
+				n += use;
+			}
+		}
+		check_encode(which, data, len);
+
+		{
+			static uint8 other[2 * MAX_LENGTH];
+			int			other_len;
+
+			database_encoding = random_below(4) == 0 ? PG_LATIN1 : PG_UTF8;
+			for (n = 0; n < len; n++)
+				data[n] = Max(data[n], 1);
+
+			/* some agree in a prefix */
+			memcpy(other, data, len);
+			other_len = random_below(3) == 0 ? random_below(len + 1) : len;
+			if (other_len > 0 && random_below(2) == 0)
+				other[random_below(other_len)] = 1 + random_below(255);
+			check_value(data, len, other, other_len);
+			len = packed_string(data, random_length(MAX_LENGTH + 10));
+			check_value(data, len, other, other_len);
+			len = Min(len, MAX_LENGTH);
+		}
+
+		/* what is encoded, damaged; and anything at all */
+		if (random_below(2) == 0)
+		{
+			static uint8 encoded[2 * MAX_LENGTH];
+
+			len = reference_encode(&references[which], data, len, encoded);
+			memcpy(data, encoded, len);
+			for (int change = random_below(4); len > 0 && change > 0; change--)
+				data[random_below(len)] = random_below(3) ? random_below(256) : 254 + random_below(2);
+			len = random_below(len + 1);
+		}
+		else
+		{
+			len = random_length(2 * MAX_LENGTH);
+			for (n = 0; n < len; n++)
+				data[n] = random_below(range);
+		}
+		check_decode(which, data, len, random_below(8 * len + 50));
+		check_decode(which, data, len, 8 * len);
+		check_decode(which, data, len, 0);
+	}
+
+	/* too long, and too short to be anything */
+	for (int which = 0; which < COMPACT_TEXT_NUM_DICTS; which++)
+	{
+		if (compact_text_dict_encode(compact_text_dict(which), data, MAX_LENGTH + 1, data, 2 * MAX_LENGTH) != -1)
+			fail("a string above the longest is encoded");
+		check_encode(which, data, 0);
+		for (int first = 0; first < 256; first++)
+		{
+			data[0] = first;
+			check_decode(which, data, 1, 8);
+			for (int second = 0; second < 256; second++)
+			{
+				data[1] = second;
+				check_decode(which, data, 2, 8 + second % 9);
+			}
+		}
+		memset(data, 1, MAX_LENGTH);
+		check_encode(which, data, MAX_LENGTH);
+	}
+}
+
+/* --- the benchmark --- */
+
+static double
+clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+static void
+bench(const char *path)
+{
+	static const int lengths[] = {24, 100, 400};
+	static uint8 text[1 << 20];
+	static uint8 encoded[2 << 20];
+	static int	starts[(1 << 16) + 1];
+	static int	sizes[1 << 16];
+	static uint8 out[2 * MAX_LENGTH + COMPACT_TEXT_DECODE_SLACK];
+	FILE	   *file = fopen(path, "rb");
+	int			total;
+
+	if (file == NULL)
+		fail("could not open \"%s\"", path);
+	total = fread(text, 1, sizeof(text), file);
+	fclose(file);
+
+	/* a value has no newlines, but is made of whole characters */
+	for (int i = 0; i < total; i++)
+	{
+		if (text[i] == '\n')
+			text[		i] = ' ';
+	}
+
+	for (int which = 0; which < COMPACT_TEXT_NUM_DICTS; which++)
+	{
+		const CompactTextDict *dict = compact_text_dict(which);
+		double		built = clock_ns();
+		Size		size;
+
+		compact_text_dict_encode(dict, text, 1, out, 2);
+		built = clock_ns() - built;
+		size = matcher_size;
+
+		for (int l = 0; l < 3; l++)
+		{
+			int			len = lengths[l];
+			int			n = 0;
+			double		bytes;
+			double		encode = 0;
+			double		decode = 0;
+			int64		encoded_total = 0;
+			int64		greedy_total = 0;
+
+			for (int end = len; end < total && n < (int) lengthof(sizes); end = starts[n] + len)
+			{
+				while ((text[end] & 0xC0) == 0x80 && end > starts[n] + 1)
+					end--;
+				starts[++n] = end;
+			}
+			bytes = starts[n];
+
+			/*
+			 * The best of many rounds of each batch, added up: other work on
+			 * the machine interrupts some rounds, but hardly all of them.
+			 */
+			for (int first = 0, last; first < n; first = last)
+			{
+				double		best_encode = 1e18;
+				double		best_decode = 1e18;
+				uint8	   *to;
+
+				last = Min(n, first + 65536 / len);
+				for (int round = 0; round < 20; round++)
+				{
+					double		t = clock_ns();
+
+					to = encoded;
+					for (int i = first; i < last; i++)
+					{
+						sizes[i] = compact_text_dict_encode(dict, text +starts[i],
+															starts[i + 1] - starts[i], to, 2 * len);
+						to += sizes[i];
+					}
+					best_encode = Min(best_encode, clock_ns() - t);
+
+					t = clock_ns();
+					to = encoded;
+					for (int i = first; i < last; i++)
+					{
+						if (compact_text_dict_decode(dict, to, sizes[i], out, len + COMPACT_TEXT_DECODE_SLACK) != starts[i + 1] - starts[i])
+							fail("decoding failed");
+						to += sizes[i];
+					}
+					best_decode = Min(best_decode, clock_ns() - t);
+				}
+				encode += best_encode;
+				decode += best_decode;
+				encoded_total += to - encoded;
+			}
+			for (int i = 0; i < n; i++)
+				greedy_total += greedy_encode(&references[which], text +starts[i], starts[i + 1] - starts[i], out);
+			printf("%s %s %3d bytes: ratio %.3f greedy %.3f encode %5.1f ns/byte decode %6.1f ns %5.2f GB/s matcher %d KB in %.2f ms\n",
+				   path, dict_names[which], len, encoded_total / bytes, greedy_total / bytes,
+				   encode / bytes, decode / n, bytes / decode, (int) (size / 1024), built / 1e6);
+		}
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	for (int which = 0; which < COMPACT_TEXT_NUM_DICTS; which++)
+		reference_init(which);
+
+	if (argc == 2 && strcmp(argv[1], "check") == 0)
+		check_tables();
+	else if (argc == 4 && strcmp(argv[1], "fuzz") == 0)
+	{
+		random_state = strtoull(argv[2], NULL, 10);
+		fuzz(atoi(argv[3]));
+	}
+	else if (argc > 2 && strcmp(argv[1], "bench") == 0)
+	{
+		for (int i = 2; i < argc; i++)
+			bench(argv[i]);
+	}
+	else
+		fail("usage: compact_types_codec check | fuzz SEED CASES | bench FILE...");
+	printf("ok\n");
+	return 0;
+}

@@ -1,0 +1,162 @@
+# PgDense::CompactTypesSamples - the compact types for the tests of replication, foreign tables,
+# parallel query and clients
+#
+# Each of these tests covers every type in this list.
+package PgDense::CompactTypesSamples;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter qw(import);
+use JSON::PP;
+
+our @EXPORT = qw(@samples @extensions samples_json);
+
+# type		the compact type
+# wide		the type that it replaces
+# extension	the extension that it belongs to
+# expr		SQL expression that makes a value of the wide type of a number i; the values are
+#			different at least for 0 <= i < 200
+# binary	true if both types have the same binary format
+# kind		the kind of value in a client: string, int, numeric, timestamp or timestamptz
+# literals	values as a client's program would write them
+# bad		a value that the type refuses, if any; sqlstate is the code of the error
+our @samples = (
+	{
+		type => 'compact_char24',
+		wide => 'char(24)',
+		extension => 'compact_char24',
+		expr => q{('key ' || i)::char(24)},
+		binary => 1,
+		kind => 'string',
+		literals => [ '', "a 'quoted' \\ value", 'district', "\x{e4}\x{f6}\x{20ac}\x{65e5}" ],
+		bad => 'a string of 26 characters!',
+		sqlstate => '22001',
+	},
+	{
+		type => 'compact_char3',
+		wide => 'char(3)',
+		extension => 'compact_char3',
+		expr => q{to_hex(i % 1000)::char(3)},
+		binary => 1,
+		kind => 'string',
+		literals => [ 'a', 'abc', 'b' ],
+		bad => 'abcd',
+		sqlstate => '22001',
+	},
+	{
+		type => 'compact_text',
+		wide => 'text',
+		extension => 'compact_types',
+		expr => q{('the notes of number ' || i)},
+		binary => 1,
+		kind => 'string',
+		literals => [
+			'', "a 'quoted' \\ value", "\x{e4}\x{f6}\x{20ac}\x{65e5}\x{672c}\x{8a9e}",
+			'0123456789', '6f1b2c3d-0000-4000-8000-0123456789ab', 'x' x 3000
+		],
+	},
+	{
+		type => 'int1',
+		wide => 'int2',
+		extension => 'compact_types',
+		expr => q{(i % 200 - 100)::int2},
+		binary => 1,
+		kind => 'int',
+		literals => [ -128, 0, 1, 127 ],
+		bad => '128',
+		sqlstate => '22003',
+	},
+	{
+		type => 'uint1',
+		wide => 'int2',
+		extension => 'compact_types',
+		expr => q{(i % 250)::int2},
+		binary => 1,
+		kind => 'int',
+		literals => [ 0, 1, 128, 255 ],
+		bad => '-1',
+		sqlstate => '22003',
+	},
+	{
+		type => 'uint2',
+		wide => 'int4',
+		extension => 'compact_types',
+		expr => q{(i * 6)},
+		binary => 1,
+		kind => 'int',
+		literals => [ 0, 1, 32768, 65535 ],
+		bad => '65536',
+		sqlstate => '22003',
+	},
+	{
+		type => 'uint3',
+		wide => 'int4',
+		extension => 'compact_types',
+		expr => q{(i * 1600)},
+		binary => 1,
+		kind => 'int',
+		literals => [ 0, 1, 65536, 16777215 ],
+		bad => '16777216',
+		sqlstate => '22003',
+	},
+	{
+		type => 'seconds4',
+		wide => 'timestamp',
+		extension => 'compact_types',
+		expr => q{('2020-01-01 00:00:00'::timestamp + (i) * '1 hour'::interval)},
+		binary => 1,
+		kind => 'timestamp',
+		literals => [ '1970-01-01 00:00:00', '2024-02-29 12:34:56', '2106-02-07 06:28:15' ],
+		bad => '1969-12-31 23:59:59',
+		sqlstate => '22008',
+	},
+	{
+		type => 'seconds4tz',
+		wide => 'timestamptz',
+		extension => 'compact_types',
+		expr => q{('2020-01-01 00:00:00+00'::timestamptz + (i) * '1 hour'::interval)},
+		binary => 1,
+		kind => 'timestamptz',
+		literals => [ '1970-01-01 00:00:00', '2024-02-29 12:34:56', '2106-02-07 06:28:15' ],
+		bad => '2106-02-07 06:28:16+00',
+		sqlstate => '22008',
+	},
+	{
+		type => 'compact_decimal4_2',
+		wide => 'numeric(10,2)',
+		extension => 'compact_decimal4_2',
+		expr => q{((i) * 1.25 - 100)::numeric(10,2)},
+		binary => 1,
+		kind => 'numeric',
+		literals => [ '-12345.67', '0.00', '0.01', '21474836.47' ],
+		bad => '21474836.48',
+		sqlstate => '22003',
+	},
+	{
+		type => 'compact_decimal8_2',
+		wide => 'numeric(19,2)',
+		extension => 'compact_decimal8_2',
+		expr => q{((i) * 10000000.01)::numeric(19,2)},
+		binary => 1,
+		kind => 'numeric',
+		literals => [ '-123456789012.34', '0.00', '0.01', '92233720368547758.07' ],
+		bad => '92233720368547758.08',
+		sqlstate => '22003',
+	});
+
+# The extensions to create, in this order
+our @extensions;
+{
+	my %seen;
+	@extensions = grep { !$seen{$_}++ } 'compact_types', map { $_->{extension} } @samples;
+}
+
+
+# samples_json() - return the samples, for the client programs of the tests
+sub samples_json
+{
+	return JSON::PP->new->ascii->canonical->encode(\@samples);
+}
+
+1;

@@ -1,0 +1,122 @@
+# Run a web shop on plain tables and on split ones, and compare the answers.  See
+# PgDense::Application.
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::Application;
+
+my ($major) = `pg_config --version` =~ /(\d+)/;
+
+# the wide columns that share no index or constraint with hot columns.  Of the other
+# tables only django_migrations has any; Django would not find it any more.
+my %cold = (
+	shop_country => 'name',
+	shop_category => 'name',
+	shop_customer => 'phone,notes,preferences,tags',
+	shop_product => 'subtitle,description,attributes',
+	shop_order => 'street,city,ip',
+	shop_orderline => 'text',
+	shop_review => 'body',
+	shop_job => 'payload,message',
+	shop_counter => 'label',
+	shop_setting => 'value',
+	auth_user => 'password,first_name,last_name,email',
+	auth_permission => 'name',
+	django_session => 'session_data');
+my %method = (shop_counter => 'surrogate_key', shop_product => 'surrogate_key', shop_review => 'row_pointer');
+
+# A table that a view reads is refused.
+my $report = <<'SQL';
+CREATE TEMP TABLE report AS SELECT pg_get_viewdef('shop_report') AS definition;
+DROP VIEW shop_report;
+SQL
+my $report_again = q{SELECT format('CREATE VIEW shop_report AS %s', definition) FROM report \gexec};
+my %modes = (
+	split => {
+		loaders => 'split_tables',
+		settings => [ "session_preload_libraries = 'vertical_partition'", 'vertical_partition.declare_keys = on' ],
+		sql => $report . join('', map { "SELECT 'split', vertical_partition.split('$_', '{$cold{$_}}', '" . ($method{$_} // 'shared_key') . "');\n" } sort keys %cold) . $report_again,
+		back => [ "$report SELECT vertical_partition.merge(view) FROM vertical_partition.parts; $report_again", 'merge()' ],
+		rebuilt => 1,
+		changed => { '^split\|' => scalar(keys %cold) },
+		still => 'SELECT count(*) = ' . keys(%cold) . ' FROM vertical_partition.parts'
+	},);
+
+# Return an error without the names that it may have.
+sub error_of_table
+{
+	my ($error) = @_;
+
+	return $error if ref $error ne 'HASH' || !defined $error->{table_name};
+	return { %$error, table_name => $error->{table_name} =~ s/_(?:hot|cold)$//r };
+}
+
+# The view column also has the default of an identity column.
+my $sequence = qr/^str nextval\('\w+_id_seq'::regclass\)$/;
+my @differences = (
+	{
+		doc => 'the error names the part as its table',
+		step => qr/^(?:writes|driver|declared|after \d+)\b/,
+		hash => 1,
+		same => \&error_of_table
+	},
+	{
+		doc => 'find two tables and a view',
+		step => qr/^(?:tried|migrations|Django's catalogs): (?!tables$)/,
+		hash => 1,
+		catalogs => 1
+	},
+	{
+		doc => 'find two tables and a view',
+		step => qr/^Django's catalogs: tables$/,
+		catalogs => 1,
+		# The test has renamed the table, but not its parts.
+		same => sub { my %seen; [ sort grep { !$seen{$_}++ } map { s/_(?:hot|cold)$//r =~ s/^str shop_preference$/str shop_setting/r } @{ $_[0] } ] }
+	},
+	{
+		doc => 'No column of the view is NOT NULL. An identity column of the table has a default in the view',
+		# name, type, nullable, default
+		step => qr/^catalogs: columns of /,
+		same => sub { [ map { [ @$_[ 0, 1 ], ($_->[3] // '') =~ s/$sequence//r ] } @{ $_[0] } ] }
+	},
+	{
+		doc => 'No column of the view is NOT NULL. An identity column of the table has a default in the view',
+		# name, null_ok, default, display size, precision, scale, field
+		step => qr/^Django's catalogs: columns of /,
+		catalogs => 1,
+		same => sub { [ map { [ $_->[0], ($_->[2] // '') =~ s/$sequence//r, @$_[ 3 .. 6 ] ] } @{ $_[0] } ] }
+	},
+	{
+		doc => 'find only the primary key of the view, and none of its other constraints and indexes',
+		# foreign keys, unique and check constraints, indexes
+		step => qr/^catalogs: constraints of /,
+		catalogs => 1,
+		same => sub { $_[0][0] }
+	},
+	{
+		doc => 'Any other `INCLUDING`, `ALL` too, is refused',
+		step => qr/^tried: table like another$/,
+		seen => qr/^\{"error":"NotSupportedError","sqlstate":"0A000"\}$/
+	},
+	{
+		doc => 'Row-level triggers are refused',
+		step => qr/^tried: trigger$/,
+		seen => qr/^\{"error":"ProgrammingError","sqlstate":"42809"\}$/
+	},);
+# The server refuses this for all views.
+push @differences,
+  {
+	doc => 'MERGE on 15',
+	step => qr/^driver: \w+, prepare=\w+: merge$/,
+	seen => qr/^\{"error":"\w+","sqlstate":"0A000"\}$/
+  },
+  {
+	doc => 'MERGE on 15',
+	# All columns and rows must be the same, except the one that should have changed.
+	step => qr/(?:^|\w )data(?: \w+)*: shop_(?:setting|preference)$/,
+	same => sub { [ $_[0][0], [ grep { "@$_[1, 2]" ne 'str user:5 str setting.1' } @{ $_[0][1] } ] ] }
+  } if $major < 17;
+
+test_application('vertical_partition', \%modes, \@differences);

@@ -1,0 +1,39 @@
+/*-------------------------------------------------------------------------
+ *
+ * clock.c
+ *	  LD_PRELOAD library under which time does not pass.
+ *
+ * Records of commits, checkpoints and restore points hold the time of day, and
+ * the CRC of a record covers it.  With this library two servers that do the
+ * same write the same bytes of WAL.  Only the time of day stands still: what
+ * waits for some time reads the monotonic clock, which goes on.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include <stddef.h>
+#include <sys/time.h>
+#include <time.h>
+
+/* some day after PostgreSQL's epoch */
+#define STOPPED_AT 1750000000
+
+int			gettimeofday(struct timeval *restrict tv, void *restrict tz);
+time_t		time(time_t *result);
+
+int
+gettimeofday(struct timeval *restrict tv, void *restrict tz)
+{
+	(void) tz;
+	tv->tv_sec = STOPPED_AT;
+	tv->tv_usec = 0;
+	return 0;
+}
+
+time_t
+time(time_t *result)
+{
+	if (result != NULL)
+		*result = STOPPED_AT;
+	return STOPPED_AT;
+}
