@@ -193,22 +193,6 @@ compact_ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
 						ddl->type, ddl->schema, function, ddl->type);
 }
 
-/* Create an operator other than a comparison; left is NULL for a prefix operator. */
-void
-compact_ddl_create_operator(const TypeDdl *ddl, const char *name, const char *left,
-							const char *right, const char *result, const char *function,
-							const char *symbol, bool commutes)
-{
-	compact_ddl_create_function(ddl, function,
-								left ? psprintf("%s, %s", left, right) : right,
-								result, symbol, "IMMUTABLE");
-	compact_ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s,%s RIGHTARG = %s%s)",
-						ddl->opschema, name, ddl->schema, function,
-						left ? psprintf(" LEFTARG = %s,", left) : "", right,
-						commutes ? psprintf(", COMMUTATOR = OPERATOR(%s.%s)",
-											ddl->opschema, name) : "");
-}
-
 /*
  * Integers
  */
@@ -287,6 +271,22 @@ static const ArithmeticOperator shift_operators[] = {
 	{">>", "shr", false}
 };
 
+/* Create an operator other than a comparison; left is NULL for a prefix operator. */
+static void
+create_operator(const TypeDdl *ddl, const char *name, const char *left,
+				const char *right, const char *result, const char *function,
+				const char *symbol, bool commutes)
+{
+	compact_ddl_create_function(ddl, function,
+								left ? psprintf("%s, %s", left, right) : right,
+								result, symbol, "IMMUTABLE");
+	compact_ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s,%s RIGHTARG = %s%s)",
+						ddl->opschema, name, ddl->schema, function,
+						left ? psprintf(" LEFTARG = %s,", left) : "", right,
+						commutes ? psprintf(", COMMUTATOR = OPERATOR(%s.%s)",
+											ddl->opschema, name) : "");
+}
+
 static void
 create_integer_pair(TypeDdl *const *ddls, int i, int j)
 {
@@ -313,9 +313,9 @@ create_integer_pair(TypeDdl *const *ddls, int i, int j)
 		const ArithmeticOperator *op = &arithmetic_operators[k];
 		const char *mark = i == j ? ddl->mark : "";
 
-		compact_ddl_create_operator(ddl, psprintf("%s%s%s", mark, op->name, mark), ltype, rtype,
-									result, psprintf("%s_%s", function, op->suffix),
-									psprintf("%s_%s", symbol, op->suffix), op->commutes);
+		create_operator(ddl, psprintf("%s%s%s", mark, op->name, mark), ltype, rtype,
+						result, psprintf("%s_%s", function, op->suffix),
+						psprintf("%s_%s", symbol, op->suffix), op->commutes);
 	}
 }
 
@@ -337,15 +337,15 @@ create_literal_arithmetic(const TypeDdl *ddl)
 		char	   *function = psprintf("%s_integer_operand_%s", name, op->suffix);
 		char	   *symbol = psprintf("compact_%s_literal_%s", name, op->suffix);
 
-		compact_ddl_create_operator(ddl, op->name, ddl->type, literal, "int4",
-									psprintf("%s_integer_literal_%s", name, op->suffix),
-									symbol, op->commutes);
-		compact_ddl_create_operator(ddl, op->name, literal, ddl->type, "int4",
-									psprintf("integer_literal_%s_%s", name, op->suffix),
-									psprintf("compact_literal_%s_%s", name, op->suffix),
-									op->commutes);
-		compact_ddl_create_operator(ddl, op->name, ddl->type, operand, "int4", function,
-									symbol, false);
+		create_operator(ddl, op->name, ddl->type, literal, "int4",
+						psprintf("%s_integer_literal_%s", name, op->suffix),
+						symbol, op->commutes);
+		create_operator(ddl, op->name, literal, ddl->type, "int4",
+						psprintf("integer_literal_%s_%s", name, op->suffix),
+						psprintf("compact_literal_%s_%s", name, op->suffix),
+						op->commutes);
+		create_operator(ddl, op->name, ddl->type, operand, "int4", function,
+						symbol, false);
 		compact_ddl_execute("ALTER FUNCTION %s.%s(%s, %s) SUPPORT %s.comparison_support",
 							ddl->schema, function, ddl->type, operand, ddl->schema);
 	}
@@ -366,17 +366,17 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	{
 		const UnaryOperator *op = &unary_operators[i];
 
-		compact_ddl_create_operator(ddl, op->name, NULL, type, op->widens ? "int4" : type,
-									psprintf("%s_%s", name, op->suffix),
-									psprintf("%s_%s", symbol, op->suffix), false);
+		create_operator(ddl, op->name, NULL, type, op->widens ? "int4" : type,
+						psprintf("%s_%s", name, op->suffix),
+						psprintf("%s_%s", symbol, op->suffix), false);
 	}
 	for (int i = 0; i < (int) lengthof(bit_operators); i++)
 	{
 		const BitOperator *op = &bit_operators[i];
 		char	   *function = psprintf("%s_%s", name, op->suffix);
 
-		compact_ddl_create_operator(ddl, op->name, type, type, type, function,
-									psprintf("%s_%s", symbol, op->suffix), true);
+		create_operator(ddl, op->name, type, type, type, function,
+						psprintf("%s_%s", symbol, op->suffix), true);
 		compact_ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
 							" COMBINEFUNC = %s.%s, PARALLEL = SAFE)",
 							ddl->opschema, op->aggregate, type, ddl->schema, function,
@@ -386,9 +386,9 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	{
 		const ArithmeticOperator *op = &shift_operators[i];
 
-		compact_ddl_create_operator(ddl, op->name, type, "int4", "int4",
-									psprintf("%s_%s", name, op->suffix),
-									psprintf("%s_%s", symbol, op->suffix), op->commutes);
+		create_operator(ddl, op->name, type, "int4", "int4",
+						psprintf("%s_%s", name, op->suffix),
+						psprintf("%s_%s", symbol, op->suffix), op->commutes);
 	}
 
 	/* put functions that core has too into the schema of core's */
