@@ -256,7 +256,7 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 	int32		typmod = column->att->atttypmod;
 	int			precision;
 	int			scale;
-	const CompactDecimal *decimal;
+	const CompactDecimal *decimals;
 	char	   *name;
 
 	if (typmod < (int32) VARHDRSZ)
@@ -266,8 +266,8 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 	}
 	precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
 	scale = compact_advise_numeric_scale(typmod);
-	decimal = compact_decimal_of_precision(precision);
-	if (scale < 0 || scale > precision || decimal == NULL)
+	decimals = compact_decimal_of_precision(precision);
+	if (scale < 0 || scale > precision || decimals == NULL)
 	{
 		column->reason = "no decimal type holds that precision and scale";
 		return;
@@ -278,15 +278,15 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 		block(column, "NaN");
 		return;
 	}
-	name = compact_decimal_name(decimal->width, scale);
+	name = compact_decimal_name(decimals->width, scale);
 	if (!compact_advise_find_type(advice, name, &column->type))
 	{
 		column->reason = psprintf("%s is not installed", name);
 		return;
 	}
-	column->type.len = decimal->width;
-	column->type.align = decimal->align;
-	if (column->bytes_now <= decimal->width * column->nvalues)
+	column->type.len = decimals->width;
+	column->type.align = decimals->align;
+	if (column->bytes_now <= decimals->width * column->nvalues)
 	{
 		column->reason = psprintf("%s would be faster, but not smaller", column->type.name);
 		return;

@@ -164,21 +164,21 @@ compact_types_create_decimal(PG_FUNCTION_ARGS)
 {
 	DecimalArgs args = {PG_GETARG_INT32(0), PG_GETARG_INT32(1)};
 	Oid			funcid = fcinfo->flinfo->fn_oid;
-	const CompactDecimal *decimal = compact_decimal_of_width(args.width);
+	const CompactDecimal *decimals = compact_decimal_of_width(args.width);
 	Oid			typid;
 	bool		local;
 
-	if (decimal == NULL)
+	if (decimals == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("width %d of a decimal type is not supported", args.width),
 				 errhint("The width must be 4 or 8 bytes.")));
-	if (args.scale < 0 || args.scale > decimal->max_scale)
+	if (args.scale < 0 || args.scale > decimals->max_scale)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("scale %d of a decimal type of %d bytes is out of range",
 						args.scale, args.width),
-				 errhint("The scale must be between 0 and %d.", decimal->max_scale)));
+				 errhint("The scale must be between 0 and %d.", decimals->max_scale)));
 
 	typid = compact_ddl_create_type_by_extension(funcid,
 												 compact_decimal_name(args.width, args.scale),

@@ -61,7 +61,7 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 	char	   *name;
 	const CompactInteger *integer;
 	const CompactSeconds *seconds;
-	const CompactDecimal *decimal;
+	const CompactDecimal *decimals;
 	int			width;
 	int			scale;
 
@@ -99,11 +99,11 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 		old->typmod = 0;
 	}
 	else if (compact_decimal_parse_name(name, &width, &scale) &&
-			 (decimal = compact_decimal_of_width(width)) != NULL)
+			 (decimals = compact_decimal_of_width(width)) != NULL)
 	{
 		/* some numbers that it holds have one more digit */
 		old->typid = NUMERICOID;
-		old->typmod = (((decimal->max_scale + 1) << 16) | scale) + VARHDRSZ;
+		old->typmod = (((decimals->max_scale + 1) << 16) | scale) + VARHDRSZ;
 	}
 
 	return OidIsValid(old->typid);

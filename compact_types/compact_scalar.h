@@ -47,8 +47,8 @@ typedef struct CompactInteger
 	int64		min;
 	int64		max;
 	IntegerNumber twin;			/* wide twin of a narrow type */
-	IntegerNumber arithmetic;	/* result of arithmetic with a narrow type; the
-								 * greater number of two types counts */
+	IntegerNumber arithmetic;	/* result of arithmetic with a narrow type;
+								 * the greater number of two types counts */
 	const char *comment;		/* of a narrow type */
 } CompactInteger;
 
