@@ -22,25 +22,7 @@
 #include "utils/lsyscache.h"
 
 #include "compact_advise.h"
-
-/* Narrower integers, in the order of preference. */
-typedef struct NarrowInteger
-{
-	const char *name;
-	Oid			typid;			/* of a core type */
-	int			len;
-	int64		min;
-	int64		max;
-} NarrowInteger;
-
-static const NarrowInteger narrow_integers[] = {
-	{"uint1", InvalidOid, 1, 0, PG_UINT8_MAX},
-	{"int1", InvalidOid, 1, PG_INT8_MIN, PG_INT8_MAX},
-	{"int2", INT2OID, 2, PG_INT16_MIN, PG_INT16_MAX},
-	{"uint2", InvalidOid, 2, 0, PG_UINT16_MAX},
-	{"uint3", InvalidOid, 3, 0, 0xFFFFFF},
-	{"int4", INT4OID, 4, PG_INT32_MIN, PG_INT32_MAX}
-};
+#include "compact_scalar.h"
 
 /* Fill in the description of a core type. */
 static void
@@ -176,11 +158,30 @@ add_driver_risk(AdviseColumn *column)
 	add_risk(column, psprintf("client drivers that were not told of %s return strings", column->type.name));
 }
 
+/*
+ * Sort integer types by preference: the narrowest first.  Of types of the same
+ * width, core's comes first, because drivers know it, and an unsigned one
+ * before a signed one.
+ */
+static int
+compare_preference(const void *a, const void *b)
+{
+	const CompactInteger *left = *(const CompactInteger *const *) a;
+	const CompactInteger *right = *(const CompactInteger *const *) b;
+
+	if (left->bytes != right->bytes)
+		return left->bytes - right->bytes;
+	if (compact_integer_is_narrow(left) != compact_integer_is_narrow(right))
+		return compact_integer_is_narrow(left) ? 1 : -1;
+
+	return compact_integer_is_unsigned(right) - compact_integer_is_unsigned(left);
+}
+
 static void
 propose_integer(Advice *advice, AdviseColumn *column)
 {
 	Form_pg_attribute att = column->att;
-
+	const CompactInteger *types[N_INTEGERS];
 	char	   *never = NULL;
 	bool		asked = advice->options.narrow || (column->is_key && advice->options.narrow_keys);
 
@@ -192,12 +193,15 @@ propose_integer(Advice *advice, AdviseColumn *column)
 		column->reason = never;
 		return;
 	}
-	for (int i = 0; i < (int) lengthof(narrow_integers); i++)
+	for (int i = 0; i < N_INTEGERS; i++)
+		types[i] = &compact_integers[i];
+	qsort(types, N_INTEGERS, sizeof(types[0]), compare_preference);
+	for (int i = 0; i < N_INTEGERS; i++)
 	{
-		const NarrowInteger *type = &narrow_integers[i];
+		const CompactInteger *type = types[i];
 		bool		proven;
 
-		if (type->len >= att->attlen || column->min < type->min || column->max > type->max)
+		if (type->bytes >= att->attlen || column->min < type->min || column->max > type->max)
 			continue;
 		/* leave room for values at least twice as large as those seen */
 		proven = compact_advise_range_is_proven(advice, column, type->min, type->max);
@@ -210,10 +214,10 @@ propose_integer(Advice *advice, AdviseColumn *column)
 		 * The type is passed by reference.  One byte is worth that only
 		 * beside other columns of a key.
 		 */
-		if (type->len == 3 &&
+		if (INTEGER_BY_REFERENCE(type->bytes) &&
 			(!column->in_wide_index || !advice->options.narrow_keys || column->by_value))
 			continue;
-		if (OidIsValid(type->typid))
+		if (!compact_integer_is_narrow(type))
 			use_core_type(&column->type, type->name, type->typid);
 		else if (!compact_advise_find_type(advice, type->name, &column->type) ||
 				 !OidIsValid(column->type.typid))
@@ -233,7 +237,7 @@ propose_integer(Advice *advice, AdviseColumn *column)
 			if (!proven)
 				add_risk(column, psprintf("values below %lld or above %lld will be refused, and no CHECK constraint rules them out",
 										  (long long) type->min, (long long) type->max));
-			if (OidIsValid(type->typid))
+			if (!compact_integer_is_narrow(type))
 				add_risk(column, psprintf("results of arithmetic that %s does not hold will be refused", type->name));
 			else
 				add_driver_risk(column);
@@ -252,7 +256,8 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 	int32		typmod = column->att->atttypmod;
 	int			precision;
 	int			scale;
-	int			width;
+	const CompactDecimal *decimals;
+	char	   *name;
 
 	if (typmod < (int32) VARHDRSZ)
 	{
@@ -261,27 +266,27 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 	}
 	precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
 	scale = compact_advise_numeric_scale(typmod);
-	if (scale < 0 || scale > precision || precision > 18)
+	decimals = compact_decimal_of_precision(precision);
+	if (scale < 0 || scale > precision || decimals == NULL)
 	{
 		column->reason = "no decimal type holds that precision and scale";
 		return;
 	}
-	width = precision <= 9 ? 4 : 8;
 	if (column->unfit)
 	{
 		column->reason = "there are values that are not a number";
 		block(column, "NaN");
 		return;
 	}
-	if (!compact_advise_find_type(advice, psprintf("compact_decimal%d_%d", width, scale),
-								  &column->type))
+	name = compact_decimal_name(decimals->width, scale);
+	if (!compact_advise_find_type(advice, name, &column->type))
 	{
-		column->reason = psprintf("compact_decimal%d_%d is not installed", width, scale);
+		column->reason = psprintf("%s is not installed", name);
 		return;
 	}
-	column->type.len = width;
-	column->type.align = width == 4 ? TYPALIGN_INT : TYPALIGN_DOUBLE;
-	if (column->bytes_now <= width * column->nvalues)
+	column->type.len = decimals->width;
+	column->type.align = decimals->align;
+	if (column->bytes_now <= decimals->width * column->nvalues)
 	{
 		column->reason = psprintf("%s would be faster, but not smaller", column->type.name);
 		return;
@@ -298,7 +303,7 @@ propose_decimal(Advice *advice, AdviseColumn *column)
 static void
 propose_seconds(Advice *advice, AdviseColumn *column)
 {
-	const char *name = column->att->atttypid == TIMESTAMPOID ? "seconds4" : "seconds4tz";
+	const char *name = compact_seconds_of_twin(column->att->atttypid)->name;
 
 	if (column->unfit)
 	{

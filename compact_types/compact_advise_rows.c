@@ -35,13 +35,11 @@
 #include "compact_advise.h"
 #include "compact_advise_size.h"
 #include "compact_ddl.h"
+#include "compact_scalar.h"
 #include "compact_types_compat.h"
 
 /* read the same pages each time, for the same answer */
 #define SAMPLE_SEED			20240607
-/* seconds4: seconds since 1970 in 32 bits without sign */
-#define SECONDS4_EPOCH_SHIFT \
-	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
 
 /*
  * Reading rows
@@ -241,8 +239,7 @@ look_at_value(AdviseColumn *column, Datum value)
 				Timestamp	time = DatumGetTimestamp(value);
 
 				if (TIMESTAMP_NOT_FINITE(time) || time % USECS_PER_SEC != 0 ||
-					time / USECS_PER_SEC + SECONDS4_EPOCH_SHIFT < 0 ||
-					time / USECS_PER_SEC + SECONDS4_EPOCH_SHIFT > PG_UINT32_MAX)
+					!compact_seconds_in_range(time / USECS_PER_SEC + SECONDS_EPOCH_DIFFERENCE))
 					column->unfit = true;
 			}
 			break;

@@ -130,9 +130,5 @@ extern void compact_ddl_create_cast(const TypeDdl *ddl, const char *source,
 									bool implicit);
 extern void compact_ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
 										 const char *attributes);
-extern void compact_ddl_create_operator(const TypeDdl *ddl, const char *name,
-										const char *left, const char *right,
-										const char *result, const char *function,
-										const char *symbol, bool commutes);
 
 #endif							/* COMPACT_DDL_H */

@@ -37,7 +37,7 @@
 /* maximum number of base-10000 digits of a decimal as numeric */
 #define DECIMAL_MAX_NDIGITS		10
 
-static const int64 powers_of_ten[DECIMAL8_MAX_SCALE + 1] = {
+static const int64 powers_of_ten[] = {
 	INT64CONST(1),
 	INT64CONST(10),
 	INT64CONST(100),
@@ -65,16 +65,22 @@ decimal_datum(int64 value, int width)
 	return width == 4 ? Int32GetDatum((int32) value) : Int64GetDatum(value);
 }
 
+static inline int64
+decimal_max(int width)
+{
+	return width == 4 ? PG_INT32_MAX : PG_INT64_MAX;
+}
+
+static inline int64
+decimal_min(int width)
+{
+	return -decimal_max(width) - 1;
+}
+
 static inline bool
 decimal_in_range(int64 value, int width)
 {
-	return width == 8 || (value >= PG_INT32_MIN && value <= PG_INT32_MAX);
-}
-
-static char *
-decimal_type_name(int width, int scale)
-{
-	return psprintf("compact_decimal%d_%d", width, scale);
+	return value >= decimal_min(width) && value <= decimal_max(width);
 }
 
 /*
@@ -87,7 +93,7 @@ conversion_error(DecimalResult result, const char *str, const char *quote,
 {
 	char		low[DECIMAL_OUTPUT_SIZE];
 	char		high[DECIMAL_OUTPUT_SIZE];
-	char	   *type = decimal_type_name(width, scale);
+	char	   *type = compact_decimal_name(width, scale);
 
 	switch (result)
 	{
@@ -104,8 +110,8 @@ conversion_error(DecimalResult result, const char *str, const char *quote,
 					 errmsg("invalid input syntax for type %s: \"%s\"",
 							type, str)));
 		default:
-			compact_decimal_to_string(width == 4 ? PG_INT32_MIN : PG_INT64_MIN, scale, low);
-			compact_decimal_to_string(width == 4 ? PG_INT32_MAX : PG_INT64_MAX, scale, high);
+			compact_decimal_to_string(decimal_min(width), scale, low);
+			compact_decimal_to_string(decimal_max(width), scale, high);
 			ereturn(escontext, (Datum) 0,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 					 errmsg("value %s%s%s is out of range for type %s",
@@ -164,7 +170,7 @@ decimal_in(FunctionCallInfo fcinfo, int width, int scale)
 		result = DECIMAL_RANGE;
 	if (unlikely(result == DECIMAL_OK && !exact))
 		compact_check_inexact(compact_value_use(fcinfo), ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-							  str, decimal_type_name(width, scale), "numeric");
+							  str, compact_decimal_name(width, scale), "numeric");
 	if (unlikely(result != DECIMAL_OK))
 		return conversion_error(result, str, "\"", width, scale, fcinfo->context);
 
@@ -195,7 +201,7 @@ decimal_recv(FunctionCallInfo fcinfo, int width, int scale)
 	if (unlikely(!exact))
 		compact_check_inexact(compact_value_use(fcinfo), ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
 							  compact_numeric_for_message(DatumGetNumeric(num)),
-							  decimal_type_name(width, scale), "numeric");
+							  compact_decimal_name(width, scale), "numeric");
 
 	return result;
 }
@@ -225,7 +231,7 @@ round_for_cast(FunctionCallInfo fcinfo, Numeric num, int width, int scale)
 	if (unlikely(!exact) && compact_cast_is_compared(fcinfo))
 		compact_check_inexact(VALUE_ARGUMENT, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
 							  compact_numeric_for_message(num),
-							  decimal_type_name(width, scale), "numeric");
+							  compact_decimal_name(width, scale), "numeric");
 
 	return result;
 }
@@ -554,36 +560,35 @@ decimal_avg(FunctionCallInfo fcinfo, int width, int scale)
 	NUMERIC_FUNCTIONS(compact_decimal##width##_##scale##_numeric, 0, width, scale) \
 	NUMERIC_FUNCTIONS(numeric_compact_decimal##width##_##scale, 1, width, scale)
 
-SCALE_FUNCTIONS(4, 0)
-SCALE_FUNCTIONS(4, 1)
-SCALE_FUNCTIONS(4, 2)
-SCALE_FUNCTIONS(4, 3)
-SCALE_FUNCTIONS(4, 4)
-SCALE_FUNCTIONS(4, 5)
-SCALE_FUNCTIONS(4, 6)
-SCALE_FUNCTIONS(4, 7)
-SCALE_FUNCTIONS(4, 8)
-SCALE_FUNCTIONS(4, 9)
+/* call M(width, scale) for all scales up to a greatest one */
+#define SCALES_9(M, width) \
+	M(width, 0) \
+	M(width, 1) \
+	M(width, 2) \
+	M(width, 3) \
+	M(width, 4) \
+	M(width, 5) \
+	M(width, 6) \
+	M(width, 7) \
+	M(width, 8) \
+	M(width, 9)
+#define SCALES_18(M, width) \
+	SCALES_9(M, width) \
+	M(width, 10) \
+	M(width, 11) \
+	M(width, 12) \
+	M(width, 13) \
+	M(width, 14) \
+	M(width, 15) \
+	M(width, 16) \
+	M(width, 17) \
+	M(width, 18)
 
-SCALE_FUNCTIONS(8, 0)
-SCALE_FUNCTIONS(8, 1)
-SCALE_FUNCTIONS(8, 2)
-SCALE_FUNCTIONS(8, 3)
-SCALE_FUNCTIONS(8, 4)
-SCALE_FUNCTIONS(8, 5)
-SCALE_FUNCTIONS(8, 6)
-SCALE_FUNCTIONS(8, 7)
-SCALE_FUNCTIONS(8, 8)
-SCALE_FUNCTIONS(8, 9)
-SCALE_FUNCTIONS(8, 10)
-SCALE_FUNCTIONS(8, 11)
-SCALE_FUNCTIONS(8, 12)
-SCALE_FUNCTIONS(8, 13)
-SCALE_FUNCTIONS(8, 14)
-SCALE_FUNCTIONS(8, 15)
-SCALE_FUNCTIONS(8, 16)
-SCALE_FUNCTIONS(8, 17)
-SCALE_FUNCTIONS(8, 18)
+#define ALL_SCALES(width, stored, align, max_scale, ...) \
+	StaticAssertDecl(max_scale < lengthof(powers_of_ten), "too few powers of ten"); \
+	SCALES_##max_scale(SCALE_FUNCTIONS, width)
+
+DECIMAL_WIDTHS(ALL_SCALES)
 
 /*
  * Functions that do not depend on the scale: compact_decimalW_NAME
@@ -601,7 +606,7 @@ SCALE_FUNCTIONS(8, 18)
 					   decimal_value(PG_GETARG_DATUM(1), width)); \
 	}
 
-#define WIDTH_FUNCTIONS(width) \
+#define WIDTH_FUNCTIONS(width, ...) \
 	WIDTH_COMPARISON(width, eq, ==) \
 	WIDTH_COMPARISON(width, ne, !=) \
 	WIDTH_COMPARISON(width, lt, <) \
@@ -655,8 +660,7 @@ SCALE_FUNCTIONS(8, 18)
 		PG_RETURN_POINTER(sum); \
 	}
 
-WIDTH_FUNCTIONS(4)
-WIDTH_FUNCTIONS(8)
+DECIMAL_WIDTHS(WIDTH_FUNCTIONS)
 
 /* use core's sort comparators, for which tuplesort has specialized code */
 PG_FUNCTION_INFO_V1(compact_decimal4_sortsupport);

@@ -111,7 +111,8 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 	marked.mark = "#";
 	drop_leftovers(ddl);
 	compact_ddl_create_scalar_type(ddl, symbol,
-								   args->width == 4 ? "LIKE = pg_catalog.int4" : "LIKE = pg_catalog.int8",
+								   psprintf("LIKE = pg_catalog.%s",
+											compact_decimal_of_width(args->width)->stored),
 								   'N', "IMMUTABLE",
 								   psprintf("decimal number of %d bytes with %d digits after the point",
 											args->width, args->scale));
@@ -163,24 +164,24 @@ compact_types_create_decimal(PG_FUNCTION_ARGS)
 {
 	DecimalArgs args = {PG_GETARG_INT32(0), PG_GETARG_INT32(1)};
 	Oid			funcid = fcinfo->flinfo->fn_oid;
-	int			max_scale = args.width == 4 ? DECIMAL4_MAX_SCALE : DECIMAL8_MAX_SCALE;
+	const CompactDecimal *decimals = compact_decimal_of_width(args.width);
 	Oid			typid;
 	bool		local;
 
-	if (args.width != 4 && args.width != 8)
+	if (decimals == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("width %d of a decimal type is not supported", args.width),
 				 errhint("The width must be 4 or 8 bytes.")));
-	if (args.scale < 0 || args.scale > max_scale)
+	if (args.scale < 0 || args.scale > decimals->max_scale)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("scale %d of a decimal type of %d bytes is out of range",
 						args.scale, args.width),
-				 errhint("The scale must be between 0 and %d.", max_scale)));
+				 errhint("The scale must be between 0 and %d.", decimals->max_scale)));
 
 	typid = compact_ddl_create_type_by_extension(funcid,
-												 psprintf("compact_decimal%d_%d", args.width, args.scale),
+												 compact_decimal_name(args.width, args.scale),
 												 create_objects, &args, &local);
 	if (local)
 		ereport(NOTICE,

@@ -84,21 +84,36 @@ static const struct
 	{"_mod", "%", false}
 };
 
-/* types that stand in for a wide one */
-static const struct
-{
-	const char *name;
-	Oid			wide;
-}			stand_ins[] = {
-	{"integer_literal", INT8OID},
-	{"integer_operand", INT8OID},
-	{"numeric_literal", NUMERICOID},
-	{"numeric_operand", NUMERICOID},
-	{"numeric_left", NUMERICOID},
-	{"timestamp_literal", TIMESTAMPOID},
-	{"timestamp_operand", TIMESTAMPOID},
-	{"timestamptz_literal", TIMESTAMPTZOID}
+/* last part of the stand-ins' names */
+const char *const compact_stand_in_roles[] = {"literal", "operand", "left"};
+
+const WideTwin compact_wide_twins[N_WIDE_TWINS] = {
+	{"int8", INT8OID, "integer", 'N', false, "int8", false, "IMMUTABLE",
+	"compact_int8_int8", true, "hashint8", "hashint8extended"},
+	{"numeric", NUMERICOID, "numeric", 'N', true, "numeric_", true, "IMMUTABLE",
+	"numeric", false, "hash_numeric", "hash_numeric_extended"},
+	{"timestamp", TIMESTAMPOID, "timestamp", 'D', false, "timestamp_", true, "STABLE",
+	"timestamp", false, "timestamp_hash", "timestamp_hash_extended"},
+	{"timestamptz", TIMESTAMPTZOID, "timestamptz", 0, false, "timestamptz_", true, "STABLE",
+	"timestamp", false, "timestamp_hash", "timestamp_hash_extended"}
 };
+
+/* Return true if a type of that name stands in for the wide type. */
+static bool
+stands_in(const char *name, const WideTwin *twin)
+{
+	size_t		len = strlen(twin->kind);
+
+	if (strncmp(name, twin->kind, len) != 0 || name[len] != '_')
+		return false;
+	for (int role = 0; role < compact_n_stand_ins(twin); role++)
+	{
+		if (strcmp(name + len + 1, compact_stand_in_roles[role]) == 0)
+			return true;
+	}
+
+	return false;
+}
 
 /* Return the name of the function's operator, or NULL. */
 static const char *
@@ -134,12 +149,12 @@ wide_type(Oid typid, Oid namespace)
 	if (HeapTupleIsValid(tuple))
 	{
 		type = (Form_pg_type) GETSTRUCT(tuple);
-		for (int i = 0; i < (int) lengthof(stand_ins); i++)
+		for (int i = 0; i < N_WIDE_TWINS; i++)
 		{
 			if (type->typnamespace == namespace &&
-				strcmp(NameStr(type->typname), stand_ins[i].name) == 0)
+				stands_in(NameStr(type->typname), &compact_wide_twins[i]))
 			{
-				typid = stand_ins[i].wide;
+				typid = compact_wide_twins[i].typid;
 				break;
 			}
 		}

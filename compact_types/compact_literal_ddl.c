@@ -19,51 +19,17 @@
 #include "utils/builtins.h"
 
 #include "compact_ddl.h"
-
-struct WideTwin
-{
-	const char *name;
-	const char *kind;			/* first part of the stand-ins' names */
-	const char *function;		/* prefix of core's I/O functions */
-	bool		typmod;			/* do they accept a type modifier? */
-	const char *io_attributes;
-	const char *comparison;		/* prefix of functions that compare two values */
-	bool		own;			/* are these functions of this extension? */
-	const char *hash;			/* core's hash functions */
-	const char *hash_extended;
-	char		category;		/* category of the operand type; 0: none */
-	bool		left;			/* is there a stand-in for the left side? */
-};
-
-static const char *const roles[] = {"literal", "operand", "left"};
-
-static const struct WideTwin twins[] = {
-	{"int8", "integer", "int8", false, "IMMUTABLE",
-	"compact_int8_int8", true, "hashint8", "hashint8extended", 'N', false},
-	{"numeric", "numeric", "numeric_", true, "IMMUTABLE",
-	"numeric", false, "hash_numeric", "hash_numeric_extended", 'N', true},
-	{"timestamp", "timestamp", "timestamp_", true, "STABLE",
-	"timestamp", false, "timestamp_hash", "timestamp_hash_extended", 'D', false},
-	{"timestamptz", "timestamptz", "timestamptz_", true, "STABLE",
-	"timestamp", false, "timestamp_hash", "timestamp_hash_extended", 0, false}
-};
+#include "compact_scalar.h"
 
 const struct WideTwin *
 compact_ddl_wide_twin(const char *name)
 {
-	for (int i = 0; i < (int) lengthof(twins); i++)
+	for (int i = 0; i < N_WIDE_TWINS; i++)
 	{
-		if (strcmp(twins[i].name, name) == 0)
-			return &twins[i];
+		if (strcmp(compact_wide_twins[i].name, name) == 0)
+			return &compact_wide_twins[i];
 	}
 	elog(ERROR, "type %s has no types that stand in for it", name);
-}
-
-/* Return the number of stand-ins, in the order of roles. */
-static int
-n_roles(const struct WideTwin *twin)
-{
-	return twin->category == 0 ? 1 : twin->left ? 3 : 2;
 }
 
 static char *
@@ -151,9 +117,9 @@ create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin, const cha
 void
 compact_ddl_create_stand_ins(const TypeDdl *ddl)
 {
-	for (int i = 0; i < (int) lengthof(twins); i++)
+	for (int i = 0; i < N_WIDE_TWINS; i++)
 	{
-		const struct WideTwin *twin = &twins[i];
+		const struct WideTwin *twin = &compact_wide_twins[i];
 
 		create_stand_in(ddl, twin, "literal", 'S', false,
 						psprintf("literal or parameter without a type in a comparison with a compact type, read as %s",
@@ -166,8 +132,8 @@ compact_ddl_create_stand_ins(const TypeDdl *ddl)
 			create_stand_in(ddl, twin, "left", twin->category, true,
 							psprintf("left side of a comparison with a compact type, stored as %s",
 									 twin->name));
-		for (int role = 0; role < n_roles(twin); role++)
-			create_stand_in_casts(ddl, twin, roles[role]);
+		for (int role = 0; role < compact_n_stand_ins(twin); role++)
+			create_stand_in_casts(ddl, twin, compact_stand_in_roles[role]);
 	}
 }
 
@@ -238,9 +204,9 @@ void
 compact_ddl_append_stand_ins(const TypeDdl *ddl, const struct WideTwin *twin, StringInfo btree,
 							 StringInfo hash)
 {
-	for (int i = 0; i < n_roles(twin); i++)
+	for (int i = 0; i < compact_n_stand_ins(twin); i++)
 	{
-		char	   *type = stand_in_type(ddl, twin, roles[i]);
+		char	   *type = stand_in_type(ddl, twin, compact_stand_in_roles[i]);
 
 		compact_ddl_append_pair(btree, hash, ddl->schema, "#", type, type,
 								psprintf("%s_cmp", type));

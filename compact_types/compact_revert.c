@@ -34,6 +34,7 @@
 
 #include "compact_convert.h"
 #include "compact_ddl.h"
+#include "compact_scalar.h"
 #include "compact_types_compat.h"
 
 /* Former properties of a column. */
@@ -58,6 +59,9 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 {
 	Oid			element = get_element_type(typid);
 	char	   *name;
+	const CompactInteger *integer;
+	const CompactSeconds *seconds;
+	const CompactDecimal *decimals;
 	int			width;
 	int			scale;
 
@@ -84,20 +88,22 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 		old->typid = typmod >= 0 ? VARCHAROID : TEXTOID;
 		old->typmod = typmod;
 	}
-	else if (strcmp(name, "int1") == 0 || strcmp(name, "uint1") == 0)
-		old->typid = INT2OID;
-	else if (strcmp(name, "uint2") == 0 || strcmp(name, "uint3") == 0)
-		old->typid = INT4OID;
-	else if (strcmp(name, "seconds4") == 0 || strcmp(name, "seconds4tz") == 0)
+	else if ((integer = compact_find_integer(name)) != NULL)
 	{
-		old->typid = name[8] == '\0' ? TIMESTAMPOID : TIMESTAMPTZOID;
+		if (compact_integer_is_narrow(integer))
+			old->typid = compact_integers[integer->twin].typid;
+	}
+	else if ((seconds = compact_find_seconds(name)) != NULL)
+	{
+		old->typid = seconds->twin;
 		old->typmod = 0;
 	}
-	else if (sscanf(name, "compact_decimal%d_%d", &width, &scale) == 2)
+	else if (compact_decimal_parse_name(name, &width, &scale) &&
+			 (decimals = compact_decimal_of_width(width)) != NULL)
 	{
-		/* numbers of digits of 2^31 and 2^63 */
+		/* some numbers that it holds have one more digit */
 		old->typid = NUMERICOID;
-		old->typmod = (((width == 4 ? 10 : 19) << 16) | scale) + VARHDRSZ;
+		old->typmod = (((decimals->max_scale + 1) << 16) | scale) + VARHDRSZ;
 	}
 
 	return OidIsValid(old->typid);

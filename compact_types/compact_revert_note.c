@@ -41,6 +41,7 @@
 
 #include "compact_convert.h"
 #include "compact_ddl.h"
+#include "compact_scalar.h"
 #include "compact_types_compat.h"
 
 /* Output of a reference to a column that no longer exists. */
@@ -320,6 +321,8 @@ compact_revert_forget(const Advice *advice, const bool *chosen, Oid relid)
 bool
 compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_type)
 {
+	const CompactInteger *integer;
+	const CompactSeconds *seconds;
 	int			width;
 	int			scale;
 
@@ -333,17 +336,16 @@ compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_typ
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:
-			return strcmp(new_type, "int1") == 0 || strcmp(new_type, "uint1") == 0 ||
-				strcmp(new_type, "uint2") == 0 || strcmp(new_type, "uint3") == 0 ||
-				strcmp(new_type, "int2") == 0 || strcmp(new_type, "int4") == 0;
+			integer = compact_find_integer(new_type);
+			return integer != NULL && integer->typid != INT8OID;
 		case NUMERICOID:
-			return sscanf(new_type, "compact_decimal%d_%d", &width, &scale) == 2 &&
+			return compact_decimal_parse_name(new_type, &width, &scale) &&
 				old_typmod >= (int32) VARHDRSZ &&
 				compact_advise_numeric_scale(old_typmod) == scale;
 		case TIMESTAMPOID:
-			return strcmp(new_type, "seconds4") == 0;
 		case TIMESTAMPTZOID:
-			return strcmp(new_type, "seconds4tz") == 0;
+			seconds = compact_find_seconds(new_type);
+			return seconds != NULL && seconds->twin == old_typid;
 		default:
 			return false;
 	}

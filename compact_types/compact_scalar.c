@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compact_scalar.c
- *	  Integers that are narrower than int4: int1, uint1, uint2, uint3.
+ *	  Integers that are narrower than int4: those of compact_scalar_list.h.
  *
  * They have implicit casts to the wider numeric types, and comparison and
  * arithmetic with every integer type.  Arithmetic gives int4, with int8 it
@@ -14,8 +14,9 @@
  * All work is done in 64 bits, so that one expression serves every pair of
  * types.  A value is passed as fetch_att() makes it from the row:
  * sign-extended, even if the type is unsigned, because some callers compare
- * datums as a whole.  Three bytes cannot be passed by value.  So a uint3 is a
- * pointer to three bytes, the most significant first on every machine.
+ * datums as a whole.  Three bytes cannot be passed by value.  So a value of
+ * three bytes is a pointer to them, the most significant first on every
+ * machine.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -39,126 +40,91 @@
 #include "compact_scalar.h"
 #include "compact_types_compat.h"
 
-/* for each narrow type: bytes in binary format, converter to abbreviated keys */
-#define NARROW_TYPES(M) \
-	M(int1, 2, NULL) \
-	M(uint1, 2, NULL) \
-	M(uint2, 4, NULL) \
-	M(uint3, 4, uint3_abbrev_convert)
+/*
+ * Call M(L, R, result of arithmetic) for all pairs of integer types for which
+ * core has no operators.
+ *
+ * The preprocessor does not expand a macro within its own expansion.  So
+ * LATER() delays the inner of two equal lists until the outer one is complete,
+ * and EXPAND() then expands it.
+ */
+#define EMPTY()
+#define LATER(macro)	macro EMPTY()
+#define EXPAND(...)		__VA_ARGS__
+#define NARROW_INTEGERS_LATER()		NARROW_INTEGERS
 
-/* all pairs of integer types for which core has no operators */
+#define PAIR_WITH_NARROW(right, bytes, min, max, twin, comment, M, left) \
+	M(left, right, int4)
+#define PAIRS_WITH_CORE(core, bytes, min, max, typid, name, result, M, narrow) \
+	M(narrow, core, result) \
+	M(core, narrow, result)
+#define PAIRS_OF(left, bytes, min, max, twin, comment, M) \
+	LATER(NARROW_INTEGERS_LATER)()(PAIR_WITH_NARROW, M, left) \
+	CORE_INTEGERS(PAIRS_WITH_CORE, M, left)
 #define NARROW_PAIRS(M) \
-	M(int1, int1, int4) \
-	M(int1, uint1, int4) \
-	M(int1, uint2, int4) \
-	M(int1, uint3, int4) \
-	M(int1, int2, int4) \
-	M(int1, int4, int4) \
-	M(int1, int8, int8) \
-	M(uint1, int1, int4) \
-	M(uint1, uint1, int4) \
-	M(uint1, uint2, int4) \
-	M(uint1, uint3, int4) \
-	M(uint1, int2, int4) \
-	M(uint1, int4, int4) \
-	M(uint1, int8, int8) \
-	M(uint2, int1, int4) \
-	M(uint2, uint1, int4) \
-	M(uint2, uint2, int4) \
-	M(uint2, uint3, int4) \
-	M(uint2, int2, int4) \
-	M(uint2, int4, int4) \
-	M(uint2, int8, int8) \
-	M(uint3, int1, int4) \
-	M(uint3, uint1, int4) \
-	M(uint3, uint2, int4) \
-	M(uint3, uint3, int4) \
-	M(uint3, int2, int4) \
-	M(uint3, int4, int4) \
-	M(uint3, int8, int8) \
-	M(int2, int1, int4) \
-	M(int2, uint1, int4) \
-	M(int2, uint2, int4) \
-	M(int2, uint3, int4) \
-	M(int4, int1, int4) \
-	M(int4, uint1, int4) \
-	M(int4, uint2, int4) \
-	M(int4, uint3, int4) \
-	M(int8, int1, int8) \
-	M(int8, uint1, int8) \
-	M(int8, uint2, int8) \
-	M(int8, uint3, int8)
+	EXPAND(NARROW_INTEGERS(PAIRS_OF, M))
 
-#define int1_MIN	PG_INT8_MIN
-#define int1_MAX	PG_INT8_MAX
-#define uint1_MIN	0
-#define uint1_MAX	PG_UINT8_MAX
-#define uint2_MIN	0
-#define uint2_MAX	PG_UINT16_MAX
-#define uint3_MIN	0
-#define uint3_MAX	0xFFFFFF
-#define int2_MIN	PG_INT16_MIN
-#define int2_MAX	PG_INT16_MAX
-#define int4_MIN	PG_INT32_MIN
-#define int4_MAX	PG_INT32_MAX
-#define int8_MIN	PG_INT64_MIN
-#define int8_MAX	PG_INT64_MAX
+/* T_BYTES: size of the type */
+#define INTEGER_BYTES(type, bytes, ...)		type##_BYTES = bytes,
 
-/* names of the types in messages */
-#define int1_NAME	"int1"
-#define uint1_NAME	"uint1"
-#define uint2_NAME	"uint2"
-#define uint3_NAME	"uint3"
-#define int2_NAME	"smallint"
-#define int4_NAME	"integer"
-#define int8_NAME	"bigint"
-
-/* is it a type of this extension? */
-#define int1_NARROW		true
-#define uint1_NARROW	true
-#define uint2_NARROW	true
-#define uint3_NARROW	true
-#define int2_NARROW		false
-#define int4_NARROW		false
-#define int8_NARROW		false
-
-/* datum to value */
-#define int1_VALUE(datum)	((int64) (int8) DatumGetChar(datum))
-#define uint1_VALUE(datum)	((int64) (uint8) DatumGetChar(datum))
-#define uint2_VALUE(datum)	((int64) (uint16) DatumGetInt16(datum))
-#define uint3_VALUE(datum)	uint3_value(datum)
-#define int2_VALUE(datum)	((int64) DatumGetInt16(datum))
-#define int4_VALUE(datum)	((int64) DatumGetInt32(datum))
-#define int8_VALUE(datum)	DatumGetInt64(datum)
-
-/* value in range to datum */
-#define int1_DATUM(value)	CharGetDatum((char) (value))
-#define uint1_DATUM(value)	CharGetDatum((char) (value))
-#define uint2_DATUM(value)	Int16GetDatum((int16) (value))
-#define uint3_DATUM(value)	uint3_datum(value)
-#define int2_DATUM(value)	Int16GetDatum((int16) (value))
-#define int4_DATUM(value)	Int32GetDatum((int32) (value))
-#define int8_DATUM(value)	Int64GetDatum(value)
-
-static inline int64
-uint3_value(Datum datum)
+enum
 {
-	const uint8 *bytes = (const uint8 *) DatumGetPointer(datum);
+	NARROW_INTEGERS(INTEGER_BYTES)
+	CORE_INTEGERS(INTEGER_BYTES)
+};
 
-	return bytes[0] << 16 | bytes[1] << 8 | bytes[2];
+/* Convert a datum of that many bytes to a value. */
+static pg_attribute_always_inline int64
+integer_value(Datum datum, int bytes, bool is_signed)
+{
+	const uint8 *big_endian;
+
+	switch (bytes)
+	{
+		case 1:
+			return is_signed ? (int64) (int8) DatumGetChar(datum) :
+				(int64) (uint8) DatumGetChar(datum);
+		case 2:
+			return is_signed ? (int64) DatumGetInt16(datum) :
+				(int64) (uint16) DatumGetInt16(datum);
+		case 3:
+			big_endian = (const uint8 *) DatumGetPointer(datum);
+			if (is_signed)
+				return (int8) big_endian[0] * 0x10000 + (big_endian[1] << 8 | big_endian[2]);
+			return big_endian[0] << 16 | big_endian[1] << 8 | big_endian[2];
+		case 4:
+			return (int64) DatumGetInt32(datum);
+		default:
+			return DatumGetInt64(datum);
+	}
 }
 
-/* Return the datum of a value in range, allocated in the current context. */
-static inline Datum
-uint3_datum(int64 value)
+/*
+ * Convert a value in range to a datum of that many bytes.  Allocate one that is
+ * passed by reference in the current context.
+ */
+static pg_attribute_always_inline Datum
+integer_datum(int64 value, int bytes)
 {
-	uint8	   *bytes = palloc(3);
+	uint8	   *big_endian;
 
-	bytes[0] = (uint8) (value >> 16);
-	bytes[1] = (uint8) (value >> 8);
-	bytes[2] = (uint8) value;
-
-	return PointerGetDatum(bytes);
+	switch (bytes)
+	{
+		case 1:
+			return CharGetDatum((char) value);
+		case 2:
+			return Int16GetDatum((int16) value);
+		case 3:
+			big_endian = palloc(3);
+			big_endian[0] = (uint8) ((uint64) value >> 16);
+			big_endian[1] = (uint8) ((uint64) value >> 8);
+			big_endian[2] = (uint8) value;
+			return PointerGetDatum(big_endian);
+		case 4:
+			return Int32GetDatum((int32) value);
+		default:
+			return Int64GetDatum(value);
+	}
 }
 
 /* Raise the error of one of core's types, with core's message. */
@@ -208,8 +174,50 @@ check_range(int64 value, int64 min, int64 max, const char *type, bool narrow)
 	return value;
 }
 
-#define RETURN_INTEGER(type, value) \
-	return type##_DATUM(check_range(value, type##_MIN, type##_MAX, type##_NAME, type##_NARROW))
+/*
+ * For each integer type T:
+ *	T_name(): name in messages
+ *	T_value(datum): value of a datum
+ *	T_datum(value): datum of a value in range
+ *	T_checked(value): the same with a check of the range; error 22003
+ */
+#define INTEGER_FUNCTIONS(type, bytes, min, max, name, narrow) \
+	static inline const char * \
+	type##_name(void) \
+	{ \
+		return name; \
+	} \
+	static inline int64 \
+	type##_value(Datum datum) \
+	{ \
+		return integer_value(datum, bytes, (min) < 0); \
+	} \
+	static inline Datum \
+	type##_datum(int64 value) \
+	{ \
+		return integer_datum(value, bytes); \
+	} \
+	static inline Datum \
+	type##_checked(int64 value) \
+	{ \
+		return type##_datum(check_range(value, min, max, type##_name(), narrow)); \
+	}
+
+/*
+ * Wider types would need another hash function and other results of
+ * arithmetic.  Bitwise operators would leave a smaller range.
+ */
+#define NARROW_INTEGER_FUNCTIONS(type, bytes, min, max, ...) \
+	StaticAssertDecl(bytes <= 3 && ((min) == 0 || (min) == -(INT64CONST(1) << (8 * bytes - 1))) && \
+					 (max) - (min) == (INT64CONST(1) << 8 * bytes) - 1, \
+					 #type " does not have the full range of up to three bytes"); \
+	INTEGER_FUNCTIONS(type, bytes, min, max, #type, true)
+
+#define CORE_INTEGER_FUNCTIONS(type, bytes, min, max, typid, name, ...) \
+	INTEGER_FUNCTIONS(type, bytes, min, max, name, false)
+
+NARROW_INTEGERS(NARROW_INTEGER_FUNCTIONS)
+CORE_INTEGERS(CORE_INTEGER_FUNCTIONS)
 
 /*
  * Input and output
@@ -276,16 +284,9 @@ parse_integer(const char *str, int64 min, int64 max, const char *type,
  * Sorting
  */
 
-/* The abbreviated key of a type that is passed by reference is the number itself. */
-static Datum
-uint3_abbrev_convert(Datum original, SortSupport ssup)
-{
-	return Int32GetDatum((int32) uint3_VALUE(original));
-}
-
-/* The key distinguishes all values, so abbreviation never needs to be aborted. */
+/* The abbreviated key distinguishes all values, so abbreviation never needs to be aborted. */
 static bool
-uint3_abbrev_abort(int memtupcount, SortSupport ssup)
+narrow_abbrev_abort(int memtupcount, SortSupport ssup)
 {
 	return false;
 }
@@ -300,7 +301,7 @@ prepare_sort(SortSupport ssup,
 	{
 		ssup->comparator = ssup_datum_int32_cmp;
 		ssup->abbrev_converter = abbrev_convert;
-		ssup->abbrev_abort = uint3_abbrev_abort;
+		ssup->abbrev_abort = narrow_abbrev_abort;
 		ssup->abbrev_full_comparator = comparator;
 	}
 }
@@ -327,21 +328,20 @@ prepare_sort(SortSupport ssup,
  *	compact_T_accum(internal, T), compact_T_accum_inv(internal, T) return
  *		internal: transition functions
  */
-#define NARROW_FUNCTIONS(type, wire_bytes, abbrev) \
+#define NARROW_FUNCTIONS(type, bytes, min, max, twin, ...) \
 	PG_FUNCTION_INFO_V1(compact_##type##_in); \
 	Datum \
 	compact_##type##_in(PG_FUNCTION_ARGS) \
 	{ \
-		return type##_DATUM(parse_integer(PG_GETARG_CSTRING(0), \
-										  type##_MIN, type##_MAX, \
-										  type##_NAME, fcinfo->context)); \
+		return type##_datum(parse_integer(PG_GETARG_CSTRING(0), min, max, \
+										  type##_name(), fcinfo->context)); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_out); \
 	Datum \
 	compact_##type##_out(PG_FUNCTION_ARGS) \
 	{ \
 		char	   *result = (char *) palloc(12); \
-		pg_ltoa((int32) type##_VALUE(PG_GETARG_DATUM(0)), result); \
+		pg_ltoa((int32) type##_value(PG_GETARG_DATUM(0)), result); \
 		PG_RETURN_CSTRING(result); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_recv); \
@@ -349,9 +349,8 @@ prepare_sort(SortSupport ssup,
 	compact_##type##_recv(PG_FUNCTION_ARGS) \
 	{ \
 		StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0); \
-		uint32		wire = pq_getmsgint(buf, wire_bytes); \
-		int64		value = wire_bytes == 2 ? (int64) (int16) wire : (int64) (int32) wire; \
-		RETURN_INTEGER(type, value); \
+		uint32		wire = pq_getmsgint(buf, twin##_BYTES); \
+		return type##_checked(twin##_BYTES == 2 ? (int64) (int16) wire : (int64) (int32) wire); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_send); \
 	Datum \
@@ -359,32 +358,39 @@ prepare_sort(SortSupport ssup,
 	{ \
 		StringInfoData buf; \
 		pq_begintypsend(&buf); \
-		pq_sendint(&buf, (uint32) type##_VALUE(PG_GETARG_DATUM(0)), wire_bytes); \
+		pq_sendint(&buf, (uint32) type##_value(PG_GETARG_DATUM(0)), twin##_BYTES); \
 		PG_RETURN_BYTEA_P(pq_endtypsend(&buf)); \
 	} \
 	static int \
 	type##_sort_compare(Datum a, Datum b, SortSupport ssup) \
 	{ \
-		return (int) type##_VALUE(a) - (int) type##_VALUE(b); \
+		return (int) type##_value(a) - (int) type##_value(b); \
+	} \
+	/* the abbreviated key of a type that is passed by reference is the value */ \
+	static Datum \
+	type##_abbrev_convert(Datum original, SortSupport ssup) \
+	{ \
+		return Int32GetDatum((int32) type##_value(original)); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_sortsupport); \
 	Datum \
 	compact_##type##_sortsupport(PG_FUNCTION_ARGS) \
 	{ \
-		prepare_sort((SortSupport) PG_GETARG_POINTER(0), type##_sort_compare, abbrev); \
+		prepare_sort((SortSupport) PG_GETARG_POINTER(0), type##_sort_compare, \
+					 INTEGER_BY_REFERENCE(bytes) ? type##_abbrev_convert : NULL); \
 		PG_RETURN_VOID(); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_hash); \
 	Datum \
 	compact_##type##_hash(PG_FUNCTION_ARGS) \
 	{ \
-		return hash_uint32((uint32) type##_VALUE(PG_GETARG_DATUM(0))); \
+		return hash_uint32((uint32) type##_value(PG_GETARG_DATUM(0))); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_hash_extended); \
 	Datum \
 	compact_##type##_hash_extended(PG_FUNCTION_ARGS) \
 	{ \
-		return hash_uint32_extended((uint32) type##_VALUE(PG_GETARG_DATUM(0)), \
+		return hash_uint32_extended((uint32) type##_value(PG_GETARG_DATUM(0)), \
 									PG_GETARG_INT64(1)); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_in_range); \
@@ -392,8 +398,8 @@ prepare_sort(SortSupport ssup,
 	compact_##type##_in_range(PG_FUNCTION_ARGS) \
 	{ \
 		return DirectFunctionCall5(in_range_int8_int8, \
-								   Int64GetDatum(type##_VALUE(PG_GETARG_DATUM(0))), \
-								   Int64GetDatum(type##_VALUE(PG_GETARG_DATUM(1))), \
+								   Int64GetDatum(type##_value(PG_GETARG_DATUM(0))), \
+								   Int64GetDatum(type##_value(PG_GETARG_DATUM(1))), \
 								   PG_GETARG_DATUM(2), \
 								   PG_GETARG_DATUM(3), \
 								   PG_GETARG_DATUM(4)); \
@@ -402,21 +408,21 @@ prepare_sort(SortSupport ssup,
 	Datum \
 	compact_##type##_larger(PG_FUNCTION_ARGS) \
 	{ \
-		return PG_GETARG_DATUM(type##_VALUE(PG_GETARG_DATUM(0)) > \
-							   type##_VALUE(PG_GETARG_DATUM(1)) ? 0 : 1); \
+		return PG_GETARG_DATUM(type##_value(PG_GETARG_DATUM(0)) > \
+							   type##_value(PG_GETARG_DATUM(1)) ? 0 : 1); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_smaller); \
 	Datum \
 	compact_##type##_smaller(PG_FUNCTION_ARGS) \
 	{ \
-		return PG_GETARG_DATUM(type##_VALUE(PG_GETARG_DATUM(0)) < \
-							   type##_VALUE(PG_GETARG_DATUM(1)) ? 0 : 1); \
+		return PG_GETARG_DATUM(type##_value(PG_GETARG_DATUM(0)) < \
+							   type##_value(PG_GETARG_DATUM(1)) ? 0 : 1); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_um); \
 	Datum \
 	compact_##type##_um(PG_FUNCTION_ARGS) \
 	{ \
-		PG_RETURN_INT32((int32) -type##_VALUE(PG_GETARG_DATUM(0))); \
+		PG_RETURN_INT32((int32) -type##_value(PG_GETARG_DATUM(0))); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_up); \
 	Datum \
@@ -428,7 +434,7 @@ prepare_sort(SortSupport ssup,
 	Datum \
 	compact_##type##_abs(PG_FUNCTION_ARGS) \
 	{ \
-		int64		value = type##_VALUE(PG_GETARG_DATUM(0)); \
+		int64		value = type##_value(PG_GETARG_DATUM(0)); \
 		PG_RETURN_INT32((int32) (value < 0 ? -value : value)); \
 	} \
 	BIT_FUNCTION(type, and, &) \
@@ -438,7 +444,7 @@ prepare_sort(SortSupport ssup,
 	Datum \
 	compact_##type##_not(PG_FUNCTION_ARGS) \
 	{ \
-		PG_RETURN_INT32((int32) ~type##_VALUE(PG_GETARG_DATUM(0))); \
+		PG_RETURN_INT32((int32) ~type##_value(PG_GETARG_DATUM(0))); \
 	} \
 	SHIFT_FUNCTION(type, shl) \
 	SHIFT_FUNCTION(type, shr) \
@@ -446,7 +452,7 @@ prepare_sort(SortSupport ssup,
 	Datum \
 	compact_##type##_sum(PG_FUNCTION_ARGS) \
 	{ \
-		return add_to_sum(fcinfo, PG_ARGISNULL(1) ? 0 : type##_VALUE(PG_GETARG_DATUM(1))); \
+		return add_to_sum(fcinfo, PG_ARGISNULL(1) ? 0 : type##_value(PG_GETARG_DATUM(1))); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_accum); \
 	Datum \
@@ -454,7 +460,7 @@ prepare_sort(SortSupport ssup,
 	{ \
 		CompactSum *sum = compact_sum_transition_state(fcinfo); \
 		if (!PG_ARGISNULL(1)) \
-			compact_sum_add(sum, type##_VALUE(PG_GETARG_DATUM(1))); \
+			compact_sum_add(sum, type##_value(PG_GETARG_DATUM(1))); \
 		PG_RETURN_POINTER(sum); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_accum_inv); \
@@ -463,7 +469,7 @@ prepare_sort(SortSupport ssup,
 	{ \
 		CompactSum *sum = compact_sum_inverse_state(fcinfo); \
 		if (!PG_ARGISNULL(1)) \
-			compact_sum_subtract(sum, type##_VALUE(PG_GETARG_DATUM(1))); \
+			compact_sum_subtract(sum, type##_value(PG_GETARG_DATUM(1))); \
 		PG_RETURN_POINTER(sum); \
 	}
 
@@ -473,8 +479,8 @@ prepare_sort(SortSupport ssup,
 	Datum \
 	compact_##type##_##name(PG_FUNCTION_ARGS) \
 	{ \
-		return type##_DATUM(type##_VALUE(PG_GETARG_DATUM(0)) operation \
-							type##_VALUE(PG_GETARG_DATUM(1))); \
+		return type##_datum(type##_value(PG_GETARG_DATUM(0)) operation \
+							type##_value(PG_GETARG_DATUM(1))); \
 	}
 
 #define SHIFT_FUNCTION(type, name) \
@@ -483,7 +489,7 @@ prepare_sort(SortSupport ssup,
 	compact_##type##_##name(PG_FUNCTION_ARGS) \
 	{ \
 		return DirectFunctionCall2(int4##name, \
-								   Int32GetDatum((int32) type##_VALUE(PG_GETARG_DATUM(0))), \
+								   Int32GetDatum((int32) type##_value(PG_GETARG_DATUM(0))), \
 								   PG_GETARG_DATUM(1)); \
 	}
 
@@ -500,19 +506,19 @@ add_to_sum(FunctionCallInfo fcinfo, int64 value)
 		PG_RETURN_INT64(value);
 	}
 	if (unlikely(pg_add_s64_overflow(PG_GETARG_INT64(0), value, &sum)))
-		out_of_range(int8_NAME);
+		out_of_range(int8_name());
 
 	PG_RETURN_INT64(sum);
 }
 
-NARROW_TYPES(NARROW_FUNCTIONS)
+NARROW_INTEGERS(NARROW_FUNCTIONS)
 
 /*
  * Comparison: compact_L_R_eq(L, R) and so on return bool, compact_L_R_cmp(L, R)
  * returns int4.
  */
 #define COMPARE(left, right, operation) \
-	(left##_VALUE(PG_GETARG_DATUM(0)) operation right##_VALUE(PG_GETARG_DATUM(1)))
+	(left##_value(PG_GETARG_DATUM(0)) operation right##_value(PG_GETARG_DATUM(1)))
 
 #define COMPARISON_FUNCTION(left, right, name, operation) \
 	PG_FUNCTION_INFO_V1(compact_##left##_##right##_##name); \
@@ -612,9 +618,9 @@ integer_mod(int64 a, int64 b, const char *type)
 	Datum \
 	compact_##left##_##right##_##name(PG_FUNCTION_ARGS) \
 	{ \
-		RETURN_INTEGER(result, integer_##name(left##_VALUE(PG_GETARG_DATUM(0)), \
-											  right##_VALUE(PG_GETARG_DATUM(1)), \
-											  result##_NAME)); \
+		return result##_checked(integer_##name(left##_value(PG_GETARG_DATUM(0)), \
+											   right##_value(PG_GETARG_DATUM(1)), \
+											   result##_name())); \
 	}
 
 #define ARITHMETIC_FUNCTIONS(left, right, result) \
@@ -630,13 +636,13 @@ NARROW_PAIRS(ARITHMETIC_FUNCTIONS)
  * Arithmetic with integer_literal and integer_operand.  They are stored as
  * int8, but the result is that of arithmetic with int4.
  */
-#define literal_VALUE(datum)	int8_VALUE(datum)
+#define literal_value(datum)	int8_value(datum)
 
-#define LITERAL_FUNCTIONS(type, wire_bytes, abbrev) \
+#define LITERAL_FUNCTIONS(type, ...) \
 	ARITHMETIC_FUNCTIONS(type, literal, int4) \
 	ARITHMETIC_FUNCTIONS(literal, type, int4)
 
-NARROW_TYPES(LITERAL_FUNCTIONS)
+NARROW_INTEGERS(LITERAL_FUNCTIONS)
 
 /*
  * Casts: compact_cast_SOURCE_TARGET(SOURCE) returns TARGET.  A cast to a
@@ -681,61 +687,40 @@ float8_value(float8 number, int64 min, int64 max, const char *type)
 	return (int64) rint(number);
 }
 
-#define numeric_DATUM(value)	NumericGetDatum(int64_to_numeric(value))
-#define float4_DATUM(value)		Float4GetDatum((float4) (value))
-#define float8_DATUM(value)		Float8GetDatum((float8) (value))
+#define numeric_datum(value)	NumericGetDatum(int64_to_numeric(value))
+#define float4_datum(value)		Float4GetDatum((float4) (value))
+#define float8_datum(value)		Float8GetDatum((float8) (value))
 
-#define CAST_FUNCTION(source, target, value) \
+#define CAST_FUNCTION(source, target, result) \
 	PG_FUNCTION_INFO_V1(compact_cast_##source##_##target); \
 	Datum \
 	compact_cast_##source##_##target(PG_FUNCTION_ARGS) \
 	{ \
-		RETURN_INTEGER(target, value); \
+		return result; \
 	}
 
-#define NARROWING_CAST(source, target) \
-	CAST_FUNCTION(source, target, source##_VALUE(PG_GETARG_DATUM(0)))
+/* also of a type to itself, which no SQL function uses */
+#define INTEGER_CAST(source, target, result) \
+	CAST_FUNCTION(source, target, target##_checked(source##_value(PG_GETARG_DATUM(0))))
 
-#define WIDENING_CAST(source, target) \
-	PG_FUNCTION_INFO_V1(compact_cast_##source##_##target); \
-	Datum \
-	compact_cast_##source##_##target(PG_FUNCTION_ARGS) \
-	{ \
-		return target##_DATUM(source##_VALUE(PG_GETARG_DATUM(0))); \
-	}
-
-#define NARROW_CASTS(type, wire_bytes, abbrev) \
-	NARROWING_CAST(int2, type) \
-	NARROWING_CAST(int4, type) \
-	NARROWING_CAST(int8, type) \
-	CAST_FUNCTION(numeric, type, numeric_value(PG_GETARG_DATUM(0), type##_MIN, type##_MAX, type##_NAME)) \
-	CAST_FUNCTION(float4, type, float8_value((float8) PG_GETARG_FLOAT4(0), type##_MIN, type##_MAX, type##_NAME)) \
-	CAST_FUNCTION(float8, type, float8_value(PG_GETARG_FLOAT8(0), type##_MIN, type##_MAX, type##_NAME)) \
-	NARROWING_CAST(type, int2) \
-	WIDENING_CAST(type, int4) \
-	WIDENING_CAST(type, int8) \
-	WIDENING_CAST(type, numeric) \
-	WIDENING_CAST(type, float4) \
-	WIDENING_CAST(type, float8) \
+#define OTHER_CASTS(type, bytes, min, max, ...) \
+	CAST_FUNCTION(numeric, type, \
+				  type##_checked(numeric_value(PG_GETARG_DATUM(0), min, max, type##_name()))) \
+	CAST_FUNCTION(float4, type, \
+				  type##_checked(float8_value((float8) PG_GETARG_FLOAT4(0), min, max, type##_name()))) \
+	CAST_FUNCTION(float8, type, \
+				  type##_checked(float8_value(PG_GETARG_FLOAT8(0), min, max, type##_name()))) \
+	CAST_FUNCTION(type, numeric, numeric_datum(type##_value(PG_GETARG_DATUM(0)))) \
+	CAST_FUNCTION(type, float4, float4_datum(type##_value(PG_GETARG_DATUM(0)))) \
+	CAST_FUNCTION(type, float8, float8_datum(type##_value(PG_GETARG_DATUM(0)))) \
 	PG_FUNCTION_INFO_V1(compact_cast_##type##_json); \
 	Datum \
 	compact_cast_##type##_json(PG_FUNCTION_ARGS) \
 	{ \
 		char		digits[12]; \
-		int			len = pg_ltoa((int32) type##_VALUE(PG_GETARG_DATUM(0)), digits); \
+		int			len = pg_ltoa((int32) type##_value(PG_GETARG_DATUM(0)), digits); \
 		PG_RETURN_TEXT_P(cstring_to_text_with_len(digits, len)); \
 	}
 
-NARROW_TYPES(NARROW_CASTS)
-NARROWING_CAST(int1, uint1)
-NARROWING_CAST(int1, uint2)
-NARROWING_CAST(int1, uint3)
-NARROWING_CAST(uint1, int1)
-NARROWING_CAST(uint1, uint2)
-NARROWING_CAST(uint1, uint3)
-NARROWING_CAST(uint2, int1)
-NARROWING_CAST(uint2, uint1)
-NARROWING_CAST(uint2, uint3)
-NARROWING_CAST(uint3, int1)
-NARROWING_CAST(uint3, uint1)
-NARROWING_CAST(uint3, uint2)
+NARROW_PAIRS(INTEGER_CAST)
+NARROW_INTEGERS(OTHER_CASTS)

@@ -13,13 +13,93 @@
 #ifndef COMPACT_SCALAR_H
 #define COMPACT_SCALAR_H
 
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "parser/parse_node.h"
 #include "utils/numeric.h"
 #include "utils/portal.h"
 
-#define DECIMAL4_MAX_SCALE	9
-#define DECIMAL8_MAX_SCALE	18
+#include "compact_scalar_list.h"
+
+/* indexes of compact_integers[] and compact_seconds[] */
+#define INTEGER_NUMBER(type, ...)	INTEGER_##type,
+#define SECONDS_NUMBER(type, ...)	SECONDS_##type,
+
+typedef enum IntegerNumber
+{
+	NARROW_INTEGERS(INTEGER_NUMBER)
+	CORE_INTEGERS(INTEGER_NUMBER)
+	N_INTEGERS
+} IntegerNumber;
+
+typedef enum SecondsNumber
+{
+	NARROW_SECONDS(SECONDS_NUMBER)
+	N_SECONDS
+} SecondsNumber;
+
+/* An integer type, of this extension or of core. */
+typedef struct CompactInteger
+{
+	const char *name;
+	Oid			typid;			/* of core's type; InvalidOid: a narrow type */
+	int			bytes;
+	int64		min;
+	int64		max;
+	IntegerNumber twin;			/* wide twin of a narrow type */
+	IntegerNumber arithmetic;	/* result of arithmetic with a narrow type;
+								 * the greater number of two types counts */
+	const char *comment;		/* of a narrow type */
+} CompactInteger;
+
+/* A timestamp of full seconds. */
+typedef struct CompactSeconds
+{
+	const char *name;
+	const char *wide;			/* name of the wide twin */
+	Oid			twin;			/* its OID */
+	bool		zone;			/* a point in time, not a local time */
+	const char *comment;
+} CompactSeconds;
+
+/* The decimals of one width. */
+typedef struct CompactDecimal
+{
+	int			width;			/* in bytes */
+	const char *stored;			/* type of core that is stored alike */
+	char		align;
+	int			max_scale;		/* and greatest precision that always fits */
+} CompactDecimal;
+
+extern const CompactInteger compact_integers[N_INTEGERS];
+extern const CompactSeconds compact_seconds[N_SECONDS];
+
+/* PostgreSQL passes integers of three bytes by reference. */
+#define INTEGER_BY_REFERENCE(bytes)		((bytes) == 3)
+
+/* Is it a type of this extension? */
+static inline bool
+compact_integer_is_narrow(const CompactInteger *type)
+{
+	return !OidIsValid(type->typid);
+}
+
+static inline bool
+compact_integer_is_unsigned(const CompactInteger *type)
+{
+	return type->min == 0;
+}
+
+/* seconds from 1970-01-01 to 2000-01-01, the epoch of timestamps */
+#define SECONDS_EPOCH_DIFFERENCE \
+	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
+
+/* Return true if the seconds types hold that number of seconds since 1970. */
+static inline bool
+compact_seconds_in_range(int64 seconds)
+{
+	return seconds >= 0 && seconds <= PG_UINT32_MAX;
+}
 
 /*
  * Transition state of sum() and avg(): the number of values and their sum in
@@ -52,6 +132,40 @@ compact_sum_subtract(CompactSum *sum, int64 value)
 	sum->count--;
 }
 
+/*
+ * A wide type that literals, parameters and operands beside a narrow type are
+ * read as.  Other types stand in for it, see compact_literal.c.
+ */
+typedef struct WideTwin
+{
+	const char *name;
+	Oid			typid;
+	const char *kind;			/* first part of the stand-ins' names */
+	char		category;		/* category of the operand type; 0: none */
+	bool		left;			/* is there a stand-in for the left side? */
+
+	/* for compact_literal_ddl.c */
+	const char *function;		/* prefix of core's I/O functions */
+	bool		typmod;			/* do they accept a type modifier? */
+	const char *io_attributes;
+	const char *comparison;		/* prefix of functions that compare two values */
+	bool		own;			/* are these functions of this extension? */
+	const char *hash;			/* core's hash functions */
+	const char *hash_extended;
+} WideTwin;
+
+#define N_WIDE_TWINS	4
+
+extern const WideTwin compact_wide_twins[N_WIDE_TWINS];
+extern const char *const compact_stand_in_roles[];
+
+/* Return the number of types that stand in, in the order of the roles. */
+static inline int
+compact_n_stand_ins(const WideTwin *twin)
+{
+	return twin->category == 0 ? 1 : twin->left ? 3 : 2;
+}
+
 /* Result of reading a decimal number. */
 typedef enum DecimalResult
 {
@@ -78,6 +192,15 @@ typedef struct ExecuteNote
 	Portal		portal;
 	ErrorContextCallback *error_context;
 } ExecuteNote;
+
+/* compact_scalar_list.c */
+extern const CompactInteger *compact_find_integer(const char *name);
+extern const CompactSeconds *compact_find_seconds(const char *name);
+extern const CompactSeconds *compact_seconds_of_twin(Oid typid);
+extern const CompactDecimal *compact_decimal_of_width(int width);
+extern const CompactDecimal *compact_decimal_of_precision(int precision);
+extern char *compact_decimal_name(int width, int scale);
+extern bool compact_decimal_parse_name(const char *name, int *width, int *scale);
 
 /* compact_decimal_text.c */
 extern DecimalResult compact_decimal_from_numeric(Numeric num, int scale,

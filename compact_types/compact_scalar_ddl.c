@@ -3,8 +3,8 @@
  * compact_scalar_ddl.c
  *	  Create the SQL objects of the narrow scalar types.
  *
- * Part of the extension's script: compact_types.create_scalars() creates int1,
- * uint1, uint2 and uint3, and seconds4 and seconds4tz.  Each group shares one
+ * Part of the extension's script: compact_types.create_scalars() creates the
+ * integers and the seconds of compact_scalar_list.h.  Each group shares one
  * B-tree and one BRIN family with the wider types.  Loops create the operators
  * for each pair of types.
  *
@@ -23,12 +23,14 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
 #include "compact_ddl.h"
+#include "compact_scalar.h"
 
 /* Parts of all scalar types */
 
@@ -193,46 +195,9 @@ compact_ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
 						ddl->type, ddl->schema, function, ddl->type);
 }
 
-/* Create an operator other than a comparison; left is NULL for a prefix operator. */
-void
-compact_ddl_create_operator(const TypeDdl *ddl, const char *name, const char *left,
-							const char *right, const char *result, const char *function,
-							const char *symbol, bool commutes)
-{
-	compact_ddl_create_function(ddl, function,
-								left ? psprintf("%s, %s", left, right) : right,
-								result, symbol, "IMMUTABLE");
-	compact_ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s,%s RIGHTARG = %s%s)",
-						ddl->opschema, name, ddl->schema, function,
-						left ? psprintf(" LEFTARG = %s,", left) : "", right,
-						commutes ? psprintf(", COMMUTATOR = OPERATOR(%s.%s)",
-											ddl->opschema, name) : "");
-}
-
 /*
  * Integers
  */
-
-typedef struct IntegerType
-{
-	const char *name;
-	bool		narrow;			/* a type of this extension */
-	bool		is_unsigned;	/* a later unsigned type holds all its values */
-	const char *storage;		/* how it is stored, for CREATE TYPE */
-	const char *comment;
-} IntegerType;
-
-static const IntegerType integer_types[] = {
-	{"int1", true, false, "LIKE = pg_catalog.\"char\"", "signed integer of one byte, -128 to 127"},
-	{"uint1", true, true, "LIKE = pg_catalog.\"char\"", "unsigned integer of one byte, 0 to 255"},
-	{"uint2", true, true, "LIKE = pg_catalog.int2", "unsigned integer of two bytes, 0 to 65535"},
-	{"uint3", true, true, "INTERNALLENGTH = 3, ALIGNMENT = char", "unsigned integer of three bytes, 0 to 16777215"},
-	{"int2", false, false, NULL, NULL},
-	{"int4", false, false, NULL, NULL},
-	{"int8", false, false, NULL, NULL}
-};
-
-#define N_INTEGERS	((int) lengthof(integer_types))
 
 /* other types with casts to a narrow integer, and implicit casts from it */
 static const char *const integer_cast_types[] = {"numeric", "float4", "float8"};
@@ -287,35 +252,55 @@ static const ArithmeticOperator shift_operators[] = {
 	{">>", "shr", false}
 };
 
+/* Create an operator other than a comparison; left is NULL for a prefix operator. */
+static void
+create_operator(const TypeDdl *ddl, const char *name, const char *left,
+				const char *right, const char *result, const char *function,
+				const char *symbol, bool commutes)
+{
+	compact_ddl_create_function(ddl, function,
+								left ? psprintf("%s, %s", left, right) : right,
+								result, symbol, "IMMUTABLE");
+	compact_ddl_execute("CREATE OPERATOR %s.%s (FUNCTION = %s.%s,%s RIGHTARG = %s%s)",
+						ddl->opschema, name, ddl->schema, function,
+						left ? psprintf(" LEFTARG = %s,", left) : "", right,
+						commutes ? psprintf(", COMMUTATOR = OPERATOR(%s.%s)",
+											ddl->opschema, name) : "");
+}
+
+/* Return the clause of CREATE TYPE that defines the storage. */
+static const char *
+integer_storage(const CompactInteger *type)
+{
+	if (INTEGER_BY_REFERENCE(type->bytes))
+		return psprintf("INTERNALLENGTH = %d, ALIGNMENT = char", type->bytes);
+
+	return type->bytes == 1 ? "LIKE = pg_catalog.\"char\"" : "LIKE = pg_catalog.int2";
+}
+
 static void
 create_integer_pair(TypeDdl *const *ddls, int i, int j)
 {
-	const IntegerType *left = &integer_types[i];
-	const IntegerType *right = &integer_types[j];
-	const TypeDdl *ddl = left->narrow ? ddls[i] : ddls[j];
-	const char *ltype = left->narrow ? ddls[i]->type : left->name;
-	const char *rtype = right->narrow ? ddls[j]->type : right->name;
-	const char *result;
+	const CompactInteger *left = &compact_integers[i];
+	const CompactInteger *right = &compact_integers[j];
+	const TypeDdl *ddl = compact_integer_is_narrow(left) ? ddls[i] : ddls[j];
+	const char *ltype = compact_integer_is_narrow(left) ? ddls[i]->type : left->name;
+	const char *rtype = compact_integer_is_narrow(right) ? ddls[j]->type : right->name;
+	const char *result = compact_integers[Max(left->arithmetic, right->arithmetic)].name;
 	char	   *symbol = psprintf("compact_%s_%s", left->name, right->name);
 	const char *function = i == j ? left->name :
 		psprintf("%s_%s", left->name, right->name);
 
 	compact_ddl_create_comparison(ddl, ltype, rtype, function, symbol,
 								  i == j ? ddl->mark : "");
-
-	/* result type of the C functions */
-	if (strcmp(left->name, "int8") == 0 || strcmp(right->name, "int8") == 0)
-		result = "int8";
-	else
-		result = "int4";
 	for (int k = 0; k < (int) lengthof(arithmetic_operators); k++)
 	{
 		const ArithmeticOperator *op = &arithmetic_operators[k];
 		const char *mark = i == j ? ddl->mark : "";
 
-		compact_ddl_create_operator(ddl, psprintf("%s%s%s", mark, op->name, mark), ltype, rtype,
-									result, psprintf("%s_%s", function, op->suffix),
-									psprintf("%s_%s", symbol, op->suffix), op->commutes);
+		create_operator(ddl, psprintf("%s%s%s", mark, op->name, mark), ltype, rtype,
+						result, psprintf("%s_%s", function, op->suffix),
+						psprintf("%s_%s", symbol, op->suffix), op->commutes);
 	}
 }
 
@@ -337,15 +322,15 @@ create_literal_arithmetic(const TypeDdl *ddl)
 		char	   *function = psprintf("%s_integer_operand_%s", name, op->suffix);
 		char	   *symbol = psprintf("compact_%s_literal_%s", name, op->suffix);
 
-		compact_ddl_create_operator(ddl, op->name, ddl->type, literal, "int4",
-									psprintf("%s_integer_literal_%s", name, op->suffix),
-									symbol, op->commutes);
-		compact_ddl_create_operator(ddl, op->name, literal, ddl->type, "int4",
-									psprintf("integer_literal_%s_%s", name, op->suffix),
-									psprintf("compact_literal_%s_%s", name, op->suffix),
-									op->commutes);
-		compact_ddl_create_operator(ddl, op->name, ddl->type, operand, "int4", function,
-									symbol, false);
+		create_operator(ddl, op->name, ddl->type, literal, "int4",
+						psprintf("%s_integer_literal_%s", name, op->suffix),
+						symbol, op->commutes);
+		create_operator(ddl, op->name, literal, ddl->type, "int4",
+						psprintf("integer_literal_%s_%s", name, op->suffix),
+						psprintf("compact_literal_%s_%s", name, op->suffix),
+						op->commutes);
+		create_operator(ddl, op->name, ddl->type, operand, "int4", function,
+						symbol, false);
 		compact_ddl_execute("ALTER FUNCTION %s.%s(%s, %s) SUPPORT %s.comparison_support",
 							ddl->schema, function, ddl->type, operand, ddl->schema);
 	}
@@ -366,17 +351,17 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	{
 		const UnaryOperator *op = &unary_operators[i];
 
-		compact_ddl_create_operator(ddl, op->name, NULL, type, op->widens ? "int4" : type,
-									psprintf("%s_%s", name, op->suffix),
-									psprintf("%s_%s", symbol, op->suffix), false);
+		create_operator(ddl, op->name, NULL, type, op->widens ? "int4" : type,
+						psprintf("%s_%s", name, op->suffix),
+						psprintf("%s_%s", symbol, op->suffix), false);
 	}
 	for (int i = 0; i < (int) lengthof(bit_operators); i++)
 	{
 		const BitOperator *op = &bit_operators[i];
 		char	   *function = psprintf("%s_%s", name, op->suffix);
 
-		compact_ddl_create_operator(ddl, op->name, type, type, type, function,
-									psprintf("%s_%s", symbol, op->suffix), true);
+		create_operator(ddl, op->name, type, type, type, function,
+						psprintf("%s_%s", symbol, op->suffix), true);
 		compact_ddl_execute("CREATE AGGREGATE %s.%s(%s) (SFUNC = %s.%s, STYPE = %s,"
 							" COMBINEFUNC = %s.%s, PARALLEL = SAFE)",
 							ddl->opschema, op->aggregate, type, ddl->schema, function,
@@ -386,9 +371,9 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	{
 		const ArithmeticOperator *op = &shift_operators[i];
 
-		compact_ddl_create_operator(ddl, op->name, type, "int4", "int4",
-									psprintf("%s_%s", name, op->suffix),
-									psprintf("%s_%s", symbol, op->suffix), op->commutes);
+		create_operator(ddl, op->name, type, "int4", "int4",
+						psprintf("%s_%s", name, op->suffix),
+						psprintf("%s_%s", symbol, op->suffix), op->commutes);
 	}
 
 	/* put functions that core has too into the schema of core's */
@@ -438,23 +423,24 @@ static void
 create_integer_casts(TypeDdl *const *ddls, int i)
 {
 	const TypeDdl *ddl = ddls[i];
-	const IntegerType *type = &integer_types[i];
+	const CompactInteger *type = &compact_integers[i];
 
 	for (int j = 0; j < N_INTEGERS; j++)
 	{
-		const IntegerType *other = &integer_types[j];
+		const CompactInteger *other = &compact_integers[j];
 
 		if (i == j)
 			continue;
-		if (other->narrow)
+		if (compact_integer_is_narrow(other))
 			create_integer_cast(ddl, ddl->name, ddl->type,
 								other->name, ddls[j]->type,
-								type->is_unsigned && other->is_unsigned && i < j);
+								compact_integer_is_unsigned(type) &&
+								compact_integer_is_unsigned(other) && type->max < other->max);
 		else
 		{
 			/* to int2, a cast could be implicit only if int2 held all values */
 			create_integer_cast(ddl, ddl->name, ddl->type, other->name,
-								other->name, strcmp(other->name, "int2") != 0);
+								other->name, other->typid != INT2OID);
 			create_integer_cast(ddl, other->name, other->name, ddl->name,
 								ddl->type, false);
 		}
@@ -500,17 +486,17 @@ extend_integer_families(TypeDdl *const *ddls)
 	initStringInfo(&brin);
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
-		const IntegerType *left = &integer_types[i];
-		const char *ltype = left->narrow ? ddls[i]->type : left->name;
+		const CompactInteger *left = &compact_integers[i];
+		const char *ltype = compact_integer_is_narrow(left) ? ddls[i]->type : left->name;
 
 		for (int j = 0; j < N_INTEGERS; j++)
 		{
-			const IntegerType *right = &integer_types[j];
-			const char *rtype = right->narrow ? ddls[j]->type : right->name;
+			const CompactInteger *right = &compact_integers[j];
+			const char *rtype = compact_integer_is_narrow(right) ? ddls[j]->type : right->name;
 
-			if (i == j && left->narrow)
+			if (i == j && compact_integer_is_narrow(left))
 				continue;		/* the class has these */
-			if (left->narrow || right->narrow)
+			if (compact_integer_is_narrow(left) || compact_integer_is_narrow(right))
 				compact_ddl_append_pair(&btree, &hash, ddl->opschema, "", ltype, rtype,
 										psprintf("%s.%s_%s_cmp", ddl->schema,
 												 left->name, right->name));
@@ -520,10 +506,10 @@ extend_integer_families(TypeDdl *const *ddls)
 				compact_ddl_append_pair(&btree, &hash, ddl->schema, "#", ltype, rtype,
 										core_integer_cmp(ltype, rtype));
 			}
-			if (left->narrow)
+			if (compact_integer_is_narrow(left))
 				compact_ddl_append_brin(&brin, ddl->opschema, "", ltype, rtype);
 		}
-		if (left->narrow)
+		if (compact_integer_is_narrow(left))
 			compact_ddl_create_stand_in_operators(ddls[i], twin,
 												  psprintf("compact_%s_int8", left->name),
 												  psprintf("compact_int8_%s", left->name),
@@ -555,22 +541,25 @@ create_integers(Oid funcid, Oid nspid)
 
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
-		const IntegerType *type = &integer_types[i];
+		const CompactInteger *type = &compact_integers[i];
 
-		if (!type->narrow)
+		if (!compact_integer_is_narrow(type))
 			continue;
 		ddls[i] = palloc(sizeof(TypeDdl));
 		compact_ddl_init(ddls[i], funcid);
 		compact_ddl_init_type(ddls[i], type->name, nspid);
 		ddls[i]->mark = "#";
 		compact_ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
-									   type->storage, 'N', "IMMUTABLE", type->comment);
+									   integer_storage(type), 'N', "IMMUTABLE",
+									   psprintf("%s, %lld to %lld", type->comment,
+												(long long) type->min, (long long) type->max));
 	}
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
 		for (int j = 0; j < N_INTEGERS; j++)
 		{
-			if (integer_types[i].narrow || integer_types[j].narrow)
+			if (compact_integer_is_narrow(&compact_integers[i]) ||
+				compact_integer_is_narrow(&compact_integers[j]))
 				create_integer_pair(ddls, i, j);
 		}
 	}
@@ -579,7 +568,7 @@ create_integers(Oid funcid, Oid nspid)
 	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING brin", ddls[0]->schema);
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
-		if (!integer_types[i].narrow)
+		if (!compact_integer_is_narrow(&compact_integers[i]))
 			continue;
 		create_integer_parts(ddls[i]);
 		create_integer_casts(ddls, i);
@@ -600,15 +589,17 @@ typedef struct SecondsType
 	const char *comment;
 } SecondsType;
 
+#define SECONDS_TYPE(type, wide, typid, zone, comment, ...) \
+	{#type, true, zone, #wide, comment},
+
 static const SecondsType seconds_types[] = {
-	{"seconds4", true, false, "timestamp", "timestamp of full seconds in four bytes, 1970 to 2106"},
-	{"seconds4tz", true, true, "timestamptz", "timestamp with time zone of full seconds in four bytes, 1970 to 2106"},
+	NARROW_SECONDS(SECONDS_TYPE)
 	{"timestamp", false, false, NULL, NULL},
 	{"timestamptz", false, true, NULL, NULL},
 	{"date", false, false, NULL, NULL}
 };
 
-#define N_SECONDS	((int) lengthof(seconds_types))
+#define N_TIMES		((int) lengthof(seconds_types))
 
 /* Return true if comparisons and casts are the same for every TimeZone setting. */
 static bool
@@ -700,7 +691,7 @@ create_seconds_parts(TypeDdl *const *ddls, int i)
 									  "compact_seconds", "interval",
 									  type->zone ? "STABLE" : "IMMUTABLE", hash_family);
 
-	for (int j = 0; j < N_SECONDS; j++)
+	for (int j = 0; j < N_TIMES; j++)
 	{
 		const SecondsType *other = &seconds_types[j];
 		const char *other_type = other->narrow ? ddls[j]->type : other->name;
@@ -742,12 +733,12 @@ extend_seconds_families(TypeDdl *const *ddls)
 	initStringInfo(&hash[1]);
 	initStringInfo(&none);
 	initStringInfo(&brin);
-	for (int i = 0; i < N_SECONDS; i++)
+	for (int i = 0; i < N_TIMES; i++)
 	{
 		const SecondsType *left = &seconds_types[i];
 		const char *ltype = left->narrow ? ddls[i]->type : left->name;
 
-		for (int j = 0; j < N_SECONDS; j++)
+		for (int j = 0; j < N_TIMES; j++)
 		{
 			const SecondsType *right = &seconds_types[j];
 			const char *rtype = right->narrow ? ddls[j]->type : right->name;
@@ -803,9 +794,9 @@ extend_seconds_families(TypeDdl *const *ddls)
 static void
 create_seconds(Oid funcid, Oid nspid)
 {
-	TypeDdl    *ddls[N_SECONDS] = {NULL};
+	TypeDdl    *ddls[N_TIMES] = {NULL};
 
-	for (int i = 0; i < N_SECONDS; i++)
+	for (int i = 0; i < N_TIMES; i++)
 	{
 		const SecondsType *type = &seconds_types[i];
 
@@ -819,9 +810,9 @@ create_seconds(Oid funcid, Oid nspid)
 		compact_ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
 									   "LIKE = pg_catalog.int4", 'D', "STABLE", type->comment);
 	}
-	for (int i = 0; i < N_SECONDS; i++)
+	for (int i = 0; i < N_TIMES; i++)
 	{
-		for (int j = 0; j < N_SECONDS; j++)
+		for (int j = 0; j < N_TIMES; j++)
 		{
 			if (seconds_types[i].narrow || seconds_types[j].narrow)
 				create_seconds_pair(ddls, i, j);
@@ -834,7 +825,7 @@ create_seconds(Oid funcid, Oid nspid)
 								"int8", "compact_timestamptz_hash_extended", "IMMUTABLE");
 	compact_ddl_execute("CREATE OPERATOR FAMILY %s.seconds_ops USING btree", ddls[0]->schema);
 	compact_ddl_execute("CREATE OPERATOR FAMILY %s.seconds_ops USING brin", ddls[0]->schema);
-	for (int i = 0; i < N_SECONDS; i++)
+	for (int i = 0; i < N_TIMES; i++)
 	{
 		if (seconds_types[i].narrow)
 			create_seconds_parts(ddls, i);

@@ -33,19 +33,17 @@
 #include "compact_scalar.h"
 #include "compact_types_compat.h"
 
-/* seconds from 1970-01-01 to 2000-01-01, the epoch of timestamps */
-#define EPOCH_DIFFERENCE \
-	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
-
 /* the datum is the one that fetch_att() makes from the row */
 #define SECONDS_VALUE(datum)	((uint32) DatumGetInt32(datum))
 #define SECONDS_DATUM(value)	Int32GetDatum((int32) (value))
+
+#define SECONDS_TYPE(type)		(&compact_seconds[SECONDS_##type])
 
 /* Return the timestamp, with or without time zone. */
 static inline Timestamp
 seconds_timestamp(Datum datum)
 {
-	return ((int64) SECONDS_VALUE(datum) - EPOCH_DIFFERENCE) * USECS_PER_SEC;
+	return ((int64) SECONDS_VALUE(datum) - SECONDS_EPOCH_DIFFERENCE) * USECS_PER_SEC;
 }
 
 static inline bool
@@ -59,36 +57,34 @@ has_fraction(Timestamp timestamp)
  * from 2000-01-01.  Errors go to escontext.
  */
 static Datum
-make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
+make_seconds(Timestamp timestamp, const CompactSeconds *type, struct Node *escontext)
 {
-	bool		zone = strcmp(type, "seconds4tz") == 0;
-	const char *wide = zone ? "timestamptz" : "timestamp";
 	int64		seconds;
 
 	if (TIMESTAMP_NOT_FINITE(timestamp))
 		ereturn(escontext, (Datum) 0,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("type %s has no infinite values", type),
-				 compact_range_hint(wide)));
+				 errmsg("type %s has no infinite values", type->name),
+				 compact_range_hint(type->wide)));
 
 	if (timestamp >= 0)
 		seconds = (timestamp + USECS_PER_SEC / 2) / USECS_PER_SEC;
 	else
 		seconds = -((-timestamp + USECS_PER_SEC / 2) / USECS_PER_SEC);
-	seconds += EPOCH_DIFFERENCE;
+	seconds += SECONDS_EPOCH_DIFFERENCE;
 
-	if (seconds < 0 || seconds > PG_UINT32_MAX)
+	if (!compact_seconds_in_range(seconds))
 	{
-		PGFunction	output = zone ? timestamptz_out : timestamp_out;
+		PGFunction	output = type->zone ? timestamptz_out : timestamp_out;
 
 		ereturn(escontext, (Datum) 0,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("value %s is out of range for type %s",
 						DatumGetCString(DirectFunctionCall1(output, TimestampGetDatum(timestamp))),
-						type),
+						type->name),
 				 errdetail("The type holds values from 1970-01-01 00:00:00 to 2106-02-07 06:28:15%s.",
-						   zone ? " UTC" : ""),
-				 compact_range_hint(wide)));
+						   type->zone ? " UTC" : ""),
+				 compact_range_hint(type->wide)));
 	}
 
 	return SECONDS_DATUM(seconds);
@@ -96,14 +92,14 @@ make_seconds(Timestamp timestamp, const char *type, struct Node *escontext)
 
 /* Round a timestamp for a cast to the type; raise an error if EXECUTE compares it. */
 static Datum
-timestamp_cast(FunctionCallInfo fcinfo, Timestamp timestamp, const char *type,
-			   const char *wide, PGFunction output)
+timestamp_cast(FunctionCallInfo fcinfo, Timestamp timestamp, const CompactSeconds *type,
+			   PGFunction output)
 {
 	if (has_fraction(timestamp) && compact_cast_is_compared(fcinfo))
 		compact_check_inexact(VALUE_ARGUMENT, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE,
 							  DatumGetCString(DirectFunctionCall1(output,
 																  TimestampGetDatum(timestamp))),
-							  type, wide);
+							  type->name, type->wide);
 
 	return make_seconds(timestamp, type, NULL);
 }
@@ -144,7 +140,7 @@ seconds_json(Datum datum, Oid typid)
  *	compact_cast_T_S(T) returns S for those it has casts to
  *	compact_cast_T_json(T) returns json
  */
-#define SECONDS_FUNCTIONS(type, wide, wide_oid, in_range_function) \
+#define SECONDS_FUNCTIONS(type, wide, wide_oid, ...) \
 	PG_FUNCTION_INFO_V1(compact_##type##_in); \
 	Datum \
 	compact_##type##_in(PG_FUNCTION_ARGS) \
@@ -156,7 +152,7 @@ seconds_json(Datum datum, Oid typid)
 		if (has_fraction(DatumGetTimestamp(result))) \
 			compact_check_inexact(compact_value_use(fcinfo), ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, \
 								  PG_GETARG_CSTRING(0), #type, #wide); \
-		return make_seconds(DatumGetTimestamp(result), #type, fcinfo->context); \
+		return make_seconds(DatumGetTimestamp(result), SECONDS_TYPE(type), fcinfo->context); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_out); \
 	Datum \
@@ -176,7 +172,7 @@ seconds_json(Datum datum, Oid typid)
 			compact_check_inexact(compact_value_use(fcinfo), ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, \
 								  DatumGetCString(DirectFunctionCall1(wide##_out, result)), \
 								  #type, #wide); \
-		return make_seconds(DatumGetTimestamp(result), #type, NULL); \
+		return make_seconds(DatumGetTimestamp(result), SECONDS_TYPE(type), NULL); \
 	} \
 	PG_FUNCTION_INFO_V1(compact_##type##_send); \
 	Datum \
@@ -189,7 +185,7 @@ seconds_json(Datum datum, Oid typid)
 	Datum \
 	compact_##type##_in_range(PG_FUNCTION_ARGS) \
 	{ \
-		return DirectFunctionCall5(in_range_function, \
+		return DirectFunctionCall5(in_range_##wide##_interval, \
 								   TimestampGetDatum(seconds_timestamp(PG_GETARG_DATUM(0))), \
 								   TimestampGetDatum(seconds_timestamp(PG_GETARG_DATUM(1))), \
 								   PG_GETARG_DATUM(2), \
@@ -202,7 +198,7 @@ seconds_json(Datum datum, Oid typid)
 	Datum \
 	compact_cast_##wide##_##type(PG_FUNCTION_ARGS) \
 	{ \
-		return timestamp_cast(fcinfo, PG_GETARG_TIMESTAMP(0), #type, #wide, wide##_out); \
+		return timestamp_cast(fcinfo, PG_GETARG_TIMESTAMP(0), SECONDS_TYPE(type), wide##_out); \
 	} \
 	TO_SECONDS(date, type, DirectFunctionCall1(date_##wide, PG_GETARG_DATUM(0))) \
 	FROM_SECONDS(type, date, wide##_date) \
@@ -218,27 +214,26 @@ seconds_json(Datum datum, Oid typid)
 
 #define TO_SECONDS(source, type, timestamp_datum) \
 	CAST_FUNCTION(source, type, \
-				  make_seconds(DatumGetTimestamp(timestamp_datum), #type, NULL))
+				  make_seconds(DatumGetTimestamp(timestamp_datum), SECONDS_TYPE(type), NULL))
 
 #define FROM_SECONDS(type, target, function) \
 	CAST_FUNCTION(type, target, \
 				  DirectFunctionCall1(function, \
 									  TimestampGetDatum(seconds_timestamp(PG_GETARG_DATUM(0)))))
 
-SECONDS_FUNCTIONS(seconds4, timestamp, TIMESTAMPOID, in_range_timestamp_interval)
-SECONDS_FUNCTIONS(seconds4tz, timestamptz, TIMESTAMPTZOID, in_range_timestamptz_interval)
+NARROW_SECONDS(SECONDS_FUNCTIONS)
 
 /* casts between the types with and without time zone */
 CAST_FUNCTION(timestamptz, seconds4,
 			  timestamp_cast(fcinfo,
 							 DatumGetTimestamp(DirectFunctionCall1(timestamptz_timestamp,
 																   PG_GETARG_DATUM(0))),
-							 "seconds4", "timestamp", timestamp_out))
+							 SECONDS_TYPE(seconds4), timestamp_out))
 CAST_FUNCTION(timestamp, seconds4tz,
 			  timestamp_cast(fcinfo,
 							 DatumGetTimestamp(DirectFunctionCall1(timestamp_timestamptz,
 																   PG_GETARG_DATUM(0))),
-							 "seconds4tz", "timestamptz", timestamptz_out))
+							 SECONDS_TYPE(seconds4tz), timestamptz_out))
 FROM_SECONDS(seconds4, timestamptz, timestamp_timestamptz)
 FROM_SECONDS(seconds4tz, timestamp, timestamptz_timestamp)
 TO_SECONDS(seconds4tz, seconds4,

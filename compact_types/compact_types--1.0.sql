@@ -97,9 +97,9 @@ CREATE FUNCTION compact_types.comparison_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'compact_types_comparison_support'
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
--- Create the types int1, uint1, uint2, uint3, seconds4 and seconds4tz in the
--- current schema, with all their operators, and the functions that the
--- aggregates of all scalars share.
+-- Create the narrow integers, seconds4 and seconds4tz in the current schema,
+-- with all their operators, and the functions that the aggregates of all
+-- scalars share.
 CREATE FUNCTION compact_types.create_scalars() RETURNS void
 AS 'MODULE_PATHNAME', 'compact_types_create_scalars'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;

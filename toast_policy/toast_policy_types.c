@@ -343,8 +343,8 @@ tz_check_typmod(int32 typmod)
  * Make a value with the codec that the type modifier names, or else with that
  * of toast_policy.type_codec.  Errors: bad type modifier, too many bytes.
  */
-struct varlena *
-tp_type_encode(const char *data, int32 size, int32 typmod)
+static struct varlena *
+tz_encode(const char *data, int32 size, int32 typmod)
 {
 	TpCodec		codec = (TpCodec) tp_type_codec;
 	struct varlena *result;
@@ -402,7 +402,7 @@ tp_ztext_in(PG_FUNCTION_ARGS)
 {
 	char	   *str = PG_GETARG_CSTRING(0);
 
-	PG_RETURN_POINTER(tp_type_encode(str, strlen(str), PG_GETARG_INT32(2)));
+	PG_RETURN_POINTER(tz_encode(str, strlen(str), PG_GETARG_INT32(2)));
 }
 
 /* ztext_out(ztext) returns cstring */
@@ -436,7 +436,7 @@ tp_ztext_recv(PG_FUNCTION_ARGS)
 	int			nbytes;
 
 	str = pq_getmsgtext(buf, buf->len - buf->cursor, &nbytes);
-	result = tp_type_encode(str, nbytes, PG_GETARG_INT32(2));
+	result = tz_encode(str, nbytes, PG_GETARG_INT32(2));
 	pfree(str);
 
 	PG_RETURN_POINTER(result);
@@ -474,8 +474,8 @@ tp_zbytea_in(PG_FUNCTION_ARGS)
 									fcinfo->context, &input))
 		PG_RETURN_NULL();
 	bytes = (struct varlena *) DatumGetPointer(input);
-	result = tp_type_encode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
-							PG_GETARG_INT32(2));
+	result = tz_encode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+					   PG_GETARG_INT32(2));
 	pfree(bytes);
 
 	PG_RETURN_POINTER(result);
@@ -503,7 +503,7 @@ tp_zbytea_recv(PG_FUNCTION_ARGS)
 	int			nbytes = buf->len - buf->cursor;
 	const char *data = pq_getmsgbytes(buf, nbytes);
 
-	PG_RETURN_POINTER(tp_type_encode(data, nbytes, PG_GETARG_INT32(2)));
+	PG_RETURN_POINTER(tz_encode(data, nbytes, PG_GETARG_INT32(2)));
 }
 
 /*
@@ -528,8 +528,8 @@ tp_type_from_raw(PG_FUNCTION_ARGS)
 	struct varlena *value = PG_GETARG_VARLENA_PP(0);
 	struct varlena *result;
 
-	result = tp_type_encode(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value),
-							PG_GETARG_INT32(1));
+	result = tz_encode(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value),
+					   PG_GETARG_INT32(1));
 	PG_FREE_IF_COPY(value, 0);
 
 	PG_RETURN_POINTER(result);
@@ -547,9 +547,9 @@ tp_bpchar_ztext(PG_FUNCTION_ARGS)
 	const char *data = VARDATA_ANY(value);
 	struct varlena *result;
 
-	result = tp_type_encode(data, bpchartruelen(unconstify(char *, data),
-												VARSIZE_ANY_EXHDR(value)),
-							PG_GETARG_INT32(1));
+	result = tz_encode(data, bpchartruelen(unconstify(char *, data),
+										   VARSIZE_ANY_EXHDR(value)),
+					   PG_GETARG_INT32(1));
 	PG_FREE_IF_COPY(value, 0);
 
 	PG_RETURN_POINTER(result);
@@ -580,7 +580,7 @@ tp_type_recode(PG_FUNCTION_ARGS)
 		PG_RETURN_DATUM(value);
 
 	tp_type_open(value, &raw);
-	result = tp_type_encode(raw.data, raw.size, typmod);
+	result = tz_encode(raw.data, raw.size, typmod);
 	tp_raw_close(&raw);
 
 	PG_RETURN_POINTER(result);

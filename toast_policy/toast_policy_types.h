@@ -37,7 +37,6 @@ extern void tp_type_read_header(Datum value, TpTypeHeader *header);
 extern void tp_type_open(Datum value, TpRaw *raw);
 extern void tp_raw_close(TpRaw *raw);
 extern struct varlena *tp_type_decode(Datum value);
-extern struct varlena *tp_type_encode(const char *data, int32 size, int32 typmod);
 extern struct varlena *tp_type_slice(Datum value, int32 offset, int32 length);
 
 #endif							/* TOAST_POLICY_TYPES_H */

@@ -80,9 +80,15 @@ for my $text (keys %less)
 	delete $more{$text} if !$more{$text};
 }
 is(join("\n", sort keys %less), $major >= 18 ? 'abs | 1700 | 11' : '', 'no line of core is missing');
+my $scalars = join '|', split /\n/, $node->safe_psql('regression', <<'SQL');
+SELECT t.typname FROM pg_type t JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'
+JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+WHERE e.extname = 'compact_types' AND t.typname ~ '^(u?int|seconds)\d'
+SQL
+like($scalars, qr/uint1/, 'there are narrow scalars');
 # The families use the hash functions of text for varchar.
 my @foreign = grep {
-	$_ ne 'text | character varying' && !/(^| )#[-+*\/%<>=]+#( |$)/ && !/(^| )(compact_\w+(\.\w+)?|int1|uint1|uint2|uint3|seconds4|seconds4tz)( |$)/ &&
+	$_ ne 'text | character varying' && !/(^| )#[-+*\/%<>=]+#( |$)/ && !/(^| )(compact_\w+(\.\w+)?|$scalars)( |$)/ &&
 	  !/operator family "(integer|seconds\w*|compact_decimal\w+)_ops" of access method \w+ is missing cross-type/ && !grep { $members{$_} } /\b(\d{5,})\b/g
 } sort keys %more;
 is(join("\n", @foreign), '', 'all additional lines are of the compact types');

@@ -173,8 +173,10 @@ security_database($node, 'input', 'compact_types', 'compact_char1', 'compact_cha
 my $cases = 100;
 srand(20260101);
 sub random_bytes { return join '', map { chr int rand 256 } 1 .. $_[0] }
+my @integers = split /\n/, $node->safe_psql('input', q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace <> 'pg_catalog'::regnamespace});
+cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
 my %valid = (
-	'int1' => pack('n', 5), 'uint1' => pack('n', 5), 'uint2' => pack('N', 5), 'uint3' => pack('N', 5), 'seconds4' => pack('Q>', 1_000_000), 'seconds4tz' => pack('Q>', 1_000_000),
+	(map { $_ => pack(/1$/ ? 'n' : 'N', 5) } @integers), 'seconds4' => pack('Q>', 1_000_000), 'seconds4tz' => pack('Q>', 1_000_000),
 	'compact_char1' => 'a', 'compact_char9' => 'abc', 'compact_char64' => "d\xc3\xa9j\xc3\xa0 vu", 'compact_text' => 'the quick brown fox 12345', 'compact_text(5)' => 'abc',
 	'compact_decimal4_2' => pack('nnnn', 1, 0, 0, 2) . pack('n', 12), 'compact_decimal8_4' => pack('nnnn', 2, 0, 0, 4) . pack('nn', 12, 3400));
 my $dir = File::Spec->rel2abs($node->basedir . '/binary');

@@ -295,7 +295,16 @@ SELECT count(DISTINCT s) FROM (
 SQL
 }
 
-my @integers = ([ 'int1', -128, 127 ], [ 'uint1', 0, 255 ], [ 'uint2', 0, 65535 ], [ 'uint3', 0, 16777215 ]);
+# the narrow integers of the extension, with their ranges
+my @integers;
+for my $type (split /\n/, $node->safe_psql('postgres', q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}))
+{
+	my ($unsigned, $bytes) = $type =~ /^(u?)int(\d)$/;
+	my $count = 2**(8 * $bytes);
+
+	push @integers, [ $type, $unsigned ? (0, $count - 1) : (-$count / 2, $count / 2 - 1) ];
+}
+cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
 my $share = @integers + 2 + @decimals;
 for my $integer (@integers)
 {

@@ -1,5 +1,5 @@
-# Differential fuzzing of the narrow scalars against their wide types: int1, uint1, uint2 and uint3
-# against int4, seconds4 and seconds4tz against timestamp(0) and timestamptz(0), and decimals
+# Differential fuzzing of the narrow scalars against their wide types: the narrow integers against
+# int4, seconds4 and seconds4tz against timestamp(0) and timestamptz(0), and decimals
 # against numeric(p, s).  No answer may differ: order, operators with all types of the family, hash
 # values, casts, arithmetic, aggregates, text and binary format, and index scans.  An error on one
 # side must be an error on the other, with the same SQLSTATE.
@@ -252,7 +252,17 @@ SQL
 	$node->safe_psql('postgres', "DROP TABLE input_$name, result_$name, judged_$name, samples_$name, back_$name, twin_$name");
 }
 
-for my $integer ([ 'int1', -128, 127, 'int2' ], [ 'uint1', 0, 255, 'int2' ], [ 'uint2', 0, 65535, 'int4' ], [ 'uint3', 0, 16777215, 'int4' ])
+# the narrow integers of the extension: name, range, type whose binary format they have
+my @integers;
+for my $type (split /\n/, $node->safe_psql('postgres', q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}))
+{
+	my ($unsigned, $bytes) = $type =~ /^(u?)int(\d)$/;
+	my $count = 2**(8 * $bytes);
+
+	push @integers, [ $type, $unsigned ? (0, $count - 1) : (-$count / 2, $count / 2 - 1), $bytes == 1 ? 'int2' : 'int4' ];
+}
+cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
+for my $integer (@integers)
 {
 	my ($type, $min, $max, $wire) = @$integer;
 
@@ -262,13 +272,10 @@ for my $integer ([ 'int1', -128, 127, 'int2' ], [ 'uint1', 0, 255, 'int2' ], [ '
 		wide => 'int4',
 		exact => 'int4',
 		wire => $wire,
-		others => [ 'int2', 'int4', 'int8', 'int1', 'uint1', 'uint2', 'uint3', 'numeric', 'float8' ],
+		others => [ 'int2', 'int4', 'int8', (map { $_->[0] } @integers), 'numeric', 'float8' ],
 		other_fits => {
 			int2 => 'y.w BETWEEN -32768 AND 32767',
-			int1 => 'y.w BETWEEN -128 AND 127',
-			uint1 => 'y.w BETWEEN 0 AND 255',
-			uint2 => 'y.w BETWEEN 0 AND 65535',
-			uint3 => 'y.w BETWEEN 0 AND 16777215'
+			map { $_->[0] => "y.w BETWEEN $_->[1] AND $_->[2]" } @integers
 		},
 		random => sub { random_integer($min, $max) },
 		fits => "wide::int8 BETWEEN $min AND $max",

@@ -7,10 +7,43 @@ package PgDense::CompactTypesSamples;
 use strict;
 use warnings FATAL => 'all';
 
+use Cwd qw(abs_path);
 use Exporter qw(import);
+use File::Basename;
 use JSON::PP;
 
 our @EXPORT = qw(@samples @extensions samples_json);
+
+# integers() - return the samples of the narrow integers, which the list of the C code names
+sub integers
+{
+	my $top = $ENV{PGDENSE_TOP} // dirname(dirname(abs_path(__FILE__)));
+	my @result;
+
+	open my $file, '<', "$top/compact_types/compact_scalar_list.h" or die "could not open the list of types: $!";
+	while (<$file>)
+	{
+		my ($type, $unsigned, $bytes, $wide) = /^\tM\(((u?)int(\d)), \3, .*, (int\d), \\$/ or next;
+		my $count = 2**(8 * $bytes);
+		my ($min, $max) = $unsigned ? (0, $count - 1) : (-$count / 2, $count / 2 - 1);
+		my $step = int($count / 10485) || 1;
+
+		push @result,
+		  {
+			type => $type,
+			wide => $wide,
+			extension => 'compact_types',
+			expr => "((i) * $step % $count + $min)::$wide",
+			binary => 1,
+			kind => 'int',
+			literals => [ ($unsigned ? () : $min + 0), 0, (map { 2**(8 * $_) } 0 .. $bytes - 1), ($max + 1) / 2, $max + 0 ],
+			bad => $unsigned && $bytes == 1 ? '-1' : '' . ($max + 1),
+			sqlstate => '22003',
+		  };
+	}
+	die 'there is no narrow integer in the list of types' unless @result;
+	return @result;
+}
 
 # type		the compact type
 # wide		the type that it replaces
@@ -56,50 +89,7 @@ our @samples = (
 			'0123456789', '6f1b2c3d-0000-4000-8000-0123456789ab', 'x' x 3000
 		],
 	},
-	{
-		type => 'int1',
-		wide => 'int2',
-		extension => 'compact_types',
-		expr => q{(i % 200 - 100)::int2},
-		binary => 1,
-		kind => 'int',
-		literals => [ -128, 0, 1, 127 ],
-		bad => '128',
-		sqlstate => '22003',
-	},
-	{
-		type => 'uint1',
-		wide => 'int2',
-		extension => 'compact_types',
-		expr => q{(i % 250)::int2},
-		binary => 1,
-		kind => 'int',
-		literals => [ 0, 1, 128, 255 ],
-		bad => '-1',
-		sqlstate => '22003',
-	},
-	{
-		type => 'uint2',
-		wide => 'int4',
-		extension => 'compact_types',
-		expr => q{(i * 6)},
-		binary => 1,
-		kind => 'int',
-		literals => [ 0, 1, 32768, 65535 ],
-		bad => '65536',
-		sqlstate => '22003',
-	},
-	{
-		type => 'uint3',
-		wide => 'int4',
-		extension => 'compact_types',
-		expr => q{(i * 1600)},
-		binary => 1,
-		kind => 'int',
-		literals => [ 0, 1, 65536, 16777215 ],
-		bad => '16777216',
-		sqlstate => '22003',
-	},
+	integers(),
 	{
 		type => 'seconds4',
 		wide => 'timestamp',

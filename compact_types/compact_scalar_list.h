@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * compact_scalar_list.h
+ *	  The lists of the narrow scalar types.
+ *
+ * All C code takes from here which narrow types there are: the functions of
+ * each type and of each pair of types, the SQL objects, the advice, and
+ * revert().  doc/hacking.md has the steps to add a type.
+ *
+ * A list is a macro that calls the macro M once a line, with the columns of the
+ * line.  What follows M is passed on behind them.
+ *
+ * Copyright (c) 2026, pg_dense contributors
+ *
+ * IDENTIFICATION
+ *	  compact_types/compact_scalar_list.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COMPACT_SCALAR_LIST_H
+#define COMPACT_SCALAR_LIST_H
+
+/*
+ * Narrow integers: name, bytes (1 to 3), smallest and greatest value, wide
+ * twin, comment.
+ *
+ * The smallest value of an unsigned type is 0.  The wide twin gives the binary
+ * format, and revert() gives it to a column whose former type was not noted.
+ * The SQL comment of the type is this comment and the range.  CREATE EXTENSION
+ * creates the types in this order.
+ */
+#define NARROW_INTEGERS(M, ...) \
+	M(int1, 1, PG_INT8_MIN, PG_INT8_MAX, int2, \
+	  "signed integer of one byte", __VA_ARGS__) \
+	M(uint1, 1, 0, PG_UINT8_MAX, int2, \
+	  "unsigned integer of one byte", __VA_ARGS__) \
+	M(uint2, 2, 0, PG_UINT16_MAX, int4, \
+	  "unsigned integer of two bytes", __VA_ARGS__) \
+	M(uint3, 3, 0, 0xFFFFFF, int4, \
+	  "unsigned integer of three bytes", __VA_ARGS__)
+
+/*
+ * Core's integers: name, bytes, smallest and greatest value, OID, name in
+ * messages, result of arithmetic with a narrow integer.
+ */
+#define CORE_INTEGERS(M, ...) \
+	M(int2, 2, PG_INT16_MIN, PG_INT16_MAX, INT2OID, "smallint", int4, __VA_ARGS__) \
+	M(int4, 4, PG_INT32_MIN, PG_INT32_MAX, INT4OID, "integer", int4, __VA_ARGS__) \
+	M(int8, 8, PG_INT64_MIN, PG_INT64_MAX, INT8OID, "bigint", int8, __VA_ARGS__)
+
+/*
+ * Timestamps of full seconds: name, wide twin, OID of the twin, "has it a time
+ * zone?", comment.
+ */
+#define NARROW_SECONDS(M, ...) \
+	M(seconds4, timestamp, TIMESTAMPOID, false, \
+	  "timestamp of full seconds in four bytes, 1970 to 2106", __VA_ARGS__) \
+	M(seconds4tz, timestamptz, TIMESTAMPTZOID, true, \
+	  "timestamp with time zone of full seconds in four bytes, 1970 to 2106", __VA_ARGS__)
+
+/*
+ * Widths of the decimals, the narrowest first: bytes, type of core that is
+ * stored alike, its alignment, greatest scale.
+ *
+ * The greatest scale is also the greatest precision of which the width holds
+ * every number.
+ */
+#define DECIMAL_WIDTHS(M, ...) \
+	M(4, int4, TYPALIGN_INT, 9, __VA_ARGS__) \
+	M(8, int8, TYPALIGN_DOUBLE, 18, __VA_ARGS__)
+
+#endif							/* COMPACT_SCALAR_LIST_H */
