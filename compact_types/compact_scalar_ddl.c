@@ -3,10 +3,14 @@
  * compact_scalar_ddl.c
  *	  Create the SQL objects of the narrow scalar types.
  *
- * Part of the extension's script: compact_types.create_scalars() creates int1,
- * uint1, uint2 and uint3, and seconds4 and seconds4tz.  Each group shares one
- * B-tree and one BRIN family with the wider types.  Loops create the operators
- * for each pair of types.
+ * Part of the extension's scripts: compact_types.create_scalars() creates
+ * int1, uint1, uint2 and uint3, and seconds4 and seconds4tz.  Each group shares
+ * one B-tree and one BRIN family with the wider types.  Loops create the
+ * operators for each pair of types.
+ *
+ * The script of a later version calls the function again, for the integer
+ * types that this version adds.  So create only what is missing: a type that
+ * does not exist yet, and the pairs of which such a type is one.
  *
  * compact_literal.c explains how literals and T = T are resolved.
  *
@@ -117,10 +121,18 @@ compact_ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final
 						schema, final_avg);
 }
 
+/* Add the members; the list may be empty, or end with a comma and a space. */
 void
 compact_ddl_extend_family(const TypeDdl *ddl, const char *family,
 						  const char *method, StringInfo members)
 {
+	if (members->len == 0)
+		return;
+	if (members->data[members->len - 1] == ' ')
+	{
+		members->len -= 2;
+		members->data[members->len] = '\0';
+	}
 	compact_ddl_execute("ALTER OPERATOR FAMILY %s.%s USING %s ADD %s",
 						ddl->schema, family, method, members->data);
 }
@@ -287,6 +299,13 @@ static const ArithmeticOperator shift_operators[] = {
 	{">>", "shr", false}
 };
 
+/* Return true if the type is created now.  NULL stands for a type of core's. */
+static bool
+is_new(const TypeDdl *ddl)
+{
+	return ddl != NULL && !ddl->exists;
+}
+
 static void
 create_integer_pair(TypeDdl *const *ddls, int i, int j)
 {
@@ -434,6 +453,7 @@ create_integer_cast(const TypeDdl *ddl, const char *source_name,
 							"IMMUTABLE", implicit);
 }
 
+/* Create the casts of one narrow type, but for those between existing types. */
 static void
 create_integer_casts(TypeDdl *const *ddls, int i)
 {
@@ -444,7 +464,7 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 	{
 		const IntegerType *other = &integer_types[j];
 
-		if (i == j)
+		if (i == j || !(is_new(ddl) || is_new(ddls[j])))
 			continue;
 		if (other->narrow)
 			create_integer_cast(ddl, ddl->name, ddl->type,
@@ -459,6 +479,8 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 								ddl->type, false);
 		}
 	}
+	if (!is_new(ddl))
+		return;
 	for (int j = 0; j < (int) lengthof(integer_cast_types); j++)
 	{
 		const char *other = integer_cast_types[j];
@@ -486,8 +508,9 @@ core_integer_cmp(const char *left, const char *right)
 	return psprintf("pg_catalog.btint%s%scmp", left + 3, right + 3);
 }
 
+/* Add what was created to the families, which are empty if first is true. */
 static void
-extend_integer_families(TypeDdl *const *ddls)
+extend_integer_families(TypeDdl *const *ddls, bool first)
 {
 	const TypeDdl *ddl = ddls[0];
 	StringInfoData btree;
@@ -511,10 +534,14 @@ extend_integer_families(TypeDdl *const *ddls)
 			if (i == j && left->narrow)
 				continue;		/* the class has these */
 			if (left->narrow || right->narrow)
+			{
+				if (!is_new(ddls[i]) && !is_new(ddls[j]))
+					continue;
 				compact_ddl_append_pair(&btree, &hash, ddl->opschema, "", ltype, rtype,
 										psprintf("%s.%s_%s_cmp", ddl->schema,
 												 left->name, right->name));
-			else
+			}
+			else if (first)
 			{
 				compact_ddl_create_core_comparison(ddl, ltype, rtype);
 				compact_ddl_append_pair(&btree, &hash, ddl->schema, "#", ltype, rtype,
@@ -523,7 +550,7 @@ extend_integer_families(TypeDdl *const *ddls)
 			if (left->narrow)
 				compact_ddl_append_brin(&brin, ddl->opschema, "", ltype, rtype);
 		}
-		if (left->narrow)
+		if (is_new(ddls[i]))
 			compact_ddl_create_stand_in_operators(ddls[i], twin,
 												  psprintf("compact_%s_int8", left->name),
 												  psprintf("compact_int8_%s", left->name),
@@ -531,25 +558,29 @@ extend_integer_families(TypeDdl *const *ddls)
 												  psprintf("compact_cast_int8_%s", left->name),
 												  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
 	}
-	compact_ddl_append_stand_ins(ddl, twin, &btree, &hash);
-	appendStringInfoString(&btree,
-						   "FUNCTION 2 (int2, int2) pg_catalog.btint2sortsupport(internal),"
-						   " FUNCTION 2 (int4, int4) pg_catalog.btint4sortsupport(internal),"
-						   " FUNCTION 2 (int8, int8) pg_catalog.btint8sortsupport(internal)");
-	appendStringInfoString(&hash,
-						   "FUNCTION 1 (int2, int2) pg_catalog.hashint2(int2),"
-						   " FUNCTION 2 (int2, int2) pg_catalog.hashint2extended(int2, int8),"
-						   " FUNCTION 1 (int4, int4) pg_catalog.hashint4(int4),"
-						   " FUNCTION 2 (int4, int4) pg_catalog.hashint4extended(int4, int8),"
-						   " FUNCTION 1 (int8, int8) pg_catalog.hashint8(int8),"
-						   " FUNCTION 2 (int8, int8) pg_catalog.hashint8extended(int8, int8)");
+	if (first)
+	{
+		compact_ddl_append_stand_ins(ddl, twin, &btree, &hash);
+		appendStringInfoString(&btree,
+							   "FUNCTION 2 (int2, int2) pg_catalog.btint2sortsupport(internal),"
+							   " FUNCTION 2 (int4, int4) pg_catalog.btint4sortsupport(internal),"
+							   " FUNCTION 2 (int8, int8) pg_catalog.btint8sortsupport(internal)");
+		appendStringInfoString(&hash,
+							   "FUNCTION 1 (int2, int2) pg_catalog.hashint2(int2),"
+							   " FUNCTION 2 (int2, int2) pg_catalog.hashint2extended(int2, int8),"
+							   " FUNCTION 1 (int4, int4) pg_catalog.hashint4(int4),"
+							   " FUNCTION 2 (int4, int4) pg_catalog.hashint4extended(int4, int8),"
+							   " FUNCTION 1 (int8, int8) pg_catalog.hashint8(int8),"
+							   " FUNCTION 2 (int8, int8) pg_catalog.hashint8extended(int8, int8)");
+	}
 	compact_ddl_extend_family(ddl, "integer_ops", "btree", &btree);
 	compact_ddl_extend_family(ddl, "integer_ops", "hash", &hash);
 	compact_ddl_extend_family(ddl, "integer_ops", "brin", &brin);
 }
 
+/* Create the missing types; first is true if none of them exists. */
 static void
-create_integers(Oid funcid, Oid nspid)
+create_integers(Oid funcid, Oid nspid, bool first)
 {
 	TypeDdl    *ddls[N_INTEGERS] = {NULL};
 
@@ -561,30 +592,35 @@ create_integers(Oid funcid, Oid nspid)
 			continue;
 		ddls[i] = palloc(sizeof(TypeDdl));
 		compact_ddl_init(ddls[i], funcid);
-		compact_ddl_init_type(ddls[i], type->name, nspid);
+		compact_ddl_init_type_or_find(ddls[i], type->name, nspid);
 		ddls[i]->mark = "#";
-		compact_ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
-									   type->storage, 'N', "IMMUTABLE", type->comment);
+		if (is_new(ddls[i]))
+			compact_ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
+										   type->storage, 'N', "IMMUTABLE", type->comment);
 	}
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
 		for (int j = 0; j < N_INTEGERS; j++)
 		{
-			if (integer_types[i].narrow || integer_types[j].narrow)
+			if (is_new(ddls[i]) || is_new(ddls[j]))
 				create_integer_pair(ddls, i, j);
 		}
 	}
-	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING btree", ddls[0]->schema);
-	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING hash", ddls[0]->schema);
-	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING brin", ddls[0]->schema);
+	if (first)
+	{
+		compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING btree", ddls[0]->schema);
+		compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING hash", ddls[0]->schema);
+		compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING brin", ddls[0]->schema);
+	}
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
 		if (!integer_types[i].narrow)
 			continue;
-		create_integer_parts(ddls[i]);
+		if (is_new(ddls[i]))
+			create_integer_parts(ddls[i]);
 		create_integer_casts(ddls, i);
 	}
-	extend_integer_families(ddls);
+	extend_integer_families(ddls, first);
 }
 
 /*
@@ -845,8 +881,9 @@ create_seconds(Oid funcid, Oid nspid)
 /*
  * compact_types.create_scalars() returns void
  *
- * Part of the extension's script, see the head of this file.  Errors: 55000 if
- * called elsewhere, 42710 if one of the types exists already.
+ * Part of the extension's scripts, see the head of this file.  An integer type
+ * can be added later, a type of seconds cannot: the two share their families.
+ * Error: 55000 if called elsewhere.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_scalars);
 Datum
@@ -855,6 +892,7 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 	Oid			funcid = fcinfo->flinfo->fn_oid;
 	Oid			nspid = compact_ddl_creation_schema();
 	TypeDdl		ddl;
+	bool		first;
 	int			nestlevel;
 
 	if (!creating_extension)
@@ -866,21 +904,29 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 	SPI_connect();
 	nestlevel = compact_ddl_set_gucs();
 
-	compact_ddl_create_called_on_null(&ddl, "compact_sum_combine", "internal, internal",
-									  "internal", "compact_sum_combine");
-	compact_ddl_create_function(&ddl, "compact_sum_serialize", "internal", "bytea",
-								"compact_sum_serialize", "IMMUTABLE");
-	compact_ddl_create_function(&ddl, "compact_sum_deserialize", "bytea, internal",
-								"internal", "compact_sum_deserialize", "IMMUTABLE");
-	compact_ddl_create_called_on_null(&ddl, "compact_sum_int8", "internal", "int8",
-									  "compact_sum_int8");
-	compact_ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
-									  "compact_sum_avg");
-	compact_ddl_create_stand_ins(&ddl);
-	create_integers(funcid, nspid);
-	create_seconds(funcid, nspid);
-	/* needed by the families of the decimals */
-	compact_ddl_create_core_comparison(&ddl, "numeric", "numeric");
+	/* the objects that all types need exist together */
+	first = !compact_ddl_type_exists(&ddl, "integer_literal");
+	if (first)
+	{
+		compact_ddl_create_called_on_null(&ddl, "compact_sum_combine", "internal, internal",
+										  "internal", "compact_sum_combine");
+		compact_ddl_create_function(&ddl, "compact_sum_serialize", "internal", "bytea",
+									"compact_sum_serialize", "IMMUTABLE");
+		compact_ddl_create_function(&ddl, "compact_sum_deserialize", "bytea, internal",
+									"internal", "compact_sum_deserialize", "IMMUTABLE");
+		compact_ddl_create_called_on_null(&ddl, "compact_sum_int8", "internal", "int8",
+										  "compact_sum_int8");
+		compact_ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
+										  "compact_sum_avg");
+		compact_ddl_create_stand_ins(&ddl);
+	}
+	create_integers(funcid, nspid, first);
+	if (first)
+	{
+		create_seconds(funcid, nspid);
+		/* needed by the families of the decimals */
+		compact_ddl_create_core_comparison(&ddl, "numeric", "numeric");
+	}
 
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();
