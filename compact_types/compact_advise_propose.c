@@ -183,6 +183,7 @@ propose_integer(Advice *advice, AdviseColumn *column)
 	Form_pg_attribute att = column->att;
 	const CompactInteger *types[N_INTEGERS];
 	char	   *never = NULL;
+	const char *missing = NULL;
 	bool		asked = advice->options.narrow || (column->is_key && advice->options.narrow_keys);
 
 	/* a caller who narrows keys has considered the references to them */
@@ -221,7 +222,12 @@ propose_integer(Advice *advice, AdviseColumn *column)
 			use_core_type(&column->type, type->name, type->typid);
 		else if (!compact_advise_find_type(advice, type->name, &column->type) ||
 				 !OidIsValid(column->type.typid))
+		{
+			/* the library is newer than the extension's SQL objects */
+			if (missing == NULL)
+				missing = type->name;
 			continue;
+		}
 
 		column->reason = psprintf("values are %lld to %lld, %s holds %lld to %lld%s",
 								  (long long) column->min, (long long) column->max,
@@ -245,9 +251,11 @@ propose_integer(Advice *advice, AdviseColumn *column)
 		}
 		return;
 	}
-	column->reason = psprintf("values %lld to %lld need the width%s",
+	column->reason = psprintf("values %lld to %lld need the width%s%s",
 							  (long long) column->min, (long long) column->max,
-							  advice->updates > 0 ? ", or are updated and need room" : "");
+							  advice->updates > 0 ? ", or are updated and need room" : "",
+							  missing == NULL ? "" :
+							  psprintf("; ALTER EXTENSION compact_types UPDATE creates %s, which would hold them", missing));
 }
 
 static void

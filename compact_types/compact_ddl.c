@@ -626,14 +626,26 @@ compact_ddl_init(TypeDdl *ddl, Oid funcid)
 	ReleaseSysCache(tuple);
 }
 
-/* Fill in the names of the type, and check that it does not exist yet. */
-void
-compact_ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
+/* Return true if the database has the type: its input function exists. */
+bool
+compact_ddl_type_exists(const TypeDdl *ddl, const char *name)
 {
 	Oid			cstring_oid = CSTRINGOID;
 	Oid			typmod_in_args[] = {CSTRINGOID, OIDOID, INT4OID};
 	char	   *input = psprintf("%s_in", name);
 
+	return SearchSysCacheExists3(PROCNAMEARGSNSP, CStringGetDatum(input),
+								 PointerGetDatum(buildoidvector(&cstring_oid, 1)),
+								 ObjectIdGetDatum(ddl->nspid)) ||
+		SearchSysCacheExists3(PROCNAMEARGSNSP, CStringGetDatum(input),
+							  PointerGetDatum(buildoidvector(typmod_in_args, 3)),
+							  ObjectIdGetDatum(ddl->nspid));
+}
+
+/* Fill in the names of the type, and check that it does not exist yet. */
+void
+compact_ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
+{
 	strlcpy(ddl->name, name, sizeof(ddl->name));
 	ddl->type = quote_qualified_identifier(get_namespace_name(type_schema), name);
 
@@ -646,15 +658,28 @@ compact_ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
 					   (uint16) string_hash(name, NAMEDATALEN),
 					   ShareUpdateExclusiveLock);
 
-	if (SearchSysCacheExists3(PROCNAMEARGSNSP, CStringGetDatum(input),
-							  PointerGetDatum(buildoidvector(&cstring_oid, 1)),
-							  ObjectIdGetDatum(ddl->nspid)) ||
-		SearchSysCacheExists3(PROCNAMEARGSNSP, CStringGetDatum(input),
-							  PointerGetDatum(buildoidvector(typmod_in_args, 3)),
-							  ObjectIdGetDatum(ddl->nspid)))
+	if (compact_ddl_type_exists(ddl, name))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("type \"%s\" already exists in this database", name)));
+}
+
+/*
+ * Fill in the names of a type that the script of an earlier version may have
+ * created, in the schema that the extension had then.  Set ddl->exists if it
+ * did.  Otherwise do what compact_ddl_init_type() does.
+ */
+void
+compact_ddl_init_type_or_find(TypeDdl *ddl, const char *name, Oid type_schema)
+{
+	ddl->exists = compact_ddl_type_exists(ddl, name);
+	if (!ddl->exists)
+	{
+		compact_ddl_init_type(ddl, name, type_schema);
+		return;
+	}
+	strlcpy(ddl->name, name, sizeof(ddl->name));
+	ddl->type = compact_ddl_argument_type(ddl, psprintf("%s_out", name));
 }
 
 /*

@@ -26,6 +26,7 @@ typedef struct TypeDdl
 								 * with itself */
 	char		name[NAMEDATALEN];	/* name of the type */
 	char	   *type;			/* qualified name of the type */
+	bool		exists;			/* did an earlier version create it? */
 	bool		typmod;			/* does it have a type modifier? */
 } TypeDdl;
 
@@ -45,7 +46,9 @@ extern void compact_ddl_execute_as(Oid roleid, bool restricted, const char *form
 extern char *compact_ddl_who_could_drop(Oid typid, Oid roleid);
 extern Oid	compact_ddl_creation_schema(void);
 extern void compact_ddl_init(TypeDdl *ddl, Oid funcid);
+extern bool compact_ddl_type_exists(const TypeDdl *ddl, const char *name);
 extern void compact_ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema);
+extern void compact_ddl_init_type_or_find(TypeDdl *ddl, const char *name, Oid type_schema);
 extern char *compact_ddl_argument_type(const TypeDdl *ddl, const char *function);
 extern int	compact_ddl_set_gucs(void);
 extern void compact_ddl_set_deparse_gucs(void);

@@ -3,10 +3,14 @@
  * compact_scalar_ddl.c
  *	  Create the SQL objects of the narrow scalar types.
  *
- * Part of the extension's script: compact_types.create_scalars() creates the
+ * Part of the extension's scripts: compact_types.create_scalars() creates the
  * integers and the seconds of compact_scalar_list.h.  Each group shares one
  * B-tree and one BRIN family with the wider types.  Loops create the operators
  * for each pair of types.
+ *
+ * The script of a later version calls the function again, for the integer
+ * types that this version adds.  So create only what is missing: a type that
+ * does not exist yet, and the pairs of which such a type is one.
  *
  * compact_literal.c explains how literals and T = T are resolved.
  *
@@ -119,10 +123,18 @@ compact_ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final
 						schema, final_avg);
 }
 
+/* Add the members; the list may be empty, or end with a comma and a space. */
 void
 compact_ddl_extend_family(const TypeDdl *ddl, const char *family,
 						  const char *method, StringInfo members)
 {
+	if (members->len == 0)
+		return;
+	if (members->data[members->len - 1] == ' ')
+	{
+		members->len -= 2;
+		members->data[members->len] = '\0';
+	}
 	compact_ddl_execute("ALTER OPERATOR FAMILY %s.%s USING %s ADD %s",
 						ddl->schema, family, method, members->data);
 }
@@ -278,6 +290,13 @@ integer_storage(const CompactInteger *type)
 	return type->bytes == 1 ? "LIKE = pg_catalog.\"char\"" : "LIKE = pg_catalog.int2";
 }
 
+/* Return true if the type is created now.  NULL stands for a type of core's. */
+static bool
+is_new(const TypeDdl *ddl)
+{
+	return ddl != NULL && !ddl->exists;
+}
+
 static void
 create_integer_pair(TypeDdl *const *ddls, int i, int j)
 {
@@ -419,6 +438,7 @@ create_integer_cast(const TypeDdl *ddl, const char *source_name,
 							"IMMUTABLE", implicit);
 }
 
+/* Create the casts of one narrow type, but for those between existing types. */
 static void
 create_integer_casts(TypeDdl *const *ddls, int i)
 {
@@ -429,7 +449,7 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 	{
 		const CompactInteger *other = &compact_integers[j];
 
-		if (i == j)
+		if (i == j || !(is_new(ddl) || is_new(ddls[j])))
 			continue;
 		if (compact_integer_is_narrow(other))
 			create_integer_cast(ddl, ddl->name, ddl->type,
@@ -445,6 +465,8 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 								ddl->type, false);
 		}
 	}
+	if (!is_new(ddl))
+		return;
 	for (int j = 0; j < (int) lengthof(integer_cast_types); j++)
 	{
 		const char *other = integer_cast_types[j];
@@ -472,8 +494,9 @@ core_integer_cmp(const char *left, const char *right)
 	return psprintf("pg_catalog.btint%s%scmp", left + 3, right + 3);
 }
 
+/* Add what was created to the families, which are empty if first is true. */
 static void
-extend_integer_families(TypeDdl *const *ddls)
+extend_integer_families(TypeDdl *const *ddls, bool first)
 {
 	const TypeDdl *ddl = ddls[0];
 	StringInfoData btree;
@@ -497,10 +520,14 @@ extend_integer_families(TypeDdl *const *ddls)
 			if (i == j && compact_integer_is_narrow(left))
 				continue;		/* the class has these */
 			if (compact_integer_is_narrow(left) || compact_integer_is_narrow(right))
+			{
+				if (!is_new(ddls[i]) && !is_new(ddls[j]))
+					continue;
 				compact_ddl_append_pair(&btree, &hash, ddl->opschema, "", ltype, rtype,
 										psprintf("%s.%s_%s_cmp", ddl->schema,
 												 left->name, right->name));
-			else
+			}
+			else if (first)
 			{
 				compact_ddl_create_core_comparison(ddl, ltype, rtype);
 				compact_ddl_append_pair(&btree, &hash, ddl->schema, "#", ltype, rtype,
@@ -509,7 +536,7 @@ extend_integer_families(TypeDdl *const *ddls)
 			if (compact_integer_is_narrow(left))
 				compact_ddl_append_brin(&brin, ddl->opschema, "", ltype, rtype);
 		}
-		if (compact_integer_is_narrow(left))
+		if (is_new(ddls[i]))
 			compact_ddl_create_stand_in_operators(ddls[i], twin,
 												  psprintf("compact_%s_int8", left->name),
 												  psprintf("compact_int8_%s", left->name),
@@ -517,25 +544,29 @@ extend_integer_families(TypeDdl *const *ddls)
 												  psprintf("compact_cast_int8_%s", left->name),
 												  "IMMUTABLE LEAKPROOF", &btree, &hash, &brin);
 	}
-	compact_ddl_append_stand_ins(ddl, twin, &btree, &hash);
-	appendStringInfoString(&btree,
-						   "FUNCTION 2 (int2, int2) pg_catalog.btint2sortsupport(internal),"
-						   " FUNCTION 2 (int4, int4) pg_catalog.btint4sortsupport(internal),"
-						   " FUNCTION 2 (int8, int8) pg_catalog.btint8sortsupport(internal)");
-	appendStringInfoString(&hash,
-						   "FUNCTION 1 (int2, int2) pg_catalog.hashint2(int2),"
-						   " FUNCTION 2 (int2, int2) pg_catalog.hashint2extended(int2, int8),"
-						   " FUNCTION 1 (int4, int4) pg_catalog.hashint4(int4),"
-						   " FUNCTION 2 (int4, int4) pg_catalog.hashint4extended(int4, int8),"
-						   " FUNCTION 1 (int8, int8) pg_catalog.hashint8(int8),"
-						   " FUNCTION 2 (int8, int8) pg_catalog.hashint8extended(int8, int8)");
+	if (first)
+	{
+		compact_ddl_append_stand_ins(ddl, twin, &btree, &hash);
+		appendStringInfoString(&btree,
+							   "FUNCTION 2 (int2, int2) pg_catalog.btint2sortsupport(internal),"
+							   " FUNCTION 2 (int4, int4) pg_catalog.btint4sortsupport(internal),"
+							   " FUNCTION 2 (int8, int8) pg_catalog.btint8sortsupport(internal)");
+		appendStringInfoString(&hash,
+							   "FUNCTION 1 (int2, int2) pg_catalog.hashint2(int2),"
+							   " FUNCTION 2 (int2, int2) pg_catalog.hashint2extended(int2, int8),"
+							   " FUNCTION 1 (int4, int4) pg_catalog.hashint4(int4),"
+							   " FUNCTION 2 (int4, int4) pg_catalog.hashint4extended(int4, int8),"
+							   " FUNCTION 1 (int8, int8) pg_catalog.hashint8(int8),"
+							   " FUNCTION 2 (int8, int8) pg_catalog.hashint8extended(int8, int8)");
+	}
 	compact_ddl_extend_family(ddl, "integer_ops", "btree", &btree);
 	compact_ddl_extend_family(ddl, "integer_ops", "hash", &hash);
 	compact_ddl_extend_family(ddl, "integer_ops", "brin", &brin);
 }
 
+/* Create the missing types; first is true if none of them exists. */
 static void
-create_integers(Oid funcid, Oid nspid)
+create_integers(Oid funcid, Oid nspid, bool first)
 {
 	TypeDdl    *ddls[N_INTEGERS] = {NULL};
 
@@ -547,33 +578,37 @@ create_integers(Oid funcid, Oid nspid)
 			continue;
 		ddls[i] = palloc(sizeof(TypeDdl));
 		compact_ddl_init(ddls[i], funcid);
-		compact_ddl_init_type(ddls[i], type->name, nspid);
+		compact_ddl_init_type_or_find(ddls[i], type->name, nspid);
 		ddls[i]->mark = "#";
-		compact_ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
-									   integer_storage(type), 'N', "IMMUTABLE",
-									   psprintf("%s, %lld to %lld", type->comment,
-												(long long) type->min, (long long) type->max));
+		if (is_new(ddls[i]))
+			compact_ddl_create_scalar_type(ddls[i], psprintf("compact_%s", type->name),
+										   integer_storage(type), 'N', "IMMUTABLE",
+										   psprintf("%s, %lld to %lld", type->comment,
+													(long long) type->min, (long long) type->max));
 	}
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
 		for (int j = 0; j < N_INTEGERS; j++)
 		{
-			if (compact_integer_is_narrow(&compact_integers[i]) ||
-				compact_integer_is_narrow(&compact_integers[j]))
+			if (is_new(ddls[i]) || is_new(ddls[j]))
 				create_integer_pair(ddls, i, j);
 		}
 	}
-	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING btree", ddls[0]->schema);
-	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING hash", ddls[0]->schema);
-	compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING brin", ddls[0]->schema);
+	if (first)
+	{
+		compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING btree", ddls[0]->schema);
+		compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING hash", ddls[0]->schema);
+		compact_ddl_execute("CREATE OPERATOR FAMILY %s.integer_ops USING brin", ddls[0]->schema);
+	}
 	for (int i = 0; i < N_INTEGERS; i++)
 	{
 		if (!compact_integer_is_narrow(&compact_integers[i]))
 			continue;
-		create_integer_parts(ddls[i]);
+		if (is_new(ddls[i]))
+			create_integer_parts(ddls[i]);
 		create_integer_casts(ddls, i);
 	}
-	extend_integer_families(ddls);
+	extend_integer_families(ddls, first);
 }
 
 /*
@@ -836,8 +871,9 @@ create_seconds(Oid funcid, Oid nspid)
 /*
  * compact_types.create_scalars() returns void
  *
- * Part of the extension's script, see the head of this file.  Errors: 55000 if
- * called elsewhere, 42710 if one of the types exists already.
+ * Part of the extension's scripts, see the head of this file.  An integer type
+ * can be added later, a type of seconds cannot: the two share their families.
+ * Error: 55000 if called elsewhere.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_scalars);
 Datum
@@ -846,6 +882,7 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 	Oid			funcid = fcinfo->flinfo->fn_oid;
 	Oid			nspid = compact_ddl_creation_schema();
 	TypeDdl		ddl;
+	bool		first;
 	int			nestlevel;
 
 	if (!creating_extension)
@@ -857,21 +894,29 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 	SPI_connect();
 	nestlevel = compact_ddl_set_gucs();
 
-	compact_ddl_create_called_on_null(&ddl, "compact_sum_combine", "internal, internal",
-									  "internal", "compact_sum_combine");
-	compact_ddl_create_function(&ddl, "compact_sum_serialize", "internal", "bytea",
-								"compact_sum_serialize", "IMMUTABLE");
-	compact_ddl_create_function(&ddl, "compact_sum_deserialize", "bytea, internal",
-								"internal", "compact_sum_deserialize", "IMMUTABLE");
-	compact_ddl_create_called_on_null(&ddl, "compact_sum_int8", "internal", "int8",
-									  "compact_sum_int8");
-	compact_ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
-									  "compact_sum_avg");
-	compact_ddl_create_stand_ins(&ddl);
-	create_integers(funcid, nspid);
-	create_seconds(funcid, nspid);
-	/* needed by the families of the decimals */
-	compact_ddl_create_core_comparison(&ddl, "numeric", "numeric");
+	/* the objects that all types need exist together */
+	first = !compact_ddl_type_exists(&ddl, "integer_literal");
+	if (first)
+	{
+		compact_ddl_create_called_on_null(&ddl, "compact_sum_combine", "internal, internal",
+										  "internal", "compact_sum_combine");
+		compact_ddl_create_function(&ddl, "compact_sum_serialize", "internal", "bytea",
+									"compact_sum_serialize", "IMMUTABLE");
+		compact_ddl_create_function(&ddl, "compact_sum_deserialize", "bytea, internal",
+									"internal", "compact_sum_deserialize", "IMMUTABLE");
+		compact_ddl_create_called_on_null(&ddl, "compact_sum_int8", "internal", "int8",
+										  "compact_sum_int8");
+		compact_ddl_create_called_on_null(&ddl, "compact_sum_avg", "internal", "numeric",
+										  "compact_sum_avg");
+		compact_ddl_create_stand_ins(&ddl);
+	}
+	create_integers(funcid, nspid, first);
+	if (first)
+	{
+		create_seconds(funcid, nspid);
+		/* needed by the families of the decimals */
+		compact_ddl_create_core_comparison(&ddl, "numeric", "numeric");
+	}
 
 	AtEOXact_GUC(true, nestlevel);
 	SPI_finish();

@@ -316,8 +316,8 @@ ct_compare(FunctionCallInfo fcinfo)
 
 /*
  * Return true if the strings are equal.  In a deterministic collation only
- * identical strings are equal, and within an epoch only identical strings have
- * the same bytes.
+ * identical strings are equal.  These have the same bytes, because a string
+ * has one form only; compact_text_codec.c explains why that is for ever.
  */
 static bool
 ct_equal(FunctionCallInfo fcinfo)

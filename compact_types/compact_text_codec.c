@@ -28,11 +28,15 @@
  *	7. What these give is taken only if it is shorter than the string stored as
  *	   it is; the dictionary only if it is shorter than the packed form.
  *
- * None of that may ever change for the tags of epoch 1, nor may their
- * dictionaries and the way to parse with them (compact_text_dictionary.c): values
- * are compared by their bytes.  A better dictionary needs new tags, which make
- * an epoch of their own, and comparisons must decode two values of different
- * epochs.
+ * None of that may ever change, nor may the dictionaries and the way to parse
+ * with them (compact_text_dictionary.c).  A string with two forms would be two
+ * values: equality compares the forms, and where their lengths differ it does
+ * not look at them at all.  To decode there would not suffice.  A B-tree that
+ * deduplicates takes values with different bytes for different ones, so an
+ * existing index would become corrupt.  Therefore this type never gets another
+ * dictionary, codec or tag, not even for strings that are stored as they are.
+ * A better dictionary is for a new type: ALTER TABLE ... TYPE then encodes all
+ * values again, and builds the indexes again.
  *
  * The form is a function of the bytes alone, except that the dictionaries of
  * East Asian and Cyrillic text are for UTF-8 databases; a database's encoding
@@ -68,7 +72,10 @@
 #define TAG_DICTIONARY		0x11	/* 11 to 13, by number of the dictionary */
 #define TAG_DICTIONARY_LAST 0x13
 
-/* Future tags must be among these; raw strings are guarded against them. */
+/*
+ * Tags, and bytes that are no tag.  A string that starts with any of them is
+ * stored behind a zero byte, and that cannot change either.
+ */
 #define IS_TAG(byte) \
 	((byte) <= 0x08 || ((byte) >= 0x0E && (byte) <= 0x1F))
 
@@ -81,6 +88,9 @@
 
 StaticAssertDecl(COMPACT_TEXT_MAX_ENCODED <= COMPACT_TEXT_DICT_MAX_LENGTH,
 				 "the dictionary encoder takes shorter strings only");
+StaticAssertDecl(COMPACT_TEXT_NUM_DICTS == 3 &&
+				 TAG_DICTIONARY_LAST == TAG_DICTIONARY + COMPACT_TEXT_NUM_DICTS - 1,
+				 "a further dictionary needs a new type, see the head of this file");
 
 /* Number of bytes that a comparison decodes at a time. */
 #define COMPARED_PART		16
@@ -476,7 +486,7 @@ decode_tagged(uint8 tag, const uint8 *in, int inlen, char *out, int outsize)
 	if (tag == TAG_UUID)
 		return unpack_uuid(in, inlen, out);
 
-	corrupted("It was encoded by a codec that this version does not know.");
+	corrupted("Its tag belongs to no codec.");
 }
 
 /*

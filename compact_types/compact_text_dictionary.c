@@ -20,7 +20,7 @@
  *	- among several symbols, the longest.
  *
  * No two symbols of a dictionary are equal, so there is only one choice.  All
- * of that is frozen, as the dictionaries are.
+ * of that is frozen, as the dictionaries are (see compact_text_codec.c).
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -116,6 +116,12 @@ typedef struct CompactTextWalk
  * cache.
  */
 #define BLOCK_SIZE				64
+
+/* The CRC of a table that was made anew is another one. */
+StaticAssertDecl(COMPACT_TEXT_DICT_LATIN_CRC == 0x51879BB5 &&
+				 COMPACT_TEXT_DICT_CJK_CRC == 0x8DB5677B &&
+				 COMPACT_TEXT_DICT_CYRILLIC_CRC == 0x95A03868,
+				 "another dictionary needs a new type, see the head of compact_text_codec.c");
 
 static const CompactTextDict dicts[COMPACT_TEXT_NUM_DICTS] = {
 	{

@@ -177,7 +177,7 @@ SELECT x.n_distinct = y.n_distinct, x.most_common_vals::text = y.most_common_val
 FROM pg_stats x JOIN pg_stats y USING (tablename) WHERE tablename = 'estimates' AND x.attname = 'k' AND y.attname = 't';
 DROP TABLE estimates;
 
--- the encoding of epoch 1 is frozen: these are the bytes of stored values
+-- the form of a string is frozen: these are the bytes of stored values
 CREATE CAST (compact_text AS bytea) WITHOUT FUNCTION;
 SELECT s, s::compact_text::bytea FROM (VALUES ('2026'), ('deadbeef'), ('123e4567-e89b-12d3-a456-426614174000'), ('Xq7Zt9KVw2LpN8sYf3BhJ6mC'),
   ('the quick brown fox'), ('----------------'), ('日本語の文字列'), ('Кодирование'), (E'\x01~^'), ('~^')) v (s);

@@ -22,7 +22,7 @@ my $seed = $ENV{PGDENSE_FUZZ_SEED} || time();
 my $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/../..');
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
 
-# Epoch 1: stored values depend on every symbol and on its place.
+# Frozen: stored values depend on every symbol and on its place.
 my %crc = (
 	latin => '51879BB5',
 	cjk => '8DB5677B',
