@@ -98,11 +98,11 @@ END $$;
 SQL
 is(counted('n'), '255 255 0', 'what is in use stays');
 my ($sets, $newest) = split /\|/, $node->safe_psql('postgres',
-	q{SELECT count(*), bool_or(cardinality(columns) = 12) FROM vertical_partition.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass});
+	q{SELECT count(*), bool_or(cardinality(columns) = 12) FROM vertical_partition_internal.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass});
 cmp_ok($sets, '<=', 2048, 'the number of sets is bounded');
 cmp_ok($sets, '>=', 1800, 'the room is used') or diag $sets;
 is($newest, 't', 'the newest is there');
-is($node->safe_psql('postgres', q{SELECT bool_and(rows = 1) FROM vertical_partition.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass}), 't', 'a new set does not inherit the count of an old one');
+is($node->safe_psql('postgres', q{SELECT bool_and(rows = 1) FROM vertical_partition_internal.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass}), 't', 'a new set does not inherit the count of an old one');
 is(counted('v', 'other'), '', 'nor does anything stay that nobody uses, of whatever database');
 
 # a table that is no more
