@@ -24,7 +24,7 @@ WHERE p.prokind <> 'a'
 SELECT name, public, comment FROM functions WHERE NOT is_internal ORDER BY name;
 -- the other functions that PUBLIC may execute, since functions for users call them as the user
 SELECT proname FROM functions WHERE is_internal AND public ORDER BY proname COLLATE "C";
--- no user may write to what the extension keeps there
+-- no user may read or write the tables there
 SELECT c.oid::regclass AS relation FROM members m JOIN pg_class c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid
 WHERE m.is_internal AND has_table_privilege('public', c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
 -- nothing for users is without a comment
