@@ -6,6 +6,7 @@
 -- The schema belongs to the extension, not to the user who creates it, because
 -- the scripts of the types call a function in it as superuser.
 CREATE SCHEMA compact_types;
+COMMENT ON SCHEMA compact_types IS 'functions that create, propose and convert to compact types; what the types are made of';
 GRANT USAGE ON SCHEMA compact_types TO PUBLIC;
 
 -- Create the type compact_charN, N = length in bytes, with all its operators in
@@ -105,6 +106,14 @@ AS 'MODULE_PATHNAME', 'compact_types_create_scalars'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_scalars();
 DROP FUNCTION compact_types.create_scalars();
+COMMENT ON FUNCTION pg_catalog.abs(@extschema@.int1) IS 'absolute value';
+COMMENT ON FUNCTION pg_catalog.abs(@extschema@.uint1) IS 'absolute value';
+COMMENT ON FUNCTION pg_catalog.abs(@extschema@.uint2) IS 'absolute value';
+COMMENT ON FUNCTION pg_catalog.abs(@extschema@.uint3) IS 'absolute value';
+COMMENT ON FUNCTION pg_catalog.mod(@extschema@.int1, @extschema@.int1) IS 'modulus';
+COMMENT ON FUNCTION pg_catalog.mod(@extschema@.uint1, @extschema@.uint1) IS 'modulus';
+COMMENT ON FUNCTION pg_catalog.mod(@extschema@.uint2, @extschema@.uint2) IS 'modulus';
+COMMENT ON FUNCTION pg_catalog.mod(@extschema@.uint3, @extschema@.uint3) IS 'modulus';
 
 -- Create the type compact_decimalW_S, W = width in bytes (4 or 8), S = digits
 -- after the point, with all its operators in the current schema, and return it.
@@ -167,6 +176,8 @@ COMMENT ON FUNCTION compact_types.convert(regclass, name[], bool, bool, bool, bo
 CREATE FUNCTION compact_types.convert_row(anyelement) RETURNS anyelement
 AS 'MODULE_PATHNAME', 'compact_types_convert_row'
 LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION compact_types.convert_row(anyelement) IS
+'part of convert(): returns its argument, and counts the row';
 
 -- The mark in the last parameter distinguishes convert() from CLUSTER.  In 19,
 -- the command became REPACK, and got one more phase and more parameters.
@@ -183,6 +194,15 @@ CROSS JOIN LATERAL pg_catalog.pg_stat_get_progress_info(CASE WHEN v.is_repack TH
 LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid
 WHERE p.param20 = 1668246896;
 GRANT SELECT ON compact_types.convert_progress TO PUBLIC;
+COMMENT ON VIEW compact_types.convert_progress IS 'tables that convert() or revert() rewrites now';
+COMMENT ON COLUMN compact_types.convert_progress.pid IS 'process ID of the session';
+COMMENT ON COLUMN compact_types.convert_progress.datid IS 'OID of its database';
+COMMENT ON COLUMN compact_types.convert_progress.datname IS 'name of its database';
+COMMENT ON COLUMN compact_types.convert_progress.relid IS 'OID of the table';
+COMMENT ON COLUMN compact_types.convert_progress.phase IS 'what is done now';
+COMMENT ON COLUMN compact_types.convert_progress.rows_done IS 'rows that have been rewritten';
+COMMENT ON COLUMN compact_types.convert_progress.rows_total IS 'rows of the table';
+COMMENT ON COLUMN compact_types.convert_progress.indexes_rebuilt IS 'indexes that have been built anew';
 
 --
 -- The way back
@@ -200,6 +220,7 @@ LANGUAGE c STABLE STRICT PARALLEL SAFE;
 CREATE TYPE compact_types.column_reference (
   INPUT = compact_types.column_reference_in, OUTPUT = compact_types.column_reference_out,
   INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = plain);
+COMMENT ON TYPE compact_types.column_reference IS 'a column, which may be renamed; in the tables that revert() reads';
 CREATE FUNCTION compact_types.column_reference(rel oid, attnum int2) RETURNS compact_types.column_reference
 AS 'MODULE_PATHNAME', 'compact_types_column_reference'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
@@ -209,6 +230,9 @@ LANGUAGE c STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION compact_types.referenced_attnum(compact_types.column_reference) RETURNS int2
 AS 'MODULE_PATHNAME', 'compact_types_referenced_attnum'
 LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION compact_types.column_reference(oid, int2) IS 'reference to the column of that number of a table';
+COMMENT ON FUNCTION compact_types.referenced_table(compact_types.column_reference) IS 'OID of the table of the column';
+COMMENT ON FUNCTION compact_types.referenced_attnum(compact_types.column_reference) IS 'number of the column';
 
 -- Former types of converted columns, for revert().  A dump includes them,
 -- except those of columns that no longer exist.
@@ -219,6 +243,7 @@ CREATE TABLE compact_types.conversions (
   old_compression "char" NOT NULL,
   new_type name NOT NULL,
   new_typmod int4 NOT NULL);
+COMMENT ON TABLE compact_types.conversions IS 'former types of the columns that convert() has changed, for revert()';
 
 -- Any role that may create the tables can restore a dump.  The trigger leaves
 -- out rows on tables of other roles.
@@ -226,6 +251,7 @@ CREATE FUNCTION compact_types.guard_conversions() RETURNS trigger
 AS 'MODULE_PATHNAME', 'compact_types_guard_conversions'
 LANGUAGE c;
 REVOKE ALL ON FUNCTION compact_types.guard_conversions() FROM PUBLIC;
+COMMENT ON FUNCTION compact_types.guard_conversions() IS 'trigger of compact_types.conversions: leaves out rows on tables of other roles';
 CREATE TRIGGER guard BEFORE INSERT ON compact_types.conversions
 FOR EACH ROW EXECUTE FUNCTION compact_types.guard_conversions();
 ALTER TABLE compact_types.conversions ENABLE ALWAYS TRIGGER guard;
@@ -239,10 +265,13 @@ CREATE TABLE compact_types.definitions (
   owner name NOT NULL,
   old_definition text NOT NULL,
   new_definition text NOT NULL);
+COMMENT ON TABLE compact_types.definitions IS
+'former texts of the constraints, statistics objects and views that convert() has changed, for revert()';
 CREATE FUNCTION compact_types.guard_definitions() RETURNS trigger
 AS 'MODULE_PATHNAME', 'compact_types_guard_definitions'
 LANGUAGE c;
 REVOKE ALL ON FUNCTION compact_types.guard_definitions() FROM PUBLIC;
+COMMENT ON FUNCTION compact_types.guard_definitions() IS 'trigger of compact_types.definitions: leaves out rows on tables of other roles';
 CREATE TRIGGER guard BEFORE INSERT ON compact_types.definitions
 FOR EACH ROW EXECUTE FUNCTION compact_types.guard_definitions();
 ALTER TABLE compact_types.definitions ENABLE ALWAYS TRIGGER guard;
@@ -277,7 +306,10 @@ CREATE FUNCTION compact_types.guard_drop() RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'compact_types_guard_drop'
 LANGUAGE c;
 REVOKE ALL ON FUNCTION compact_types.guard_drop() FROM PUBLIC;
+COMMENT ON FUNCTION compact_types.guard_drop() IS 'function of the event trigger compact_types_guard';
 CREATE EVENT TRIGGER compact_types_guard ON ddl_command_start
 WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP TYPE', 'DROP OWNED')
 EXECUTE FUNCTION compact_types.guard_drop();
 ALTER EVENT TRIGGER compact_types_guard ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER compact_types_guard IS
+'refuses DROP ... CASCADE that would drop columns of compact types';

@@ -4,6 +4,7 @@
 \echo Use "CREATE EXTENSION index_align" to load this file. \quit
 
 CREATE SCHEMA index_align;
+COMMENT ON SCHEMA index_align IS 'views and functions about the alignment of B-tree indexes, and the way back';
 GRANT USAGE ON SCHEMA index_align TO public;
 
 --
@@ -82,6 +83,24 @@ COMMENT ON VIEW index_align.indexes IS
 	'the B-tree indexes of this database that a stock server could not read, or could not restore from a dump';
 COMMENT ON VIEW index_align.candidates IS
 	'the B-tree indexes of this database that item_alignment = auto would make smaller, and by how many bytes';
+
+COMMENT ON COLUMN index_align.indexes.index IS 'the index';
+COMMENT ON COLUMN index_align.indexes.table_name IS 'the table of the index';
+COMMENT ON COLUMN index_align.indexes.item_alignment IS
+	'bytes that its tuples are aligned to; null if this session cannot tell';
+COMMENT ON COLUMN index_align.indexes.storage_parameter IS
+	'its storage parameter item_alignment; null if it is not set';
+COMMENT ON COLUMN index_align.indexes.size IS 'bytes of the index; null if it is partitioned';
+COMMENT ON COLUMN index_align.indexes.constraint_name IS 'the constraint that the index belongs to';
+COMMENT ON COLUMN index_align.indexes.is_valid IS 'whether queries may use the index';
+
+COMMENT ON COLUMN index_align.candidates.index IS 'the index';
+COMMENT ON COLUMN index_align.candidates.table_name IS 'the table of the index';
+COMMENT ON COLUMN index_align.candidates.auto_alignment IS
+	'bytes that item_alignment = auto would align its tuples to';
+COMMENT ON COLUMN index_align.candidates.size IS 'bytes of the index';
+COMMENT ON COLUMN index_align.candidates.estimated_saving IS
+	'estimated bytes by which the index would be smaller';
 
 --
 -- The way back

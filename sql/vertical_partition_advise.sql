@@ -113,7 +113,7 @@ SET ROLE regress_vp_advise_other;
 SELECT DISTINCT relid FROM vertical_partition.column_updates;
 SELECT relation, reason FROM vertical_partition.advise('simple');
 SELECT relation, reason FROM vertical_partition.advise('part1');
-SELECT vertical_partition.best_split('part1'::regclass, '{}', '{}', '{}', '{}', '{}', '{}', '{}', true, '{}');
+SELECT vertical_partition_internal.best_split('part1'::regclass, '{}', '{}', '{}', '{}', '{}', '{}', '{}', true, '{}');
 SELECT vertical_partition.reset_column_updates();
 SET vertical_partition.track_updates = off;
 RESET ROLE;
@@ -179,7 +179,7 @@ SET ROLE regress_vp_advise_owner;
 SELECT call FROM advice ORDER BY relation::text \gexec
 RESET ROLE;
 SELECT v.relname, round(actual(p.hot) / a.hot_bytes::numeric, 2) AS hot, round(actual(p.cold) / a.cold_bytes::numeric, 2) AS cold
-FROM advice a JOIN pg_class v ON 'vpa.' || v.relname = split_part(a.call, '''', 2) CROSS JOIN LATERAL vertical_partition.layout(v.oid) p
+FROM advice a JOIN pg_class v ON 'vpa.' || v.relname = split_part(a.call, '''', 2) CROSS JOIN LATERAL vertical_partition_internal.layout(v.oid) p
 ORDER BY v.relname;
 
 --
@@ -256,7 +256,7 @@ INSERT INTO "odd ""name's\" SELECT i, i, 1, repeat('c', 500), repeat('y', 200) F
 ANALYZE "odd ""name's\";
 SELECT call FROM vertical_partition.advise('"odd ""name''s\"');
 SELECT call FROM vertical_partition.advise('"odd ""name''s\"') \gexec
-SELECT hot, cold, method, key_columns, cold_columns FROM vertical_partition.layout('"odd ""name''s\"'::regclass);
+SELECT hot, cold, method, key_columns, cold_columns FROM vertical_partition_internal.layout('"odd ""name''s\"'::regclass);
 -- row_pointer is not for what is published
 SET vertical_partition.track_updates = on;
 CREATE TABLE published (k int PRIMARY KEY, n int, cold text);
@@ -303,12 +303,12 @@ FROM unnest('{no_key, deferrable_key, always, clash, parted, parent, child, secu
   WITH ORDINALITY x (x, ord) CROSS JOIN LATERAL vertical_partition.advise(x) a ORDER BY ord;
 SELECT relation FROM vertical_partition.advise(0);
 -- arguments that no table has
-SELECT vertical_partition.best_split('no_key'::regclass, '{1}', '{4}', '{3}', '{4}', '{0}', '{f}', '{t}', true, '{}');
-SELECT vertical_partition.best_split('no_key'::regclass, '{0}', '{4}', '{4}', '{4}', '{0}', '{f}', '{t}', true, '{}');
-SELECT vertical_partition.best_split('no_key'::regclass, '{1}', '{-1}', '{4}', '{NaN}', '{0}', '{f}', '{t}', true, '{}');
-SELECT vertical_partition.best_split('no_key'::regclass, '{1}', '{4,4}', '{4}', '{4}', '{0}', '{f}', '{t}', true, '{}');
-SELECT vertical_partition.best_split('no_key'::regclass, '{1}', '{4}', '{4}', '{NULL}', '{0}', '{f}', '{t}', true, '{}');
-SELECT vertical_partition.best_split(0, '{1}', '{4}', '{4}', '{4}', '{0}', '{f}', '{t}', true, '{}');
+SELECT vertical_partition_internal.best_split('no_key'::regclass, '{1}', '{4}', '{3}', '{4}', '{0}', '{f}', '{t}', true, '{}');
+SELECT vertical_partition_internal.best_split('no_key'::regclass, '{0}', '{4}', '{4}', '{4}', '{0}', '{f}', '{t}', true, '{}');
+SELECT vertical_partition_internal.best_split('no_key'::regclass, '{1}', '{-1}', '{4}', '{NaN}', '{0}', '{f}', '{t}', true, '{}');
+SELECT vertical_partition_internal.best_split('no_key'::regclass, '{1}', '{4,4}', '{4}', '{4}', '{0}', '{f}', '{t}', true, '{}');
+SELECT vertical_partition_internal.best_split('no_key'::regclass, '{1}', '{4}', '{4}', '{NULL}', '{0}', '{f}', '{t}', true, '{}');
+SELECT vertical_partition_internal.best_split(0, '{1}', '{4}', '{4}', '{4}', '{0}', '{f}', '{t}', true, '{}');
 
 SELECT vertical_partition.reset_column_updates();
 SET client_min_messages = error;

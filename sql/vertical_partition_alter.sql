@@ -436,7 +436,7 @@ SELECT * FROM run('DROP TABLE t, f CASCADE');
 SELECT * FROM run('DROP TABLE t');
 SELECT * FROM run('DROP TABLE IF EXISTS t');
 SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname ~ '^t_(hot|cold)$';
-SELECT * FROM vertical_partition.row_pointers;
+SELECT * FROM vertical_partition_internal.row_pointers;
 CREATE SCHEMA elsewhere;
 CREATE TABLE m (id int PRIMARY KEY, a int, c text);
 SELECT vertical_partition.split('m', '{c}');

@@ -19,7 +19,7 @@ ALTER TABLE m_cold ADD fax text;
 UPDATE m_hot SET phone = '555' WHERE id = 2;
 SELECT vertical_partition.merge('m');
 -- what the hint says
-SELECT help FROM vertical_partition.differences('m') WHERE problem IS NULL \gset
+SELECT help FROM vertical_partition_internal.differences('m') WHERE problem IS NULL \gset
 :help
 ALTER TABLE m_hot DROP "odd \1 name";
 ALTER TABLE m_hot DROP "odd \1 name" CASCADE;
@@ -32,15 +32,15 @@ SELECT * FROM m ORDER BY id;
 
 -- by the other methods
 SELECT vertical_partition.split('m', '{b,fax}', 'surrogate_key');
-SELECT * FROM vertical_partition.differences('m');
+SELECT * FROM vertical_partition_internal.differences('m');
 ALTER TABLE m_cold ADD telex text DEFAULT 'stop';
 SELECT vertical_partition.merge('m');
 ALTER TABLE m_cold DROP telex;
 SELECT vertical_partition.merge('m');
 SELECT vertical_partition.split('m', '{b,fax}', 'row_pointer');
-SELECT * FROM vertical_partition.differences('m');
+SELECT * FROM vertical_partition_internal.differences('m');
 ALTER TABLE m_cold ADD telex text DEFAULT 'stop';
-SELECT problem, help FROM vertical_partition.differences('m') WHERE problem IS NULL \gset
+SELECT problem, help FROM vertical_partition_internal.differences('m') WHERE problem IS NULL \gset
 :help
 SELECT vertical_partition.merge('m');
 SELECT * FROM m ORDER BY id;
@@ -65,7 +65,7 @@ CREATE VIEW m AS SELECT h.id, h.telex AS a, c.b, h.phone, h.fax, h.a AS telex FR
   WHERE vertical_partition.linked('shared_key', h.tableoid, c.id);
 
 -- only names differ: they are those of the view
-SELECT * FROM vertical_partition.differences('m');
+SELECT * FROM vertical_partition_internal.differences('m');
 SELECT vertical_partition.merge('m');
 \d m
 SELECT * FROM m ORDER BY id;

@@ -49,7 +49,7 @@ ALTER TABLE t_hot RENAME id TO hot_id;
 ALTER TABLE t_hot RENAME n TO cold_n;
 ALTER TABLE t_hot RENAME cold_tid TO pointer;
 ALTER TABLE t_cold RENAME id TO cold_id;
-SELECT * FROM vertical_partition.layout('t');
+SELECT * FROM vertical_partition_internal.layout('t');
 SELECT * FROM t ORDER BY 1;
 SELECT vertical_partition.relink('t');
 SELECT vertical_partition.merge('t');

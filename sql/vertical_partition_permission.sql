@@ -187,7 +187,7 @@ SET ROLE regress_vp_other;
 CREATE VIEW own AS SELECT h.id, h.h1, c.c1 FROM t_hot h LEFT JOIN t_cold c ON c.ctid = h.cold_tid AND h.id = c.id
 	WHERE vertical_partition.linked('row_pointer', h.tableoid, c.id);
 CREATE TRIGGER own INSTEAD OF INSERT OR UPDATE OR DELETE ON own FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row();
-SELECT (vertical_partition.layout('own')).method;
+SELECT (vertical_partition_internal.layout('own')).method;
 SELECT h1 FROM own;
 UPDATE own SET h1 = 1;
 UPDATE own SET c1 = '';
@@ -213,9 +213,11 @@ SET client_min_messages = warning;
 TRUNCATE t, referencing;
 SELECT count(*) FROM t;
 -- the pointers are known to be good again, which only the owner could have said
-SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition.row_pointers WHERE cold = 't_cold'::regclass;
+RESET ROLE;
+SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition_internal.row_pointers WHERE cold = 't_cold'::regclass;
+SET ROLE regress_vp_user;
 SELECT vertical_partition.forget_row_pointers('t_cold');
 RESET ROLE;
-SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition.row_pointers WHERE cold = 't_cold'::regclass;
+SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition_internal.row_pointers WHERE cold = 't_cold'::regclass;
 DROP SCHEMA vp_permission CASCADE;
 DROP ROLE regress_vp_owner, regress_vp_other, regress_vp_user;

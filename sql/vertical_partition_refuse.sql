@@ -90,7 +90,7 @@ CREATE TEMPORARY TABLE temp (id int PRIMARY KEY, a int, b text);
 SELECT vertical_partition.split('temp', '{b}');
 \set VERBOSITY default
 SELECT vertical_partition.split('pg_class', '{relname}');
-SELECT vertical_partition.split('vertical_partition.row_pointers', '{filenode}');
+SELECT vertical_partition.split('vertical_partition_internal.row_pointers', '{filenode}');
 SELECT vertical_partition.split('information_schema.sql_features', '{comments}');
 
 -- what is split already, and its parts
@@ -140,15 +140,15 @@ SET ROLE regress_vp_alice;
 SELECT vertical_partition.split('t', '{b}', 'row_pointer');
 -- the row pointers of others
 SET ROLE regress_vp_bob;
-SELECT count(*) FROM vertical_partition.row_pointers;
-DELETE FROM vertical_partition.row_pointers;
-UPDATE vertical_partition.row_pointers SET filenode = 1;
-INSERT INTO vertical_partition.row_pointers SELECT 's.t_hot'::regclass, 1;
+SELECT count(*) FROM vertical_partition_internal.row_pointers;
+DELETE FROM vertical_partition_internal.row_pointers;
+UPDATE vertical_partition_internal.row_pointers SET filenode = 1;
+INSERT INTO vertical_partition_internal.row_pointers SELECT 's.t_hot'::regclass, 1;
 -- those of a table that may come
-INSERT INTO vertical_partition.row_pointers VALUES (4294967295, 4294967295);
-SELECT vertical_partition.set_row_pointers('s.t_cold');
+INSERT INTO vertical_partition_internal.row_pointers VALUES (4294967295, 4294967295);
+SELECT vertical_partition_internal.set_row_pointers('s.t_cold');
 SELECT vertical_partition.forget_row_pointers('s.t_cold');
-SELECT vertical_partition.set_row_pointers(0);
+SELECT vertical_partition_internal.set_row_pointers(0);
 SELECT vertical_partition.relink('t');
 SELECT vertical_partition.merge('t');
 SELECT view, pointers_valid FROM vertical_partition.parts;

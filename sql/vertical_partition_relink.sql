@@ -45,7 +45,7 @@ UPDATE t_hot SET cold_tid = '(0,1)';
 SELECT * FROM state;
 
 -- what a restore lacks
-DELETE FROM vertical_partition.row_pointers;
+DELETE FROM vertical_partition_internal.row_pointers;
 SELECT * FROM state;
 SELECT b FROM t WHERE id = 1;
 SELECT vertical_partition.merge('t');
@@ -72,7 +72,7 @@ ALTER TABLE t_hot ENABLE TRIGGER USER;
 
 -- a failure leaves all as it was
 BEGIN;
-DELETE FROM vertical_partition.row_pointers;
+DELETE FROM vertical_partition_internal.row_pointers;
 ALTER TABLE t_hot ADD CONSTRAINT late CHECK (a > 0) NOT VALID;
 ALTER TABLE t_hot DISABLE TRIGGER USER;
 UPDATE t_hot SET cold_tid = '(0,0)';
@@ -143,35 +143,35 @@ DROP POLICY few ON t_hot;
 SELECT vertical_partition.relink('t');
 
 -- what relink() calls is for the owner of the part, and a query for pointers to it
-SELECT vertical_partition.point_rows('t_hot', 'id', 'SELECT ctid, ctid FROM s.t_hot');
-SELECT vertical_partition.point_rows('t_hot', 'nosuch', 'SELECT ctid, ctid FROM s.t_hot');
-SELECT vertical_partition.point_rows('t_hot', 'cold_tid', 'SELECT ctid FROM s.t_hot');
+SELECT vertical_partition_internal.point_rows('t_hot', 'id', 'SELECT ctid, ctid FROM s.t_hot');
+SELECT vertical_partition_internal.point_rows('t_hot', 'nosuch', 'SELECT ctid, ctid FROM s.t_hot');
+SELECT vertical_partition_internal.point_rows('t_hot', 'cold_tid', 'SELECT ctid FROM s.t_hot');
 \set VERBOSITY terse
-SELECT vertical_partition.point_rows('t_hot', 'cold_tid', 'SELECT id, a FROM s.t_hot');
+SELECT vertical_partition_internal.point_rows('t_hot', 'cold_tid', 'SELECT id, a FROM s.t_hot');
 \set VERBOSITY default
-SELECT vertical_partition.point_rows('t_hot', 'cold_tid', 'SELECT ctid, NULL::tid FROM s.t_hot');
-SELECT vertical_partition.point_rows('t_hot', 'cold_tid', 'DELETE FROM s.t_hot');
+SELECT vertical_partition_internal.point_rows('t_hot', 'cold_tid', 'SELECT ctid, NULL::tid FROM s.t_hot');
+SELECT vertical_partition_internal.point_rows('t_hot', 'cold_tid', 'DELETE FROM s.t_hot');
 \set VERBOSITY sqlstate
-SELECT vertical_partition.point_rows('t_hot', 'cold_tid', $$SELECT ctid, ctid FROM s.t_hot UNION ALL SELECT ctid, ctid FROM s.t_hot$$);
+SELECT vertical_partition_internal.point_rows('t_hot', 'cold_tid', $$SELECT ctid, ctid FROM s.t_hot UNION ALL SELECT ctid, ctid FROM s.t_hot$$);
 \set VERBOSITY default
-SELECT vertical_partition.point_rows('t_hot', 'cold_tid', $$SELECT '(4294967295,1)'::tid, '(0,1)'::tid$$);
-SELECT vertical_partition.point_rows('t_hot', 'ctid', 'SELECT ctid, ctid FROM s.t_hot');
-SELECT vertical_partition.point_rows('vertical_partition.parts', 'cold_tid', $$SELECT '(0,1)'::tid, '(0,1)'::tid$$);
+SELECT vertical_partition_internal.point_rows('t_hot', 'cold_tid', $$SELECT '(4294967295,1)'::tid, '(0,1)'::tid$$);
+SELECT vertical_partition_internal.point_rows('t_hot', 'ctid', 'SELECT ctid, ctid FROM s.t_hot');
+SELECT vertical_partition_internal.point_rows('vertical_partition.parts', 'cold_tid', $$SELECT '(0,1)'::tid, '(0,1)'::tid$$);
 CREATE TABLE partitioned (cold_tid tid) PARTITION BY LIST (cold_tid);
-SELECT vertical_partition.point_rows('partitioned', 'cold_tid', $$SELECT '(0,1)'::tid, '(0,1)'::tid$$);
+SELECT vertical_partition_internal.point_rows('partitioned', 'cold_tid', $$SELECT '(0,1)'::tid, '(0,1)'::tid$$);
 DROP TABLE partitioned;
 CREATE TABLE deferred (id int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, x tid UNIQUE DEFERRABLE);
 BEGIN;
 INSERT INTO deferred VALUES (1, '(0,1)'), (1, '(0,2)');
-SELECT vertical_partition.point_rows('deferred', 'x', 'SELECT ctid, ctid FROM s.deferred');
+SELECT vertical_partition_internal.point_rows('deferred', 'x', 'SELECT ctid, ctid FROM s.deferred');
 ROLLBACK;
 INSERT INTO deferred VALUES (1, '(0,1)'), (2, '(0,2)');
-SELECT vertical_partition.point_rows('deferred', 'x', $$SELECT ctid, '(0,3)'::tid FROM s.deferred$$);
+SELECT vertical_partition_internal.point_rows('deferred', 'x', $$SELECT ctid, '(0,3)'::tid FROM s.deferred$$);
 DROP TABLE deferred;
 CREATE ROLE regress_vertical_partition_stranger;
 GRANT USAGE ON SCHEMA s TO regress_vertical_partition_stranger;
 SET ROLE regress_vertical_partition_stranger;
-SELECT vertical_partition.point_rows('s.t_hot', 'cold_tid', 'SELECT ctid, ctid FROM s.t_hot');
+SELECT vertical_partition_internal.point_rows('s.t_hot', 'cold_tid', 'SELECT ctid, ctid FROM s.t_hot');
 RESET ROLE;
 SELECT * FROM state;
 ALTER TABLE t_hot DROP CONSTRAINT late, DROP CONSTRAINT fk;
@@ -186,7 +186,7 @@ SELECT vertical_partition.relink('t');
 SELECT * FROM state;
 DROP VIEW state, wrong;
 SELECT vertical_partition.merge('t');
-TABLE vertical_partition.row_pointers;
+TABLE vertical_partition_internal.row_pointers;
 
 -- other methods have none
 SELECT vertical_partition.split('t', '{b}');
@@ -197,10 +197,10 @@ SELECT vertical_partition.merge('t');
 SELECT vertical_partition.split('t', '{b}', 'row_pointer');
 DROP VIEW t;
 DROP TABLE t_hot, t_cold;
-SELECT count(*) FROM vertical_partition.row_pointers;
+SELECT count(*) FROM vertical_partition_internal.row_pointers;
 CREATE TABLE t (id int PRIMARY KEY, a int, b text);
 SELECT vertical_partition.split('t', '{b}', 'row_pointer');
-SELECT cold::regclass FROM vertical_partition.row_pointers;
+SELECT cold::regclass FROM vertical_partition_internal.row_pointers;
 
 \c :database
 DROP DATABASE regress_vertical_partition_relink;

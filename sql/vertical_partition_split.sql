@@ -152,8 +152,8 @@ SELECT * FROM public.describe('s.t');
 SELECT * FROM public.describe('s.t_hot');
 SELECT * FROM public.describe('s.t_cold');
 SELECT view, hot, cold, method, key_columns, cold_columns, hot_bytes > 0, cold_bytes > 0, pointers_valid FROM vertical_partition.parts;
-SELECT * FROM vertical_partition.layout('s.t');
-SELECT * FROM vertical_partition.layout('s.t_hot');
+SELECT * FROM vertical_partition_internal.layout('s.t');
+SELECT * FROM vertical_partition_internal.layout('s.t_hot');
 (TABLE public.contents EXCEPT TABLE s.t) UNION ALL (TABLE s.t EXCEPT TABLE public.contents);
 
 -- and back again, all as it was
@@ -165,7 +165,7 @@ CREATE FUNCTION public.differences() RETURNS SETOF text LANGUAGE sql AS $$
 $$;
 SELECT * FROM public.differences();
 SELECT relname FROM pg_class WHERE relnamespace = 's'::regnamespace AND relkind IN ('r', 'v', 'S') ORDER BY relname COLLATE "C";
-TABLE vertical_partition.row_pointers;
+TABLE vertical_partition_internal.row_pointers;
 
 -- the same by the other methods, of which one has no place for constraints of key
 -- and cold columns, the other none in a publication
@@ -190,11 +190,11 @@ SELECT * FROM public.describe('s.t_cold') WHERE kind IN ('column', 'index', 'con
 SELECT regexp_replace(pg_get_viewdef('s.t'), '\s+', ' ', 'g');
 SELECT view, hot, cold, method, key_columns, cold_columns, pointers_valid FROM vertical_partition.parts;
 (TABLE public.contents EXCEPT TABLE s.t) UNION ALL (TABLE s.t EXCEPT TABLE public.contents);
-SELECT count(*) FROM vertical_partition.row_pointers;
+SELECT count(*) FROM vertical_partition_internal.row_pointers;
 SELECT vertical_partition.merge('s.t');
 (TABLE public.contents EXCEPT TABLE s.t) UNION ALL (TABLE s.t EXCEPT TABLE public.contents);
 SELECT * FROM public.differences();
-TABLE vertical_partition.row_pointers;
+TABLE vertical_partition_internal.row_pointers;
 
 -- progress
 SET client_min_messages = notice;
@@ -232,12 +232,12 @@ SELECT * FROM "%s \ ""$$'; --" ORDER BY cold_id;
 SELECT vertical_partition.merge('"%s \ ""$$''; --"');
 SELECT vertical_partition.split('"%s \ ""$$''; --"', '{c}', 'row_pointer');
 SELECT * FROM "%s \ ""$$'; --" ORDER BY cold_id;
-SELECT link_column FROM vertical_partition.layout('"%s \ ""$$''; --"');
+SELECT link_column FROM vertical_partition_internal.layout('"%s \ ""$$''; --"');
 SELECT vertical_partition.merge('"%s \ ""$$''; --"');
 DROP INDEX "%s' \";
 SELECT vertical_partition.split('"%s \ ""$$''; --"', '{c}', 'surrogate_key');
 SELECT * FROM "%s \ ""$$'; --" ORDER BY cold_id;
-SELECT link_column FROM vertical_partition.layout('"%s \ ""$$''; --"');
+SELECT link_column FROM vertical_partition_internal.layout('"%s \ ""$$''; --"');
 SELECT vertical_partition.merge('"%s \ ""$$''; --"');
 SELECT * FROM public.describe('"%s \ ""$$''; --"');
 
@@ -357,7 +357,8 @@ DROP EXTENSION vertical_partition;
 DROP EXTENSION vertical_partition CASCADE;
 DROP EXTENSION IF EXISTS no_such_extension, vertical_partition CASCADE;
 DROP SCHEMA vertical_partition CASCADE;
-SELECT vertical_partition.guard_drop();
+DROP SCHEMA vertical_partition_internal CASCADE;
+SELECT vertical_partition_internal.guard_drop();
 BEGIN;
 CREATE SCHEMA regress_other;
 CREATE TABLE regress_other.t (id int);
@@ -372,7 +373,7 @@ DROP TABLE empty_hot, empty_cold;
 DROP VIEW keys;
 DROP TABLE keys_hot, keys_cold;
 DROP EXTENSION vertical_partition;
-SELECT nspname FROM pg_namespace WHERE nspname = 'vertical_partition';
+SELECT nspname FROM pg_namespace WHERE nspname LIKE 'vertical_partition%';
 CREATE EXTENSION vertical_partition;
 
 \c :database

@@ -107,7 +107,7 @@ SELECT rewritten();
 SELECT * FROM row_pointer WHERE id = 3;
 -- once the pointers do not count
 SELECT vertical_partition.forget_row_pointers('row_pointer_cold');
-TABLE vertical_partition.row_pointers;
+TABLE vertical_partition_internal.row_pointers;
 VACUUM FULL row_pointer;
 SELECT rewritten();
 SELECT vertical_partition.relink('row_pointer');
@@ -187,7 +187,7 @@ ALTER TABLE row_pointer_cold DROP CONSTRAINT row_pointer_cold_c2_fkey;
 -- the pointers that are made from now on are good
 INSERT INTO row_pointer VALUES (1, 2, 'three', 'four', 5);
 SELECT c1 FROM row_pointer WHERE id = 1 FOR UPDATE;
-SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition.row_pointers;
+SELECT filenode = pg_relation_filenode(cold) FROM vertical_partition_internal.row_pointers;
 -- triggers are called; they have no more rights on the parts than ever
 CREATE FUNCTION truncated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

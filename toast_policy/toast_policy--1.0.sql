@@ -4,6 +4,7 @@
 \echo Use "CREATE EXTENSION toast_policy" to load this file. \quit
 
 CREATE SCHEMA toast_policy;
+COMMENT ON SCHEMA toast_policy IS 'functions and a view of the access method toast_policy; what the types ztext and zbytea are made of';
 GRANT USAGE ON SCHEMA toast_policy TO public;
 
 --
@@ -16,6 +17,7 @@ LANGUAGE C STRICT;
 
 -- only the server calls it, which checks no privilege
 REVOKE ALL ON FUNCTION toast_policy.handler(internal) FROM public;
+COMMENT ON FUNCTION toast_policy.handler(internal) IS 'handler of the access method toast_policy';
 
 CREATE ACCESS METHOD toast_policy TYPE TABLE HANDLER toast_policy.handler;
 COMMENT ON ACCESS METHOD toast_policy IS 'heap with TOAST compression only where it pays';
@@ -81,11 +83,14 @@ AS 'MODULE_PATHNAME', 'tp_guard_drop'
 LANGUAGE C;
 
 REVOKE ALL ON FUNCTION toast_policy.guard_drop() FROM public;
+COMMENT ON FUNCTION toast_policy.guard_drop() IS 'function of the event trigger toast_policy_guard';
 
 CREATE EVENT TRIGGER toast_policy_guard ON ddl_command_start
 WHEN TAG IN ('DROP EXTENSION', 'DROP ACCESS METHOD', 'DROP SCHEMA', 'DROP OWNED', 'DROP TYPE')
 EXECUTE FUNCTION toast_policy.guard_drop();
 ALTER EVENT TRIGGER toast_policy_guard ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER toast_policy_guard IS
+	'refuses DROP ... CASCADE that would drop tables of the access method, or columns of its types';
 
 --
 -- Statistics
@@ -112,7 +117,19 @@ AS 'MODULE_PATHNAME', 'tp_stats_reset'
 LANGUAGE C VOLATILE STRICT;
 REVOKE ALL ON FUNCTION toast_policy.stats_reset() FROM public;
 
+COMMENT ON FUNCTION toast_policy.stats_rows() IS 'what the view toast_policy.stats reads from shared memory';
+COMMENT ON FUNCTION toast_policy.stats_reset() IS 'set the counters of toast_policy.stats to zero';
 COMMENT ON VIEW toast_policy.stats IS 'what became of the values that the policy looked at, for each table of this database';
+COMMENT ON COLUMN toast_policy.stats.relid IS 'OID of the table; null in the row of all tables that had no place of their own';
+COMMENT ON COLUMN toast_policy.stats.schemaname IS 'schema of the table';
+COMMENT ON COLUMN toast_policy.stats.relname IS 'name of the table';
+COMMENT ON COLUMN toast_policy.stats.values_seen IS 'values that the policy looked at';
+COMMENT ON COLUMN toast_policy.stats.compressed IS 'values that were stored compressed';
+COMMENT ON COLUMN toast_policy.stats.kept_raw IS 'values that were stored as they were';
+COMMENT ON COLUMN toast_policy.stats.aborted IS 'values that the probe gave up early, and that were stored as they were';
+COMMENT ON COLUMN toast_policy.stats.bytes_in IS 'bytes of the values before';
+COMMENT ON COLUMN toast_policy.stats.bytes_out IS 'bytes of the values after';
+COMMENT ON COLUMN toast_policy.stats.stats_reset IS 'when the counters began';
 /*-------------------------------------------------------------------------
  * The types ztext and zbytea
  *
@@ -421,46 +438,57 @@ AS 'MODULE_PATHNAME', 'tp_ztext_smaller' LANGUAGE c IMMUTABLE STRICT PARALLEL SA
 
 CREATE AGGREGATE pg_catalog.min(@extschema@.ztext) (SFUNC = toast_policy.ztext_smaller, STYPE = @extschema@.ztext,
   COMBINEFUNC = toast_policy.ztext_smaller, SORTOP = OPERATOR(pg_catalog.<), PARALLEL = SAFE);
+COMMENT ON AGGREGATE pg_catalog.min(@extschema@.ztext) IS 'smallest value';
 
 CREATE FUNCTION toast_policy.ztext_larger(@extschema@.ztext, @extschema@.ztext) RETURNS @extschema@.ztext
 AS 'MODULE_PATHNAME', 'tp_ztext_larger' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE AGGREGATE pg_catalog.max(@extschema@.ztext) (SFUNC = toast_policy.ztext_larger, STYPE = @extschema@.ztext,
   COMBINEFUNC = toast_policy.ztext_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
+COMMENT ON AGGREGATE pg_catalog.max(@extschema@.ztext) IS 'largest value';
 
 -- Functions that need not read the whole value, in the schema where an
 -- unqualified call finds them.  Only arguments of the type itself lead to them.
 CREATE FUNCTION pg_catalog.length(@extschema@.ztext) RETURNS int4
 AS 'MODULE_PATHNAME', 'tp_ztext_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.length(@extschema@.ztext) IS 'number of characters';
 
 CREATE FUNCTION pg_catalog.octet_length(@extschema@.ztext) RETURNS int4
 AS 'MODULE_PATHNAME', 'tp_type_octet_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.octet_length(@extschema@.ztext) IS 'number of bytes';
 
 CREATE FUNCTION pg_catalog.substr(@extschema@.ztext, int4) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.substr(@extschema@.ztext, int4) IS 'part of the value that begins at a position';
 
 CREATE FUNCTION pg_catalog.substr(@extschema@.ztext, int4, int4) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.substr(@extschema@.ztext, int4, int4) IS 'part of the value that begins at a position, of a given length';
 
 CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, int4) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.substring(@extschema@.ztext, int4) IS 'part of the value that begins at a position';
 
 CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, int4, int4) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_ztext_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.substring(@extschema@.ztext, int4, int4) IS 'part of the value that begins at a position, of a given length';
 
 -- substring() with a pattern: without these, a literal would be taken as the
 -- integer of the functions above.
 CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.substring($1::text, $2);
+COMMENT ON FUNCTION pg_catalog.substring(@extschema@.ztext, text) IS 'part of the value that matches a POSIX regular expression';
 
 CREATE FUNCTION pg_catalog.substring(@extschema@.ztext, text, text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.substring($1::text, $2, $3);
+COMMENT ON FUNCTION pg_catalog.substring(@extschema@.ztext, text, text) IS 'part of the value that matches an SQL regular expression';
 
 -- name of the codec that the value is stored with, "none" if raw
 CREATE FUNCTION toast_policy.codec(@extschema@.ztext) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION toast_policy.codec(@extschema@.ztext) IS 'codec that the value is stored with; none if it is stored as it is';
 
 CREATE TYPE @extschema@.zbytea;
 
@@ -687,12 +715,14 @@ AS 'MODULE_PATHNAME', 'tp_zbytea_smaller' LANGUAGE c IMMUTABLE STRICT PARALLEL S
 
 CREATE AGGREGATE pg_catalog.min(@extschema@.zbytea) (SFUNC = toast_policy.zbytea_smaller, STYPE = @extschema@.zbytea,
   COMBINEFUNC = toast_policy.zbytea_smaller, SORTOP = OPERATOR(pg_catalog.<), PARALLEL = SAFE);
+COMMENT ON AGGREGATE pg_catalog.min(@extschema@.zbytea) IS 'smallest value';
 
 CREATE FUNCTION toast_policy.zbytea_larger(@extschema@.zbytea, @extschema@.zbytea) RETURNS @extschema@.zbytea
 AS 'MODULE_PATHNAME', 'tp_zbytea_larger' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE AGGREGATE pg_catalog.max(@extschema@.zbytea) (SFUNC = toast_policy.zbytea_larger, STYPE = @extschema@.zbytea,
   COMBINEFUNC = toast_policy.zbytea_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
+COMMENT ON AGGREGATE pg_catalog.max(@extschema@.zbytea) IS 'largest value';
 
 -- Without this, "||" with a literal would be text's operator, on the value's
 -- text representation.
@@ -706,25 +736,32 @@ CREATE OPERATOR pg_catalog.|| (FUNCTION = toast_policy.zbytea_cat,
 -- unqualified call finds them.  Only arguments of the type itself lead to them.
 CREATE FUNCTION pg_catalog.length(@extschema@.zbytea) RETURNS int4
 AS 'MODULE_PATHNAME', 'tp_type_octet_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.length(@extschema@.zbytea) IS 'number of bytes';
 
 CREATE FUNCTION pg_catalog.octet_length(@extschema@.zbytea) RETURNS int4
 AS 'MODULE_PATHNAME', 'tp_type_octet_length' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.octet_length(@extschema@.zbytea) IS 'number of bytes';
 
 CREATE FUNCTION pg_catalog.substr(@extschema@.zbytea, int4) RETURNS bytea
 AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.substr(@extschema@.zbytea, int4) IS 'part of the value that begins at a position';
 
 CREATE FUNCTION pg_catalog.substr(@extschema@.zbytea, int4, int4) RETURNS bytea
 AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.substr(@extschema@.zbytea, int4, int4) IS 'part of the value that begins at a position, of a given length';
 
 CREATE FUNCTION pg_catalog.substring(@extschema@.zbytea, int4) RETURNS bytea
 AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.substring(@extschema@.zbytea, int4) IS 'part of the value that begins at a position';
 
 CREATE FUNCTION pg_catalog.substring(@extschema@.zbytea, int4, int4) RETURNS bytea
 AS 'MODULE_PATHNAME', 'tp_zbytea_substr' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_catalog.substring(@extschema@.zbytea, int4, int4) IS 'part of the value that begins at a position, of a given length';
 
 -- name of the codec that the value is stored with, "none" if raw
 CREATE FUNCTION toast_policy.codec(@extschema@.zbytea) RETURNS text
 AS 'MODULE_PATHNAME', 'tp_type_codec_name' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION toast_policy.codec(@extschema@.zbytea) IS 'codec that the value is stored with; none if it is stored as it is';
 
 --
 -- Advice

@@ -2,50 +2,68 @@
 
 \echo Use "CREATE EXTENSION vertical_partition" to load this file. \quit
 
+-- What users call and read, and what the definitions of their views and triggers name: a dump
+-- contains these names.
 CREATE SCHEMA vertical_partition;
+COMMENT ON SCHEMA vertical_partition IS 'split() and merge(), and the functions and views that go with them';
 GRANT USAGE ON SCHEMA vertical_partition TO PUBLIC;
+
+-- All other functions.  PUBLIC needs the privilege to use them: split(), merge(), relink(),
+-- advise() and ALTER TABLE call them with the privileges of their caller, who is the owner of some
+-- table.  Each function that does something checks whose table or role it is given.  Statements
+-- that read or write a split table need no privilege on this schema.
+CREATE SCHEMA vertical_partition_internal;
+COMMENT ON SCHEMA vertical_partition_internal IS 'what the functions of the schema vertical_partition call; of no use to users';
+GRANT USAGE ON SCHEMA vertical_partition_internal TO PUBLIC;
 
 --
 -- Functions called by the server: layout.c, link.c, write.c, guard.c
 --
 
-CREATE FUNCTION vertical_partition.layout(view regclass, OUT hot regclass, OUT cold regclass, OUT method text,
+CREATE FUNCTION vertical_partition_internal.layout(view regclass, OUT hot regclass, OUT cold regclass, OUT method text,
     OUT key_columns name[], OUT cold_columns name[], OUT link_column name, OUT cold_key_columns name[])
 RETURNS record LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_layout_row';
 
-CREATE FUNCTION vertical_partition.layout_columns(view oid, OUT attnum int2, OUT part oid, OUT part_attnum int2)
+CREATE FUNCTION vertical_partition_internal.layout_columns(view oid, OUT attnum int2, OUT part oid, OUT part_attnum int2)
 RETURNS SETOF record LANGUAGE C STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_layout_columns';
 
-CREATE FUNCTION vertical_partition.linked_support(internal)
+CREATE FUNCTION vertical_partition_internal.linked_support(internal)
 RETURNS internal LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'vp_linked_support';
+-- only the planner calls it, which checks no privilege
+REVOKE ALL ON FUNCTION vertical_partition_internal.linked_support(internal) FROM PUBLIC;
 
 CREATE FUNCTION vertical_partition.linked(method text, hot oid, cold_key anyelement)
-RETURNS boolean LANGUAGE C STABLE PARALLEL SAFE SUPPORT vertical_partition.linked_support
+RETURNS boolean LANGUAGE C STABLE PARALLEL SAFE SUPPORT vertical_partition_internal.linked_support
 AS 'MODULE_PATHNAME', 'vp_linked';
+COMMENT ON FUNCTION vertical_partition.linked(text, oid, anyelement) IS
+'part of the definition of a split view: raises an error for a hot row without its cold row';
 
 CREATE FUNCTION vertical_partition.write_row()
 RETURNS trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_write_row';
+COMMENT ON FUNCTION vertical_partition.write_row() IS 'trigger of a split view: writes the row to the parts';
 
 CREATE FUNCTION vertical_partition.guard_part()
 RETURNS trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_guard_part';
+COMMENT ON FUNCTION vertical_partition.guard_part() IS 'trigger of a part: refuses to write to the part instead of the view';
 
 CREATE FUNCTION vertical_partition.delete_cold()
 RETURNS trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_delete_cold';
+COMMENT ON FUNCTION vertical_partition.delete_cold() IS 'trigger of a hot part: deletes the cold row after ON DELETE CASCADE';
 
 --
 -- The file of the cold part for which the pointers of a row_pointer split were made.  A restored
 -- database has no rows here, and needs relink().
 --
 
-CREATE TABLE vertical_partition.row_pointers (
+CREATE TABLE vertical_partition_internal.row_pointers (
     cold oid PRIMARY KEY,
     filenode oid NOT NULL);
--- Every statement that locks rows of such a split reads this table.  So nobody else may lock or
--- fill it.  A wrong row here makes no read wrong, since the link compares keys as well.
-GRANT SELECT ON vertical_partition.row_pointers TO PUBLIC;
+-- Every statement that locks rows of such a split reads this table, by C functions that check no
+-- privilege.  So nobody else may lock or fill it.  A wrong row here makes no read wrong, since the
+-- link compares keys as well.
 
 -- Record that the pointers of a split view are valid for the current file of its cold part.
-CREATE FUNCTION vertical_partition.set_row_pointers(cold regclass)
+CREATE FUNCTION vertical_partition_internal.set_row_pointers(cold regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_set_row_pointers_of';
 
 -- Record that they are valid for no file, so that rows of the cold part may be moved.
@@ -65,28 +83,28 @@ COMMENT ON FUNCTION vertical_partition.forget_row_pointers(regclass) IS
 -- used, and the result is checked afterwards.
 --
 
-CREATE FUNCTION vertical_partition.execute_as(owner oid, statement text)
+CREATE FUNCTION vertical_partition_internal.execute_as(owner oid, statement text)
 RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_execute_as';
 
-CREATE FUNCTION vertical_partition.point_rows(hot regclass, link name, query text)
+CREATE FUNCTION vertical_partition_internal.point_rows(hot regclass, link name, query text)
 RETURNS bigint LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_point_rows';
 
-CREATE FUNCTION vertical_partition.validate_foreign_key(key oid)
+CREATE FUNCTION vertical_partition_internal.validate_foreign_key(key oid)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_validate_foreign_key';
 
-CREATE FUNCTION vertical_partition.hold_schema_name(relation regclass)
+CREATE FUNCTION vertical_partition_internal.hold_schema_name(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_schema_name';
 
 -- Keep the privileges on a relation from being changed, which no lock on the relation does.  A
 -- GRANT waits, and fails if the relation is gone by then.
-CREATE FUNCTION vertical_partition.hold_privileges(relation regclass)
+CREATE FUNCTION vertical_partition_internal.hold_privileges(relation regclass)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_hold_privileges';
 
-CREATE FUNCTION vertical_partition.lock(relation oid, partner_of oid, exclusive boolean, patience integer)
+CREATE FUNCTION vertical_partition_internal.lock(relation oid, partner_of oid, exclusive boolean, patience integer)
 RETURNS boolean LANGUAGE C AS 'MODULE_PATHNAME', 'vp_lock_relation';
 
 -- Raise an error unless all new sessions preload the library.  See preload.c.
-CREATE FUNCTION vertical_partition.check_preload("table" text, force boolean)
+CREATE FUNCTION vertical_partition_internal.check_preload("table" text, force boolean)
 RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_check_preload';
 
 -- Give a split view the primary key of its hot part, for GROUP BY.  See key.c.
@@ -96,7 +114,7 @@ COMMENT ON FUNCTION vertical_partition.declare_key(regclass) IS
 'let GROUP BY of its key go with all columns of a split table, after a restore without the library';
 
 -- Run statements as the owner of a table.
-CREATE FUNCTION vertical_partition.run(owner oid, statements text[])
+CREATE FUNCTION vertical_partition_internal.run(owner oid, statements text[])
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -104,7 +122,7 @@ DECLARE
     s text;
 BEGIN
     FOREACH s IN ARRAY coalesce(statements, '{}') LOOP
-        PERFORM vertical_partition.execute_as(owner, s);
+        PERFORM vertical_partition_internal.execute_as(owner, s);
     END LOOP;
 END
 $$;
@@ -114,7 +132,7 @@ $$;
 --
 
 -- Return the name of a relation, qualified and quoted.
-CREATE FUNCTION vertical_partition.qualified_name(relation oid)
+CREATE FUNCTION vertical_partition_internal.qualified_name(relation oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -123,7 +141,7 @@ AS $$
 $$;
 
 -- Append a suffix to a name, which is shortened to the maximum length as PostgreSQL does.
-CREATE FUNCTION vertical_partition.suffixed_name(name name, suffix text)
+CREATE FUNCTION vertical_partition_internal.suffixed_name(name name, suffix text)
 RETURNS name LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -140,7 +158,7 @@ $$;
 -- A statement consists of head, the name of the table that has the columns, and tail.  For a
 -- foreign key of the table to itself, the name of the table that has the referenced columns
 -- follows, and reference_tail.  If head is NULL, tail is the whole statement.
-CREATE TYPE vertical_partition.definition AS (
+CREATE TYPE vertical_partition_internal.definition AS (
     step integer,                   -- statements of a lower step run first
     object text,                    -- for messages
     columns smallint[],             -- columns used; 0 is the whole row, a negative one a system column
@@ -154,10 +172,11 @@ CREATE TYPE vertical_partition.definition AS (
     name name,                      -- of a foreign key
     validate boolean,               -- must it be valid?
     referenced oid);                -- referenced table, unless it is the table itself
+REVOKE ALL ON TYPE vertical_partition_internal.definition FROM PUBLIC;
 
 -- Split the definition of a foreign key into the text before and after the referenced table's
 -- name.  tail is NULL if the definition is not understood.
-CREATE FUNCTION vertical_partition.foreign_key(constraint_oid oid, OUT head text, OUT tail text)
+CREATE FUNCTION vertical_partition_internal.foreign_key(constraint_oid oid, OUT head text, OUT tail text)
 RETURNS record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -166,14 +185,14 @@ AS $$
     FROM (SELECT 'FOREIGN KEY (' || (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY k.ord)
                 FROM unnest(c.conkey) WITH ORDINALITY k (attnum, ord)
                     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum)
-            || ') REFERENCES ' AS head, vertical_partition.qualified_name(c.confrelid) AS referenced
+            || ') REFERENCES ' AS head, vertical_partition_internal.qualified_name(c.confrelid) AS referenced
         FROM pg_constraint c WHERE c.oid = constraint_oid) x,
         pg_get_constraintdef(constraint_oid) d (def)
 $$;
 
 -- Add NOT VALID to the end of a foreign key's definition, unless it has that or NOT ENFORCED.
 -- The rows are checked later.
-CREATE FUNCTION vertical_partition.not_valid(tail text)
+CREATE FUNCTION vertical_partition_internal.not_valid(tail text)
 RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -181,7 +200,7 @@ AS $$
 $$;
 
 -- Return storage parameters as in WITH (...).
-CREATE FUNCTION vertical_partition.options_list(options text[], namespace text DEFAULT '')
+CREATE FUNCTION vertical_partition_internal.options_list(options text[], namespace text DEFAULT '')
 RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -191,14 +210,14 @@ $$;
 
 -- Return the indexes, constraints and extended statistics of a table, with their properties.
 -- References to a table of the family become references to the new table.
-CREATE FUNCTION vertical_partition.definitions(relation oid, family oid[])
-RETURNS SETOF vertical_partition.definition LANGUAGE sql STABLE
+CREATE FUNCTION vertical_partition_internal.definitions(relation oid, family oid[])
+RETURNS SETOF vertical_partition_internal.definition LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH
     indexes AS (
         SELECT i.indexrelid, c.relname, i.indisprimary, i.indisreplident, i.indisclustered, c.reloptions, t.spcname,
-            vertical_partition.qualified_name(i.indexrelid) AS name,
+            vertical_partition_internal.qualified_name(i.indexrelid) AS name,
             pg_describe_object('pg_class'::regclass, i.indexrelid, 0) AS object,
             'CREATE ' || CASE WHEN i.indisunique THEN 'UNIQUE ' ELSE '' END || 'INDEX ' || quote_ident(c.relname) || ' ON ' AS head,
             pg_get_indexdef(i.indexrelid) AS def,
@@ -214,7 +233,7 @@ AS $$
         WHERE i.indrelid = relation),
     constraints AS (
         SELECT c.*, pg_describe_object('pg_constraint'::regclass, c.oid, 0) AS object, f.head, f.tail
-        FROM pg_constraint c LEFT JOIN LATERAL vertical_partition.foreign_key(c.oid) f ON c.contype = 'f'
+        FROM pg_constraint c LEFT JOIN LATERAL vertical_partition_internal.foreign_key(c.oid) f ON c.contype = 'f'
         WHERE c.conrelid = relation AND c.contype <> 't'),
     extended AS (
         SELECT s.oid, s.stxname, format('%I.%I', n.nspname, s.stxname) AS name, s.stxowner,
@@ -230,8 +249,8 @@ AS $$
         WHERE s.stxrelid = relation)
 
     SELECT 10, object, columns, indisprimary, NULL::text, spcname, head,
-        CASE WHEN starts_with(def, head || vertical_partition.qualified_name(relation) || ' USING ')
-            THEN substr(def, length(head || vertical_partition.qualified_name(relation)) + 1) END,
+        CASE WHEN starts_with(def, head || vertical_partition_internal.qualified_name(relation) || ' USING ')
+            THEN substr(def, length(head || vertical_partition_internal.qualified_name(relation)) + 1) END,
         NULL::smallint[], NULL::text, NULL::name, NULL::boolean, NULL::oid
     FROM indexes WHERE contype IS DISTINCT FROM 'x'
     UNION ALL
@@ -247,7 +266,7 @@ AS $$
     FROM indexes WHERE contype = 'x'
     UNION ALL
     SELECT 21, object, columns, false, NULL, NULL, NULL,
-        format('ALTER INDEX %s SET (%s)', name, vertical_partition.options_list(reloptions)), NULL, NULL, NULL, NULL, NULL
+        format('ALTER INDEX %s SET (%s)', name, vertical_partition_internal.options_list(reloptions)), NULL, NULL, NULL, NULL, NULL
     FROM indexes WHERE contype = 'x' AND reloptions IS NOT NULL
     UNION ALL
     SELECT 22, x.object, x.columns, x.indisprimary, NULL, NULL, NULL,
@@ -273,8 +292,8 @@ AS $$
         NULL, 'ALTER TABLE ',
         format(' ADD CONSTRAINT %I %s', conname,
             CASE WHEN confrelid = ANY (family) THEN head
-                ELSE head || vertical_partition.qualified_name(confrelid) || vertical_partition.not_valid(tail) END),
-        CASE WHEN confrelid = ANY (family) THEN confkey END, CASE WHEN confrelid = ANY (family) THEN vertical_partition.not_valid(tail) END, conname, tail <> vertical_partition.not_valid(tail),
+                ELSE head || vertical_partition_internal.qualified_name(confrelid) || vertical_partition_internal.not_valid(tail) END),
+        CASE WHEN confrelid = ANY (family) THEN confkey END, CASE WHEN confrelid = ANY (family) THEN vertical_partition_internal.not_valid(tail) END, conname, tail <> vertical_partition_internal.not_valid(tail),
         CASE WHEN confrelid <> ALL (family) THEN confrelid END
     FROM constraints WHERE contype = 'f' AND conparentid = 0
     UNION ALL
@@ -283,8 +302,8 @@ AS $$
     FROM constraints WHERE obj_description(oid, 'pg_constraint') IS NOT NULL
     UNION ALL
     SELECT 60, object, columns, false, NULL, NULL,
-        CASE WHEN right(def, length(vertical_partition.qualified_name(relation)) + 6) = ' FROM ' || vertical_partition.qualified_name(relation)
-            THEN left(def, - length(vertical_partition.qualified_name(relation))) END, '', NULL, NULL, NULL, NULL, NULL
+        CASE WHEN right(def, length(vertical_partition_internal.qualified_name(relation)) + 6) = ' FROM ' || vertical_partition_internal.qualified_name(relation)
+            THEN left(def, - length(vertical_partition_internal.qualified_name(relation))) END, '', NULL, NULL, NULL, NULL, NULL
     FROM extended
     UNION ALL
     SELECT 61, object, columns, false, NULL, NULL, NULL, format('ALTER STATISTICS %s SET STATISTICS %s', name, target), NULL, NULL, NULL, NULL, NULL
@@ -296,7 +315,7 @@ AS $$
 $$;
 
 -- Return a temporary name, to be used until the object that has the final name is gone.
-CREATE FUNCTION vertical_partition.temporary_name(object oid)
+CREATE FUNCTION vertical_partition_internal.temporary_name(object oid)
 RETURNS name LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -305,19 +324,19 @@ $$;
 
 -- Return the clause of an identity column whose sequence is like the given one, under a temporary
 -- name.
-CREATE FUNCTION vertical_partition.identity_clause(sequence oid)
+CREATE FUNCTION vertical_partition_internal.identity_clause(sequence oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format(' GENERATED BY DEFAULT AS IDENTITY (SEQUENCE NAME %I.%I START %s INCREMENT %s MINVALUE %s MAXVALUE %s CACHE %s%s)',
-        n.nspname, vertical_partition.temporary_name(sequence), q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache,
+        n.nspname, vertical_partition_internal.temporary_name(sequence), q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache,
         CASE WHEN q.seqcycle THEN ' CYCLE' END)
     FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE q.seqrelid = sequence
 $$;
 
 -- Return the columns of a table.
-CREATE FUNCTION vertical_partition.columns(relation oid, OUT attnum smallint, OUT name name,
+CREATE FUNCTION vertical_partition_internal.columns(relation oid, OUT attnum smallint, OUT name name,
     OUT type text,                  -- with its collation
     OUT clause text,                -- of CREATE TABLE
     OUT generated text,
@@ -343,7 +362,7 @@ AS $$
                 CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END) END,
             CASE a.attcompression WHEN 'p' THEN format('ALTER %I SET COMPRESSION pglz', a.attname)
                 WHEN 'l' THEN format('ALTER %I SET COMPRESSION lz4', a.attname) END,
-            (SELECT format('ALTER %I SET (%s)', a.attname, vertical_partition.options_list(array_agg(o)))
+            (SELECT format('ALTER %I SET (%s)', a.attname, vertical_partition_internal.options_list(array_agg(o)))
                 FROM unnest(a.attoptions) o WHERE split_part(o, '=', 1) IN ('n_distinct', 'n_distinct_inherited') HAVING count(*) > 0)), ''),
         col_description(relation, a.attnum), a.attidentity, s.sequence
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
@@ -357,7 +376,7 @@ AS $$
                 || CASE WHEN a.attcollation <> t.typcollation THEN ' COLLATE ' || a.attcollation::regcollation ELSE '' END,
             CASE WHEN a.attgenerated <> '' THEN format(' GENERATED ALWAYS AS (%s) %s', pg_get_expr(d.adbin, d.adrelid),
                 CASE a.attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END) END,
-            vertical_partition.identity_clause(s.sequence),
+            vertical_partition_internal.identity_clause(s.sequence),
             coalesce((SELECT CASE WHEN c.convalidated THEN
                     format(' CONSTRAINT %I NOT NULL%s', c.conname, CASE WHEN c.connoinherit THEN ' NO INHERIT' END) ELSE '' END
                 FROM pg_constraint c WHERE c.conrelid = relation AND c.contype = 'n' AND c.conkey = ARRAY[a.attnum]),
@@ -367,7 +386,7 @@ $$;
 
 -- Return true if a partitioned table has partitions of other owners.  Reading its rows runs their
 -- code.
-CREATE FUNCTION vertical_partition.has_foreign_partitions(relation oid)
+CREATE FUNCTION vertical_partition_internal.has_foreign_partitions(relation oid)
 RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -377,7 +396,7 @@ $$;
 
 -- Return true if a foreign key compares after a user-defined cast.  The owner of the referenced
 -- table would run that cast.
-CREATE FUNCTION vertical_partition.has_users_cast(constraint_oid oid)
+CREATE FUNCTION vertical_partition_internal.has_users_cast(constraint_oid oid)
 RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -398,28 +417,28 @@ AS $$
 $$;
 
 -- Return the foreign keys of other tables that refer to a table.
-CREATE FUNCTION vertical_partition.foreign_keys_to(relation oid, family oid[], OUT constraint_oid oid, OUT owner oid, OUT strange boolean,
+CREATE FUNCTION vertical_partition_internal.foreign_keys_to(relation oid, family oid[], OUT constraint_oid oid, OUT owner oid, OUT strange boolean,
     OUT referencing text, OUT name name, OUT columns smallint[], OUT head text, OUT tail text)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT c.oid, r.relowner, r.relkind = 'p' AND (r.relowner <> t.relowner OR vertical_partition.has_foreign_partitions(r.oid)),
-        vertical_partition.qualified_name(c.conrelid), c.conname, c.confkey, f.head, f.tail
+    SELECT c.oid, r.relowner, r.relkind = 'p' AND (r.relowner <> t.relowner OR vertical_partition_internal.has_foreign_partitions(r.oid)),
+        vertical_partition_internal.qualified_name(c.conrelid), c.conname, c.confkey, f.head, f.tail
     FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid JOIN pg_class t ON t.oid = c.confrelid,
-        vertical_partition.foreign_key(c.oid) f
+        vertical_partition_internal.foreign_key(c.oid) f
     WHERE c.contype = 'f' AND c.confrelid = relation AND c.conrelid <> ALL (family) AND c.conparentid = 0
 $$;
 
 -- Return the objects that depend on a table, or on its row type, and cannot be recreated on other
 -- tables.  Return other properties of the table that cannot be carried over as well.
-CREATE FUNCTION vertical_partition.dependents(relation oid, family oid[])
+CREATE FUNCTION vertical_partition_internal.dependents(relation oid, family oid[])
 RETURNS SETOF text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT DISTINCT pg_describe_object(d.classid, d.objid, d.objsubid)
     FROM pg_depend d
     WHERE d.refclassid = 'pg_class'::regclass
-        AND (d.refobjid = relation OR d.refobjid IN (SELECT sequence FROM vertical_partition.columns(relation)))
+        AND (d.refobjid = relation OR d.refobjid IN (SELECT sequence FROM vertical_partition_internal.columns(relation)))
         AND NOT CASE d.classid
             WHEN 'pg_constraint'::regclass THEN EXISTS (SELECT FROM pg_constraint c
                 WHERE c.oid = d.objid AND (c.conrelid = relation OR c.confrelid = relation))
@@ -488,20 +507,20 @@ AS $$
     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE c.oid = relation AND NOT t.tgisinternal AND NOT has_function_privilege(c.relowner, t.tgfoid, 'EXECUTE')
     UNION
-    SELECT format('constraint %s, whose table %s the owner may not refer to', f.conname, vertical_partition.qualified_name(p.oid))
+    SELECT format('constraint %s, whose table %s the owner may not refer to', f.conname, vertical_partition_internal.qualified_name(p.oid))
     FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid JOIN pg_class p ON p.oid = f.confrelid
     WHERE c.oid = relation AND f.contype = 'f' AND f.conparentid = 0 AND NOT (
         has_schema_privilege(c.relowner, p.relnamespace, 'USAGE') AND (
             has_table_privilege(c.relowner, p.oid, 'REFERENCES')
             OR (SELECT bool_and(has_column_privilege(c.relowner, p.oid, k, 'REFERENCES')) FROM unnest(f.confkey) k)))
     UNION
-    SELECT format('constraint %s, whose table %s has partitions of other owners', f.conname, vertical_partition.qualified_name(f.confrelid))
+    SELECT format('constraint %s, whose table %s has partitions of other owners', f.conname, vertical_partition_internal.qualified_name(f.confrelid))
     FROM pg_constraint f
-    WHERE f.conrelid = relation AND f.contype = 'f' AND f.conparentid = 0 AND vertical_partition.has_foreign_partitions(f.confrelid)
+    WHERE f.conrelid = relation AND f.contype = 'f' AND f.conparentid = 0 AND vertical_partition_internal.has_foreign_partitions(f.confrelid)
     UNION
-    SELECT format('constraint %s on table %s, which compares after a cast that a user has made', f.conname, vertical_partition.qualified_name(f.conrelid))
+    SELECT format('constraint %s on table %s, which compares after a cast that a user has made', f.conname, vertical_partition_internal.qualified_name(f.conrelid))
     FROM pg_constraint f
-    WHERE relation IN (f.conrelid, f.confrelid) AND f.contype = 'f' AND f.conparentid = 0 AND vertical_partition.has_users_cast(f.oid)
+    WHERE relation IN (f.conrelid, f.confrelid) AND f.contype = 'f' AND f.conparentid = 0 AND vertical_partition_internal.has_users_cast(f.oid)
     UNION
     SELECT format('privilege %s, granted by %s', x.privilege_type, pg_get_userbyid(x.grantor))
     FROM pg_class c, LATERAL (
@@ -513,18 +532,18 @@ $$;
 
 -- Return statements that grant the privileges of a relation.  The first one revokes the default
 -- privileges of the owner.
-CREATE FUNCTION vertical_partition.grants(relation oid)
+CREATE FUNCTION vertical_partition_internal.grants(relation oid)
 RETURNS SETOF text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('REVOKE ALL ON %s %s FROM %I', k.kind, k.name, pg_get_userbyid(c.relowner))
-    FROM pg_class c, LATERAL (SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, vertical_partition.qualified_name(c.oid)) k (kind, name)
+    FROM pg_class c, LATERAL (SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, vertical_partition_internal.qualified_name(c.oid)) k (kind, name)
     WHERE c.oid = relation AND c.relacl IS NOT NULL
     UNION ALL
     SELECT format('GRANT %s%s ON %s %s TO %s%s', x.privilege_type, x.columns, k.kind, k.name,
         CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END,
         CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' END)
-    FROM pg_class c, LATERAL (SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, vertical_partition.qualified_name(c.oid)) k (kind, name),
+    FROM pg_class c, LATERAL (SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, vertical_partition_internal.qualified_name(c.oid)) k (kind, name),
         LATERAL (
             SELECT '' AS columns, (aclexplode(c.relacl)).*
             UNION ALL
@@ -534,7 +553,7 @@ $$;
 
 -- Return the OID of a relation that was just created for an owner in a schema, where no relation
 -- had that name.  Raise an error if the name belongs to another relation.
-CREATE FUNCTION vertical_partition.new_relation(name text, owner oid, schema oid)
+CREATE FUNCTION vertical_partition_internal.new_relation(name text, owner oid, schema oid)
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -551,19 +570,19 @@ $$;
 
 -- Give the owner of a new relation all privileges on it, and nobody else any, regardless of
 -- default privileges.
-CREATE FUNCTION vertical_partition.own(relation oid, owner oid)
+CREATE FUNCTION vertical_partition_internal.own(relation oid, owner oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    name text := vertical_partition.qualified_name(relation);
+    name text := vertical_partition_internal.qualified_name(relation);
     kind text;
     acl aclitem[];
 BEGIN
     SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, relacl INTO kind, acl
     FROM pg_class WHERE oid = relation;
     IF acl IS NOT NULL THEN
-        PERFORM vertical_partition.run(owner, ARRAY(
+        PERFORM vertical_partition_internal.run(owner, ARRAY(
             SELECT DISTINCT format('REVOKE ALL ON %s %s FROM %s', kind, name,
                 CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
             FROM aclexplode(acl) x WHERE x.grantee <> owner)
@@ -573,15 +592,15 @@ END
 $$;
 
 -- Raise an error if the owner of a table may not create the objects that replace it.
-CREATE FUNCTION vertical_partition.check_privileges(relation oid, caller text)
+CREATE FUNCTION vertical_partition_internal.check_privileges(relation oid, caller text)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     r record;
 BEGIN
-    FOR r IN SELECT * FROM vertical_partition.missing_privileges(relation) LIMIT 1 LOOP
-        RAISE EXCEPTION 'cannot % %', caller, vertical_partition.qualified_name(relation) USING ERRCODE = 'insufficient_privilege',
+    FOR r IN SELECT * FROM vertical_partition_internal.missing_privileges(relation) LIMIT 1 LOOP
+        RAISE EXCEPTION 'cannot % %', caller, vertical_partition_internal.qualified_name(relation) USING ERRCODE = 'insufficient_privilege',
             DETAIL = format('Its owner, role "%s", has no CREATE privilege on %s "%s", where tables are created as that role.', r.owner, r.kind, r.name),
             HINT = format('GRANT CREATE ON %s %I TO %I;', upper(r.kind), r.name, r.owner);
     END LOOP;
@@ -590,7 +609,7 @@ $$;
 
 -- Return the schemas and tablespaces in which the owner of a table would have to create
 -- something, but has no CREATE privilege.
-CREATE FUNCTION vertical_partition.missing_privileges(relation oid, OUT kind text, OUT name name, OUT owner name)
+CREATE FUNCTION vertical_partition_internal.missing_privileges(relation oid, OUT kind text, OUT name name, OUT owner name)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -609,7 +628,7 @@ $$;
 -- Return the owner of the extension, who could drop it with all split views.  Return no name if
 -- that role is a superuser, or has the privileges of the owner of the database or of the
 -- relation.
-CREATE FUNCTION vertical_partition.strange_extension_owner(relation oid)
+CREATE FUNCTION vertical_partition_internal.strange_extension_owner(relation oid)
 RETURNS name LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -620,12 +639,12 @@ AS $$
 $$;
 
 -- Return the clauses of CREATE TABLE after the columns, for a table like another.
-CREATE FUNCTION vertical_partition.table_clauses(relation oid)
+CREATE FUNCTION vertical_partition_internal.table_clauses(relation oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format(' USING %I', m.amname) || coalesce(' WITH (' || nullif(concat_ws(', ',
-            vertical_partition.options_list(c.reloptions), vertical_partition.options_list(o.reloptions, 'toast.')), '') || ')', '')
+            vertical_partition_internal.options_list(c.reloptions), vertical_partition_internal.options_list(o.reloptions, 'toast.')), '') || ')', '')
         || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '')
     FROM pg_class c JOIN pg_am m ON m.oid = c.relam
         LEFT JOIN pg_class o ON o.oid = c.reltoastrelid
@@ -635,7 +654,7 @@ $$;
 
 -- Copy rows, and send a notice.  Without statistics of a table that was just filled, the planner
 -- may choose a nested loop that would take for ever.
-CREATE FUNCTION vertical_partition.copy_rows(owner oid, target oid, columns text, query text, label text)
+CREATE FUNCTION vertical_partition_internal.copy_rows(owner oid, target oid, columns text, query text, label text)
 RETURNS bigint LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_nestloop = off
@@ -644,8 +663,8 @@ AS $$
 DECLARE
     n bigint;
 BEGIN
-    n := vertical_partition.execute_as(owner,
-        format('INSERT INTO %s (%s) %s', vertical_partition.qualified_name(target), columns, query));
+    n := vertical_partition_internal.execute_as(owner,
+        format('INSERT INTO %s (%s) %s', vertical_partition_internal.qualified_name(target), columns, query));
     RAISE NOTICE 'copied % rows to %, % bytes', n, label, pg_table_size(target);
     RETURN n;
 END
@@ -653,7 +672,7 @@ $$;
 
 -- Return the relations that are locked together with these, which will be recreated: the
 -- sequences of their columns, and the tables that foreign keys join them to.
-CREATE FUNCTION vertical_partition.locked_with(relations oid[], OUT relation oid, OUT partner_of oid)
+CREATE FUNCTION vertical_partition_internal.locked_with(relations oid[], OUT relation oid, OUT partner_of oid)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -682,7 +701,7 @@ $$;
 -- get free within a moment.  Otherwise the function releases its locks, and starts again with
 -- another relation: with the next one in turn if the holder of the missing lock waits for a
 -- relation that the function had locked, else with the relation that was not free.
-CREATE FUNCTION vertical_partition.lock_all(relations oid[], exclusive boolean, all_that_goes_with_them boolean)
+CREATE FUNCTION vertical_partition_internal.lock_all(relations oid[], exclusive boolean, all_that_goes_with_them boolean)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -706,10 +725,10 @@ BEGIN
         hopeless := false;
         BEGIN
             SELECT relations || array_agg(l.relation ORDER BY l.relation), array_fill(NULL::oid, ARRAY[cardinality(relations)]) || array_agg(l.partner_of ORDER BY l.relation)
-            INTO wanted, partners FROM vertical_partition.locked_with(relations) l WHERE all_that_goes_with_them;
+            INTO wanted, partners FROM vertical_partition_internal.locked_with(relations) l WHERE all_that_goes_with_them;
             had := '{}';
             FOR i IN SELECT x FROM generate_subscripts(wanted, 1) x ORDER BY wanted[x] IS DISTINCT FROM first, x LOOP
-                WHILE NOT vertical_partition.lock(wanted[i], partners[i], exclusive, CASE WHEN had <> '{}' THEN 10 END) LOOP
+                WHILE NOT vertical_partition_internal.lock(wanted[i], partners[i], exclusive, CASE WHEN had <> '{}' THEN 10 END) LOOP
                     hopeless := EXISTS (
                         SELECT FROM pg_locks w JOIN pg_locks h ON h.pid = w.pid
                         WHERE w.locktype = 'relation' AND w.relation = ANY (had) AND NOT w.granted
@@ -717,14 +736,14 @@ BEGIN
                     IF hopeless OR clock_timestamp() > since + patience THEN
                         missed := wanted[i];
                         RAISE lock_not_available USING
-                            MESSAGE = format('could not obtain lock on relation %s', vertical_partition.qualified_name(missed));
+                            MESSAGE = format('could not obtain lock on relation %s', vertical_partition_internal.qualified_name(missed));
                     END IF;
                 END LOOP;
                 since := CASE WHEN had = '{}' THEN clock_timestamp() ELSE since END;
                 had := had || wanted[i];
             END LOOP;
             -- a relation may have been added before the first one was locked
-            missed := (SELECT min(l.relation) FROM vertical_partition.locked_with(relations) l
+            missed := (SELECT min(l.relation) FROM vertical_partition_internal.locked_with(relations) l
                 WHERE all_that_goes_with_them AND l.relation <> ALL (wanted));
             IF missed IS NULL THEN
                 RETURN;
@@ -738,8 +757,8 @@ BEGIN
             IF NOT told AND clock_timestamp() > beginning + interval '10 s' THEN
                 told := true;
                 RAISE NOTICE 'waiting for a moment in which % is free, and whatever foreign keys and sequences join to it',
-                    vertical_partition.qualified_name(relations[1])
-                USING DETAIL = format('Relation %s is not, after %s attempts.', vertical_partition.qualified_name(missed), attempt);
+                    vertical_partition_internal.qualified_name(relations[1])
+                USING DETAIL = format('Relation %s is not, after %s attempts.', vertical_partition_internal.qualified_name(missed), attempt);
             END IF;
             first := CASE WHEN hopeless THEN wanted[1 + attempt % cardinality(wanted)] ELSE missed END;
         END;
@@ -749,7 +768,7 @@ $$;
 
 -- Raise an error for parts that do not have the owner of the view: anybody can create a view of
 -- any tables that looks like a split view.
-CREATE FUNCTION vertical_partition.check_parts(view regclass, hot regclass, cold regclass)
+CREATE FUNCTION vertical_partition_internal.check_parts(view regclass, hot regclass, cold regclass)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -766,7 +785,7 @@ $$;
 
 -- Check that the caller may lock a relation.  Then lock it, and its parts if it is a split view,
 -- against all others, or against all but readers.
-CREATE FUNCTION vertical_partition.lock_relation(relation regclass, caller text, exclusive boolean)
+CREATE FUNCTION vertical_partition_internal.lock_relation(relation regclass, caller text, exclusive boolean)
 RETURNS pg_catalog.pg_class LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -794,24 +813,24 @@ BEGIN
         USING ERRCODE = 'feature_not_supported',
             DETAIL = 'Rows committed after its snapshot was taken would be lost.', HINT = 'Use READ COMMITTED.';
     END IF;
-    name := vertical_partition.qualified_name(relation);
-    layout := vertical_partition.layout(relation);
+    name := vertical_partition_internal.qualified_name(relation);
+    layout := vertical_partition_internal.layout(relation);
     IF before.relkind IN ('r', 'p', 'v') THEN
         IF layout.hot IS NOT NULL THEN
             -- checked before any lock is taken, and again when nobody can change them any more
-            PERFORM vertical_partition.check_parts(relation, layout.hot, layout.cold);
-            PERFORM vertical_partition.lock_all(ARRAY[relation::oid, layout.hot::oid, layout.cold::oid], exclusive, exclusive);
+            PERFORM vertical_partition_internal.check_parts(relation, layout.hot, layout.cold);
+            PERFORM vertical_partition_internal.lock_all(ARRAY[relation::oid, layout.hot::oid, layout.cold::oid], exclusive, exclusive);
         ELSE
-            PERFORM vertical_partition.lock_all(ARRAY[relation::oid], exclusive, exclusive);
+            PERFORM vertical_partition_internal.lock_all(ARRAY[relation::oid], exclusive, exclusive);
         END IF;
     END IF;
     SELECT * INTO after FROM pg_class WHERE oid = relation;
-    IF NOT FOUND OR vertical_partition.qualified_name(relation) <> name OR NOT pg_has_role(after.relowner, 'USAGE')
-        OR vertical_partition.layout(relation) IS DISTINCT FROM layout THEN
+    IF NOT FOUND OR vertical_partition_internal.qualified_name(relation) <> name OR NOT pg_has_role(after.relowner, 'USAGE')
+        OR vertical_partition_internal.layout(relation) IS DISTINCT FROM layout THEN
         RAISE EXCEPTION 'relation % was changed by another session', name USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     IF layout.hot IS NOT NULL THEN
-        PERFORM vertical_partition.check_parts(relation, layout.hot, layout.cold);
+        PERFORM vertical_partition_internal.check_parts(relation, layout.hot, layout.cold);
     END IF;
     RETURN after;
 END
@@ -820,25 +839,25 @@ $$;
 -- Recreate the objects of a table on the tables that have their columns.  The names of indexes
 -- and statistics are free by then.  A foreign key to a table of another owner is validated in a
 -- special way, see validate_foreign_key().
-CREATE FUNCTION vertical_partition.define(owner oid, definitions vertical_partition.definition[],
+CREATE FUNCTION vertical_partition_internal.define(owner oid, definitions vertical_partition_internal.definition[],
     first_table oid, first_columns smallint[], second_table oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET default_tablespace = ''
 AS $$
 DECLARE
-    d vertical_partition.definition;
+    d vertical_partition_internal.definition;
     relation oid;
     foreign_key oid;
 BEGIN
     FOR d IN SELECT * FROM unnest(definitions) ORDER BY step, object LOOP
         PERFORM set_config('default_tablespace', coalesce(d.tablespace, ''), true);
         relation := CASE WHEN d.columns <@ first_columns THEN first_table ELSE second_table END;
-        PERFORM vertical_partition.execute_as(owner,
+        PERFORM vertical_partition_internal.execute_as(owner,
             CASE WHEN d.head IS NULL THEN d.tail
-                ELSE d.head || vertical_partition.qualified_name(relation) || d.tail END
+                ELSE d.head || vertical_partition_internal.qualified_name(relation) || d.tail END
             || CASE WHEN d.reference IS NULL THEN ''
-                ELSE vertical_partition.qualified_name(CASE WHEN d.reference <@ first_columns THEN first_table ELSE second_table END)
+                ELSE vertical_partition_internal.qualified_name(CASE WHEN d.reference <@ first_columns THEN first_table ELSE second_table END)
                     || d.reference_tail END);
         IF d.step = 10 THEN
             RAISE NOTICE 'built %', d.object;
@@ -848,11 +867,11 @@ BEGIN
             WHERE c.conrelid = relation AND c.contype = 'f' AND c.conname = d.name
                 AND c.confrelid = coalesce(d.referenced, CASE WHEN d.reference <@ first_columns THEN first_table ELSE second_table END);
             IF NOT FOUND THEN
-                RAISE EXCEPTION 'relation % was changed by another session', vertical_partition.qualified_name(relation)
+                RAISE EXCEPTION 'relation % was changed by another session', vertical_partition_internal.qualified_name(relation)
                 USING ERRCODE = 'object_not_in_prerequisite_state';
             END IF;
             IF d.validate THEN
-                PERFORM vertical_partition.validate_foreign_key(foreign_key);
+                PERFORM vertical_partition_internal.validate_foreign_key(foreign_key);
             END IF;
         END IF;
     END LOOP;
@@ -860,23 +879,23 @@ END
 $$;
 
 -- Rename the indexes and statistics of a table that will be dropped.
-CREATE FUNCTION vertical_partition.free_names(relation oid)
+CREATE FUNCTION vertical_partition_internal.free_names(relation oid)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT vertical_partition.run(c.relowner, ARRAY(
-        SELECT format('ALTER INDEX %s RENAME TO %I', vertical_partition.qualified_name(i.indexrelid),
-            vertical_partition.temporary_name(i.indexrelid))
+    SELECT vertical_partition_internal.run(c.relowner, ARRAY(
+        SELECT format('ALTER INDEX %s RENAME TO %I', vertical_partition_internal.qualified_name(i.indexrelid),
+            vertical_partition_internal.temporary_name(i.indexrelid))
         FROM pg_index i WHERE i.indrelid = relation
         UNION ALL
-        SELECT format('ALTER STATISTICS %I.%I RENAME TO %I', n.nspname, s.stxname, vertical_partition.temporary_name(s.oid))
+        SELECT format('ALTER STATISTICS %I.%I RENAME TO %I', n.nspname, s.stxname, vertical_partition_internal.temporary_name(s.oid))
         FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace
         WHERE s.stxrelid = relation))
     FROM pg_class c WHERE c.oid = relation
 $$;
 
 -- Return the equality of two tables' keys, by the operators of the primary key's index.
-CREATE FUNCTION vertical_partition.key_equality(relation oid, first_alias text, second_alias text, second_names name[] DEFAULT NULL)
+CREATE FUNCTION vertical_partition_internal.key_equality(relation oid, first_alias text, second_alias text, second_names name[] DEFAULT NULL)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -897,7 +916,7 @@ $$;
 -- the new column.  The sequence of an identity column has been recreated under its
 -- temporary_name(), and gets the state of the old one.  Return the statements to be run when the
 -- old sequences are gone.
-CREATE FUNCTION vertical_partition.move_sequences(relation oid, first_table oid, first_columns smallint[], second_table oid,
+CREATE FUNCTION vertical_partition_internal.move_sequences(relation oid, first_table oid, first_columns smallint[], second_table oid,
     columns name[] DEFAULT NULL)
 RETURNS SETOF text LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -908,28 +927,28 @@ DECLARE
     temporary text;
 BEGIN
     FOR r IN SELECT d.objid AS sequence, a.attnum, a.attname, d.deptype, n.nspname, c.relname, q.seqincrement,
-            vertical_partition.qualified_name(d.objid) AS name, obj_description(d.objid, 'pg_class') AS comment
+            vertical_partition_internal.qualified_name(d.objid) AS name, obj_description(d.objid, 'pg_class') AS comment
         FROM pg_depend d JOIN pg_sequence q ON q.seqrelid = d.objid
             JOIN pg_class c ON c.oid = d.objid JOIN pg_namespace n ON n.oid = c.relnamespace
             JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
         WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
             AND d.deptype IN ('a', 'i') AND a.attname = ANY (columns) IS NOT FALSE LOOP
         IF r.deptype = 'a' THEN
-            PERFORM vertical_partition.execute_as(owner, format('ALTER SEQUENCE %s OWNED BY %s.%I', r.name,
-                vertical_partition.qualified_name(CASE WHEN r.attnum = ANY (first_columns) THEN first_table ELSE second_table END), r.attname));
+            PERFORM vertical_partition_internal.execute_as(owner, format('ALTER SEQUENCE %s OWNED BY %s.%I', r.name,
+                vertical_partition_internal.qualified_name(CASE WHEN r.attnum = ANY (first_columns) THEN first_table ELSE second_table END), r.attname));
         ELSE
             -- lock the sequence against nextval()
-            PERFORM vertical_partition.execute_as(owner, format('ALTER SEQUENCE %s INCREMENT %s', r.name, r.seqincrement));
-            temporary := format('%I.%I', r.nspname, vertical_partition.temporary_name(r.sequence));
-            PERFORM vertical_partition.execute_as(owner,
+            PERFORM vertical_partition_internal.execute_as(owner, format('ALTER SEQUENCE %s INCREMENT %s', r.name, r.seqincrement));
+            temporary := format('%I.%I', r.nspname, vertical_partition_internal.temporary_name(r.sequence));
+            PERFORM vertical_partition_internal.execute_as(owner,
                 format('SELECT setval(%L, last_value, is_called) FROM %s', temporary, r.name));
-            PERFORM vertical_partition.own(to_regclass(temporary), owner);
-            PERFORM vertical_partition.hold_privileges(r.sequence);
+            PERFORM vertical_partition_internal.own(to_regclass(temporary), owner);
+            PERFORM vertical_partition_internal.hold_privileges(r.sequence);
             RETURN NEXT format('ALTER SEQUENCE %s RENAME TO %I', temporary, r.relname);
             IF r.comment IS NOT NULL THEN
                 RETURN NEXT format('COMMENT ON SEQUENCE %s IS %L', r.name, r.comment);
             END IF;
-            RETURN QUERY SELECT vertical_partition.grants(r.sequence);
+            RETURN QUERY SELECT vertical_partition_internal.grants(r.sequence);
 
             -- the view's default calls nextval(), which needs USAGE; an identity column needs no
             -- privilege
@@ -946,27 +965,27 @@ $$;
 
 -- Return statements that recreate the properties that tables and views have in common: statement
 -- triggers, comments and privileges.
-CREATE FUNCTION vertical_partition.surface(relation oid, target_kind text)
+CREATE FUNCTION vertical_partition_internal.surface(relation oid, target_kind text)
 RETURNS SETOF text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format('COMMENT ON %s %s IS %L', target_kind, vertical_partition.qualified_name(relation), obj_description(relation, 'pg_class'))
+    SELECT format('COMMENT ON %s %s IS %L', target_kind, vertical_partition_internal.qualified_name(relation), obj_description(relation, 'pg_class'))
     WHERE obj_description(relation, 'pg_class') IS NOT NULL
     UNION ALL
-    SELECT format('COMMENT ON COLUMN %s.%I IS %L', vertical_partition.qualified_name(relation), name, comment)
-    FROM vertical_partition.columns(relation) WHERE comment IS NOT NULL
+    SELECT format('COMMENT ON COLUMN %s.%I IS %L', vertical_partition_internal.qualified_name(relation), name, comment)
+    FROM vertical_partition_internal.columns(relation) WHERE comment IS NOT NULL
     UNION ALL
     SELECT s FROM pg_trigger t, LATERAL (VALUES
         (pg_get_triggerdef(t.oid)),
-        ((SELECT format('COMMENT ON TRIGGER %I ON %s IS %L', t.tgname, vertical_partition.qualified_name(relation), c)
+        ((SELECT format('COMMENT ON TRIGGER %I ON %s IS %L', t.tgname, vertical_partition_internal.qualified_name(relation), c)
             FROM obj_description(t.oid, 'pg_trigger') c WHERE c IS NOT NULL))) v (s)
     WHERE t.tgrelid = relation AND NOT t.tgisinternal AND t.tgname <> 'vertical_partition_write' AND s IS NOT NULL
     UNION ALL
-    SELECT * FROM vertical_partition.grants(relation)
+    SELECT * FROM vertical_partition_internal.grants(relation)
 $$;
 
 -- Raise an error that lists all objects that cannot be carried over.
-CREATE FUNCTION vertical_partition.refuse(caller text, relation text, problems text[])
+CREATE FUNCTION vertical_partition_internal.refuse(caller text, relation text, problems text[])
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -982,7 +1001,7 @@ $$;
 
 -- Raise an error if a table is in use in this session, for example by an open cursor.  DROP TABLE
 -- would detect that much later; any ALTER TABLE detects it.
-CREATE FUNCTION vertical_partition.check_not_in_use(relation oid)
+CREATE FUNCTION vertical_partition_internal.check_not_in_use(relation oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -992,18 +1011,18 @@ BEGIN
     SELECT a.attname, coalesce(a.attstattarget, -1) AS target, c.relowner INTO r
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum LIMIT 1;
-    PERFORM vertical_partition.execute_as(r.relowner,
-        format('ALTER TABLE %s ALTER %I SET STATISTICS %s', vertical_partition.qualified_name(relation), r.attname, r.target));
+    PERFORM vertical_partition_internal.execute_as(r.relowner,
+        format('ALTER TABLE %s ALTER %I SET STATISTICS %s', vertical_partition_internal.qualified_name(relation), r.attname, r.target));
 END
 $$;
 
 -- Return the layout() of a locked view.  Raise an error if it is not that of a split table.
-CREATE FUNCTION vertical_partition.split_layout(view regclass)
+CREATE FUNCTION vertical_partition_internal.split_layout(view regclass)
 RETURNS record LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    layout record := vertical_partition.layout(view);
+    layout record := vertical_partition_internal.layout(view);
 BEGIN
     IF layout.hot IS NOT NULL THEN
         RETURN layout;
@@ -1012,7 +1031,7 @@ BEGIN
         RAISE EXCEPTION '% is not a split table', view USING ERRCODE = 'wrong_object_type',
             DETAIL = 'Its definition is not what vertical_partition.split() has made.',
             HINT = format('Restore it by CREATE OR REPLACE VIEW %s AS SELECT ... FROM <hot part> h LEFT JOIN <cold part> c ON <equal keys> '
-                'WHERE vertical_partition.linked(<method>, h.tableoid, <key of c>).', vertical_partition.qualified_name(view));
+                'WHERE vertical_partition.linked(<method>, h.tableoid, <key of c>).', vertical_partition_internal.qualified_name(view));
     END IF;
     RAISE EXCEPTION '% is not a split table', view USING ERRCODE = 'wrong_object_type';
 END
@@ -1020,13 +1039,13 @@ $$;
 
 -- Return how a split view and its parts differ from the state that split() has made, and a
 -- statement that helps.  Columns may have other names: merge() uses the names of the view.
-CREATE FUNCTION vertical_partition.differences(view regclass, OUT problem text, OUT help text)
+CREATE FUNCTION vertical_partition_internal.differences(view regclass, OUT problem text, OUT help text)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH
-    layout AS (SELECT l.* FROM vertical_partition.layout(view) l),
-    shown AS (SELECT l.* FROM vertical_partition.layout_columns(view) l),
+    layout AS (SELECT l.* FROM vertical_partition_internal.layout(view) l),
+    shown AS (SELECT l.* FROM vertical_partition_internal.layout_columns(view) l),
     -- columns that the view uses, including those of its link
     used AS (
         SELECT d.refobjid AS part, d.refobjsubid AS attnum
@@ -1036,32 +1055,32 @@ AS $$
         SELECT p.part, p.alias, c.attnum, c.name, c.default_value
         FROM layout l
             CROSS JOIN LATERAL (VALUES (l.hot, 'h'), (l.cold, 'c')) p (part, alias)
-            CROSS JOIN LATERAL vertical_partition.columns(p.part) c
+            CROSS JOIN LATERAL vertical_partition_internal.columns(p.part) c
         WHERE NOT EXISTS (SELECT FROM shown s WHERE s.part = p.part AND s.part_attnum = c.attnum)
             AND NOT (p.part = l.hot AND c.name IS NOT DISTINCT FROM l.link_column)
             AND NOT (p.part = l.cold AND CASE l.method
                 WHEN 'surrogate_key' THEN EXISTS (SELECT FROM used u WHERE u.part = p.part AND u.attnum = c.attnum)
                 ELSE c.name = ANY (l.cold_key_columns) END))
-    SELECT format('column "%s" of table %s is not in the view', m.name, vertical_partition.qualified_name(m.part)),
-        format('ALTER TABLE %s DROP COLUMN %I;', vertical_partition.qualified_name(m.part), m.name)
+    SELECT format('column "%s" of table %s is not in the view', m.name, vertical_partition_internal.qualified_name(m.part)),
+        format('ALTER TABLE %s DROP COLUMN %I;', vertical_partition_internal.qualified_name(m.part), m.name)
     FROM missing m
     UNION ALL
-    SELECT format('column "%s" of the view is column "%s" of table %s once more', v.attname, p.attname, vertical_partition.qualified_name(s.part)), NULL
+    SELECT format('column "%s" of the view is column "%s" of table %s once more', v.attname, p.attname, vertical_partition_internal.qualified_name(s.part)), NULL
     FROM shown s JOIN pg_attribute v ON v.attrelid = view AND v.attnum = s.attnum
         JOIN pg_attribute p ON p.attrelid = s.part AND p.attnum = s.part_attnum
     WHERE EXISTS (SELECT FROM shown o WHERE o.part = s.part AND o.part_attnum = s.part_attnum AND o.attnum < s.attnum)
     UNION ALL
-    SELECT format('column "%s" of table %s is of type %s, in the view of type %s', p.attname, vertical_partition.qualified_name(s.part),
+    SELECT format('column "%s" of table %s is of type %s, in the view of type %s', p.attname, vertical_partition_internal.qualified_name(s.part),
         format_type(p.atttypid, p.atttypmod), format_type(v.atttypid, v.atttypmod)), NULL
     FROM shown s JOIN pg_attribute v ON v.attrelid = view AND v.attnum = s.attnum
         JOIN pg_attribute p ON p.attrelid = s.part AND p.attnum = s.part_attnum
     WHERE (p.atttypid, p.atttypmod, p.attcollation) IS DISTINCT FROM (v.atttypid, v.atttypmod, v.attcollation)
     UNION ALL
     -- split() gives the parts these aliases, so that columns can be inserted before FROM
-    SELECT NULL, 'CREATE OR REPLACE VIEW ' || vertical_partition.qualified_name(view) || ' AS'
+    SELECT NULL, 'CREATE OR REPLACE VIEW ' || vertical_partition_internal.qualified_name(view) || ' AS'
         || regexp_replace(d.def, E'\n   FROM \\(', E',\n    ' || replace(m.columns, E'\\', E'\\\\') || E'\n   FROM (') || m.defaults
     FROM (SELECT string_agg(format('%s.%I', n.alias, n.name), E',\n    ' ORDER BY n.alias DESC, n.attnum),
-            coalesce(string_agg(format(E'\nALTER VIEW %s ALTER %I SET DEFAULT %s;', vertical_partition.qualified_name(view), n.name, n.default_value), ''
+            coalesce(string_agg(format(E'\nALTER VIEW %s ALTER %I SET DEFAULT %s;', vertical_partition_internal.qualified_name(view), n.name, n.default_value), ''
                 ORDER BY n.alias DESC, n.attnum) FILTER (WHERE n.default_value IS NOT NULL), '')
             FROM missing n) m (columns, defaults),
         LATERAL (SELECT pg_get_viewdef(view)) d (def)
@@ -1069,7 +1088,7 @@ AS $$
 $$;
 
 -- Raise an error if the view and its parts differ, so that merge() would lose columns.
-CREATE FUNCTION vertical_partition.check_differences(view regclass)
+CREATE FUNCTION vertical_partition_internal.check_differences(view regclass)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1081,9 +1100,9 @@ BEGIN
     SELECT string_agg(E'\n' || d.problem, '' ORDER BY d.problem COLLATE "C"),
         string_agg(E'\n' || d.help, '' ORDER BY d.problem COLLATE "C") FILTER (WHERE d.problem IS NOT NULL),
         CASE WHEN bool_and(d.help IS NOT NULL) THEN max(d.help) FILTER (WHERE d.problem IS NULL) END
-    INTO problems, help, remake FROM vertical_partition.differences(view) d;
+    INTO problems, help, remake FROM vertical_partition_internal.differences(view) d;
     IF problems IS NOT NULL THEN
-        RAISE EXCEPTION 'cannot merge %', vertical_partition.qualified_name(view) USING ERRCODE = 'object_not_in_prerequisite_state',
+        RAISE EXCEPTION 'cannot merge %', vertical_partition_internal.qualified_name(view) USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'The parts and the definition of the view differ:' || problems,
             HINT = CASE WHEN help IS NULL THEN 'Make the view anew by CREATE OR REPLACE VIEW, with each column of the parts once.'
                 ELSE 'To have columns in the table' || coalesce(E':\n' || remake, ', add them to the view by CREATE OR REPLACE VIEW.')
@@ -1093,32 +1112,32 @@ END
 $$;
 
 -- Give the columns of the parts the names that they have in the view.
-CREATE FUNCTION vertical_partition.rename_columns(view regclass)
+CREATE FUNCTION vertical_partition_internal.rename_columns(view regclass)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    layout record := vertical_partition.layout(view);
+    layout record := vertical_partition_internal.layout(view);
     first text[];
     last text[];
 BEGIN
     -- in two steps, since two columns can have exchanged their names
-    SELECT array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition.qualified_name(x.part), x.old, 'vertical_partition_' || x.n)),
-        array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition.qualified_name(x.part), 'vertical_partition_' || x.n, x.new))
+    SELECT array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition_internal.qualified_name(x.part), x.old, 'vertical_partition_' || x.n)),
+        array_agg(format('ALTER TABLE %s RENAME %I TO %I', vertical_partition_internal.qualified_name(x.part), 'vertical_partition_' || x.n, x.new))
     INTO first, last
     FROM (
         SELECT l.part, p.attname AS old, v.attname AS new, l.attnum::integer AS n
-        FROM vertical_partition.layout_columns(view) l
+        FROM vertical_partition_internal.layout_columns(view) l
             JOIN pg_attribute v ON v.attrelid = view AND v.attnum = l.attnum
             JOIN pg_attribute p ON p.attrelid = l.part AND p.attnum = l.part_attnum
         UNION ALL
         SELECT layout.cold, k.cold_name, v.attname, - l.attnum::integer
         FROM unnest(layout.key_columns, layout.cold_key_columns) k (hot_name, cold_name)
             JOIN pg_attribute p ON p.attrelid = layout.hot AND p.attname = k.hot_name
-            JOIN vertical_partition.layout_columns(view) l ON l.part = layout.hot AND l.part_attnum = p.attnum
+            JOIN vertical_partition_internal.layout_columns(view) l ON l.part = layout.hot AND l.part_attnum = p.attnum
             JOIN pg_attribute v ON v.attrelid = view AND v.attnum = l.attnum) x
     WHERE x.old <> x.new;
-    PERFORM vertical_partition.run(c.relowner, first), vertical_partition.run(c.relowner, last)
+    PERFORM vertical_partition_internal.run(c.relowner, first), vertical_partition_internal.run(c.relowner, last)
     FROM pg_class c WHERE c.oid = view;
 END
 $$;
@@ -1126,12 +1145,12 @@ $$;
 -- Add a foreign key to the referenced table that will replace another one.  It is added as the
 -- owner of the referencing table, who gets the privilege to refer to the table meanwhile.  Return
 -- its OID.
-CREATE FUNCTION vertical_partition.replace_foreign_key(constraint_oid oid, head text, referenced oid, tail text)
+CREATE FUNCTION vertical_partition_internal.replace_foreign_key(constraint_oid oid, head text, referenced oid, tail text)
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    temporary name := vertical_partition.temporary_name(constraint_oid);
+    temporary name := vertical_partition_internal.temporary_name(constraint_oid);
     referenced_owner constant oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = referenced);
     referencing oid;
     owner oid;
@@ -1141,26 +1160,26 @@ DECLARE
 BEGIN
     SELECT c.oid, c.relowner, c.relkind INTO referencing, owner, kind
     FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid WHERE f.oid = constraint_oid;
-    PERFORM vertical_partition.hold_schema_name(referencing);
+    PERFORM vertical_partition_internal.hold_schema_name(referencing);
     IF NOT has_table_privilege(owner, referenced, 'REFERENCES') THEN
-        granted := format('REFERENCES ON %s %%s %I', vertical_partition.qualified_name(referenced), pg_get_userbyid(owner));
-        PERFORM vertical_partition.execute_as(referenced_owner, 'GRANT ' || format(granted, 'TO'));
+        granted := format('REFERENCES ON %s %%s %I', vertical_partition_internal.qualified_name(referenced), pg_get_userbyid(owner));
+        PERFORM vertical_partition_internal.execute_as(referenced_owner, 'GRANT ' || format(granted, 'TO'));
     END IF;
     -- before 18, a foreign key of a partitioned table cannot be NOT VALID
-    PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s ADD CONSTRAINT %I %s%s%s',
-        vertical_partition.qualified_name(referencing), temporary, head, vertical_partition.qualified_name(referenced),
-        CASE kind WHEN 'p' THEN tail ELSE vertical_partition.not_valid(tail) END));
+    PERFORM vertical_partition_internal.execute_as(owner, format('ALTER TABLE %s ADD CONSTRAINT %I %s%s%s',
+        vertical_partition_internal.qualified_name(referencing), temporary, head, vertical_partition_internal.qualified_name(referenced),
+        CASE kind WHEN 'p' THEN tail ELSE vertical_partition_internal.not_valid(tail) END));
     IF granted IS NOT NULL THEN
-        PERFORM vertical_partition.execute_as(referenced_owner, 'REVOKE ' || format(granted, 'FROM'));
+        PERFORM vertical_partition_internal.execute_as(referenced_owner, 'REVOKE ' || format(granted, 'FROM'));
     END IF;
     SELECT c.oid INTO replacement FROM pg_constraint c
     WHERE c.conrelid = referencing AND c.confrelid = referenced AND c.conname = temporary AND c.contype = 'f';
     IF replacement IS NULL THEN
-        RAISE EXCEPTION 'relation % was changed by another session', vertical_partition.qualified_name(referencing)
+        RAISE EXCEPTION 'relation % was changed by another session', vertical_partition_internal.qualified_name(referencing)
         USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    IF kind <> 'p' AND vertical_partition.not_valid(tail) <> tail THEN
-        PERFORM vertical_partition.validate_foreign_key(replacement);
+    IF kind <> 'p' AND vertical_partition_internal.not_valid(tail) <> tail THEN
+        PERFORM vertical_partition_internal.validate_foreign_key(replacement);
     END IF;
     RETURN replacement;
 END
@@ -1168,7 +1187,7 @@ $$;
 
 -- Replace a foreign key by the other one, which gets its name and comment.  The keys of
 -- partitions have their own names.
-CREATE FUNCTION vertical_partition.swap_foreign_key(constraint_oid oid, replacement oid)
+CREATE FUNCTION vertical_partition_internal.swap_foreign_key(constraint_oid oid, replacement oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1177,21 +1196,21 @@ DECLARE
     owner oid;
     statements text[];
 BEGIN
-    SELECT vertical_partition.qualified_name(c.oid), c.relowner,
-        ARRAY[format('ALTER TABLE %s DROP CONSTRAINT %I', vertical_partition.qualified_name(c.oid), f.conname)]
+    SELECT vertical_partition_internal.qualified_name(c.oid), c.relowner,
+        ARRAY[format('ALTER TABLE %s DROP CONSTRAINT %I', vertical_partition_internal.qualified_name(c.oid), f.conname)]
         || ARRAY(
             WITH RECURSIVE tree AS (
                 SELECT t.oid, t.conrelid, t.conname, t.oid = replacement AS is_new
                 FROM pg_constraint t WHERE t.oid IN (constraint_oid, replacement)
                 UNION ALL
                 SELECT p.oid, p.conrelid, p.conname, t.is_new FROM pg_constraint p JOIN tree t ON p.conparentid = t.oid)
-            SELECT format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', vertical_partition.qualified_name(n.conrelid), n.conname, o.conname)
+            SELECT format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', vertical_partition_internal.qualified_name(n.conrelid), n.conname, o.conname)
             FROM tree n JOIN tree o ON o.conrelid = n.conrelid WHERE n.is_new AND NOT o.is_new)
-        || (SELECT array_agg(format('COMMENT ON CONSTRAINT %I ON %s IS %L', f.conname, vertical_partition.qualified_name(c.oid), d))
+        || (SELECT array_agg(format('COMMENT ON CONSTRAINT %I ON %s IS %L', f.conname, vertical_partition_internal.qualified_name(c.oid), d))
             FROM obj_description(constraint_oid, 'pg_constraint') d WHERE d IS NOT NULL)
     INTO relation, owner, statements
     FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid WHERE f.oid = constraint_oid;
-    PERFORM vertical_partition.run(owner, statements);
+    PERFORM vertical_partition_internal.run(owner, statements);
     IF EXISTS (SELECT FROM pg_constraint WHERE oid = constraint_oid) THEN
         RAISE EXCEPTION 'relation % was changed by another session', relation USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
@@ -1199,7 +1218,7 @@ END
 $$;
 
 -- Add relations to the publications that have another one.  The caller owns the publications.
-CREATE FUNCTION vertical_partition.publish(relations oid[], instead_of oid[])
+CREATE FUNCTION vertical_partition_internal.publish(relations oid[], instead_of oid[])
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1209,7 +1228,7 @@ BEGIN
     FOR r IN SELECT DISTINCT p.oid, p.pubname, ARRAY(SELECT l.prrelid FROM pg_publication_rel l WHERE l.prpubid = p.oid) AS before
         FROM pg_publication p WHERE EXISTS (SELECT FROM pg_publication_rel l WHERE l.prpubid = p.oid AND l.prrelid = ANY (instead_of)) LOOP
         EXECUTE format('ALTER PUBLICATION %I ADD TABLE %s', r.pubname,
-            (SELECT string_agg(vertical_partition.qualified_name(n), ', ') FROM unnest(relations) n));
+            (SELECT string_agg(vertical_partition_internal.qualified_name(n), ', ') FROM unnest(relations) n));
         IF EXISTS (
             SELECT x.relation FROM unnest(r.before || relations) x (relation)
             EXCEPT SELECT l.prrelid FROM pg_publication_rel l WHERE l.prpubid = r.oid)
@@ -1225,36 +1244,36 @@ $$;
 
 -- Return statements for the triggers of a hot part, given the list of its guarded columns.  If a
 -- foreign key deletes its rows, the guard allows DELETE, and a trigger deletes the cold rows.
-CREATE FUNCTION vertical_partition.hot_triggers(hot oid, guarded text, cascades boolean)
+CREATE FUNCTION vertical_partition_internal.hot_triggers(hot oid, guarded text, cascades boolean)
 RETURNS text[] LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT ARRAY[format('CREATE OR REPLACE TRIGGER vertical_partition_guard BEFORE INSERT%s OR TRUNCATE%s ON %s '
             'FOR EACH STATEMENT EXECUTE FUNCTION vertical_partition.guard_part()', CASE WHEN NOT cascades THEN ' OR DELETE' END,
-            ' OR UPDATE OF ' || nullif(guarded, ''), vertical_partition.qualified_name(hot))]
+            ' OR UPDATE OF ' || nullif(guarded, ''), vertical_partition_internal.qualified_name(hot))]
         || CASE WHEN cascades THEN ARRAY[format('CREATE OR REPLACE TRIGGER vertical_partition_delete AFTER DELETE ON %s '
-            'FOR EACH ROW EXECUTE FUNCTION vertical_partition.delete_cold()', vertical_partition.qualified_name(hot))] END
+            'FOR EACH ROW EXECUTE FUNCTION vertical_partition.delete_cold()', vertical_partition_internal.qualified_name(hot))] END
 $$;
 
 -- Make the triggers of a hot part allow foreign keys to delete its rows.
-CREATE FUNCTION vertical_partition.let_cascade(view oid)
+CREATE FUNCTION vertical_partition_internal.let_cascade(view oid)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT vertical_partition.run(c.relowner, vertical_partition.hot_triggers(l.hot,
+    SELECT vertical_partition_internal.run(c.relowner, vertical_partition_internal.hot_triggers(l.hot,
         (SELECT string_agg(quote_ident(k), ', ') FROM unnest(l.key_columns || l.link_column) k), true))
-    FROM vertical_partition.layout(view) l JOIN pg_class c ON c.oid = l.hot
+    FROM vertical_partition_internal.layout(view) l JOIN pg_class c ON c.oid = l.hot
 $$;
 
 -- Make the guard of a hot part allow changes of its key, or guard the key again.
-CREATE FUNCTION vertical_partition.guard_keys(view oid, guarded boolean)
+CREATE FUNCTION vertical_partition_internal.guard_keys(view oid, guarded boolean)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT vertical_partition.run(c.relowner, vertical_partition.hot_triggers(l.hot,
+    SELECT vertical_partition_internal.run(c.relowner, vertical_partition_internal.hot_triggers(l.hot,
         (SELECT string_agg(quote_ident(k), ', ') FROM unnest(l.key_columns || l.link_column) k WHERE guarded),
         EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = l.hot AND t.tgname = 'vertical_partition_delete')))
-    FROM vertical_partition.layout(view) l JOIN pg_class c ON c.oid = l.hot
+    FROM vertical_partition_internal.layout(view) l JOIN pg_class c ON c.oid = l.hot
         JOIN pg_class v ON v.oid = view AND v.relowner = c.relowner
 $$;
 
@@ -1263,12 +1282,12 @@ $$;
 --
 
 -- Return the query of a split view without these columns.
-CREATE FUNCTION vertical_partition.query_without(view regclass, columns name[])
+CREATE FUNCTION vertical_partition_internal.query_without(view regclass, columns name[])
 RETURNS text LANGUAGE C STABLE STRICT AS 'MODULE_PATHNAME', 'vp_query_without';
 
 -- Recreate the view of a split table without some of its columns, and return its OID: columns of
 -- a view cannot be dropped.
-CREATE FUNCTION vertical_partition.shrink(view regclass, dropped name[])
+CREATE FUNCTION vertical_partition_internal.shrink(view regclass, dropped name[])
 RETURNS oid LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
@@ -1280,7 +1299,7 @@ AS $$
 DECLARE
     class pg_class;
     layout record;
-    view_name text := vertical_partition.qualified_name(view);
+    view_name text := vertical_partition_internal.qualified_name(view);
     query text;
     options text;
     defaults text[];
@@ -1289,37 +1308,37 @@ DECLARE
     result oid;
 BEGIN
     SELECT * INTO class FROM pg_class c WHERE c.oid = view;
-    layout := vertical_partition.split_layout(view);
-    PERFORM vertical_partition.refuse('drop a column of split table', view_name, ARRAY(
-        SELECT * FROM vertical_partition.dependents(view, ARRAY[view::oid, layout.hot::oid, layout.cold::oid])
+    layout := vertical_partition_internal.split_layout(view);
+    PERFORM vertical_partition_internal.refuse('drop a column of split table', view_name, ARRAY(
+        SELECT * FROM vertical_partition_internal.dependents(view, ARRAY[view::oid, layout.hot::oid, layout.cold::oid])
         UNION
         SELECT pg_describe_object(d.classid, d.objid, 0)
         FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
         WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = view AND a.attname = ANY (dropped)));
-    PERFORM vertical_partition.check_privileges(view, 'drop a column of split table');
+    PERFORM vertical_partition_internal.check_privileges(view, 'drop a column of split table');
 
     -- comments and privileges of the columns
-    PERFORM vertical_partition.run(class.relowner, ARRAY(
+    PERFORM vertical_partition_internal.run(class.relowner, ARRAY(
         SELECT format('COMMENT ON COLUMN %s.%I IS NULL', view_name, d) FROM unnest(dropped) d
         UNION ALL
         SELECT DISTINCT format('REVOKE ALL (%I) ON TABLE %s FROM %s', a.attname, view_name,
             CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
         FROM pg_attribute a, aclexplode(a.attacl) x WHERE a.attrelid = view AND a.attname = ANY (dropped)));
-    PERFORM vertical_partition.hold_privileges(view);
-    surface := ARRAY(SELECT * FROM vertical_partition.surface(view, 'VIEW'));
+    PERFORM vertical_partition_internal.hold_privileges(view);
+    surface := ARRAY(SELECT * FROM vertical_partition_internal.surface(view, 'VIEW'));
     defaults := ARRAY(SELECT format('ALTER VIEW %s ALTER %I SET DEFAULT %s', view_name, c.name, c.default_value)
-        FROM vertical_partition.columns(view) c WHERE c.default_value IS NOT NULL AND c.name <> ALL (dropped) ORDER BY c.attnum);
-    options := ' WITH (' || vertical_partition.options_list(class.reloptions) || ')';
-    query := vertical_partition.query_without(view, dropped);
+        FROM vertical_partition_internal.columns(view) c WHERE c.default_value IS NOT NULL AND c.name <> ALL (dropped) ORDER BY c.attnum);
+    options := ' WITH (' || vertical_partition_internal.options_list(class.reloptions) || ')';
+    query := vertical_partition_internal.query_without(view, dropped);
 
-    PERFORM vertical_partition.run(class.relowner, ARRAY[format('DROP VIEW %s', view_name),
+    PERFORM vertical_partition_internal.run(class.relowner, ARRAY[format('DROP VIEW %s', view_name),
         format('CREATE VIEW %s%s AS %s', view_name, options, query)]);
-    result := vertical_partition.new_relation(view_name, class.relowner, class.relnamespace);
-    PERFORM vertical_partition.own(result, class.relowner);
-    IF NOT EXISTS (SELECT FROM vertical_partition.layout(result) l WHERE l.hot = layout.hot AND l.cold = layout.cold) THEN
+    result := vertical_partition_internal.new_relation(view_name, class.relowner, class.relnamespace);
+    PERFORM vertical_partition_internal.own(result, class.relowner);
+    IF NOT EXISTS (SELECT FROM vertical_partition_internal.layout(result) l WHERE l.hot = layout.hot AND l.cold = layout.cold) THEN
         RAISE EXCEPTION 'relation % was changed by another session', view_name USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    PERFORM vertical_partition.run(class.relowner, ARRAY[
+    PERFORM vertical_partition_internal.run(class.relowner, ARRAY[
         format('CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s '
             'FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row()', view_name)] || surface || defaults);
     IF had_key THEN
@@ -1331,41 +1350,41 @@ $$;
 
 -- Give the view's column nextval() of the sequence of an identity column as its default, and the
 -- USAGE privilege on the sequence to roles that may insert, as split() does.
-CREATE FUNCTION vertical_partition.show_identity(view oid, part oid, "column" name)
+CREATE FUNCTION vertical_partition_internal.show_identity(view oid, part oid, "column" name)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT vertical_partition.run(v.relowner, ARRAY[
-            format('ALTER VIEW %s ALTER %I SET DEFAULT nextval(%L)', vertical_partition.qualified_name(view), "column",
-                vertical_partition.qualified_name(c.sequence))]
+    SELECT vertical_partition_internal.run(v.relowner, ARRAY[
+            format('ALTER VIEW %s ALTER %I SET DEFAULT nextval(%L)', vertical_partition_internal.qualified_name(view), "column",
+                vertical_partition_internal.qualified_name(c.sequence))]
         || ARRAY(
-            SELECT DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', vertical_partition.qualified_name(c.sequence),
+            SELECT DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', vertical_partition_internal.qualified_name(c.sequence),
                 CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
             FROM (SELECT (aclexplode(v.relacl)).*
                 UNION ALL
                 SELECT (aclexplode(a.attacl)).* FROM pg_attribute a WHERE a.attrelid = view) x
             WHERE x.privilege_type = 'INSERT'))
-    FROM pg_class v, vertical_partition.columns(part) c
+    FROM pg_class v, vertical_partition_internal.columns(part) c
     WHERE v.oid = view AND c.name = "column" AND c.sequence IS NOT NULL
 $$;
 
 -- Raise an error if an altered key differs between the parts.
-CREATE FUNCTION vertical_partition.check_keys(view oid)
+CREATE FUNCTION vertical_partition_internal.check_keys(view oid)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_nestloop = off
 SET jit = off
 AS $$
 DECLARE
-    layout record := vertical_partition.layout(view);
+    layout record := vertical_partition_internal.layout(view);
     owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = view);
 BEGIN
-    IF vertical_partition.execute_as(owner, format('SELECT count(*) FROM ONLY %s h WHERE NOT EXISTS (SELECT FROM ONLY %s c WHERE %s)',
-            vertical_partition.qualified_name(layout.hot), vertical_partition.qualified_name(layout.cold),
-            vertical_partition.key_equality(layout.hot, 'h', 'c', layout.cold_key_columns))) > 0 THEN
-        RAISE EXCEPTION 'cannot alter the key of split table %', vertical_partition.qualified_name(view) USING ERRCODE = 'data_exception',
+    IF vertical_partition_internal.execute_as(owner, format('SELECT count(*) FROM ONLY %s h WHERE NOT EXISTS (SELECT FROM ONLY %s c WHERE %s)',
+            vertical_partition_internal.qualified_name(layout.hot), vertical_partition_internal.qualified_name(layout.cold),
+            vertical_partition_internal.key_equality(layout.hot, 'h', 'c', layout.cold_key_columns))) > 0 THEN
+        RAISE EXCEPTION 'cannot alter the key of split table %', vertical_partition_internal.qualified_name(view) USING ERRCODE = 'data_exception',
             DETAIL = 'USING has given other values for the hot part than for the cold part.',
-            HINT = format('Call vertical_partition.merge(%L) first, and split the table again afterwards.', vertical_partition.qualified_name(view));
+            HINT = format('Call vertical_partition.merge(%L) first, and split the table again afterwards.', vertical_partition_internal.qualified_name(view));
     END IF;
 END
 $$;
@@ -1402,7 +1421,7 @@ DECLARE
     cold smallint[];
     hot smallint[];
     copied smallint[];              -- the key columns that the cold part has, too
-    definitions vertical_partition.definition[];
+    definitions vertical_partition_internal.definition[];
     problems text[];
     surface text[];                 -- statements for the view
     link text;
@@ -1422,16 +1441,16 @@ BEGIN
         RAISE EXCEPTION 'unknown method "%"', method USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Methods are shared_key, surrogate_key and row_pointer.';
     END IF;
-    PERFORM vertical_partition.check_preload(vertical_partition.qualified_name(rel), coalesce(force, false))
+    PERFORM vertical_partition_internal.check_preload(vertical_partition_internal.qualified_name(rel), coalesce(force, false))
     FROM pg_class c WHERE c.oid = rel AND c.relkind = 'r';
-    class := vertical_partition.lock_relation("table", 'split', true);
+    class := vertical_partition_internal.lock_relation("table", 'split', true);
     owner := class.relowner;
-    view_name := vertical_partition.qualified_name(rel);
+    view_name := vertical_partition_internal.qualified_name(rel);
     schema := (SELECT n.nspname FROM pg_namespace n WHERE n.oid = class.relnamespace);
 
     -- relations that are never split
     kind := CASE
-        WHEN class.relkind = 'v' AND (SELECT l.hot FROM vertical_partition.layout(rel) l) IS NOT NULL THEN 'split already'
+        WHEN class.relkind = 'v' AND (SELECT l.hot FROM vertical_partition_internal.layout(rel) l) IS NOT NULL THEN 'split already'
         WHEN class.relkind IN ('v', 'm') THEN 'a view'
         WHEN class.relkind = 'p' THEN 'a partitioned table'
         WHEN class.relkind = 'f' THEN 'a foreign table'
@@ -1464,7 +1483,7 @@ BEGIN
     END IF;
     cold := '{}';
     FOR r IN SELECT c.name, a.attnum FROM unnest(cold_columns) WITH ORDINALITY c (name, ord)
-            LEFT JOIN vertical_partition.columns(rel) a ON a.name = c.name ORDER BY c.ord LOOP
+            LEFT JOIN vertical_partition_internal.columns(rel) a ON a.name = c.name ORDER BY c.ord LOOP
         IF r.attnum IS NULL THEN
             RAISE EXCEPTION 'column "%" of relation % does not exist', r.name, view_name USING ERRCODE = 'undefined_column';
         ELSIF r.attnum = ANY (cold) THEN
@@ -1474,15 +1493,15 @@ BEGIN
         END IF;
         cold := cold || r.attnum;
     END LOOP;
-    hot := ARRAY(SELECT a.attnum FROM vertical_partition.columns(rel) a WHERE a.attnum <> ALL (cold) ORDER BY a.attnum);
+    hot := ARRAY(SELECT a.attnum FROM vertical_partition_internal.columns(rel) a WHERE a.attnum <> ALL (cold) ORDER BY a.attnum);
     IF hot <@ key_columns THEN
         RAISE EXCEPTION 'all columns but the primary key are cold' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     copied := CASE method WHEN 'surrogate_key' THEN '{}' ELSE key_columns END;
 
     -- the names
-    hot_name := vertical_partition.suffixed_name(class.relname, '_hot');
-    cold_name := vertical_partition.suffixed_name(class.relname, '_cold');
+    hot_name := vertical_partition_internal.suffixed_name(class.relname, '_hot');
+    cold_name := vertical_partition_internal.suffixed_name(class.relname, '_cold');
     FOR r IN SELECT x.name FROM unnest(ARRAY[hot_name, cold_name]) x (name)
         WHERE EXISTS (SELECT FROM pg_class c WHERE c.relname = x.name AND c.relnamespace = class.relnamespace)
             OR EXISTS (SELECT FROM pg_type t WHERE t.typname = x.name AND t.typnamespace = class.relnamespace) LOOP
@@ -1495,12 +1514,12 @@ BEGIN
         SELECT h.name INTO hidden
         FROM generate_series(0, 1600) n,
             concat(CASE method WHEN 'surrogate_key' THEN 'cold_id' ELSE 'cold_tid' END, nullif(n, 0)) h (name)
-        WHERE h.name NOT IN (SELECT a.name FROM vertical_partition.columns(rel) a)
+        WHERE h.name NOT IN (SELECT a.name FROM vertical_partition_internal.columns(rel) a)
         ORDER BY n LIMIT 1;
     END IF;
 
     -- all other objects must be understood, and fit into one part
-    definitions := ARRAY(SELECT d FROM vertical_partition.definitions(rel, ARRAY[rel]) d);
+    definitions := ARRAY(SELECT d FROM vertical_partition_internal.definitions(rel, ARRAY[rel]) d);
     problems := ARRAY(
         SELECT d.object || ', of hot and cold columns together' FROM unnest(definitions) d
         WHERE NOT (d.columns <@ hot OR d.columns <@ (copied || cold) AND NOT d.is_primary)
@@ -1515,17 +1534,17 @@ BEGIN
         SELECT format('constraint %s on table %s, %s', f.name, f.referencing,
             CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' WHEN f.strange THEN 'a partitioned table that has another owner, or partitions of others'
                 ELSE 'a table of another owner' END)
-        FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f
+        FROM vertical_partition_internal.foreign_keys_to(rel, ARRAY[rel]) f
         WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.strange
         UNION
-        SELECT format('column %s, generated from hot and cold columns together', a.name) FROM vertical_partition.columns(rel) a
+        SELECT format('column %s, generated from hot and cold columns together', a.name) FROM vertical_partition_internal.columns(rel) a
         WHERE a.generated IS NOT NULL AND NOT a.uses <@ CASE WHEN a.attnum = ANY (cold) THEN copied || cold ELSE hot END
         UNION
-        SELECT format('column %s, a generated column of the primary key', a.name) FROM vertical_partition.columns(rel) a
+        SELECT format('column %s, a generated column of the primary key', a.name) FROM vertical_partition_internal.columns(rel) a
         WHERE a.generated IS NOT NULL AND a.attnum = ANY (key_columns)
         UNION
         SELECT format('column %s, GENERATED ALWAYS AS IDENTITY (BY DEFAULT can be carried over)', a.name)
-        FROM vertical_partition.columns(rel) a WHERE a.identity = 'a'
+        FROM vertical_partition_internal.columns(rel) a WHERE a.identity = 'a'
         UNION
         -- since 19, a publication of all tables can leave some out
         SELECT format('publication %s, %s', p.pubname, CASE WHEN (to_jsonb(l) ->> 'prexcept')::boolean THEN 'which leaves it out'
@@ -1541,131 +1560,131 @@ BEGIN
             OR EXISTS (SELECT FROM pg_publication_rel l WHERE l.prpubid = p.oid AND l.prrelid = rel)
             OR EXISTS (SELECT FROM pg_publication_namespace l WHERE l.pnpubid = p.oid AND l.pnnspid = class.relnamespace))
         UNION
-        SELECT * FROM vertical_partition.dependents(rel, ARRAY[rel]));
-    PERFORM vertical_partition.refuse('split', view_name, problems);
-    PERFORM vertical_partition.check_privileges(rel, 'split');
-    IF vertical_partition.strange_extension_owner(rel) IS NOT NULL THEN
+        SELECT * FROM vertical_partition_internal.dependents(rel, ARRAY[rel]));
+    PERFORM vertical_partition_internal.refuse('split', view_name, problems);
+    PERFORM vertical_partition_internal.check_privileges(rel, 'split');
+    IF vertical_partition_internal.strange_extension_owner(rel) IS NOT NULL THEN
         RAISE EXCEPTION 'cannot split %', view_name USING ERRCODE = 'insufficient_privilege',
             DETAIL = format('Extension "vertical_partition" belongs to role "%s", who could drop it, and the view of the split table with it.',
-                vertical_partition.strange_extension_owner(rel)),
+                vertical_partition_internal.strange_extension_owner(rel)),
             HINT = 'The extension should be created by a superuser or by the owner of the database.';
     END IF;
-    PERFORM vertical_partition.check_not_in_use(rel);
-    PERFORM vertical_partition.hold_privileges(rel);
-    surface := ARRAY(SELECT * FROM vertical_partition.surface(rel, 'VIEW'));
+    PERFORM vertical_partition_internal.check_not_in_use(rel);
+    PERFORM vertical_partition_internal.hold_privileges(rel);
+    surface := ARRAY(SELECT * FROM vertical_partition_internal.surface(rel, 'VIEW'));
 
     -- the parts
-    PERFORM vertical_partition.free_names(rel);
-    PERFORM vertical_partition.execute_as(owner, format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, hot_name,
+    PERFORM vertical_partition_internal.free_names(rel);
+    PERFORM vertical_partition_internal.execute_as(owner, format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, hot_name,
             string_agg(a.clause, ', ' ORDER BY a.attnum),
             CASE method WHEN 'surrogate_key' THEN format(', %I bigint NOT NULL', hidden)
-                WHEN 'row_pointer' THEN format(', %I tid NOT NULL', hidden) END, vertical_partition.table_clauses(rel)))
-        FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (hot);
-    hot_oid := vertical_partition.new_relation(hot_name, owner, class.relnamespace);
-    PERFORM vertical_partition.execute_as(owner, format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, cold_name,
+                WHEN 'row_pointer' THEN format(', %I tid NOT NULL', hidden) END, vertical_partition_internal.table_clauses(rel)))
+        FROM vertical_partition_internal.columns(rel) a WHERE a.attnum = ANY (hot);
+    hot_oid := vertical_partition_internal.new_relation(hot_name, owner, class.relnamespace);
+    PERFORM vertical_partition_internal.execute_as(owner, format('CREATE %sTABLE %s (%s%s)%s', CASE class.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, cold_name,
             CASE method WHEN 'surrogate_key' THEN format('%I bigint GENERATED BY DEFAULT AS IDENTITY, ', hidden) END,
             string_agg(CASE WHEN a.attnum = ANY (cold) THEN a.clause
                 ELSE format('%I %s NOT NULL', a.name, a.type) END, ', ' ORDER BY array_position(copied, a.attnum), a.attnum),
-            vertical_partition.table_clauses(rel)))
-        FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (copied || cold);
-    cold_oid := vertical_partition.new_relation(cold_name, owner, class.relnamespace);
-    PERFORM vertical_partition.own(hot_oid, owner), vertical_partition.own(cold_oid, owner);
+            vertical_partition_internal.table_clauses(rel)))
+        FROM vertical_partition_internal.columns(rel) a WHERE a.attnum = ANY (copied || cold);
+    cold_oid := vertical_partition_internal.new_relation(cold_name, owner, class.relnamespace);
+    PERFORM vertical_partition_internal.own(hot_oid, owner), vertical_partition_internal.own(cold_oid, owner);
     IF method = 'surrogate_key' THEN
-        PERFORM vertical_partition.own(a.sequence, owner) FROM vertical_partition.columns(cold_oid) a WHERE a.name = hidden;
+        PERFORM vertical_partition_internal.own(a.sequence, owner) FROM vertical_partition_internal.columns(cold_oid) a WHERE a.name = hidden;
     END IF;
-    PERFORM vertical_partition.run(owner, ARRAY(
-        SELECT format('ALTER TABLE %s %s', vertical_partition.qualified_name(CASE WHEN a.attnum = ANY (cold) THEN cold_oid ELSE hot_oid END),
+    PERFORM vertical_partition_internal.run(owner, ARRAY(
+        SELECT format('ALTER TABLE %s %s', vertical_partition_internal.qualified_name(CASE WHEN a.attnum = ANY (cold) THEN cold_oid ELSE hot_oid END),
             a.settings)
-        FROM vertical_partition.columns(rel) a WHERE a.settings IS NOT NULL
+        FROM vertical_partition_internal.columns(rel) a WHERE a.settings IS NOT NULL
         UNION ALL
-        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', vertical_partition.qualified_name(part),
+        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', vertical_partition_internal.qualified_name(part),
             CASE class.relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
         FROM unnest(ARRAY[hot_oid, cold_oid]) part WHERE class.relreplident IN ('f', 'n')));
 
     -- the rows; a surrogate key is computed from the row's TID in the table
-    SELECT vertical_partition.copy_rows(owner, cold_oid,
+    SELECT vertical_partition_internal.copy_rows(owner, cold_oid,
             concat_ws(', ', CASE method WHEN 'surrogate_key' THEN quote_ident(hidden) END, c.names),
             format('SELECT %s FROM ONLY %s t', concat_ws(', ', CASE method WHEN 'surrogate_key' THEN number END, c.names),
-                vertical_partition.qualified_name(rel)), cold_name)
+                vertical_partition_internal.qualified_name(rel)), cold_name)
         INTO cold_rows
-        FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum) FROM vertical_partition.columns(rel) a
+        FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum) FROM vertical_partition_internal.columns(rel) a
             WHERE a.attnum = ANY (copied || cold) AND a.generated IS NULL) c (names);
-    SELECT vertical_partition.copy_rows(owner, hot_oid, concat_ws(', ', c.names, quote_ident(hidden)),
+    SELECT vertical_partition_internal.copy_rows(owner, hot_oid, concat_ws(', ', c.names, quote_ident(hidden)),
             format('SELECT %s FROM ONLY %s t%s', concat_ws(', ', c.sources,
                     CASE method WHEN 'surrogate_key' THEN number WHEN 'row_pointer' THEN 'c.ctid' END),
-                vertical_partition.qualified_name(rel),
+                vertical_partition_internal.qualified_name(rel),
                 CASE method WHEN 'row_pointer' THEN
-                    format(' JOIN %s c ON %s', vertical_partition.qualified_name(cold_oid), vertical_partition.key_equality(rel, 't', 'c')) END),
+                    format(' JOIN %s c ON %s', vertical_partition_internal.qualified_name(cold_oid), vertical_partition_internal.key_equality(rel, 't', 'c')) END),
                 hot_name)
         INTO hot_rows
         FROM (SELECT string_agg(format('%I', a.name), ', ' ORDER BY a.attnum), string_agg(format('t.%I', a.name), ', ' ORDER BY a.attnum)
-            FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (hot) AND a.generated IS NULL) c (names, sources);
+            FROM vertical_partition_internal.columns(rel) a WHERE a.attnum = ANY (hot) AND a.generated IS NULL) c (names, sources);
     IF hot_rows <> cold_rows THEN
         RAISE EXCEPTION 'cannot split %', view_name USING ERRCODE = 'data_corrupted',
             DETAIL = format('The hot part has got %s rows, the cold part %s.', hot_rows, cold_rows);
     END IF;
     IF method = 'surrogate_key' THEN
-        PERFORM vertical_partition.execute_as(owner, format('SELECT setval(%L, max(%I)) FROM %s',
-                vertical_partition.qualified_name(a.sequence), hidden, vertical_partition.qualified_name(cold_oid)))
-        FROM vertical_partition.columns(cold_oid) a WHERE a.name = hidden;
+        PERFORM vertical_partition_internal.execute_as(owner, format('SELECT setval(%L, max(%I)) FROM %s',
+                vertical_partition_internal.qualified_name(a.sequence), hidden, vertical_partition_internal.qualified_name(cold_oid)))
+        FROM vertical_partition_internal.columns(cold_oid) a WHERE a.name = hidden;
     END IF;
 
     -- indexes, constraints and foreign keys that refer to them
-    PERFORM vertical_partition.define(owner, definitions, hot_oid, hot, cold_oid);
+    PERFORM vertical_partition_internal.define(owner, definitions, hot_oid, hot, cold_oid);
     IF method <> 'row_pointer' THEN
-        PERFORM vertical_partition.execute_as(owner, format('ALTER TABLE %s ADD PRIMARY KEY (%s)', vertical_partition.qualified_name(cold_oid),
+        PERFORM vertical_partition_internal.execute_as(owner, format('ALTER TABLE %s ADD PRIMARY KEY (%s)', vertical_partition_internal.qualified_name(cold_oid),
             coalesce(quote_ident(CASE method WHEN 'surrogate_key' THEN hidden END),
                 (SELECT string_agg(format('%I', a.name), ', ' ORDER BY array_position(key_columns, a.attnum))
-                FROM vertical_partition.columns(rel) a WHERE a.attnum = ANY (key_columns)))));
+                FROM vertical_partition_internal.columns(rel) a WHERE a.attnum = ANY (key_columns)))));
     END IF;
     FOR r IN SELECT f.*, CASE WHEN f.columns <@ hot THEN hot_oid ELSE cold_oid END AS part
-        FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f LOOP
+        FROM vertical_partition_internal.foreign_keys_to(rel, ARRAY[rel]) f LOOP
         old_keys := old_keys || r.constraint_oid;
-        new_keys := new_keys || vertical_partition.replace_foreign_key(r.constraint_oid, r.head, r.part, r.tail);
+        new_keys := new_keys || vertical_partition_internal.replace_foreign_key(r.constraint_oid, r.head, r.part, r.tail);
     END LOOP;
-    PERFORM vertical_partition.publish(ARRAY[hot_oid, cold_oid], ARRAY[rel]);
-    PERFORM vertical_partition.execute_as(owner,
-        format('ANALYZE %s, %s', vertical_partition.qualified_name(hot_oid), vertical_partition.qualified_name(cold_oid)));
+    PERFORM vertical_partition_internal.publish(ARRAY[hot_oid, cold_oid], ARRAY[rel]);
+    PERFORM vertical_partition_internal.execute_as(owner,
+        format('ANALYZE %s, %s', vertical_partition_internal.qualified_name(hot_oid), vertical_partition_internal.qualified_name(cold_oid)));
 
     -- the view, with the properties of the table, which has them until it is dropped
     SELECT string_agg(format('%1$s.%2$I AS %2$I', CASE WHEN a.attnum = ANY (cold) THEN 'c' ELSE 'h' END, a.name), ', ' ORDER BY a.attnum) AS columns,
         array_agg(format('ALTER VIEW %s ALTER %I SET DEFAULT %s', view_name, a.name,
                 CASE WHEN a.sequence IS NULL THEN a.default_value
-                    ELSE format('nextval(%L)', vertical_partition.qualified_name(a.sequence)) END) ORDER BY a.attnum)
+                    ELSE format('nextval(%L)', vertical_partition_internal.qualified_name(a.sequence)) END) ORDER BY a.attnum)
             FILTER (WHERE a.default_value IS NOT NULL OR a.sequence IS NOT NULL) AS defaults,
         string_agg(format('%I', a.name), ', ' ORDER BY a.attnum) FILTER (WHERE a.attnum = ANY (copied)) AS copied,
         format('c.%I', max(a.name) FILTER (WHERE a.attnum = key_columns[1])) AS marker
-    INTO r FROM vertical_partition.columns(rel) a;
+    INTO r FROM vertical_partition_internal.columns(rel) a;
     link := CASE method WHEN 'surrogate_key' THEN format('c.%1$I OPERATOR(pg_catalog.=) h.%1$I', hidden)
-        WHEN 'row_pointer' THEN format('c.ctid OPERATOR(pg_catalog.=) h.%I AND ', hidden) || vertical_partition.key_equality(rel, 'h', 'c')
-        ELSE vertical_partition.key_equality(rel, 'h', 'c') END;
+        WHEN 'row_pointer' THEN format('c.ctid OPERATOR(pg_catalog.=) h.%I AND ', hidden) || vertical_partition_internal.key_equality(rel, 'h', 'c')
+        ELSE vertical_partition_internal.key_equality(rel, 'h', 'c') END;
     marker := CASE method WHEN 'surrogate_key' THEN format('c.%I', hidden) ELSE r.marker END;
     guarded := concat_ws(', ', r.copied, quote_ident(hidden));
 
-    surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(rel, hot_oid, hot, cold_oid)) || surface;
-    PERFORM vertical_partition.swap_foreign_key(k.old, k.new) FROM unnest(old_keys, new_keys) k (old, new);
-    PERFORM vertical_partition.run(owner, ARRAY[format('DROP TABLE %s', view_name),
+    surface := ARRAY(SELECT * FROM vertical_partition_internal.move_sequences(rel, hot_oid, hot, cold_oid)) || surface;
+    PERFORM vertical_partition_internal.swap_foreign_key(k.old, k.new) FROM unnest(old_keys, new_keys) k (old, new);
+    PERFORM vertical_partition_internal.run(owner, ARRAY[format('DROP TABLE %s', view_name),
         format('CREATE VIEW %s AS SELECT %s FROM %s h LEFT JOIN %s c ON %s WHERE vertical_partition.linked(%L, h.tableoid, %s)',
             view_name, r.columns, hot_name, cold_name, link, method, marker)]);
-    view_oid := vertical_partition.new_relation(view_name, owner, class.relnamespace);
-    PERFORM vertical_partition.own(view_oid, owner);
-    IF NOT EXISTS (SELECT FROM vertical_partition.layout(view_oid) l WHERE l.hot = hot_oid AND l.cold = cold_oid) THEN
+    view_oid := vertical_partition_internal.new_relation(view_name, owner, class.relnamespace);
+    PERFORM vertical_partition_internal.own(view_oid, owner);
+    IF NOT EXISTS (SELECT FROM vertical_partition_internal.layout(view_oid) l WHERE l.hot = hot_oid AND l.cold = cold_oid) THEN
         RAISE EXCEPTION 'relation % was changed by another session', view_name USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
     cascades := EXISTS (SELECT FROM unnest(definitions) d WHERE d.action LIKE '%DELETE%');
-    PERFORM vertical_partition.run(owner, ARRAY[
+    PERFORM vertical_partition_internal.run(owner, ARRAY[
         format('CREATE TRIGGER vertical_partition_write INSTEAD OF INSERT OR UPDATE OR DELETE ON %s '
             'FOR EACH ROW EXECUTE FUNCTION vertical_partition.write_row()', view_name),
         format('CREATE TRIGGER vertical_partition_guard BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %s '
             'FOR EACH STATEMENT EXECUTE FUNCTION vertical_partition.guard_part()', cold_name)]
         || format('COMMENT ON TABLE %s IS %L', hot_name, format('hot part of the split table %1$s; a dump of %1$s alone has no rows, dump %1$s, %2$s and %3$s together',
             view_name, hot_name, cold_name))
-        || vertical_partition.hot_triggers(hot_oid, guarded, cascades) || surface || r.defaults);
+        || vertical_partition_internal.hot_triggers(hot_oid, guarded, cascades) || surface || r.defaults);
     IF current_setting('vertical_partition.declare_keys')::boolean THEN
         PERFORM vertical_partition.declare_key(view_oid);
     END IF;
     IF method = 'row_pointer' THEN
-        PERFORM vertical_partition.set_row_pointers(cold_oid);
+        PERFORM vertical_partition_internal.set_row_pointers(cold_oid);
     END IF;
     help := format('Use pg_dump -t %L -t %L -t %L, and --disable-triggers to restore data alone.', view_name, hot_name, cold_name);
     IF current_setting('vertical_partition.declare_keys')::boolean THEN
@@ -1709,7 +1728,7 @@ DECLARE
     family oid[];
     persistence "char";
     identity "char";
-    definitions vertical_partition.definition[];
+    definitions vertical_partition_internal.definition[];
     surface text[];
     old_keys oid[];
     new_keys oid[];
@@ -1718,14 +1737,14 @@ DECLARE
     n bigint;
     r record;
 BEGIN
-    class := vertical_partition.lock_relation(view, 'merge', true);
+    class := vertical_partition_internal.lock_relation(view, 'merge', true);
     owner := class.relowner;
-    layout := vertical_partition.split_layout(view);
-    view_name := vertical_partition.qualified_name(view);
-    hot_name := vertical_partition.qualified_name(layout.hot);
-    cold_name := vertical_partition.qualified_name(layout.cold);
+    layout := vertical_partition_internal.split_layout(view);
+    view_name := vertical_partition_internal.qualified_name(view);
+    hot_name := vertical_partition_internal.qualified_name(layout.hot);
+    cold_name := vertical_partition_internal.qualified_name(layout.cold);
     family := ARRAY[view, layout.hot, layout.cold];
-    new_name := format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = class.relnamespace), vertical_partition.temporary_name(view));
+    new_name := format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = class.relnamespace), vertical_partition_internal.temporary_name(view));
 
     IF EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (family) AND c.relnamespace <> class.relnamespace) THEN
         RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -1743,31 +1762,31 @@ BEGIN
             HINT = format('Use ALTER TABLE %s SET ACCESS METHOD %I.', view_name, CASE r.cold WHEN 'heap' THEN r.hot ELSE r.cold END);
     END IF;
 
-    PERFORM vertical_partition.check_privileges(p, 'merge') FROM unnest(ARRAY[layout.hot, layout.cold]) p;
+    PERFORM vertical_partition_internal.check_privileges(p, 'merge') FROM unnest(ARRAY[layout.hot, layout.cold]) p;
 
-    PERFORM vertical_partition.check_differences(view);
+    PERFORM vertical_partition_internal.check_differences(view);
 
     -- The view's columns may have been renamed since the split.  The table gets the new names.
     -- With these names in the parts, all definitions fit the table.
-    PERFORM vertical_partition.rename_columns(view);
+    PERFORM vertical_partition_internal.rename_columns(view);
 
-    PERFORM vertical_partition.refuse('merge', view_name, ARRAY(
-        SELECT * FROM vertical_partition.dependents(view, family)
+    PERFORM vertical_partition_internal.refuse('merge', view_name, ARRAY(
+        SELECT * FROM vertical_partition_internal.dependents(view, family)
         UNION
-        SELECT * FROM vertical_partition.dependents(layout.hot, family)
+        SELECT * FROM vertical_partition_internal.dependents(layout.hot, family)
         UNION
-        SELECT * FROM vertical_partition.dependents(layout.cold, family)
+        SELECT * FROM vertical_partition_internal.dependents(layout.cold, family)
         UNION
         SELECT d.object || ', of a column that the view has not got'
-        FROM unnest(ARRAY[layout.hot, layout.cold]) part (relation), vertical_partition.definitions(part.relation, family) d,
-            vertical_partition.columns(part.relation) c
+        FROM unnest(ARRAY[layout.hot, layout.cold]) part (relation), vertical_partition_internal.definitions(part.relation, family) d,
+            vertical_partition_internal.columns(part.relation) c
         WHERE c.attnum = ANY (d.columns) AND NOT (d.is_primary AND part.relation = layout.cold)
-            AND c.name NOT IN (SELECT v.name FROM vertical_partition.columns(view) v)
+            AND c.name NOT IN (SELECT v.name FROM vertical_partition_internal.columns(view) v)
         UNION
         SELECT format('constraint %s on table %s, %s', f.name, f.referencing,
             CASE WHEN f.tail IS NULL THEN 'whose definition is not understood' WHEN f.strange THEN 'a partitioned table that has another owner, or partitions of others'
                 ELSE 'a table of another owner' END)
-        FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f
+        FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition_internal.foreign_keys_to(part, family) f
         WHERE f.tail IS NULL OR NOT pg_has_role(f.owner, 'USAGE') OR f.strange
         UNION
         -- the table would fire them more often than the part does, or at other times
@@ -1776,7 +1795,7 @@ BEGIN
         WHERE t.tgrelid IN (layout.hot, layout.cold) AND NOT t.tgisinternal
             AND t.tgname NOT IN ('vertical_partition_guard', 'vertical_partition_delete')
         UNION
-        SELECT format('inheritance of table %s from table %s', vertical_partition.qualified_name(i.inhrelid), vertical_partition.qualified_name(i.inhparent))
+        SELECT format('inheritance of table %s from table %s', vertical_partition_internal.qualified_name(i.inhrelid), vertical_partition_internal.qualified_name(i.inhparent))
         FROM pg_inherits i WHERE i.inhrelid IN (layout.hot, layout.cold) OR i.inhparent IN (layout.hot, layout.cold)
         UNION
         SELECT format('publication %s, %s', p.pubname, CASE
@@ -1789,61 +1808,61 @@ BEGIN
         GROUP BY p.oid, p.pubname
         HAVING bool_or(l.prqual IS NOT NULL OR l.prattrs IS NOT NULL OR coalesce((to_jsonb(l) ->> 'prexcept')::boolean, false))
             OR count(*) < 2 OR NOT pg_has_role(p.pubowner, 'USAGE')));
-    PERFORM vertical_partition.check_not_in_use(layout.hot), vertical_partition.check_not_in_use(layout.cold);
+    PERFORM vertical_partition_internal.check_not_in_use(layout.hot), vertical_partition_internal.check_not_in_use(layout.cold);
 
-    definitions := ARRAY(SELECT d FROM vertical_partition.definitions(layout.hot, family) d)
-        || ARRAY(SELECT d FROM vertical_partition.definitions(layout.cold, family) d WHERE NOT d.is_primary);
-    PERFORM vertical_partition.hold_privileges(view);
-    surface := ARRAY(SELECT * FROM vertical_partition.surface(view, 'TABLE'));
+    definitions := ARRAY(SELECT d FROM vertical_partition_internal.definitions(layout.hot, family) d)
+        || ARRAY(SELECT d FROM vertical_partition_internal.definitions(layout.cold, family) d WHERE NOT d.is_primary);
+    PERFORM vertical_partition_internal.hold_privileges(view);
+    surface := ARRAY(SELECT * FROM vertical_partition_internal.surface(view, 'TABLE'));
     SELECT c.relpersistence, c.relreplident INTO persistence, identity FROM pg_class c WHERE c.oid = layout.hot;
 
     -- the table, whose columns are those that the view shows of its parts
-    PERFORM vertical_partition.free_names(layout.hot), vertical_partition.free_names(layout.cold);
+    PERFORM vertical_partition_internal.free_names(layout.hot), vertical_partition_internal.free_names(layout.cold);
     SELECT string_agg(p.clause, ', ' ORDER BY v.attnum) AS clauses,
         string_agg(format('%I', v.name), ', ' ORDER BY v.attnum) FILTER (WHERE p.generated IS NULL) AS names,
         string_agg('ALTER ' || format('%I SET DEFAULT ', v.name) || v.default_value, ', ' ORDER BY v.attnum)
             FILTER (WHERE p.generated IS NULL AND p.sequence IS NULL) AS defaults,
         string_agg(p.settings, ', ') AS settings
     INTO r
-    FROM vertical_partition.columns(view) v
-        JOIN LATERAL vertical_partition.columns(CASE WHEN v.name = ANY (layout.cold_columns) THEN layout.cold ELSE layout.hot END) p
+    FROM vertical_partition_internal.columns(view) v
+        JOIN LATERAL vertical_partition_internal.columns(CASE WHEN v.name = ANY (layout.cold_columns) THEN layout.cold ELSE layout.hot END) p
             ON p.name = v.name;
-    PERFORM vertical_partition.execute_as(owner, format('CREATE %sTABLE %s (%s)%s',
-        CASE persistence WHEN 'u' THEN 'UNLOGGED ' END, new_name, r.clauses, vertical_partition.table_clauses(layout.hot)));
-    new_oid := vertical_partition.new_relation(new_name, owner, class.relnamespace);
-    PERFORM vertical_partition.own(new_oid, owner);
-    PERFORM vertical_partition.run(owner, ARRAY(
-        SELECT format('ALTER TABLE %s %s', vertical_partition.qualified_name(new_oid), a) FROM unnest(ARRAY[r.settings, r.defaults]) a WHERE a IS NOT NULL
+    PERFORM vertical_partition_internal.execute_as(owner, format('CREATE %sTABLE %s (%s)%s',
+        CASE persistence WHEN 'u' THEN 'UNLOGGED ' END, new_name, r.clauses, vertical_partition_internal.table_clauses(layout.hot)));
+    new_oid := vertical_partition_internal.new_relation(new_name, owner, class.relnamespace);
+    PERFORM vertical_partition_internal.own(new_oid, owner);
+    PERFORM vertical_partition_internal.run(owner, ARRAY(
+        SELECT format('ALTER TABLE %s %s', vertical_partition_internal.qualified_name(new_oid), a) FROM unnest(ARRAY[r.settings, r.defaults]) a WHERE a IS NOT NULL
         UNION ALL
-        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', vertical_partition.qualified_name(new_oid), CASE identity WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
+        SELECT format('ALTER TABLE %s REPLICA IDENTITY %s', vertical_partition_internal.qualified_name(new_oid), CASE identity WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
         WHERE identity IN ('f', 'n')));
 
-    copied := vertical_partition.copy_rows(owner, new_oid, r.names,
-        format('SELECT %s FROM %s', r.names, vertical_partition.qualified_name(view)), view_name);
-    n := vertical_partition.execute_as(owner, format('SELECT count(*) FROM ONLY %s', vertical_partition.qualified_name(layout.cold)));
+    copied := vertical_partition_internal.copy_rows(owner, new_oid, r.names,
+        format('SELECT %s FROM %s', r.names, vertical_partition_internal.qualified_name(view)), view_name);
+    n := vertical_partition_internal.execute_as(owner, format('SELECT count(*) FROM ONLY %s', vertical_partition_internal.qualified_name(layout.cold)));
     IF copied <> n THEN
         RAISE EXCEPTION 'cannot merge %', view_name USING ERRCODE = 'data_corrupted',
             DETAIL = format('The cold part has %s rows, where the view has %s.', n, copied);
     END IF;
 
     -- indexes, constraints and foreign keys that refer to them
-    PERFORM vertical_partition.define(owner, definitions, new_oid, '{}', new_oid);
-    FOR r IN SELECT f.* FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition.foreign_keys_to(part, family) f LOOP
+    PERFORM vertical_partition_internal.define(owner, definitions, new_oid, '{}', new_oid);
+    FOR r IN SELECT f.* FROM unnest(ARRAY[layout.hot, layout.cold]) part, vertical_partition_internal.foreign_keys_to(part, family) f LOOP
         old_keys := old_keys || r.constraint_oid;
-        new_keys := new_keys || vertical_partition.replace_foreign_key(r.constraint_oid, r.head, new_oid, r.tail);
+        new_keys := new_keys || vertical_partition_internal.replace_foreign_key(r.constraint_oid, r.head, new_oid, r.tail);
     END LOOP;
-    PERFORM vertical_partition.publish(ARRAY[new_oid], ARRAY[layout.hot, layout.cold]);
-    PERFORM vertical_partition.execute_as(owner, 'ANALYZE ' || vertical_partition.qualified_name(new_oid));
+    PERFORM vertical_partition_internal.publish(ARRAY[new_oid], ARRAY[layout.hot, layout.cold]);
+    PERFORM vertical_partition_internal.execute_as(owner, 'ANALYZE ' || vertical_partition_internal.qualified_name(new_oid));
 
-    surface := ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.hot, new_oid, '{}', new_oid,
-            ARRAY(SELECT v.name FROM vertical_partition.columns(view) v)))
-        || ARRAY(SELECT * FROM vertical_partition.move_sequences(layout.cold, new_oid, '{}', new_oid, layout.cold_columns)) || surface;
-    PERFORM vertical_partition.swap_foreign_key(k.old, k.new) FROM unnest(old_keys, new_keys) k (old, new);
+    surface := ARRAY(SELECT * FROM vertical_partition_internal.move_sequences(layout.hot, new_oid, '{}', new_oid,
+            ARRAY(SELECT v.name FROM vertical_partition_internal.columns(view) v)))
+        || ARRAY(SELECT * FROM vertical_partition_internal.move_sequences(layout.cold, new_oid, '{}', new_oid, layout.cold_columns)) || surface;
+    PERFORM vertical_partition_internal.swap_foreign_key(k.old, k.new) FROM unnest(old_keys, new_keys) k (old, new);
     PERFORM vertical_partition.forget_row_pointers(layout.cold);
-    PERFORM vertical_partition.run(owner, ARRAY[
-        format('DROP VIEW %s', vertical_partition.qualified_name(view)),
-        format('DROP TABLE %s, %s', vertical_partition.qualified_name(layout.hot), vertical_partition.qualified_name(layout.cold)),
-        format('ALTER TABLE %s RENAME TO %I', vertical_partition.qualified_name(new_oid), class.relname)] || surface);
+    PERFORM vertical_partition_internal.run(owner, ARRAY[
+        format('DROP VIEW %s', vertical_partition_internal.qualified_name(view)),
+        format('DROP TABLE %s, %s', vertical_partition_internal.qualified_name(layout.hot), vertical_partition_internal.qualified_name(layout.cold)),
+        format('ALTER TABLE %s RENAME TO %I', vertical_partition_internal.qualified_name(new_oid), class.relname)] || surface);
     IF EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (family)) THEN
         RAISE EXCEPTION 'relation % was changed by another session', view_name USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
@@ -1875,33 +1894,33 @@ DECLARE
     surplus bigint;
     changed bigint;
 BEGIN
-    owner := (vertical_partition.lock_relation(view, 'relink', false)).relowner;
-    layout := vertical_partition.split_layout(view);
+    owner := (vertical_partition_internal.lock_relation(view, 'relink', false)).relowner;
+    layout := vertical_partition_internal.split_layout(view);
     IF layout.method <> 'row_pointer' THEN
         RAISE EXCEPTION 'split table % has no row pointers', view USING ERRCODE = 'wrong_object_type',
             DETAIL = format('Its method is %s.', layout.method);
     END IF;
-    hot_name := vertical_partition.qualified_name(layout.hot);
-    cold_name := vertical_partition.qualified_name(layout.cold);
-    link := vertical_partition.key_equality(layout.hot, 'h', 'c', layout.cold_key_columns);
-    PERFORM vertical_partition.check_not_in_use(layout.hot);
+    hot_name := vertical_partition_internal.qualified_name(layout.hot);
+    cold_name := vertical_partition_internal.qualified_name(layout.cold);
+    link := vertical_partition_internal.key_equality(layout.hot, 'h', 'c', layout.cold_key_columns);
+    PERFORM vertical_partition_internal.check_not_in_use(layout.hot);
 
-    missing := vertical_partition.execute_as(owner,
+    missing := vertical_partition_internal.execute_as(owner,
         format('SELECT count(*) FROM ONLY %s h WHERE NOT EXISTS (SELECT FROM ONLY %s c WHERE %s)', hot_name, cold_name, link));
     IF missing > 0 THEN
         RAISE EXCEPTION 'cannot relink %', view USING ERRCODE = 'data_corrupted',
             DETAIL = format('%s rows of %s have no row in %s.', missing, layout.hot, layout.cold);
     END IF;
-    surplus := vertical_partition.execute_as(owner,
+    surplus := vertical_partition_internal.execute_as(owner,
         format('SELECT count(*) FROM ONLY %s c WHERE NOT EXISTS (SELECT FROM ONLY %s h WHERE %s)', cold_name, hot_name, link));
     IF surplus > 0 THEN
         RAISE WARNING '% rows of % belong to no row of %', surplus, layout.cold, layout.hot;
     END IF;
 
-    changed := vertical_partition.point_rows(layout.hot, layout.link_column,
+    changed := vertical_partition_internal.point_rows(layout.hot, layout.link_column,
         format('SELECT h.ctid, c.ctid FROM ONLY %s h JOIN ONLY %s c ON %s WHERE h.%I OPERATOR(pg_catalog.<>) c.ctid',
             hot_name, cold_name, link, layout.link_column));
-    PERFORM vertical_partition.set_row_pointers(layout.cold);
+    PERFORM vertical_partition_internal.set_row_pointers(layout.cold);
     RETURN changed;
 END
 $$;
@@ -1918,9 +1937,9 @@ SELECT v.oid::pg_catalog.regclass AS view, l.hot, l.cold, l.method,
     CASE l.method WHEN 'surrogate_key' THEN k.names ELSE l.key_columns END AS key_columns, l.cold_columns,
     pg_catalog.pg_total_relation_size(l.hot) AS hot_bytes, pg_catalog.pg_total_relation_size(l.cold) AS cold_bytes,
     CASE l.method WHEN 'row_pointer' THEN EXISTS (
-        SELECT FROM vertical_partition.row_pointers p
+        SELECT FROM vertical_partition_internal.row_pointers p
         WHERE p.cold OPERATOR(pg_catalog.=) l.cold AND p.filenode OPERATOR(pg_catalog.=) pg_catalog.pg_relation_filenode(l.cold)) END AS pointers_valid
-FROM pg_catalog.pg_class v, LATERAL vertical_partition.layout(v.oid) l, LATERAL (
+FROM pg_catalog.pg_class v, LATERAL vertical_partition_internal.layout(v.oid) l, LATERAL (
     SELECT ARRAY(
         SELECT a.attname FROM pg_catalog.pg_index i,
             LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY k (attnum, ord), pg_catalog.pg_attribute a
@@ -1931,22 +1950,34 @@ WHERE v.relkind OPERATOR(pg_catalog.=) 'v' AND l.hot IS NOT NULL;
 GRANT SELECT ON vertical_partition.parts TO PUBLIC;
 
 COMMENT ON VIEW vertical_partition.parts IS 'the split tables of this database';
+COMMENT ON COLUMN vertical_partition.parts.view IS 'the view that has the name of the table';
+COMMENT ON COLUMN vertical_partition.parts.hot IS 'the part with the columns that statements use all the time';
+COMMENT ON COLUMN vertical_partition.parts.cold IS 'the part with the other columns';
+COMMENT ON COLUMN vertical_partition.parts.method IS 'how the hot part leads to the cold part: shared_key, surrogate_key or row_pointer';
+COMMENT ON COLUMN vertical_partition.parts.key_columns IS 'columns of the primary key';
+COMMENT ON COLUMN vertical_partition.parts.cold_columns IS 'columns that are in the cold part only';
+COMMENT ON COLUMN vertical_partition.parts.hot_bytes IS 'size of the hot part, with indexes and TOAST';
+COMMENT ON COLUMN vertical_partition.parts.cold_bytes IS 'size of the cold part, with indexes and TOAST';
+COMMENT ON COLUMN vertical_partition.parts.pointers_valid IS
+'of row_pointer: false if relink() is needed; NULL for the other methods';
 
 -- Prevent DROP EXTENSION ... CASCADE from dropping the views.
-CREATE FUNCTION vertical_partition.guard_drop()
+CREATE FUNCTION vertical_partition_internal.guard_drop()
 RETURNS event_trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_guard_drop';
-REVOKE ALL ON FUNCTION vertical_partition.guard_drop() FROM PUBLIC;
+REVOKE ALL ON FUNCTION vertical_partition_internal.guard_drop() FROM PUBLIC;
 
 CREATE EVENT TRIGGER vertical_partition_guard ON ddl_command_start
 WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED')
-EXECUTE FUNCTION vertical_partition.guard_drop();
+EXECUTE FUNCTION vertical_partition_internal.guard_drop();
 ALTER EVENT TRIGGER vertical_partition_guard ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER vertical_partition_guard IS
+'refuses DROP ... CASCADE that would drop the views of split tables and leave their parts';
 
 --
 -- advise() and the counts that it uses: advise.c, track.c
 --
 
-CREATE FUNCTION vertical_partition.counted_shapes(OUT relid oid, OUT is_read boolean, OUT columns int2[], OUT rows float8)
+CREATE FUNCTION vertical_partition_internal.counted_shapes(OUT relid oid, OUT is_read boolean, OUT columns int2[], OUT rows float8)
 RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'vp_counted_shapes';
 
 CREATE FUNCTION vertical_partition.reset_column_updates()
@@ -1955,7 +1986,7 @@ REVOKE ALL ON FUNCTION vertical_partition.reset_column_updates() FROM PUBLIC;
 COMMENT ON FUNCTION vertical_partition.reset_column_updates() IS
 'forget what was counted in the database';
 
-CREATE FUNCTION vertical_partition.best_split(relation oid, attnums int2[], lengths int4[], alignments int4[],
+CREATE FUNCTION vertical_partition_internal.best_split(relation oid, attnums int2[], lengths int4[], alignments int4[],
     widths float8[], null_fracs float8[], keys boolean[], movable boolean[], row_pointer boolean, cold_now int2[],
     OUT cold int2[], OUT method text, OUT row_bytes float8, OUT hot_bytes float8, OUT cold_bytes float8,
     OUT updates float8, OUT reads float8, OUT written_now float8, OUT written_split float8,
@@ -1967,7 +1998,7 @@ RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAM
 -- the column was read.
 CREATE VIEW vertical_partition.column_updates AS
 WITH shapes AS MATERIALIZED (
-    SELECT s.relid, s.is_read, s.columns, s.rows FROM vertical_partition.counted_shapes() s),
+    SELECT s.relid, s.is_read, s.columns, s.rows FROM vertical_partition_internal.counted_shapes() s),
 tables AS (
     SELECT s.relid, pg_catalog.sum(s.rows) FILTER (WHERE NOT s.is_read) AS updates
     FROM shapes s GROUP BY s.relid),
@@ -1986,9 +2017,15 @@ FROM tables t
 GRANT SELECT ON vertical_partition.column_updates TO PUBLIC;
 COMMENT ON VIEW vertical_partition.column_updates IS
 'rows that were updated and read, by column, while vertical_partition.track_updates was on';
+COMMENT ON COLUMN vertical_partition.column_updates.relid IS 'a table, or a part of a split table';
+COMMENT ON COLUMN vertical_partition.column_updates.attnum IS 'number of the column';
+COMMENT ON COLUMN vertical_partition.column_updates."column" IS 'name of the column';
+COMMENT ON COLUMN vertical_partition.column_updates.updates IS 'rows of the table that were updated';
+COMMENT ON COLUMN vertical_partition.column_updates.rows_set IS 'rows in which the column was set';
+COMMENT ON COLUMN vertical_partition.column_updates.rows_read IS 'rows of which the column was read';
 
 -- Return the reason why split() would refuse a table with any cold columns, or NULL.
-CREATE FUNCTION vertical_partition.unsplittable(rel oid)
+CREATE FUNCTION vertical_partition_internal.unsplittable(rel oid)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -2008,18 +2045,18 @@ AS $$
         WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary) THEN 'it has no primary key'
         WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = rel AND i.indisprimary AND i.indimmediate)
             THEN 'its primary key is deferrable'
-        WHEN vertical_partition.strange_extension_owner(rel) IS NOT NULL
-            THEN format('extension "vertical_partition" belongs to role "%s", who could drop the view', vertical_partition.strange_extension_owner(rel))
-        WHEN EXISTS (SELECT FROM vertical_partition.missing_privileges(rel))
+        WHEN vertical_partition_internal.strange_extension_owner(rel) IS NOT NULL
+            THEN format('extension "vertical_partition" belongs to role "%s", who could drop the view', vertical_partition_internal.strange_extension_owner(rel))
+        WHEN EXISTS (SELECT FROM vertical_partition_internal.missing_privileges(rel))
             THEN (SELECT format('its owner has no CREATE privilege on %s "%s"', m.kind, m.name)
-                FROM vertical_partition.missing_privileges(rel) m LIMIT 1)
+                FROM vertical_partition_internal.missing_privileges(rel) m LIMIT 1)
         WHEN EXISTS (SELECT FROM pg_class k WHERE k.relnamespace = c.relnamespace
-                AND k.relname IN (vertical_partition.suffixed_name(c.relname, '_hot'), vertical_partition.suffixed_name(c.relname, '_cold')))
+                AND k.relname IN (vertical_partition_internal.suffixed_name(c.relname, '_hot'), vertical_partition_internal.suffixed_name(c.relname, '_cold')))
             THEN 'the name of a part is taken'
         ELSE (
             SELECT 'it has what cannot be carried over: ' || string_agg(x.problem, ', ' ORDER BY x.problem COLLATE "C")
             FROM (
-                SELECT p.problem FROM vertical_partition.dependents(rel, ARRAY[rel]) p (problem)
+                SELECT p.problem FROM vertical_partition_internal.dependents(rel, ARRAY[rel]) p (problem)
                 UNION
                 SELECT format('column %s, GENERATED ALWAYS AS IDENTITY', a.attname) FROM pg_attribute a
                 WHERE a.attrelid = rel AND a.attidentity = 'a'
@@ -2029,7 +2066,7 @@ AS $$
                 WHERE a.attrelid = rel AND a.attgenerated <> ''
                 UNION
                 SELECT format('constraint %s on table %s', f.name, f.referencing)
-                FROM vertical_partition.foreign_keys_to(rel, ARRAY[rel]) f
+                FROM vertical_partition_internal.foreign_keys_to(rel, ARRAY[rel]) f
                 WHERE f.tail IS NULL OR NOT pg_has_role(c.relowner, f.owner, 'USAGE') OR f.strange
                 UNION
                 SELECT format('publication %s', p.pubname)
@@ -2044,7 +2081,7 @@ $$;
 -- Return the columns of a table that advise() keeps hot: generated and identity columns, columns
 -- of indexes, and all columns that an object depends on, other than a view, the column's own
 -- default, NOT NULL or a check of that column alone.
-CREATE FUNCTION vertical_partition.pinned_columns(rel oid)
+CREATE FUNCTION vertical_partition_internal.pinned_columns(rel oid)
 RETURNS int2[] LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -2114,15 +2151,15 @@ BEGIN
         hot_share := NULL;
         call := NULL;
 
-        SELECT * INTO lay FROM vertical_partition.layout(r.relid);
+        SELECT * INTO lay FROM vertical_partition_internal.layout(r.relid);
         is_split := lay.hot IS NOT NULL;
-        reason := CASE WHEN is_split THEN NULL ELSE vertical_partition.unsplittable(r.relid) END;
+        reason := CASE WHEN is_split THEN NULL ELSE vertical_partition_internal.unsplittable(r.relid) END;
         IF reason IS NULL AND wanted IS NULL AND (
             CASE WHEN is_split THEN pg_relation_size(lay.hot) + pg_relation_size(lay.cold)
                 ELSE pg_relation_size(r.relid) END < min_bytes
             OR coalesce(CASE WHEN is_split THEN pg_stat_get_tuples_updated(lay.hot) + pg_stat_get_tuples_updated(lay.cold)
                 ELSE pg_stat_get_tuples_updated(r.relid) END, 0) < min_updates
-            AND coalesce((SELECT sum(h.rows) FROM vertical_partition.counted_shapes() h
+            AND coalesce((SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
                     WHERE NOT h.is_read AND h.relid IN (r.relid, lay.hot, lay.cold)), 0) < min_updates) THEN
             CONTINUE;
         END IF;
@@ -2155,7 +2192,7 @@ BEGIN
                 has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS visible,
                 st.attname IS NOT NULL AS known
             FROM (
-                    SELECT l.attnum, l.part, l.part_attnum FROM vertical_partition.layout_columns(r.relid) l
+                    SELECT l.attnum, l.part, l.part_attnum FROM vertical_partition_internal.layout_columns(r.relid) l
                     UNION ALL
                     SELECT b.attnum, b.attrelid, b.attnum FROM pg_attribute b
                     WHERE b.attrelid = r.relid AND b.attnum > 0 AND NOT b.attisdropped AND NOT is_split) p
@@ -2164,7 +2201,7 @@ BEGIN
                 JOIN pg_class k ON k.oid = p.part
                 JOIN pg_namespace n ON n.oid = k.relnamespace
                 JOIN (
-                    SELECT q.part, vertical_partition.pinned_columns(q.part) AS attnums
+                    SELECT q.part, vertical_partition_internal.pinned_columns(q.part) AS attnums
                     FROM unnest(CASE WHEN is_split THEN ARRAY[lay.hot::oid, lay.cold::oid] ELSE ARRAY[r.relid] END) q (part)) pin ON pin.part = p.part
                 LEFT JOIN pg_index ix ON ix.indrelid = p.part AND ix.indisprimary
                     AND p.part = CASE WHEN is_split THEN lay.hot::oid ELSE r.relid END
@@ -2185,7 +2222,7 @@ BEGIN
         END IF;
 
         cold_now := c.cold;
-        SELECT * INTO s FROM vertical_partition.best_split(r.relid, c.attnums, c.lengths, c.alignments, c.widths, c.null_fracs,
+        SELECT * INTO s FROM vertical_partition_internal.best_split(r.relid, c.attnums, c.lengths, c.alignments, c.widths, c.null_fracs,
             c.keys, c.movable,
             NOT EXISTS (
                 SELECT FROM pg_publication_tables t JOIN pg_namespace n ON n.nspname = t.schemaname
@@ -2201,7 +2238,7 @@ BEGIN
         keeps := cardinality(s.cold) = 0;
         IF is_split THEN
             -- each update of a cold row has to update the pointer
-            moving := lay.method = 'row_pointer' AND coalesce((SELECT sum(h.rows) FROM vertical_partition.counted_shapes() h
+            moving := lay.method = 'row_pointer' AND coalesce((SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
                 WHERE NOT h.is_read AND h.relid = lay.cold), 0) > 0.05 * s.updates;
             keeps := s.updates = 0 OR s.cost > 0.8 * s.cost_now AND NOT moving;
         END IF;
@@ -2226,7 +2263,7 @@ BEGIN
         ELSE
             reason := format('%s rows were updated and %s read', round(s.updates), round(s.reads));
             -- Memory then holds both parts, which are larger than the table.
-            IF 0.5 * greatest(s.updates, s.reads) < (SELECT sum(h.rows) FROM vertical_partition.counted_shapes() h
+            IF 0.5 * greatest(s.updates, s.reads) < (SELECT sum(h.rows) FROM vertical_partition_internal.counted_shapes() h
                     WHERE h.relid = r.relid AND h.columns && s.cold) THEN
                 reason := reason || '; most of them need cold columns as well, so that less will be written, but not less read';
             END IF;

@@ -513,11 +513,11 @@ vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
 }
 
 /*
- * vertical_partition.best_split(relation oid, attnums int2[], lengths int4[],
- *								 alignments int4[], widths float8[],
- *								 null_fracs float8[], keys boolean[],
- *								 movable boolean[], row_pointer boolean,
- *								 cold_now int2[])
+ * vertical_partition_internal.best_split(relation oid, attnums int2[],
+ *										  lengths int4[], alignments int4[],
+ *										  widths float8[], null_fracs float8[],
+ *										  keys boolean[], movable boolean[],
+ *										  row_pointer boolean, cold_now int2[])
  *		returns record
  *
  * Choose the cold columns of a relation, which is a table or a split view.  The arrays
@@ -633,8 +633,8 @@ vp_best_split(PG_FUNCTION_ARGS)
 }
 
 /*
- * vertical_partition.layout_columns(view oid, OUT attnum int2, OUT part oid,
- *									 OUT part_attnum int2)
+ * vertical_partition_internal.layout_columns(view oid, OUT attnum int2,
+ *											  OUT part oid, OUT part_attnum int2)
  *		returns setof record
  *
  * Return the part, and the column number in it, of each column of a split view.  Return

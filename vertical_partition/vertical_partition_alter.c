@@ -466,7 +466,8 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 	if (had_key)
 		vp_restore_key(ddl->view);
 	if (alter->key_retyped)
-		vp_call_helper(ddl, psprintf("SELECT vertical_partition.guard_keys(%u, true), vertical_partition.check_keys(%u)",
+		vp_call_helper(ddl, psprintf("SELECT vertical_partition_internal.guard_keys(%u, true),"
+									 " vertical_partition_internal.check_keys(%u)",
 									 ddl->view, ddl->view));
 	follow(alter);
 	vp_follow_file(ddl, file);

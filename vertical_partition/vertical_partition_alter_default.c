@@ -151,7 +151,7 @@ vp_take_defaults(const VpAlter *alter)
 		}
 		else if (vp_default_of(alter->ddl->view, shown) == NULL || vp_has_name(alter->retyped, name) ||
 				 vp_has_name(alter->unidentical, name))
-			vp_call_helper(alter->ddl, psprintf("SELECT vertical_partition.show_identity(%u, %u, %s)",
+			vp_call_helper(alter->ddl, psprintf("SELECT vertical_partition_internal.show_identity(%u, %u, %s)",
 												alter->ddl->view, part, quote_literal_cstr(name)));
 	}
 }

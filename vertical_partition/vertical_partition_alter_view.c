@@ -204,7 +204,7 @@ vp_release_parts(VpAlter *alter, bool *had_key)
 	 * it
 	 */
 	if (alter->key_retyped)
-		vp_call_helper(alter->ddl, psprintf("SELECT vertical_partition.guard_keys(%u, false)", view));
+		vp_call_helper(alter->ddl, psprintf("SELECT vertical_partition_internal.guard_keys(%u, false)", view));
 	if (remakes_key(alter))
 		*had_key = vp_remove_key(view);
 	foreach(lc, alter->retyped)
@@ -546,7 +546,8 @@ vp_remake_view(VpAlter *alter, AlterTableStmt *stmt)
 }
 
 /*
- * vertical_partition.query_without(view regclass, columns name[]) returns text
+ * vertical_partition_internal.query_without(view regclass, columns name[])
+ *		returns text
  *
  * Return the query of a split view without some of its columns.  Errors: 42501 if the
  * caller does not own the view, 42809 if it is not the view of a split table.
@@ -601,7 +602,7 @@ vp_shrink_view(const VpAlter *alter)
 
 	vp_need_latest_snapshot(alter->ddl);
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT vertical_partition.shrink(%u, ARRAY[", alter->ddl->view);
+	appendStringInfo(&query, "SELECT vertical_partition_internal.shrink(%u, ARRAY[", alter->ddl->view);
 	foreach(lc, alter->dropped)
 		appendStringInfo(&query, "%s%s", lc == list_head(alter->dropped) ? "" : ", ", quote_literal_cstr(lfirst(lc)));
 	appendStringInfoString(&query, "]::pg_catalog.name[])");

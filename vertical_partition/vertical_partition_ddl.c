@@ -483,7 +483,7 @@ vp_follow_foreign_keys(VpDdl *ddl)
 	table_close(catalog, AccessShareLock);
 
 	if (cascades && guard_refuses_delete(ddl->part))
-		vp_call_helper(ddl, psprintf("SELECT vertical_partition.let_cascade(%u)", ddl->view));
+		vp_call_helper(ddl, psprintf("SELECT vertical_partition_internal.let_cascade(%u)", ddl->view));
 }
 
 /*-------------------------------------------------------------------------
@@ -544,7 +544,7 @@ vp_carry_names(const VpDdl *ddl)
 	CommandCounterIncrement();
 	if (!vp_names_differ(&ddl->layout))
 		return;
-	vp_call_helper(ddl, psprintf("SELECT vertical_partition.rename_columns(%u)", ddl->view));
+	vp_call_helper(ddl, psprintf("SELECT vertical_partition_internal.rename_columns(%u)", ddl->view));
 	CommandCounterIncrement();
 	if (vp_names_differ(&ddl->layout))
 		vp_changed(get_rel_name(ddl->view));

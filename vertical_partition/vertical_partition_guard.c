@@ -166,7 +166,7 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
 }
 
 /*
- * vertical_partition.guard_drop() returns event_trigger
+ * vertical_partition_internal.guard_drop() returns event_trigger
  *
  * The views of split tables depend on the extension, so that CASCADE would
  * drop them.  The parts would stay, without the link between them.  Raise an
@@ -187,7 +187,7 @@ vp_guard_drop(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function \"%s\" was not called by event trigger manager",
-						"vertical_partition.guard_drop")));
+						"vertical_partition_internal.guard_drop")));
 	trigger = (EventTriggerData *) fcinfo->context;
 	if (!guard_drop || trigger->parsetree == NULL)
 		return PointerGetDatum(NULL);

@@ -526,7 +526,7 @@ vp_column_names(Oid relid, const AttrNumber *attnums, int n)
 }
 
 /*
- * vertical_partition.layout(view regclass) -- layout of a split table
+ * vertical_partition_internal.layout(view regclass) -- layout of a split table
  *
  * Return the parts, the method, the key columns of the link, the view's
  * columns that are in the cold part, the hidden column of the hot part, and

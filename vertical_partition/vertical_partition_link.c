@@ -56,7 +56,7 @@ PG_FUNCTION_INFO_V1(vp_linked_support);
 PG_FUNCTION_INFO_V1(vp_set_row_pointers_of);
 PG_FUNCTION_INFO_V1(vp_forget_row_pointers_of);
 
-/* The columns of vertical_partition.row_pointers */
+/* The columns of vertical_partition_internal.row_pointers */
 #define Anum_row_pointers_cold		1
 #define Anum_row_pointers_filenode	2
 #define Natts_row_pointers			2
@@ -75,11 +75,11 @@ typedef struct ColdUse
 static const char *const vp_relink_hint =
 "Rebuild the pointers with vertical_partition.relink(), as after VACUUM FULL, CLUSTER or a restore of the cold part.";
 
-/* Open vertical_partition.row_pointers.  Return NULL if there is no such table. */
+/* Open the table row_pointers.  Return NULL if there is no such table. */
 static Relation
 open_row_pointers(LOCKMODE lockmode)
 {
-	Oid			namespaceid = get_namespace_oid("vertical_partition", true);
+	Oid			namespaceid = get_namespace_oid("vertical_partition_internal", true);
 	Oid			relid = InvalidOid;
 
 	if (OidIsValid(namespaceid))
@@ -160,7 +160,7 @@ write_row_pointers(Oid cold, bool valid)
 	if (rel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation \"%s\" does not exist", "vertical_partition.row_pointers")));
+				 errmsg("relation \"%s\" does not exist", "vertical_partition_internal.row_pointers")));
 	CommandCounterIncrement();
 	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(cold));
 	if (HeapTupleIsValid(tuple))
@@ -219,7 +219,7 @@ lock_cold_part(Oid cold)
 }
 
 /*
- * vertical_partition.set_row_pointers(cold regclass) returns void
+ * vertical_partition_internal.set_row_pointers(cold regclass) returns void
  *
  * Record that the pointers to the rows of a cold part are valid as it is now.  Errors:
  * 42501 if the caller does not own it, 42809 if it is not the cold part of a split table
@@ -232,7 +232,7 @@ vp_set_row_pointers_of(PG_FUNCTION_ARGS)
 	Oid			view;
 	const VpLayout *layout;
 
-	PreventCommandIfReadOnly("vertical_partition.set_row_pointers()");
+	PreventCommandIfReadOnly("vertical_partition_internal.set_row_pointers()");
 	lock_cold_part(cold);
 	view = vp_view_of_part(cold);
 	layout = OidIsValid(view) ? vp_layout(view) : NULL;
@@ -470,7 +470,7 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 }
 
 /*
- * vertical_partition.linked_support(internal) returns internal
+ * vertical_partition_internal.linked_support(internal) returns internal
  *
  * Planner support function of linked().  It also serves to load this library when a query
  * on a split view is planned.  Then the hooks are active.

@@ -218,7 +218,7 @@ vp_lock_split(VpDdl *ddl)
 	PreventCommandIfReadOnly("ALTER TABLE");
 	PreventCommandIfParallelMode("ALTER TABLE");
 	PreventCommandDuringRecovery("ALTER TABLE");
-	vp_call(psprintf("SELECT vertical_partition.lock_all('{%u,%u,%u}', true, false)",
+	vp_call(psprintf("SELECT vertical_partition_internal.lock_all('{%u,%u,%u}', true, false)",
 					 ddl->view, ddl->layout.hot, ddl->layout.cold));
 	vp_refresh_split(ddl, ddl->view);
 	if (ddl->owner != owner || ddl->layout.hot != hot || ddl->layout.cold != cold || !vp_carries(ddl))

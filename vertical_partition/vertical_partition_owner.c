@@ -143,7 +143,8 @@ execute(const char *statement)
 }
 
 /*
- * vertical_partition.execute_as(owner oid, statement text) returns bigint
+ * vertical_partition_internal.execute_as(owner oid, statement text)
+ *		returns bigint
  *
  * Takes a role and a statement.  Runs the statement as that role in a
  * security-restricted operation.  Returns the value that a query for one bigint
@@ -267,8 +268,9 @@ may_lock(Oid relid, Oid partner_of)
 }
 
 /*
- * vertical_partition.lock(relation oid, partner_of oid, exclusive boolean,
- *						   patience integer) returns boolean
+ * vertical_partition_internal.lock(relation oid, partner_of oid,
+ *									exclusive boolean, patience integer)
+ *		returns boolean
  *
  * Takes a relation, the caller's table that a foreign key joins to it if it is not
  * the caller's own, and whether readers are to be locked out as well as all others.
@@ -315,7 +317,7 @@ vp_lock_relation(PG_FUNCTION_ARGS)
 }
 
 /*
- * vertical_partition.hold_schema_name(relation regclass) returns void
+ * vertical_partition_internal.hold_schema_name(relation regclass) returns void
  *
  * Takes a relation, and keeps the name of its schema from being changed until
  * the transaction ends.  Errors: 42501 if the caller does not own it.
@@ -332,7 +334,7 @@ vp_hold_schema_name(PG_FUNCTION_ARGS)
 }
 
 /*
- * vertical_partition.hold_privileges(relation regclass) returns void
+ * vertical_partition_internal.hold_privileges(relation regclass) returns void
  *
  * Takes a locked relation, and keeps the privileges on it and its columns from being changed until
  * the transaction ends.  GRANT and REVOKE take no lock on the relation, but update these rows.
@@ -346,7 +348,7 @@ vp_hold_privileges(PG_FUNCTION_ARGS)
 	Relation	rel;
 	int			natts;
 
-	PreventCommandIfReadOnly("vertical_partition.hold_privileges()");
+	PreventCommandIfReadOnly("vertical_partition_internal.hold_privileges()");
 	vp_check_owner(relid);
 	(void) lock_catalog_row(catalog, RELOID, ObjectIdGetDatum(relid), 0, LockTupleNoKeyExclusive);
 	table_close(catalog, RowShareLock);
@@ -440,7 +442,8 @@ store_pointers(const char *query, TupleTableSlot **slot)
 }
 
 /*
- * vertical_partition.point_rows(hot regclass, link name, query text) returns bigint
+ * vertical_partition_internal.point_rows(hot regclass, link name, query text)
+ *		returns bigint
  *
  * Take the hot part of a split table, its pointer column, and a query that returns the TIDs
  * of rows of the hot part and of their cold rows.  Lock out writers, and set the pointers as
@@ -474,7 +477,7 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	Tuplestorestate *store;
 	Relation	rel;
 
-	PreventCommandIfReadOnly("vertical_partition.point_rows()");
+	PreventCommandIfReadOnly("vertical_partition_internal.point_rows()");
 	vp_check_owner(relid);
 	rel = relation_open(relid, ExclusiveLock);
 	/* all of this can have changed while we waited */
@@ -628,7 +631,7 @@ check_each_row(Relation rel, const FormData_pg_constraint *constraint)
 }
 
 /*
- * vertical_partition.validate_foreign_key(key oid) returns void
+ * vertical_partition_internal.validate_foreign_key(key oid) returns void
  *
  * Takes a foreign key that is not valid, of a table that is not partitioned, and
  * makes it valid: as ALTER TABLE ... VALIDATE CONSTRAINT does it as the table's
@@ -644,7 +647,7 @@ vp_validate_foreign_key(PG_FUNCTION_ARGS)
 	SavedIdentity saved;
 	Relation	rel;
 
-	PreventCommandIfReadOnly("vertical_partition.validate_foreign_key()");
+	PreventCommandIfReadOnly("vertical_partition_internal.validate_foreign_key()");
 	if (!HeapTupleIsValid(tuple) ||
 		(form = (Form_pg_constraint) GETSTRUCT(tuple))->contype != CONSTRAINT_FOREIGN)
 		ereport(ERROR,

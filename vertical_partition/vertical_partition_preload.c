@@ -208,7 +208,8 @@ append_statement(StringInfo buf, const char *whose, const char *value, bool visi
 }
 
 /*
- * vertical_partition.check_preload(table text, force boolean) returns void
+ * vertical_partition_internal.check_preload(table text, force boolean)
+ *		returns void
  *
  * Check that all new sessions of the database will preload the library.  "table" is the
  * name of the table to be split, for the message.  Errors: 55000 if they will not, with

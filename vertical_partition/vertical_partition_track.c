@@ -609,8 +609,9 @@ vp_put_shape(ReturnSetInfo *rsinfo, Oid relid, const VpShape *shape, const VpCol
 }
 
 /*
- * vertical_partition.counted_shapes(OUT relid oid, OUT is_read boolean,
- *									 OUT columns int2[], OUT rows float8)
+ * vertical_partition_internal.counted_shapes(OUT relid oid, OUT is_read boolean,
+ *											  OUT columns int2[],
+ *											  OUT rows float8)
  *		returns setof record
  *
  * Return the number of rows of a table that had exactly these columns updated or read.

@@ -29,6 +29,13 @@ BEGIN
 				max(stats_reset) AS stats_reset
 			FROM pg_catalog.pg_stat_io
 			WHERE object = 'wal' AND backend_type <> 'walreceiver') i;
+
+		COMMENT ON COLUMN pg_stat_wal_direct.writes IS 'write calls, of pg_stat_io';
+		COMMENT ON COLUMN pg_stat_wal_direct.write_bytes IS 'bytes of these write calls';
+		COMMENT ON COLUMN pg_stat_wal_direct.inits IS 'calls that filled new segments, of pg_stat_io';
+		COMMENT ON COLUMN pg_stat_wal_direct.init_bytes IS 'bytes of these calls';
+		COMMENT ON COLUMN pg_stat_wal_direct.stats_reset IS 'when pg_stat_io was reset';
+		COMMENT ON COLUMN pg_stat_wal_direct.stats_since IS 'when relieved_segments began';
 	ELSE
 		CREATE FUNCTION pg_stat_get_wal_direct(OUT mode text, OUT fallback_reason text, OUT filesystem text,
 			OUT write_unit int4, OUT minimum_unit int4, OUT cache_relief bool,
@@ -43,6 +50,15 @@ BEGIN
 			w.direct_writes, w.direct_bytes, w.buffered_writes, w.buffered_bytes,
 			w.direct_inits, w.buffered_inits, w.relieved_segments, w.stats_since
 		FROM pg_stat_get_wal_direct() w;
+
+		COMMENT ON COLUMN pg_stat_wal_direct.direct_writes IS 'write calls with direct I/O';
+		COMMENT ON COLUMN pg_stat_wal_direct.direct_bytes IS 'bytes of these write calls';
+		COMMENT ON COLUMN pg_stat_wal_direct.buffered_writes IS 'write calls through the page cache';
+		COMMENT ON COLUMN pg_stat_wal_direct.buffered_bytes IS 'bytes of these write calls';
+		COMMENT ON COLUMN pg_stat_wal_direct.direct_inits IS 'new segments filled with zeroes by direct I/O';
+		COMMENT ON COLUMN pg_stat_wal_direct.buffered_inits IS
+			'new segments filled with zeroes through the page cache';
+		COMMENT ON COLUMN pg_stat_wal_direct.stats_since IS 'when the counters began';
 	END IF;
 END
 $script$;
@@ -54,3 +70,14 @@ COMMENT ON FUNCTION pg_stat_get_wal_direct() IS
 	'what the view pg_stat_wal_direct reads from shared memory';
 COMMENT ON VIEW pg_stat_wal_direct IS
 	'how this server writes WAL, and how much it has written';
+COMMENT ON COLUMN pg_stat_wal_direct.mode IS 'direct or buffered';
+COMMENT ON COLUMN pg_stat_wal_direct.fallback_reason IS
+	'why it is buffered although direct I/O was asked for';
+COMMENT ON COLUMN pg_stat_wal_direct.filesystem IS
+	'file system of pg_wal; null unless direct I/O was asked for';
+COMMENT ON COLUMN pg_stat_wal_direct.write_unit IS 'unit in effect, in bytes';
+COMMENT ON COLUMN pg_stat_wal_direct.minimum_unit IS
+	'smallest unit that the file system takes for direct I/O; null if it does not tell';
+COMMENT ON COLUMN pg_stat_wal_direct.cache_relief IS
+	'whether finished segments are dropped from the page cache';
+COMMENT ON COLUMN pg_stat_wal_direct.relieved_segments IS 'segments dropped from the page cache';

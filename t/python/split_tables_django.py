@@ -9,10 +9,10 @@ from django.db.backends.postgresql.introspection import DatabaseIntrospection
 
 # the columns of a view, its parts, and the view of each hot part
 COLUMNS = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(quote_ident(%s))"
-PARTS = """SELECT h.relname, c.relname FROM vertical_partition.layout(to_regclass(quote_ident(%s))) l
-    JOIN pg_class h ON h.oid = l.hot JOIN pg_class c ON c.oid = l.cold"""
-VIEWS = """SELECT h.relname, v.relname FROM pg_class v, vertical_partition.layout(v.oid) l
-    JOIN pg_class h ON h.oid = l.hot WHERE v.relkind = 'v'"""
+PARTS = """SELECT h.relname, c.relname FROM vertical_partition.parts p
+    JOIN pg_class h ON h.oid = p.hot JOIN pg_class c ON c.oid = p.cold WHERE p.view = to_regclass(quote_ident(%s))"""
+VIEWS = """SELECT h.relname, v.relname FROM vertical_partition.parts p
+    JOIN pg_class h ON h.oid = p.hot JOIN pg_class v ON v.oid = p.view"""
 
 
 def get_constraints(self, cursor, table_name):

@@ -44,7 +44,7 @@ SELECT oid, tgname, tgrelid, tgenabled FROM pg_trigger WHERE NOT tgisinternal OR
 SELECT oid, schemaname, sequencename, last_value FROM pg_sequences JOIN pg_class ON relname = sequencename WHERE relname <> 'commands' ORDER BY oid;
 SELECT classid, objid, objsubid, refclassid, refobjid, refobjsubid, deptype FROM pg_depend WHERE objid >= 16384 ORDER BY 1, 2, 3, 4, 5, 6, 7;
 SELECT objoid, objsubid, description FROM pg_description WHERE objoid >= 16384 ORDER BY 1, 2;
-SELECT cold FROM vertical_partition.row_pointers ORDER BY 1;
+SELECT cold FROM vertical_partition_internal.row_pointers ORDER BY 1;
 SQL
 $everything .= partition_contents($_) . ';' foreach @partition_methods;
 

@@ -32,6 +32,7 @@ dump_to('source', 'plain', "$dir/source.sql");
 my $plain = slurp_file("$dir/source.sql") =~ s/^\\(un)?restrict .*$//mgr;
 unlike($plain, qr/row_pointers/, 'the dump has no table of row pointers');
 unlike($plain, qr/FUNCTION vertical_partition\.\w+\(.*AS/, 'the dump has no function of the extension');
+unlike($plain, qr/vertical_partition_internal/, 'the dump names no internal object');
 
 for my $format ('plain', 'custom', 'directory')
 {
@@ -89,6 +90,20 @@ $node->command_ok([ 'pg_restore', '--exit-on-error', '--schema-only', '-d', $nod
 $node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers', '-d', $node->connstr('empty'), "$dir/all" ], 'rows are restored');
 $node->safe_psql('empty', q{SELECT vertical_partition.relink('row_pointer')});
 is($node->safe_psql('empty', partition_contents($_)), $contents{$_}, "schema, then rows: $_") foreach @partition_methods;
+
+# The owner of a database, without the privileges of a superuser
+my @ordinary = ('-U', 'ordinary');
+$node->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN');
+$node->safe_psql('postgres', "CREATE DATABASE $_ OWNER ordinary") foreach 'owned', 'owned_again';
+$node->safe_psql('owned', <<'SQL', extra_params => \@ordinary);
+CREATE EXTENSION vertical_partition;
+CREATE TABLE t (id int PRIMARY KEY, n int, c text);
+INSERT INTO t VALUES (1, 1, 'c');
+SELECT vertical_partition.split('t', '{c}', 'row_pointer');
+SQL
+dump_to('owned', 'custom', "$dir/owned", @ordinary);
+$node->command_ok([ 'pg_restore', '--exit-on-error', @ordinary, '-d', $node->connstr('owned_again'), "$dir/owned" ], 'an ordinary role restores its database');
+is($node->safe_psql('owned_again', q{SELECT vertical_partition.relink('t') >= 0; SELECT * FROM t}, extra_params => \@ordinary), "t\n1|1|c", 'the restored table has all rows');
 
 # single tables: the view has no rows, its parts have them
 my ($method) = @partition_methods;

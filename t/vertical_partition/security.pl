@@ -320,7 +320,7 @@ GRANT boss TO role_d WITH INHERIT TRUE, SET FALSE;
 CREATE TABLE public.of_boss (id int PRIMARY KEY, n int, c text);
 ALTER TABLE public.of_boss OWNER TO boss;
 SQL
-	is(attempt('role_d', q{SELECT vertical_partition.execute_as('boss'::regrole, 'ALTER ROLE role_d SUPERUSER')}),
+	is(attempt('role_d', q{SELECT vertical_partition_internal.execute_as('boss'::regrole, 'ALTER ROLE role_d SUPERUSER')}),
 		'must be able to SET ROLE "boss"', 'a member that only inherits privileges is refused');
 	is(attempt('role_d', q{SELECT vertical_partition.split('public.of_boss', '{c}')}), 'must be able to SET ROLE "boss"', 'split() refuses a member that only inherits privileges');
 }
@@ -449,7 +449,7 @@ my %refused = (
 	q{execute_as('role_a'::regrole, 'SELECT 1')} => 'must be able to SET ROLE "role_a"',
 	q{execute_as(1, 'SELECT 1')} => 'role with OID 1 does not exist',
 	q{run('role_a'::regrole, '{SELECT 1}')} => 'must be able to SET ROLE "role_a"',
-	q{define('role_a'::regrole, ARRAY[row(10, '', '{}', false, NULL, NULL, NULL, 'SELECT 1', NULL, NULL, NULL, NULL, NULL)::vertical_partition.definition], 0, '{}', 0)} =>
+	q{define('role_a'::regrole, ARRAY[row(10, '', '{}', false, NULL, NULL, NULL, 'SELECT 1', NULL, NULL, NULL, NULL, NULL)::vertical_partition_internal.definition], 0, '{}', 0)} =>
 	  'must be able to SET ROLE "role_a"',
 	q{copy_rows('role_a'::regrole, 'role_a.own'::regclass, 'id', 'SELECT 1', '')} => 'must be able to SET ROLE "role_a"',
 	q{own('role_a.own'::regclass, 'role_a'::regrole)} => 'ok',    # has nothing to do
@@ -469,7 +469,9 @@ my %refused = (
 	q{reset_column_updates()} => 'permission denied for function reset_column_updates');
 for my $call (sort keys %refused)
 {
-	is(attempt('role_c', "SELECT vertical_partition.$call", 'SET lock_timeout = 2000;'), $refused{$call}, "role_c: $call");
+	my $for_users = qr/^(split|merge|relink|advise|declare_key|forget_row_pointers|reset_column_updates)\(/;
+	my $schema = $call =~ $for_users ? 'vertical_partition' : 'vertical_partition_internal';
+	is(attempt('role_c', "SELECT $schema.$call", 'SET lock_timeout = 2000;'), $refused{$call}, "role_c: $call");
 }
 $locks->quit;
 
@@ -484,7 +486,7 @@ SQL
 as_role($node, 'postgres', 'role_b', q{SELECT vertical_partition.split('role_b.ch', '{c}')});
 my $definition = $node->safe_psql('postgres', q{SELECT pg_get_viewdef('role_b.ch')});
 as_role($node, 'postgres', 'role_a', "CREATE VIEW role_a.ch AS $definition");
-is($node->safe_psql('postgres', q{SELECT hot::text FROM vertical_partition.layout('role_a.ch')}), 'role_b.ch_hot', 'the view looks like it');
+is($node->safe_psql('postgres', q{SELECT hot::text FROM vertical_partition_internal.layout('role_a.ch')}), 'role_b.ch_hot', 'the view looks like it');
 # Entries of the split view come last in pg_depend.
 as_role($node, 'postgres', 'role_b', "CREATE OR REPLACE VIEW role_b.ch AS $definition");
 is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 1'), 'ok', "foreign-key actions do not use another owner's view");
@@ -505,11 +507,11 @@ for my $function (qw(merge relink))
 $using->quit;
 
 # No role can lock or fill the table that all sessions read.
-is(attempt('role_c', 'BEGIN; LOCK TABLE vertical_partition.row_pointers IN ACCESS EXCLUSIVE MODE'),
+is(attempt('role_c', 'BEGIN; LOCK TABLE vertical_partition_internal.row_pointers IN ACCESS EXCLUSIVE MODE'),
 	'permission denied for table row_pointers', 'row_pointers cannot be locked');
-is(attempt('role_a', q{INSERT INTO vertical_partition.row_pointers VALUES ('role_a.late_cold'::regclass, 1)}),
+is(attempt('role_a', q{INSERT INTO vertical_partition_internal.row_pointers VALUES ('role_a.late_cold'::regclass, 1)}),
 	'permission denied for table row_pointers', 'row_pointers cannot be filled');
-is(attempt('role_a', 'SELECT FROM vertical_partition.row_pointers FOR UPDATE'), 'permission denied for table row_pointers', 'rows of row_pointers cannot be locked');
+is(attempt('role_a', 'SELECT FROM vertical_partition_internal.row_pointers FOR UPDATE'), 'permission denied for table row_pointers', 'rows of row_pointers cannot be locked');
 
 # CLUSTER of the whole database skips tables with pointers to their rows.
 as_role($node, 'postgres', 'role_a', <<'SQL');

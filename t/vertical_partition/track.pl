@@ -98,11 +98,11 @@ END $$;
 SQL
 is(counted('n'), '255 255 0', 'sets in use keep their counts');
 my ($sets, $newest) = split /\|/, $node->safe_psql('postgres',
-	q{SELECT count(*), bool_or(cardinality(columns) = 12) FROM vertical_partition.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass});
+	q{SELECT count(*), bool_or(cardinality(columns) = 12) FROM vertical_partition_internal.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass});
 cmp_ok($sets, '<=', 2048, 'the number of sets is bounded');
 cmp_ok($sets, '>=', 1800, 'nearly all entries are used') or diag $sets;
 is($newest, 't', 'the newest set is counted');
-is($node->safe_psql('postgres', q{SELECT bool_and(rows = 1) FROM vertical_partition.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass}), 't', 'a new set does not inherit the count of an old one');
+is($node->safe_psql('postgres', q{SELECT bool_and(rows = 1) FROM vertical_partition_internal.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass}), 't', 'a new set does not inherit the count of an old one');
 is(counted('v', 'other'), '', 'sets that are not used are dropped, of any database');
 
 # a dropped table

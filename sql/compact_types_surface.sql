@@ -1,0 +1,10 @@
+-- What the extension, one of its string types and one of its decimal types give to users,
+-- and that each such object has a comment
+SET client_min_messages = warning;
+CREATE EXTENSION compact_char8;
+CREATE EXTENSION compact_decimal4_2;
+\getenv folder PG_ABS_SRCDIR
+\set file :folder '/sql/include/surface.sql'
+\set extensions 'compact_types compact_char8 compact_decimal4_2'
+\i :file
+DROP EXTENSION compact_char8, compact_decimal4_2;

@@ -1,0 +1,35 @@
+-- What the extension gives to users, and that each such object has a comment
+\getenv folder PG_ABS_SRCDIR
+\set file :folder '/sql/include/surface.sql'
+\set extensions vertical_partition
+\i :file
+
+-- Who may not use the internal schema can use split tables, and cannot split or alter tables.
+CREATE ROLE regress_vp_reader;
+CREATE SCHEMA regress_vp_own AUTHORIZATION regress_vp_reader;
+SET ROLE regress_vp_reader;
+CREATE TABLE regress_vp_own.t (id int PRIMARY KEY, n int, c text);
+CREATE TABLE regress_vp_own.u (id int PRIMARY KEY, n int, c text);
+INSERT INTO regress_vp_own.t SELECT i, i, 'c' || i FROM generate_series(1, 3) i;
+SET client_min_messages = warning;
+SELECT vertical_partition.split('regress_vp_own.t', '{c}', 'row_pointer', force => true);
+RESET ROLE;
+\set VERBOSITY sqlstate
+BEGIN;
+REVOKE USAGE ON SCHEMA vertical_partition_internal FROM PUBLIC;
+SET ROLE regress_vp_reader;
+SELECT * FROM regress_vp_own.t ORDER BY id;
+UPDATE regress_vp_own.t SET n = 0, c = c || '!' WHERE id = 1;
+DELETE FROM regress_vp_own.t WHERE id = 2;
+INSERT INTO regress_vp_own.t VALUES (4, 4, 'c4') RETURNING *;
+SELECT * FROM regress_vp_own.t ORDER BY id FOR UPDATE;
+SELECT view, cold_columns, pointers_valid FROM vertical_partition.parts WHERE view = 'regress_vp_own.t'::regclass;
+SAVEPOINT s;
+SELECT vertical_partition.split('regress_vp_own.u', '{c}', force => true);
+ROLLBACK TO s;
+SELECT vertical_partition.merge('regress_vp_own.t');
+ROLLBACK TO s;
+ALTER TABLE regress_vp_own.t ADD d int;
+ROLLBACK;
+DROP SCHEMA regress_vp_own CASCADE;
+DROP ROLE regress_vp_reader;
