@@ -17,7 +17,7 @@ our @EXPORT = qw(@samples @extensions samples_json);
 # integers() - return the samples of the narrow integers, which the list of the C code names
 sub integers
 {
-	my $top = $ENV{PGDENSE_TOP} // dirname(dirname(abs_path(__FILE__)));
+	my $top = $ENV{PGDENSE_TOP} // abs_path(dirname(__FILE__) . '/../../..');
 	my @result;
 
 	open my $file, '<', "$top/compact_types/compact_scalar_list.h" or die "could not open the list of types: $!";
