@@ -77,12 +77,19 @@ def _figure(height: float, left: float = MARGIN, bottom: float = 22, top: float 
     from matplotlib.ticker import MaxNLocator
 
     figure = plt.figure(figsize=(WIDTH / 72, height / 72))
-    inside = (left / WIDTH, bottom / height, (WIDTH - left - 2 * MARGIN) / WIDTH, (height - bottom - top) / height)
+    inside = (
+        left / WIDTH,
+        bottom / height,
+        (WIDTH - left - 2 * MARGIN) / WIDTH,
+        (height - bottom - top) / height,
+    )
     axes = figure.add_axes(inside)
     # Keep the tick labels short, so that they do not stick out at the left.
     for axis, places in ((axes.xaxis, 6), (axes.yaxis, 7)):
         axis.set_major_locator(MaxNLocator(places, steps=(1, 2, 5, 10)))
-        axis.set_major_formatter(lambda value, _place: f"{value / 1000:g}k" if abs(value) >= 10_000 else f"{value:g}")
+        axis.set_major_formatter(
+            lambda value, _place: f"{value / 1000:g}k" if abs(value) >= 10_000 else f"{value:g}"
+        )
     return figure, axes
 
 
@@ -102,9 +109,15 @@ def panel(figure, title: str) -> Panel:
         figure.savefig(text, format="svg", metadata=nothing, transparent=True)
     plt.close(figure)
     svg = text.getvalue()[text.getvalue().index("<svg") :].strip()
-    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(
+        r"<defs>\s*<style.*?</style>\s*</defs>|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL
+    )
     svg = re.sub(r'(<g) id="[^"]*"', r"\1", svg)
-    svg = re.sub(r'^<svg[^>]*? viewBox="([^"]*)"[^>]*>', rf'<svg viewBox="\1" role="img" aria-label="{html.escape(title)}">', svg)
+    svg = re.sub(
+        r'^<svg[^>]*? viewBox="([^"]*)"[^>]*>',
+        rf'<svg viewBox="\1" role="img" aria-label="{html.escape(title)}">',
+        svg,
+    )
     svg = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", svg)
     svg = re.sub(r"#[0-9a-f]{6}\b(?=[;\"])", lambda found: COLOURS.get(found[0], found[0]), svg)
     return Panel(title, re.sub(r"\s*\n\s*", "\n", svg.replace("xlink:href", "href")))
@@ -123,7 +136,9 @@ def _rows(names: Sequence[str], labels: Sequence[str]):
     figure, axes = _figure(28 + 36 * len(names))
     for row, (name, label) in enumerate(zip(names, labels)):
         for place, align, text in ((0, "left", _cut(name, 48 - len(label))), (1, "right", label)):
-            axes.text(place, row - 0.2, text, ha=align, va="center", transform=axes.get_yaxis_transform())
+            axes.text(
+                place, row - 0.2, text, ha=align, va="center", transform=axes.get_yaxis_transform()
+            )
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -132,7 +147,9 @@ def _rows(names: Sequence[str], labels: Sequence[str]):
 
 # Metrics without a chart.  Metrics with a unit are no ratios.  For groups of dozens of metrics, the
 # tables are enough.
-NOT_DRAWN = re.compile(r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.|^threshold")
+NOT_DRAWN = re.compile(
+    r"_(ms|ns|gbs|ns_byte)\b|^numeric-money\.|^bytes_(images|write)\.|\.inserted$|\.bgwriter_share\b|^mix\.(?!mean$)|^plain\.|^threshold"
+)
 
 MORE_IS_BETTER = re.compile(r"\btp(mc|s)\b")
 
@@ -145,7 +162,13 @@ class Limit:
     met: bool
 
 
-def _ratios(result: Mapping[str, Any], names: Iterable[str], limits: Mapping[str, Limit], title: str, folded: bool) -> list[Chart]:
+def _ratios(
+    result: Mapping[str, Any],
+    names: Iterable[str],
+    limits: Mapping[str, Limit],
+    title: str,
+    folded: bool,
+) -> list[Chart]:
     """Draw each ratio as a bar with its interval, a line at 1, and marks at its promised limits."""
     values = {name: result["metrics"][name] for name in names}
     if not values:
@@ -157,7 +180,9 @@ def _ratios(result: Mapping[str, Any], names: Iterable[str], limits: Mapping[str
         axes.barh(row + 0.2, value, color=OWN if good else MISSED if limit else OTHER, height=0.3)
         if name in result["intervals"]:
             interval = result["intervals"][name]
-            axes.plot([interval["low"], interval["high"]], [row + 0.2] * 2, color="black", linewidth=1.5)
+            axes.plot(
+                [interval["low"], interval["high"]], [row + 0.2] * 2, color="black", linewidth=1.5
+            )
         for place in limit.values if limit else ():
             axes.plot([place, place], [row + 0.02, row + 0.38], color="black", linewidth=3)
     axes.axvline(1, color="black", linewidth=0.8, linestyle=":")
@@ -171,16 +196,34 @@ def ratio_charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list
     others = [name for name in drawn if name not in limits]
     marks = "ratios with a promise (1 is stock, or what the name says); thick marks: promised limits; lines: intervals"
     rest = f"{len(others)} {'other ' if promised else ''}ratios; lines: intervals"
-    return _ratios(result, promised, limits, marks, False) + _ratios(result, others, limits, rest, len(others) > 12)
+    return _ratios(result, promised, limits, marks, False) + _ratios(
+        result, others, limits, rest, len(others) > 12
+    )
 
 
-def _bars(title: str, names: Sequence[str], values: Mapping[str, float], own: Callable[[str], bool], missing: str) -> Panel:
+def _bars(
+    title: str,
+    names: Sequence[str],
+    values: Mapping[str, float],
+    own: Callable[[str], bool],
+    missing: str,
+) -> Panel:
     """Draw a bar with its value for each name.  Write `missing` for a name without a value."""
     figure, axes = _figure(28 + 18 * len(names), left=7.4 * max(map(len, names)) + MARGIN)
     numbers = [values.get(name, 0) for name in names]
-    axes.barh(range(len(names)), numbers, color=[OWN if own(name) else OTHER for name in names], height=0.7)
+    axes.barh(
+        range(len(names)),
+        numbers,
+        color=[OWN if own(name) else OTHER for name in names],
+        height=0.7,
+    )
     for place, name in enumerate(names):
-        axes.text(values.get(name, 0), place, f" {values[name]:.3g}" if name in values else f" {missing}", va="center")
+        axes.text(
+            values.get(name, 0),
+            place,
+            f" {values[name]:.3g}" if name in values else f" {missing}",
+            va="center",
+        )
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, max(*numbers, 0) * 1.3 or 1)
@@ -201,12 +244,18 @@ def _dots(title: str, groups: Mapping[str, Sequence[float]], digits: int) -> Pan
 
 def _lines(title: str, series: Mapping[str, Mapping[float, Sequence[float]]], below: str) -> Panel:
     """Draw a line of medians for each name, over a band from its smallest to its largest run."""
-    figure, axes = _figure(240 + 16 * len(series), left=52, bottom=44, top=16 * len(series) + MARGIN)
+    figure, axes = _figure(
+        240 + 16 * len(series), left=52, bottom=44, top=16 * len(series) + MARGIN
+    )
     for number, (name, points) in enumerate(series.items()):
         places = sorted(points)
         medians = [statistics.median(points[place]) for place in places]
-        (line,) = axes.plot(places, medians, MARKERS[number % len(MARKERS)] + "-", markersize=5, label=name)
-        low, high = [min(points[place]) for place in places], [max(points[place]) for place in places]
+        (line,) = axes.plot(
+            places, medians, MARKERS[number % len(MARKERS)] + "-", markersize=5, label=name
+        )
+        low, high = [min(points[place]) for place in places], [
+            max(points[place]) for place in places
+        ]
         axes.fill_between(places, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
     axes.set_xlabel(below)
@@ -218,7 +267,11 @@ BY_STAGE = (
     ("New-Orders a minute", notpm, 0),
     ("device reads per New-Order", reads, 2),
     ("WAL, kB per New-Order", lambda sample: sample["per_new_order"]["wal_bytes"] / 1000, 1),
-    ("decline: last third of the run to its first", lambda sample: sample["last_third_to_first"] or 0.0, 2),
+    (
+        "decline: last third of the run to its first",
+        lambda sample: sample["last_third_to_first"] or 0.0,
+        2,
+    ),
 )
 
 
@@ -240,28 +293,58 @@ def tpcc_charts(result: Mapping[str, Any]) -> list[Chart]:
         for part in sample.get("series", ()) if sample["setting"] in SERIES else ():
             pace = part["new_orders"] / (part["end"] - part["begin"]) * 60
             place = round((part["begin"] + part["end"]) / 120, 1)
-            over.setdefault(sample["setting"], {}).setdefault(sample["stage"], {}).setdefault(place, []).append(pace)
+            over.setdefault(sample["setting"], {}).setdefault(sample["stage"], {}).setdefault(
+                place, []
+            ).append(pace)
         if sample["setting"] == CURVE:
             continue
         if sample["setting"] == f"memory{sample['memory']}":
-            sweep.setdefault(sample["stage"], {}).setdefault(sample["memory"], []).append(notpm(sample))
+            sweep.setdefault(sample["stage"], {}).setdefault(sample["memory"], []).append(
+                notpm(sample)
+            )
         else:
-            by_setting.setdefault(sample["setting"], {}).setdefault(sample["stage"], []).append(sample)
+            by_setting.setdefault(sample["setting"], {}).setdefault(sample["stage"], []).append(
+                sample
+            )
     charts = []
     for stages in by_setting.values():
         some = next(iter(stages.values()))[0]
         memory = f"{some['memory']} MB, shared_buffers {some['shared_buffers']}"
         panels = [
-            _dots(f"{title} ({memory})", {stage: [pick(sample) for sample in samples] for stage, samples in stages.items()}, digits)
+            _dots(
+                f"{title} ({memory})",
+                {stage: [pick(sample) for sample in samples] for stage, samples in stages.items()},
+                digits,
+            )
             for title, pick, digits in BY_STAGE
         ]
-        charts.append(Chart(f"stages at {memory}; dots: runs; lines: smallest to largest; numbers: medians", panels))
+        charts.append(
+            Chart(
+                f"stages at {memory}; dots: runs; lines: smallest to largest; numbers: medians",
+                panels,
+            )
+        )
     if over:
-        panels = [_lines(SERIES[setting], stages, "minutes since the load began") for setting, stages in over.items()]
-        charts.append(Chart("New-Orders a minute over the run; lines: medians; bands: smallest to largest run", panels))
+        panels = [
+            _lines(SERIES[setting], stages, "minutes since the load began")
+            for setting, stages in over.items()
+        ]
+        charts.append(
+            Chart(
+                "New-Orders a minute over the run; lines: medians; bands: smallest to largest run",
+                panels,
+            )
+        )
     if sweep:
-        lines = _lines("New-Orders a minute by memory, MB", sweep, "MB for the server and its page cache")
-        charts.append(Chart("New-Orders a minute by memory, two thirds of it shared_buffers; lines: medians; bands: smallest to largest run", [lines]))
+        lines = _lines(
+            "New-Orders a minute by memory, MB", sweep, "MB for the server and its page cache"
+        )
+        charts.append(
+            Chart(
+                "New-Orders a minute by memory, two thirds of it shared_buffers; lines: medians; bands: smallest to largest run",
+                [lines],
+            )
+        )
     return charts
 
 
@@ -276,7 +359,9 @@ def _toast_numbers(samples: list[dict[str, Any]]) -> dict[str, dict[str, dict[st
             value = sample["seconds"] * 1e6 / sample["rows"] / sample["passes"]
         else:
             continue
-        numbers.setdefault(sample["panel"], {}).setdefault(what, {}).setdefault(sample["type"], []).append(value)
+        numbers.setdefault(sample["panel"], {}).setdefault(what, {}).setdefault(
+            sample["type"], []
+        ).append(value)
     return {
         name: {
             what: {variant: statistics.median(values) for variant, values in drawn[what].items()}
@@ -310,7 +395,12 @@ def toast_charts(result: Mapping[str, Any]) -> list[Chart]:
             for name, drawn in _toast_numbers(samples).items()
             for what, values in drawn.items()
         ]
-        charts.append(Chart(f"{group + ' values: ' if group else ''}size, INSERT and read by storage method; medians", panels))
+        charts.append(
+            Chart(
+                f"{group + ' values: ' if group else ''}size, INSERT and read by storage method; medians",
+                panels,
+            )
+        )
     return charts
 
 
@@ -320,14 +410,28 @@ def slices_charts(result: Mapping[str, Any]) -> list[Chart]:
     samples = [sample for sample in result["samples"] if "tps_by_slice" in sample]
     panels = []
     for workload in dict.fromkeys(sample["workload"] for sample in samples):
-        for title, name in (("growth, pages", "growth_pages_by_slice"), ("operations a second", "tps_by_slice")):
+        for title, name in (
+            ("growth, pages", "growth_pages_by_slice"),
+            ("operations a second", "tps_by_slice"),
+        ):
             series: dict[str, dict[float, list[float]]] = {}
             for sample in samples:
                 if sample["workload"] == workload:
                     for number, value in enumerate(sample[name], start=1):
-                        series.setdefault(sample["variant"], {}).setdefault(number, []).append(value)
+                        series.setdefault(sample["variant"], {}).setdefault(number, []).append(
+                            value
+                        )
             panels.append(_lines(f"{workload}: {title}", series, "eighth of the run"))
-    return [Chart("growth and speed over the run; lines: medians; bands: smallest to largest run", panels)] if panels else []
+    return (
+        [
+            Chart(
+                "growth and speed over the run; lines: medians; bands: smallest to largest run",
+                panels,
+            )
+        ]
+        if panels
+        else []
+    )
 
 
 def statements_charts(result: Mapping[str, Any]) -> list[Chart]:
@@ -335,11 +439,21 @@ def statements_charts(result: Mapping[str, Any]) -> list[Chart]:
     times: dict[str, dict[str, list[float]]] = {}
     for sample in result["samples"]:
         if "seconds" in sample:
-            times.setdefault(sample["test"], {}).setdefault(sample["type"], []).append(sample["seconds"] * 1e6)
+            times.setdefault(sample["test"], {}).setdefault(sample["type"], []).append(
+                sample["seconds"] * 1e6
+            )
     panels = []
     for statement, variants in times.items():
         medians = {name: statistics.median(values) for name, values in variants.items()}
-        panels.append(_bars(f"{statement}, µs", list(medians), medians, lambda name: name.endswith(".on"), "none"))
+        panels.append(
+            _bars(
+                f"{statement}, µs",
+                list(medians),
+                medians,
+                lambda name: name.endswith(".on"),
+                "none",
+            )
+        )
     return [Chart("time of each statement by variant; medians", panels)] if panels else []
 
 
@@ -350,7 +464,9 @@ def fillfactor_charts(result: Mapping[str, Any]) -> list[Chart]:
     runs = [sample for sample in result["samples"] if sample["test"] == "hot"]
     for sample in runs:
         if sample["length"] == runs[0]["length"]:
-            points = hot.setdefault(_cut(f"fillfactor {sample['fillfactor']}, {sample['title']}", 44), {})
+            points = hot.setdefault(
+                _cut(f"fillfactor {sample['fillfactor']}, {sample['title']}", 44), {}
+            )
             for number, share in enumerate(sample["hot_by_slice"], start=1):
                 points.setdefault(number, []).append(share)
     for sample in result["samples"]:
@@ -358,9 +474,16 @@ def fillfactor_charts(result: Mapping[str, Any]) -> list[Chart]:
             points = order.setdefault(f"fillfactor {sample['fillfactor']}", {})
             for updates, correlation in zip(sample["updates"], sample["correlation"]):
                 points.setdefault(updates, []).append(correlation)
-    drawn = (("share of updates that are HOT", hot, "eighth of the run"), ("correlation of the key", order, "updates"))
+    drawn = (
+        ("share of updates that are HOT", hot, "eighth of the run"),
+        ("correlation of the key", order, "updates"),
+    )
     panels = [_lines(title, series, below) for title, series, below in drawn if series]
-    return [Chart("HOT updates over the run, and correlation of the key of a clustered table", panels)] if panels else []
+    return (
+        [Chart("HOT updates over the run, and correlation of the key of a clustered table", panels)]
+        if panels
+        else []
+    )
 
 
 def charts(result: Mapping[str, Any], limits: Mapping[str, Limit]) -> list[Chart]:

@@ -31,7 +31,9 @@ class Commands(click.Group):
         return studies.command_of(name) if name in studies.NAMES else None
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 def cli() -> None:
     """Measure what each piece of pg_dense does, or show what was measured."""
 

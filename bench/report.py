@@ -19,18 +19,54 @@ from bench.studies import with_results
 # The figures at the top of the page and in README.md: study, metric, and description
 HEADLINES = (
     ("tpcc", "tpmc.all", "TPC-C under a memory limit: New-Orders a minute, last stage to stock"),
-    ("tpcc", "reads.all", "TPC-C under a memory limit: device reads per New-Order, last stage to stock"),
+    (
+        "tpcc",
+        "reads.all",
+        "TPC-C under a memory limit: device reads per New-Order, last stage to stock",
+    ),
     ("row-size", "heap.all", "TPC-C: bytes of all heaps, compact types to stock types"),
     ("row-size", "mix.mean", "34 columns of text: bytes of a value, `compact_text` to `text`"),
-    ("types-speed", "filter_late", "time of a filter on the tenth string, `compact_char24` to `char(24)`"),
-    ("toast-chunks", "read_cpu.31685", "time to read a value of 31,685 bytes, for which lz4 saves no TOAST chunk, `toast_policy` to EXTENDED lz4"),
-    ("toast-codecs", "json.lz4hc.size_vs_lz4", "JSON, orders of a shop: bytes with lz4hc to bytes with lz4"),
-    ("vertical-partition", "bytes_per_update.stock", "bytes that an UPDATE of `stock` writes, split table to plain table"),
-    ("vertical-partition", "read.hot", "time to read hot columns, through the view to directly from the hot part"),
+    (
+        "types-speed",
+        "filter_late",
+        "time of a filter on the tenth string, `compact_char24` to `char(24)`",
+    ),
+    (
+        "toast-chunks",
+        "read_cpu.31685",
+        "time to read a value of 31,685 bytes, for which lz4 saves no TOAST chunk, `toast_policy` to EXTENDED lz4",
+    ),
+    (
+        "toast-codecs",
+        "json.lz4hc.size_vs_lz4",
+        "JSON, orders of a shop: bytes with lz4hc to bytes with lz4",
+    ),
+    (
+        "vertical-partition",
+        "bytes_per_update.stock",
+        "bytes that an UPDATE of `stock` writes, split table to plain table",
+    ),
+    (
+        "vertical-partition",
+        "read.hot",
+        "time to read hot columns, through the view to directly from the hot part",
+    ),
     ("index-size", "tpcc.total", "TPC-C: bytes of all indexes, aligned by their keys to stock"),
-    ("wal", "bytes.direct_4096.1", "bytes that a commit writes to the device, direct in units of 4096 bytes to stock"),
-    ("wal", "tps.direct.fdatasync.32", "commits a second of 32 clients, direct I/O to buffered I/O"),
-    ("bgvacuum", "mixed.growth", "growth of a table under deletes, inserts and updates, background vacuum to stock"),
+    (
+        "wal",
+        "bytes.direct_4096.1",
+        "bytes that a commit writes to the device, direct in units of 4096 bytes to stock",
+    ),
+    (
+        "wal",
+        "tps.direct.fdatasync.32",
+        "commits a second of 32 clients, direct I/O to buffered I/O",
+    ),
+    (
+        "bgvacuum",
+        "mixed.growth",
+        "growth of a table under deletes, inserts and updates, background vacuum to stock",
+    ),
     ("bgvacuum", "tps", "operations a second, background vacuum to stock"),
 )
 
@@ -73,7 +109,9 @@ class Results:
             if result and metric in result["metrics"]:
                 promise = saved.promise_of(result, metric)
                 limit, verdict = (promise.limit, promise.verdict) if promise else ("", "")
-                found.append(Headline(claim, saved.measured(result, metric), limit, verdict, result))
+                found.append(
+                    Headline(claim, saved.measured(result, metric), limit, verdict, result)
+                )
         return found
 
     def promises(self, met: bool) -> list[tuple[dict[str, Any], saved.Promise]]:
@@ -106,8 +144,17 @@ def read_results(directory: Path, studies: Sequence[str]) -> Results:
                     for promise in reversed(result["promises"])
                 }
                 result["charts"] = charts.charts(result, limits)
-            except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-                raise saved.Unusable(f"is incomplete: its samples cannot be drawn: {type(error).__name__} {error}") from error
+            except (
+                KeyError,
+                IndexError,
+                TypeError,
+                ValueError,
+                AttributeError,
+                ArithmeticError,
+            ) as error:
+                raise saved.Unusable(
+                    f"is incomplete: its samples cannot be drawn: {type(error).__name__} {error}"
+                ) from error
             results.shown.append(result)
         except saved.Unusable as error:
             results.left_out.append(LeftOut(path.name, str(error)))
@@ -141,12 +188,18 @@ def around(path: Path) -> tuple[str, str]:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise BenchError(f'"{path}" has no marks for the place of the figures: {BEGIN.strip()} and {END.strip()}')
+        raise BenchError(
+            f'"{path}" has no marks for the place of the figures: {BEGIN.strip()} and {END.strip()}'
+        )
     return before + begin, end + after
 
 
 def run(
-    studies: Sequence[str], directory: Path | None, html: Path | None, markdown: Path | None, readme: Path | None
+    studies: Sequence[str],
+    directory: Path | None,
+    html: Path | None,
+    markdown: Path | None,
+    readme: Path | None,
 ) -> None:
     if directory is None:
         # The documents in the repository show the results in the repository.
@@ -170,7 +223,9 @@ def run(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["code"] = lambda text: Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text))))
+    environment.filters["code"] = lambda text: Markup(
+        re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text)))
+    )
     environment.filters["cell"] = lambda text: " ".join(text.replace("|", r"\|").split())
 
     def render(template: str) -> str:
@@ -191,7 +246,10 @@ def run(
     help="Directory of the studies' JSON files; default: bench/results.",
 )
 @click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Default: build/bench/report.html."
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Default: build/bench/report.html.",
 )
 @click.option(
     "--markdown",
@@ -205,7 +263,9 @@ def run(
     metavar="FILE",
     help="File whose table of figures is replaced; default: README.md, or none with --results.",
 )
-def command(results: Path | None, html: Path | None, markdown: Path | None, readme: Path | None) -> None:
+def command(
+    results: Path | None, html: Path | None, markdown: Path | None, readme: Path | None
+) -> None:
     """Write an HTML page, the tables of doc/benchmarks.md and the figures in README.md.
 
     They are made from the results of the studies.

@@ -13,12 +13,16 @@ UPDATING = ("mixed", "uniform", "indexed", "groups", "tpcc")
 Pick = Callable[[dict[str, Any]], float]
 
 
-def _sum(sample: dict[str, Any], what: str, backends: tuple[str, ...] = (), context: str = "") -> float:
+def _sum(
+    sample: dict[str, Any], what: str, backends: tuple[str, ...] = (), context: str = ""
+) -> float:
     total = 0
     for name, value in sample["counters"].items():
         parts = name.split(".")
         if len(parts) == 3 and parts[2] == what:
-            total += value if (not backends or parts[0] in backends) and context in ("", parts[1]) else 0
+            total += (
+                value if (not backends or parts[0] in backends) and context in ("", parts[1]) else 0
+            )
     return total
 
 
@@ -101,7 +105,11 @@ def _found(name: str) -> Pick:
 
 FIGURES = (
     Figure("growth of the heap, pages", growth, metric="growth"),
-    Figure("growth of the indexes, pages", lambda sample: sample["index_growth_pages"], metric="index_growth"),
+    Figure(
+        "growth of the indexes, pages",
+        lambda sample: sample["index_growth_pages"],
+        metric="index_growth",
+    ),
     Figure("autovacuum cycles of the table updated most", lambda sample: sample["autovacuums"]),
     Figure("blocks read", reads, metric="reads"),
     Figure("blocks read by clients", client_reads, metric="client_reads"),
@@ -115,14 +123,46 @@ FIGURES = (
     Figure("blocks written by vacuum, ring buffer", vacuum_writes),
     Figure("blocks written by all processes", all_writes, metric="writes"),
     Figure("share of backends in all writes", backend_share, 3),
-    Figure("share of bgwriter in the writes of bgwriter and backends", bgwriter_share, 3, "bgwriter_share", alone=True),
+    Figure(
+        "share of bgwriter in the writes of bgwriter and backends",
+        bgwriter_share,
+        3,
+        "bgwriter_share",
+        alone=True,
+    ),
     Figure("share of HOT updates", lambda sample: _share(sample, "n_tup_hot_upd"), 3),
-    Figure("share of updates to another page", lambda sample: _share(sample, "n_tup_newpage_upd"), 3, metric="newpage"),
-    Figure("share of all-frozen pages", _found("frozen"), 3, "frozen", alone=True, workloads=("append_only",)),
-    Figure("heap fetches of an index-only scan", _found("heap_fetches"), metric="heap_fetches", workloads=("append_only",)),
-    Figure("pages that VACUUM (FREEZE) dirties", _found("freeze_writes"), metric="freeze_writes", workloads=("append_only",)),
+    Figure(
+        "share of updates to another page",
+        lambda sample: _share(sample, "n_tup_newpage_upd"),
+        3,
+        metric="newpage",
+    ),
+    Figure(
+        "share of all-frozen pages",
+        _found("frozen"),
+        3,
+        "frozen",
+        alone=True,
+        workloads=("append_only",),
+    ),
+    Figure(
+        "heap fetches of an index-only scan",
+        _found("heap_fetches"),
+        metric="heap_fetches",
+        workloads=("append_only",),
+    ),
+    Figure(
+        "pages that VACUUM (FREEZE) dirties",
+        _found("freeze_writes"),
+        metric="freeze_writes",
+        workloads=("append_only",),
+    ),
     Figure("operations a second", lambda sample: sample["tps"], metric="tps"),
-    Figure("operations a second, last third of the run to first third", lambda sample: sample["last_third_to_first"], 3),
+    Figure(
+        "operations a second, last third of the run to first third",
+        lambda sample: sample["last_third_to_first"],
+        3,
+    ),
     Figure("CPU of the server, s", counted("cpu_seconds"), 1, metric="cpu"),
     Figure("CPU of bgwriter, s", counted("bgwriter_cpu_seconds"), 2),
 )
@@ -161,12 +201,34 @@ BARS = (
     Bar("mixed.wal", "mixed: WAL", 1.05),
     Bar("mixed.backend_writes", "mixed: blocks written by backends", 1.10),
     *(Bar(f"{name}.tps", f"{name}: tps against stock", least=0.98) for name in UPDATING),
-    *(Bar(f"{name}.tps.switched", f"{name}: tps with the switch on to off, in one run", least=0.98) for name in switched.WORKLOADS if name in UPDATING),
-    Bar("insert_only.tps.switched", "inserts only: tps with the switch on to off, in one run", least=0.99),
-    *(Bar(f"{name}.hot_lost", f"{name}: share of HOT updates, stock minus patched", 0.005) for name in UPDATING),
-    *(Bar(f"{name}.newpage", f"{name}: updates to another page against stock", 1.05) for name in UPDATING),
-    *(Bar(f"{name}.bytes_per_record", f"{name}: bytes freed by a prune", least=800) for name in UPDATING),
-    *(Bar(f"{name}.reused", f"{name}: share of the offered pages that inserts use", least=0.50) for name in UPDATING),
+    *(
+        Bar(
+            f"{name}.tps.switched", f"{name}: tps with the switch on to off, in one run", least=0.98
+        )
+        for name in switched.WORKLOADS
+        if name in UPDATING
+    ),
+    Bar(
+        "insert_only.tps.switched",
+        "inserts only: tps with the switch on to off, in one run",
+        least=0.99,
+    ),
+    *(
+        Bar(f"{name}.hot_lost", f"{name}: share of HOT updates, stock minus patched", 0.005)
+        for name in UPDATING
+    ),
+    *(
+        Bar(f"{name}.newpage", f"{name}: updates to another page against stock", 1.05)
+        for name in UPDATING
+    ),
+    *(
+        Bar(f"{name}.bytes_per_record", f"{name}: bytes freed by a prune", least=800)
+        for name in UPDATING
+    ),
+    *(
+        Bar(f"{name}.reused", f"{name}: share of the offered pages that inserts use", least=0.50)
+        for name in UPDATING
+    ),
     Bar("insert_only.tps", "inserts only: tps against stock", least=0.99),
     Bar("append_only.frozen", "inserts without vacuums: share of all-frozen pages", least=0.90),
     Bar(
@@ -181,7 +243,11 @@ BARS = (
         0.10,
         claim="inserts without vacuums: heap fetches of an index-only scan, against stock",
     ),
-    Bar("temporary.drop", "time of DROP TABLE of a temporary table, 6 GB of shared buffers, against stock", 1.02),
+    Bar(
+        "temporary.drop",
+        "time of DROP TABLE of a temporary table, 6 GB of shared buffers, against stock",
+        1.02,
+    ),
     Bar(
         "temporary.drop.switched",
         "the same with the switch on to off, in one run",
@@ -224,7 +290,11 @@ def line(sample: dict[str, Any]) -> str:
         f"autovacuum x {sample['autovacuums']}",
         f"CPU {counters['cpu_seconds']:.1f} s, bgwriter {counters['bgwriter_cpu_seconds']:.2f} s",
     ]
-    extra = [f"{name[9:]} {value:,.0f}" for name, value in counters.items() if name.startswith("bgvacuum.")]
+    extra = [
+        f"{name[9:]} {value:,.0f}"
+        for name, value in counters.items()
+        if name.startswith("bgvacuum.")
+    ]
     if extra:
         parts.append("pg_stat_bgvacuum: " + ", ".join(extra))
     return "\n    ".join(parts)

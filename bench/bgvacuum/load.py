@@ -48,7 +48,9 @@ def has_view(connection: psycopg.Connection) -> bool:
     return connection.execute("SELECT to_regclass('pg_stat_bgvacuum') IS NOT NULL").fetchone()[0]
 
 
-def snapshot(connection: psycopg.Connection, workload: Workload, cluster: Cluster) -> dict[str, float]:
+def snapshot(
+    connection: psycopg.Connection, workload: Workload, cluster: Cluster
+) -> dict[str, float]:
     """Everything as one flat object, so that two of them can be subtracted."""
     taken: dict[str, float] = {}
     for row in _rows(connection, TABLES, list(workload.tables)):
@@ -65,9 +67,13 @@ def snapshot(connection: psycopg.Connection, workload: Workload, cluster: Cluste
     taken |= _rows(connection, CHECKPOINTER)[0]
     if has_view(connection):
         row = _rows(connection, "SELECT * FROM pg_stat_bgvacuum")[0]
-        taken |= {f"bgvacuum.{name}": float(value) for name, value in row.items() if name != "stats_reset"}
+        taken |= {
+            f"bgvacuum.{name}": float(value) for name, value in row.items() if name != "stats_reset"
+        }
     taken["cpu_seconds"] = counters.cpu_seconds(cluster.postmaster())
-    found = connection.execute("SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'").fetchone()
+    found = connection.execute(
+        "SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'"
+    ).fetchone()
     taken["bgwriter_cpu_seconds"] = (counters.backend_cpu(found[0]) if found else None) or 0.0
     return taken
 
@@ -118,7 +124,9 @@ def third(log: pgbench.Log, last: bool) -> float:
     return count / float(ended[count - 1] - (log.ended - log.latency).min())
 
 
-def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, seed: int) -> dict[str, Any]:
+def run(
+    cluster: Cluster, workload: Workload, clients: int, rate: float | None, seed: int
+) -> dict[str, Any]:
     """One sample."""
     directory = work() / "bgvacuum"
     each = max(1, workload.cycles // workload.batch // clients)
@@ -127,12 +135,18 @@ def run(cluster: Cluster, workload: Workload, clients: int, rate: float | None, 
     if rate:
         options.append(f"--rate={rate / workload.batch}")
     scripts = workload.write_scripts(directory / "scripts")
-    variables = {**workload.variables(seed), "call": 0, "checkpoint_every": each // (CHECKPOINTS + 1) + 1}
+    variables = {
+        **workload.variables(seed),
+        "call": 0,
+        "checkpoint_every": each // (CHECKPOINTS + 1) + 1,
+    }
     sizes = Sizes([], [], [])
     with cluster.connect(workload.database) as connection:
         sizes.take(connection, workload.tables)
         before = snapshot(connection, workload, cluster)
-        with pgbench.Background(cluster, workload.database, scripts, variables, options, directory) as load:
+        with pgbench.Background(
+            cluster, workload.database, scripts, variables, options, directory
+        ) as load:
             while not load.has_ended():
                 time.sleep(0.2)
                 sizes.take(connection, workload.tables)

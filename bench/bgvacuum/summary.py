@@ -41,7 +41,9 @@ class Summary:
         self.result = result
         self.compared = compared
 
-    def values(self, workload: str, variant: Variant, pick: Callable[[dict[str, Any]], Any]) -> list[Any]:
+    def values(
+        self, workload: str, variant: Variant, pick: Callable[[dict[str, Any]], Any]
+    ) -> list[Any]:
         """In the order of the rounds."""
         return [
             pick(sample)
@@ -74,7 +76,11 @@ class Summary:
             rows.append([figure.title, *cells, *ratios])
         self.result.table(
             f"{workload.title}, {workload.cycles:,} times: median (smallest to largest); ratios with their interval",
-            ["", *(variant.title for variant in variants), *(f"{variant.title}: ratio" for variant in variants[1:])],
+            [
+                "",
+                *(variant.title for variant in variants),
+                *(f"{variant.title}: ratio" for variant in variants[1:]),
+            ],
             rows,
             workload.name,
         )
@@ -87,21 +93,30 @@ class Summary:
         """Growth against that of a stock server that vacuums more often."""
         names = [variant.name for variant in variants]
         if EAGER.name in names and ON.name in names:
-            on, eager = (self.values(workload.name, variant, figures.growth) for variant in (ON, EAGER))
+            on, eager = (
+                self.values(workload.name, variant, figures.growth) for variant in (ON, EAGER)
+            )
             if min(eager) > 0:
-                self.result.ratio(f"{workload.name}.growth.eager", paired_ratio(on, eager, self.result.seed))
+                self.result.ratio(
+                    f"{workload.name}.growth.eager", paired_ratio(on, eager, self.result.seed)
+                )
 
     def quality(self, workload: Workload, variants: Sequence[Variant]) -> None:
         """Of the variant "on": what a prune wins, what becomes of the pages that are offered, and of HOT."""
         baseline, *others = variants
         if ON.name not in [variant.name for variant in others]:
             return
-        for name, pick in (("bytes_per_record", figures.bytes_per_record), ("reused", figures.reused)):
+        for name, pick in (
+            ("bytes_per_record", figures.bytes_per_record),
+            ("reused", figures.reused),
+        ):
             found = [value for value in self.values(workload.name, ON, pick) if value is not None]
             if found:
                 self.result.metrics[f"{workload.name}.{name}"] = spread(found)[0]
         if workload.name in figures.UPDATING:
-            stock, on = (self.values(workload.name, variant, figures.hot_share) for variant in (baseline, ON))
+            stock, on = (
+                self.values(workload.name, variant, figures.hot_share) for variant in (baseline, ON)
+            )
             lost = [before - after for before, after in zip(stock, on)]
             self.result.metrics[f"{workload.name}.hot_lost"] = spread(lost)[0]
 
@@ -130,7 +145,11 @@ class Summary:
                     middle = float(numpy.median([counted.get(name, 0) for counted in counters]))
                     found.setdefault(name.removeprefix(prefix), {})[variant.name] = middle
         if found:
-            having = [variant for variant in variants if any(variant.name in values for values in found.values())]
+            having = [
+                variant
+                for variant in variants
+                if any(variant.name in values for values in found.values())
+            ]
             self.result.table(
                 f"{workload.title}: pg_stat_bgvacuum, medians",
                 ["", *(variant.title for variant in having)],
@@ -146,16 +165,23 @@ class Summary:
         pairs: list[tuple[float, float]] = []
         for workload, variants in self.compared.items():
             if variant in variants[1:] and variant.name != EAGER.name:
-                both = [self.values(workload, each, lambda sample: sample["tps"]) for each in (variant, variants[0])]
+                both = [
+                    self.values(workload, each, lambda sample: sample["tps"])
+                    for each in (variant, variants[0])
+                ]
                 pairs += zip(*both)
         return tuple(map(list, zip(*pairs)))  # type: ignore[return-value]
 
     def finish(self) -> None:
-        others = {variant.name: variant for variants in self.compared.values() for variant in variants[1:]}
+        others = {
+            variant.name: variant for variants in self.compared.values() for variant in variants[1:]
+        }
         for variant in others.values():
             if variant.name == EAGER.name:
                 continue
-            self.result.ratio(of_variant("tps", variant), paired_ratio(*self.pooled(variant), self.result.seed))
+            self.result.ratio(
+                of_variant("tps", variant), paired_ratio(*self.pooled(variant), self.result.seed)
+            )
         self.decline()
         show_bars(self.result, figures.BARS)
 

@@ -48,7 +48,9 @@ def switch(connection: psycopg.Connection, setting: str) -> None:
     connection.execute("SELECT pg_reload_conf()")
 
 
-def rates(ended: numpy.ndarray, windows: Sequence[tuple[str, float, float]], batch: int) -> list[dict[str, float]]:
+def rates(
+    ended: numpy.ndarray, windows: Sequence[tuple[str, float, float]], batch: int
+) -> list[dict[str, float]]:
     """Operations a second of the phases that are on and of those that are off, of each block of windows.
 
     ended is when each call ended, in order; a window is the setting, its begin and its end.
@@ -88,7 +90,9 @@ def run(
         cluster.start({**settings, **ON.settings, **SETTINGS})
         with (
             cluster.connect(workload.database) as connection,
-            pgbench.Background(cluster, workload.database, scripts, variables, options, directory) as load,
+            pgbench.Background(
+                cluster, workload.database, scripts, variables, options, directory
+            ) as load,
         ):
             describe(connection)
             time.sleep(WARMUP)
@@ -102,10 +106,23 @@ def run(
     return rates(numpy.sort(load.log().ended), windows, workload.batch)
 
 
-def record(result: Result, name: str, figure: str, found: list[dict[str, float]], key: str | None = None) -> None:
+def record(
+    result: Result, name: str, figure: str, found: list[dict[str, float]], key: str | None = None
+) -> None:
     """As samples of "NAME.switched", where it is called key, and as the metric "NAME.FIGURE.switched"."""
     for number, by_setting in enumerate(found):
-        result.samples.append({"workload": f"{name}.switched", "variant": ON.name, "round": number, key or figure: by_setting})
-    ratio = paired_ratio([by_setting["on"] for by_setting in found], [by_setting["off"] for by_setting in found], result.seed)
+        result.samples.append(
+            {
+                "workload": f"{name}.switched",
+                "variant": ON.name,
+                "round": number,
+                key or figure: by_setting,
+            }
+        )
+    ratio = paired_ratio(
+        [by_setting["on"] for by_setting in found],
+        [by_setting["off"] for by_setting in found],
+        result.seed,
+    )
     result.ratio(f"{name}.{figure}.switched", ratio)
     console.print(f"{name}, the switch on to off in one run: {figure} {ratio}")

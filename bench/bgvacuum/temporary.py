@@ -88,7 +88,11 @@ def sample_switched(megabytes: int, count: int) -> dict[str, float]:
 
 def run(result: Result, variants: Sequence[Variant], pairs: int, quick: bool) -> None:
     """Samples, a table and the metrics, of the first variant and "on"."""
-    compared = [STOCK, ON] if has_stock() else [variant for variant in variants if variant.name in ("off", ON.name)]
+    compared = (
+        [STOCK, ON]
+        if has_stock()
+        else [variant for variant in variants if variant.name in ("off", ON.name)]
+    )
     if len(compared) < 2:
         return
     megabytes, count = (64, 20) if quick else (6144, 1000)
@@ -96,14 +100,34 @@ def run(result: Result, variants: Sequence[Variant], pairs: int, quick: bool) ->
     for number, variant in interleave(compared, pairs):
         seconds = sample(variant, megabytes, count)
         values[variant.name].append(seconds)
-        result.samples.append({"workload": NAME, "variant": variant.name, "round": number, "drops": count, "drop_seconds": seconds})
+        result.samples.append(
+            {
+                "workload": NAME,
+                "variant": variant.name,
+                "round": number,
+                "drops": count,
+                "drop_seconds": seconds,
+            }
+        )
         console.print(f"{NAME}, run {number + 1}, {variant.name}: {1e3 * seconds:.3f} ms a DROP")
-    record(result, NAME, "drop", [sample_switched(megabytes, count) for _ in range(pairs)], "drop_seconds")
+    record(
+        result,
+        NAME,
+        "drop",
+        [sample_switched(megabytes, count) for _ in range(pairs)],
+        "drop_seconds",
+    )
     ratio = paired_ratio(values[ON.name], values[compared[0].name], result.seed)
     result.ratio(f"{NAME}.drop", ratio)
     result.table(
         "DROP TABLE of a temporary table, half of the shared buffers dirty: median of the runs' medians, ms",
         ["", *(variant.title for variant in compared), "ratio"],
-        [["DROP TABLE", *(f"{1e3 * spread(values[variant.name])[0]:.3f}" for variant in compared), str(ratio)]],
+        [
+            [
+                "DROP TABLE",
+                *(f"{1e3 * spread(values[variant.name])[0]:.3f}" for variant in compared),
+                str(ratio),
+            ]
+        ],
         NAME,
     )

@@ -37,7 +37,9 @@ OFF = Variant("off", "patched, off", settings={SETTING: "off"})
 ON = Variant("on", "patched, on", settings=SETTINGS)
 DEFAULT = (STOCK, OFF, ON)
 # The release whose autovacuum comes four times as often, which holds growth down as well.
-EAGER = Variant("eager", "stock, scale factor 0.05", "stock", {"autovacuum_vacuum_scale_factor": "0.05"})
+EAGER = Variant(
+    "eager", "stock, scale factor 0.05", "stock", {"autovacuum_vacuum_scale_factor": "0.05"}
+)
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, str]:
@@ -57,14 +59,18 @@ def parse(words: Sequence[str]) -> tuple[Variant, ...]:
         name, _, rest = word.partition(":")
         server, _, settings = rest.partition(":")
         if not name:
-            raise BenchError(f'invalid variant "{word}", NAME[:SERVER[:SETTING=VALUE,...]] is wanted')
+            raise BenchError(
+                f'invalid variant "{word}", NAME[:SERVER[:SETTING=VALUE,...]] is wanted'
+            )
         if any(variant.name == name for variant in variants):
             raise BenchError(f'variant "{name}" is given twice')
         variant = next((known for known in DEFAULT if known.name == name), Variant(name, name))
         if server:
             variant = replace(variant, server=server)
         if settings:
-            variant = replace(variant, settings={**variant.settings, **parse_settings(settings.split(","))})
+            variant = replace(
+                variant, settings={**variant.settings, **parse_settings(settings.split(","))}
+            )
         variants.append(variant)
     return tuple(variants)
 

@@ -54,13 +54,16 @@ class Workload(ABC):
     rate: float | None = field(default=None, kw_only=True)
 
     @abstractmethod
-    def load(self, server: Server, seed: int) -> None: ...
+    def load(self, server: Server, seed: int) -> None:
+        ...
 
     @abstractmethod
-    def scripts(self, directory: Path) -> list[pgbench.Script]: ...
+    def scripts(self, directory: Path) -> list[pgbench.Script]:
+        ...
 
     @abstractmethod
-    def variables(self, seed: int) -> dict[str, object]: ...
+    def variables(self, seed: int) -> dict[str, object]:
+        ...
 
     def write_scripts(self, directory: Path) -> list[pgbench.Script]:
         """With checkpoints, of one of the clients."""
@@ -88,7 +91,10 @@ class Workload(ABC):
 
 def _both_scans(connection: psycopg.Connection) -> Iterator[str]:
     """By the table and by its key; the setting that is on, for a message."""
-    for scan, other in (("enable_seqscan", "enable_indexscan"), ("enable_indexscan", "enable_seqscan")):
+    for scan, other in (
+        ("enable_seqscan", "enable_indexscan"),
+        ("enable_indexscan", "enable_seqscan"),
+    ):
         connection.execute(f"SET {scan} = on; SET {other} = off; SET enable_bitmapscan = off")
         yield scan
 
@@ -111,7 +117,8 @@ class Rows(Workload):
                 "CREATE TABLE bench_rows (id integer NOT NULL, counter integer NOT NULL, filler text NOT NULL)"
             )
             connection.execute(
-                "INSERT INTO bench_rows SELECT 2 * k, 0, repeat('x', 73) FROM generate_series(1, %s) AS k", [self.rows]
+                "INSERT INTO bench_rows SELECT 2 * k, 0, repeat('x', 73) FROM generate_series(1, %s) AS k",
+                [self.rows],
             )
             connection.execute("ALTER TABLE bench_rows ADD PRIMARY KEY (id)")
             connection.execute((SQL / "procedures.sql").read_text(encoding="utf-8"))
@@ -133,7 +140,9 @@ class Rows(Workload):
             if rows != self.rows:
                 raise BenchError(f"{title}: the table has {rows} rows, not {self.rows} ({scan})")
             if self.updates and updates != self.updates * cycles:
-                raise BenchError(f"{title}: {updates} updates are there, not {self.updates * cycles} ({scan})")
+                raise BenchError(
+                    f"{title}: {updates} updates are there, not {self.updates * cycles} ({scan})"
+                )
 
 
 @dataclass
@@ -162,7 +171,9 @@ class Inserts(Workload):
     def load(self, server: Server, seed: int) -> None:
         server.create_database(self.database)
         with server.connect(self.database) as connection:
-            connection.execute("CREATE TABLE bench_log (id bigserial, counter integer NOT NULL, filler text NOT NULL)")
+            connection.execute(
+                "CREATE TABLE bench_log (id bigserial, counter integer NOT NULL, filler text NOT NULL)"
+            )
             connection.execute("ALTER TABLE bench_log ADD PRIMARY KEY (id)")
             connection.execute((SQL / "insert.sql").read_text(encoding="utf-8"))
             connection.execute("CREATE EXTENSION pg_visibility")
@@ -198,10 +209,14 @@ class AppendOnly(Inserts):
     def after(self, connection: psycopg.Connection) -> dict[str, float]:
         time.sleep(self.seconds)
         share = "SELECT all_frozen / greatest(pg_relation_size('bench_log') / 8192, 1)::float8"
-        frozen = connection.execute(f"{share} FROM pg_visibility_map_summary('bench_log')").fetchone()[0]
+        frozen = connection.execute(
+            f"{share} FROM pg_visibility_map_summary('bench_log')"
+        ).fetchone()[0]
         wrong = "SELECT count(*) FROM (SELECT pg_check_visible('bench_log') UNION ALL SELECT pg_check_frozen('bench_log')) AS wrong"
         if connection.execute(wrong).fetchone()[0]:
-            raise BenchError("bench_log: rows are not visible, or not frozen, that the visibility map says are")
+            raise BenchError(
+                "bench_log: rows are not visible, or not frozen, that the visibility map says are"
+            )
         # What it writes is what it dirties: the pages that it found clean.
         connection.execute("CHECKPOINT")
         heap_fetches = self._heap_fetches(connection)
@@ -209,7 +224,9 @@ class AppendOnly(Inserts):
         return {"frozen": float(frozen), "heap_fetches": heap_fetches, "freeze_writes": written}
 
     def _heap_fetches(self, connection: psycopg.Connection) -> float:
-        connection.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 0")
+        connection.execute(
+            "SET enable_seqscan = off; SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 0"
+        )
         query = "EXPLAIN (ANALYZE, FORMAT json) SELECT count(id) FROM bench_log WHERE id > 0"
         plan = connection.execute(query).fetchone()[0][0]["Plan"]
         while "Heap Fetches" not in plan:
@@ -261,10 +278,15 @@ class Tpcc(Workload):
 
     def inserted_bytes(self, connection: psycopg.Connection) -> float:
         sizes = table_sizes(connection, tuples=False)
-        return sum((sizes[name].rows - before.rows) * before.bytes_per_row for name, before in self.loaded.items())
+        return sum(
+            (sizes[name].rows - before.rows) * before.bytes_per_row
+            for name, before in self.loaded.items()
+        )
 
 
-def workloads(quick: bool, rows: int | None, warehouses: int | None, batch: int) -> tuple[Workload, ...]:
+def workloads(
+    quick: bool, rows: int | None, warehouses: int | None, batch: int
+) -> tuple[Workload, ...]:
     """Each with more dead rows than three times what autovacuum waits for."""
     rows = rows or (20_000 if quick else 1_150_000)
     return (
@@ -277,7 +299,13 @@ def workloads(quick: bool, rows: int | None, warehouses: int | None, batch: int)
             rows,
         ),
         Rows(
-            "uniform", "updates of random rows", rows, {"autovacuum_vacuum_scale_factor": "0.03"}, batch, rows, 1
+            "uniform",
+            "updates of random rows",
+            rows,
+            {"autovacuum_vacuum_scale_factor": "0.03"},
+            batch,
+            rows,
+            1,
         ),
         IndexedRows(
             "indexed",

@@ -29,7 +29,9 @@ def left_over(length: int) -> int:
 
 def threshold(length: int) -> int:
     """The highest fillfactor that leaves room for one more version: it keeps more free than is left over anyway."""
-    return next(fillfactor for fillfactor in range(99, 9, -1) if kept_free(fillfactor) > left_over(length))
+    return next(
+        fillfactor for fillfactor in range(99, 9, -1) if kept_free(fillfactor) > left_over(length)
+    )
 
 
 @dataclass
@@ -99,7 +101,9 @@ class Table:
         return False
 
 
-def computed(rows: int, length: int, fillfactor: int, prunes: bool, updated: Sequence[int]) -> list[bool]:
+def computed(
+    rows: int, length: int, fillfactor: int, prunes: bool, updated: Sequence[int]
+) -> list[bool]:
     """Which of these updates are HOT."""
     table = Table(rows, length, fillfactor, prunes)
     return [table.update(row) for row in updated]

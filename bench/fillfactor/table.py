@@ -54,9 +54,7 @@ $$
 """
 SET_VISIBLE = f"SELECT relallvisible FROM pg_class WHERE oid = '{TABLE}'::regclass"
 PAGES_OF_ROWS = f"SELECT array_agg((ctid::text::point)[0]::integer ORDER BY id) FROM {TABLE}"
-COUNTS = (
-    f"SELECT n_tup_upd, n_tup_hot_upd, n_tup_newpage_upd FROM pg_stat_all_tables WHERE relid = '{TABLE}'::regclass"
-)
+COUNTS = f"SELECT n_tup_upd, n_tup_hot_upd, n_tup_newpage_upd FROM pg_stat_all_tables WHERE relid = '{TABLE}'::regclass"
 # A record that has several blocks is counted once, for its first.
 WAL = """
 SELECT resource_manager, sum(record_length)::bigint
@@ -108,13 +106,19 @@ def require_visible(connection: psycopg.Connection) -> None:
 
 
 def sizes(connection: psycopg.Connection) -> dict[str, int]:
-    heap, indexes = connection.execute(f"SELECT pg_relation_size('{TABLE}'), pg_indexes_size('{TABLE}')").fetchone()
+    heap, indexes = connection.execute(
+        f"SELECT pg_relation_size('{TABLE}'), pg_indexes_size('{TABLE}')"
+    ).fetchone()
     return {"pages": heap // PAGE, "index_pages": indexes // PAGE}
 
 
-def update(connection: psycopg.Connection, updated: Sequence[int], each_commits: bool = True) -> list[int]:
+def update(
+    connection: psycopg.Connection, updated: Sequence[int], each_commits: bool = True
+) -> list[int]:
     """The pages on which the new row versions are."""
-    return one(connection, "CALL bench_update(%s::integer[], %s, '{}')", list(updated), each_commits)
+    return one(
+        connection, "CALL bench_update(%s::integer[], %s, '{}')", list(updated), each_commits
+    )
 
 
 def counts(connection: psycopg.Connection) -> list[int]:
@@ -123,7 +127,9 @@ def counts(connection: psycopg.Connection) -> list[int]:
     return list(connection.execute(COUNTS).fetchone())
 
 
-def moves(pages: Sequence[int], updated: Sequence[int], after: Sequence[int]) -> list[tuple[int, int]]:
+def moves(
+    pages: Sequence[int], updated: Sequence[int], after: Sequence[int]
+) -> list[tuple[int, int]]:
     """The page that the row of each update was on before, and the one after."""
     current = dict(enumerate(pages, 1))
     moved = []
@@ -133,7 +139,9 @@ def moves(pages: Sequence[int], updated: Sequence[int], after: Sequence[int]) ->
     return moved
 
 
-def measure(server: Server, connection: psycopg.Connection, mode: Mode, updated: Sequence[int]) -> dict[str, Any]:
+def measure(
+    server: Server, connection: psycopg.Connection, mode: Mode, updated: Sequence[int]
+) -> dict[str, Any]:
     """Of a table that has just been created; all but times is exact."""
     indexes = one(connection, INDEXES, [TABLE])
     before, pages = sizes(connection), one(connection, PAGES_OF_ROWS)
@@ -158,10 +166,14 @@ def measure(server: Server, connection: psycopg.Connection, mode: Mode, updated:
     return sample
 
 
-def require_counts(connection: psycopg.Connection, title: str, counted: Sequence[int], wanted: Sequence[int]) -> None:
+def require_counts(
+    connection: psycopg.Connection, title: str, counted: Sequence[int], wanted: Sequence[int]
+) -> None:
     """A row that stays on its page is HOT, as no index has the column; and no update is lost."""
     if list(counted) != list(wanted):
-        raise BenchError(f"{title}: the server counted {counted} updates, HOT ones and moved rows, not {wanted}")
+        raise BenchError(
+            f"{title}: the server counted {counted} updates, HOT ones and moved rows, not {wanted}"
+        )
     made = one(connection, f"SELECT sum(counter) FROM {TABLE}")
     if made != wanted[0]:
         raise BenchError(f"{title}: {made} updates are in the table, not {wanted[0]}")

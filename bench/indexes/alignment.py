@@ -52,13 +52,17 @@ FROM lists
 
 def require(connection: psycopg.Connection) -> None:
     if not connection.execute("SELECT 1 FROM pg_settings WHERE name = %s", [SETTING]).fetchone():
-        raise BenchError(f'the server has no setting "{SETTING}": index_align is not in it, run "make server"')
+        raise BenchError(
+            f'the server has no setting "{SETTING}": index_align is not in it, run "make server"'
+        )
 
 
 def choose(connection: psycopg.Connection, kind: str) -> None:
     """For the indexes that this session builds from now on."""
     if kind != STOCK:
-        connection.execute(sql.SQL("SET {} = {}").format(sql.Identifier(SETTING), sql.Identifier(kind)))
+        connection.execute(
+            sql.SQL("SET {} = {}").format(sql.Identifier(SETTING), sql.Identifier(kind))
+        )
 
 
 def wanted(connection: psycopg.Connection, index: str, kind: str) -> int:
@@ -78,7 +82,9 @@ def verify(connection: psycopg.Connection, index: str, kind: str) -> int:
     """The alignment of an index; the run ends if it is not what the kind of session means."""
     expected, found = wanted(connection, index, kind), actual(connection, index)
     if found != expected:
-        raise BenchError(f'index "{index}" was built with alignment {found}, not {expected}, by {kind}')
+        raise BenchError(
+            f'index "{index}" was built with alignment {found}, not {expected}, by {kind}'
+        )
     return found
 
 

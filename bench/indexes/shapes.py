@@ -47,12 +47,16 @@ class Shape:
         return min(wanted, self.most_rows or wanted)
 
     def create_table(self, name: str) -> str:
-        columns = ", ".join(f"{name} {column.type}" for name, column in zip(self.names, self.columns))
+        columns = ", ".join(
+            f"{name} {column.type}" for name, column in zip(self.names, self.columns)
+        )
         return f"CREATE TABLE {name} ({columns}, v integer)"
 
     def fill(self, name: str, wanted: int, seed: int) -> str:
         """In random order, which is the same on every server."""
-        values = ", ".join(column.value.replace("{rows}", str(self.rows(wanted))) for column in self.columns)
+        values = ", ".join(
+            column.value.replace("{rows}", str(self.rows(wanted))) for column in self.columns
+        )
         return (
             f"INSERT INTO {name} SELECT {values}, n FROM"
             f" (SELECT n, hashint8extended(n, {seed}) & 9007199254740991 AS r"
@@ -72,7 +76,12 @@ TEXT = Column("text", "left(md5(r::text), (10 + n % 20)::integer)")
 SHAPES = (
     Shape("int4", "int4, unique", (INT4,)),
     Shape("int2", "int2, unique", (Column("smallint", "n - 32768"),), most_rows=SHORT),
-    Shape("int4.duplicates", "int4, about 3 of each", (Column("integer", "r % ({rows} / 3)"),), unique=False),
+    Shape(
+        "int4.duplicates",
+        "int4, about 3 of each",
+        (Column("integer", "r % ({rows} / 3)"),),
+        unique=False,
+    ),
     Shape(
         "int2.duplicates",
         "int2, about 12 of each",
@@ -84,24 +93,49 @@ SHAPES = (
     Shape(
         "int4x3",
         "(int4, int4, int4)",
-        (Column("integer", "n / 10000"), Column("integer", "n / 1000 % 10"), Column("integer", "n % 1000")),
+        (
+            Column("integer", "n / 10000"),
+            Column("integer", "n / 1000 % 10"),
+            Column("integer", "n % 1000"),
+        ),
     ),
     Shape(
         "int4_int2_int4",
         "(int4, int2, int4)",
-        (Column("integer", "n / 10000"), Column("smallint", "n / 1000 % 10"), Column("integer", "n % 1000")),
+        (
+            Column("integer", "n / 10000"),
+            Column("smallint", "n / 1000 % 10"),
+            Column("integer", "n % 1000"),
+        ),
     ),
     Shape("int8", "int8", (Column("bigint", "n * 1000003"),)),
     Shape("uuid", "uuid", (Column("uuid", UUID.format("n")),)),
-    Shape("uuid_int4", "(uuid, int4)", (Column("uuid", UUID.format("n / 10")), Column("integer", "n % 10"))),
+    Shape(
+        "uuid_int4",
+        "(uuid, int4)",
+        (Column("uuid", UUID.format("n / 10")), Column("integer", "n % 10")),
+    ),
     # Not declared unique, since the shortest may not be.
     Shape("text", "text, 10 to 29 bytes", (TEXT,), unique=False),
-    Shape("timestamptz", "timestamptz", (Column("timestamptz", "'epoch'::timestamptz + n * interval '1 minute'"),)),
+    Shape(
+        "timestamptz",
+        "timestamptz",
+        (Column("timestamptz", "'epoch'::timestamptz + n * interval '1 minute'"),),
+    ),
     Shape("numeric", "numeric(9,2)", (Column("numeric(9,2)", "n * 1.37"),)),
     Shape("date", "date, unique", (Column("date", "date '1000-01-01' + n::integer"),)),
     Shape("bool", "bool", (Column("boolean", "r % 2 = 0"),), unique=False),
-    Shape("char", '"char", 100 values', (Column('"char"', '(r % 100)::integer::"char"'),), unique=False),
-    Shape("int4.nulls", "int4, unique, every tenth NULL", (Column("integer", "nullif(n, n / 10 * 10)"),)),
+    Shape(
+        "char",
+        '"char", 100 values',
+        (Column('"char"', '(r % 100)::integer::"char"'),),
+        unique=False,
+    ),
+    Shape(
+        "int4.nulls",
+        "int4, unique, every tenth NULL",
+        (Column("integer", "nullif(n, n / 10 * 10)"),),
+    ),
     Shape(
         "int4x2.nulls",
         "(int4, int4), every second NULL",
@@ -115,10 +149,26 @@ SHAPES = (
     ),
     Shape("int4.include_int8", "int4 INCLUDE (int8)", (INT4,), (Column("bigint", "r"),)),
     Shape(
-        "uint1", "uint1, 256 values", (Column("uint1", "(r % 256)::integer"),), unique=False, extension="compact_types"
+        "uint1",
+        "uint1, 256 values",
+        (Column("uint1", "(r % 256)::integer"),),
+        unique=False,
+        extension="compact_types",
     ),
-    Shape("uint2", "uint2, unique", (Column("uint2", "n::integer"),), most_rows=SHORT, extension="compact_types"),
-    Shape("uint3", "uint3, unique", (Column("uint3", "n::integer"),), most_rows=1 << 24, extension="compact_types"),
+    Shape(
+        "uint2",
+        "uint2, unique",
+        (Column("uint2", "n::integer"),),
+        most_rows=SHORT,
+        extension="compact_types",
+    ),
+    Shape(
+        "uint3",
+        "uint3, unique",
+        (Column("uint3", "n::integer"),),
+        most_rows=1 << 24,
+        extension="compact_types",
+    ),
     Shape(
         "uint2_uint1_uint3",
         "(uint2, uint1, uint3)",
@@ -165,7 +215,10 @@ SHAPES = (
         extension="compact_char3",
     ),
     Shape(
-        "compact_char9", "compact_char9, unique", (Column("compact_char9", "n::text"),), extension="compact_char9"
+        "compact_char9",
+        "compact_char9, unique",
+        (Column("compact_char9", "n::text"),),
+        extension="compact_char9",
     ),
     Shape(
         "compact_char24",

@@ -48,7 +48,9 @@ class Bar:
         """
         there = self.metric in result.metrics
         interval = result.intervals.get(self.metric)
-        direction = AT_MOST if self.least == -math.inf else AT_LEAST if self.most == math.inf else BETWEEN
+        direction = (
+            AT_MOST if self.least == -math.inf else AT_LEAST if self.most == math.inf else BETWEEN
+        )
         return {
             "metric": self.metric,
             "claim": self.claim or self.title,
@@ -84,6 +86,14 @@ def show_bars(result: Result, bars: Sequence[Bar]) -> None:
             entry = bar.entry(result)
             result.bars.append(entry)
             title = [bar.title] if columns else []
-            rows.append([*title, bar.metric, shown(entry["value"], entry["interval"]), bar.limits(), verdict(entry)])
+            rows.append(
+                [
+                    *title,
+                    bar.metric,
+                    shown(entry["value"], entry["interval"]),
+                    bar.limits(),
+                    verdict(entry),
+                ]
+            )
     columns += ["metric", "measured", "at most" if upper else "limit", "kept?"]
     result.table("What the project promises", columns, rows, "bars")

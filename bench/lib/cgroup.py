@@ -88,7 +88,9 @@ class ControlGroup:
         if self.version == 1:
             (self.memory / "memory.limit_in_bytes").write_text(memory)
             if self.device:
-                (self.io / "blkio.throttle.read_iops_device").write_text(f"{self.device} {self.read_iops}")
+                (self.io / "blkio.throttle.read_iops_device").write_text(
+                    f"{self.device} {self.read_iops}"
+                )
         else:
             (self.memory / "memory.max").write_text(memory)
             if self.device:
@@ -112,12 +114,17 @@ class ControlGroup:
         if self.version == 1:
             pattern = rf"^{self.device} Read (\d+)"
             reads = re.search(pattern, (self.io / "blkio.throttle.io_serviced").read_text(), re.M)
-            volume = re.search(pattern, (self.io / "blkio.throttle.io_service_bytes").read_text(), re.M)
+            volume = re.search(
+                pattern, (self.io / "blkio.throttle.io_service_bytes").read_text(), re.M
+            )
         else:
             text = (self.io / "io.stat").read_text()
             reads = re.search(rf"^{self.device} .*\brios=(\d+)", text, re.M)
             volume = re.search(rf"^{self.device} .*\brbytes=(\d+)", text, re.M)
-        return {"reads": int(reads.group(1)) if reads else 0, "read_bytes": int(volume.group(1)) if volume else 0}
+        return {
+            "reads": int(reads.group(1)) if reads else 0,
+            "read_bytes": int(volume.group(1)) if volume else 0,
+        }
 
     def memory_peak(self) -> int:
         name = "memory.max_usage_in_bytes" if self.version == 1 else "memory.peak"
@@ -132,7 +139,10 @@ class ControlGroup:
         A number that the kernel does not have is missing.
         """
         text = (self.memory / "memory.stat").read_text()
-        found = {key: re.search(rf"^{name[self.version - 1]} (\d+)", text, re.M) for key, name in names.items()}
+        found = {
+            key: re.search(rf"^{name[self.version - 1]} (\d+)", text, re.M)
+            for key, name in names.items()
+        }
         return {key: int(match.group(1)) for key, match in found.items() if match}
 
     def file_cache(self) -> int:
@@ -142,12 +152,16 @@ class ControlGroup:
 
     def memory_use(self) -> dict[str, int]:
         """Return the bytes of the group's page cache, of its part that is dirty, and of private memory."""
-        found = self._statistics(dirty_cache=("total_dirty", "file_dirty"), private=("total_rss", "anon"))
+        found = self._statistics(
+            dirty_cache=("total_dirty", "file_dirty"), private=("total_rss", "anon")
+        )
         return {"page_cache": self.file_cache(), **found}
 
     def refaults(self) -> dict[str, int]:
         """Return how many pages were read again soon after they had left the page cache."""
-        return self._statistics(refaults=("total_workingset_refault_file", "workingset_refault_file"))
+        return self._statistics(
+            refaults=("total_workingset_refault_file", "workingset_refault_file")
+        )
 
     def kills(self) -> int:
         """Return the number of the group's processes that were killed for want of memory."""
@@ -165,7 +179,11 @@ class ControlGroup:
 
     def describe(self) -> str:
         throttled = self.device and self.read_iops
-        throttle = f"{self.read_iops} reads a second from device {self.device}" if throttled else "no read throttle"
+        throttle = (
+            f"{self.read_iops} reads a second from device {self.device}"
+            if throttled
+            else "no read throttle"
+        )
         ahead = devices.read_ahead(self.device)
         return f"cgroup v{self.version}: {self.memory_mb} MB of memory, {throttle}, read-ahead {ahead or 'unknown'} kB"
 
@@ -200,10 +218,20 @@ def _candidates() -> list[tuple[int, Path, Path]]:
     """Return version and parent directories for memory and I/O, the preferred ones first."""
     mounts, own = _mounts(), _own_groups()
     found = []
-    memory = next((where for kind, where, options in mounts if kind == "cgroup" and "memory" in options), None)
-    blkio = next((where for kind, where, options in mounts if kind == "cgroup" and "blkio" in options), None)
+    memory = next(
+        (where for kind, where, options in mounts if kind == "cgroup" and "memory" in options), None
+    )
+    blkio = next(
+        (where for kind, where, options in mounts if kind == "cgroup" and "blkio" in options), None
+    )
     if memory and blkio:
-        found.append((1, _reachable(memory, own.get("memory", "/")), _reachable(blkio, own.get("blkio", "/"))))
+        found.append(
+            (
+                1,
+                _reachable(memory, own.get("memory", "/")),
+                _reachable(blkio, own.get("blkio", "/")),
+            )
+        )
     for kind, where, _ in mounts:
         if kind != "cgroup2":
             continue
@@ -222,7 +250,9 @@ def _candidates() -> list[tuple[int, Path, Path]]:
     return found
 
 
-def create(memory_mb: int, read_iops: int, data: Path, otherwise: str = UNLIMITED) -> ControlGroup | None:
+def create(
+    memory_mb: int, read_iops: int, data: Path, otherwise: str = UNLIMITED
+) -> ControlGroup | None:
     """Return a new group with both limits set, or None.
 
     If it is None, print the reason, and `otherwise`: what the caller does then.
@@ -235,7 +265,9 @@ def create(memory_mb: int, read_iops: int, data: Path, otherwise: str = UNLIMITE
         _sweep(memory_parent)
         _sweep(io_parent)
         name = PREFIX + str(os.getpid())
-        group = ControlGroup(version, memory_parent / name, io_parent / name, device, memory_mb, read_iops)
+        group = ControlGroup(
+            version, memory_parent / name, io_parent / name, device, memory_mb, read_iops
+        )
         try:
             group.memory.mkdir(exist_ok=True)
             group.io.mkdir(exist_ok=True)
@@ -247,7 +279,9 @@ def create(memory_mb: int, read_iops: int, data: Path, otherwise: str = UNLIMITE
             note(f'"{data}" is not on a block device: running without an I/O limit')
         elif not devices.reduce_read_ahead(device):
             ahead = devices.read_ahead(device) or "unknown"
-            note(f"read-ahead of device {device} cannot be set to {devices.READ_AHEAD_KB} kB, and stays as it is ({ahead} kB)")
+            note(
+                f"read-ahead of device {device} cannot be set to {devices.READ_AHEAD_KB} kB, and stays as it is ({ahead} kB)"
+            )
         return group
     note(f"no writable cgroup: {otherwise}")
     return None

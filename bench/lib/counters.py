@@ -16,7 +16,12 @@ SECTOR = 512
 def _stat(process: int) -> list[str]:
     try:
         # The command's name is in parentheses and may hold blanks.
-        return Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return (
+            Path(f"/proc/{process}/stat")
+            .read_text(encoding="ascii", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
     except OSError:
         return []
 
@@ -73,7 +78,9 @@ def written_by_processes(postmaster: int) -> dict[int, int] | None:
             continue
         except OSError:
             return None
-        written[int(entry)] = int(next(line.split()[1] for line in lines if line.startswith("write_bytes:")))
+        written[int(entry)] = int(
+            next(line.split()[1] for line in lines if line.startswith("write_bytes:"))
+        )
     return written
 
 
@@ -114,9 +121,19 @@ def server_counters(connection: psycopg.Connection) -> dict[str, float]:
             " buffers_checkpoint + buffers_clean + buffers_backend,"
             " buffers_backend, buffers_clean, buffers_checkpoint FROM pg_stat_bgwriter"
         )
-    names = ("block_reads", "block_writes", "session_writes", "bgwriter_writes", "checkpointer_writes")
-    counted = dict(zip(names, (float(count or 0) for count in connection.execute(blocks).fetchone())))
-    wal, images = connection.execute("SELECT pg_current_wal_lsn() - '0/0', wal_fpi FROM pg_stat_wal").fetchone()
+    names = (
+        "block_reads",
+        "block_writes",
+        "session_writes",
+        "bgwriter_writes",
+        "checkpointer_writes",
+    )
+    counted = dict(
+        zip(names, (float(count or 0) for count in connection.execute(blocks).fetchone()))
+    )
+    wal, images = connection.execute(
+        "SELECT pg_current_wal_lsn() - '0/0', wal_fpi FROM pg_stat_wal"
+    ).fetchone()
     return counted | {"wal_bytes": float(wal), "wal_fpi": float(images)}
 
 

@@ -96,7 +96,11 @@ def _set_read_ahead(device: str, kilobytes: int) -> None:
 def _saved() -> dict[str, int]:
     try:
         saved = json.loads(SAVED.read_text(encoding="utf-8"))
-        return {name: int(kilobytes) for name, kilobytes in saved.items() if re.fullmatch(r"\d+:\d+", name)}
+        return {
+            name: int(kilobytes)
+            for name, kilobytes in saved.items()
+            if re.fullmatch(r"\d+:\d+", name)
+        }
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 

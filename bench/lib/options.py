@@ -19,7 +19,9 @@ def _writable(_context: click.Context, _option: click.Parameter, path: Path | No
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise BenchError(f'could not create directory "{path.parent}": {error.strerror}') from error
+            raise BenchError(
+                f'could not create directory "{path.parent}": {error.strerror}'
+            ) from error
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             raise BenchError(f'"{path}" is not writable')
     return path
@@ -40,7 +42,9 @@ major = click.option(
 )
 seed = click.option("--seed", type=click.IntRange(0, 2**31), default=SEED, show_default=True)
 running = click.option(
-    "--running", is_flag=True, help="Use the server that PGHOST and PGPORT name instead of a private one."
+    "--running",
+    is_flag=True,
+    help="Use the server that PGHOST and PGPORT name instead of a private one.",
 )
 lite = click.option("--lite", is_flag=True, help="A hundredth of the rows a warehouse, for tests.")
 

@@ -25,10 +25,14 @@ def work() -> Path:
     except OSError as error:
         raise BenchError(f'could not create directory "{directory}": {error.strerror}') from error
     if not os.access(directory, os.W_OK):
-        raise BenchError(f'directory "{directory}" is not writable, set PGDENSE_BENCH_DIR to one that is')
+        raise BenchError(
+            f'directory "{directory}" is not writable, set PGDENSE_BENCH_DIR to one that is'
+        )
     # Names are the same in every run: we would write through a link that others put there.
     if directory.stat().st_mode & stat.S_IWOTH:
-        raise BenchError(f'anybody can write to directory "{directory}", set PGDENSE_BENCH_DIR to another one')
+        raise BenchError(
+            f'anybody can write to directory "{directory}", set PGDENSE_BENCH_DIR to another one'
+        )
     return directory
 
 

@@ -49,14 +49,27 @@ def read_log(files: Sequence[Path]) -> Log:
                 if len(fields) < 6:
                     raise BenchError(f'"{path}" is incomplete: is the disk full?')
                 if fields[2].isdigit():
-                    rows.append((int(fields[3]), int(fields[4]) + int(fields[5]) / 1e6, int(fields[2]) / 1e6))
+                    rows.append(
+                        (
+                            int(fields[3]),
+                            int(fields[4]) + int(fields[5]) / 1e6,
+                            int(fields[2]) / 1e6,
+                        )
+                    )
     table = numpy.array(rows, dtype=float).reshape(-1, 3)
     return Log(table[:, 0].astype(int), table[:, 1], table[:, 2])
 
 
 def _program(server: Server) -> list[str]:
     environment = server.environment
-    options = ["-h", environment["PGHOST"], "-p", environment["PGPORT"], "-U", environment["PGUSER"]]
+    options = [
+        "-h",
+        environment["PGHOST"],
+        "-p",
+        environment["PGPORT"],
+        "-U",
+        environment["PGUSER"],
+    ]
     return [str(server.bindir / "pgbench"), *options]
 
 
@@ -68,11 +81,22 @@ def initialize(server: Server, database: str, scale: int, fillfactor: int) -> No
 
 def client_options(clients: int, seed: int) -> list[str]:
     """Return options for clients, in one or two threads, that retry after conflicts."""
-    return ["-c", str(clients), "-j", str(min(2, clients)), "--max-tries=10", f"--random-seed={seed}"]
+    return [
+        "-c",
+        str(clients),
+        "-j",
+        str(min(2, clients)),
+        "--max-tries=10",
+        f"--random-seed={seed}",
+    ]
 
 
 def command(
-    server: Server, database: str, scripts: Sequence[Script], variables: Mapping[str, object], options: Sequence[str]
+    server: Server,
+    database: str,
+    scripts: Sequence[Script],
+    variables: Mapping[str, object],
+    options: Sequence[str],
 ) -> list[str]:
     words = [*_program(server), "--no-vacuum", "--protocol=prepared"]
     for name, value in variables.items():
@@ -87,8 +111,14 @@ def failure(server: Server, output: str) -> BenchError:
 
     When a server dies, pgbench prints many lines; the first one is the cause.
     """
-    lines = [line for line in output.splitlines() if "error:" in line or "ERROR:" in line or "FATAL:" in line]
-    reason = (lines or output.strip().splitlines() or ["no message"])[0].removeprefix("pgbench: error: ")
+    lines = [
+        line
+        for line in output.splitlines()
+        if "error:" in line or "ERROR:" in line or "FATAL:" in line
+    ]
+    reason = (lines or output.strip().splitlines() or ["no message"])[0].removeprefix(
+        "pgbench: error: "
+    )
     return BenchError(f"pgbench failed: {reason} (server log: {server.log})")
 
 
@@ -116,7 +146,10 @@ class Background:
         options = [*options, "--log", f"--log-prefix={directory / 'transactions'}"]
         with open(self._errors, "wb") as err, open(self._output, "wb") as out:
             self.process = subprocess.Popen(
-                command(server, database, scripts, variables, options), stdin=subprocess.DEVNULL, stdout=out, stderr=err
+                command(server, database, scripts, variables, options),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
             )
 
     @property
@@ -165,7 +198,9 @@ def wait_for_sessions(connection: psycopg.Connection, program: str = "pgbench") 
 
 
 def run(words: Sequence[str], server: Server) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
     if done.returncode != 0:
         raise failure(server, done.stderr)
     return done.stdout

@@ -42,7 +42,16 @@ DESCRIBED = (
 def _revision() -> str:
     try:
         done = subprocess.run(
-            ["git", "-c", f"safe.directory={TOP}", "-C", str(TOP), "describe", "--always", "--dirty"],
+            [
+                "git",
+                "-c",
+                f"safe.directory={TOP}",
+                "-C",
+                str(TOP),
+                "describe",
+                "--always",
+                "--dirty",
+            ],
             capture_output=True,
             text=True,
             check=False,
@@ -55,7 +64,9 @@ def _revision() -> str:
 def _first(path: str, key: str) -> str:
     try:
         with open(path, encoding="utf-8") as lines:
-            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), "unknown")
+            return next(
+                (line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), "unknown"
+            )
     except OSError:
         return "unknown"
 
@@ -64,7 +75,11 @@ def _processor() -> str:
     """Return family, model and L3 cache: virtual machines give different processors one name."""
     family, model = (_first("/proc/cpuinfo", key) for key in ("cpu family", "model\t"))
     try:
-        cache = Path("/sys/devices/system/cpu/cpu0/cache/index3/size").read_text(encoding="ascii").strip()
+        cache = (
+            Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
+            .read_text(encoding="ascii")
+            .strip()
+        )
     except OSError:
         cache = "unknown"
     return f"family {family}, model {model}, L3 cache {cache}"
@@ -107,7 +122,9 @@ class Result:
             grid.add_row(name, str(value))
         console.print(grid)
         if self.quick:
-            console.print("smoke run: it shows that the study works and proves nothing", style="bold yellow")
+            console.print(
+                "smoke run: it shows that the study works and proves nothing", style="bold yellow"
+            )
 
     def describe_server(self, connection: psycopg.Connection, **more: object) -> None:
         (version,) = connection.execute("SELECT version()").fetchone()
@@ -119,7 +136,10 @@ class Result:
         )
         self.environment.update(server=version, settings=settings, **more)
         console.print(f"server: {version}", soft_wrap=True)
-        console.print("settings: " + ", ".join(f"{name} = {value}" for name, value in settings.items()), soft_wrap=True)
+        console.print(
+            "settings: " + ", ".join(f"{name} = {value}" for name, value in settings.items()),
+            soft_wrap=True,
+        )
         for name, value in more.items():
             console.print(f"{name}: {value}", soft_wrap=True)
 
@@ -133,10 +153,17 @@ class Result:
             "interval": ratio.interval,
         }
 
-    def table(self, title: str, columns: list[str], rows: list[list[object]], name: str = "") -> None:
+    def table(
+        self, title: str, columns: list[str], rows: list[list[object]], name: str = ""
+    ) -> None:
         """Print a table and keep it for the report."""
         self.tables.append(
-            {"name": name, "title": title, "columns": columns, "rows": [[str(cell) for cell in row] for row in rows]}
+            {
+                "name": name,
+                "title": title,
+                "columns": columns,
+                "rows": [[str(cell) for cell in row] for row in rows],
+            }
         )
         shown = Table(title=title, title_justify="left")
         for number, column in enumerate(columns):

@@ -43,7 +43,9 @@ def read_result(path: Path) -> dict[str, Any]:
         raise Unusable("is not a result of bench/run: it names no study")
     # The first files had no format number.
     if (number := result.get("format", 1)) != FORMAT:
-        raise Unusable(f"has format {number}, which is not that of this version ({FORMAT}): run the study again")
+        raise Unusable(
+            f"has format {number}, which is not that of this version ({FORMAT}): run the study again"
+        )
     _require(result)
     moment = _moment(result["environment"]["date"])
     study, stem = result["study"], path.stem
@@ -55,7 +57,9 @@ def read_result(path: Path) -> dict[str, Any]:
         "day": f"{moment:%Y-%m-%d}",
         "command": _command(str(result["environment"]["command"])),
         "machine": machine(result["environment"]),
-        "limits": limits if (limits := result["environment"].get("limits", "none")) != "none" else "",
+        "limits": limits
+        if (limits := result["environment"].get("limits", "none")) != "none"
+        else "",
         "promises": [_promise(bar) for bar in result["bars"]],
     }
 
@@ -67,10 +71,14 @@ def _require(result: dict[str, Any]) -> None:
     """
 
     def number(value: object) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return (
+            isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        )
 
     def rows(value: Any) -> bool:
-        return all(isinstance(row, list) and all(isinstance(cell, str) for cell in row) for row in value)
+        return all(
+            isinstance(row, list) and all(isinstance(cell, str) for cell in row) for row in value
+        )
 
     def table(value: Any) -> bool:
         return all(
@@ -92,8 +100,11 @@ def _require(result: dict[str, Any]) -> None:
                 all(map(number, value["limit"])),
                 isinstance(value["goal"], bool),
                 value["value"] is None or number(value["value"]),
-                value["interval"] is None or (len(value["interval"]) == 2 and all(map(number, value["interval"]))),
-                value["kept"] is None if value["value"] is None else isinstance(value["kept"], bool),
+                value["interval"] is None
+                or (len(value["interval"]) == 2 and all(map(number, value["interval"]))),
+                value["kept"] is None
+                if value["value"] is None
+                else isinstance(value["kept"], bool),
             )
         )
 
@@ -101,7 +112,9 @@ def _require(result: dict[str, Any]) -> None:
         "quick": lambda value: isinstance(value, bool),
         "environment": lambda value: all(name in value for name in ENVIRONMENT),
         "metrics": lambda value: all(map(number, value.values())),
-        "intervals": lambda value: all(number(entry["low"]) and number(entry["high"]) for entry in value.values()),
+        "intervals": lambda value: all(
+            number(entry["low"]) and number(entry["high"]) for entry in value.values()
+        ),
         "bars": lambda value: all(map(bar, value)),
         "tables": lambda value: all(map(table, value)),
         "samples": lambda value: all(isinstance(sample, dict) for sample in value),
@@ -158,7 +171,9 @@ def _promise(bar: dict[str, Any]) -> Promise:
 
 def measured(result: dict[str, Any], metric: str) -> str:
     interval = result["intervals"].get(metric)
-    return bars.shown(result["metrics"][metric], (interval["low"], interval["high"]) if interval else None)
+    return bars.shown(
+        result["metrics"][metric], (interval["low"], interval["high"]) if interval else None
+    )
 
 
 def promise_of(result: dict[str, Any], metric: str) -> Promise | None:

@@ -40,7 +40,9 @@ def has_stock() -> bool:
     """Return true if there is a stock server.  Print a note if there is none."""
     if (bindir("stock") / "postgres").exists():
         return True
-    note(f'no stock server: the comparison with it is left out; build one with "{build_hint("stock")}"')
+    note(
+        f'no stock server: the comparison with it is left out; build one with "{build_hint("stock")}"'
+    )
     return False
 
 
@@ -79,11 +81,15 @@ class Server:
     def create_database(self, name: str) -> None:
         with self.connect() as connection:
             self.drop_database(name)
-            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name))
+            )
 
     def drop_database(self, name: str) -> None:
         with self.connect() as connection:
-            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+            connection.execute(
+                sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+            )
 
     def postmaster(self) -> int:
         """Return the process id of the postmaster, the parent of all backends.
@@ -119,12 +125,18 @@ class Cluster(Server):
     def has_setting(self, name: str) -> bool:
         """Return true if the server has the setting.  The server need not run: ask its program."""
         done = subprocess.run(
-            [self.bindir / "postgres", "--describe-config"], capture_output=True, text=True, check=False
+            [self.bindir / "postgres", "--describe-config"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return any(line.startswith(f"{name}\t") for line in done.stdout.splitlines())
 
     def start(
-        self, settings: Mapping[str, str], prefix: tuple[str, ...] = (), initdb_arguments: Sequence[str] = ()
+        self,
+        settings: Mapping[str, str],
+        prefix: tuple[str, ...] = (),
+        initdb_arguments: Sequence[str] = (),
     ) -> None:
         command = ["cluster", "start", self.name, "--bin", str(self.bindir)]
         for argument in initdb_arguments:

@@ -45,11 +45,19 @@ class Ratio:
 def paired_ratio(values: Sequence[float], baseline: Sequence[float], seed: int) -> Ratio:
     ratios = numpy.array(values, dtype=float) / numpy.array(baseline, dtype=float)
     if len(ratios) < 6:
-        return Ratio(float(numpy.median(ratios)), float(ratios.min()), float(ratios.max()), len(ratios), "range")
+        return Ratio(
+            float(numpy.median(ratios)),
+            float(ratios.min()),
+            float(ratios.max()),
+            len(ratios),
+            "range",
+        )
     generator = numpy.random.default_rng(seed)
     medians = numpy.median(generator.choice(ratios, size=(2000, len(ratios))), axis=1)
     low, high = numpy.percentile(medians, [2.5, 97.5])
-    return Ratio(float(numpy.median(ratios)), float(low), float(high), len(ratios), "bootstrap 95 %")
+    return Ratio(
+        float(numpy.median(ratios)), float(low), float(high), len(ratios), "bootstrap 95 %"
+    )
 
 
 def spread(values: Sequence[float]) -> tuple[float, float, float]:

@@ -65,9 +65,16 @@ class Comparison:
     def record(self, test: Test, kind: str, seconds: float, unit: str) -> None:
         self.tests[test.name] = test
         self.times.setdefault(test.name, {}).setdefault(kind, []).append(seconds)
-        self.result.samples.append({"test": self.prefix + test.name, "type": kind, "seconds": seconds, "unit": unit})
+        self.result.samples.append(
+            {"test": self.prefix + test.name, "type": kind, "seconds": seconds, "unit": unit}
+        )
 
-    def run(self, test: Test, action: Callable[[str], object], before: Callable[[str], object] | None = None) -> None:
+    def run(
+        self,
+        test: Test,
+        action: Callable[[str], object],
+        before: Callable[[str], object] | None = None,
+    ) -> None:
         for _, kind in interleave(self.kinds, self.rounds):
             if before:
                 before(kind)
@@ -102,7 +109,14 @@ class Comparison:
                 database(kind) if database else connection.info.dbname,
                 [pgbench.Script("lookup", script(kind), 1)],
                 variables,
-                ["-c", "1", "-t", str(count), f"--protocol={protocol}", f"--random-seed={self.result.seed + number}"],
+                [
+                    "-c",
+                    "1",
+                    "-t",
+                    str(count),
+                    f"--protocol={protocol}",
+                    f"--random-seed={self.result.seed + number}",
+                ],
             )
             settle(connection, postmaster)
             begin = counters.cpu_seconds(postmaster)
@@ -131,11 +145,15 @@ class Comparison:
         for test in self.tests.values():
             ratios = [self.ratio(test, kind) for kind in self.kinds[1:]]
             name = self.prefix + test.name
-            for metric, ratio in zip((name, *(f"{name}.{kind}" for kind in self.kinds[2:])), ratios):
+            for metric, ratio in zip(
+                (name, *(f"{name}.{kind}" for kind in self.kinds[2:])), ratios
+            ):
                 if ratio:
                     self.result.ratio(metric, ratio)
                 else:
-                    note(f'"{metric}" is left out: a time of zero was measured, more rows are needed')
+                    note(
+                        f'"{metric}" is left out: a time of zero was measured, more rows are needed'
+                    )
             scale, unit = (1e6, "µs") if test.microseconds else (1e3, "ms")
             said = ""
             if test.bar is not None:
@@ -146,7 +164,10 @@ class Comparison:
             rows.append(
                 [
                     f"{test.title} ({unit})",
-                    *(f"{spread(self.times[test.name][kind])[0] * scale:.1f}" for kind in self.kinds),
+                    *(
+                        f"{spread(self.times[test.name][kind])[0] * scale:.1f}"
+                        for kind in self.kinds
+                    ),
                     *(ratio or NOT_MEASURED for ratio in ratios),
                     said,
                 ]

@@ -53,7 +53,10 @@ def run(connection: psycopg.Connection, kind: Kind) -> dict[str, Any]:
     clock = Clock(connection)
     before, begin = looked_at(connection), one(connection, "SELECT pg_current_wal_insert_lsn()")
     connection.execute("BEGIN")
-    sample: dict[str, Any] = {"unit": clock.kind, "statement": clock.measure(connection.execute, INSERT)}
+    sample: dict[str, Any] = {
+        "unit": clock.kind,
+        "statement": clock.measure(connection.execute, INSERT),
+    }
     sample["queue_bytes"] = one(connection, QUEUE)
     sample["commit"] = clock.measure(connection.execute, "COMMIT")
     sample["follows"] = clock.measure(connection.execute, kind.follows) if kind.follows else 0.0

@@ -51,7 +51,9 @@ VARIANTS = (
     Variant("immediate", "foreign key before the rows, IMMEDIATE", "immediate", before=True),
     Variant("deferred", "foreign key before the rows, DEFERRED", "deferred", before=True),
     Variant("after", "foreign key after the rows, the order of the dump", "immediate"),
-    Variant("after_j2", "foreign key after the rows, pg_restore -j 2", "immediate", options=("-j", "2")),
+    Variant(
+        "after_j2", "foreign key after the rows, pg_restore -j 2", "immediate", options=("-j", "2")
+    ),
 )
 
 
@@ -68,14 +70,20 @@ def restore(server: Server, variant: Variant, without: Path, complete: Path) -> 
 
 
 def measure(
-    server: Server, connection: psycopg.Connection, variant: Variant, files: tuple[Path, Path], rows: int
+    server: Server,
+    connection: psycopg.Connection,
+    variant: Variant,
+    files: tuple[Path, Path],
+    rows: int,
 ) -> Mapping[str, Any]:
     """The connection is one to another database."""
     server.create_database(DATABASE)
     connection.execute("CHECKPOINT")
     postmaster = server.postmaster()
     settle(connection, postmaster, "pg_restore")
-    cpu, begin = counters.cpu_seconds(postmaster), one(connection, "SELECT pg_current_wal_insert_lsn()")
+    cpu, begin = counters.cpu_seconds(postmaster), one(
+        connection, "SELECT pg_current_wal_insert_lsn()"
+    )
     started = time.perf_counter()
     restore(server, variant, *files)
     elapsed = time.perf_counter() - started

@@ -30,9 +30,7 @@ SELECT n, (1 + (hashint8extended(n, {{seed}}) & 9223372036854775807) % {{account
 FROM generate_series(1, {{rows}}) AS n;
 """
 ADD_KEY = f"ALTER TABLE {REFERENCED} ADD PRIMARY KEY (id)"
-ADD_REFERENCE = (
-    f"ALTER TABLE {{table}} ADD CONSTRAINT {CONSTRAINT} FOREIGN KEY (account) REFERENCES {REFERENCED} (id) {{timing}}"
-)
+ADD_REFERENCE = f"ALTER TABLE {{table}} ADD CONSTRAINT {CONSTRAINT} FOREIGN KEY (account) REFERENCES {REFERENCED} (id) {{timing}}"
 DEFERRED = "DEFERRABLE INITIALLY DEFERRED"
 CONSTRAINTS = (
     "SELECT CASE WHEN condeferred THEN 'deferred' ELSE 'immediate' END"
@@ -65,7 +63,9 @@ def load(server: Server, rows: int, seed: int) -> None:
     server.create_database(SOURCE)
     with server.connect(SOURCE) as connection:
         connection.execute(CREATE)
-        connection.execute(FILL.format(rows=rows, accounts=max(1, rows // ROWS_OF_ACCOUNT), seed=seed))
+        connection.execute(
+            FILL.format(rows=rows, accounts=max(1, rows // ROWS_OF_ACCOUNT), seed=seed)
+        )
         connection.execute(ADD_KEY)
         connection.execute("VACUUM (FREEZE, ANALYZE)")
 
@@ -87,13 +87,21 @@ def program(server: Server, name: str, arguments: Sequence[str]) -> None:
     environment = server.environment
     where = ["-h", environment["PGHOST"], "-p", environment["PGPORT"], "-U", environment["PGUSER"]]
     words = [str(server.bindir / name), *where, *arguments]
-    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
     if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error:" in line] or [f"exit code {done.returncode}"]
-        raise BenchError(f"{name} failed: {lines[0].removeprefix(name + ': error: ')} (server log: {server.log})")
+        lines = [line for line in done.stderr.splitlines() if "error:" in line] or [
+            f"exit code {done.returncode}"
+        ]
+        raise BenchError(
+            f"{name} failed: {lines[0].removeprefix(name + ': error: ')} (server log: {server.log})"
+        )
 
 
-def require_restored(connection: psycopg.Connection, title: str, rows: int, constraint: str) -> None:
+def require_restored(
+    connection: psycopg.Connection, title: str, rows: int, constraint: str
+) -> None:
     """That all rows are there, and the reference as it should be: "", "immediate" or "deferred"."""
     restored = one(connection, f"SELECT count(*) FROM {REFERENCING}")
     if restored != rows:

@@ -30,4 +30,6 @@ def command_of(name: str) -> click.Command:
 
 def with_results() -> list[str]:
     """Return the studies that write results: those with the option --json."""
-    return [name for name in NAMES if any(option.name == "target" for option in command_of(name).params)]
+    return [
+        name for name in NAMES if any(option.name == "target" for option in command_of(name).params)
+    ]

@@ -12,7 +12,17 @@ import psycopg
 
 from bench.bgvacuum import figures, load, switched, temporary
 from bench.bgvacuum.summary import Summary
-from bench.bgvacuum.variants import DEFAULT, EAGER, EXTENSION, ON, STOCK, Variant, parse, parse_settings, require
+from bench.bgvacuum.variants import (
+    DEFAULT,
+    EAGER,
+    EXTENSION,
+    ON,
+    STOCK,
+    Variant,
+    parse,
+    parse_settings,
+    require,
+)
 from bench.bgvacuum.workloads import Workload
 from bench.bgvacuum.workloads import workloads as all_workloads
 from bench.lib.bars import show_bars
@@ -139,13 +149,20 @@ class Study:
             with cluster.connect(workload.database) as connection:
                 self.describe(connection)
                 statistics_of_bgvacuum(connection)
-            sample = load.run(cluster, workload, options.clients, options.rate, options.seed + number)
+            sample = load.run(
+                cluster, workload, options.clients, options.rate, options.seed + number
+            )
             with cluster.connect(workload.database) as connection:
                 begin = time.monotonic()
                 workload.check(connection, sample["cycles"], f"{variant.title}, {workload.name}")
                 sample["check_seconds"] = time.monotonic() - begin
-        self.result.samples.append({"workload": workload.name, "variant": variant.name, "round": number, **sample})
-        console.print(f"{workload.name}, run {number + 1}, {variant.name}:\n    {figures.line(sample)}", soft_wrap=True)
+        self.result.samples.append(
+            {"workload": workload.name, "variant": variant.name, "round": number, **sample}
+        )
+        console.print(
+            f"{workload.name}, run {number + 1}, {variant.name}:\n    {figures.line(sample)}",
+            soft_wrap=True,
+        )
 
     def describe(self, connection: psycopg.Connection) -> None:
         """Record the server, once for all runs."""
@@ -157,9 +174,21 @@ class Study:
         options = self.options
         self.load(workload).copy_to(RUNNING)
         os.sync()
-        settings = {**SETTINGS, "shared_buffers": options.shared_buffers, **workload.settings, **options.settings}
+        settings = {
+            **SETTINGS,
+            "shared_buffers": options.shared_buffers,
+            **workload.settings,
+            **options.settings,
+        }
         found = switched.run(
-            ON.cluster(RUNNING), workload, settings, options.clients, options.seed, options.quick, work() / "bgvacuum", self.describe
+            ON.cluster(RUNNING),
+            workload,
+            settings,
+            options.clients,
+            options.seed,
+            options.quick,
+            work() / "bgvacuum",
+            self.describe,
         )
         switched.record(self.result, workload.name, "tps", found)
 
@@ -175,7 +204,9 @@ def run(options: Options, target: Path | None) -> None:
     require(options.variants)
     result = Result("bgvacuum", options.seed, options.quick)
     result.describe(
-        workloads=", ".join(f"{workload.name} x {workload.cycles:,}" for workload in options.workloads),
+        workloads=", ".join(
+            f"{workload.name} x {workload.cycles:,}" for workload in options.workloads
+        ),
         variants=", ".join(variant.name for variant in options.variants),
         pairs=options.pairs,
         clients=options.clients,
@@ -183,17 +214,25 @@ def run(options: Options, target: Path | None) -> None:
         shared_buffers=options.shared_buffers,
     )
     result.environment["settings of all"] = {**SETTINGS, **options.settings}
-    result.environment["settings of workloads"] = {workload.name: workload.settings for workload in options.workloads}
-    result.environment["settings of variants"] = {variant.name: variant.settings for variant in options.variants}
+    result.environment["settings of workloads"] = {
+        workload.name: workload.settings for workload in options.workloads
+    }
+    result.environment["settings of variants"] = {
+        variant.name: variant.settings for variant in options.variants
+    }
     with session() as stack:
         study = Study(options, stack, result)
-        summary = Summary(result, {workload.name: options.variants_of(workload) for workload in options.workloads})
+        summary = Summary(
+            result, {workload.name: options.variants_of(workload) for workload in options.workloads}
+        )
         running = options.variants[0].cluster(RUNNING)
         quietly(running.remove)
         stack.callback(quietly, running.remove)
         for workload in options.workloads:
             if not options.switched:
-                for number, variant in interleave(options.variants_of(workload), options.pairs_of(workload)):
+                for number, variant in interleave(
+                    options.variants_of(workload), options.pairs_of(workload)
+                ):
                     study.measure(workload, number, variant)
             if workload.name in switched.WORKLOADS and ON in options.variants:
                 study.measure_switched(workload)
@@ -208,12 +247,16 @@ def run(options: Options, target: Path | None) -> None:
     result.save(target)
 
 
-@click.command("bgvacuum", short_help="Growth, reads, writes and throughput with background vacuum.")
+@click.command(
+    "bgvacuum", short_help="Growth, reads, writes and throughput with background vacuum."
+)
 @common
 @click.option(
     "--workload",
     "workloads",
-    type=click.Choice(["mixed", "uniform", "indexed", "groups", "insert_only", "append_only", "temporary", "tpcc"]),
+    type=click.Choice(
+        ["mixed", "uniform", "indexed", "groups", "insert_only", "append_only", "temporary", "tpcc"]
+    ),
     multiple=True,
     help="Default: all; repeatable.",
 )
@@ -225,16 +268,46 @@ def run(options: Options, target: Path | None) -> None:
     help="Variant to compare, the first with all others; SERVER is a directory below build/MAJOR or a path."
     " Default: stock, off, on; repeatable.",
 )
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Setting of all servers; repeatable.")
-@click.option("--pairs", type=click.IntRange(1), help="Runs of each variant; default: 5, or 1 with --quick.")
-@click.option("--cycles", type=click.IntRange(100), help="Cycles of operations in a run; default: that of the workload.")
-@click.option("--batch", type=click.IntRange(1), default=20, show_default=True, help="Cycles in one call of the load.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Setting of all servers; repeatable.",
+)
+@click.option(
+    "--pairs", type=click.IntRange(1), help="Runs of each variant; default: 5, or 1 with --quick."
+)
+@click.option(
+    "--cycles",
+    type=click.IntRange(100),
+    help="Cycles of operations in a run; default: that of the workload.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Cycles in one call of the load.",
+)
 @click.option("--rate", type=click.FloatRange(1), help="Highest number of cycles a second.")
-@click.option("--rows", type=click.IntRange(100), help="Rows of a table; default: 1150000, or 20000 with --quick.")
-@click.option("--warehouses", type=click.IntRange(1), help="Warehouses of TPC-C; default: 2, or a small one with --quick.")
+@click.option(
+    "--rows",
+    type=click.IntRange(100),
+    help="Rows of a table; default: 1150000, or 20000 with --quick.",
+)
+@click.option(
+    "--warehouses",
+    type=click.IntRange(1),
+    help="Warehouses of TPC-C; default: 2, or a small one with --quick.",
+)
 @click.option("--clients", type=click.IntRange(1, 50), default=4, show_default=True)
 @click.option("--shared-buffers", metavar="SIZE", help="Default: 32MB, or 1MB with --quick.")
-@click.option("--switched", is_flag=True, help="Make only the runs that switch background vacuum on and off in turn.")
+@click.option(
+    "--switched",
+    is_flag=True,
+    help="Make only the runs that switch background vacuum on and off in turn.",
+)
 def command(target: Path | None, **options) -> None:
     """Background vacuum: growth of tables, reads, WAL, writes by type of process, throughput.
 

@@ -32,7 +32,9 @@ def database(stage: Stage) -> str:
 
 def run(keep: bool, seed: int) -> None:
     result = Result("demo", seed)
-    result.describe(warehouses=WAREHOUSES, clients=CLIENTS, load=f"{SLICES} x {SLICE} s of each, alternating")
+    result.describe(
+        warehouses=WAREHOUSES, clients=CLIENTS, load=f"{SLICES} x {SLICE} s of each, alternating"
+    )
     chosen = stages(("stock", "compact-types"))
     with session() as stack:
         cluster = Cluster(NAME, bindir("dense"))
@@ -75,10 +77,17 @@ def measure(cluster: Cluster, chosen: list[Stage], seed: int) -> dict[str, list[
     throughput: dict[str, list[float]] = {stage.name: [] for stage in chosen}
     plan = workload.Load(WAREHOUSES, FULL, CLIENTS, WARMUP, SLICE, seed)
     with progress() as bars:
-        task = bars.add_task("TPC-C load, alternating: seconds", total=len(chosen) * SLICES * (WARMUP + SLICE))
+        task = bars.add_task(
+            "TPC-C load, alternating: seconds", total=len(chosen) * SLICES * (WARMUP + SLICE)
+        )
         for number, stage in interleave(chosen, SLICES):
             sample = workload.run(
-                cluster, database(stage), plan, work() / "demo", number, lambda passed: bars.advance(task, passed)
+                cluster,
+                database(stage),
+                plan,
+                work() / "demo",
+                number,
+                lambda passed: bars.advance(task, passed),
             )
             throughput[stage.name].append(sample["notpm"])
         bars.update(task, completed=bars.tasks[task].total)
@@ -88,7 +97,9 @@ def measure(cluster: Cluster, chosen: list[Stage], seed: int) -> dict[str, list[
 def conditions(cluster: Cluster, chosen: list[Stage]) -> list[str]:
     met = []
     with progress() as bars:
-        task = bars.add_task("databases that meet all twelve consistency conditions", total=len(chosen))
+        task = bars.add_task(
+            "databases that meet all twelve consistency conditions", total=len(chosen)
+        )
         for stage in chosen:
             with cluster.connect(database(stage)) as connection:
                 met.append(check.check(connection, stage.title))

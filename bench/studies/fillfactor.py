@@ -84,7 +84,15 @@ def fates(moves: Sequence[tuple[int, int]], loaded: int) -> dict[str, int]:
     updated: set[int] = set()
     left: set[int] = set()
     for old, new in moves:
-        kind = "left" if old in left else "new" if old >= loaded else "stayed" if old in updated else "untouched"
+        kind = (
+            "left"
+            if old in left
+            else "new"
+            if old >= loaded
+            else "stayed"
+            if old in updated
+            else "untouched"
+        )
         counted[f"{kind}.{'hot' if old == new else 'moved'}"] += 1
         updated.add(old)
         if old != new:
@@ -93,7 +101,9 @@ def fates(moves: Sequence[tuple[int, int]], loaded: int) -> dict[str, int]:
 
 
 class Study:
-    def __init__(self, options: Options, result: Result, server: Cluster, connection: psycopg.Connection) -> None:
+    def __init__(
+        self, options: Options, result: Result, server: Cluster, connection: psycopg.Connection
+    ) -> None:
         self.options = options
         self.result = result
         self.server = server
@@ -153,9 +163,16 @@ class Study:
         """
         rows = 3 * pages.rows_of_page(length, 100)
         for fillfactor in range(100, 9, -1):
-            self.connection.execute(table.CREATE.format(rows=rows, length=length, fillfactor=fillfactor))
-            free = one(self.connection, f"SELECT upper - lower FROM page_header(get_raw_page('{TABLE}', 0))")
-            held = one(self.connection, f"SELECT count(*) FROM {TABLE} WHERE (ctid::text::point)[0] = 0")
+            self.connection.execute(
+                table.CREATE.format(rows=rows, length=length, fillfactor=fillfactor)
+            )
+            free = one(
+                self.connection,
+                f"SELECT upper - lower FROM page_header(get_raw_page('{TABLE}', 0))",
+            )
+            held = one(
+                self.connection, f"SELECT count(*) FROM {TABLE} WHERE (ctid::text::point)[0] = 0"
+            )
             page = one(
                 self.connection,
                 f"UPDATE {TABLE} SET counter = 1 WHERE ctid = '(0,1)' RETURNING (ctid::text::point)[0]::integer",
@@ -178,7 +195,11 @@ class Study:
         # Sample all rows, so that the correlation is exact.
         target = max(100, -(-self.options.rows // 300))
         self.connection.execute(f"ALTER TABLE {TABLE} ALTER id SET STATISTICS {target}")
-        done, correlations, sizes = [0], [self.correlation()], [table.sizes(self.connection)["pages"]]
+        done, correlations, sizes = (
+            [0],
+            [self.correlation()],
+            [table.sizes(self.connection)["pages"]],
+        )
         for part in numpy.array_split(self.updated, STEPS):
             table.update(self.connection, part.tolist())
             done.append(done[-1] + len(part))
@@ -197,13 +218,18 @@ class Study:
     def correlation(self) -> float:
         self.connection.execute(f"ANALYZE {TABLE} (id)")
         return one(
-            self.connection, f"SELECT correlation FROM pg_stats WHERE tablename = '{TABLE}' AND attname = 'id'"
+            self.connection,
+            f"SELECT correlation FROM pg_stats WHERE tablename = '{TABLE}' AND attname = 'id'",
         )
 
     def time(self, advance) -> None:
         clock = Clock(self.connection)
         self.comparison = Comparison(
-            self.result, clock, [str(fillfactor) for fillfactor in reversed(COMPARED)], self.options.rounds, advance
+            self.result,
+            clock,
+            [str(fillfactor) for fillfactor in reversed(COMPARED)],
+            self.options.rounds,
+            advance,
         )
         self.comparison.run(
             TIME,
@@ -218,7 +244,8 @@ class Study:
         return next(
             sample
             for sample in self.of_test("hot")
-            if (sample["length"], sample["fillfactor"], sample["mode"]) == (length, fillfactor, mode.name)
+            if (sample["length"], sample["fillfactor"], sample["mode"])
+            == (length, fillfactor, mode.name)
         )
 
     def show(self) -> None:
@@ -275,20 +302,46 @@ class Study:
             times = self.comparison.times[TIME.name]
             ratio = self.comparison.ratio(TIME, "100")
             medians = [
-                "{:.1f} ({:.1f} to {:.1f})".format(*(1e6 * value / updates for value in spread(times[str(fillfactor)])))
+                "{:.1f} ({:.1f} to {:.1f})".format(
+                    *(1e6 * value / updates for value in spread(times[str(fillfactor)]))
+                )
                 for fillfactor in COMPARED
             ]
             if ratio:
                 self.result.ratio(TIME.name, ratio)
-            rows.append([f"{self.comparison.clock.kind} time, µs: median (smallest to largest)", *medians, ratio or ""])
+            rows.append(
+                [
+                    f"{self.comparison.clock.kind} time, µs: median (smallest to largest)",
+                    *medians,
+                    ratio or "",
+                ]
+            )
         wal = [sum(sample["wal"].values()) for sample in (full, spare)]
         self.result.metrics["wal.80"] = wal[1] / wal[0]
-        rows.append(["WAL bytes", *(f"{size / updates:.1f}" for size in wal), f"{wal[1] / wal[0]:.3f}"])
-        titles = {"Heap": "WAL bytes of the rows", "Btree": "WAL bytes of the indexes", "Heap2": "WAL bytes of pruning"}
+        rows.append(
+            ["WAL bytes", *(f"{size / updates:.1f}" for size in wal), f"{wal[1] / wal[0]:.3f}"]
+        )
+        titles = {
+            "Heap": "WAL bytes of the rows",
+            "Btree": "WAL bytes of the indexes",
+            "Heap2": "WAL bytes of pruning",
+        }
         for name, title in titles.items():
-            rows.append([title, *(f"{sample['wal'].get(name, 0) / updates:.1f}" for sample in (full, spare)), ""])
-        for name, title in (("index_pages", "pages of the indexes"), ("pages", "pages of the table")):
-            cells = [f"{sample['before'][name]:,} to {sample['after'][name]:,}" for sample in (full, spare)]
+            rows.append(
+                [
+                    title,
+                    *(f"{sample['wal'].get(name, 0) / updates:.1f}" for sample in (full, spare)),
+                    "",
+                ]
+            )
+        for name, title in (
+            ("index_pages", "pages of the indexes"),
+            ("pages", "pages of the table"),
+        ):
+            cells = [
+                f"{sample['before'][name]:,} to {sample['after'][name]:,}"
+                for sample in (full, spare)
+            ]
             rows.append([f"{title}, before and after", *cells, ""])
         for sample in (full, spare):
             grown = sample["after"]["index_pages"] / sample["before"]["index_pages"]
@@ -303,7 +356,9 @@ class Study:
     def show_threshold(self) -> None:
         rows = []
         for length in LENGTHS:
-            full, *tried, found = [sample for sample in self.of_test("threshold") if sample["length"] == length]
+            full, *tried, found = [
+                sample for sample in self.of_test("threshold") if sample["length"] == length
+            ]
             last = (tried or [full])[-1]
             expected = pages.threshold(length)
             if length == CLUSTERED_LENGTH:
@@ -356,7 +411,10 @@ class Study:
             ("Pages of the same table, by number of updates", "pages", "{:,}"),
         ):
             rows = [
-                [f"fillfactor {sample['fillfactor']}", *(digits.format(value) for value in sample[name])]
+                [
+                    f"fillfactor {sample['fillfactor']}",
+                    *(digits.format(value) for value in sample[name]),
+                ]
                 for sample in samples
             ]
             self.result.table(title, ["", *done], rows, name)
@@ -400,10 +458,24 @@ def measure(options: Options, result: Result, stack: ExitStack) -> None:
 
 @click.command("fillfactor", short_help="HOT updates, their cost, and clustering, by fillfactor.")
 @common
-@click.option("--rows", type=click.IntRange(100, 3_000_000), help="Rows of the table; default: 10000, or 1000 with --quick.")
-@click.option("--updates", type=click.IntRange(10), help="Updates of a run; default: 2000, or 200 with --quick.")
-@click.option("--rounds", type=click.IntRange(1), help="Timed runs; default: 21, or 1 with --quick.")
-@click.option("--exact", is_flag=True, help="Counts, bytes and pages only, which do not depend on the machine; no times.")
+@click.option(
+    "--rows",
+    type=click.IntRange(100, 3_000_000),
+    help="Rows of the table; default: 10000, or 1000 with --quick.",
+)
+@click.option(
+    "--updates",
+    type=click.IntRange(10),
+    help="Updates of a run; default: 2000, or 200 with --quick.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(1), help="Timed runs; default: 21, or 1 with --quick."
+)
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Counts, bytes and pages only, which do not depend on the machine; no times.",
+)
 def command(target: Path | None, quick: bool, **options) -> None:
     """Fillfactor 100 and less: share of HOT updates and its causes, time, WAL, and pages.
 

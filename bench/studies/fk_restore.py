@@ -58,10 +58,14 @@ class Study:
     def steps(self) -> int:
         return self.options.rounds * len(restores.VARIANTS) + inside.steps(self.options.rounds)
 
-    def measure(self, connection: psycopg.Connection, files: tuple[Path, Path], advance: Callable[[], None]) -> None:
+    def measure(
+        self, connection: psycopg.Connection, files: tuple[Path, Path], advance: Callable[[], None]
+    ) -> None:
         for number, variant in interleave(restores.VARIANTS, self.options.rounds):
             sample = restores.measure(self.server, connection, variant, files, self.options.rows)
-            self.result.samples.append({"test": "restore", "variant": variant.name, "round": number, **sample})
+            self.result.samples.append(
+                {"test": "restore", "variant": variant.name, "round": number, **sample}
+            )
             advance()
 
     def look_inside(self, connection: psycopg.Connection, advance: Callable[[], None]) -> None:
@@ -71,14 +75,22 @@ class Study:
             span = sample.pop("span")
             if number == 0:
                 sample["locks"], sample["lock_bytes"] = inside.locks(connection, span)
-            self.result.samples.append({"test": "insert", "variant": kind.name, "round": number, **sample})
+            self.result.samples.append(
+                {"test": "insert", "variant": kind.name, "round": number, **sample}
+            )
             advance()
         for kind in inside.KINDS:
-            self.result.samples.append({"test": "explain", "variant": kind.name, **inside.explain(connection, kind)})
+            self.result.samples.append(
+                {"test": "explain", "variant": kind.name, **inside.explain(connection, kind)}
+            )
             advance()
 
     def of(self, test: str, variant: str) -> list[dict[str, Any]]:
-        return [each for each in self.result.samples if (each["test"], each["variant"]) == (test, variant)]
+        return [
+            each
+            for each in self.result.samples
+            if (each["test"], each["variant"]) == (test, variant)
+        ]
 
     def values(self, test: str, variant: str, *names: str) -> list[float]:
         """Return the sums of the named values, in the order of the rounds."""
@@ -109,7 +121,9 @@ class Study:
                 baseline = self.values("restore", restores.NONE.name, name)
                 times.append(middle(values))
                 compared = variant is not restores.NONE
-                ratios.append(self.ratio(f"{variant.name}{suffix}", values, baseline) if compared else "")
+                ratios.append(
+                    self.ratio(f"{variant.name}{suffix}", values, baseline) if compared else ""
+                )
             first = self.of("restore", variant.name)[0]
             counts = [f"{first['lookups']:,}", f"{first['wal_bytes'] / 1e6:,.1f}"]
             rows.append([variant.title, times[0], ratios[0], times[1], ratios[1], *counts])
@@ -137,7 +151,10 @@ class Study:
             ("ALTER TABLE ... ADD FOREIGN KEY", ("follows",)),
             ("all", ("statement", "commit", "follows")),
         ):
-            add(f"{title}, s of {unit}", lambda name, names=names: middle(self.values("insert", name, *names), 3))
+            add(
+                f"{title}, s of {unit}",
+                lambda name, names=names: middle(self.values("insert", name, *names), 3),
+            )
         together = ("statement", "commit", "follows")
         baseline = self.values("insert", inside.NONE.name, *together)
         add(
@@ -148,8 +165,14 @@ class Study:
         )
         explained = {kind.name: self.of("explain", kind.name)[0] for kind in inside.KINDS}
         first = {kind.name: self.of("insert", kind.name)[0] for kind in inside.KINDS}
-        add("EXPLAIN ANALYZE of INSERT: rows, s", lambda name: f"{explained[name]['rows_ms'] / 1e3:.3f}")
-        add("EXPLAIN ANALYZE of INSERT: trigger calls, s", lambda name: f"{explained[name]['trigger_ms'] / 1e3:.3f}")
+        add(
+            "EXPLAIN ANALYZE of INSERT: rows, s",
+            lambda name: f"{explained[name]['rows_ms'] / 1e3:.3f}",
+        )
+        add(
+            "EXPLAIN ANALYZE of INSERT: trigger calls, s",
+            lambda name: f"{explained[name]['trigger_ms'] / 1e3:.3f}",
+        )
         add("number of trigger calls", lambda name: f"{explained[name]['calls']:,}")
         for title, field in (
             ("lookups in the referenced key", "lookups"),
@@ -197,18 +220,28 @@ def measure(options: Options, result: Result, stack: ExitStack) -> None:
 
 def run(options: Options, target: Path | None) -> None:
     result = Result("fk-restore", options.seed, options.quick)
-    result.describe(rows=options.rows, rows_of_a_referenced_one=ROWS_OF_ACCOUNT, rounds=options.rounds)
+    result.describe(
+        rows=options.rows, rows_of_a_referenced_one=ROWS_OF_ACCOUNT, rounds=options.rounds
+    )
     result.environment["settings of all"] = SETTINGS
     with session() as stack:
         measure(options, result, stack)
     result.save(target)
 
 
-@click.command("fk-restore", short_help="pg_restore with a foreign key created before or after the rows.")
+@click.command(
+    "fk-restore", short_help="pg_restore with a foreign key created before or after the rows."
+)
 @common
 # If the referenced table is smaller, the lookups scan all of it.
-@click.option("--rows", type=click.IntRange(5_000), help="Rows that reference others; default: 1000000, or 5000 with --quick.")
-@click.option("--rounds", type=click.IntRange(1), help="Restores of each kind; default: 7, or 1 with --quick.")
+@click.option(
+    "--rows",
+    type=click.IntRange(5_000),
+    help="Rows that reference others; default: 1000000, or 5000 with --quick.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(1), help="Restores of each kind; default: 7, or 1 with --quick."
+)
 def command(target: Path | None, quick: bool, **options) -> None:
     """pg_restore with a foreign key created before the rows, or after them: time by step.
 

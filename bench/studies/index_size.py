@@ -8,7 +8,18 @@ import click
 import psycopg
 from rich.progress import Progress
 
-from bench.indexes.alignment import AUTO, MAX, MAXALIGN, STOCK, choose, index_size, leaf_bytes, require, verify, wanted
+from bench.indexes.alignment import (
+    AUTO,
+    MAX,
+    MAXALIGN,
+    STOCK,
+    choose,
+    index_size,
+    leaf_bytes,
+    require,
+    verify,
+    wanted,
+)
 from bench.indexes.shapes import SHAPES, Shape
 from bench.lib.bars import Bar, show_bars
 from bench.lib.console import note, progress
@@ -31,7 +42,11 @@ SIZE_BARS = (
     Bar("int2", "int2, unique", 0.72),
     Bar("worst", "largest ratio of all keys", 1.001),
     Bar("max_vs_stock", "max against stock, all keys: largest difference of one key", 1.0),
-    Bar("tpcc.total", "TPC-C, plain types, DBT-2's key of stock: all indexes, auto against max", 0.95),
+    Bar(
+        "tpcc.total",
+        "TPC-C, plain types, DBT-2's key of stock: all indexes, auto against max",
+        0.95,
+    ),
 )
 
 
@@ -63,7 +78,11 @@ class Sizes:
             if way == "built":
                 cells.append(f"{self.bound:.3f}")
         if STOCK in self.bytes:
-            cells.append("same" if self.off_stock == 1 else " ".join(f"{self.bytes[STOCK][way]:,}" for way in WAYS))
+            cells.append(
+                "same"
+                if self.off_stock == 1
+                else " ".join(f"{self.bytes[STOCK][way]:,}" for way in WAYS)
+            )
         else:
             cells.append("")
         return cells
@@ -87,7 +106,11 @@ class Study:
                 prepare(connection)
                 for shape in SHAPES:
                     # The stock server may not have our extensions.
-                    if server is self.server or not shape.extension or available(connection, shape.extension):
+                    if (
+                        server is self.server
+                        or not shape.extension
+                        or available(connection, shape.extension)
+                    ):
                         self.measure(connection, measured[shape.name], kinds)
                     bars.advance(task)
         self.show(list(measured.values()))
@@ -130,7 +153,8 @@ class Study:
             if kind == AUTO:
                 sizes.align = wanted(connection, "built", AUTO)
                 aligned, widest = (
-                    leaf_bytes(connection, shape, "source", align) for align in (sizes.align, MAXALIGN)
+                    leaf_bytes(connection, shape, "source", align)
+                    for align in (sizes.align, MAXALIGN)
                 )
                 sizes.bound = aligned / widest
             connection.execute("DROP INDEX built; DROP TABLE target")
@@ -165,7 +189,9 @@ class Study:
 
 
 def available(connection: psycopg.Connection, extension: str) -> bool:
-    found = connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = %s", [extension]).fetchone()
+    found = connection.execute(
+        "SELECT 1 FROM pg_available_extensions WHERE name = %s", [extension]
+    ).fetchone()
     return found is not None
 
 
@@ -193,7 +219,9 @@ def start(stack: ExitStack, name: str, binary: str) -> Cluster:
 
 def start_stock(stack: ExitStack) -> Cluster | None:
     if not (bindir("stock") / "postgres").exists():
-        note(f'no stock server: the comparison with it is left out; build one with "{build_hint("stock")}"')
+        note(
+            f'no stock server: the comparison with it is left out; build one with "{build_hint("stock")}"'
+        )
         return None
     return start(stack, "bench-index-size-stock", "stock")
 
@@ -221,7 +249,9 @@ def run(
             each.create_database(DATABASE)
             stack.callback(quietly, each.drop_database, DATABASE)
         with server.connect(DATABASE) as connection:
-            result.describe_server(connection, **{"compared with": version(stock) if stock else "nothing"})
+            result.describe_server(
+                connection, **{"compared with": version(stock) if stock else "nothing"}
+            )
         with progress() as bars:
             Study(result, rows, server, stock).sizes(bars)
         index_tpcc.measure(result, server, warehouses, LITE if lite else FULL)
@@ -240,11 +270,27 @@ def run(
 @common
 @running
 @lite
-@click.option("--rows", type=click.IntRange(1000), help="Rows of an index; default: 400000, or 20000 with --quick.")
-@click.option("--rounds", type=click.IntRange(1), help="Repeats of each timed test; default: 21, or 3 with --quick.")
-@click.option("--warehouses", type=click.IntRange(1), help="Warehouses of TPC-C; default: 10, or 1 with --quick.")
-@click.option("--exact", is_flag=True, help="Sizes only, which do not depend on the machine; no times.")
-def command(rows: int | None, rounds: int | None, warehouses: int | None, quick: bool, **options) -> None:
+@click.option(
+    "--rows",
+    type=click.IntRange(1000),
+    help="Rows of an index; default: 400000, or 20000 with --quick.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    help="Repeats of each timed test; default: 21, or 3 with --quick.",
+)
+@click.option(
+    "--warehouses",
+    type=click.IntRange(1),
+    help="Warehouses of TPC-C; default: 10, or 1 with --quick.",
+)
+@click.option(
+    "--exact", is_flag=True, help="Sizes only, which do not depend on the machine; no times."
+)
+def command(
+    rows: int | None, rounds: int | None, warehouses: int | None, quick: bool, **options
+) -> None:
     """B-tree indexes with item alignment max and auto.
 
     The study measures bytes by the shape of the key, bytes of TPC-C's indexes, and time.

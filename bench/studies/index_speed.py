@@ -50,7 +50,11 @@ TESTS = (BUILD, LOOKUP, INDEX_ONLY, SCAN, INSERT_RANDOM, INSERT_ASCENDING)
 MOST = 1 / 0.98
 # Each ratio is that of the first kind to the second.
 PAIRS = {"auto_vs_max": (AUTO, MAX), "max_vs_stock": (MAX, STOCK), "auto_vs_stock": (AUTO, STOCK)}
-TITLES = {"auto_vs_max": "auto against max", "max_vs_stock": "max against stock", "auto_vs_stock": "auto against stock"}
+TITLES = {
+    "auto_vs_max": "auto against max",
+    "max_vs_stock": "max against stock",
+    "auto_vs_stock": "auto against stock",
+}
 
 
 class Clocks(Clock):
@@ -66,7 +70,13 @@ class Clocks(Clock):
 
 class Study:
     def __init__(
-        self, result: Result, rows: int, rounds: int, server: Server, stock: Server | None, database: str
+        self,
+        result: Result,
+        rows: int,
+        rounds: int,
+        server: Server,
+        stock: Server | None,
+        database: str,
     ) -> None:
         self.result = result
         self.rows = rows
@@ -87,15 +97,24 @@ class Study:
                 self.connections[kind] = connection
             clocks = Clocks(self.connections)
             task = bars.add_task(
-                "indexes: measurements", total=len(SHAPES) * len(TESTS) * len(self.servers) * self.rounds
+                "indexes: measurements",
+                total=len(SHAPES) * len(TESTS) * len(self.servers) * self.rounds,
             )
             for name in SHAPES:
                 comparison = Comparison(
-                    self.result, clocks, tuple(self.servers), self.rounds, lambda: bars.advance(task), f"{name}."
+                    self.result,
+                    clocks,
+                    tuple(self.servers),
+                    self.rounds,
+                    lambda: bars.advance(task),
+                    f"{name}.",
                 )
                 self.measure(BY_NAME[name], comparison)
                 measured[name] = comparison
-        self.result.environment |= {"time": f"{clocks.kind} time of the backend", "settings for times": SETTINGS}
+        self.result.environment |= {
+            "time": f"{clocks.kind} time of the backend",
+            "settings for times": SETTINGS,
+        }
         return self.show(measured)
 
     def execute(self, kind: str, statements: str) -> None:
@@ -140,11 +159,15 @@ class Study:
             verify(self.connections[kind], f"built_{kind}", kind)
             forget(kind)
         for test in (LOOKUP, INDEX_ONLY, SCAN):
-            comparison.run(test, lambda kind, test=test: self.execute(kind, query(shape, test, kind)))
+            comparison.run(
+                test, lambda kind, test=test: self.execute(kind, query(shape, test, kind))
+            )
         for test, rows in ((INSERT_RANDOM, source), (INSERT_ASCENDING, ascending)):
             comparison.run(
                 test,
-                lambda kind, rows=rows: self.execute(kind, f"INSERT INTO {target(kind)} SELECT * FROM {rows(kind)}"),
+                lambda kind, rows=rows: self.execute(
+                    kind, f"INSERT INTO {target(kind)} SELECT * FROM {rows(kind)}"
+                ),
                 empty,
             )
         for kind in self.servers:
@@ -152,10 +175,19 @@ class Study:
                 verify(self.connections[kind], f"{table}_key", kind)
 
     def require_plans(self, shape: Shape, kind: str) -> None:
-        for test, wanted in ((LOOKUP, "Index Scan"), (INDEX_ONLY, "Index Only Scan"), (SCAN, "Index Only Scan")):
-            lines = [line for (line,) in self.connections[kind].execute("EXPLAIN " + query(shape, test, kind))]
+        for test, wanted in (
+            (LOOKUP, "Index Scan"),
+            (INDEX_ONLY, "Index Only Scan"),
+            (SCAN, "Index Only Scan"),
+        ):
+            lines = [
+                line
+                for (line,) in self.connections[kind].execute("EXPLAIN " + query(shape, test, kind))
+            ]
             if not any(wanted in line and looked_up(kind) in line for line in lines):
-                raise BenchError(f"{test.title} of {shape.title} is no {wanted}: {lines[-1].strip()}")
+                raise BenchError(
+                    f"{test.title} of {shape.title} is no {wanted}: {lines[-1].strip()}"
+                )
 
     def show(self, measured: dict[str, Comparison]) -> list[Bar]:
         columns = ["", *self.servers, *(TITLES[pair] for pair in self.pairs)]
@@ -173,7 +205,10 @@ class Study:
         for test in TESTS:
             # Add up the times of all shapes, round by round.
             sums = {
-                kind: [sum(values) for values in zip(*(one.times[test.name][kind] for one in measured.values()))]
+                kind: [
+                    sum(values)
+                    for values in zip(*(one.times[test.name][kind] for one in measured.values()))
+                ]
                 for kind in self.servers
             }
             row, ratios = self.row(test.title, sums)
@@ -191,7 +226,9 @@ class Study:
         )
         return bars
 
-    def row(self, title: str, times: dict[str, list[float]]) -> tuple[list[object], dict[str, Ratio]]:
+    def row(
+        self, title: str, times: dict[str, list[float]]
+    ) -> tuple[list[object], dict[str, Ratio]]:
         ratios = {
             name: paired_ratio(times[first], times[second], self.result.seed)
             for name, (first, second) in self.pairs.items()

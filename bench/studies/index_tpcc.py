@@ -32,7 +32,9 @@ class Index:
     bytes: dict[str, int] = field(default_factory=dict)
 
 
-def measure_stage(server: Server, stage: Stage, warehouses: int, scale: Scale, seed: int) -> list[Index]:
+def measure_stage(
+    server: Server, stage: Stage, warehouses: int, scale: Scale, seed: int
+) -> list[Index]:
     try:
         with progress() as bars:
             load(server, DATABASE, stage, warehouses, scale, seed, bars)
@@ -67,7 +69,8 @@ def total(indexes: list[Index], kind: str, without: str) -> int:
 
 def measure(result: Result, server: Server, warehouses: int, scale: Scale) -> None:
     measured = {
-        stage.name: measure_stage(server, stage, warehouses, scale, result.seed) for stage in stages(STAGES)
+        stage.name: measure_stage(server, stage, warehouses, scale, result.seed)
+        for stage in stages(STAGES)
     }
     plain, compact = (measured[name] for name in STAGES)
     result.samples += [
@@ -94,8 +97,13 @@ def measure(result: Result, server: Server, warehouses: int, scale: Scale) -> No
                 *cells(before.bytes[MAX], before.bytes[AUTO], after.bytes[MAX], after.bytes[AUTO]),
             ]
         )
-    for title, suffix, without in (("all", "", DBT2_KEY), ("all, DBT-2's key of stock", ".dbt2", KEY)):
-        sums = [total(indexes, kind, without) for indexes in (plain, compact) for kind in (MAX, AUTO)]
+    for title, suffix, without in (
+        ("all", "", DBT2_KEY),
+        ("all, DBT-2's key of stock", ".dbt2", KEY),
+    ):
+        sums = [
+            total(indexes, kind, without) for indexes in (plain, compact) for kind in (MAX, AUTO)
+        ]
         plain_max, plain_auto, compact_max, compact_auto = sums
         result.metrics[f"tpcc.plain{suffix}"] = plain_auto / plain_max
         result.metrics[f"tpcc.compact{suffix}"] = compact_auto / compact_max

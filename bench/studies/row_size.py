@@ -63,7 +63,9 @@ def measure(server: Server, stage: Stage, warehouses: int, scale: Scale, seed: i
         quietly(server.drop_database, DATABASE)
 
 
-def add_metrics(result: Result, prefix: str, suffix: str, baseline: DatabaseSize, other: DatabaseSize) -> None:
+def add_metrics(
+    result: Result, prefix: str, suffix: str, baseline: DatabaseSize, other: DatabaseSize
+) -> None:
     for name, before in baseline.tables.items():
         result.metrics[f"{prefix}{name}.{suffix}"] = other.tables[name].heap / before.heap
     result.metrics[f"{prefix}heap.{suffix}"] = other.heap / baseline.heap
@@ -99,14 +101,20 @@ class Study:
     result: Result
     seed: int
 
-    def tpcc(self, warehouses: int, scale: Scale, variants: tuple[str, ...], names: Mapping[str, str]) -> None:
+    def tpcc(
+        self, warehouses: int, scale: Scale, variants: tuple[str, ...], names: Mapping[str, str]
+    ) -> None:
         """Measure the nine tables with stock types, and in each of the named stages."""
         result = self.result
         prefix = "".join(f"{name}." for name in variants)
         chosen = stages(("stock", *names), variants)
-        sizes = {stage.name: measure(self.server, stage, warehouses, scale, self.seed) for stage in chosen}
+        sizes = {
+            stage.name: measure(self.server, stage, warehouses, scale, self.seed)
+            for stage in chosen
+        }
         result.samples += [
-            {"variant": prefix.rstrip("."), "stage": name, **size.as_json()} for name, size in sizes.items()
+            {"variant": prefix.rstrip("."), "stage": name, **size.as_json()}
+            for name, size in sizes.items()
         ]
         baseline = sizes.pop("stock")
         for name, suffix in names.items():
@@ -145,7 +153,9 @@ class Study:
                     before, *after = (getattr(size, what) for size in sizes)
                     cells.append(megabytes(before))
                     for suffix, size in zip(("text", "all"), after):
-                        metric = f"{name}.{suffix}" if what == "heap" else f"{name}.indexes.{suffix}"
+                        metric = (
+                            f"{name}.{suffix}" if what == "heap" else f"{name}.indexes.{suffix}"
+                        )
                         self.result.metrics[metric] = size / before
                         cells.append(f"{megabytes(size)} ({percent(size / before)})")
                 shown.append(cells)
@@ -165,7 +175,13 @@ class Study:
         self.result.metrics |= {f"mix.{size.name}": size.ratio for size in sizes}
         self.result.samples += [{"column": size.name, **asdict(size)} for size in sizes]
         shown = [
-            [size.name, f"{size.values:,}", f"{size.text:.1f}", f"{size.compact:.1f}", f"{size.ratio:.3f}"]
+            [
+                size.name,
+                f"{size.values:,}",
+                f"{size.text:.1f}",
+                f"{size.compact:.1f}",
+                f"{size.ratio:.3f}",
+            ]
             for size in sizes
         ]
         self.result.table(
@@ -176,10 +192,14 @@ class Study:
         )
 
 
-def run(warehouses: int, seed: int, quick: bool, running: bool, lite: bool, target: Path | None) -> None:
+def run(
+    warehouses: int, seed: int, quick: bool, running: bool, lite: bool, target: Path | None
+) -> None:
     result = Result("row-size", seed, quick)
     scale = LITE if lite else FULL
-    result.describe(warehouses=warehouses, items=scale.items, customers_per_district=scale.customers)
+    result.describe(
+        warehouses=warehouses, items=scale.items, customers_per_district=scale.customers
+    )
     # Do this before TPC-C takes its time: it fails if the mix cannot be made.
     mix = text_mix.state()
     with session() as stack:
@@ -190,11 +210,19 @@ def run(warehouses: int, seed: int, quick: bool, running: bool, lite: bool, targ
         study.tpcc(warehouses, scale, (), STAGES)
         # The second money type shows which part of a gain comes from rounding tuples to MAXALIGN.
         if not quick:
-            study.tpcc(warehouses, scale, ("numeric-money",), {"compact-strings": "strings", "compact-types": "all"})
+            study.tpcc(
+                warehouses,
+                scale,
+                ("numeric-money",),
+                {"compact-strings": "strings", "compact-types": "all"},
+            )
         study.text(2000 if quick or lite else None)
         show_bars(result, BARS)
     console.print(
-        ", ".join(f"{name} {percent(result.metrics[f'{name}.all'])}" for name in ("order_line", "stock", "heap"))
+        ", ".join(
+            f"{name} {percent(result.metrics[f'{name}.all'])}"
+            for name in ("order_line", "stock", "heap")
+        )
     )
     result.save(target)
 
@@ -215,7 +243,9 @@ def start(stack: ExitStack, name: str, running: bool) -> Server:
 @running
 @lite
 @click.option("--warehouses", type=click.IntRange(1), help="Default: 2, or 1 with --quick.")
-def command(target: Path | None, quick: bool, seed: int, running: bool, lite: bool, warehouses: int | None) -> None:
+def command(
+    target: Path | None, quick: bool, seed: int, running: bool, lite: bool, warehouses: int | None
+) -> None:
     """Bytes a row, stock types against compact types.
 
     The study measures TPC-C, text-heavy tables, and a mix of text columns.

@@ -37,7 +37,9 @@ def mix_sizes(connection: psycopg.Connection) -> list[ColumnSize]:
         for place, column in enumerate(columns()):
             for value in column.values:
                 copy.write_row((place, value))
-    connection.execute("CREATE TABLE mix_compact AS SELECT place, value, value::compact_text AS compact FROM mix")
+    connection.execute(
+        "CREATE TABLE mix_compact AS SELECT place, value, value::compact_text AS compact FROM mix"
+    )
     sizes = []
     for place, values, text, compact, changed, larger in connection.execute(
         "SELECT place, count(*), avg(pg_column_size(value)), avg(pg_column_size(compact)),"
@@ -47,7 +49,9 @@ def mix_sizes(connection: psycopg.Connection) -> list[ColumnSize]:
     ).fetchall():
         name = columns()[place].name
         if changed or larger:
-            raise BenchError(f"compact_text: {changed} values of {name} came back changed, {larger} got larger")
+            raise BenchError(
+                f"compact_text: {changed} values of {name} came back changed, {larger} got larger"
+            )
         sizes.append(ColumnSize(name, values, float(text), float(compact)))
     return sizes
 
@@ -98,7 +102,9 @@ def _with_indexes(connection: psycopg.Connection, table: Table, name: str) -> Si
     )
 
 
-def table_sizes(connection: psycopg.Connection, table: Table, count: int | None) -> tuple[Sizes, Sizes, Sizes]:
+def table_sizes(
+    connection: psycopg.Connection, table: Table, count: int | None
+) -> tuple[Sizes, Sizes, Sizes]:
     """Return sizes of heap and indexes: as text, with compact_text only, and with all types."""
     fill(connection, table, table.name, count)
     sizes = [_with_indexes(connection, table, table.name)]
@@ -112,4 +118,3 @@ def table_sizes(connection: psycopg.Connection, table: Table, count: int | None)
         connection.execute(f"INSERT INTO {name} ({names}) SELECT {names} FROM {table.name}")
         sizes.append(_with_indexes(connection, table, name))
     return sizes[0], sizes[1], sizes[2]
-

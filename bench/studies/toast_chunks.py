@@ -15,7 +15,14 @@ from bench.lib.timing import copy_in, copy_out
 from bench.toast import values
 from bench.toast.measure import MEGABYTE, Bench, Cell, measuring, steps
 from bench.toast.options import toast, toast_arguments
-from bench.toast.variants import CORE_LZ4, EXTENDED_LZ4, EXTERNAL, POLICY_LZ4, Variant, has_core_patch
+from bench.toast.variants import (
+    CORE_LZ4,
+    EXTENDED_LZ4,
+    EXTERNAL,
+    POLICY_LZ4,
+    Variant,
+    has_core_patch,
+)
 
 # Values whose compression saves less than a chunk.  The last two have no more than two chunks.
 TESTS = (
@@ -53,7 +60,11 @@ def cell_rows(result: Result, cell: Cell) -> list[list[object]]:
         ]
         for test in ("insert", "read"):
             row.append(f"{cell.microseconds(test, variant):.2f}")
-            row.append("1" if variant == EXTENDED_LZ4 else str(cell.ratio(test, variant, EXTENDED_LZ4, result.seed)))
+            row.append(
+                "1"
+                if variant == EXTENDED_LZ4
+                else str(cell.ratio(test, variant, EXTENDED_LZ4, result.seed))
+            )
         rows.append(row)
     return rows
 
@@ -64,14 +75,21 @@ def add_metrics(result: Result, cells: list[Cell]) -> None:
             continue
         ratios = {}
         for cell, (size, _) in zip(cells, TESTS):
-            result.ratio(f"{prefix}read_cpu.{size}", cell.ratio("read", variant, EXTENDED_LZ4, result.seed))
-            result.ratio(f"{prefix}insert_cpu.{size}", cell.ratio("insert", variant, EXTENDED_LZ4, result.seed))
+            result.ratio(
+                f"{prefix}read_cpu.{size}", cell.ratio("read", variant, EXTENDED_LZ4, result.seed)
+            )
+            result.ratio(
+                f"{prefix}insert_cpu.{size}",
+                cell.ratio("insert", variant, EXTENDED_LZ4, result.seed),
+            )
             ratios[size] = cell.size_ratio(variant, EXTENDED_LZ4)
             result.metrics[f"{prefix}size.{size}"] = ratios[size]
         result.metrics[f"{prefix}size.max"] = max(ratios.values())
         # Count chunks, because each chunk also costs a tuple header and a line pointer.
         result.metrics[f"{prefix}growth_chunks.max"] = max(
-            (cell.sizes[variant.name].stored - cell.sizes[EXTENDED_LZ4.name].stored) / cell.rows / values.CHUNK
+            (cell.sizes[variant.name].stored - cell.sizes[EXTENDED_LZ4.name].stored)
+            / cell.rows
+            / values.CHUNK
             for cell in cells
         )
 
@@ -104,13 +122,17 @@ def narrow(bench: Bench, rows: int, rounds: int) -> None:
         for test, action in (("copy", copy), ("update", update)):
             seconds = bench.clock.measure(action, kind)
             times[test].setdefault(kind, []).append(seconds)
-            result.samples.append({"test": NARROW + test, "type": kind, "seconds": seconds, "unit": bench.clock.kind})
+            result.samples.append(
+                {"test": NARROW + test, "type": kind, "seconds": seconds, "unit": bench.clock.kind}
+            )
         bench.advance()
     shown = []
     for test, title in (("copy", "COPY FROM (ms)"), ("update", "UPDATE of all rows (ms)")):
         ratio = paired_ratio(times[test]["policy"], times[test]["heap"], result.seed)
         result.ratio(NARROW + test, ratio)
-        shown.append([title, *(f"{spread(times[test][kind])[0] * 1000:.1f}" for kind in kinds), ratio])
+        shown.append(
+            [title, *(f"{spread(times[test][kind])[0] * 1000:.1f}" for kind in kinds), ratio]
+        )
     result.table(
         f"{rows:,} narrow rows with a column that toast_policy governs: medians",
         ["", "policy", "heap", "ratio"],

@@ -43,9 +43,20 @@ BARS = tuple(
     for name, title in (("json", "orders"), ("records", "measurements"))
     for bar in (
         Bar(f"{name}.lz4hc.size_vs_lz4", f"JSON, {title}: size, lz4hc against EXTENDED lz4", 0.80),
-        Bar(f"{name}.lz4hc.read_vs_lz4", f"JSON, {title}: read, lz4hc against EXTENDED lz4", 1.0, within=True),
-        Bar(f"{name}.lz4hc.size_vs_pglz", f"JSON, {title}: size, lz4hc against EXTENDED pglz", 1.02),
-        Bar(f"{name}.lz4hc.read_vs_pglz", f"JSON, {title}: read, lz4hc against EXTENDED pglz", 1 / 2.5),
+        Bar(
+            f"{name}.lz4hc.read_vs_lz4",
+            f"JSON, {title}: read, lz4hc against EXTENDED lz4",
+            1.0,
+            within=True,
+        ),
+        Bar(
+            f"{name}.lz4hc.size_vs_pglz", f"JSON, {title}: size, lz4hc against EXTENDED pglz", 1.02
+        ),
+        Bar(
+            f"{name}.lz4hc.read_vs_pglz",
+            f"JSON, {title}: read, lz4hc against EXTENDED pglz",
+            1 / 2.5,
+        ),
     )
 )
 
@@ -73,7 +84,11 @@ def show(result: Result, cell: Cell) -> None:
         ]
         for test in ("insert", "read"):
             row.append(f"{cell.microseconds(test, variant):.2f}")
-            row.append("1" if variant == EXTENDED_LZ4 else str(cell.ratio(test, variant, EXTENDED_LZ4, result.seed)))
+            row.append(
+                "1"
+                if variant == EXTENDED_LZ4
+                else str(cell.ratio(test, variant, EXTENDED_LZ4, result.seed))
+            )
         rows.append(row)
     result.table(
         f"{cell.values.title}, {cell.rows:,} rows of {cell.values.mean:,.0f} bytes: stored bytes of a value and their"
@@ -91,7 +106,9 @@ def add_metrics(result: Result, cell: Cell) -> None:
         sizes = [cell.sizes[variant.name].stored for variant in (POLICY_LZ4HC, base)]
         result.metrics[f"{name}.size_vs_{suffix}"] = cell.size_ratio(POLICY_LZ4HC, base)
         result.metrics[f"{name}.stored_vs_{suffix}"] = sizes[0] / sizes[1]
-        result.ratio(f"{name}.read_vs_{suffix}", cell.ratio("read", POLICY_LZ4HC, base, result.seed))
+        result.ratio(
+            f"{name}.read_vs_{suffix}", cell.ratio("read", POLICY_LZ4HC, base, result.seed)
+        )
 
 
 def measure(bench: Bench, rows: int) -> None:

@@ -88,18 +88,30 @@ def add_metrics(result: Result, cells: dict[str, list[Cell]]) -> None:
     repeated = [cell for cell in cells["repeated"] if cell.values.mean > 2000]
     seed = result.seed
     worst(
-        result, "random.insert_vs_external", [cell.ratio("insert", POLICY_LZ4, EXTERNAL, seed) for cell in random]
+        result,
+        "random.insert_vs_external",
+        [cell.ratio("insert", POLICY_LZ4, EXTERNAL, seed) for cell in random],
     )
-    worst(result, "random.read_vs_extended", [cell.ratio("read", POLICY_LZ4, EXTENDED_LZ4, seed) for cell in random])
-    result.metrics["random.size_vs_extended"] = max(cell.size_ratio(POLICY_LZ4, EXTENDED_LZ4) for cell in random)
-    result.metrics["repeated.size_vs_extended"] = max(cell.size_ratio(POLICY_LZ4, EXTENDED_LZ4) for cell in repeated)
+    worst(
+        result,
+        "random.read_vs_extended",
+        [cell.ratio("read", POLICY_LZ4, EXTENDED_LZ4, seed) for cell in random],
+    )
+    result.metrics["random.size_vs_extended"] = max(
+        cell.size_ratio(POLICY_LZ4, EXTENDED_LZ4) for cell in random
+    )
+    result.metrics["repeated.size_vs_extended"] = max(
+        cell.size_ratio(POLICY_LZ4, EXTENDED_LZ4) for cell in repeated
+    )
     worst(
         result,
         "repeated.insert_vs_extended",
         [cell.ratio("insert", POLICY_LZ4, EXTENDED_LZ4, seed) for cell in repeated],
     )
     worst(
-        result, "repeated.read_vs_extended", [cell.ratio("read", POLICY_LZ4, EXTENDED_LZ4, seed) for cell in repeated]
+        result,
+        "repeated.read_vs_extended",
+        [cell.ratio("read", POLICY_LZ4, EXTENDED_LZ4, seed) for cell in repeated],
     )
 
 
@@ -107,7 +119,9 @@ def measure(bench: Bench, rows: int) -> None:
     result = bench.result
     cells: dict[str, list[Cell]] = {}
     with progress() as bars:
-        task = bars.add_task("strategies", total=steps(len(KINDS) * len(SIZES), len(VARIANTS), bench.rounds))
+        task = bars.add_task(
+            "strategies", total=steps(len(KINDS) * len(SIZES), len(VARIANTS), bench.rounds)
+        )
         bench.advance = lambda: bars.advance(task)
         for make, _ in KINDS:
             for size in SIZES:

@@ -24,7 +24,14 @@ from bench.tpcc import check, series, table_reads, workload
 from bench.tpcc.load import FULL, LITE, LOAD_SETTINGS, Scale, load
 from bench.tpcc.resume import KEPT, SAME_LONG, Unfinished, described, earlier, minutes_of, stages_of
 from bench.tpcc.sizes import DatabaseSize, database_size, row_size_rows, stage_rows
-from bench.tpcc.stages import BOTH_SPLIT, CUSTOMER_SPLIT, CUSTOMER_SPLIT_BACKGROUND, WHOLE, Stage, stages
+from bench.tpcc.stages import (
+    BOTH_SPLIT,
+    CUSTOMER_SPLIT,
+    CUSTOMER_SPLIT_BACKGROUND,
+    WHOLE,
+    Stage,
+    stages,
+)
 from bench.wal.variants import MODE, reason_of_fallback
 
 DATABASE = "tpcc"
@@ -39,14 +46,22 @@ SPLITS = {
 SPLIT_BARS = tuple(
     Bar(f"tpmc.{split}.{types}", f"throughput of the split {tables}, {title}", least=least)
     for split, tables in (("split", "by itself"), ("split-customer", "of customer alone"))
-    for types, title, least in (("stock", "stock types", 1.14), ("compact", "compact types and aligned indexes", 1.37))
+    for types, title, least in (
+        ("stock", "stock types", 1.14),
+        ("compact", "compact types and aligned indexes", 1.37),
+    )
 )
 # Bars for the last stage to the first one, if they are those of the whole stack
 WHOLE_BARS = (
     Bar("tpmc.all", "throughput", least=1.8),
     Bar("tpmc.all", "throughput, goal", least=2.33, goal=True),
     Bar("tpmc.sb128", "throughput at shared_buffers 128MB", least=1.45),
-    Bar("memory.equal", "memory that reaches stock's throughput at 700 MB, to 700 MB", 0.6, goal=True),
+    Bar(
+        "memory.equal",
+        "memory that reaches stock's throughput at 700 MB, to 700 MB",
+        0.6,
+        goal=True,
+    ),
     Bar("reads.all", "device reads per New-Order", 0.55),
     Bar("wal_bytes", "WAL per New-Order", 0.35),
     Bar("written_bytes", "device bytes written per New-Order", 0.40),
@@ -56,22 +71,36 @@ WHOLE_BARS = (
     Bar("size.orders", "bytes a row of orders", 0.70),
     # Bars for the last stage with both splits
     Bar(f"tpmc.{BOTH_SPLIT[-1].name}", "throughput, with stock split as well", least=1.8),
-    Bar(f"reads.{BOTH_SPLIT[-1].name}", "device reads per New-Order, with stock split as well", 0.55),
+    Bar(
+        f"reads.{BOTH_SPLIT[-1].name}", "device reads per New-Order, with stock split as well", 0.55
+    ),
     Bar(f"wal_bytes.{BOTH_SPLIT[-1].name}", "WAL per New-Order, with stock split as well", 0.35),
-    Bar(f"written_bytes.{BOTH_SPLIT[-1].name}", "device bytes written per New-Order, with stock split as well", 0.40),
+    Bar(
+        f"written_bytes.{BOTH_SPLIT[-1].name}",
+        "device bytes written per New-Order, with stock split as well",
+        0.40,
+    ),
 )
 # Bars for background vacuum, if the stages are those with it and without it
 BACKGROUND_BARS = (
     Bar("tpmc.all", "throughput, with background vacuum to without", least=0.99),
     Bar("reads.all", "device reads per New-Order, with background vacuum to without", 1.01),
     Bar("wal_bytes", "WAL per New-Order, with background vacuum to without", 1.01),
-    Bar("written_bytes", "device bytes written per New-Order, with background vacuum to without", 1.01),
+    Bar(
+        "written_bytes",
+        "device bytes written per New-Order, with background vacuum to without",
+        1.01,
+    ),
 )
 SWEEP_MEMORY = (250, 400, 550, 700)
 # The name of the long run of the first and the last stage, and the number of rows of its tables
 CURVE = "curve"
 CURVE_ROWS = 6
-MAINTAINED = (("autovacuum", "vacuums by autovacuum"), ("autoanalyze", "analyzes by autovacuum"), ("checkpoints", "checkpoints"))
+MAINTAINED = (
+    ("autovacuum", "vacuums by autovacuum"),
+    ("autoanalyze", "analyzes by autovacuum"),
+    ("checkpoints", "checkpoints"),
+)
 BASE_SETTINGS = {
     "checkpoint_timeout": "60s",
     "max_wal_size": "16GB",
@@ -141,11 +170,16 @@ def settings(options: Options) -> list[Setting]:
     window = options.warmup, options.seconds
     chosen = [Setting("", options.memory, options.shared_buffers, options.pairs, *window)]
     if options.curve:
-        chosen.append(Setting(CURVE, options.memory, options.shared_buffers, 1, 0, options.curve * 60))
+        chosen.append(
+            Setting(CURVE, options.memory, options.shared_buffers, 1, 0, options.curve * 60)
+        )
     if options.sweep:
         pairs = options.sweep_pairs or options.pairs
         chosen.append(Setting("sb128", options.memory, "128MB", pairs, *window))
-        chosen += [Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB", pairs, *window) for memory in SWEEP_MEMORY]
+        chosen += [
+            Setting(f"memory{memory}", memory, f"{memory * 2 // 3}MB", pairs, *window)
+            for memory in SWEEP_MEMORY
+        ]
     return chosen
 
 
@@ -157,7 +191,9 @@ class Study:
         self.scale = options.scale
         self.stages = stages(options.stage_names, options.variants)
         if unknown := set(options.pairs_of) - {stage.name for stage in self.stages}:
-            raise BenchError(f'--pairs-of names "{min(unknown)}", which is none of the stages that are run')
+            raise BenchError(
+                f'--pairs-of names "{min(unknown)}", which is none of the stages that are run'
+            )
         self.loaded: dict[str, Cluster] = {}
         self.sizes: dict[str, DatabaseSize] = {}
         self.described = False
@@ -174,7 +210,9 @@ class Study:
             self.unfinished.remove()
         samples, environment = self.unfinished.read()
         if samples:
-            self.result.environment |= environment | {"resumed": f"after {len(samples)} runs, begun {environment['date']}"}
+            self.result.environment |= environment | {
+                "resumed": f"after {len(samples)} runs, begun {environment['date']}"
+            }
             self.described = True
         elif self.options.extend:
             samples, environment = self.earlier(self.options.extend)
@@ -191,8 +229,12 @@ class Study:
         """
         samples, environment = earlier(path, self.result, SAME_LONG)
         there = [sample for sample in samples if sample["setting"] == CURVE]
-        if sorted(sample["stage"] for sample in there) != sorted(stage.name for stage in self.ends()):
-            raise BenchError(f'"{path}" has no long run of {" or of ".join(stage.name for stage in self.ends())}')
+        if sorted(sample["stage"] for sample in there) != sorted(
+            stage.name for stage in self.ends()
+        ):
+            raise BenchError(
+                f'"{path}" has no long run of {" or of ".join(stage.name for stage in self.ends())}'
+            )
         self.require_server(path, environment)
         self.result.environment["long runs"] = described(environment, len(there))
         note(self.result.environment["long runs"])
@@ -206,7 +248,9 @@ class Study:
             raise BenchError(f'"{path}" has another server or other limits: {"; ".join(theirs)}')
         self.earlier_server = theirs
         # Copy the description: if no run is missing, no server is started that could give it.
-        self.result.environment |= {name: environment[name] for name in KEPT[1:] if name in environment}
+        self.result.environment |= {
+            name: environment[name] for name in KEPT[1:] if name in environment
+        }
 
     def earlier(self, path: Path) -> tuple[list[dict], dict[str, object]]:
         samples, environment = earlier(path, self.result)
@@ -214,7 +258,9 @@ class Study:
             (setting.name, number, stage.name) for setting, number, stage in self.planned()
         }
         if wanted:
-            raise BenchError(f'"{path}" has {len(wanted)} runs that this command would leave out, see --pairs and --sweep')
+            raise BenchError(
+                f'"{path}" has {len(wanted)} runs that this command would leave out, see --pairs and --sweep'
+            )
         self.require_server(path, environment)
         return samples, environment
 
@@ -259,7 +305,11 @@ class Study:
             group = limit(self.options, setting.memory, cluster, stack)
             stack.callback(quietly, cluster.remove)
             configuration = {**BASE_SETTINGS, "shared_buffers": setting.shared_buffers}
-            configuration |= {**stage.settings, **stage.measured, **(DIRECT if self.options.direct else {})}
+            configuration |= {
+                **stage.settings,
+                **stage.measured,
+                **(DIRECT if self.options.direct else {}),
+            }
             cluster.start(configuration, group.join_prefix() if group else ())
             self.describe(cluster, group)
             where = {
@@ -282,9 +332,13 @@ class Study:
                 cgroup.require_own_cache(cluster.data, group)
                 sample["memory_peak"] = group.memory_peak()
                 group.lift()
-            with cluster.connect(DATABASE) as connection, console.status("checking the twelve consistency conditions"):
+            with cluster.connect(DATABASE) as connection, console.status(
+                "checking the twelve consistency conditions"
+            ):
                 begin = time.monotonic()
-                sample["conditions_met"] = check.check(connection, f"{stage.title}, run {number + 1}")
+                sample["conditions_met"] = check.check(
+                    connection, f"{stage.title}, run {number + 1}"
+                )
                 sample["check_seconds"] = time.monotonic() - begin
             self.result.samples.append(sample)
 
@@ -296,10 +350,15 @@ class Study:
             self.result.describe_server(connection, limits=limits_of(group))
         described = self.result.environment
         if self.earlier_server not in (None, (described["server"], described["limits"])):
-            raise BenchError("the result to extend has another server or other limits: " + "; ".join(self.earlier_server))
+            raise BenchError(
+                "the result to extend has another server or other limits: "
+                + "; ".join(self.earlier_server)
+            )
         self.described = True
 
-    def record_killed(self, setting: Setting, where: dict[str, object], title: str, error: Exception) -> None:
+    def record_killed(
+        self, setting: Setting, where: dict[str, object], title: str, error: Exception
+    ) -> None:
         """Record a run whose server was killed for want of memory.
 
         In the sweep and the long run, that is a finding.  In the main runs, raise an error.
@@ -311,7 +370,12 @@ class Study:
         self.result.samples.append(where | {"killed": True})
 
     def run_once(
-        self, cluster: Cluster, setting: Setting, number: int, stage: Stage, group: cgroup.ControlGroup | None
+        self,
+        cluster: Cluster,
+        setting: Setting,
+        number: int,
+        stage: Stage,
+        group: cgroup.ControlGroup | None,
     ) -> dict[str, object]:
         options = self.options
         plan = workload.Load(
@@ -324,7 +388,9 @@ class Study:
             options.think,
         )
         whole = int(setting.warmup + setting.seconds)
-        title = f"run {number + 1} of {setting.pairs}, {stage.title}" + (f", {setting.name}" if setting.name else "")
+        title = f"run {number + 1} of {setting.pairs}, {stage.title}" + (
+            f", {setting.name}" if setting.name else ""
+        )
         with progress() as bars:
             task = bars.add_task(title + ": seconds", total=whole)
             sample = workload.run(
@@ -341,7 +407,11 @@ class Study:
         return sample
 
     def runs(self, setting: str, stage: str) -> list[dict]:
-        return [sample for sample in self.result.samples if (sample["setting"], sample["stage"]) == (setting, stage)]
+        return [
+            sample
+            for sample in self.result.samples
+            if (sample["setting"], sample["stage"]) == (setting, stage)
+        ]
 
     def samples(self, setting: str, stage: str) -> list[dict]:
         return [sample for sample in self.runs(setting, stage) if not killed(sample)]
@@ -349,19 +419,29 @@ class Study:
     def values(self, setting: str, stage: str, pick) -> list[float]:
         return [pick(sample) for sample in self.samples(setting, stage)]
 
-    def ratio(self, name: str, setting: str, stage: str, pick, least: float = 0.0, baseline: str = "") -> None:
+    def ratio(
+        self, name: str, setting: str, stage: str, pick, least: float = 0.0, baseline: str = ""
+    ) -> None:
         """Add a metric: the stage to the first one, or to the baseline.
 
         Leave it out unless all values of the baseline are above the least.  A round in which either
         server was killed does not count.
         """
-        base = {sample["round"]: pick(sample) for sample in self.samples(setting, baseline or self.stages[0].name)}
+        base = {
+            sample["round"]: pick(sample)
+            for sample in self.samples(setting, baseline or self.stages[0].name)
+        }
         values = {sample["round"]: pick(sample) for sample in self.samples(setting, stage)}
         rounds = sorted(base.keys() & values.keys())
         if not rounds or min(base.values()) <= least:
             return
         self.result.ratio(
-            name, paired_ratio([values[number] for number in rounds], [base[number] for number in rounds], self.options.seed)
+            name,
+            paired_ratio(
+                [values[number] for number in rounds],
+                [base[number] for number in rounds],
+                self.options.seed,
+            ),
         )
 
     def size_metrics(self) -> None:
@@ -373,11 +453,18 @@ class Study:
         for stage in self.stages[1:]:
             metrics[f"size.indexes.{stage.name}"] = self.sizes[stage.name].indexes / before.indexes
         for name in ("order_line", "orders"):
-            metrics[f"size.{name}"] = after.tables[name].bytes_per_row / before.tables[name].bytes_per_row
+            metrics[f"size.{name}"] = (
+                after.tables[name].bytes_per_row / before.tables[name].bytes_per_row
+            )
 
     def speed_metrics(self) -> None:
         for stage in self.stages[1:]:
-            for name, pick in (("tpmc", notpm), ("reads", reads), ("wal_bytes", wal), ("written_bytes", written)):
+            for name, pick in (
+                ("tpmc", notpm),
+                ("reads", reads),
+                ("wal_bytes", wal),
+                ("written_bytes", written),
+            ):
                 self.ratio(f"{name}.{stage.name}", "", stage.name, pick, least=0.01)
 
         names = {stage.name for stage in self.stages}
@@ -390,7 +477,9 @@ class Study:
         self.ratio("wal_bytes", "", last, wal)
         self.ratio("written_bytes", "", last, written)
         self.ratio("cpu", "", last, lambda sample: sample["per_new_order"]["cpu_seconds"])
-        self.ratio("growth", "", last, lambda sample: sample["growth_by_update"] / sample["new_orders"])
+        self.ratio(
+            "growth", "", last, lambda sample: sample["growth_by_update"] / sample["new_orders"]
+        )
         if self.options.curve:
             self.ratio("tpmc.curve", CURVE, last, notpm)
         if self.options.sweep:
@@ -412,7 +501,9 @@ class Study:
             if (values := self.values(name, last, notpm))
         }
         if goal and reached:
-            metrics["memory.equal"] = equal_memory(reached, float(numpy.median(goal))) / SWEEP_MEMORY[-1]
+            metrics["memory.equal"] = (
+                equal_memory(reached, float(numpy.median(goal))) / SWEEP_MEMORY[-1]
+            )
 
     def show(self) -> None:
         result = self.result
@@ -428,10 +519,18 @@ class Study:
                 f"tuple, {first.title}",
                 f"tuple, {last.title}",
             ]
-            result.table("Bytes a row on whole pages, freshly loaded", columns, row_size_rows(before, after), "rows")
+            result.table(
+                "Bytes a row on whole pages, freshly loaded",
+                columns,
+                row_size_rows(before, after),
+                "rows",
+            )
             others = [self.sizes[stage.name] for stage in self.stages[1:]]
             result.table(
-                "Sizes", ["", *(stage.title for stage in self.stages)], stage_rows(before, others), "totals"
+                "Sizes",
+                ["", *(stage.title for stage in self.stages)],
+                stage_rows(before, others),
+                "totals",
             )
         for setting in settings(self.options):
             if setting.name == CURVE:
@@ -460,7 +559,10 @@ class Study:
                 "Latency in ms: p50 / p90 / p99, medians of the runs",
                 ["", *(stage.title for stage in self.stages)],
                 [
-                    [transaction.name, *(self.latency(stage, transaction.name) for stage in self.stages)]
+                    [
+                        transaction.name,
+                        *(self.latency(stage, transaction.name) for stage in self.stages),
+                    ]
                     for transaction in workload.TRANSACTIONS
                 ],
                 "latency",
@@ -491,7 +593,10 @@ class Study:
         if not all(taken.values()):
             return
         minutes = self.options.curve / CURVE_ROWS
-        parts = {title: series.by_time(samples[0]["series"], 60 * minutes) for title, samples in taken.items()}
+        parts = {
+            title: series.by_time(samples[0]["series"], 60 * minutes)
+            for title, samples in taken.items()
+        }
         self.result.table(
             f"Long run, {self.options.curve:g} minutes, once for each stage: New-Orders a minute, blocks read per New-Order,"
             " vacuums and analyzes by autovacuum, growth of all heaps in MB",
@@ -513,17 +618,52 @@ class Study:
             ("New-Orders a minute", notpm, 0),
             ("device reads per New-Order", reads, 2),
             ("blocks read per New-Order", lambda sample: sample["per_new_order"]["block_reads"], 2),
-            ("blocks written per New-Order", lambda sample: sample["per_new_order"]["block_writes"], 2),
+            (
+                "blocks written per New-Order",
+                lambda sample: sample["per_new_order"]["block_writes"],
+                2,
+            ),
             ("device kB written per New-Order", lambda sample: written(sample) / 1000, 1),
             ("WAL kB per New-Order", lambda sample: sample["per_new_order"]["wal_bytes"] / 1000, 1),
-            ("full-page images per New-Order", lambda sample: sample["per_new_order"].get("wal_fpi"), 2),
-            ("CPU ms per New-Order", lambda sample: sample["per_new_order"]["cpu_seconds"] * 1000, 2),
-            ("New-Orders a minute, last third of the run to first third", lambda sample: sample["last_third_to_first"] or 0.0, 2),
+            (
+                "full-page images per New-Order",
+                lambda sample: sample["per_new_order"].get("wal_fpi"),
+                2,
+            ),
+            (
+                "CPU ms per New-Order",
+                lambda sample: sample["per_new_order"]["cpu_seconds"] * 1000,
+                2,
+            ),
+            (
+                "New-Orders a minute, last third of the run to first third",
+                lambda sample: sample["last_third_to_first"] or 0.0,
+                2,
+            ),
             ("growth by UPDATE, MB", lambda sample: sample["growth_by_update"] / 1e6, 1),
             ("seconds to check the twelve conditions", lambda sample: sample["check_seconds"], 1),
-            ("HOT updates, %", lambda sample: 100 * sample["updates"]["hot_updates"] / sample["updates"]["updates"] if "updates" in sample else None, 2),
-            ("updates to another page per New-Order", lambda sample: sample["updates"]["newpage_updates"] / sample["new_orders"] if "updates" in sample else None, 3),
-            *((f"{title} in the measured window", lambda sample, name=name: maintained(sample, name), 0) for name, title in MAINTAINED),
+            (
+                "HOT updates, %",
+                lambda sample: 100 * sample["updates"]["hot_updates"] / sample["updates"]["updates"]
+                if "updates" in sample
+                else None,
+                2,
+            ),
+            (
+                "updates to another page per New-Order",
+                lambda sample: sample["updates"]["newpage_updates"] / sample["new_orders"]
+                if "updates" in sample
+                else None,
+                3,
+            ),
+            *(
+                (
+                    f"{title} in the measured window",
+                    lambda sample, name=name: maintained(sample, name),
+                    0,
+                )
+                for name, title in MAINTAINED
+            ),
             ("failed transactions", lambda sample: float(sample["failed"]), 0),
         )
         rows = []
@@ -531,12 +671,25 @@ class Study:
             cells = []
             for stage in self.stages_under(setting):
                 # Runs that are taken over from an earlier revision do not have newer counters.
-                values = [value for value in self.values(setting.name, stage.name, pick) if value is not None]
+                values = [
+                    value
+                    for value in self.values(setting.name, stage.name, pick)
+                    if value is not None
+                ]
                 middle, low, high = spread(values) if values else (0, 0, 0)
-                cells.append(f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})" if values else "")
+                cells.append(
+                    f"{middle:,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})"
+                    if values
+                    else ""
+                )
             rows.append([title, *cells])
-        lost = [sum(map(killed, self.runs(setting.name, stage.name))) for stage in self.stages_under(setting)]
-        return [*rows, ["runs killed because memory ran out", *map(str, lost)]] if any(lost) else rows
+        lost = [
+            sum(map(killed, self.runs(setting.name, stage.name)))
+            for stage in self.stages_under(setting)
+        ]
+        return (
+            [*rows, ["runs killed because memory ran out", *map(str, lost)]] if any(lost) else rows
+        )
 
     def latency(self, stage: Stage, name: str) -> str:
         picked = [
@@ -544,7 +697,11 @@ class Study:
             for sample in self.samples("", stage.name)
             if name in sample["latency_ms"]
         ]
-        return " / ".join(f"{value:.1f}" for value in numpy.median(picked, axis=0)) if picked else "none"
+        return (
+            " / ".join(f"{value:.1f}" for value in numpy.median(picked, axis=0))
+            if picked
+            else "none"
+        )
 
 
 def require_settings(chosen: Iterable[Stage]) -> None:
@@ -552,7 +709,9 @@ def require_settings(chosen: Iterable[Stage]) -> None:
         server = Cluster(RUNNING, bindir(stage.binary))
         for name in stage.measured:
             if not server.has_setting(name):
-                raise BenchError(f'the server has no setting "{name}", which stage "{stage.name}" needs, run "make server"')
+                raise BenchError(
+                    f'the server has no setting "{name}", which stage "{stage.name}" needs, run "make server"'
+                )
 
 
 def start_loaded(name: str, stage: Stage, options: Common, stack: ExitStack) -> Cluster:
@@ -566,7 +725,9 @@ def start_loaded(name: str, stage: Stage, options: Common, stack: ExitStack) -> 
     return cluster
 
 
-def limit(options: Common, memory: int, cluster: Cluster, stack: ExitStack) -> cgroup.ControlGroup | None:
+def limit(
+    options: Common, memory: int, cluster: Cluster, stack: ExitStack
+) -> cgroup.ControlGroup | None:
     """Evict the server's files, and return a control group for it; None without limits."""
     if options.unlimited:
         return None
@@ -695,7 +856,13 @@ def tpcc_server(command: Callable) -> Callable:
     for option in (
         click.option("--shared-buffers", default="270MB", show_default=True, metavar="SIZE"),
         click.option("--unlimited", is_flag=True, help="Set no memory limit and no read throttle."),
-        click.option("--iops", type=click.IntRange(1), default=1500, show_default=True, help="Limit for the reads of the server, per second."),
+        click.option(
+            "--iops",
+            type=click.IntRange(1),
+            default=1500,
+            show_default=True,
+            help="Limit for the reads of the server, per second.",
+        ),
         click.option(
             "--memory",
             type=click.IntRange(64),
@@ -705,7 +872,9 @@ def tpcc_server(command: Callable) -> Callable:
             help="Limit for the server and its page cache.",
         ),
         click.option("--clients", type=click.IntRange(1), default=8, show_default=True),
-        click.option("--warehouses", type=click.IntRange(1), help="Default: 10, or 2 with --quick."),
+        click.option(
+            "--warehouses", type=click.IntRange(1), help="Default: 10, or 2 with --quick."
+        ),
         lite,
         common,
     ):
@@ -715,15 +884,27 @@ def tpcc_server(command: Callable) -> Callable:
 
 @click.command("tpcc", short_help="Throughput, latency, I/O and size of TPC-C.")
 @tpcc_server
-@click.option("--pairs", type=click.IntRange(1), help="Runs of each stage; default: 3, or 1 with --quick.")
-@click.option("--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 120, or 5 with --quick.")
-@click.option("--seconds", type=click.FloatRange(1), help="Seconds to measure; default: 180, or 20 with --quick.")
+@click.option(
+    "--pairs", type=click.IntRange(1), help="Runs of each stage; default: 3, or 1 with --quick."
+)
+@click.option(
+    "--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 120, or 5 with --quick."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1),
+    help="Seconds to measure; default: 180, or 20 with --quick.",
+)
 @click.option(
     "--sweep",
     is_flag=True,
     help="Also run with shared_buffers of 128MB, and with a memory limit of 250, 400, 550 and 700 MB, two thirds of it as shared_buffers.",
 )
-@click.option("--sweep-pairs", type=click.IntRange(1), help="Runs of each stage in the sweep; default: as --pairs.")
+@click.option(
+    "--sweep-pairs",
+    type=click.IntRange(1),
+    help="Runs of each stage in the sweep; default: as --pairs.",
+)
 @click.option(
     "--curve",
     type=click.FloatRange(0),
@@ -751,9 +932,17 @@ def tpcc_server(command: Callable) -> Callable:
     metavar="NAME",
     help="Change the schema of all stages: dbt2-key, sentinel, numeric-money, wide-customers; repeatable.",
 )
-@click.option("--think", is_flag=True, help="Use the keying and think times of the TPC-C specification.")
-@click.option("--direct", is_flag=True, help="Use direct I/O for tables and indexes too, so that they do not use the page cache.")
-@click.option("--fresh", is_flag=True, help="Also repeat the runs that an interrupted study has finished.")
+@click.option(
+    "--think", is_flag=True, help="Use the keying and think times of the TPC-C specification."
+)
+@click.option(
+    "--direct",
+    is_flag=True,
+    help="Use direct I/O for tables and indexes too, so that they do not use the page cache.",
+)
+@click.option(
+    "--fresh", is_flag=True, help="Also repeat the runs that an interrupted study has finished."
+)
 @click.option(
     "--extend",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -768,5 +957,7 @@ def tpcc_server(command: Callable) -> Callable:
 )
 def command(target: Path | None, quick: bool, **options) -> None:
     """Throughput, latency, I/O and size of DBT-2-style TPC-C, stage by stage."""
-    fill_in(options, quick, warehouses=(10, 2), pairs=(3, 1), warmup=(120.0, 5.0), seconds=(180.0, 20.0))
+    fill_in(
+        options, quick, warehouses=(10, 2), pairs=(3, 1), warmup=(120.0, 5.0), seconds=(180.0, 20.0)
+    )
     run(Options(quick=quick, **options), target)

@@ -51,7 +51,15 @@ def run(running: bool, seed: int, stage_name: str, variants: tuple[str, ...]) ->
     with session() as stack:
         server = start(stack, "bench-tpcc-selftest", running)
         stack.callback(quietly, server.drop_database, DATABASE)
-        load(server, DATABASE, stage, 2, LITE, seed, Progress(disable=True, console=Console(quiet=True)))
+        load(
+            server,
+            DATABASE,
+            stage,
+            2,
+            LITE,
+            seed,
+            Progress(disable=True, console=Console(quiet=True)),
+        )
         with server.connect(DATABASE) as connection:
             found = check.violations(connection)
             tap.ok(not found, "a loaded database meets all twelve conditions", str(found))
@@ -60,14 +68,18 @@ def run(running: bool, seed: int, stage_name: str, variants: tuple[str, ...]) ->
             prove_alignment(tap, connection, stage)
             prove_all(tap, connection, "loaded")
             few = workload.Load(warehouses=2, scale=LITE, clients=4, warmup=0, seconds=2, seed=seed)
-            sample = workload.run(server, DATABASE, few, work() / "selftest", 0, lambda seconds: None)
+            sample = workload.run(
+                server, DATABASE, few, work() / "selftest", 0, lambda seconds: None
+            )
             found = check.violations(connection)
             tap.ok(not found, "and so it does after load", str(found))
             tap.ok(sample["failed"] == 0, "no transaction failed", f"{sample['failed']} did")
             for name, count in sample["transactions"].items():
                 tap.ok(count > 0, f"{name} was among the load", f"{count} ran")
             for title, statements in check.facts():
-                tap.ok(check.is_true(connection, statements), title, statements.replace("\n", "\n# "))
+                tap.ok(
+                    check.is_true(connection, statements), title, statements.replace("\n", "\n# ")
+                )
             # Deliveries may have left no order to damage in that district.
             connection.execute(render("simple_orders.sql"))
             prove_all(tap, connection, "used")

@@ -69,7 +69,9 @@ def level(name: str) -> Pick:
 def cached_reads(sample: Sample) -> float | None:
     """Return the reads that the page cache served, each of a block.  The device may read several at once."""
     group = sample["per_new_order"].get("group_read_bytes")
-    return None if group is None else sample["per_new_order"]["block_reads"] - group / counters.BLOCK
+    return (
+        None if group is None else sample["per_new_order"]["block_reads"] - group / counters.BLOCK
+    )
 
 
 # The metric, its title, and a function for its value in a phase
@@ -80,11 +82,27 @@ FIGURES: tuple[tuple[str, str, Pick], ...] = (
     ("written_bytes.switched", "device bytes written per New-Order", written),
     ("block_reads.switched", "blocks read from the kernel per New-Order", counted("block_reads")),
     ("cached_reads.switched", "of them from the page cache", cached_reads),
-    ("refaults.switched", "reads of pages that left the page cache shortly before", counted("refaults")),
+    (
+        "refaults.switched",
+        "reads of pages that left the page cache shortly before",
+        counted("refaults"),
+    ),
     ("block_writes.switched", "blocks written per New-Order", counted("block_writes")),
-    ("session_writes.switched", "blocks written by sessions per New-Order", counted("session_writes")),
-    ("bgwriter_writes.switched", "blocks written by the background writer per New-Order", counted("bgwriter_writes")),
-    ("checkpointer_writes.switched", "blocks written by the checkpointer per New-Order", counted("checkpointer_writes")),
+    (
+        "session_writes.switched",
+        "blocks written by sessions per New-Order",
+        counted("session_writes"),
+    ),
+    (
+        "bgwriter_writes.switched",
+        "blocks written by the background writer per New-Order",
+        counted("bgwriter_writes"),
+    ),
+    (
+        "checkpointer_writes.switched",
+        "blocks written by the checkpointer per New-Order",
+        counted("checkpointer_writes"),
+    ),
     ("cpu.switched", "CPU time per New-Order", counted("cpu_seconds")),
     ("newpage.switched", "updates to another page per New-Order", counted("newpage_updates")),
     ("page_cache.switched", "bytes of page cache", level("page_cache")),
@@ -103,11 +121,15 @@ class Options(Common):
     phase: float
 
 
-def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | None) -> list[dict[str, Any]]:
+def measure(
+    cluster: Cluster, options: Options, group: cgroup.ControlGroup | None
+) -> list[dict[str, Any]]:
     """Run the load, and return one sample for each phase."""
     measured = options.phase * len(ORDER) * options.blocks
     seconds = int(options.warmup + measured)
-    plan = workload.Load(options.warehouses, options.scale, options.clients, options.warmup, measured, options.seed)
+    plan = workload.Load(
+        options.warehouses, options.scale, options.clients, options.warmup, measured, options.seed
+    )
     directory = work() / "tpcc-switched"
     arguments = [*pgbench.client_options(options.clients, options.seed), "-T", str(seconds + 5)]
     phases = []
@@ -117,7 +139,9 @@ def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | Non
         task = bars.add_task("background vacuum off and on in turn: seconds", total=seconds)
 
         def take() -> dict[str, float]:
-            taken = counters.snapshot(connection, postmaster, device, group) | series.updates(connection)
+            taken = counters.snapshot(connection, postmaster, device, group) | series.updates(
+                connection
+            )
             return taken | group.refaults() if group else taken
 
         def wait(until: float) -> list[dict[str, int]]:
@@ -168,7 +192,9 @@ def measure(cluster: Cluster, options: Options, group: cgroup.ControlGroup | Non
                 "new_orders": orders,
                 "notpm": orders / (end - begin) * 60,
                 "per_new_order": {name: (after[name] - before[name]) / orders for name in before},
-                "memory": {name: mean(use[name] for use in uses) for name in (uses[0] if uses else ())},
+                "memory": {
+                    name: mean(use[name] for use in uses) for name in (uses[0] if uses else ())
+                },
             }
         )
     return samples
@@ -183,7 +209,14 @@ def sums(samples: Sequence[Sample], pick: Pick) -> tuple[list[float], list[float
         return None
     blocks = range(1 + max(sample["round"] for sample in samples))
     on, off = (
-        [sum(pick(sample) for sample in samples if (sample["round"], sample["setting"]) == (block, setting)) for block in blocks]
+        [
+            sum(
+                pick(sample)
+                for sample in samples
+                if (sample["round"], sample["setting"]) == (block, setting)
+            )
+            for block in blocks
+        ]
         for setting in ("on", "off")
     )
     return (on, off) if min(off) > 0 else None
@@ -231,7 +264,13 @@ def run(options: Options, target: Path | None) -> None:
         group = limit(options, options.memory, running, stack)
         # Remove the server before its control group.
         stack.callback(quietly, running.remove)
-        settings = {**BASE_SETTINGS, "shared_buffers": options.shared_buffers, **stage.settings, **stage.measured, **SETTINGS}
+        settings = {
+            **BASE_SETTINGS,
+            "shared_buffers": options.shared_buffers,
+            **stage.settings,
+            **stage.measured,
+            **SETTINGS,
+        }
         running.start(settings, group.join_prefix() if group else ())
         with running.connect(DATABASE) as connection:
             result.describe_server(connection, limits=limits_of(group))
@@ -247,10 +286,23 @@ def run(options: Options, target: Path | None) -> None:
 
 @click.command("tpcc-switched", short_help="TPC-C, background vacuum on and off within one run.")
 @tpcc_server
-@click.option("--blocks", type=click.IntRange(1), help="Blocks of four phases, off on on off; default: 6, or 2 with --quick.")
-@click.option("--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 180, or 3 with --quick.")
-@click.option("--phase", type=click.FloatRange(1), metavar="SECONDS", help="Length of a phase; default: 60, or 3 with --quick.")
+@click.option(
+    "--blocks",
+    type=click.IntRange(1),
+    help="Blocks of four phases, off on on off; default: 6, or 2 with --quick.",
+)
+@click.option(
+    "--warmup", type=click.FloatRange(0), metavar="SECONDS", help="Default: 180, or 3 with --quick."
+)
+@click.option(
+    "--phase",
+    type=click.FloatRange(1),
+    metavar="SECONDS",
+    help="Length of a phase; default: 60, or 3 with --quick.",
+)
 def command(target: Path | None, quick: bool, **options) -> None:
     """TPC-C with all of pg_dense, background vacuum switched on and off in turn within one run."""
-    fill_in(options, quick, warehouses=(10, 2), blocks=(6, 2), warmup=(180.0, 3.0), phase=(60.0, 3.0))
+    fill_in(
+        options, quick, warehouses=(10, 2), blocks=(6, 2), warmup=(180.0, 3.0), phase=(60.0, 3.0)
+    )
     run(Options(quick=quick, **options), target)

@@ -69,7 +69,9 @@ TESTS = len(QUERIES) + 2
 class FixedStrings:
     """compact_char24 against char(24) and varchar(24)."""
 
-    def __init__(self, server: Server, result: Result, rows: int, rounds: int, collation: str) -> None:
+    def __init__(
+        self, server: Server, result: Result, rows: int, rounds: int, collation: str
+    ) -> None:
         self.server = server
         self.result = result
         self.rows = rows
@@ -77,7 +79,9 @@ class FixedStrings:
         self.collation = collation
 
     def prepare(self, connection: psycopg.Connection) -> None:
-        known = connection.execute("SELECT 1 FROM pg_collation WHERE collname = %s", [self.collation]).fetchone()
+        known = connection.execute(
+            "SELECT 1 FROM pg_collation WHERE collname = %s", [self.collation]
+        ).fetchone()
         if not known:
             raise BenchError(f'the server has no collation "{self.collation}"')
         create_extensions(connection, (EXTENSION,))
@@ -100,12 +104,18 @@ class FixedStrings:
         for kind, type_name in TYPES.items():
             with connection.transaction(force_rollback=True):
                 connection.execute("SET LOCAL enable_seqscan = off")
-                plan = connection.execute(f"EXPLAIN SELECT v FROM lookup_{kind} WHERE k = '1'").fetchall()
+                plan = connection.execute(
+                    f"EXPLAIN SELECT v FROM lookup_{kind} WHERE k = '1'"
+                ).fetchall()
             lines = [line for (line,) in plan]
             if not any("Index Cond" in line for line in lines):
-                raise BenchError(f"a lookup by {type_name} does not use the index: {lines[-1].strip()}")
+                raise BenchError(
+                    f"a lookup by {type_name} does not use the index: {lines[-1].strip()}"
+                )
 
-    def measure(self, connection: psycopg.Connection, lookups: int, advance: Callable[[], None]) -> None:
+    def measure(
+        self, connection: psycopg.Connection, lookups: int, advance: Callable[[], None]
+    ) -> None:
         comparison = Comparison(self.result, Clock(connection), tuple(TYPES), self.rounds, advance)
         (late,) = connection.execute("SELECT s10 FROM source WHERE a = 1").fetchone()
         connection.execute("SET enable_mergejoin = off; SET enable_nestloop = off")
@@ -116,12 +126,16 @@ class FixedStrings:
         for test, statement in QUERIES:
             comparison.run(
                 test,
-                lambda kind, text=statement: connection.execute(text.replace("{late}", late).replace("{kind}", kind)),
+                lambda kind, text=statement: connection.execute(
+                    text.replace("{late}", late).replace("{kind}", kind)
+                ),
                 empty if test.name == "insert" else None,
             )
         lines = copy_out(connection, "source")
         comparison.run(COPY, lambda kind: copy_in(connection, f"target_{kind}", lines), empty)
-        comparison.lookup(LOOKUP, connection, self.server, lookup_script, lookups, {"rows": self.rows})
+        comparison.lookup(
+            LOOKUP, connection, self.server, lookup_script, lookups, {"rows": self.rows}
+        )
         self.result.table(
             f"Medians, collation {self.collation}, {self.rows:,} rows; ratios of pairs with their interval",
             ["", *TYPES.values(), "to char(24)", "to varchar(24)", "limit"],
@@ -149,29 +163,45 @@ class FixedStrings:
                     connection.execute(f"CREATE EXTENSION {EXTENSION} CASCADE")
                     seconds = time.perf_counter() - begin
                 times.append(seconds)
-                self.result.samples.append({"test": test, "type": "compact", "seconds": seconds, "unit": "elapsed"})
+                self.result.samples.append(
+                    {"test": test, "type": "compact", "seconds": seconds, "unit": "elapsed"}
+                )
             advance()
         rows = []
         for test, title in (
             ("create_extension", f"CREATE EXTENSION {EXTENSION}"),
-            ("create_extension_cascade", f"CREATE EXTENSION {EXTENSION} CASCADE, without compact_types before"),
+            (
+                "create_extension_cascade",
+                f"CREATE EXTENSION {EXTENSION} CASCADE, without compact_types before",
+            ),
         ):
             middle, low, high = (1000 * value for value in spread(taken[test]))
             self.result.metrics[f"{test}_ms"] = middle
             rows.append([title, f"{middle:.1f}", f"{low:.1f} to {high:.1f}"])
-        self.result.table("Time to create a type", ["", "median ms", "smallest to largest"], rows, "create")
+        self.result.table(
+            "Time to create a type", ["", "median ms", "smallest to largest"], rows, "create"
+        )
 
 
 def lookup_script(kind: str) -> Path:
     script = work() / f"lookup_{kind}.sql"
     script.write_text(
-        "\\set key 1000000000000000000 + random(1, :rows) * 7919\n" f"SELECT v FROM lookup_{kind} WHERE k = :key;\n",
+        "\\set key 1000000000000000000 + random(1, :rows) * 7919\n"
+        f"SELECT v FROM lookup_{kind} WHERE k = :key;\n",
         encoding="utf-8",
     )
     return script
 
 
-def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running: bool, target: Path | None) -> None:
+def run(
+    rows: int,
+    rounds: int,
+    collation: str,
+    seed: int,
+    quick: bool,
+    running: bool,
+    target: Path | None,
+) -> None:
     result = Result("types-speed", seed, quick)
     result.describe(rows=rows, rounds=rounds, collation=collation)
     # Do this first: it fails if the mix cannot be made.
@@ -190,9 +220,13 @@ def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running:
         lookups = 1000 if quick else 20_000
         with server.connect(DATABASE) as connection:
             # A server that runs already has settings of its own.
-            connection.execute("SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB'")
+            connection.execute(
+                "SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB'"
+            )
             clock = Clock(connection)
-            result.describe_server(connection, time=f"{clock.kind} time of the backend", **{"text mix": mix})
+            result.describe_server(
+                connection, time=f"{clock.kind} time of the backend", **{"text mix": mix}
+            )
             fixed = FixedStrings(server, result, rows, rounds, collation)
             parts = (
                 ("compact_charN", fixed.prepare, fixed.measure, TESTS * len(TYPES) * rounds),
@@ -219,17 +253,35 @@ def run(rows: int, rounds: int, collation: str, seed: int, quick: bool, running:
 @common
 @running
 @click.option("--rows", type=click.IntRange(100), help="Default: 100000, or 10000 with --quick.")
-@click.option("--rounds", type=click.IntRange(1), help="Repeats of each test; default: 21, or 3 with --quick.")
 @click.option(
-    "--collation", default="C", show_default=True, metavar="NAME", help="Collation of all strings: a name in pg_collation."
+    "--rounds", type=click.IntRange(1), help="Repeats of each test; default: 21, or 3 with --quick."
+)
+@click.option(
+    "--collation",
+    default="C",
+    show_default=True,
+    metavar="NAME",
+    help="Collation of all strings: a name in pg_collation.",
 )
 def command(
-    target: Path | None, quick: bool, seed: int, running: bool, rows: int | None, rounds: int | None, collation: str
+    target: Path | None,
+    quick: bool,
+    seed: int,
+    running: bool,
+    rows: int | None,
+    rounds: int | None,
+    collation: str,
 ) -> None:
     """Time of compact_char24 against char(24) and varchar(24).
 
     The tests are filter, insert, COPY, sort, join, and lookup.
     """
     run(
-        rows or (10_000 if quick else 100_000), rounds or (3 if quick else 21), collation, seed, quick, running, target
+        rows or (10_000 if quick else 100_000),
+        rounds or (3 if quick else 21),
+        collation,
+        seed,
+        quick,
+        running,
+        target,
     )

@@ -43,7 +43,9 @@ PAIRS = (
     Pair("int1", "smallint", "(n % 256 - 128)::smallint", 256),
     Pair("uint2", "integer", "(n % 65536)::integer", 65536),
     Pair("uint3", "integer", "n::integer", 10**7),
-    Pair("seconds4", "timestamp", "timestamp '2025-01-01' + n * interval '1 minute'", 10**9, "max"),
+    Pair(
+        "seconds4", "timestamp", "timestamp '2025-01-01' + n * interval '1 minute'", 10**9, "max"
+    ),
     Pair("compact_decimal4_2", "numeric(9,2)", "(n * 1.37)::numeric(9,2)", 10**9),
     Pair("compact_decimal8_2", "numeric(12,2)", "(n * 1234.37)::numeric(12,2)", 10**9),
 )
@@ -52,7 +54,9 @@ TESTS = ("aggregate", "filter", "sort", "lookup")
 
 
 class Study:
-    def __init__(self, _server: Server, result: Result, rows: int, rounds: int, _collation: str) -> None:
+    def __init__(
+        self, _server: Server, result: Result, rows: int, rounds: int, _collation: str
+    ) -> None:
         self.result = result
         self.rows = rows
         # Half as many rounds as for fixed strings, to end in time
@@ -70,7 +74,9 @@ class Study:
             for kind in reversed(KINDS):
                 table, type_name = f"{pair.name}_{kind}", pair.type(kind)
                 definitions = ", ".join(f"v{number} {type_name}" for number in range(COLUMNS))
-                values = ", ".join(pair.value.replace("n ", f"(n + {number}) ") for number in range(COLUMNS))
+                values = ", ".join(
+                    pair.value.replace("n ", f"(n + {number}) ") for number in range(COLUMNS)
+                )
                 connection.execute(f"CREATE TABLE {table} ({definitions})")
                 connection.execute(
                     f"INSERT INTO {table} SELECT {values} FROM (SELECT i * 7919 % {self.rows} AS n"
@@ -84,22 +90,39 @@ class Study:
                     f"ALTER TABLE {table}_keys ADD PRIMARY KEY (k)"
                 )
             # Clients send values of the wide type.
-            connection.execute(f"CREATE TABLE {pair.name}_probes AS SELECT k FROM {pair.name}_wide_keys LIMIT 20000")
+            connection.execute(
+                f"CREATE TABLE {pair.name}_probes AS SELECT k FROM {pair.name}_wide_keys LIMIT 20000"
+            )
         connection.execute("VACUUM (FREEZE, ANALYZE)")
         connection.execute("CHECKPOINT")
 
-    def measure(self, connection: psycopg.Connection, _lookups: int, advance: Callable[[], None]) -> None:
+    def measure(
+        self, connection: psycopg.Connection, _lookups: int, advance: Callable[[], None]
+    ) -> None:
         rows = [self.pair(connection, pair, advance) for pair in PAIRS]
         self.result.table(
             f"Narrow scalars against the wide types that they replace, {self.rows:,} rows of {COLUMNS} values: ratios of"
             " time, with their interval, and of whole pages",
-            ["type", "wide type", "sum or max", "filter", "sort", "lookup by the wide type", "heap", "index"],
+            [
+                "type",
+                "wide type",
+                "sum or max",
+                "filter",
+                "sort",
+                "lookup by the wide type",
+                "heap",
+                "index",
+            ],
             rows,
             "scalars",
         )
 
-    def pair(self, connection: psycopg.Connection, pair: Pair, advance: Callable[[], None]) -> list[object]:
-        comparison = Comparison(self.result, Clock(connection), KINDS, self.rounds, advance, f"{pair.name}.")
+    def pair(
+        self, connection: psycopg.Connection, pair: Pair, advance: Callable[[], None]
+    ) -> list[object]:
+        comparison = Comparison(
+            self.result, Clock(connection), KINDS, self.rounds, advance, f"{pair.name}."
+        )
         (middle,) = connection.execute(
             f"SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY v3)::text FROM {pair.name}_wide"
         ).fetchone()
@@ -110,7 +133,9 @@ class Study:
             "sort": f"SELECT count(*) FROM (SELECT v0 FROM {pair.name}_{{}} ORDER BY v0 OFFSET 0) AS sorted",
             "lookup": f"SELECT count(*) FROM {pair.name}_probes AS p JOIN {pair.name}_{{}}_keys AS o ON o.k = p.k",
         }
-        connection.execute("SET enable_mergejoin = off; SET enable_hashjoin = off; SET enable_memoize = off")
+        connection.execute(
+            "SET enable_mergejoin = off; SET enable_hashjoin = off; SET enable_memoize = off"
+        )
         ratios: dict[str, Ratio | str] = dict.fromkeys(statements, "")
         for name, statement in statements.items():
             if name == "lookup" and pair.keys <= 256:
@@ -124,7 +149,10 @@ class Study:
 
     def sizes(self, connection: psycopg.Connection, pair: Pair) -> list[str]:
         cells = []
-        for name, size in (("heap", "pg_relation_size('{}')"), ("index", "pg_relation_size('{}_keys_pkey')")):
+        for name, size in (
+            ("heap", "pg_relation_size('{}')"),
+            ("index", "pg_relation_size('{}_keys_pkey')"),
+        ):
             narrow, wide = connection.execute(
                 f"SELECT {', '.join(size.format(f'{pair.name}_{kind}') for kind in KINDS)}"
             ).fetchone()

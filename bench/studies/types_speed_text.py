@@ -48,7 +48,10 @@ REPEATS = 8
 PASSES = 4
 
 QUERIES = (
-    (Test("filter", "filter: equal to a description"), "SELECT count(*) FROM texts_{kind} WHERE body = '{body}'"),
+    (
+        Test("filter", "filter: equal to a description"),
+        "SELECT count(*) FROM texts_{kind} WHERE body = '{body}'",
+    ),
     (
         Test("like", "filter: description LIKE '%library%'"),
         "SELECT count(*) FROM texts_{kind} WHERE body LIKE '%library%'",
@@ -82,7 +85,9 @@ class Source:
 
 
 class Study:
-    def __init__(self, server: Server, result: Result, rows: int, rounds: int, collation: str) -> None:
+    def __init__(
+        self, server: Server, result: Result, rows: int, rounds: int, collation: str
+    ) -> None:
         self.server = server
         self.result = result
         self.rows = rows
@@ -96,19 +101,25 @@ class Study:
     @property
     def steps(self) -> int:
         copies = 2 * (len(TPCC_TABLES) + len(self.tables))
-        return len(TYPES) * self.rounds * (len(QUERIES) + 1 + copies) + 3 * self.rounds * len(self.columns)
+        return len(TYPES) * self.rounds * (len(QUERIES) + 1 + copies) + 3 * self.rounds * len(
+            self.columns
+        )
 
     def prepare(self, connection: psycopg.Connection) -> None:
         connection.execute("CREATE TABLE mix (name text, number integer, value text)")
         values = {name: text_mix.column(name).values for name in self.columns}
         body = "description" if "description" in values else "review"
         if body != "description":
-            note("reviews of the text mix stand in for descriptions, which are left out on this machine")
+            note(
+                "reviews of the text mix stand in for descriptions, which are left out on this machine"
+            )
         with connection.cursor().copy("COPY mix FROM STDIN") as copy:
             for name in self.columns:
                 for number, value in enumerate(values[name]):
                     copy.write_row((name, number, value))
-        template = (Path(__file__).parent / "sql" / "types_speed_text.sql").read_text(encoding="utf-8")
+        template = (Path(__file__).parent / "sql" / "types_speed_text.sql").read_text(
+            encoding="utf-8"
+        )
         connection.execute(
             jinja2.Template(template).render(
                 rows=self.rows,
@@ -144,7 +155,9 @@ class Study:
         }
         for kind, type_name in reversed(TYPES.items()):
             connection.execute(f"CREATE SCHEMA tpcc_{kind}; SET search_path = tpcc_{kind}, public")
-            connection.execute(re.sub(r"\b(?:var)?char\(\d+\)", type_name, tpcc.render("tables.sql")))
+            connection.execute(
+                re.sub(r"\b(?:var)?char\(\d+\)", type_name, tpcc.render("tables.sql"))
+            )
         connection.execute("SET search_path = tpcc_text, public; SET check_function_bodies = off")
         connection.execute(tpcc.render("functions.sql"))
         connection.execute(tpcc.render("load_functions.sql", **variables))
@@ -153,22 +166,34 @@ class Study:
         connection.execute("RESET search_path; RESET check_function_bodies")
         for table in TPCC_TABLES:
             self.sources.append(
-                Source("tpcc", table, f"tpcc_{{kind}}.{table}", copy_out(connection, f"tpcc_text.{table}"))
+                Source(
+                    "tpcc",
+                    table,
+                    f"tpcc_{{kind}}.{table}",
+                    copy_out(connection, f"tpcc_text.{table}"),
+                )
             )
 
     def prepare_tables(self, connection: psycopg.Connection) -> None:
         for table in self.tables:
             fill(connection, table, f"{table.name}_text", self.rows // 20)
             definitions = ", ".join(
-                f"{name} {'compact_text' if type_name == 'text' else type_name}" for name, type_name in table.columns
+                f"{name} {'compact_text' if type_name == 'text' else type_name}"
+                for name, type_name in table.columns
             )
             connection.execute(f"CREATE TABLE {table.name}_compact ({definitions})")
             lines = copy_out(connection, f"{table.name}_text")
             self.sources.append(Source("text", table.name, f"{table.name}_{{kind}}", lines))
 
-    def measure(self, connection: psycopg.Connection, lookups: int, advance: Callable[[], None]) -> None:
-        comparison = Comparison(self.result, Clock(connection), tuple(TYPES), self.rounds, advance, PREFIX)
-        (body,) = connection.execute("SELECT quote_literal(body::text) FROM texts_text WHERE z = 1").fetchone()
+    def measure(
+        self, connection: psycopg.Connection, lookups: int, advance: Callable[[], None]
+    ) -> None:
+        comparison = Comparison(
+            self.result, Clock(connection), tuple(TYPES), self.rounds, advance, PREFIX
+        )
+        (body,) = connection.execute(
+            "SELECT quote_literal(body::text) FROM texts_text WHERE z = 1"
+        ).fetchone()
         connection.execute("SET enable_mergejoin = off; SET enable_nestloop = off")
         for test, statement in QUERIES:
             comparison.run(
@@ -178,7 +203,9 @@ class Study:
                 ),
             )
         connection.execute("RESET enable_mergejoin; RESET enable_nestloop")
-        comparison.lookup(LOOKUP, connection, self.server, lookup_script, lookups, {"rows": self.rows})
+        comparison.lookup(
+            LOOKUP, connection, self.server, lookup_script, lookups, {"rows": self.rows}
+        )
         self.copies(connection, comparison)
         self.result.table(
             f"compact_text: medians, collation {self.collation}, {self.rows:,} rows; ratios of pairs",
@@ -207,16 +234,25 @@ class Study:
                     connection.execute(f"TRUNCATE {source.table.format(kind=kind)}")
 
                 comparison.run(
-                    Test(f"{way}.{source.name}", f"{title} {source.name}"), copy, empty if way == "copy" else None
+                    Test(f"{way}.{source.name}", f"{title} {source.name}"),
+                    copy,
+                    empty if way == "copy" else None,
                 )
-            for group, what, bar in (("tpcc", "TPC-C", TPCC_BAR), ("text", "text-heavy tables", TEXT_BAR)):
+            for group, what, bar in (
+                ("tpcc", "TPC-C", TPCC_BAR),
+                ("text", "text-heavy tables", TEXT_BAR),
+            ):
                 names = [f"{way}.{source.name}" for source in self.sources if source.group == group]
-                test = Test(f"{way}.{group}", f"{title}: {what} together", bar if way == "copy" else None)
+                test = Test(
+                    f"{way}.{group}", f"{title}: {what} together", bar if way == "copy" else None
+                )
                 for kind in TYPES:
                     for seconds in zip(*(comparison.times[name][kind] for name in names)):
                         comparison.record(test, kind, sum(seconds), comparison.clock.kind)
 
-    def codecs(self, connection: psycopg.Connection, clock: Clock, advance: Callable[[], None]) -> None:
+    def codecs(
+        self, connection: psycopg.Connection, clock: Clock, advance: Callable[[], None]
+    ) -> None:
         """Measure the cost of a conversion: many in a query, less as many copies of the text."""
         expressions = {
             # This function on text does nothing but allocate a copy.
@@ -233,23 +269,42 @@ class Study:
                 seconds = clock.measure(connection.execute, statement)
                 times[what].append(seconds)
                 self.result.samples.append(
-                    {"test": f"{PREFIX}codec.{name}", "type": what, "seconds": seconds, "unit": clock.kind}
+                    {
+                        "test": f"{PREFIX}codec.{name}",
+                        "type": what,
+                        "seconds": seconds,
+                        "unit": clock.kind,
+                    }
                 )
                 advance()
             rows.append(self.codec_row(connection, name, times))
         self.result.table(
             "compact_text: time of one conversion, less the time to copy the same text: median (smallest to largest)",
-            ["column of the mix", "bytes", "encode ns", "ns a byte", "decode ns", "GB/s", "promises"],
+            [
+                "column of the mix",
+                "bytes",
+                "encode ns",
+                "ns a byte",
+                "decode ns",
+                "GB/s",
+                "promises",
+            ],
             rows,
             "codecs",
         )
 
-    def codec_row(self, connection: psycopg.Connection, name: str, times: dict[str, list[float]]) -> list[object]:
-        count, size = connection.execute(f"SELECT count(*), avg(octet_length(t))::float8 FROM codec_{name}").fetchone()
+    def codec_row(
+        self, connection: psycopg.Connection, name: str, times: dict[str, list[float]]
+    ) -> list[object]:
+        count, size = connection.execute(
+            f"SELECT count(*), avg(octet_length(t))::float8 FROM codec_{name}"
+        ).fetchone()
         conversions = count * REPEATS * PASSES
 
         def nanoseconds(what: str) -> tuple[float, float, float]:
-            taken = [(one - copy) / conversions * 1e9 for one, copy in zip(times[what], times["copy"])]
+            taken = [
+                (one - copy) / conversions * 1e9 for one, copy in zip(times[what], times["copy"])
+            ]
             # The difference of noisy times may be zero or less, and a rate is divided by it.
             middle, low, high = spread(taken)
             return max(middle, 0.1), low, high
@@ -261,11 +316,17 @@ class Study:
         metrics[f"{PREFIX}decode_ns.{name}"] = decode[0]
         metrics[f"{PREFIX}decode_gbs.{name}"] = size / decode[0]
         column = f"column of the mix {name}"
-        bars = {"encode": Bar(f"{PREFIX}encode_ns_byte.{name}", f"{column}: ns a byte to encode", ENCODE_NS_BYTE)}
+        bars = {
+            "encode": Bar(
+                f"{PREFIX}encode_ns_byte.{name}", f"{column}: ns a byte to encode", ENCODE_NS_BYTE
+            )
+        }
         if size <= 24:
             bars["decode"] = Bar(f"{PREFIX}decode_ns.{name}", f"{column}: ns to decode", DECODE_NS)
         if 100 <= size <= 500:
-            bars["GB/s"] = Bar(f"{PREFIX}decode_gbs.{name}", f"{column}: GB/s to decode", least=DECODE_GB)
+            bars["GB/s"] = Bar(
+                f"{PREFIX}decode_gbs.{name}", f"{column}: GB/s to decode", least=DECODE_GB
+            )
         entries = {what: bar.entry(self.result) for what, bar in bars.items()}
         self.result.bars += entries.values()
         return [

@@ -38,8 +38,16 @@ SETTINGS = {
     "enable_bitmapscan": "off",
 }
 BARS = (
-    Bar("bytes_per_update.customer", "bytes of new row versions, Payment: customer by shared_key, to plain", 0.55),
-    Bar("bytes_per_update.stock", "bytes of new row versions, New-Order: stock by row_pointer, to plain", 0.30),
+    Bar(
+        "bytes_per_update.customer",
+        "bytes of new row versions, Payment: customer by shared_key, to plain",
+        0.55,
+    ),
+    Bar(
+        "bytes_per_update.stock",
+        "bytes of new row versions, New-Order: stock by row_pointer, to plain",
+        0.30,
+    ),
 )
 
 
@@ -105,16 +113,31 @@ def run(options: Options, target: Path | None) -> None:
     result.save(target)
 
 
-@click.command("vertical-partition", short_help="Reads and updates by key of tables split into hot and cold columns.")
+@click.command(
+    "vertical-partition",
+    short_help="Reads and updates by key of tables split into hot and cold columns.",
+)
 @common
-@click.option("--rounds", type=click.IntRange(1), help="Runs of each statement; default: 9, or 1 with --quick.")
-@click.option("--calls", type=click.IntRange(10), help="Statements of a run; default: 20000, or 200 with --quick.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    help="Runs of each statement; default: 9, or 1 with --quick.",
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(10),
+    help="Statements of a run; default: 20000, or 200 with --quick.",
+)
 @click.option(
     "--updates",
     type=click.IntRange(10),
     help="Updates whose bytes and pages are counted; default: 3000, or 100 with --quick.",
 )
-@click.option("--exact", is_flag=True, help="Bytes, pages and buffers only, which do not depend on the machine; no times.")
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Bytes, pages and buffers only, which do not depend on the machine; no times.",
+)
 def command(target: Path | None, quick: bool, **options) -> None:
     """Tables split into hot and cold columns: point reads and updates by key.
 

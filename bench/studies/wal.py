@@ -42,7 +42,9 @@ class Options:
 
 def require(cluster: Cluster) -> None:
     if not cluster.has_setting(MODE):
-        raise BenchError(f'the server has no setting "{MODE}": wal_directio_patch is not in it, run "make server"')
+        raise BenchError(
+            f'the server has no setting "{MODE}": wal_directio_patch is not in it, run "make server"'
+        )
 
 
 def measure(options: Options, result: Result, stack: ExitStack) -> None:
@@ -52,14 +54,20 @@ def measure(options: Options, result: Result, stack: ExitStack) -> None:
     # Do this first: it fails without direct I/O, which the study needs.
     cluster = instance.start(DIRECT_AUTO, {}, warm=False)
     with cluster.connect() as connection:
-        result.describe_server(connection, **{"compared with": "stock" if stock else "switches off"})
+        result.describe_server(
+            connection, **{"compared with": "stock" if stock else "switches off"}
+        )
     cluster.stop()
     if not options.exact:
         instance.load(options.scale, options.segments, {})
     with progress() as bars:
         baselines = (STOCK, OFF) if stock else (OFF,)
-        on_device = device_bytes.DeviceBytes(result, stack, baselines, options.clients, options.segments)
-        on_device.measure(1 if options.quick else 2, options.scale, options.warmup, min(options.seconds, 2), bars)
+        on_device = device_bytes.DeviceBytes(
+            result, stack, baselines, options.clients, options.segments
+        )
+        on_device.measure(
+            1 if options.quick else 2, options.scale, options.warmup, min(options.seconds, 2), bars
+        )
         shown = list(device_bytes.BARS)
         residency.Residency(result, stack).measure(32 if options.quick else 200, bars)
         shown += residency.BARS
@@ -71,7 +79,12 @@ def measure(options: Options, result: Result, stack: ExitStack) -> None:
             shown += speed.bars_of(options.clients)
             memory = Memory(result, stack, options.memory)
             if memory.possible():
-                memory.measure(1 if options.quick else 2, 1 if options.quick else 5, 3 if options.quick else 20, bars)
+                memory.measure(
+                    1 if options.quick else 2,
+                    1 if options.quick else 5,
+                    3 if options.quick else 20,
+                    bars,
+                )
     show_bars(result, shown)
 
 
@@ -94,7 +107,11 @@ def run(options: Options, target: Path | None) -> None:
 @click.command("wal", short_help="Device bytes, page cache and time of WAL with direct I/O.")
 @common
 @click.option(
-    "--clients", type=click.IntRange(1, 50), multiple=True, metavar="NUMBER", help="Number of clients; default: 1, 8 and 32; repeatable."
+    "--clients",
+    type=click.IntRange(1, 50),
+    multiple=True,
+    metavar="NUMBER",
+    help="Number of clients; default: 1, 8 and 32; repeatable.",
 )
 @click.option(
     "--method",
@@ -103,18 +120,35 @@ def run(options: Options, target: Path | None) -> None:
     multiple=True,
     help="Value of wal_sync_method for timed tests; default: both; repeatable.",
 )
-@click.option("--pairs", type=click.IntRange(1), help="Rounds of each timed test; default: 9, or 1 with --quick.")
-@click.option("--seconds", type=click.FloatRange(0.5), help="Seconds of a run; default: 5, or 1 with --quick.")
-@click.option("--scale", type=click.IntRange(1), help="Scale factor of pgbench; default: 5, or 1 with --quick.")
+@click.option(
+    "--pairs",
+    type=click.IntRange(1),
+    help="Rounds of each timed test; default: 9, or 1 with --quick.",
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0.5), help="Seconds of a run; default: 5, or 1 with --quick."
+)
+@click.option(
+    "--scale",
+    type=click.IntRange(1),
+    help="Scale factor of pgbench; default: 5, or 1 with --quick.",
+)
 @click.option(
     "--memory",
     type=click.IntRange(64),
     metavar="MB",
     help="Memory limit for the server and its page cache, in the test of data that stays cached; default: 400, or 128 with --quick.",
 )
-@click.option("--exact", is_flag=True, help="Bytes on the device and in the page cache only; no times.")
+@click.option(
+    "--exact", is_flag=True, help="Bytes on the device and in the page cache only; no times."
+)
 def command(
-    target: Path | None, quick: bool, seed: int, clients: tuple[int, ...], methods: tuple[str, ...], **options
+    target: Path | None,
+    quick: bool,
+    seed: int,
+    clients: tuple[int, ...],
+    methods: tuple[str, ...],
+    **options,
 ) -> None:
     """WAL with direct I/O and in smaller units.
 

@@ -96,7 +96,9 @@ def email(d: Dice) -> str:
 
 def street(d: Dice) -> str:
     way = f"{d.number(1, 9999)} {d.one(['', '', '', 'N ', 'S ', 'E ', 'W '])}{d.common(words.STREETS)} {d.common(words.STREET_KINDS)}"
-    return way + (d.one([" Apt ", " Suite ", " Unit ", " #"]) + str(d.number(1, 420)) if d.chance(25) else "")
+    return way + (
+        d.one([" Apt ", " Suite ", " Unit ", " #"]) + str(d.number(1, 420)) if d.chance(25) else ""
+    )
 
 
 def city(d: Dice) -> str:
@@ -105,7 +107,13 @@ def city(d: Dice) -> str:
 
 def phone(d: Dice) -> str:
     area, exchange, line = d.number(201, 989), d.number(200, 999), d.number(0, 9999)
-    return d.one([f"+1-{area}-{exchange}-{line:04d}", f"({area}) {exchange}-{line:04d}", f"{area}-{exchange}-{line:04d}"])
+    return d.one(
+        [
+            f"+1-{area}-{exchange}-{line:04d}",
+            f"({area}) {exchange}-{line:04d}",
+            f"{area}-{exchange}-{line:04d}",
+        ]
+    )
 
 
 def slug(d: Dice, least: int, most: int) -> str:
@@ -141,7 +149,11 @@ def user_agent(d: Dice) -> str:
 
 
 def referrer(d: Dice) -> str:
-    shop = "https://www." + d.one(["brightwater-shop", "northwindtraders", "contoso", "globex-outlet"]) + ".com"
+    shop = (
+        "https://www."
+        + d.one(["brightwater-shop", "northwindtraders", "contoso", "globex-outlet"])
+        + ".com"
+    )
     return d.common([shop + url(d), "https://www.google.com/", shop + "/", shop + url(d), "https://www.bing.com/", "https://www.facebook.com/",
                      f"https://www.google.com/search?q={slug(d, 2, 4).replace('-', '+')}", "https://duckduckgo.com/", f"https://t.co/{d.text('abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMN0123456789', 10, 10)}",
                      f"https://www.reddit.com/r/{d.one(words.NOUNS)}s/comments/{d.hex(7)}/{slug(d, 3, 6).replace('-', '_')}/", f"https://mail.google.com/mail/u/0/?tab={d.hex(2)}",
@@ -199,7 +211,11 @@ def order_number(d: Dice) -> str:
 
 
 def sku(d: Dice) -> str:
-    return d.text("ABCDEFGHKLMNPRSTWX", 3, 3) + f"-{d.number(100, 9999)}-" + d.one(["BLK", "WHT", "RED", "BLU", "S", "M", "L", "XL", "01", "02"])
+    return (
+        d.text("ABCDEFGHKLMNPRSTWX", 3, 3)
+        + f"-{d.number(100, 9999)}-"
+        + d.one(["BLK", "WHT", "RED", "BLU", "S", "M", "L", "XL", "01", "02"])
+    )
 
 
 def product(d: Dice) -> str:
@@ -211,7 +227,20 @@ def product(d: Dice) -> str:
 
 def phrase(d: Dice) -> str:
     noun, verb = d.one(words.NOUNS), d.one(words.VERBS)
-    who = d.one(["customer", "the manager", "we", "they", "she", "he", last_name(d), "sales", "support", "driver"])
+    who = d.one(
+        [
+            "customer",
+            "the manager",
+            "we",
+            "they",
+            "she",
+            "he",
+            last_name(d),
+            "sales",
+            "support",
+            "driver",
+        ]
+    )
     return d.one([f"{who} {verb} the {d.one(words.ADJECTIVES)} {noun}", f"{who} {verb} about {noun}", f"{noun} {verb} on {d.number(1, 12)}/{d.number(1, 28)}",
                   f"please have the {noun} {verb} before {d.one(['Friday', 'noon', 'the end of the month', 'Tuesday'])}", f"{d.one(words.ADJECTIVES)} {noun}, {verb} twice",
                   f"{noun} is {d.one(words.ADJECTIVES)} and {d.one(words.ADJECTIVES)}", f"waiting for {noun} from {last_name(d)}", f"call back re {noun} {d.number(100, 99999)}"])  # fmt: skip
@@ -226,25 +255,39 @@ def note(d: Dice) -> str:
 
 def filled(d: Dice, template: str, names: list[str], day: str) -> str:
     place = d.one(words.JAPANESE_PLACES)
-    return template.replace("{n}", str(d.number(5, 20000))).replace("{d}", day).replace("{name}", d.one(names)).replace("{place}", place)
+    return (
+        template.replace("{n}", str(d.number(5, 20000)))
+        .replace("{d}", day)
+        .replace("{name}", d.one(names))
+        .replace("{place}", place)
+    )
 
 
 def german_note(d: Dice) -> str:
     if d.chance(50):
         return d.one(sources.messages("de"))
-    return filled(d, d.one(words.GERMAN_NOTES), words.GERMAN_NAMES, f"{d.number(1, 28)}.{d.number(1, 12)}.")
+    return filled(
+        d, d.one(words.GERMAN_NOTES), words.GERMAN_NAMES, f"{d.number(1, 28)}.{d.number(1, 12)}."
+    )
 
 
 def french_note(d: Dice) -> str:
     if d.chance(50):
         return d.one(sources.messages("fr"))
-    return filled(d, d.one(words.FRENCH_NOTES), words.FRENCH_NAMES, f"{d.number(1, 28)}/{d.number(1, 12):02d}")
+    return filled(
+        d, d.one(words.FRENCH_NOTES), words.FRENCH_NAMES, f"{d.number(1, 28)}/{d.number(1, 12):02d}"
+    )
 
 
 def russian_note(d: Dice) -> str:
     if d.chance(50):
         return d.one(sources.messages("ru"))
-    return filled(d, d.one(words.RUSSIAN_NOTES), words.RUSSIAN_NAMES, f"{d.number(1, 28):02d}.{d.number(1, 12):02d}")
+    return filled(
+        d,
+        d.one(words.RUSSIAN_NOTES),
+        words.RUSSIAN_NAMES,
+        f"{d.number(1, 28):02d}.{d.number(1, 12):02d}",
+    )
 
 
 def japanese_note(d: Dice) -> str:
@@ -255,13 +298,24 @@ def japanese_note(d: Dice) -> str:
 
 
 def japanese_address(d: Dice) -> str:
-    text = d.one(words.JAPANESE_PLACES) + d.one([f"{d.number(1, 8)}丁目{d.number(1, 30)}番{d.number(1, 20)}号", f"{d.number(1, 8)}-{d.number(1, 30)}-{d.number(1, 20)}"])
-    return text + (f" {d.one(words.JAPANESE_BUILDINGS)}{d.number(101, 909)}号室" if d.chance(40) else "")
+    text = d.one(words.JAPANESE_PLACES) + d.one(
+        [
+            f"{d.number(1, 8)}丁目{d.number(1, 30)}番{d.number(1, 20)}号",
+            f"{d.number(1, 8)}-{d.number(1, 30)}-{d.number(1, 20)}",
+        ]
+    )
+    return text + (
+        f" {d.one(words.JAPANESE_BUILDINGS)}{d.number(101, 909)}号室" if d.chance(40) else ""
+    )
 
 
 def review(d: Dice) -> str:
-    parts = [d.one(words.REVIEW_OPENINGS)] + [d.one([d.one(words.REVIEW_OPENINGS), phrase(d).capitalize()]) for _ in range(d.number(0, 2))]
-    return ". ".join(part.strip() for part in [*parts, d.one(words.REVIEW_CLOSINGS)]) + d.one([".", "!", ""])
+    parts = [d.one(words.REVIEW_OPENINGS)] + [
+        d.one([d.one(words.REVIEW_OPENINGS), phrase(d).capitalize()]) for _ in range(d.number(0, 2))
+    ]
+    return ". ".join(part.strip() for part in [*parts, d.one(words.REVIEW_CLOSINGS)]) + d.one(
+        [".", "!", ""]
+    )
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -348,7 +402,9 @@ class Table:
     count: int
 
     def create(self, text_type: str = "text") -> str:
-        definitions = ", ".join(f"{name} {text_type if type_ == 'text' else type_}" for name, type_ in self.columns)
+        definitions = ", ".join(
+            f"{name} {text_type if type_ == 'text' else type_}" for name, type_ in self.columns
+        )
         return f"CREATE TABLE {self.name} ({definitions})"
 
 
@@ -383,11 +439,26 @@ def package_row(d: Dice, i: int) -> Row:
 
 
 def event_row(d: Dice, i: int) -> Row:
-    return (str(i), timestamp(d) + "+00", str(d.number(1, 999999)), uuid(d), d.common(words.EVENTS), d.common(["web", "ios", "android", "api"]), event(d))
+    return (
+        str(i),
+        timestamp(d) + "+00",
+        str(d.number(1, 999999)),
+        uuid(d),
+        d.common(words.EVENTS),
+        d.common(["web", "ios", "android", "api"]),
+        event(d),
+    )
 
 
 def note_ja_row(d: Dice, i: int) -> Row:
-    return (str(i), timestamp(d) + "+00", d.one(words.JAPANESE_NAMES), japanese_address(d), d.one(["対応中", "完了", "保留", "未着手"]), japanese_note(d))
+    return (
+        str(i),
+        timestamp(d) + "+00",
+        d.one(words.JAPANESE_NAMES),
+        japanese_address(d),
+        d.one(["対応中", "完了", "保留", "未着手"]),
+        japanese_note(d),
+    )
 
 
 ALL_TABLES = (
@@ -427,7 +498,10 @@ def digest_of_column(values: tuple[str, ...]) -> str:
 
 
 def digest_of_table(table: Table) -> str:
-    lines = ("\t".join("\\N" if value is None else value for value in row) + "\n" for row in unchecked_rows(table, 1000))
+    lines = (
+        "\t".join("\\N" if value is None else value for value in row) + "\n"
+        for row in unchecked_rows(table, 1000)
+    )
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
@@ -455,7 +529,9 @@ def here(name: str) -> bool:
 
 
 def may_differ(name: str) -> bool:
-    return name in FROM_INDEX or (name in FROM_RELEASE and sources.release() != sources.pinned_release())
+    return name in FROM_INDEX or (
+        name in FROM_RELEASE and sources.release() != sources.pinned_release()
+    )
 
 
 def is_frozen(name: str) -> bool:
@@ -464,9 +540,13 @@ def is_frozen(name: str) -> bool:
 
 def check(name: str) -> None:
     if not here(name):
-        raise MixError(f"this machine has no package index of Debian, which {name} of the text mix is made of")
+        raise MixError(
+            f"this machine has no package index of Debian, which {name} of the text mix is made of"
+        )
     if not may_differ(name) and not is_frozen(name):
-        raise MixError(f"{name} of the text mix is not what {DIGESTS.name} says: no figure would compare with any other")
+        raise MixError(
+            f"{name} of the text mix is not what {DIGESTS.name} says: no figure would compare with any other"
+        )
 
 
 def listed(names: Sequence[str]) -> str:
@@ -478,11 +558,18 @@ def state() -> str:
     """One line: "as frozen", or what is left out here and what differs."""
     found = []
     if not here(FROM_INDEX[0]):
-        found.append(f"left out, because this machine has no package index of Debian: {listed(FROM_INDEX)}")
-    for origin, owner in ((FROM_INDEX, "this machine's package index"), (FROM_RELEASE, f"PostgreSQL {sources.release()}")):
+        found.append(
+            f"left out, because this machine has no package index of Debian: {listed(FROM_INDEX)}"
+        )
+    for origin, owner in (
+        (FROM_INDEX, "this machine's package index"),
+        (FROM_RELEASE, f"PostgreSQL {sources.release()}"),
+    ):
         other = [name for name in origin if may_differ(name) and here(name) and not is_frozen(name)]
         if other:
-            found.append(f"as {owner} has it, not as frozen: {listed(other)} (figures may differ in the third digit)")
+            found.append(
+                f"as {owner} has it, not as frozen: {listed(other)} (figures may differ in the third digit)"
+            )
     return "; ".join(found) or "as frozen"
 
 

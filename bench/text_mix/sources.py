@@ -49,11 +49,17 @@ def spread(items: list[Item], n: int) -> list[Item]:
 def pristine(*command: str) -> str:
     """What git says of the unpatched release; another account may own the tree."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"GIT_CONFIG_GLOBAL": str(TOP / "tools" / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
+    environment |= {
+        "GIT_CONFIG_GLOBAL": str(TOP / "tools" / "gitconfig"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
     try:
         # A tree without a repository must not make git look further up, where the project's own is.
         done = subprocess.run(
-            ["git", f"--git-dir={SOURCE / '.git'}", *command], env=environment, check=True, capture_output=True
+            ["git", f"--git-dir={SOURCE / '.git'}", *command],
+            env=environment,
+            check=True,
+            capture_output=True,
         )
     except (OSError, subprocess.CalledProcessError) as error:
         where = SOURCE.relative_to(TOP)
@@ -65,7 +71,9 @@ def pristine(*command: str) -> str:
 
 @functools.cache
 def release() -> str:
-    return pristine("log", "-1", "--format=%s", "pristine", "--").strip().removeprefix("PostgreSQL ")
+    return (
+        pristine("log", "-1", "--format=%s", "pristine", "--").strip().removeprefix("PostgreSQL ")
+    )
 
 
 @functools.cache
@@ -76,7 +84,11 @@ def pinned_release() -> str:
 
 @functools.cache
 def files() -> list[str]:
-    return [name for name in pristine("ls-tree", "-r", "-z", "--name-only", "pristine").split("\0") if name]
+    return [
+        name
+        for name in pristine("ls-tree", "-r", "-z", "--name-only", "pristine").split("\0")
+        if name
+    ]
 
 
 @functools.cache
@@ -133,7 +145,9 @@ def packages() -> list[list[str]]:
     if index is None:
         return []
     try:
-        done = subprocess.run(["/usr/lib/apt/apt-helper", "cat-file", index], check=True, capture_output=True)
+        done = subprocess.run(
+            ["/usr/lib/apt/apt-helper", "cat-file", index], check=True, capture_output=True
+        )
     except (OSError, subprocess.CalledProcessError) as error:
         raise MixError(f'could not read the package index "{index}"') from error
     names = ("Package", "Version", "Section", "Homepage", "Description")

@@ -56,7 +56,9 @@ Johnson,Dogwood,Hickory,Madison,College,Franklin,Green,Smith,Prospect,Court,Vall
 Magnolia,Adams,Orchard,Poplar,Cottonwood,Deer Run,Fairview,Sycamore,Colonial,Grant,Summit,Liberty,Juniper,Holly,Pleasant,Mulberry,Old Mill,
 Canterbury,Monroe,Brookside,Cambridge,Hawthorne,Hillcrest,Martin Luther King,Winding Way,Stonebridge,Ashley,Rosewood,Clearwater,Foxglove"""
 STREETS = [s.strip() for s in STREETS.replace("\n", "").split(",")]
-STREET_KINDS = "Street,St,Avenue,Ave,Road,Rd,Drive,Dr,Lane,Ln,Court,Ct,Boulevard,Blvd,Way,Place,Circle,Terrace,Trail,Parkway".split(",")
+STREET_KINDS = "Street,St,Avenue,Ave,Road,Rd,Drive,Dr,Lane,Ln,Court,Ct,Boulevard,Blvd,Way,Place,Circle,Terrace,Trail,Parkway".split(
+    ","
+)
 
 MAIL_DOMAINS = """gmail.com yahoo.com hotmail.com outlook.com aol.com icloud.com gmx.net comcast.net protonmail.com verizon.net att.net msn.com web.de
 orange.fr northwindtraders.com contoso.com fabrikam.org globex.com initech.com hooli.io umbrella-labs.org stark-industries.com acme.co.uk
@@ -99,10 +101,18 @@ in the pictures|Stopped working after three weeks|My husband is picky and even h
 friendly and sent a replacement right away|Looks cheap|Sturdy and well made|Too noisy for a bedroom|Fits perfectly in our small kitchen|I have
 tried many of these and this one is by far the best|Disappointed with the quality|Would buy again|Exactly as pictured|The instructions were hard
 to follow|Works like a charm|Battery life could be better|Took it on a camping trip and it survived the rain|The zipper broke on the first day|
-Ordered the wrong size but returning it was easy|Makes a nice gift|Easy to clean|Smells strange when new""".replace("\n", " ").split("|")
+Ordered the wrong size but returning it was easy|Makes a nice gift|Easy to clean|Smells strange when new""".replace(
+    "\n", " "
+).split(
+    "|"
+)
 REVIEW_CLOSINGS = """Highly recommend|Will not order again|Thanks|Save your money and look elsewhere|I would give it four stars because of the price|
 Hope it lasts|So far so good|Love it|My friends have already asked where I got it|Could use a longer cord|Shipping was slow though|Overall I am
-satisfied|We will see how it holds up over the winter|Perfect|Just okay|For the price you cannot go wrong|Sending it back tomorrow""".replace("\n", " ").split("|")
+satisfied|We will see how it holds up over the winter|Perfect|Just okay|For the price you cannot go wrong|Sending it back tomorrow""".replace(
+    "\n", " "
+).split(
+    "|"
+)
 
 GERMAN_NOTES = """Kundin rief wegen der Rechnung {n} an, Rückruf bis {d} zugesagt|Ware beschädigt eingetroffen, Ersatz wird morgen verschickt|Herr {name} bittet um
 einen neuen Termin in der Woche vom {d}|Lieferung beim Nachbarn abgegeben|Zahlung noch offen, zweite Mahnung am {d} verschickt|Anschrift geändert:
@@ -110,7 +120,11 @@ einen neuen Termin in der Woche vom {d}|Lieferung beim Nachbarn abgegeben|Zahlun
 rechtzeitig verlängern|Schlüssel liegt im Büro bereit|Der Fahrer konnte die Adresse nicht finden|Garantiefall geprüft und abgelehnt, Kunde ist
 verärgert|Bitte nur nachmittags anrufen|Gutschrift über {n} Euro erstellt|Frau {name} hat die Unterlagen unterschrieben zurückgeschickt|Artikel
 zurzeit nicht lieferbar, voraussichtlich wieder ab {d}|Passwort zurückgesetzt, Zugang funktioniert wieder|Rabatt von {n} % mit der Geschäftsleitung
-abgesprochen|Techniker war vor Ort, Ersatzteil muss bestellt werden|Kein Interesse an weiteren Zusendungen""".replace("\n", " ").split("|")
+abgesprochen|Techniker war vor Ort, Ersatzteil muss bestellt werden|Kein Interesse an weiteren Zusendungen""".replace(
+    "\n", " "
+).split(
+    "|"
+)
 GERMAN_NAMES = "Müller Schmidt Schneider Fischer Weber Meyer Wagner Becker Schulz Hoffmann Schäfer Koch Bauer Richter Klein Wolf Schröder Neumann Schwarz Zimmermann Braun Krüger Hofmann Hartmann Lange Schmitt Werner Krause Meier Lehmann Köhler Jäger".split()
 
 FRENCH_NOTES = """Le client a appelé au sujet de la facture {n}, à rappeler avant le {d}|Colis endommagé, un remplacement sera expédié demain|Madame {name} souhaite
@@ -119,7 +133,11 @@ Lilas, chez {name}|Accueil très agréable, nous reviendrons avec plaisir|Devis 
 penser à le renouveler|Les clés sont disponibles à l'accueil|Le chauffeur n'a pas trouvé l'adresse|Garantie refusée après contrôle, le client est
 mécontent|Merci d'appeler uniquement l'après-midi|Avoir de {n} euros établi|Monsieur {name} a renvoyé les documents signés|Article
 momentanément épuisé, retour prévu le {d}|Mot de passe réinitialisé, l'accès fonctionne de nouveau|Remise de {n} % validée par la direction|Le
-technicien est passé, une pièce doit être commandée|Ne souhaite plus recevoir de courrier""".replace("\n", " ").split("|")
+technicien est passé, une pièce doit être commandée|Ne souhaite plus recevoir de courrier""".replace(
+    "\n", " "
+).split(
+    "|"
+)
 FRENCH_NAMES = "Martin Bernard Dubois Robert Petit Durand Leroy Moreau Simon Laurent Lefebvre Michel Bertrand Roux Vincent Fournier Morel Girard Mercier Dupont Lambert Bonnet François Martinez Legrand Garnier Faure Rousseau Blanc Guérin Boyer".split()
 
 RUSSIAN_NOTES = """Клиент звонил по поводу счёта {n}, обещали перезвонить до {d}|Товар пришёл повреждённым, замену отправим завтра|{name} просит перенести встречу на
@@ -127,7 +145,11 @@ RUSSIAN_NOTES = """Клиент звонил по поводу счёта {n}, �
 сотрудники, обязательно обратимся ещё раз|Предложение {n} принято, заказ оформлен|Срок договора на обслуживание истекает {d}, нужно продлить|Ключи
 можно забрать в офисе|Водитель не смог найти адрес|Гарантийный случай рассмотрен, в ремонте отказано|Звонить только после обеда|Оформлен возврат на
 сумму {n} рублей|{name} прислал подписанные документы|Товара временно нет в наличии, поступление ожидается {d}|Пароль сброшен, вход снова
-работает|Скидка {n} % согласована с руководством|Мастер приезжал, необходимо заказать запчасть|Просит больше не присылать рекламу""".replace("\n", " ").split("|")
+работает|Скидка {n} % согласована с руководством|Мастер приезжал, необходимо заказать запчасть|Просит больше не присылать рекламу""".replace(
+    "\n", " "
+).split(
+    "|"
+)
 RUSSIAN_NAMES = "Иванов Смирнов Кузнецов Попов Васильев Петров Соколов Михайлов Новиков Фёдоров Морозов Волков Алексеев Лебедев Семёнов Егоров Павлов Козлов Степанов Николаев Орлов Андреев Макаров Никитин Захаров".split()
 
 JAPANESE_NOTES = """{name}様より請求書{n}の件でお電話がありました。{d}までに折り返しご連絡します。|商品が破損していたため、明日代替品を発送いたします。|{name}様、打ち合わせの日程を{d}に変更希望。|
@@ -135,7 +157,11 @@ JAPANESE_NOTES = """{name}様より請求書{n}の件でお電話がありまし
 受注登録完了。|保守契約は{d}で満了となりますので、早めに更新手続きをお願いします。|鍵は事務所でお渡しできます。|配達員が住所を見つけられませんでした。|保証対象外と判断し、お客様にご説明しましたがご納得いただけませんでした。|
 連絡は午後のみ可。|{n}円の返金処理を行いました。|{name}様から署名済みの書類を受け取りました。|在庫切れのため、入荷は{d}頃の見込みです。|パスワードを再設定し、ログインできることを確認しました。|割引率{n}％は上司に確認済み。|
 技術者が訪問し、部品の取り寄せが必要とのこと。|今後の案内メールは不要とのことです。|思ったより小さかったですが、品質は良いと思います。|{place}の支店に転送しました。|味は美味しいけど少し値段が高い。|駅から近くて便利でした。|
-子供の誕生日プレゼントに購入しました。とても喜んでいます。|次回は{d}に来店予定、担当は{name}。|説明書がわかりにくく、組み立てに時間がかかりました。|急ぎの案件です。本日中に対応してください。""".replace("\n", "").split("|")
+子供の誕生日プレゼントに購入しました。とても喜んでいます。|次回は{d}に来店予定、担当は{name}。|説明書がわかりにくく、組み立てに時間がかかりました。|急ぎの案件です。本日中に対応してください。""".replace(
+    "\n", ""
+).split(
+    "|"
+)
 JAPANESE_NAMES = "佐藤 鈴木 高橋 田中 伊藤 渡辺 山本 中村 小林 加藤 吉田 山田 佐々木 山口 松本 井上 木村 林 斎藤 清水 山崎 森 池田 橋本 阿部 石川 山下 中島 石井 小川 前田 岡田 長谷川 藤田 後藤 近藤 村上 遠藤 青木 坂本".split()
 JAPANESE_PLACES = """東京都千代田区丸の内 東京都港区六本木 東京都新宿区西新宿 東京都渋谷区神南 東京都世田谷区三軒茶屋 東京都品川区大崎 東京都台東区浅草 東京都江東区豊洲 東京都練馬区光が丘
 東京都八王子市旭町 神奈川県横浜市西区みなとみらい 神奈川県川崎市川崎区駅前本町 神奈川県鎌倉市小町 千葉県千葉市中央区富士見 千葉県浦安市舞浜 埼玉県さいたま市大宮区桜木町 埼玉県川越市幸町 茨城県つくば市吾妻
@@ -145,13 +171,17 @@ JAPANESE_PLACES = """東京都千代田区丸の内 東京都港区六本木 東
 兵庫県神戸市中央区三宮町 兵庫県姫路市本町 奈良県奈良市登大路町 和歌山県和歌山市本町 鳥取県鳥取市東町 島根県松江市殿町 岡山県岡山市北区表町 広島県広島市中区紙屋町 山口県下関市竹崎町 徳島県徳島市寺島本町
 香川県高松市番町 愛媛県松山市一番町 高知県高知市帯屋町 福岡県福岡市博多区博多駅前 福岡県北九州市小倉北区浅野 佐賀県佐賀市城内 長崎県長崎市大黒町 熊本県熊本市中央区手取本町 大分県大分市府内町
 宮崎県宮崎市橘通西 鹿児島県鹿児島市中央町 沖縄県那覇市久茂地""".split()
-JAPANESE_BUILDINGS = "サンシャインビル 第一ビル パークハイツ グリーンマンション コーポさくら メゾン青葉 センタービル レジデンス富士 ハイム若葉 タワー東館".split()
+JAPANESE_BUILDINGS = (
+    "サンシャインビル 第一ビル パークハイツ グリーンマンション コーポさくら メゾン青葉 センタービル レジデンス富士 ハイム若葉 タワー東館".split()
+)
 
 MEDIA_TYPES = """text/html application/json image/jpeg image/png text/css application/javascript text/plain application/pdf image/gif image/svg+xml
 application/xml font/woff2 video/mp4 application/octet-stream audio/mpeg application/zip multipart/form-data text/csv image/webp
 application/x-www-form-urlencoded application/vnd.openxmlformats-officedocument.spreadsheetml.sheet application/vnd.ms-excel application/gzip
 application/vnd.openxmlformats-officedocument.wordprocessingml.document application/msword text/xml audio/ogg video/webm image/x-icon application/rtf
-text/html; charset=utf-8 application/json; charset=utf-8 text/plain; charset=UTF-8""".replace("; charset", ";charset").split()
+text/html; charset=utf-8 application/json; charset=utf-8 text/plain; charset=UTF-8""".replace(
+    "; charset", ";charset"
+).split()
 MEDIA_TYPES = [m.replace(";charset", "; charset") for m in MEDIA_TYPES]
 
 STATUSES = """active inactive pending confirmed shipped delivered cancelled returned refunded on_hold backordered processing payment_failed

@@ -39,7 +39,9 @@ def name_of(strategy: str, codec: str | None, level: int | None) -> str:
 
 
 def exists(bench: Bench) -> bool:
-    found = bench.connection.execute("SELECT to_regprocedure('toast_policy.advise(regclass, name, integer)')")
+    found = bench.connection.execute(
+        "SELECT to_regprocedure('toast_policy.advise(regclass, name, integer)')"
+    )
     return found.fetchone() != (None,)
 
 
@@ -107,7 +109,13 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
             )
         if errors:
             result.metrics[f"{name}.advise.estimate"] = max(errors)
-            bars.append(Bar(f"{name}.advise.estimate", f"{cell.values.title}: largest error of an estimate", MOST))
+            bars.append(
+                Bar(
+                    f"{name}.advise.estimate",
+                    f"{cell.values.title}: largest error of an estimate",
+                    MOST,
+                )
+            )
         pick = next((one for one in advice if one.recommended), None)
         if pick is None or pick.variant is None:
             picks.append([cell.values.title, pick.name if pick else "none", "not measured", "", ""])
@@ -115,7 +123,13 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
         worse, better = regret(cell, pick.variant)
         result.metrics[f"{name}.advise.pick"] = worse
         # How much smaller, and at once faster to read, some other way is.
-        bars.append(Bar(f"{name}.advise.pick", f"{cell.values.title}: recommendation against the best method", MOST))
+        bars.append(
+            Bar(
+                f"{name}.advise.pick",
+                f"{cell.values.title}: recommendation against the best method",
+                MOST,
+            )
+        )
         picks.append(
             [
                 cell.values.title,
@@ -127,7 +141,14 @@ def show(result: Result, advised: list[tuple[Cell, list[Advice]]]) -> list[Bar]:
         )
     result.table(
         "Estimates of advise(): stored share of the raw bytes; pages of heap, TOAST table and its index",
-        ["values", "share, estimated", "share, measured", "pages, estimated", "pages, measured", "ratio"],
+        [
+            "values",
+            "share, estimated",
+            "share, measured",
+            "pages, estimated",
+            "pages, measured",
+            "ratio",
+        ],
         rows,
         "advise",
     )

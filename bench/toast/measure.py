@@ -159,12 +159,21 @@ class Bench:
 
     def sample(self, cell: Cell, test: str, variant: Variant, **more: object) -> None:
         self.result.samples.append(
-            {"test": test, "group": cell.group, "panel": cell.panel, "type": variant.name, "rows": cell.rows, **more}
+            {
+                "test": test,
+                "group": cell.group,
+                "panel": cell.panel,
+                "type": variant.name,
+                "rows": cell.rows,
+                **more,
+            }
         )
 
     def record(self, cell: Cell, test: str, variant: Variant, seconds: float) -> None:
         cell.times.setdefault(test, {}).setdefault(variant.name, []).append(seconds)
-        self.sample(cell, test, variant, seconds=seconds, passes=cell.passes(test), unit=self.clock.kind)
+        self.sample(
+            cell, test, variant, seconds=seconds, passes=cell.passes(test), unit=self.clock.kind
+        )
 
     def insert(self, cell: Cell) -> None:
         """The first round is not counted: it is the one that first touches the pages of shared_buffers."""
@@ -188,21 +197,31 @@ class Bench:
             except psycopg.errors.ProgramLimitExceeded as error:
                 # That is what PLAIN does with a value that does not fit on a page.
                 cell.errors[variant.name] = error.sqlstate
-                self.sample(cell, "insert", variant, error=error.sqlstate, message=error.diag.message_primary)
+                self.sample(
+                    cell,
+                    "insert",
+                    variant,
+                    error=error.sqlstate,
+                    message=error.diag.message_primary,
+                )
             # At 0 each of them is off.
             for name in variant.settings:
                 self.connection.execute(f"SET {name} = 0")
 
     def weigh(self, cell: Cell) -> None:
         copies = cell.rows // len(cell.values.items)
-        count, total = self.connection.execute(CHECKSUM.format(type=cell.values.type, table="source")).fetchone()
+        count, total = self.connection.execute(
+            CHECKSUM.format(type=cell.values.type, table="source")
+        ).fetchone()
         for variant in cell.variants:
             if variant.name in cell.errors:
                 continue
             name = table(variant)
             # Hint bits and the visibility map are no part of what is measured next.
             self.connection.execute(f"VACUUM (FREEZE, ANALYZE) {name}")
-            found = self.connection.execute(CHECKSUM.format(type=cell.values.type, table=name)).fetchone()
+            found = self.connection.execute(
+                CHECKSUM.format(type=cell.values.type, table=name)
+            ).fetchone()
             if found != (count * copies, total * copies):
                 raise BenchError(f"{variant.title} changed values of {cell.values.title}")
             size = Size(
@@ -247,7 +266,9 @@ def worst(result: Result, metric: str, ratios: Sequence[Ratio]) -> None:
 
 
 @contextmanager
-def measuring(result: Result, study: str, running: bool, rounds: int) -> Iterator[tuple[Server, Bench]]:
+def measuring(
+    result: Result, study: str, running: bool, rounds: int
+) -> Iterator[tuple[Server, Bench]]:
     """A database with the extension, on a fresh private instance or on the server that runs already."""
     with session() as stack:
         if running:

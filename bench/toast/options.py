@@ -11,9 +11,15 @@ from bench.lib.options import common, fill_in, running
 def toast(command: Callable) -> Callable:
     """Add the options."""
     for option in (
-        click.option("--rounds", type=click.IntRange(1), help="Repeats of each test; default: 11, or 3 with --quick."),
         click.option(
-            "--rows", type=click.IntRange(10), help="Rows of a table, at most; default: 4000, or 200 with --quick."
+            "--rounds",
+            type=click.IntRange(1),
+            help="Repeats of each test; default: 11, or 3 with --quick.",
+        ),
+        click.option(
+            "--rows",
+            type=click.IntRange(10),
+            help="Rows of a table, at most; default: 4000, or 200 with --quick.",
         ),
         running,
         common,

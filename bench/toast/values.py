@@ -65,14 +65,21 @@ class Stream:
 def random(size: int, count: int, seed: int) -> Values:
     """All 256 bytes alike: as bytea, because no text has them."""
     stream = Stream(f"{seed} random {size}")
-    return Values("random", "random bytes", "bytea", tuple(stream.bytes(size) for _ in range(count)))
+    return Values(
+        "random", "random bytes", "bytea", tuple(stream.bytes(size) for _ in range(count))
+    )
 
 
 def repeated(size: int, count: int, seed: int) -> Values:
     """One line of 80 characters over and over, another one in each value."""
     stream = Stream(f"{seed} repeated {size}")
     lines = (stream.letters(79) + "\n" for _ in range(count))
-    return Values("repeated", "a repeated line", "text", tuple((line * (size // 80 + 1))[:size] for line in lines))
+    return Values(
+        "repeated",
+        "a repeated line",
+        "text",
+        tuple((line * (size // 80 + 1))[:size] for line in lines),
+    )
 
 
 def half_random(size: int, count: int, seed: int) -> Values:
@@ -151,7 +158,9 @@ class Visit:
             f"{dice.common(words.PRODUCT_BRANDS)} {dice.common(words.PRODUCT_THINGS)},"
             f" {dice.common(words.PRODUCT_TRAITS)}"
         )
-        review = f"{dice.one(words.REVIEW_OPENINGS).strip()}. {dice.one(words.REVIEW_CLOSINGS).strip()}."
+        review = (
+            f"{dice.one(words.REVIEW_OPENINGS).strip()}. {dice.one(words.REVIEW_CLOSINGS).strip()}."
+        )
         return {
             "line_number": number,
             "product_id": product,
@@ -161,7 +170,10 @@ class Visit:
             "unit_price": {"amount": price / 100, "currency": "USD"},
             "discount_percent": max(0, dice.number(-2, 3)) * 5,
             "tax": {"amount": round(quantity * price * 0.0825) / 100, "currency": "USD"},
-            "warehouse": {"id": dice.number(1, 40), "bin": f"{dice.one(list('ABCDEFGH'))}{dice.number(1, 240):03}"},
+            "warehouse": {
+                "id": dice.number(1, 40),
+                "bin": f"{dice.one(list('ABCDEFGH'))}{dice.number(1, 240):03}",
+            },
             "status": dice.common(words.STATUSES),
             "review": review if dice.chance(25) else None,
         }
@@ -205,7 +217,11 @@ def measurements(dice: Dice) -> dict[str, object]:
                 "status": "ok" if dice.chance(97) else "low_battery",
             }
         )
-    return {"site": dice.common(words.CITIES), "firmware": f"2.{dice.number(0, 9)}", "measurements": records}
+    return {
+        "site": dice.common(words.CITIES),
+        "firmware": f"2.{dice.number(0, 9)}",
+        "measurements": records,
+    }
 
 
 @functools.cache
@@ -214,11 +230,14 @@ def documents() -> dict[str, tuple[str, ...]]:
     makers = {"json": order, "records": measurements}
     items = {
         name: tuple(
-            json.dumps(make(Dice(f"toast {name} {number}")), ensure_ascii=False) for number in range(DISTINCT)
+            json.dumps(make(Dice(f"toast {name} {number}")), ensure_ascii=False)
+            for number in range(DISTINCT)
         )
         for name, make in makers.items()
     }
-    found = hashlib.sha256("\n".join(item for kind in items.values() for item in kind).encode()).hexdigest()
+    found = hashlib.sha256(
+        "\n".join(item for kind in items.values() for item in kind).encode()
+    ).hexdigest()
     if found != JSON_DIGEST:
         raise MixError(f"the JSON documents are not as frozen, their digest is {found}")
     return items
@@ -232,7 +251,9 @@ def json_documents(name: str, count: int) -> Values:
 @functools.cache
 def manual() -> str:
     """The server's manual: the release's SGML, as one text."""
-    names = [name for name in files() if name.startswith("doc/src/sgml/") and name.endswith(".sgml")]
+    names = [
+        name for name in files() if name.startswith("doc/src/sgml/") and name.endswith(".sgml")
+    ]
     text = pristine("show", "--no-textconv", *(f"pristine:{name}" for name in names))
     # Names of people are not ASCII; a piece must not begin within a character, and bytes are characters then.
     return text.encode("ascii", "ignore").decode()
@@ -244,4 +265,9 @@ def pieces(text: str, size: int) -> Iterator[str]:
 
 
 def sgml(size: int, count: int) -> Values:
-    return Values("sgml", "PostgreSQL's manual, SGML", "text", tuple(spread(list(pieces(manual(), size)), count)))
+    return Values(
+        "sgml",
+        "PostgreSQL's manual, SGML",
+        "text",
+        tuple(spread(list(pieces(manual(), size)), count)),
+    )

@@ -47,10 +47,16 @@ MAIN_LZ4 = Variant("main.lz4", "MAIN lz4", "MAIN", "lz4")
 CORE_LZ4 = Variant("core.lz4", "core patch, lz4", "EXTENDED", "lz4", settings={CORE_CHUNKS: "1"})
 POLICY_PGLZ = Variant("policy.pglz", "policy pglz", compression="pglz")
 POLICY_LZ4 = Variant("policy.lz4", "policy lz4", compression="lz4")
-POLICY_LZ4HC = Variant("policy.lz4hc", "policy lz4hc", compression="lz4", settings={LEVEL: str(LZ4HC_LEVEL)})
+POLICY_LZ4HC = Variant(
+    "policy.lz4hc", "policy lz4hc", compression="lz4", settings={LEVEL: str(LZ4HC_LEVEL)}
+)
 # The cheapest level of lz4hc that is worth its name, and the highest.
-POLICY_LZ4HC_LOW = Variant("policy.lz4hc-4", "policy lz4hc, level 4", compression="lz4", settings={LEVEL: "4"})
-POLICY_LZ4HC_HIGH = Variant("policy.lz4hc-12", "policy lz4hc, level 12", compression="lz4", settings={LEVEL: "12"})
+POLICY_LZ4HC_LOW = Variant(
+    "policy.lz4hc-4", "policy lz4hc, level 4", compression="lz4", settings={LEVEL: "4"}
+)
+POLICY_LZ4HC_HIGH = Variant(
+    "policy.lz4hc-12", "policy lz4hc, level 12", compression="lz4", settings={LEVEL: "12"}
+)
 OWN_LZ4 = Variant("own.lz4", "ztext(lz4)", codec="lz4")
 OWN_SNAPPY = Variant("own.snappy", "ztext(snappy)", codec="snappy")
 OWN_ZSTD = Variant("own.zstd", "ztext(zstd)", codec="zstd")
@@ -60,4 +66,6 @@ OWN = (OWN_LZ4, OWN_SNAPPY, OWN_ZSTD)
 
 
 def has_core_patch(connection: psycopg.Connection) -> bool:
-    return bool(connection.execute("SELECT 1 FROM pg_settings WHERE name = %s", [CORE_CHUNKS]).fetchone())
+    return bool(
+        connection.execute("SELECT 1 FROM pg_settings WHERE name = %s", [CORE_CHUNKS]).fetchone()
+    )

@@ -50,7 +50,9 @@ def violations(connection: psycopg.Connection) -> dict[int, int]:
 
 
 def title(connection: psycopg.Connection, number: int) -> str:
-    return connection.execute("SELECT obj_description(%s::regclass)", [f"violation_{number:02}"]).fetchone()[0]
+    return connection.execute(
+        "SELECT obj_description(%s::regclass)", [f"violation_{number:02}"]
+    ).fetchone()[0]
 
 
 def check(connection: psycopg.Connection, what: str) -> str:

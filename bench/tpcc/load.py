@@ -19,7 +19,17 @@ from bench.tpcc.stages import Stage
 SQL = Path(__file__).parent / "sql"
 
 # The largest first, so that two connections end at about the same time.
-TABLES = ("order_line", "stock", "customer", "orders", "history", "item", "new_order", "district", "warehouse")
+TABLES = (
+    "order_line",
+    "stock",
+    "customer",
+    "orders",
+    "history",
+    "item",
+    "new_order",
+    "district",
+    "warehouse",
+)
 
 # The constant of NURand for last names; a run's must differ from the load's by 65 to 119, but not 96 or 112.
 C_LAST_LOAD = 100
@@ -76,7 +86,9 @@ def render(name: str, **variables: object) -> str:
 def create_extensions(connection: psycopg.Connection, names: tuple[str, ...]) -> None:
     for name in names:
         try:
-            connection.execute(sql.SQL("CREATE EXTENSION IF NOT EXISTS {} CASCADE").format(sql.Identifier(name)))
+            connection.execute(
+                sql.SQL("CREATE EXTENSION IF NOT EXISTS {} CASCADE").format(sql.Identifier(name))
+            )
         except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile) as error:
             raise BenchError(
                 f'extension "{name}" is not installed in the server ({error.diag.message_primary}), run '
@@ -87,11 +99,15 @@ def create_extensions(connection: psycopg.Connection, names: tuple[str, ...]) ->
 def apply_settings(connection: psycopg.Connection, database: str, stage: Stage) -> None:
     """An index is what the session that builds it wants it to be: give the stage's settings to the database."""
     contexts = dict(
-        connection.execute("SELECT name, context FROM pg_settings WHERE name = ANY(%s)", [list(stage.settings)])
+        connection.execute(
+            "SELECT name, context FROM pg_settings WHERE name = ANY(%s)", [list(stage.settings)]
+        )
     )
     for name, value in stage.settings.items():
         if name not in contexts:
-            raise BenchError(f'the server has no setting "{name}", which stage "{stage.name}" needs, run "make server"')
+            raise BenchError(
+                f'the server has no setting "{name}", which stage "{stage.name}" needs, run "make server"'
+            )
         if contexts[name] in ("user", "superuser"):
             connection.execute(
                 sql.SQL("ALTER DATABASE {} SET {} = {}").format(
@@ -131,7 +147,12 @@ class _Loader:
     ) -> None:
         self.connection = connection
         self.warehouses = warehouses
-        self.variables = {"scale": scale, "seed": seed, "c_last_load": C_LAST_LOAD, "undelivered": stage.undelivered}
+        self.variables = {
+            "scale": scale,
+            "seed": seed,
+            "c_last_load": C_LAST_LOAD,
+            "undelivered": stage.undelivered,
+        }
         self.keys = key_statements(stage)
         self.advance = advance
         self.indexed = indexed
@@ -149,7 +170,11 @@ class _Loader:
                 connection.execute(f"TRUNCATE {name}")
                 # item is the only table that does not grow with the warehouses.
                 for warehouse in range(1, 2 if name == "item" else self.warehouses + 1):
-                    self.advance(connection.execute(render(f"load/{name}.sql", w=warehouse, **self.variables)).rowcount)
+                    self.advance(
+                        connection.execute(
+                            render(f"load/{name}.sql", w=warehouse, **self.variables)
+                        ).rowcount
+                    )
             for statement in self.keys:
                 if f" {name} " in statement:
                     connection.execute(statement)
@@ -163,14 +188,24 @@ class _Loader:
                 connection.cancel()
 
 
-def load(server: Server, database: str, stage: Stage, warehouses: int, scale: Scale, seed: int, bars: Progress) -> None:
+def load(
+    server: Server,
+    database: str,
+    stage: Stage,
+    warehouses: int,
+    scale: Scale,
+    seed: int,
+    bars: Progress,
+) -> None:
     """Make the database, which must not be there yet, and fill it."""
     server.create_database(database)
     with server.connect() as connection:
         apply_settings(connection, database, stage)
     with server.connect(database) as connection:
         create_schema(connection, stage)
-    rows = bars.add_task(f"load {warehouses} warehouses, {stage.title}: rows", total=scale.rows(warehouses))
+    rows = bars.add_task(
+        f"load {warehouses} warehouses, {stage.title}: rows", total=scale.rows(warehouses)
+    )
     tables = bars.add_task("    tables with keys and statistics", total=len(TABLES))
     loader = _Loader(
         lambda: server.connect(database),

@@ -33,7 +33,9 @@ FURTHER = (
 )
 
 
-def _indexes(connection: psycopg.Connection, tables: list[str]) -> list[tuple[str, str, list[str], list[str]]]:
+def _indexes(
+    connection: psycopg.Connection, tables: list[str]
+) -> list[tuple[str, str, list[str], list[str]]]:
     """Index, table, the index's columns, and the categories of their types."""
     return connection.execute(
         "SELECT indexrelid::regclass::text, indrelid::regclass::text, array_agg(attname::text ORDER BY attnum),"
@@ -51,7 +53,12 @@ def _plan(connection: psycopg.Connection, types: list[str], statement: str) -> l
     connection.execute(f"PREPARE lookup ({', '.join(types)}) AS {statement}")
     try:
         nulls = ", ".join(["NULL"] * len(types))
-        return [line for (line,) in connection.execute(f"EXPLAIN (COSTS OFF) EXECUTE lookup ({nulls})").fetchall()]
+        return [
+            line
+            for (line,) in connection.execute(
+                f"EXPLAIN (COSTS OFF) EXECUTE lookup ({nulls})"
+            ).fetchall()
+        ]
     finally:
         connection.execute("DEALLOCATE lookup")
 
@@ -61,7 +68,8 @@ def _found_by(plan: list[str], columns: tuple[str, ...]) -> bool:
     conditions = [line for line in plan if "Index Cond:" in line]
     rest = "\n".join(line for line in plan if re.search(r"^\s*(Filter:|Sort|->\s+Sort)", line))
     return not rest and any(
-        all(re.search(rf"\b{column}\b", condition) for column in columns) for condition in conditions
+        all(re.search(rf"\b{column}\b", condition) for column in columns)
+        for condition in conditions
     )
 
 
@@ -77,15 +85,24 @@ def lookups(connection: psycopg.Connection) -> Iterator[tuple[str, bool, str]]:
         called = {tables[0]: name for name, tables in parts.items()}
         for index, part, columns, categories in _indexes(connection, sum(parts.values(), [])):
             table = called.get(part, part)
-            wanted = " AND ".join(f"{column} = ${number}" for number, column in enumerate(columns, 1))
-            statement = sql.SQL("SELECT FROM {} WHERE ").format(sql.Identifier(table)).as_string(connection) + wanted
-            for number, string in enumerate(PARAMETERS["S"] if "S" in categories else PARAMETERS["N"]):
+            wanted = " AND ".join(
+                f"{column} = ${number}" for number, column in enumerate(columns, 1)
+            )
+            statement = (
+                sql.SQL("SELECT FROM {} WHERE ").format(sql.Identifier(table)).as_string(connection)
+                + wanted
+            )
+            for number, string in enumerate(
+                PARAMETERS["S"] if "S" in categories else PARAMETERS["N"]
+            ):
                 types = [
                     string if category == "S" else PARAMETERS["N"][number % len(PARAMETERS["N"])]
                     for category in categories
                 ]
                 plan = _plan(connection, types, statement)
-                yield f"{index} by {', '.join(types)}", _found_by(plan, tuple(columns)), "\n".join(plan)
+                yield f"{index} by {', '.join(types)}", _found_by(plan, tuple(columns)), "\n".join(
+                    plan
+                )
         for title, statement, columns in FURTHER:
             plan = _plan(connection, ["integer"] * 3, statement)
             plan = [line for line in plan if "One-Time Filter" not in line]

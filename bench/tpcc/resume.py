@@ -38,13 +38,17 @@ class Unfinished:
         except FileNotFoundError:
             return [], {}
         except (OSError, ValueError, KeyError, TypeError):
-            note(f'the runs of an interrupted study in "{self.path}" cannot be read, all runs are made anew')
+            note(
+                f'the runs of an interrupted study in "{self.path}" cannot be read, all runs are made anew'
+            )
             return [], {}
         others = [name for name in self.key if key.get(name) != self.key[name]]
         if others:
             note(f"an interrupted study differs in {', '.join(others)}, all runs are made anew")
             return [], {}
-        note(f"{len(samples)} runs of an interrupted study are there, and not repeated (see --fresh)")
+        note(
+            f"{len(samples)} runs of an interrupted study are there, and not repeated (see --fresh)"
+        )
         return samples, environment
 
     def write(self, samples: Sequence[Mapping[str, Any]], environment: Mapping[str, Any]) -> None:
@@ -98,14 +102,20 @@ def described(environment: Mapping[str, Any], number: int) -> str:
     return text + (f", of which {before}" if (before := environment.get("extended")) else "")
 
 
-def earlier(path: Path, added_to: Result, same: Sequence[str] = SAME) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def earlier(
+    path: Path, added_to: Result, same: Sequence[str] = SAME
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Samples and environment of a result of the same study with the same options; an error if it is another one."""
     result = _result(path, added_to.study)
     # Before there was --direct, no result named it.
     there = {"direct": False} | result["environment"] | {"quick": result["quick"]}
     # As a file has it
     here = json.loads(json.dumps(added_to.environment | {"quick": added_to.quick}, default=str))
-    others = [name for name in ("quick", *same) if _comparable(there.get(name)) != _comparable(here[name])]
+    others = [
+        name for name in ("quick", *same) if _comparable(there.get(name)) != _comparable(here[name])
+    ]
     if others:
-        raise BenchError(f'"{path}" differs in {", ".join(others)}, and cannot be extended by these runs')
+        raise BenchError(
+            f'"{path}" differs in {", ".join(others)}, and cannot be extended by these runs'
+        )
     return result["samples"], there

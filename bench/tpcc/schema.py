@@ -14,15 +14,33 @@ FIXED_AT_MOST = 8
 
 SCALARS = {
     **dict.fromkeys(
-        ("w_id", "d_w_id", "c_w_id", "h_c_w_id", "h_w_id", "no_w_id", "o_w_id", "ol_w_id", "ol_supply_w_id", "s_w_id"),
+        (
+            "w_id",
+            "d_w_id",
+            "c_w_id",
+            "h_c_w_id",
+            "h_w_id",
+            "no_w_id",
+            "o_w_id",
+            "ol_w_id",
+            "ol_supply_w_id",
+            "s_w_id",
+        ),
         "uint2",
     ),
-    **dict.fromkeys(("d_id", "c_d_id", "h_c_d_id", "h_d_id", "no_d_id", "o_d_id", "ol_d_id"), "uint1"),
-    **dict.fromkeys(("d_next_o_id", "no_o_id", "o_id", "ol_o_id", "i_id", "i_im_id", "ol_i_id", "s_i_id"), "uint3"),
+    **dict.fromkeys(
+        ("d_id", "c_d_id", "h_c_d_id", "h_d_id", "no_d_id", "o_d_id", "ol_d_id"), "uint1"
+    ),
+    **dict.fromkeys(
+        ("d_next_o_id", "no_o_id", "o_id", "ol_o_id", "i_id", "i_im_id", "ol_i_id", "s_i_id"),
+        "uint3",
+    ),
     # 1 to 3,000 in every database; clause 1.3 wants room for 96,000, see the variant "wide-customers".
     **dict.fromkeys(("c_id", "h_c_id", "o_c_id"), "uint2"),
     **dict.fromkeys(("c_payment_cnt", "c_delivery_cnt", "s_order_cnt", "s_remote_cnt"), "uint2"),
-    **dict.fromkeys(("o_carrier_id", "o_ol_cnt", "o_all_local", "ol_number", "ol_quantity"), "uint1"),
+    **dict.fromkeys(
+        ("o_carrier_id", "o_ol_cnt", "o_all_local", "ol_number", "ol_quantity"), "uint1"
+    ),
     # 10 to 100 by clause 2.4.2.2, and signed by clause 1.3.
     "s_quantity": "int1",
     **dict.fromkeys(("c_since", "h_date", "o_entry_d", "ol_delivery_d"), "seconds4"),
@@ -67,7 +85,9 @@ def best_strings(tables: str) -> str:
 
 def narrow_scalars(tables: str) -> str:
     for column, narrow in SCALARS.items():
-        tables = re.sub(rf"^(\s+{column}\s+)(?:{WIDE})(?=[\s,])", rf"\1{narrow}", tables, flags=re.M)
+        tables = re.sub(
+            rf"^(\s+{column}\s+)(?:{WIDE})(?=[\s,])", rf"\1{narrow}", tables, flags=re.M
+        )
     return tables
 
 
@@ -86,7 +106,10 @@ class Column:
             return (0, int(self.type.removeprefix("compact_char")))
         width = re.search(r"\((\d+)", self.type)
         # A value of more than 126 bytes has a header of four, which is aligned.
-        return (1 if "char" not in self.type and "text" not in self.type else 2, int(width[1]) if width else 0)
+        return (
+            1 if "char" not in self.type and "text" not in self.type else 2,
+            int(width[1]) if width else 0,
+        )
 
 
 def best_order(tables: str) -> str:
@@ -94,7 +117,10 @@ def best_order(tables: str) -> str:
 
     def reorder(match: re.Match[str]) -> str:
         lines = [line.strip().rstrip(",") for line in re.split(r",\n", match[2])]
-        columns = sorted((Column(*line.split()[:2], line) for line in lines if line), key=lambda column: column.place)
+        columns = sorted(
+            (Column(*line.split()[:2], line) for line in lines if line),
+            key=lambda column: column.place,
+        )
         return match[1] + ",\n".join(f"    {column.line}" for column in columns) + match[3]
 
     return re.sub(r"(CREATE TABLE \w+ \(\n)(.*?)(\n\);)", reorder, tables, flags=re.S)

@@ -12,12 +12,24 @@ from bench.lib.pgbench import Log
 INTERVALS = 30
 
 # Of all tables together
-UPDATES = "SELECT sum(n_tup_upd), sum(n_tup_hot_upd), sum(n_tup_newpage_upd) FROM pg_stat_user_tables"
-MAINTENANCE = "SELECT relid::regclass::text, autovacuum_count, autoanalyze_count FROM pg_stat_user_tables"
+UPDATES = (
+    "SELECT sum(n_tup_upd), sum(n_tup_hot_upd), sum(n_tup_newpage_upd) FROM pg_stat_user_tables"
+)
+MAINTENANCE = (
+    "SELECT relid::regclass::text, autovacuum_count, autoanalyze_count FROM pg_stat_user_tables"
+)
 CHECKPOINTS = "SELECT num_timed + num_requested FROM pg_stat_checkpointer"
 
 # What of the counters goes into a series; the others are those of the whole window only.
-COUNTED = ("block_reads", "block_writes", "wal_bytes", "wal_fpi", "cpu_seconds", "group_reads", "device_write_bytes")
+COUNTED = (
+    "block_reads",
+    "block_writes",
+    "wal_bytes",
+    "wal_fpi",
+    "cpu_seconds",
+    "group_reads",
+    "device_write_bytes",
+)
 
 Maintenance = dict[str, Any]
 
@@ -44,7 +56,12 @@ def maintenance_between(begin: Maintenance, end: Maintenance) -> Maintenance:
 
 def updates(connection: psycopg.Connection) -> dict[str, int]:
     """Rows that were updated, those that were by HOT, and those whose new version is on another page."""
-    return dict(zip(("updates", "hot_updates", "newpage_updates"), map(int, connection.execute(UPDATES).fetchone())))
+    return dict(
+        zip(
+            ("updates", "hot_updates", "newpage_updates"),
+            map(int, connection.execute(UPDATES).fetchone()),
+        )
+    )
 
 
 class Recorder:
@@ -78,7 +95,11 @@ class Recorder:
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    counters = {name: after["counters"][name] - before["counters"][name] for name in COUNTED if name in before["counters"]}
+    counters = {
+        name: after["counters"][name] - before["counters"][name]
+        for name in COUNTED
+        if name in before["counters"]
+    }
     return {
         **{name: round(value, 2) for name, value in counters.items()},
         **{name: after["updates"][name] - before["updates"][name] for name in after["updates"]},
@@ -99,7 +120,15 @@ def by_time(series: Sequence[Mapping[str, Any]], seconds: float) -> list[dict[st
     for part in series:
         number = min(int((part["begin"] + part["end"]) / 2 // seconds), len(found))
         if number == len(found):
-            found.append({"seconds": 0.0, "new_orders": 0, "maintenance": 0, "heap_growth": 0, "table_reads": {}})
+            found.append(
+                {
+                    "seconds": 0.0,
+                    "new_orders": 0,
+                    "maintenance": 0,
+                    "heap_growth": 0,
+                    "table_reads": {},
+                }
+            )
             found[-1] |= dict.fromkeys((*COUNTED, "newpage_updates"), 0.0)
         whole = found[number]
         whole["seconds"] += part["end"] - part["begin"]
@@ -125,7 +154,9 @@ def pace_rows(stages: Sequence[Sequence[Mapping[str, Any]]], minutes: float) -> 
             f"{speed:,.0f}, {_per_order(part, part['block_reads']):.2f}, {part['maintenance']}, {part['heap_growth'] / 1e6:.1f}"
             for speed, part in zip(pace, parts)
         ]
-        rows.append([_minutes(number, minutes), *cells, f"{pace[-1] / pace[0]:.3f}" if pace[0] else ""])
+        rows.append(
+            [_minutes(number, minutes), *cells, f"{pace[-1] / pace[0]:.3f}" if pace[0] else ""]
+        )
     return rows
 
 
@@ -138,10 +169,15 @@ def tables_read(parts: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(reads, key=lambda table: -reads[table])
 
 
-def table_rows(parts: Sequence[Mapping[str, Any]], tables: Sequence[str], minutes: float) -> list[list[object]]:
+def table_rows(
+    parts: Sequence[Mapping[str, Any]], tables: Sequence[str], minutes: float
+) -> list[list[object]]:
     """A row for each interval of by_time(), a cell for each table."""
     return [
-        [_minutes(number, minutes), *(f"{_per_order(part, part['table_reads'].get(table, 0)):.3f}" for table in tables)]
+        [
+            _minutes(number, minutes),
+            *(f"{_per_order(part, part['table_reads'].get(table, 0)):.3f}" for table in tables),
+        ]
         for number, part in enumerate(parts)
     ]
 

@@ -41,7 +41,9 @@ def table_sizes(connection: psycopg.Connection, tuples: bool = True) -> dict[str
             connection.execute(
                 sql.SQL(
                     "SELECT count(*), {average}, pg_relation_size({name}), pg_indexes_size({name}) FROM {table} AS t"
-                ).format(average=sql.SQL(average), name=sql.Literal(part), table=sql.Identifier(part))
+                ).format(
+                    average=sql.SQL(average), name=sql.Literal(part), table=sql.Identifier(part)
+                )
             ).fetchone()
             for part in parts
         ]
@@ -120,7 +122,10 @@ def stage_rows(baseline: DatabaseSize, others: list[DatabaseSize]) -> list[list[
         ("their indexes", lambda size: size.indexes),
         ("database", lambda size: size.database),
     ):
-        cells = [f"{megabytes(pick(other))} ({percent(pick(other) / pick(baseline))})" for other in others]
+        cells = [
+            f"{megabytes(pick(other))} ({percent(pick(other) / pick(baseline))})"
+            for other in others
+        ]
         rows.append([title, megabytes(pick(baseline)), *cells])
     return rows
 

@@ -67,7 +67,9 @@ VERTICAL_PARTITION = Step(
     extensions=(partition.EXTENSION,),
     after_load=partition.split(partition.USUAL),
 )
-BACKGROUND_VACUUM = Step("background-vacuum", "Background Vacuum", measured=BACKGROUND_VACUUM_ON.settings)
+BACKGROUND_VACUUM = Step(
+    "background-vacuum", "Background Vacuum", measured=BACKGROUND_VACUUM_ON.settings
+)
 
 
 def _split_of(table: str, name: str, title: str) -> Step:
@@ -77,9 +79,13 @@ def _split_of(table: str, name: str, title: str) -> Step:
 
 # The cost of the patches where none of them is used
 ALL_OFF = Step("off", "patched server, all off", binary="dense")
-INDEX_ALIGNMENT = Step("index-alignment", "index alignment", settings={alignment.SETTING: alignment.AUTO})
+INDEX_ALIGNMENT = Step(
+    "index-alignment", "index alignment", settings={alignment.SETTING: alignment.AUTO}
+)
 # New-Order reads the cold columns of stock.  Where reads are scarce, stock does better in one piece.
-CUSTOMER_SPLIT = _split_of("customer", "vertical-partition-customer", "vertical partition, customer only")
+CUSTOMER_SPLIT = _split_of(
+    "customer", "vertical-partition-customer", "vertical partition, customer only"
+)
 CUSTOMER_SPLIT_BACKGROUND = replace(
     BACKGROUND_VACUUM, name="background-vacuum-customer", title="Background Vacuum, customer only"
 )
@@ -108,14 +114,24 @@ FIXED_STRINGS = ("compact_char2", "compact_char9", "compact_char16", "compact_ch
 # Each on the stock types and the patched server: the parts of the stage "compact-types", and the
 # split alone
 PARTS = (
-    Step("compact-strings", "char(n) as compact_charN", tables=schema.compact_strings, extensions=FIXED_STRINGS),
+    Step(
+        "compact-strings",
+        "char(n) as compact_charN",
+        tables=schema.compact_strings,
+        extensions=FIXED_STRINGS,
+    ),
     Step(
         "compact-scalars",
         "the same, narrow scalars, column order",
         tables=schema.compact_scalars,
         extensions=(*FIXED_STRINGS, *schema.SCALAR_EXTENSIONS),
     ),
-    Step("compact-text", "all strings as compact_text", tables=schema.compact_text, extensions=("compact_types",)),
+    Step(
+        "compact-text",
+        "all strings as compact_text",
+        tables=schema.compact_text,
+        extensions=("compact_types",),
+    ),
     replace(VERTICAL_PARTITION, name="split", title="split alone"),
     *(_split_of(table, f"split-{table}", f"split of {table} alone") for table in partition.USUAL),
 )
@@ -132,7 +148,10 @@ class Branch:
 
 
 # The stages of a branch run right after the stage that it starts from.
-BRANCHES = (*(Branch(ALL_OFF, (part,), named=True) for part in PARTS), Branch(INDEX_ALIGNMENT, BOTH_SPLIT))
+BRANCHES = (
+    *(Branch(ALL_OFF, (part,), named=True) for part in PARTS),
+    Branch(INDEX_ALIGNMENT, BOTH_SPLIT),
+)
 
 
 @dataclass(frozen=True)
@@ -153,13 +172,17 @@ VARIANTS = (
     Variant(
         "sentinel",
         "ol_delivery_d is 1970-01-01 instead of null, which saves the null bitmap",
-        tables=lambda tables: re.sub(r"(ol_delivery_d\s+timestamp)", r"\1 NOT NULL DEFAULT '1970-01-01'", tables),
+        tables=lambda tables: re.sub(
+            r"(ol_delivery_d\s+timestamp)", r"\1 NOT NULL DEFAULT '1970-01-01'", tables
+        ),
         undelivered="'1970-01-01'",
     ),
     Variant(
         "numeric-money",
         "amounts of single lines and payments as numeric, not as four-byte integers",
-        tables=lambda tables: re.sub(r"\b(h_amount|ol_amount|i_price)(\s+)integer", r"\1\2numeric(8)", tables),
+        tables=lambda tables: re.sub(
+            r"\b(h_amount|ol_amount|i_price)(\s+)integer", r"\1\2numeric(8)", tables
+        ),
     ),
     Variant(
         "wide-customers",
@@ -174,7 +197,9 @@ def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[
 
     Without names, return all stages but those of branches that run only if they are named.
     """
-    known = [step.name for steps in (WHOLE, *(branch.steps for branch in BRANCHES)) for step in steps]
+    known = [
+        step.name for steps in (WHOLE, *(branch.steps for branch in BRANCHES)) for step in steps
+    ]
     for name in names:
         if name not in known:
             raise BenchError(f'unknown stage "{name}", known: {", ".join(known)}')
@@ -182,10 +207,15 @@ def stages(names: tuple[str, ...] = (), variants: tuple[str, ...] = ()) -> list[
     for name in variants:
         variant = next((entry for entry in VARIANTS if entry.name == name), None)
         if variant is None:
-            raise BenchError(f'unknown variant "{name}", known: {", ".join(entry.name for entry in VARIANTS)}')
+            raise BenchError(
+                f'unknown variant "{name}", known: {", ".join(entry.name for entry in VARIANTS)}'
+            )
         undelivered = variant.undelivered if variant.undelivered != "NULL" else stage.undelivered
         stage = replace(
-            stage, tables=(*stage.tables, variant.tables), keys=(*stage.keys, variant.keys), undelivered=undelivered
+            stage,
+            tables=(*stage.tables, variant.tables),
+            keys=(*stage.keys, variant.keys),
+            undelivered=undelivered,
         )
     chosen: list[Stage] = []
     for step in WHOLE:
@@ -213,7 +243,9 @@ def split_stage(method: str | None) -> Stage:
     if method is None:
         return stage
     statements = partition.split(dict.fromkeys(partition.COLD, method))
-    return _add(stage, replace(VERTICAL_PARTITION, title=f"split by {method}", after_load=statements))
+    return _add(
+        stage, replace(VERTICAL_PARTITION, title=f"split by {method}", after_load=statements)
+    )
 
 
 def _add(stage: Stage, step: Step) -> Stage:

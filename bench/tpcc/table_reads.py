@@ -18,11 +18,15 @@ Reads = dict[str, dict[str, int]]
 
 def snapshot(connection: psycopg.Connection) -> Reads:
     """Since the statistics began, by table; the parts of one that is split are two."""
-    return {table: dict(zip(KINDS, counts)) for table, *counts in connection.execute(COUNTED).fetchall()}
+    return {
+        table: dict(zip(KINDS, counts)) for table, *counts in connection.execute(COUNTED).fetchall()
+    }
 
 
 def difference(begin: Reads, end: Reads) -> Reads:
-    return {table: {kind: end[table][kind] - begin[table][kind] for kind in KINDS} for table in begin}
+    return {
+        table: {kind: end[table][kind] - begin[table][kind] for kind in KINDS} for table in begin
+    }
 
 
 def rows(samples: Sequence[Sequence[Mapping]]) -> list[list[object]]:
@@ -35,7 +39,14 @@ def rows(samples: Sequence[Sequence[Mapping]]) -> list[list[object]]:
         medians.append(
             {
                 table: {
-                    kind: float(numpy.median([sample["table_reads"][table][kind] / sample["new_orders"] for sample in stage]))
+                    kind: float(
+                        numpy.median(
+                            [
+                                sample["table_reads"][table][kind] / sample["new_orders"]
+                                for sample in stage
+                            ]
+                        )
+                    )
                     for kind in KINDS
                 }
                 for table in tables
@@ -48,7 +59,12 @@ def rows(samples: Sequence[Sequence[Mapping]]) -> list[list[object]]:
     return [
         [
             table,
-            *(f"{stage[table]['heap']:.2f} + {stage[table]['indexes']:.2f}" if table in stage else "" for stage in medians),
+            *(
+                f"{stage[table]['heap']:.2f} + {stage[table]['indexes']:.2f}"
+                if table in stage
+                else ""
+                for stage in medians
+            ),
         ]
         for table in sorted(most, key=lambda table: (-most[table], table))
     ]

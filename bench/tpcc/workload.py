@@ -61,7 +61,9 @@ def write_scripts(directory: Path, think: bool) -> list[pgbench.Script]:
     directory.mkdir(parents=True, exist_ok=True)
     scripts = []
     for transaction in TRANSACTIONS:
-        text = environment.from_string((TEMPLATES / f"{transaction.name}.sql").read_text(encoding="utf-8")).render()
+        text = environment.from_string(
+            (TEMPLATES / f"{transaction.name}.sql").read_text(encoding="utf-8")
+        ).render()
         if think:
             mean = transaction.thinking * 1000
             text = (
@@ -131,7 +133,9 @@ def run(
             with suppress(psycopg.OperationalError):
                 recorder.when_due()
 
-        with pgbench.Background(server, database, scripts, script_variables(load), options, directory) as clients:
+        with pgbench.Background(
+            server, database, scripts, script_variables(load), options, directory
+        ) as clients:
             recorder.now()
             _wait(clients, time.time() + load.warmup, waited)
             begin = time.time()
@@ -146,20 +150,29 @@ def run(
         size_after = heap_bytes(connection)
     log = clients.log()
     sample = summarize(log.window(begin, end), begin, end, load)
-    sample["warmup_and_measured_growth"] = {table: size_after[table] - size_before[table] for table in size_before}
+    sample["warmup_and_measured_growth"] = {
+        table: size_after[table] - size_before[table] for table in size_before
+    }
     sample["growth_by_update"] = sum(size_after[table] - size_before[table] for table in UPDATED)
     sample["counters"] = counters.difference(before["counters"], after["counters"])
-    sample["per_new_order"] = {name: value / sample["new_orders"] for name, value in sample["counters"].items()}
+    sample["per_new_order"] = {
+        name: value / sample["new_orders"] for name, value in sample["counters"].items()
+    }
     sample["table_reads"] = table_reads.difference(before["table_reads"], after["table_reads"])
     sample["maintenance"] = series.maintenance_between(before["maintenance"], after["maintenance"])
-    sample["updates"] = {name: count - before["updates"][name] for name, count in after["updates"].items()}
+    sample["updates"] = {
+        name: count - before["updates"][name] for name, count in after["updates"].items()
+    }
     sample["series"] = recorder.series(log)
     sample["failed"] = _failed(clients.output())
     return sample
 
 
 def _failed(output: str) -> int:
-    line = next((line for line in output.splitlines() if line.startswith("number of failed transactions:")), "")
+    line = next(
+        (line for line in output.splitlines() if line.startswith("number of failed transactions:")),
+        "",
+    )
     return int(line.split(":")[1].split()[0]) if line else 0
 
 
@@ -182,7 +195,9 @@ def summarize(log: pgbench.Log, begin: float, end: float, load: Load) -> dict[st
                 )
     return {
         "new_orders": orders,
-        "transactions": {transaction.name: log.count(number) for number, transaction in enumerate(TRANSACTIONS)},
+        "transactions": {
+            transaction.name: log.count(number) for number, transaction in enumerate(TRANSACTIONS)
+        },
         "seconds": end - begin,
         "notpm": orders / (end - begin) * 60,
         "last_third_to_first": last / first if first else None,

@@ -71,7 +71,9 @@ def works(calls: int, scale: Scale, seed: int) -> tuple[Work, ...]:
     orders = max(1, calls // LINES)
     return (
         Work("customer", "Payment", calls, payments(calls, scale, seed), "c_w_id, c_d_id, c_id"),
-        Work("stock", "New-Order", orders * LINES, new_orders(orders, scale, seed), "s_w_id, s_i_id"),
+        Work(
+            "stock", "New-Order", orders * LINES, new_orders(orders, scale, seed), "s_w_id, s_i_id"
+        ),
     )
 
 
@@ -130,7 +132,9 @@ def measure(connection: psycopg.Connection, work: Work, variant: Variant) -> dic
         "wal_bytes": _one(connection, WAL, begin, end, [*parts, *indexes]),
     }
     versions = [
-        connection.execute(sql.SQL(VERSIONS).format(table=sql.Literal(part), xid=sql.Literal(xid))).fetchone()
+        connection.execute(
+            sql.SQL(VERSIONS).format(table=sql.Literal(part), xid=sql.Literal(xid))
+        ).fetchone()
         for part in parts
     ]
     sample["versions"] = [count for count, _ in versions]
@@ -143,30 +147,43 @@ def measure(connection: psycopg.Connection, work: Work, variant: Variant) -> dic
     return sample
 
 
-def require_same(work: Work, variant: Variant, sample: Mapping[str, Any], plain: Mapping[str, Any]) -> None:
+def require_same(
+    work: Work, variant: Variant, sample: Mapping[str, Any], plain: Mapping[str, Any]
+) -> None:
     if sample["digest"] != plain["digest"]:
-        raise BenchError(f"{variant.title}: {work.table} does not hold what the same updates left in the plain table")
+        raise BenchError(
+            f"{variant.title}: {work.table} does not hold what the same updates left in the plain table"
+        )
 
 
-def buffers(connection: psycopg.Connection, statement: Statement, variant: Variant, scale: Scale) -> list[int]:
+def buffers(
+    connection: psycopg.Connection, statement: Statement, variant: Variant, scale: Scale
+) -> list[int]:
     """That one statement touched, of different keys; what updates change is rolled back."""
     counts = []
     for number in range(FIRST + SAMPLES):
         text = statement.with_values(variant, sample_values(statement.table, scale, number))
         with connection.transaction(force_rollback=True):
-            (plan,) = _one(connection, f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {text}")
+            (plan,) = _one(
+                connection, f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {text}"
+            )
         counts.append(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
     return counts[FIRST:]
 
 
 def require_plan(
-    connection: psycopg.Connection, statement: Statement, variant: Variant, values: Mapping[str, int]
+    connection: psycopg.Connection,
+    statement: Statement,
+    variant: Variant,
+    values: Mapping[str, int],
 ) -> None:
     """With the rewrite, what needs hot columns only has to leave the cold part alone."""
     text = statement.with_values(variant, values)
     plan = json.dumps(connection.execute(f"EXPLAIN {text}").fetchall())
     if not statement.is_hot(plan):
-        raise BenchError(f"{variant.title}: {statement.metric} is not a statement on the hot part alone: {plan}")
+        raise BenchError(
+            f"{variant.title}: {statement.metric} is not a statement on the hot part alone: {plan}"
+        )
 
 
 class Exact:
@@ -198,7 +215,8 @@ class Exact:
         return next(
             sample
             for sample in self.result.samples
-            if (sample["test"], sample["table"], sample["variant"]) == ("update", table, variant.name)
+            if (sample["test"], sample["table"], sample["variant"])
+            == ("update", table, variant.name)
         )
 
     def count_buffers(self, variant: Variant, connection: psycopg.Connection) -> None:
@@ -206,7 +224,9 @@ class Exact:
             if variant.hot_only and not statement.hot_only:
                 continue
             if statement.hot_only and variant in ON.values():
-                require_plan(connection, statement, variant, sample_values(statement.table, self.scale, 0))
+                require_plan(
+                    connection, statement, variant, sample_values(statement.table, self.scale, 0)
+                )
             self.result.samples.append(
                 {
                     "test": "buffers",
@@ -223,9 +243,9 @@ class Exact:
                 for name, parts in stored(connection, [work.table for work in self.works]).items():
                     for part in parts:
                         rows, heap, indexes = connection.execute(
-                            sql.SQL("SELECT count(*), pg_relation_size({0}), pg_indexes_size({0}) FROM {1}").format(
-                                sql.Literal(part), sql.Identifier(part)
-                            )
+                            sql.SQL(
+                                "SELECT count(*), pg_relation_size({0}), pg_indexes_size({0}) FROM {1}"
+                            ).format(sql.Literal(part), sql.Identifier(part))
                         ).fetchone()
                         self.result.samples.append(
                             {
@@ -253,17 +273,41 @@ class Exact:
                 cells: list[object] = []
                 for name in ("bytes", "dirty_pages", "wal_bytes"):
                     each, ratio = sample[name] / work.updates, sample[name] / plain[name]
-                    cells += [f"{each:.3f}" if name == "dirty_pages" else f"{each:.1f}", f"{ratio:.3f}"]
+                    cells += [
+                        f"{each:.3f}" if name == "dirty_pages" else f"{each:.1f}",
+                        f"{ratio:.3f}",
+                    ]
                     if variant is not PLAIN:
                         kind = {"bytes": "bytes", "dirty_pages": "pages", "wal_bytes": "wal"}[name]
-                        metrics[f"{kind}_per_update.{work.table}.{variant.name.removesuffix('.on')}"] = ratio
+                        metrics[
+                            f"{kind}_per_update.{work.table}.{variant.name.removesuffix('.on')}"
+                        ] = ratio
                 cold = f"{sample['versions'][1]:,}" if len(sample["versions"]) > 1 else ""
-                rows.append([f"{work.title}, {work.table}: {variant.title}", f"{work.updates:,}", cold, *cells])
-            metrics[f"bytes_per_update.{work.table}"] = metrics[f"bytes_per_update.{work.table}.{USUAL[work.table]}"]
+                rows.append(
+                    [
+                        f"{work.title}, {work.table}: {variant.title}",
+                        f"{work.updates:,}",
+                        cold,
+                        *cells,
+                    ]
+                )
+            metrics[f"bytes_per_update.{work.table}"] = metrics[
+                f"bytes_per_update.{work.table}.{USUAL[work.table]}"
+            ]
         self.result.table(
             "Writes of one update of a random key: bytes of new row versions with their line pointers; heap pages that"
             " are dirty after all updates; WAL of heap and indexes without full-page images; ratios to the plain table",
-            ["", "updates", "updates of the cold part", "bytes", "ratio", "pages", "ratio", "WAL bytes", "ratio"],
+            [
+                "",
+                "updates",
+                "updates of the cold part",
+                "bytes",
+                "ratio",
+                "pages",
+                "ratio",
+                "WAL bytes",
+                "ratio",
+            ],
             rows,
             "updates",
         )
@@ -276,16 +320,21 @@ class Exact:
                 found = [
                     sample
                     for sample in self.result.samples
-                    if sample["test"] == "size" and (sample["table"], sample["variant"]) == (work.table, variant.name)
+                    if sample["test"] == "size"
+                    and (sample["table"], sample["variant"]) == (work.table, variant.name)
                 ]
-                total = totals[variant.name] = sum(sample["heap"] + sample["indexes"] for sample in found)
+                total = totals[variant.name] = sum(
+                    sample["heap"] + sample["indexes"] for sample in found
+                )
                 ratio = total / totals[PLAIN.name]
                 if variant.method:
                     self.result.metrics[f"size.{work.table}.{variant.method}"] = ratio
                 rows += [
                     [
                         f"{sample['part']}" + (f", {variant.method}" if variant.method else ""),
-                        f"{sample['heap'] / sample['rows']:.1f}" if sample["heap"] > PAGE else "one page",
+                        f"{sample['heap'] / sample['rows']:.1f}"
+                        if sample["heap"] > PAGE
+                        else "one page",
                         megabytes(sample["heap"]),
                         megabytes(sample["indexes"]),
                         f"{ratio:.3f}" if sample is found[-1] else "",
@@ -311,5 +360,8 @@ class Exact:
             return "" if count is None else f"{count:.0f}"
 
         self.result.table(
-            "Buffers that one statement uses, hit or read: median", ["", *NAMES], grid(ALL, cell), "buffers"
+            "Buffers that one statement uses, hit or read: median",
+            ["", *NAMES],
+            grid(ALL, cell),
+            "buffers",
         )

@@ -48,7 +48,9 @@ def split(methods: Mapping[str, str]) -> tuple[str, ...]:
     statements = []
     for table, method in methods.items():
         columns = ", ".join(COLD[table])
-        statements.append(f"SELECT {EXTENSION}.split('{table}', '{{{columns}}}', '{method}', force => true)")
+        statements.append(
+            f"SELECT {EXTENSION}.split('{table}', '{{{columns}}}', '{method}', force => true)"
+        )
         statements.append(f"VACUUM (FREEZE, ANALYZE) {hot(table)}, {cold(table)}")
     return tuple(statements)
 

@@ -25,7 +25,11 @@ TITLES = {
 
 
 # Planned each time, where the view has to be expanded
-SIMPLE = tuple(replace(statement, name="read.hot.simple") for statement in STATEMENTS if statement.name == "read.hot")
+SIMPLE = tuple(
+    replace(statement, name="read.hot.simple")
+    for statement in STATEMENTS
+    if statement.name == "read.hot"
+)
 
 
 def variants_of(statement: Statement) -> Sequence[Variant]:
@@ -54,7 +58,9 @@ def bars() -> list[Bar]:
 
 
 class Speed:
-    def __init__(self, result: Result, server: Server, scale: Scale, rounds: int, calls: int) -> None:
+    def __init__(
+        self, result: Result, server: Server, scale: Scale, rounds: int, calls: int
+    ) -> None:
         self.result = result
         self.server = server
         self.scale = scale
@@ -63,19 +69,25 @@ class Speed:
         self.measured: dict[Statement, Comparison] = {}
 
     def steps(self) -> int:
-        return self.rounds * sum(len(variants_of(statement)) for statement in (*STATEMENTS, *SIMPLE))
+        return self.rounds * sum(
+            len(variants_of(statement)) for statement in (*STATEMENTS, *SIMPLE)
+        )
 
     def measure(self, connection: psycopg.Connection, advance) -> None:
         """The connection is one of any database that stays open."""
         clock = Clock(connection)
         for statement in (*STATEMENTS, *SIMPLE):
             kinds = [variant.name for variant in variants_of(statement)]
-            comparison = Comparison(self.result, clock, kinds, self.rounds, advance, f"{statement.table}.")
+            comparison = Comparison(
+                self.result, clock, kinds, self.rounds, advance, f"{statement.table}."
+            )
             comparison.lookup(
                 Test(statement.name, statement.name),
                 connection,
                 self.server,
-                lambda kind, statement=statement: statement.write(work() / "vertical", BY_NAME[kind]),
+                lambda kind, statement=statement: statement.write(
+                    work() / "vertical", BY_NAME[kind]
+                ),
                 self.calls,
                 script_variables(self.scale),
                 lambda kind: BY_NAME[kind].database,
@@ -95,14 +107,23 @@ class Speed:
         return self.measured[statement].times[statement.name][variant.name]
 
     def ratio(
-        self, statements: Sequence[Statement], variants: Sequence[Variant], baselines: Sequence[Variant]
+        self,
+        statements: Sequence[Statement],
+        variants: Sequence[Variant],
+        baselines: Sequence[Variant],
     ) -> Ratio:
         """Round by round, what all of these take together."""
 
         def sums(chosen: Sequence[Variant]) -> list[float]:
             return [
                 sum(values)
-                for values in zip(*(self.times(statement, variant) for statement in statements for variant in chosen))
+                for values in zip(
+                    *(
+                        self.times(statement, variant)
+                        for statement in statements
+                        for variant in chosen
+                    )
+                )
             ]
 
         return paired_ratio(sums(variants), sums(baselines), self.result.seed)
@@ -126,7 +147,9 @@ class Speed:
     def median(self, statement: Statement, variant: Variant) -> str:
         if variant not in variants_of(statement):
             return ""
-        return "{:.1f} ({:.1f} to {:.1f})".format(*(1e6 * value for value in spread(self.times(statement, variant))))
+        return "{:.1f} ({:.1f} to {:.1f})".format(
+            *(1e6 * value for value in spread(self.times(statement, variant)))
+        )
 
     def to_plain(self, statement: Statement, variant: Variant) -> Ratio:
         ratio = self.ratio([statement], [variant], [PLAIN])
@@ -157,7 +180,9 @@ class Speed:
     def show_tracked(self) -> None:
         rows = []
         for kind in ("read", "update"):
-            ratio = self.ratio([it for it in STATEMENTS if it.updates == (kind == "update")], [TRACKED], [PLAIN])
+            ratio = self.ratio(
+                [it for it in STATEMENTS if it.updates == (kind == "update")], [TRACKED], [PLAIN]
+            )
             self.result.ratio(f"tracked.{kind}", ratio)
             rows.append([f"all {kind}s", ratio])
         self.result.table(

@@ -54,7 +54,10 @@ class Statement:
 
     def write(self, directory: Path, variant: Variant) -> Path:
         """As a script for pgbench."""
-        lines = [f"\\set {name} random({low}, {high})" for name, (low, high) in VARIABLES[self.table].items()]
+        lines = [
+            f"\\set {name} random({low}, {high})"
+            for name, (low, high) in VARIABLES[self.table].items()
+        ]
         path = directory / f"{self.metric}.{variant.name}.sql"
         directory.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join([*lines, self.sql(variant) + ";", ""]), encoding="utf-8")
@@ -67,13 +70,21 @@ class Statement:
 
 STATEMENTS = (
     # New-Order's
-    Statement("customer", "read.hot", f"SELECT c_discount, c_last, c_credit FROM TABLE WHERE {CUSTOMER}"),
+    Statement(
+        "customer", "read.hot", f"SELECT c_discount, c_last, c_credit FROM TABLE WHERE {CUSTOMER}"
+    ),
     Statement("customer", "read.cold", f"SELECT c_data FROM TABLE WHERE {CUSTOMER}"),
     Statement("customer", "read.both", f"SELECT c_credit, c_data FROM TABLE WHERE {CUSTOMER}"),
     # Payment's, of good and of bad credit
-    Statement("customer", "update.hot", f"UPDATE TABLE SET {PAID} WHERE {CUSTOMER} RETURNING c_balance"),
+    Statement(
+        "customer", "update.hot", f"UPDATE TABLE SET {PAID} WHERE {CUSTOMER} RETURNING c_balance"
+    ),
     Statement("customer", "update.cold", f"UPDATE TABLE SET {NOTED} WHERE {CUSTOMER}"),
-    Statement("customer", "update.both", f"UPDATE TABLE SET {PAID}, {NOTED} WHERE {CUSTOMER} RETURNING c_balance"),
+    Statement(
+        "customer",
+        "update.both",
+        f"UPDATE TABLE SET {PAID}, {NOTED} WHERE {CUSTOMER} RETURNING c_balance",
+    ),
     # Stock-Level's
     Statement("stock", "read.hot", f"SELECT s_quantity FROM TABLE WHERE {STOCK}"),
     Statement("stock", "read.cold", f"SELECT s_data FROM TABLE WHERE {STOCK}"),
@@ -81,7 +92,9 @@ STATEMENTS = (
     Statement("stock", "update.hot", f"UPDATE TABLE SET {SOLD} WHERE {STOCK}"),
     Statement("stock", "update.cold", f"UPDATE TABLE SET s_data = reverse(s_data) WHERE {STOCK}"),
     # New-Order's, which sets hot columns and returns cold ones
-    Statement("stock", "update.both", f"UPDATE TABLE SET {SOLD} WHERE {STOCK} RETURNING s_data, {DIST}"),
+    Statement(
+        "stock", "update.both", f"UPDATE TABLE SET {SOLD} WHERE {STOCK} RETURNING s_data, {DIST}"
+    ),
 )
 
 
@@ -91,10 +104,15 @@ TABLES = tuple(dict.fromkeys(statement.table for statement in STATEMENTS))
 BY_METRIC = {statement.metric: statement for statement in STATEMENTS}
 
 
-def grid(variants: Sequence[Variant], cell: Callable[[Statement, Variant], object]) -> list[list[object]]:
+def grid(
+    variants: Sequence[Variant], cell: Callable[[Statement, Variant], object]
+) -> list[list[object]]:
     """A row for each table and variant, with a cell for each of NAMES."""
     return [
-        [f"{table}: {variant.title}", *(cell(BY_METRIC[f"{table}.{name}"], variant) for name in NAMES)]
+        [
+            f"{table}: {variant.title}",
+            *(cell(BY_METRIC[f"{table}.{name}"], variant) for name in NAMES),
+        ]
         for table in TABLES
         for variant in variants
     ]
@@ -108,4 +126,9 @@ def sample_values(table: str, scale: Scale, number: int) -> dict[str, int]:
     """The number-th of some keys that are far apart, with the other variables."""
     rows = {"customer": ("c", scale.customers), "stock": ("i", scale.items)}
     name, count = rows[table]
-    return {"d": 1 + number % 10, name: 1 + number * 7919 % count, "amount": 100 + number, "quantity": 1 + number % 10}
+    return {
+        "d": 1 + number % 10,
+        name: 1 + number * 7919 % count,
+        "amount": 100 + number,
+        "quantity": 1 + number % 10,
+    }

@@ -39,22 +39,39 @@ class Variant:
         server.drop_database(self.database)
         database = sql.Identifier(self.database)
         with server.connect() as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(database, sql.Identifier(self.source)))
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                    database, sql.Identifier(self.source)
+                )
+            )
             for name, value in self.settings.items():
                 connection.execute(
                     sql.SQL("ALTER DATABASE {} SET {} = {}").format(
-                        database, sql.SQL(".").join(map(sql.Identifier, name.split("."))), sql.Literal(value)
+                        database,
+                        sql.SQL(".").join(map(sql.Identifier, name.split("."))),
+                        sql.Literal(value),
                     )
                 )
 
 
 PLAIN = Variant("plain", "plain table")
 # What advise() is told by costs time.
-TRACKED = Variant("plain.tracked", "plain table, columns counted", settings={**PRELOADED, TRACK: "on"})
+TRACKED = Variant(
+    "plain.tracked", "plain table, columns counted", settings={**PRELOADED, TRACK: "on"}
+)
 # As it is without any setting but the one that is switched off here.
-OFF = {method: Variant(f"{method}.off", f"{method}, rewrite off", method, {REWRITE: "off"}) for method in METHODS}
-ON = {method: Variant(f"{method}.on", f"{method}, rewrite on", method, PRELOADED) for method in METHODS}
-HOT = {method: Variant(f"{method}.hot", f"{method}, hot part itself", method, hot_only=True) for method in METHODS}
+OFF = {
+    method: Variant(f"{method}.off", f"{method}, rewrite off", method, {REWRITE: "off"})
+    for method in METHODS
+}
+ON = {
+    method: Variant(f"{method}.on", f"{method}, rewrite on", method, PRELOADED)
+    for method in METHODS
+}
+HOT = {
+    method: Variant(f"{method}.hot", f"{method}, hot part itself", method, hot_only=True)
+    for method in METHODS
+}
 
 SPLIT = tuple(variant for method in METHODS for variant in (OFF[method], ON[method]))
 WHOLE = (PLAIN, *SPLIT)

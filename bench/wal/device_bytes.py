@@ -25,10 +25,27 @@ NAME = "bench-wal-device"
 WITH_IMAGES = ("stock", "off", "direct_4096", "direct_512")
 
 BARS = (
-    Bar("bytes.direct_4096.1", "1 client: device bytes per commit, direct, unit 4096, against stock", 0.60),
-    Bar("bytes.direct_512.1", "1 client: device bytes per commit, direct, unit 512, against stock", 0.20),
-    Bar("bytes.buffered_4096.1", "1 client: device bytes per commit, buffered, unit 4096, against stock", 0.60),
-    Bar("bytes.off.1", "1 client: device bytes per commit, switches off, against stock", 1.02, least=0.98),
+    Bar(
+        "bytes.direct_4096.1",
+        "1 client: device bytes per commit, direct, unit 4096, against stock",
+        0.60,
+    ),
+    Bar(
+        "bytes.direct_512.1",
+        "1 client: device bytes per commit, direct, unit 512, against stock",
+        0.20,
+    ),
+    Bar(
+        "bytes.buffered_4096.1",
+        "1 client: device bytes per commit, buffered, unit 4096, against stock",
+        0.60,
+    ),
+    Bar(
+        "bytes.off.1",
+        "1 client: device bytes per commit, switches off, against stock",
+        1.02,
+        least=0.98,
+    ),
 )
 
 
@@ -36,7 +53,12 @@ class DeviceBytes:
     """segments is how many of them are there to be written to, of which no run may need more."""
 
     def __init__(
-        self, result: Result, stack: ExitStack, variants: Sequence[Variant], clients: Sequence[int], segments: int
+        self,
+        result: Result,
+        stack: ExitStack,
+        variants: Sequence[Variant],
+        clients: Sequence[int],
+        segments: int,
     ) -> None:
         self.result = result
         self.clients = clients
@@ -51,13 +73,18 @@ class DeviceBytes:
             own = loopdevice.create(DEVICE, (2 * segments * SEGMENT >> 20) + 128)
             stack.callback(own.remove)
             self.counted = load.Counted(device=own.number)
-            self.column, source = "device_write_bytes", f"sectors written to {own.name}, which holds nothing but pg_wal"
+            self.column, source = (
+                "device_write_bytes",
+                f"sectors written to {own.name}, which holds nothing but pg_wal",
+            )
             arguments = [f"--waldir={own.directory / 'pg_wal'}"]
         except loopdevice.NoDevice as reason:
             # Which count large folios of the page cache as a whole, whatever part of them is to be written.
             self.column, source = "process_write_bytes", "write_bytes of the server's processes"
             self.variants = (*variants, *(unit for unit in UNITS if unit.direct))
-            note(f"no loop device for pg_wal ({reason}): device bytes are {source}, and buffered units are left out")
+            note(
+                f"no loop device for pg_wal ({reason}): device bytes are {source}, and buffered units are left out"
+            )
         result.environment["device bytes"] = source
         self.instance = Instance(stack, NAME, arguments)
 
@@ -65,7 +92,9 @@ class DeviceBytes:
         with_images = [variant for variant in self.variants if variant.name in WITH_IMAGES]
         return len(self.clients) * (len(self.variants) * rounds + len(with_images))
 
-    def measure(self, rounds: int, scale: int, warmup: float, seconds: float, bars: Progress) -> None:
+    def measure(
+        self, rounds: int, scale: int, warmup: float, seconds: float, bars: Progress
+    ) -> None:
         task = bars.add_task("device bytes: runs", total=self.steps(rounds))
         self.instance.load(scale, self.segments, {})
         with_images = [variant for variant in self.variants if variant.name in WITH_IMAGES]
@@ -78,25 +107,40 @@ class DeviceBytes:
                     with cluster.connect() as connection:
                         connection.execute("CHECKPOINT")
                 segments = names(self.instance.wal)
-                sample = load.run(cluster, clients, warmup, seconds, self.result.seed + number, self.counted)
+                sample = load.run(
+                    cluster, clients, warmup, seconds, self.result.seed + number, self.counted
+                )
                 if self.column not in sample:
-                    raise BenchError("without a loop device, /proc/PID/io is needed, which cannot be read")
+                    raise BenchError(
+                        "without a loop device, /proc/PID/io is needed, which cannot be read"
+                    )
                 if names(self.instance.wal) - segments:
-                    raise BenchError(f"{clients} clients wrote more than the {self.segments} segments that there are")
+                    raise BenchError(
+                        f"{clients} clients wrote more than the {self.segments} segments that there are"
+                    )
                 self.result.samples.append(
-                    {"test": "bytes", "variant": variant.name, "round": number, "full_page_writes": images, **sample}
+                    {
+                        "test": "bytes",
+                        "variant": variant.name,
+                        "round": number,
+                        "full_page_writes": images,
+                        **sample,
+                    }
                 )
                 bars.advance(task)
             self.instance.stop(cluster, variant)
         self.show()
 
-    def median(self, variant: Variant, clients: int, images: bool, pick: Callable[[dict[str, Any]], float]) -> float:
+    def median(
+        self, variant: Variant, clients: int, images: bool, pick: Callable[[dict[str, Any]], float]
+    ) -> float:
         """Of the runs; NaN where there were none."""
         values = [
             pick(sample)
             for sample in self.result.samples
             if sample["test"] == "bytes"
-            and (sample["variant"], sample["clients"], sample["full_page_writes"]) == (variant.name, clients, images)
+            and (sample["variant"], sample["clients"], sample["full_page_writes"])
+            == (variant.name, clients, images)
         ]
         return float(numpy.median(values)) if values else float("nan")
 
@@ -123,7 +167,9 @@ class DeviceBytes:
                         self.result.metrics[f"{prefix}{variant.name}.{clients}"] = value / base
                     write = self.median(variant, clients, images, self.per_write)
                     if variant is not self.variants[0] and not images:
-                        self.result.metrics[f"bytes_write.{variant.name}.{clients}"] = write / base_write
+                        self.result.metrics[f"bytes_write.{variant.name}.{clients}"] = (
+                            write / base_write
+                        )
                     rows.append(
                         [
                             variant.title,
@@ -137,7 +183,8 @@ class DeviceBytes:
                         ]
                     )
             self.result.table(
-                "Bytes written to the device of pg_wal, pgbench -N, full_page_writes " + ("on" if images else "off"),
+                "Bytes written to the device of pg_wal, pgbench -N, full_page_writes "
+                + ("on" if images else "off"),
                 [
                     "",
                     "clients",

@@ -70,7 +70,11 @@ class Instance:
         cgroup.evict(self.wal)
 
     def start(
-        self, variant: Variant, settings: Mapping[str, str], prefix: tuple[str, ...] = (), warm: bool = True
+        self,
+        variant: Variant,
+        settings: Mapping[str, str],
+        prefix: tuple[str, ...] = (),
+        warm: bool = True,
     ) -> Cluster:
         """By the server of a variant, with none of the WAL in the page cache, and with all tables in shared_buffers."""
         cgroup.evict(self.wal)
@@ -81,7 +85,6 @@ class Instance:
             with cluster.connect(DATABASE) as connection:
                 connection.execute(WARM)
         return cluster
-
 
     def stop(self, cluster: Cluster, variant: Variant) -> None:
         """A server may also have given up what it began."""

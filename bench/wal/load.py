@@ -58,12 +58,19 @@ def snapshot(
 def wal_writes(connection: psycopg.Connection) -> int:
     """By all processes, also at their end."""
     pgbench.wait_for_sessions(connection)
-    (writes,) = connection.execute(WRITES_18 if connection.info.server_version >= 180000 else WRITES_17).fetchone()
+    (writes,) = connection.execute(
+        WRITES_18 if connection.info.server_version >= 180000 else WRITES_17
+    ).fetchone()
     return int(writes)
 
 
 def run(
-    cluster: Cluster, clients: int, warmup: float, seconds: float, seed: int, counted: Counted = NOTHING
+    cluster: Cluster,
+    clients: int,
+    warmup: float,
+    seconds: float,
+    seed: int,
+    counted: Counted = NOTHING,
 ) -> dict[str, object]:
     """One sample.  A run that was disturbed so much that pgbench had ended too early is repeated."""
     for _ in range(ATTEMPTS):
@@ -77,7 +84,15 @@ def run(
 def _run(
     cluster: Cluster, clients: int, warmup: float, seconds: float, seed: int, counted: Counted
 ) -> dict[str, object]:
-    options = [*SCRIPT, "-c", str(clients), "-j", str(min(2, clients)), "-T", str(math.ceil(warmup + seconds + SLACK))]
+    options = [
+        *SCRIPT,
+        "-c",
+        str(clients),
+        "-j",
+        str(min(2, clients)),
+        "-T",
+        str(math.ceil(warmup + seconds + SLACK)),
+    ]
     options.append(f"--random-seed={seed}")
     with cluster.connect(DATABASE) as connection:
         postmaster = cluster.postmaster()
@@ -103,11 +118,15 @@ def _run(
         "seconds": end - begin,
         "commits": commits,
         "tps": commits / (end - begin),
-        "latency_ms": dict(zip(("p50", "p99"), map(float, numpy.percentile(log.latency * 1000, [50, 99])))),
+        "latency_ms": dict(
+            zip(("p50", "p99"), map(float, numpy.percentile(log.latency * 1000, [50, 99])))
+        ),
         # Backends report their writes late, but when they end at the latest: this is of the whole run.
         "wal_writes_per_commit": writes / len(whole.ended),
         **counters.difference(before, after),
     }
     if processes is not None and later is not None:
-        sample["process_write_bytes"] = sum(later[number] - processes.get(number, 0) for number in later)
+        sample["process_write_bytes"] = sum(
+            later[number] - processes.get(number, 0) for number in later
+        )
     return sample

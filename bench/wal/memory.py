@@ -59,7 +59,9 @@ class Memory:
         instance.cluster.remove()
         self.show()
 
-    def run(self, instance: Instance, variant: Variant, number: int, warmup: float, seconds: float) -> None:
+    def run(
+        self, instance: Instance, variant: Variant, number: int, warmup: float, seconds: float
+    ) -> None:
         instance.evict()
         with ExitStack() as stack:
             group = cgroup.create(self.limit, 0, CLUSTERS, LEFT_OUT)
@@ -89,7 +91,9 @@ class Memory:
             with cluster.connect(DATABASE) as connection:
                 connection.execute("TRUNCATE pgbench_history")
                 connection.execute("VACUUM pgbench_accounts")
-            self.result.samples.append({"test": "memory", "variant": variant.name, "round": number, **sample})
+            self.result.samples.append(
+                {"test": "memory", "variant": variant.name, "round": number, **sample}
+            )
             instance.stop(cluster, variant)
 
     def values(self, variant: Variant, pick) -> list[float]:
@@ -101,10 +105,22 @@ class Memory:
 
     def show(self) -> None:
         lines = (
-            ("data in the page cache, MB", "memory.data", lambda sample: sample["data_resident"] / 1e6),
+            (
+                "data in the page cache, MB",
+                "memory.data",
+                lambda sample: sample["data_resident"] / 1e6,
+            ),
             ("pg_wal in the page cache, MB", "", lambda sample: sample["wal_resident"] / 1e6),
-            ("device reads per commit", "memory.reads", lambda sample: sample["group_reads"] / sample["commits"]),
-            ("device kB read per commit", "", lambda sample: sample["group_read_bytes"] / sample["commits"] / 1e3),
+            (
+                "device reads per commit",
+                "memory.reads",
+                lambda sample: sample["group_reads"] / sample["commits"],
+            ),
+            (
+                "device kB read per commit",
+                "",
+                lambda sample: sample["group_read_bytes"] / sample["commits"] / 1e3,
+            ),
             ("commits a second", "memory.tps", lambda sample: sample["tps"]),
             ("WAL, MB", "", lambda sample: sample["wal_bytes"] / 1e6),
             ("data, MB", "", lambda sample: sample["data"] / 1e6),
@@ -112,10 +128,17 @@ class Memory:
         rows: list[list[object]] = []
         for title, metric, pick in lines:
             baseline, direct = (self.values(variant, pick) for variant in VARIANTS)
-            ratio = paired_ratio(direct, baseline, self.result.seed) if metric and min(baseline) > 0 else None
+            ratio = (
+                paired_ratio(direct, baseline, self.result.seed)
+                if metric and min(baseline) > 0
+                else None
+            )
             if ratio:
                 self.result.ratio(metric, ratio)
-            cells = ["{:,.2f} ({:,.2f} to {:,.2f})".format(*spread(values)) for values in (baseline, direct)]
+            cells = [
+                "{:,.2f} ({:,.2f} to {:,.2f})".format(*spread(values))
+                for values in (baseline, direct)
+            ]
             rows.append([title, *cells, str(ratio or "")])
         self.result.table(
             f"Data in the page cache under a limit of {self.limit} MB for the server and its page cache: median"

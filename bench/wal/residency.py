@@ -31,7 +31,9 @@ ROW = 1040
 WRITERS = 4
 
 BARS = (
-    Bar("resident.direct", "pg_wal resident after a run in direct mode, of the bytes written", 0.01),
+    Bar(
+        "resident.direct", "pg_wal resident after a run in direct mode, of the bytes written", 0.01
+    ),
     Bar(
         "resident.direct_archived",
         "the same with an archiver, once it has archived",
@@ -76,7 +78,15 @@ class Residency:
         self.result.table(
             "pg_wal in the page cache, wal_level = replica, new segments: right after a run, and later, when archiver"
             " and walwriter have caught up",
-            ["", "MB of WAL", "new segments", "MB resident", "share of the WAL", "MB later", "share of the WAL"],
+            [
+                "",
+                "MB of WAL",
+                "new segments",
+                "MB resident",
+                "share of the WAL",
+                "MB later",
+                "share of the WAL",
+            ],
             rows,
             "resident",
         )
@@ -105,7 +115,9 @@ class Residency:
             raise BenchError("the run made no new segment of WAL, so there is nothing to measure")
         written = float(end - begin)
         # With an archiver it is a matter of when; what counts is that none of it stays.
-        self.result.metrics[f"resident.{case.name}"] = (later if case.archived else resident) / written
+        self.result.metrics[f"resident.{case.name}"] = (
+            later if case.archived else resident
+        ) / written
         self.result.samples.append(
             {
                 "test": "resident",
@@ -121,7 +133,11 @@ class Residency:
             case.title,
             f"{written / 1e6:,.1f}",
             fresh,
-            *(text for held in (resident, later) for text in (f"{held / 1e6:,.1f}", f"{held / written:.4f}")),
+            *(
+                text
+                for held in (resident, later)
+                for text in (f"{held / 1e6:,.1f}", f"{held / written:.4f}")
+            ),
         ]
 
     def settled(self, connection: psycopg.Connection, archived: bool, wal: Path) -> int:

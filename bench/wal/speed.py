@@ -12,7 +12,10 @@ from bench.wal.instance import Instance
 from bench.wal.variants import DIRECT_AUTO, OFF, STOCK, Variant
 
 # What each sync method compares; a ratio is that of a variant to the one before it.
-CHAINS: dict[str, tuple[Variant, ...]] = {"fdatasync": (STOCK, OFF, DIRECT_AUTO), "open_datasync": (OFF, DIRECT_AUTO)}
+CHAINS: dict[str, tuple[Variant, ...]] = {
+    "fdatasync": (STOCK, OFF, DIRECT_AUTO),
+    "open_datasync": (OFF, DIRECT_AUTO),
+}
 PAIRS = {"direct": (DIRECT_AUTO, OFF), "off": (OFF, STOCK)}
 TITLES = {"direct": "direct to buffered", "off": "patched, off, to stock"}
 
@@ -22,7 +25,9 @@ def bars_of(clients: Sequence[int]) -> list[Bar]:
     for method in CHAINS:
         for count in clients:
             metric = f"tps.direct.{method}.{count}"
-            bars.append(Bar(metric, f"tps, {method}, clients: {count}: direct against buffered", least=0.95))
+            bars.append(
+                Bar(metric, f"tps, {method}, clients: {count}: direct against buffered", least=0.95)
+            )
     goal = "tps, fdatasync, clients: 32: direct against buffered, stretch goal"
     bars.append(Bar("tps.direct.fdatasync.32", goal, least=1.10, goal=True))
     bars.append(Bar("tps.off", "tps, all clients: switches off against stock", 1.02, least=0.98))
@@ -30,7 +35,9 @@ def bars_of(clients: Sequence[int]) -> list[Bar]:
 
 
 class Speed:
-    def __init__(self, result: Result, instance: Instance, stock: bool, clients: Sequence[int]) -> None:
+    def __init__(
+        self, result: Result, instance: Instance, stock: bool, clients: Sequence[int]
+    ) -> None:
         self.result = result
         self.instance = instance
         self.clients = clients
@@ -40,16 +47,26 @@ class Speed:
             for method, chain in CHAINS.items()
         }
 
-    def measure(self, method: str, pairs: int, warmup: float, seconds: float, bars: Progress) -> None:
+    def measure(
+        self, method: str, pairs: int, warmup: float, seconds: float, bars: Progress
+    ) -> None:
         self.measured.append(method)
         chain = self.chains[method]
-        task = bars.add_task(f"commits a second, {method}: runs", total=len(chain) * pairs * len(self.clients))
+        task = bars.add_task(
+            f"commits a second, {method}: runs", total=len(chain) * pairs * len(self.clients)
+        )
         for number, variant in interleave(chain, pairs):
             cluster = self.instance.start(variant, {"wal_sync_method": method})
             for clients in self.clients:
                 sample = load.run(cluster, clients, warmup, seconds, self.result.seed + number)
                 self.result.samples.append(
-                    {"test": "tps", "method": method, "variant": variant.name, "round": number, **sample}
+                    {
+                        "test": "tps",
+                        "method": method,
+                        "variant": variant.name,
+                        "round": number,
+                        **sample,
+                    }
                 )
                 bars.advance(task)
             self.instance.stop(cluster, variant)
@@ -81,7 +98,8 @@ class Speed:
             (sample["round"], sample["tps"])
             for sample in self.result.samples
             if sample["test"] == "tps"
-            and (sample["method"], sample["variant"], sample["clients"]) == (method, variant.name, clients)
+            and (sample["method"], sample["variant"], sample["clients"])
+            == (method, variant.name, clients)
         )
         return [value for _, value in found]  # type: ignore[misc]
 
@@ -89,9 +107,13 @@ class Speed:
         cells: list[object] = [method, clients]
         for variant in (STOCK, OFF, DIRECT_AUTO):
             values = self.values(method, variant, clients)
-            cells.append("{:,.0f} ({:,.0f} to {:,.0f})".format(*quartiles(values)) if values else "")
+            cells.append(
+                "{:,.0f} ({:,.0f} to {:,.0f})".format(*quartiles(values)) if values else ""
+            )
         for name, (first, second) in PAIRS.items():
-            values, baseline = self.values(method, first, clients), self.values(method, second, clients)
+            values, baseline = self.values(method, first, clients), self.values(
+                method, second, clients
+            )
             if not baseline:
                 cells += ["", ""]
                 continue
@@ -105,6 +127,8 @@ class Speed:
         """Switches off against stock: the same code, so that all pairs are of one ratio."""
         both: list[tuple[float, float]] = []
         for clients in self.clients:
-            both += zip(self.values("fdatasync", OFF, clients), self.values("fdatasync", STOCK, clients))
+            both += zip(
+                self.values("fdatasync", OFF, clients), self.values("fdatasync", STOCK, clients)
+            )
         if both:
             self.result.ratio("tps.off", paired_ratio(*zip(*both), self.result.seed))  # type: ignore[misc]

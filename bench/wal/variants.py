@@ -34,13 +34,23 @@ class Variant:
 
 def _unit(direct: bool, unit: int) -> Variant:
     way = "direct" if direct else "buffered"
-    return Variant(f"{way}_{unit}", f"{way}, {unit}", settings={MODE: "try" if direct else "off", UNIT: f"force_{unit}" if unit < 8192 else str(unit)})
+    return Variant(
+        f"{way}_{unit}",
+        f"{way}, {unit}",
+        settings={
+            MODE: "try" if direct else "off",
+            UNIT: f"force_{unit}" if unit < 8192 else str(unit),
+        },
+    )
 
 
 STOCK = Variant("stock", "stock", "stock")
 # All switches at their defaults.
 OFF = Variant("off", "patched, off")
-UNITS = (*(_unit(False, unit) for unit in (4096, 512)), *(_unit(True, unit) for unit in (8192, 4096, 512)))
+UNITS = (
+    *(_unit(False, unit) for unit in (4096, 512)),
+    *(_unit(True, unit) for unit in (8192, 4096, 512)),
+)
 DIRECT_AUTO = Variant("direct", "direct, auto", settings={MODE: "try", UNIT: "auto"})
 
 
@@ -65,8 +75,12 @@ def verify(cluster: Cluster, variant: Variant) -> None:
         return
     reason = reason_of_fallback(Path(cluster.log))
     if reason:
-        raise BenchError(f'"{variant.title}" cannot be measured, as WAL is not written with direct I/O: {reason}')
+        raise BenchError(
+            f'"{variant.title}" cannot be measured, as WAL is not written with direct I/O: {reason}'
+        )
     wanted = variant.settings[UNIT]
     unit = written_unit(Path(cluster.log))
     if wanted != "auto" and unit != int(wanted.removeprefix("force_")):
-        raise BenchError(f'"{variant.title}" cannot be measured, as the server writes units of {unit} bytes')
+        raise BenchError(
+            f'"{variant.title}" cannot be measured, as the server writes units of {unit} bytes'
+        )

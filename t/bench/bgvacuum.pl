@@ -30,7 +30,8 @@ my $has_stock = -x "$stock/bin/postgres";
 needs_python();
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
-my ($code, $out, $err) = bench($top, 'bgvacuum', '--quick', '--json', "$work/results/bgvacuum.json");
+my ($code, $out, $err) =
+  bench($top, 'bgvacuum', '--quick', '--json', "$work/results/bgvacuum.json");
 is($code, 0, 'bench/run bgvacuum') or BAIL_OUT("$out\n$err");
 no_instances($top, 'bgvacuum');
 
@@ -40,13 +41,27 @@ my @workloads = qw(mixed uniform indexed groups insert_only append_only tpcc);
 my @updating = qw(mixed uniform indexed groups tpcc);
 my @compared = qw(reads wal backend_writes writes tps cpu);
 is_sound(
-	$result, 'bgvacuum',
+	$result,
+	'bgvacuum',
 	[
-		'tps', 'mixed.growth', 'uniform.growth', 'indexed.growth', 'groups.growth', $has_stock ? 'tps.off' : (),
-		(map { my $workload = $_; map { "$workload.$_" } @compared, 'bgwriter_share' } @workloads),
+		'tps',
+		'mixed.growth',
+		'uniform.growth',
+		'indexed.growth',
+		'groups.growth',
+		$has_stock ? 'tps.off' : (),
+		(   map {
+				my $workload = $_;
+				map { "$workload.$_" } @compared, 'bgwriter_share'
+			} @workloads),
 		(map { ("$_.hot_lost", "$_.newpage") } @updating),
 		(map { "$_.tps.switched" } qw(mixed uniform indexed groups insert_only)),
-		'append_only.frozen', 'append_only.freeze_writes', 'append_only.heap_fetches', 'temporary.drop', 'temporary.drop.switched', $has_stock ? 'mixed.growth.eager' : ()
+		'append_only.frozen',
+		'append_only.freeze_writes',
+		'append_only.heap_fetches',
+		'temporary.drop',
+		'temporary.drop.switched',
+		$has_stock ? 'mixed.growth.eager' : ()
 	],
 	[ 'tps', 'mixed.tps', 'mixed.reads' ],
 	'settings of all',
@@ -68,11 +83,19 @@ is_deeply(
 
 # Samples of the runs in which bgwriter_vacuum is switched on and off in turn
 my ($drops, $switched, $rest) = ([], [], []);
-push @{ $_->{workload} =~ /^temporary/ ? $drops : $_->{workload} =~ /switched/ ? $switched : $rest }, $_ foreach @$samples;
+push @{
+	  $_->{workload} =~ /^temporary/ ? $drops
+	: $_->{workload} =~ /switched/   ? $switched
+	:                                  $rest
+  },
+  $_
+  foreach @$samples;
 $samples = $rest;
 foreach my $sample (@$switched)
 {
-	cmp_ok($sample->{tps}{$_}, '>', 0, "$sample->{workload}, round $sample->{round}: operations ran while bgwriter_vacuum was $_") foreach qw(on off);
+	cmp_ok($sample->{tps}{$_}, '>', 0,
+		"$sample->{workload}, round $sample->{round}: operations ran while bgwriter_vacuum was $_")
+	  foreach qw(on off);
 }
 
 # Pages that inserts leave to VACUUM, and the time of DROP
@@ -80,14 +103,27 @@ foreach my $sample (@$drops)
 {
 	my $seconds = $sample->{drop_seconds};
 
-	cmp_ok($_, '>', 0, "$sample->{workload}, $sample->{variant}: the time of DROP was measured") foreach ref $seconds ? @$seconds{qw(on off)} : $seconds;
+	cmp_ok($_, '>', 0, "$sample->{workload}, $sample->{variant}: the time of DROP was measured")
+	  foreach ref $seconds ? @$seconds{qw(on off)} : $seconds;
 }
 my %append = map { $_->{variant} => $_ } grep { $_->{workload} eq 'append_only' } @$samples;
 is($append{$base}{frozen}, 0, "append_only, $base: no page is frozen without a vacuum");
 cmp_ok($append{on}{frozen}, '>', 0, 'append_only, on: pages are frozen without a vacuum');
-cmp_ok($append{$base}{heap_fetches}, '>=', $append{$base}{cycles}, "append_only, $base: an index-only scan visits the table for each row");
-cmp_ok($append{on}{heap_fetches}, '<', $append{$base}{heap_fetches}, 'append_only, on: an index-only scan visits the table for fewer rows');
-cmp_ok($append{on}{freeze_writes}, '<', $append{$base}{freeze_writes}, 'append_only, on: VACUUM (FREEZE) writes less');
+cmp_ok(
+	$append{$base}{heap_fetches},
+	'>=',
+	$append{$base}{cycles},
+	"append_only, $base: an index-only scan visits the table for each row");
+cmp_ok(
+	$append{on}{heap_fetches},
+	'<',
+	$append{$base}{heap_fetches},
+	'append_only, on: an index-only scan visits the table for fewer rows');
+cmp_ok(
+	$append{on}{freeze_writes},
+	'<',
+	$append{$base}{freeze_writes},
+	'append_only, on: VACUUM (FREEZE) writes less');
 
 foreach my $sample (@$samples)
 {
@@ -95,20 +131,27 @@ foreach my $sample (@$samples)
 	my $title = "$sample->{workload}, $sample->{variant}";
 	my $sum = 0;
 
-	$sum += $sample->{heap_after}{$_} - $sample->{heap_before}{$_} foreach keys %{ $sample->{heap_before} };
-	cmp_ok(abs($sample->{growth_pages} + $sample->{inserted_pages} - $sum / 8192), '<', 0.01, "$title: growth agrees with the sizes of the files");
-	is(scalar(@{ $sample->{$_} }), 8,
-		"$title: $_ has a value for each slice") foreach qw(growth_pages_by_slice tps_by_slice);
-	cmp_ok(abs($sample->{growth_pages_by_slice}[7] - $sample->{growth_pages}), '<=', 16, "$title: growth up to the last slice is all of the growth");
+	$sum += $sample->{heap_after}{$_} - $sample->{heap_before}{$_}
+	  foreach keys %{ $sample->{heap_before} };
+	cmp_ok(abs($sample->{growth_pages} + $sample->{inserted_pages} - $sum / 8192),
+		'<', 0.01, "$title: growth agrees with the sizes of the files");
+	is(scalar(@{ $sample->{$_} }), 8, "$title: $_ has a value for each slice")
+	  foreach qw(growth_pages_by_slice tps_by_slice);
+	cmp_ok(abs($sample->{growth_pages_by_slice}[7] - $sample->{growth_pages}),
+		'<=', 16, "$title: growth up to the last slice is all of the growth");
 
 	# The server counts blocks by relation and by process.  Only the latter includes catalogs.
 	my $reads = 0;
 	$reads += $counters->{$_} foreach grep { /\.reads$/ } keys %$counters;
-	cmp_ok($reads, '>=', 0.9 * ($counters->{heap_blks_read} + $counters->{idx_blks_read}), "$title: reads of all processes include those of the relations");
+	cmp_ok(
+		$reads, '>=',
+		0.9 * ($counters->{heap_blks_read} + $counters->{idx_blks_read}),
+		"$title: reads of all processes include those of the relations");
 	cmp_ok($counters->{wal_bytes}, '>', 0, "$title: WAL was written");
 	is($counters->{checkpoints}, 3, "$title: the operations made three checkpoints");
 	like($sample->{autovacuums}, qr/^\d+\z/, "$title: the cycles of autovacuum were counted");
 	next if $sample->{workload} eq 'tpcc';
+
 	if ($sample->{workload} =~ /_only\z/)
 	{
 		is($counters->{n_tup_ins}, $sample->{cycles}, "$title: each operation inserted a row");
@@ -116,14 +159,18 @@ foreach my $sample (@$samples)
 	}
 
 	# Variants make the same changes, except for the few rows that two clients replace at once.
-	my %wanted = $sample->{workload} eq 'mixed' ? map { ($_ => 1) } qw(n_tup_del n_tup_ins n_tup_upd) : (n_tup_upd => 1);
+	my %wanted =
+	  $sample->{workload} eq 'mixed'
+	  ? map { ($_ => 1) } qw(n_tup_del n_tup_ins n_tup_upd)
+	  : (n_tup_upd => 1);
 	foreach my $name (sort keys %wanted)
 	{
 		my $each = $sample->{workload} eq 'groups' ? 10 : 1;
-		cmp_ok(abs($counters->{$name} - $each * $sample->{cycles}), '<=', 20,
-			"$title: $name counts the rows of each operation");
+		cmp_ok(abs($counters->{$name} - $each * $sample->{cycles}),
+			'<=', 20, "$title: $name counts the rows of each operation");
 	}
-	is($counters->{n_tup_hot_upd}, 0, "$title: no update is HOT") if $sample->{workload} eq 'indexed';
+	is($counters->{n_tup_hot_upd}, 0, "$title: no update is HOT")
+	  if $sample->{workload} eq 'indexed';
 }
 my %counters;
 foreach my $sample (grep { exists $_->{counters}{'bgvacuum.rounds'} } @$samples)
@@ -134,26 +181,38 @@ foreach my $sample (grep { exists $_->{counters}{'bgvacuum.rounds'} } @$samples)
 	if ($sample->{variant} eq 'on')
 	{
 		cmp_ok($rounds, '>', 0, "$title: bgwriter looked for pages");
-		$counters{$_} += $sample->{counters}{"bgvacuum.$_"} foreach qw(pages_pruned pages_frozen pages_published);
+		$counters{$_} += $sample->{counters}{"bgvacuum.$_"}
+		  foreach qw(pages_pruned pages_frozen pages_published);
 	}
 	else
 	{
 		is("$rounds $pruned", '0 0', "$title: bgwriter does not prune");
 	}
 }
-cmp_ok($counters{$_}, '>', 0, "bgwriter with bgwriter_vacuum = on did some work: $_") foreach qw(pages_pruned pages_frozen pages_published);
+cmp_ok($counters{$_}, '>', 0, "bgwriter with bgwriter_vacuum = on did some work: $_")
+  foreach qw(pages_pruned pages_frozen pages_published);
 SKIP:
 {
-	skip 'the extension bgvacuum is not installed', 1 if !-e `pg_config --sharedir` =~ s/\s+\z//r . '/extension/bgvacuum.control';
+	skip 'the extension bgvacuum is not installed', 1
+	  if !-e `pg_config --sharedir` =~ s/\s+\z//r . '/extension/bgvacuum.control';
 	my @known = grep { exists $_->{counters}{'bgvacuum.rounds'} } @$samples;
-	is(scalar(@known), scalar(grep { $_->{variant} !~ /^(?:stock|eager)\z/ } @$samples), 'samples of all patched servers have the counters of pg_stat_bgvacuum');
+	is( scalar(@known),
+		scalar(grep { $_->{variant} !~ /^(?:stock|eager)\z/ } @$samples),
+		'samples of all patched servers have the counters of pg_stat_bgvacuum');
 }
 my %said = bars_said($result);
-is_deeply([ grep { !exists $said{$_} } qw(mixed.growth mixed.reads mixed.wal mixed.backend_writes mixed.newpage mixed.tps.switched insert_only.tps append_only.frozen temporary.drop tps) ], [], 'the result has all bars');
+is_deeply(
+	[
+		grep { !exists $said{$_} }
+		  qw(mixed.growth mixed.reads mixed.wal mixed.backend_writes mixed.newpage mixed.tps.switched insert_only.tps append_only.frozen temporary.drop tps)
+	],
+	[],
+	'the result has all bars');
 
 # Report
 ($code, $out, $err) =
-  bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
+  bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown',
+	"$work/benchmarks.md");
 is($code, 0, 'bench/run report succeeds') or diag($out, $err);
 my @charts = slurp_file("$work/report.html") =~ /<figure>/g;
 is(scalar(@charts), 3, 'the page has the charts of the study');
@@ -162,7 +221,8 @@ like($markdown, qr/^## bgvacuum$/m, 'the tables have a section of the study');
 like($markdown, qr/^\| growth of the heap, pages \|/m, 'the section has rows');
 
 # Slices and thirds have equal numbers of calls, even if these took different times.
-is( python(<<'PYTHON'), "[8.0, 8.0, 8.0, 8.0, 16.0, 16.0, 16.0, 16.0] 2.0", 'slices and thirds have equal calls');
+is( python(
+		<<'PYTHON'), "[8.0, 8.0, 8.0, 8.0, 16.0, 16.0, 16.0, 16.0] 2.0", 'slices and thirds have equal calls');
 import numpy
 from bench.bgvacuum import load
 from bench.lib.pgbench import Log
@@ -185,7 +245,8 @@ PYTHON
 my $node = PostgreSQL::Test::Cluster->new('rows');
 $node->init;
 $node->start;
-$node->safe_psql('postgres',
+$node->safe_psql(
+	'postgres',
 	q{CREATE TABLE bench_rows AS SELECT 2 * k AS id, 1 AS counter FROM generate_series(1, 1000) AS k;
 	  ALTER TABLE bench_rows ADD PRIMARY KEY (id)});
 my $check = <<'PYTHON';
@@ -200,13 +261,18 @@ with psycopg.connect(host=sys.argv[2], port=sys.argv[3], dbname="postgres", user
         print(error.format_message())
 PYTHON
 my @server = ($node->host, $node->port, (getpwuid($>))[0]);
-is(python($check, @server, $_), 'sound', "all rows and updates are found: $_") foreach qw(mixed uniform);
+is(python($check, @server, $_), 'sound', "all rows and updates are found: $_")
+  foreach qw(mixed uniform);
 $node->safe_psql('postgres', 'UPDATE bench_rows SET counter = 0 WHERE id = 500');
-is(python($check, @server, 'uniform'), 'test: 999 updates are there, not 1000 (enable_seqscan)', 'a missing update is an error');
+is( python($check, @server, 'uniform'),
+	'test: 999 updates are there, not 1000 (enable_seqscan)',
+	'a missing update is an error');
 is(python($check, @server, 'mixed'), 'sound',
 	'a workload that deletes rows does not count updates');
 $node->safe_psql('postgres', 'DELETE FROM bench_rows WHERE id = 600');
-is(python($check, @server, 'mixed'), 'test: the table has 999 rows, not 1000 (enable_seqscan)', 'a missing row is an error');
+is( python($check, @server, 'mixed'),
+	'test: the table has 999 rows, not 1000 (enable_seqscan)',
+	'a missing row is an error');
 $node->stop;
 
 # Bad input
@@ -215,18 +281,48 @@ SKIP:
 	skip "no build/$major/stock to be refused", 6 if !$has_stock;
 	my $plain = checkout("$work/plain", $stock);
 
-	fails_like($plain, [ 'bgvacuum', '--quick' ],
-		qr/the server has no setting "bgwriter_vacuum"[^\n]*run "make server"/, 'a server without bgvacuum_patch');
+	fails_like(
+		$plain,
+		[ 'bgvacuum', '--quick' ],
+		qr/the server has no setting "bgwriter_vacuum"[^\n]*run "make server"/,
+		'a server without bgvacuum_patch');
 	# The stage has the settings of the stages before it, too.
-	fails_like($plain, [ 'tpcc', '--quick', '--lite', '--stage', 'background-vacuum' ],
-		qr/which stage "background-vacuum" needs, run "make server"/, 'a server without bgvacuum_patch, stage of TPC-C');
+	fails_like(
+		$plain,
+		[ 'tpcc', '--quick', '--lite', '--stage', 'background-vacuum' ],
+		qr/which stage "background-vacuum" needs, run "make server"/,
+		'a server without bgvacuum_patch, stage of TPC-C');
 }
 fails_like($top, [ 'bgvacuum', '--workload', 'nosuch' ], qr/'nosuch'/, 'unknown workload', 2);
-fails_like($top, [ 'bgvacuum', '--variant', 'on', '--variant', 'on' ], qr/variant "on" is given twice/, 'a variant twice');
-fails_like($top, [ 'bgvacuum', '--variant', ':stock' ], qr/invalid variant ":stock"/, 'a variant without a name');
-fails_like($top, [ 'bgvacuum', '--variant', 'a:/nowhere' ], qr/there is no server in "\/nowhere\/bin"/, 'a server that is not there');
-fails_like($top, [ 'bgvacuum', '--variant', 'a::bgwriter_vacuum' ], qr/invalid setting "bgwriter_vacuum"/, 'a setting without a value');
-fails_like($top, [ 'bgvacuum', '--variant', 'a::nosuch=1' ], qr/the server has no setting "nosuch"/, 'an unknown setting');
-fails_like($top, [ 'bgvacuum', '--set', '=1' ], qr/invalid setting "=1"/, 'a setting without a name');
+fails_like(
+	$top,
+	[ 'bgvacuum', '--variant', 'on', '--variant', 'on' ],
+	qr/variant "on" is given twice/,
+	'a variant twice');
+fails_like(
+	$top,
+	[ 'bgvacuum', '--variant', ':stock' ],
+	qr/invalid variant ":stock"/,
+	'a variant without a name');
+fails_like(
+	$top,
+	[ 'bgvacuum', '--variant', 'a:/nowhere' ],
+	qr/there is no server in "\/nowhere\/bin"/,
+	'a server that is not there');
+fails_like(
+	$top,
+	[ 'bgvacuum', '--variant', 'a::bgwriter_vacuum' ],
+	qr/invalid setting "bgwriter_vacuum"/,
+	'a setting without a value');
+fails_like(
+	$top,
+	[ 'bgvacuum', '--variant', 'a::nosuch=1' ],
+	qr/the server has no setting "nosuch"/,
+	'an unknown setting');
+fails_like(
+	$top,
+	[ 'bgvacuum', '--set', '=1' ],
+	qr/invalid setting "=1"/,
+	'a setting without a name');
 
 done_testing();

@@ -17,10 +17,10 @@
 use strict;
 use warnings FATAL => 'all';
 
-use Cwd qw(abs_path);
+use Cwd            qw(abs_path);
 use File::Basename qw(dirname);
-use IPC::Run ();
-use JSON::PP ();
+use IPC::Run       ();
+use JSON::PP       ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -37,7 +37,8 @@ $ENV{PGDENSE_BENCH_DIR} = "$work/bench";
 
 my $missing = `$bench --help 2>&1 >/dev/null`;
 plan skip_all => $missing =~ s/\s+$//r if $missing =~ /Python module/;
-plan skip_all => 'the server is without index_align' if `postgres --describe-config` !~ /^default_index_item_alignment\t/m;
+plan skip_all => 'the server is without index_align'
+  if `postgres --describe-config` !~ /^default_index_item_alignment\t/m;
 
 # Run the study.  Return the result that it wrote to --json, and its output.
 sub result_of
@@ -46,12 +47,14 @@ sub result_of
 	my ($out, $err) = ('', '');
 	my $file = "$results/$name.json";
 
-	IPC::Run::run([ $bench, 'index-size', @small, @arguments, '--json', $file ], '<', \undef, '>', \$out, '2>', \$err);
+	IPC::Run::run([ $bench, 'index-size', @small, @arguments, '--json', $file ],
+		'<', \undef, '>', \$out, '2>', \$err);
 	is($?, 0, "bench/run index-size @arguments") or BAIL_OUT("$out\n$err");
 	my $result = JSON::PP::decode_json(slurp_file($file));
 	is($result->{study}, 'index-size', 'the result names its study');
 	ok($result->{quick}, 'the result says that it is of a smoke run');
-	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %{ $result->{metrics} } ], [], 'metrics are numbers');
+	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %{ $result->{metrics} } ],
+		[], 'metrics are numbers');
 	return ($result, $out);
 }
 
@@ -63,8 +66,13 @@ sub sizes
 
 	foreach my $sample (@{ $result->{samples} })
 	{
-		next unless ($sample->{test} eq 'size' || $sample->{test} eq 'tpcc') && grep { $_ eq $sample->{kind} } @kinds;
-		my $name = $sample->{test} eq 'size' ? "$sample->{key} $sample->{way}" : "$sample->{stage} $sample->{index}";
+		next
+		  unless ($sample->{test} eq 'size' || $sample->{test} eq 'tpcc')
+		  && grep { $_ eq $sample->{kind} } @kinds;
+		my $name =
+		  $sample->{test} eq 'size'
+		  ? "$sample->{key} $sample->{way}"
+		  : "$sample->{stage} $sample->{index}";
 		$bytes{"$name $sample->{kind}"} = $sample->{bytes};
 	}
 	return \%bytes;
@@ -77,19 +85,34 @@ my ($result, $printed) = result_of('index-size');
 my $metrics = $result->{metrics};
 my @pairs = -x "$stock/bin/postgres" ? qw(auto_vs_max max_vs_stock auto_vs_stock) : qw(auto_vs_max);
 my @tests = qw(build lookup index_only scan insert_random insert_ascending);
-my @timed = map { my $test = $_; map { "$test.$_" } @pairs } @tests;
-my @lacking = grep { !exists $metrics->{$_} } qw(int4 int4x3 int2 worst worst.inserted tpcc.total tpcc.all), @timed;
+my @timed = map {
+	my $test = $_;
+	map { "$test.$_" } @pairs
+} @tests;
+my @lacking =
+  grep { !exists $metrics->{$_} } qw(int4 int4x3 int2 worst worst.inserted tpcc.total tpcc.all),
+  @timed;
 is("@lacking", '', 'the result has all metrics');
 @lacking = grep { !exists $result->{intervals}{$_} } @timed;
 is("@lacking", '', 'every time has an interval');
 my ($bars) = grep { $_->{name} eq 'bars' } @{ $result->{tables} };
 my %said = map { ($_->[1] => $_->[4]) } @{ $bars->{rows} };
-is_deeply([ grep { ($said{$_} // '') !~ /^(?:met|missed)$/ } qw(int4 int4x3 int2 worst tpcc.total), @timed ], [], 'the result has a verdict on every bar');
+is_deeply(
+	[
+		grep { ($said{$_} // '') !~ /^(?:met|missed)$/ } qw(int4 int4x3 int2 worst tpcc.total),
+		@timed
+	],
+	[],
+	'the result has a verdict on every bar');
 like($printed, qr/What the project promises/, 'the bars are printed');
 
-my %align = map { ($_->{key} => $_->{align}) } grep { $_->{test} eq 'size' && $_->{kind} eq 'auto' } @{ $result->{samples} };
+my %align = map { ($_->{key} => $_->{align}) }
+  grep { $_->{test} eq 'size' && $_->{kind} eq 'auto' } @{ $result->{samples} };
 is_deeply(
-	{ map { $_ => $align{$_} } qw(int2 uint2 uint3 uint2_uint1_uint3 uuid int4 text numeric int4x3 int4_int2_int4 uuid_int4 int8 timestamptz int4.include_int8) },
+	{
+		map { $_ => $align{$_} }
+		  qw(int2 uint2 uint3 uint2_uint1_uint3 uuid int4 text numeric int4x3 int4_int2_int4 uuid_int4 int8 timestamptz int4.include_int8)
+	},
 	{
 		(map { $_ => 2 } qw(int2 uint2 uint3 uint2_uint1_uint3 uuid)),
 		(map { $_ => 4 } qw(int4 text numeric int4x3 int4_int2_int4 uuid_int4)),
@@ -99,43 +122,57 @@ is_deeply(
 my @keys = sort keys %align;
 is(scalar(@keys), 33, 'the study has 33 shapes of keys');
 is_deeply([ grep { $metrics->{$_} > 1 } @keys ], [], 'no index that is built at auto is larger');
-is_deeply([ grep { $align{$_} == 8 && ($metrics->{$_} != 1 || $metrics->{"$_.inserted"} != 1) } @keys ],
+is_deeply(
+	[ grep { $align{$_} == 8 && ($metrics->{$_} != 1 || $metrics->{"$_.inserted"} != 1) } @keys ],
 	[], 'an index whose key needs an alignment of 8 bytes keeps its size');
 # With few rows, sizes are coarse.  These limits are not the bars, which are for more rows.
-foreach my $most ([ int4 => 0.82 ], [ int4x3 => 0.88 ], [ int2 => 0.72 ], [ uint2 => 0.72 ], [ date => 0.82 ], [ text => 0.96 ],
-	[ uuid_int4 => 0.91 ], [ 'int4.duplicates' => 0.88 ], [ 'int2.duplicates' => 0.93 ], [ 'tpcc.total' => 0.99 ])
+foreach my $most (
+	[ int4 => 0.82 ],
+	[ int4x3 => 0.88 ],
+	[ int2 => 0.72 ],
+	[ uint2 => 0.72 ],
+	[ date => 0.82 ],
+	[ text => 0.96 ],
+	[ uuid_int4 => 0.91 ],
+	[ 'int4.duplicates' => 0.88 ],
+	[ 'int2.duplicates' => 0.93 ],
+	[ 'tpcc.total' => 0.99 ])
 {
 	my ($name, $ratio) = @$most;
 	cmp_ok($metrics->{$name}, '<=', $ratio, "$name: the index is smaller");
-	cmp_ok($metrics->{"$name.inserted"}, '<', 1, "$name: the index is smaller after INSERT, too") if exists $metrics->{"$name.inserted"};
+	cmp_ok($metrics->{"$name.inserted"}, '<', 1, "$name: the index is smaller after INSERT, too")
+	  if exists $metrics->{"$name.inserted"};
 }
-cmp_ok($metrics->{'tpcc.all'}, '<', $metrics->{'tpcc.plain'}, 'TPC-C gains more with compact types');
+cmp_ok($metrics->{'tpcc.all'}, '<', $metrics->{'tpcc.plain'},
+	'TPC-C gains more with compact types');
 
 # Each ratio is close to the computed one.
 my ($table) = grep { $_->{name} eq 'keys' } @{ $result->{tables} };
 my @off = grep { abs($_->[5] - $_->[6]) > 0.05 } @{ $table->{rows} };
-is_deeply([ map { "$_->[0]: $_->[5], not $_->[6]" } @off ], [],
-	'the ratio of each key is close to the computed one');
+is_deeply([ map { "$_->[0]: $_->[5], not $_->[6]" } @off ],
+	[], 'the ratio of each key is close to the computed one');
 
 SKIP:
 {
 	skip "no build/$major/stock to compare with", 3 unless -x "$stock/bin/postgres";
 	my $max = sizes($result, 'max');
-	my %of_stock = map { s/ stock$/ max/r => sizes($result, 'stock')->{$_} } keys %{ sizes($result, 'stock') };
+	my %of_stock =
+	  map { s/ stock$/ max/r => sizes($result, 'stock')->{$_} } keys %{ sizes($result, 'stock') };
 
-	is($metrics->{max_vs_stock}, 1,
-		'indexes with alignment max are as large as those of the stock server');
-	cmp_ok(scalar(keys %of_stock), '>=', 2 * 20,
-		'at least 20 shapes of keys were compared, built and inserted');
-	is_deeply([ grep { $max->{$_} != $of_stock{$_} } keys %of_stock ], [],
-		'each index has the same number of bytes as on the stock server');
+	is($metrics->{max_vs_stock},
+		1, 'indexes with alignment max are as large as those of the stock server');
+	cmp_ok(scalar(keys %of_stock),
+		'>=', 2 * 20, 'at least 20 shapes of keys were compared, built and inserted');
+	is_deeply([ grep { $max->{$_} != $of_stock{$_} } keys %of_stock ],
+		[], 'each index has the same number of bytes as on the stock server');
 }
 is_deeply([ map { s/.*\///r } glob("$top/build/cluster/bench-*") ], [], 'no instance is left');
 
 # On a running server with another default_index_item_alignment
 my $node = PostgreSQL::Test::Cluster->new('bench');
 $node->init;
-$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\ndefault_index_item_alignment = auto\n");
+$node->append_conf('postgresql.conf',
+	"fsync = off\nautovacuum = off\ndefault_index_item_alignment = auto\n");
 $node->start;
 {
 	local $ENV{PGHOST} = $node->host;
@@ -143,21 +180,30 @@ $node->start;
 	delete local $ENV{PGUSER};
 
 	my ($again) = result_of('running', '--running', '--exact');
-	is_deeply(sizes($again, qw(max auto)), sizes($result, qw(max auto)), 'sizes are exact, and do not depend on the default');
+	is_deeply(
+		sizes($again, qw(max auto)),
+		sizes($result, qw(max auto)),
+		'sizes are exact, and do not depend on the default');
 	is_deeply([ grep { exists $again->{metrics}{$_} } @timed ], [], '--exact measures no times');
 }
-is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases of the study are dropped');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"),
+	'0', 'the databases of the study are dropped');
 $node->stop;
 unlink "$results/running.json";
 
 # Report
-is(system($bench, 'report', '--results', $results, '--html', "$work/report.html", '--markdown', "$work/benchmarks.md"),
-	0, 'bench/run report succeeds');
+is( system($bench, 'report', '--results', $results,
+		'--html', "$work/report.html", '--markdown', "$work/benchmarks.md"),
+	0,
+	'bench/run report succeeds');
 like(slurp_file("$work/report.html"), qr/<svg/, 'the page has a chart');
 my $markdown = slurp_file("$work/benchmarks.md");
 like($markdown, qr/^## index-size$/m, 'the tables have a section of the study');
 like($markdown, qr/^\| int2, unique \| 20,000 \| 2 \|/m, 'the section has a row for each key');
-like($markdown, qr/^\| pk_stock_dbt2 \(s_w_id, s_i_id, s_quantity\) \|/m, 'the section has a row for each index of TPC-C');
+like(
+	$markdown,
+	qr/^\| pk_stock_dbt2 \(s_w_id, s_i_id, s_quantity\) \|/m,
+	'the section has a row for each index of TPC-C');
 
 # A server without index_align
 SKIP:
@@ -171,9 +217,13 @@ SKIP:
 	local $ENV{PGHOST} = $plain->host;
 	local $ENV{PGPORT} = $plain->port;
 	delete local $ENV{PGUSER};
-	IPC::Run::run([ $bench, 'index-size', @small, '--running' ], '<', \undef, '>', \$out, '2>', \$err);
+	IPC::Run::run([ $bench, 'index-size', @small, '--running' ],
+		'<', \undef, '>', \$out, '2>', \$err);
 	is($?, 1 << 8, 'a server without index_align: exit code');
-	like($err, qr/\Abench\/run: error: the server has no setting "default_index_item_alignment"[^\n]*\n\z/, 'a server without index_align: one line');
+	like(
+		$err,
+		qr/\Abench\/run: error: the server has no setting "default_index_item_alignment"[^\n]*\n\z/,
+		'a server without index_align: one line');
 	$plain->stop;
 }
 

@@ -17,8 +17,8 @@ use warnings FATAL => 'all';
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use File::Copy qw(copy);
-use IPC::Run ();
-use JSON::PP ();
+use IPC::Run   ();
+use JSON::PP   ();
 use PgDense::Bench;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -39,9 +39,17 @@ sub result
 		study => $study,
 		quick => JSON::PP::false,
 		environment => {
-			date => '2024-02-29T23:59:31-05:00', command => "bench/run $study --json 'some where/$study.json' --seed 7",
-			revision => 'abc1234', host => 'here', kernel => '6.1', cpu => '3 x Test', processor => 'family 7', memory => '64 MB', seed => 7,
-			server => 'PostgreSQL 17.1 on x86_64', settings => { jit => 'off' }
+			date => '2024-02-29T23:59:31-05:00',
+			command => "bench/run $study --json 'some where/$study.json' --seed 7",
+			revision => 'abc1234',
+			host => 'here',
+			kernel => '6.1',
+			cpu => '3 x Test',
+			processor => 'family 7',
+			memory => '64 MB',
+			seed => 7,
+			server => 'PostgreSQL 17.1 on x86_64',
+			settings => { jit => 'off' }
 		},
 		metrics => {},
 		intervals => {},
@@ -69,8 +77,14 @@ sub bar
 	my ($metric, $claim, $direction, $limit, $value, $kept, %given) = @_;
 
 	return {
-		metric => $metric, claim => $claim, direction => $direction, limit => ref $limit ? $limit : [$limit],
-		goal => JSON::PP::false, value => $value, interval => undef, kept => $kept ? JSON::PP::true : JSON::PP::false,
+		metric => $metric,
+		claim => $claim,
+		direction => $direction,
+		limit => ref $limit ? $limit : [$limit],
+		goal => JSON::PP::false,
+		value => $value,
+		interval => undef,
+		kept => $kept ? JSON::PP::true : JSON::PP::false,
 		%given
 	};
 }
@@ -79,7 +93,11 @@ sub bar
 sub tpcc_samples
 {
 	my @samples;
-	my @settings = ([ '', 400, '270MB' ], [ 'sb128', 400, '128MB' ], map { [ "memory$_", $_, int($_ * 2 / 3) . 'MB' ] } 250, 400, 550, 700);
+	my @settings = (
+		[ '', 400, '270MB' ],
+		[ 'sb128', 400, '128MB' ],
+		map { [ "memory$_", $_, int($_ * 2 / 3) . 'MB' ] } 250,
+		400, 550, 700);
 
 	foreach my $setting (@settings)
 	{
@@ -90,9 +108,15 @@ sub tpcc_samples
 				my $speed = ($stage eq 'stock' ? 1000 : 1500) + $setting->[1] + 10 * $run;
 				push @samples,
 				  {
-					setting => $setting->[0], memory => $setting->[1], shared_buffers => $setting->[2], stage => $stage, round => $run,
-					notpm => $speed, last_third_to_first => $run ? 0.9 : undef,
-					per_new_order => { group_reads => 10 / $speed, block_reads => 1, wal_bytes => 9000 }
+					setting => $setting->[0],
+					memory => $setting->[1],
+					shared_buffers => $setting->[2],
+					stage => $stage,
+					round => $run,
+					notpm => $speed,
+					last_third_to_first => $run ? 0.9 : undef,
+					per_new_order =>
+					  { group_reads => 10 / $speed, block_reads => 1, wal_bytes => 9000 }
 				  };
 			}
 		}
@@ -104,131 +128,278 @@ my %tpcc = (
 	metrics => { 'tpmc.all' => 1.5, 'reads.all' => 0.66664, 'size.database' => 0.8 },
 	intervals => { 'tpmc.all' => { low => 1.25, high => 1.75, pairs => 3, interval => 'range' } },
 	bars => [
-		bar('tpmc.all', 'throughput <b>&amp; "all" | of it', 'at least', 1.4, 1.5, 1, interval => [ 1.25, 1.75 ]),
-		bar('tpmc.all', 'throughput <b>&amp; "all" | of it; stretch goal', 'at least', 2, 1.5, 0, interval => [ 1.25, 1.75 ], goal => JSON::PP::true)
+		bar('tpmc.all', 'throughput <b>&amp; "all" | of it',
+			'at least', 1.4, 1.5, 1, interval => [ 1.25, 1.75 ]),
+		bar('tpmc.all', 'throughput <b>&amp; "all" | of it; stretch goal', 'at least', 2, 1.5, 0,
+			interval => [ 1.25, 1.75 ],
+			goal => JSON::PP::true)
 	],
 	tables => [
-		{ name => 'wide', title => 'Wide', columns => [ '', map { "column $_" } 1 .. 40 ], rows => [ [ 'a|b', ('1,234,567') x 40 ] ] }
+		{
+			name => 'wide',
+			title => 'Wide',
+			columns => [ '', map { "column $_" } 1 .. 40 ],
+			rows => [ [ 'a|b', ('1,234,567') x 40 ] ]
+		}
 	],
 	samples => tpcc_samples());
 put('tpcc.json', result('tpcc', %tpcc));
-put('tpcc-again.json', result('tpcc', %tpcc, metrics => { 'tpmc.all' => 9 }, intervals => {}, bars => [], tables => []));
-put('row-size.json', result('row-size', metrics => { 'heap.all' => 0.9, 'stock.all' => 1 },
-		bars => [ bar('heap.all', 'bytes, heap.all', 'at most', 0.85, 0.9, 0), bar('stock.all', 'bytes, the same', 'between', [ 0.98, 1.02 ], 1, 1) ]));
-put('wal.json', result('wal', quick => JSON::PP::true, metrics => { 'bytes.direct_4096.1' => 0.1 },
+put('tpcc-again.json',
+	result(
+		'tpcc', %tpcc,
+		metrics => { 'tpmc.all' => 9 },
+		intervals => {},
+		bars => [],
+		tables => []));
+put('row-size.json',
+	result(
+		'row-size',
+		metrics => { 'heap.all' => 0.9, 'stock.all' => 1 },
+		bars => [
+			bar('heap.all', 'bytes, heap.all', 'at most', 0.85, 0.9, 0),
+			bar('stock.all', 'bytes, the same', 'between', [ 0.98, 1.02 ], 1, 1)
+		]));
+put('wal.json',
+	result(
+		'wal',
+		quick => JSON::PP::true,
+		metrics => { 'bytes.direct_4096.1' => 0.1 },
 		bars => [ bar('bytes.direct_4096.1', 'smoke', 'at most', 0.6, 0.1, 1) ]));
-put('types-speed.json', result('types-speed', metrics => { filter_late => 0.5, slower => 1.2 },
-		bars => [ bar('filter_late', 'time, filter', 'at most', 0.625, 0.5, 1), bar('slower', 'time, slower', 'at most', 1.05, 1.2, 0) ]));
+put('types-speed.json',
+	result(
+		'types-speed',
+		metrics => { filter_late => 0.5, slower => 1.2 },
+		bars => [
+			bar('filter_late', 'time, filter', 'at most', 0.625, 0.5, 1),
+			bar('slower', 'time, slower', 'at most', 1.05, 1.2, 0)
+		]));
 
 my %left_out = (
 	'broken.json' => [ '{"study"', 'is not a result of bench/run: ' ],
 	'list.json' => [ '[]', 'is not a result of bench/run: it names no study' ],
 	'bytes.json' => [ "\xff\xfe\x00", 'is not a result of bench/run: ' ],
 	'deep.json' => [ '[' x 200_000, 'is not a result of bench/run: ' ],
-	'other.json' => [ result('tpcc', %tpcc, format => 99), 'has format 99, which is not that of this version \(2\)' ],
+	'other.json' => [
+		result('tpcc', %tpcc, format => 99),
+		'has format 99, which is not that of this version \(2\)'
+	],
 	# The first files had no format number.
-	'first.json' => [ do { my $first = result('tpcc', %tpcc); delete @$first{qw(format bars)}; $first }, 'has format 1, which is not that of this version \(2\)' ],
-	'unpromised.json' => [ do { my $short = result('tpcc'); delete $short->{bars}; $short }, 'is incomplete: it has no "bars"' ],
-	'limitless.json' => [ result('tpcc', %tpcc, bars => [ bar('tpmc.all', 'throughput', 'at least', [], 1.5, 1) ]), 'is incomplete: "bars" is not what' ],
-	'undecided.json' => [ result('tpcc', %tpcc, bars => [ bar('tpmc.all', 'throughput', 'at least', 1, 1.5, 1, kept => undef) ]), 'is incomplete: "bars" is not what' ],
-	'short.json' => [ do { my $short = result('tpcc'); delete $short->{intervals}; $short }, 'is incomplete: it has no "intervals"' ],
-	'host.json' => [ result('tpcc', environment => { date => '2024-01-01T00:00:00+00:00' }), 'is incomplete: "environment" is not what' ],
-	'date.json' => [ do { my $bad = result('tpcc'); $bad->{environment}{date} = 'today'; $bad }, 'is incomplete: .*today' ],
-	'nan.json' => [ $json->encode(result('tpcc', metrics => { 'tpmc.all' => 77 })) =~ s/:77/:NaN/r, 'is incomplete: "metrics" is not what' ],
-	'ragged.json' => [ result('tpcc', tables => [ { name => 'x', title => 'x', columns => [ 'a', 'b' ], rows => [ ['1'] ] } ]), 'is incomplete: "tables" is not what' ],
-	'drawn.json' => [ result('tpcc', %tpcc, samples => [ { stage => 'stock', notpm => 1 } ]), 'is incomplete: its samples cannot be drawn: KeyError .setting.' ],
-);
+	'first.json' => [
+		do { my $first = result('tpcc', %tpcc); delete @$first{qw(format bars)}; $first },
+		'has format 1, which is not that of this version \(2\)'
+	],
+	'unpromised.json' => [
+		do { my $short = result('tpcc'); delete $short->{bars}; $short },
+		'is incomplete: it has no "bars"'
+	],
+	'limitless.json' => [
+		result('tpcc', %tpcc, bars => [ bar('tpmc.all', 'throughput', 'at least', [], 1.5, 1) ]),
+		'is incomplete: "bars" is not what'
+	],
+	'undecided.json' => [
+		result(
+			'tpcc', %tpcc,
+			bars => [ bar('tpmc.all', 'throughput', 'at least', 1, 1.5, 1, kept => undef) ]),
+		'is incomplete: "bars" is not what'
+	],
+	'short.json' => [
+		do { my $short = result('tpcc'); delete $short->{intervals}; $short },
+		'is incomplete: it has no "intervals"'
+	],
+	'host.json' => [
+		result('tpcc', environment => { date => '2024-01-01T00:00:00+00:00' }),
+		'is incomplete: "environment" is not what'
+	],
+	'date.json' => [
+		do { my $bad = result('tpcc'); $bad->{environment}{date} = 'today'; $bad },
+		'is incomplete: .*today'
+	],
+	'nan.json' => [
+		$json->encode(result('tpcc', metrics => { 'tpmc.all' => 77 })) =~ s/:77/:NaN/r,
+		'is incomplete: "metrics" is not what'
+	],
+	'ragged.json' => [
+		result(
+			'tpcc',
+			tables => [ { name => 'x', title => 'x', columns => [ 'a', 'b' ], rows => [ ['1'] ] } ]
+		),
+		'is incomplete: "tables" is not what'
+	],
+	'drawn.json' => [
+		result('tpcc', %tpcc, samples => [ { stage => 'stock', notpm => 1 } ]),
+		'is incomplete: its samples cannot be drawn: KeyError .setting.'
+	],);
 put($_, $left_out{$_}[0]) foreach keys %left_out;
 mkdir "$results/directory.json";
 $left_out{'directory.json'} = [ undef, 'could not be read: Is a directory' ];
 
 # Which results are left out, and how the others are shown
 my $readme = "$work/README.md";
-my $around = "before\n<!-- Between these marks is what bench/run report writes. -->\nold\n<!-- End of what bench/run report writes. -->\nafter\n";
+my $around =
+  "before\n<!-- Between these marks is what bench/run report writes. -->\nold\n<!-- End of what bench/run report writes. -->\nafter\n";
 append_to_file($readme, $around);
-my @files = ('--html', "$work/report.html", '--markdown', "$work/benchmarks.md", '--readme', $readme);
+my @files =
+  ('--html', "$work/report.html", '--markdown', "$work/benchmarks.md", '--readme', $readme);
 my ($code, $out, $err) = bench($top, 'report', '--results', $results, @files);
 is($code, 0, 'a report succeeds if some results cannot be shown') or BAIL_OUT("$out\n$err");
 is($err, '', 'nothing is on stderr');
 my $html = slurp_file("$work/report.html");
 my $markdown = slurp_file("$work/benchmarks.md");
+
 foreach my $name (sort keys %left_out)
 {
 	my $reason = $left_out{$name}[1];
 
-	like($out, qr/^left out: "\Q$name\E" $reason/m,
+	like(
+		$out,
+		qr/^left out: "\Q$name\E" $reason/m,
 		"$name: the output names the file and the reason");
-	like($html, qr/Left out: <code>\Q$name\E<\/code> [^\n]*\.<\/p>/,
+	like(
+		$html,
+		qr/Left out: <code>\Q$name\E<\/code> [^\n]*\.<\/p>/,
 		"$name: the page names the file");
-	like($markdown, qr/^\*\*Left out:\*\* `\Q$name\E` $reason/m,
+	like(
+		$markdown,
+		qr/^\*\*Left out:\*\* `\Q$name\E` $reason/m,
 		"$name: the tables name the file and the reason");
 }
-my $missing = join(', ', qw(index-size toast-strategies toast-chunks toast-codecs bgvacuum vertical-partition));
+my $missing =
+  join(', ', qw(index-size toast-strategies toast-chunks toast-codecs bgvacuum vertical-partition));
 my ($named) = $out =~ /^no results of: (.*)$/m;
-is_deeply([ grep { my $study = $_; !grep { $_ eq $study } split(/, /, $named) } split(/, /, $missing) ], [], 'the output names the studies without results');
-unlike($named, qr/tpcc(?!-switched)|demo|report|row-size|wal/,
+is_deeply(
+	[
+		grep {
+			my $study = $_;
+			!grep { $_ eq $study } split(/, /, $named)
+		} split(/, /, $missing)
+	],
+	[],
+	'the output names the studies without results');
+unlike(
+	$named,
+	qr/tpcc(?!-switched)|demo|report|row-size|wal/,
 	'the output names no study that has results');
 like($html, qr/No results of: [^\n]*\bbgvacuum\b/, 'the page names the studies without results');
 like($out, qr/^"wal" is of a smoke run, which proves nothing$/m, 'the output names a smoke run');
 
 my ($wal) = $html =~ /<section>\n<h2 id="wal">(.*?)<\/section>/s;
-like($wal, qr/<p class="note">A smoke run, which proves nothing/,
+like(
+	$wal,
+	qr/<p class="note">A smoke run, which proves nothing/,
 	'the section of a smoke run is marked');
 my ($headlines) = $html =~ /<h2 id="headlines">(.*?)<h2/s;
 unlike($headlines, qr/direct in units/, 'a smoke run has no headline');
-like($headlines, qr/New-Orders a minute[^\n]*<td>1\.500 \(1\.250 to 1\.750\)<\/td><td>at least 1\.400<\/td><td class="met">met<\/td><td><a href="#tpcc">tpcc<\/a>, 2024-03-01/, 'a headline has interval, bar, verdict and date');
+like(
+	$headlines,
+	qr/New-Orders a minute[^\n]*<td>1\.500 \(1\.250 to 1\.750\)<\/td><td>at least 1\.400<\/td><td class="met">met<\/td><td><a href="#tpcc">tpcc<\/a>, 2024-03-01/,
+	'a headline has interval, bar, verdict and date');
 unlike($headlines, qr/9\.000/, 'a headline is of the file with the name of the study');
-like($headlines, qr/device reads[^\n]*<td>0\.667<\/td><td><\/td><td class="">no promise/, 'a headline without a bar says that nothing is promised');
+like(
+	$headlines,
+	qr/device reads[^\n]*<td>0\.667<\/td><td><\/td><td class="">no promise/,
+	'a headline without a bar says that nothing is promised');
 my ($promises) = $html =~ /<h2 id="promises">(.*?)<section>/s;
-like($promises, qr/>tpcc<\/a><\/td><td>1<\/td><td>0<\/td><td>1<\/td>/,
+like(
+	$promises,
+	qr/>tpcc<\/a><\/td><td>1<\/td><td>0<\/td><td>1<\/td>/,
 	'the promises of a study are counted');
-like($promises, qr/>types-speed<\/a><\/td><td>1<\/td><td>1<\/td><td>0<\/td>/, 'promises about times are counted');
-like($promises, qr/<td>bytes, the same<\/td><td>1\.000<\/td><td>0\.980 to 1\.020<\/td><td class="met">met/, 'a range has two limits');
-like($promises, qr/>wal<\/a><\/td><td colspan="3">a smoke run/,
+like(
+	$promises,
+	qr/>types-speed<\/a><\/td><td>1<\/td><td>1<\/td><td>0<\/td>/,
+	'promises about times are counted');
+like(
+	$promises,
+	qr/<td>bytes, the same<\/td><td>1\.000<\/td><td>0\.980 to 1\.020<\/td><td class="met">met/,
+	'a range has two limits');
+like(
+	$promises,
+	qr/>wal<\/a><\/td><td colspan="3">a smoke run/,
 	'promises of a smoke run are not counted');
 my ($missed) = $promises =~ /<h3>Missed<\/h3>(.*?)<details>/s;
 is(scalar(() = $missed =~ /<tr><td>/g), 3, 'missed promises come first');
-like($missed, qr/throughput &lt;b&gt;&amp;amp; &#34;all&#34; \| of it; stretch goal/, 'a missed promise is shown in full, and HTML is escaped');
+like(
+	$missed,
+	qr/throughput &lt;b&gt;&amp;amp; &#34;all&#34; \| of it; stretch goal/,
+	'a missed promise is shown in full, and HTML is escaped');
 unlike($promises, qr/smoke<\/td>/, 'promises of a smoke run are not shown');
 
 my ($tpcc) = $html =~ /<section>\n<h2 id="tpcc">(.*?)<\/section>/s;
-like($tpcc, qr/<code>bench\/run tpcc --json &#39;some where\/tpcc\.json&#39; --seed 7<\/code>/, 'a section shows the command');
-like($tpcc, qr/2024-03-01 04:59 UTC, revision abc1234, seed 7/,
+like(
+	$tpcc,
+	qr/<code>bench\/run tpcc --json &#39;some where\/tpcc\.json&#39; --seed 7<\/code>/,
+	'a section shows the command');
+like(
+	$tpcc,
+	qr/2024-03-01 04:59 UTC, revision abc1234, seed 7/,
 	'a section shows the date in UTC, the revision and the seed');
-like($tpcc, qr/3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1</,
+like(
+	$tpcc,
+	qr/3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1</,
 	'a section shows machine and server');
 like($tpcc, qr/aria-label="\Q$_\E"/, "the charts have a panel: $_")
-  foreach map({ ("New-Orders a minute ($_)", "device reads per New-Order ($_)", "WAL, kB per New-Order ($_)", "decline: last third of the run to its first ($_)") } '400 MB, shared_buffers 270MB', '400 MB, shared_buffers 128MB'), 'New-Orders a minute by memory, MB';
+  foreach map({ (
+			"New-Orders a minute ($_)",
+			"device reads per New-Order ($_)",
+			"WAL, kB per New-Order ($_)",
+			"decline: last third of the run to its first ($_)") } '400 MB, shared_buffers 270MB',
+	'400 MB, shared_buffers 128MB'),
+  'New-Orders a minute by memory, MB';
 like($tpcc, qr/>1,410<\/text>.*>1,910<\/text>/s, 'the chart shows the medians of the stages');
-like($html, qr/<h2 id="tpcc-again">tpcc \(tpcc-again\)<\/h2>/, 'another run of a study has a section of its own');
+like(
+	$html,
+	qr/<h2 id="tpcc-again">tpcc \(tpcc-again\)<\/h2>/,
+	'another run of a study has a section of its own');
 is(scalar(() = $html =~ /<li><a href="#/g), 7, 'the contents have all sections');
-unlike($html, qr/(?:src|href)="(?!#)|url\((?!#)|<script|\@import/,
+unlike(
+	$html,
+	qr/(?:src|href)="(?!#)|url\((?!#)|<script|\@import/,
 	'the page refers to no other file');
-unlike(join('', $html =~ /<svg.*?<\/svg>/gs), qr/#[0-9a-f]{6}\b/, 'charts use only the colours of the page');
+unlike(join('', $html =~ /<svg.*?<\/svg>/gs),
+	qr/#[0-9a-f]{6}\b/, 'charts use only the colours of the page');
 my %ids;
 $ids{$_}++ foreach $html =~ / id="([^"]*)"/g;
 is_deeply([ grep { $ids{$_} > 1 } sort keys %ids ], [], 'every id is unique');
 like($markdown, qr/^\| a\\\|b \| 1,234,567 \|/m, 'a vertical bar in a cell is escaped');
-like($markdown, qr/^`bench\/run tpcc .*` at revision abc1234, 2024-03-01 04:59 UTC, seed 7:\n3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'the tables say how the results were made');
+like(
+	$markdown,
+	qr/^`bench\/run tpcc .*` at revision abc1234, 2024-03-01 04:59 UTC, seed 7:\n3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m,
+	'the tables say how the results were made');
 
 # README.md
 my $figures = slurp_file($readme);
-like($figures, qr/\Abefore\n<!-- Between[^\n]*\n\n\| figure \|.*<!-- End[^\n]*\nafter\n\z/s, 'the figures replace what is between the marks');
-like($figures, qr/^\| TPC-C under a memory limit: New-Orders a minute[^|]* \| 1\.500 \(1\.250 to 1\.750\) \| at least 1\.400 \| met \| `bench\/run tpcc --seed 7`, 2024-03-01 \|$/m, 'a figure has a command and a date');
-like($figures, qr/^\| TPC-C: bytes of all heaps[^|]* \| 0\.900 \| at most 0\.850 \| missed \|/m, 'a missed bar is shown, too');
-like($figures, qr/^Machine: 3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m, 'the figures name the machine');
+like(
+	$figures,
+	qr/\Abefore\n<!-- Between[^\n]*\n\n\| figure \|.*<!-- End[^\n]*\nafter\n\z/s,
+	'the figures replace what is between the marks');
+like(
+	$figures,
+	qr/^\| TPC-C under a memory limit: New-Orders a minute[^|]* \| 1\.500 \(1\.250 to 1\.750\) \| at least 1\.400 \| met \| `bench\/run tpcc --seed 7`, 2024-03-01 \|$/m,
+	'a figure has a command and a date');
+like(
+	$figures,
+	qr/^\| TPC-C: bytes of all heaps[^|]* \| 0\.900 \| at most 0\.850 \| missed \|/m,
+	'a missed bar is shown, too');
+like(
+	$figures,
+	qr/^Machine: 3 x Test \(family 7\), 64 MB, kernel 6\.1, PostgreSQL 17\.1\.$/m,
+	'the figures name the machine');
 bench($top, 'report', '--results', $results, @files);
 is(slurp_file($readme), $figures, 'a second report leaves README.md as it is');
 is(slurp_file("$work/report.html"), $html, 'a second report writes the same page');
 
-foreach my $case ([ 'no marks', "text\n", 'has no marks' ], [ 'one mark', ($around =~ s/<!-- End.*//sr), 'has no marks' ])
+foreach my $case ([ 'no marks', "text\n", 'has no marks' ],
+	[ 'one mark', ($around =~ s/<!-- End.*//sr), 'has no marks' ])
 {
 	my ($title, $text, $reason) = @$case;
 	my $file = "$work/other.md";
 
 	unlink $file, "$work/other.html";
 	append_to_file($file, $text);
-	fails_like($top, [ 'report', '--results', $results, '--html', "$work/other.html", '--readme', $file ], qr/"\Q$file\E" $reason/, "README with $title");
+	fails_like(
+		$top,
+		[ 'report', '--results', $results, '--html', "$work/other.html", '--readme', $file ],
+		qr/"\Q$file\E" $reason/,
+		"README with $title");
 	is(slurp_file($file), $text, "README with $title: the file does not change");
 	ok(!-e "$work/other.html", "README with $title: no page is written");
 }
@@ -236,18 +407,32 @@ foreach my $case ([ 'no marks', "text\n", 'has no marks' ], [ 'one mark', ($arou
 # No result can be shown.
 mkdir "$work/bad";
 copy("$results/$_", "$work/bad/$_") foreach qw(broken.json other.json);
-fails_like($top, [ 'report', '--results', "$work/bad", @files ], qr/"[^"]*broken\.json" is not a result.*"[^"]*other\.json" has format 99/, 'no result is good');
+fails_like(
+	$top,
+	[ 'report', '--results', "$work/bad", @files ],
+	qr/"[^"]*broken\.json" is not a result.*"[^"]*other\.json" has format 99/,
+	'no result is good');
 mkdir "$work/none";
-fails_like($top, [ 'report', '--results', "$work/none", @files ], qr/there are no results/, 'no results');
+fails_like(
+	$top,
+	[ 'report', '--results', "$work/none", @files ],
+	qr/there are no results/,
+	'no results');
 
 # The results in the repository
 my $committed = "$work/committed.md";
 copy("$top/README.md", $committed);
-($code, $out, $err) = bench($top, 'report', '--html', "$work/committed.html", '--markdown', "$work/committed_benchmarks.md", '--readme', $committed);
+($code, $out, $err) =
+  bench($top, 'report', '--html', "$work/committed.html", '--markdown',
+	"$work/committed_benchmarks.md",
+	'--readme', $committed);
 is($code, 0, 'a report of bench/results succeeds') or diag($out, $err);
 unlike($out, qr/left out|smoke/, 'bench/results has no smoke run, and no result is left out');
-ok(slurp_file("$work/committed_benchmarks.md") eq slurp_file("$top/doc/benchmarks.md"), 'doc/benchmarks.md is what bench/results gives') or diag('run bench/run report');
-ok(slurp_file($committed) eq slurp_file("$top/README.md"), 'the figures in README.md are what bench/results gives') or diag('run bench/run report');
+ok(slurp_file("$work/committed_benchmarks.md") eq slurp_file("$top/doc/benchmarks.md"),
+	'doc/benchmarks.md is what bench/results gives')
+  or diag('run bench/run report');
+ok( slurp_file($committed) eq slurp_file("$top/README.md"),
+	'the figures in README.md are what bench/results gives') or diag('run bench/run report');
 
 is(python(<<'PYTHON'), '', 'every headline is a metric of its study');
 import json
@@ -261,17 +446,30 @@ for study, metric, _ in HEADLINES:
 PYTHON
 
 # In a browser
-my ($chromium) = grep { -x } map { ("$_/chromium", "$_/chromium-browser") } split(/:/, $ENV{PATH}), '/usr/bin';
+my ($chromium) = grep { -x } map { ("$_/chromium", "$_/chromium-browser") } split(/:/, $ENV{PATH}),
+  '/usr/bin';
 ok($chromium, 'Chromium is installed (by tools/deps test)');
 foreach my $page ($chromium ? qw(report committed) : ())
 {
 	my $shots = "$work/shots-$page";
 
 	mkdir $shots;
-	IPC::Run::run([ '/usr/bin/python3', '-B', "$FindBin::RealBin/../python/report_page.py", $chromium, "$work/$page.html", $shots ], '<', \undef, '>', \$out, '2>', \$err);
+	IPC::Run::run(
+		[
+			'/usr/bin/python3', '-B',
+			"$FindBin::RealBin/../python/report_page.py", $chromium,
+			"$work/$page.html", $shots
+		],
+		'<',
+		\undef,
+		'>',
+		\$out,
+		'2>',
+		\$err);
 	is($?, 0, "$page: the browser shows the page") or do { diag($err); next };
 	my $seen = JSON::PP::decode_json($out);
-	is_deeply([ grep { $_ ne $seen->{page} } @{ $seen->{requests} } ], [], "$page: the page makes no request");
+	is_deeply([ grep { $_ ne $seen->{page} } @{ $seen->{requests} } ],
+		[], "$page: the page makes no request");
 	is_deeply($seen->{complaints}, [], "$page: the browser reports no error");
 	foreach my $view (qw(telephone-light telephone-dark desktop-light desktop-dark))
 	{
@@ -287,14 +485,26 @@ foreach my $page ($chromium ? qw(report committed) : ())
 		cmp_ok($saw->{text}, '>=', 12, "$title: size of text");
 		cmp_ok($saw->{svg_text}, '>=', 11.5, "$title: size of text in charts");
 		cmp_ok($saw->{contrast}, '>=', 4.5, "$title: contrast of text, least in $saw->{faint}");
+
 		foreach my $shot (qw(top chart))
 		{
 			my $image = $saw->{shots}{$shot};
 
-			is_deeply($image->{size}, [ $view =~ /^telephone/ ? (390, 844) : (1280, 900) ], "$title: size of the screenshot, $shot");
+			is_deeply(
+				$image->{size},
+				[ $view =~ /^telephone/ ? (390, 844) : (1280, 900) ],
+				"$title: size of the screenshot, $shot");
 			cmp_ok($image->{colours}, '>', 20, "$title: the screenshot is not blank, $shot");
-			cmp_ok($image->{background}, $view =~ /dark/ ? '<' : '>', $view =~ /dark/ ? 60 : 195, "$title: brightness of the background, $shot");
-			cmp_ok($image->{mean}, $view =~ /dark/ ? '<' : '>', $view =~ /dark/ ? 100 : 155, "$title: brightness of the screenshot, $shot");
+			cmp_ok(
+				$image->{background},
+				$view =~ /dark/ ? '<' : '>',
+				$view =~ /dark/ ? 60  : 195,
+				"$title: brightness of the background, $shot");
+			cmp_ok(
+				$image->{mean},
+				$view =~ /dark/ ? '<' : '>',
+				$view =~ /dark/ ? 100 : 155,
+				"$title: brightness of the screenshot, $shot");
 		}
 	}
 }

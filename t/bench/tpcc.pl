@@ -14,7 +14,7 @@
 use strict;
 use warnings FATAL => 'all';
 
-use Cwd qw(abs_path);
+use Cwd            qw(abs_path);
 use File::Basename qw(dirname);
 use FindBin;
 use IPC::Run ();
@@ -87,7 +87,8 @@ sub no_instances
 {
 	my ($title) = @_;
 
-	is_deeply([ map { s/.*\///r } glob("$top/build/cluster/bench-*") ], [], "$title: no instance is left");
+	is_deeply([ map { s/.*\///r } glob("$top/build/cluster/bench-*") ],
+		[], "$title: no instance is left");
 	return;
 }
 
@@ -105,18 +106,29 @@ foreach my $arguments (
 	[ '--stage', 'split' ],
 	[ '--stage', 'compact-types', '--variant', 'sentinel', '--variant', 'wide-customers' ],
 	[ '--stage', 'compact-text' ],
-	[ '--stage', 'stock', '--variant', 'sentinel', '--variant', 'numeric-money', '--variant', 'dbt2-key' ])
+	[
+		'--stage', 'stock', '--variant', 'sentinel',
+		'--variant', 'numeric-money', '--variant', 'dbt2-key'
+	])
 {
 	my ($code, $out, $err) = bench('tpcc-selftest', '--running', @$arguments);
 	my @red = $out =~ /^ok \d+ - condition (\d+) on a (?:loaded|used) database/mg;
 
 	is($code, 0, "tpcc-selftest @$arguments") or diag($out, $err);
-	is_deeply([ sort { $a <=> $b } @red ], [ map { ($_, $_) } 1 .. 12 ], 'each condition failed for wrong data, before and after load');
-	like($out, qr/^ok \d+ - the index is used: pk_order_line by integer, integer, integer, integer$/m, 'lookups were explained');
+	is_deeply(
+		[ sort { $a <=> $b } @red ],
+		[ map { ($_, $_) } 1 .. 12 ],
+		'each condition failed for wrong data, before and after load');
+	like(
+		$out,
+		qr/^ok \d+ - the index is used: pk_order_line by integer, integer, integer, integer$/m,
+		'lookups were explained');
 	unlike($out, qr/^not ok/m, 'no test of tpcc-selftest failed');
 	# Those of nine tables; with vertical partition, the cold part of customer has a key, too.
 	my @aligned = $out =~ /^ok \d+ - (\w+) was built with item alignment [24]$/mg;
-	is(scalar(@aligned), $arguments->[1] eq 'vertical-partition' ? 11 : 0, 'only the stage vertical-partition has aligned indexes');
+	is( scalar(@aligned),
+		$arguments->[1] eq 'vertical-partition' ? 11 : 0,
+		'only the stage vertical-partition has aligned indexes');
 }
 
 # The studies, and the names of their metrics
@@ -124,27 +136,38 @@ my @tables = qw(warehouse district customer history new_order orders order_line 
 my $sizes = result_of('row-size', '--running', '--lite', '--warehouses', '2');
 has_metrics(
 	$sizes,
-	(map { my $table = $_; map { ("$table.$_") } qw(strings scalars text all) } 'heap', 'indexes', @tables),
+	(   map {
+			my $table = $_;
+			map { ("$table.$_") } qw(strings scalars text all)
+		} 'heap',
+		'indexes',
+		@tables),
 	(map { ("numeric-money.$_.strings", "numeric-money.$_.all") } @tables),
 	(map { ("$_.text", "$_.all", "$_.indexes.all") } qw(users packages weblog events notes_ja)),
 	qw(mix.mean mix.description mix.japanese_note));
-cmp_ok($sizes->{metrics}{'order_line.strings'}, '<=', 0.93,
-	'compact strings make an order line smaller');
+cmp_ok($sizes->{metrics}{'order_line.strings'},
+	'<=', 0.93, 'compact strings make an order line smaller');
 cmp_ok($sizes->{metrics}{'stock.strings'}, '<=', 0.98, 'compact strings make a stock row smaller');
-cmp_ok($sizes->{metrics}{'order_line.all'}, '<', $sizes->{metrics}{'order_line.strings'}, 'all compact types make an order line smaller than compact strings alone');
+cmp_ok(
+	$sizes->{metrics}{'order_line.all'},
+	'<',
+	$sizes->{metrics}{'order_line.strings'},
+	'all compact types make an order line smaller than compact strings alone');
 cmp_ok($sizes->{metrics}{'orders.all'}, '<=', 0.85, 'all compact types make an order smaller');
 cmp_ok($sizes->{metrics}{'stock.text'}, '<=', 0.85, 'compact_text makes a stock row smaller');
-cmp_ok($sizes->{metrics}{'mix.mean'}, '<', 0.8,
-	'compact_text makes the columns of the frozen mix smaller');
+cmp_ok($sizes->{metrics}{'mix.mean'},
+	'<', 0.8, 'compact_text makes the columns of the frozen mix smaller');
 is(scalar(grep { /^mix\./ } keys %{ $sizes->{metrics} }), 35, 'the frozen mix has 34 columns');
 is($sizes->{metrics}{'item.strings'}, 1, 'an item has no fixed-length string, and keeps its size');
 
 has_metrics(
 	result_of('types-speed', '--running', '--quick', '--rows', '1000', '--rounds', '1'),
 	qw(filter_late insert copy sort hash_join lookup create_extension_ms create_extension_cascade_ms),
-	(map { "compact_text.$_" } qw(filter like sort hash_join lookup copy.tpcc copy.text copy_out.tpcc copy_out.text)),
+	(   map { "compact_text.$_" }
+		  qw(filter like sort hash_join lookup copy.tpcc copy.text copy_out.tpcc copy_out.text)),
 	(map { ("compact_text.$_.description") } qw(encode_ns encode_ns_byte decode_ns decode_gbs)),
-	(map { ("$_.filter", "$_.sort", "$_.heap") } qw(uint1 int1 uint2 uint3 seconds4 decimal4_2 decimal8_2)),
+	(   map { ("$_.filter", "$_.sort", "$_.heap") }
+		  qw(uint1 int1 uint2 uint3 seconds4 decimal4_2 decimal8_2)),
 	qw(uint2.sum uint2.lookup uint3.sum uint3.lookup seconds4.max decimal4_2.sum decimal4_2.index));
 # CPU time includes what a process does after its answer and before it sleeps.
 is(python(<<'PYTHON'), '0', 'CPU time is complete when it is read');
@@ -198,66 +221,118 @@ PYTHON
 [('part.all', 3.0), ('part.all.c', 1.5), ('part.base.c', 1.0), ('part.other', 2.0)] ['part.all', 'part.all.c', 'part.base.c', 'part.other']
 [('part.none', None, None), ('part.base', None, None), ('part.other', 2.0, False), ('part.all', 3.0, False)]
 LINES
-is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"), '0', 'the databases of the studies are dropped');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'"),
+	'0', 'the databases of the studies are dropped');
 $node->stop;
 
-my @stages = qw(stock off split split-customer wal-direct compact-types index-alignment vertical-partition background-vacuum
+my @stages =
+  qw(stock off split split-customer wal-direct compact-types index-alignment vertical-partition background-vacuum
   vertical-partition-customer background-vacuum-customer);
-my $tpcc = result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', $_) } @stages);
-has_metrics($tpcc,
+my $tpcc =
+  result_of('tpcc', '--quick', '--lite', '--warmup', '0', '--seconds', '2', '--clients', '2',
+	map { ('--stage', $_) } @stages);
+has_metrics(
+	$tpcc,
 	qw(tpmc.off tpmc.wal-direct tpmc.compact-types tpmc.index-alignment tpmc.vertical-partition tpmc.background-vacuum tpmc.all),
 	qw(tpmc.split.stock tpmc.split.compact tpmc.split-customer.stock tpmc.split-customer.compact),
 	qw(wal_bytes written_bytes wal_bytes.split written_bytes.background-vacuum-customer),
-	qw(size.database size.indexes size.indexes.compact-types size.indexes.index-alignment size.order_line size.orders));
+	qw(size.database size.indexes size.indexes.compact-types size.indexes.index-alignment size.order_line size.orders)
+);
 cmp_ok(
-	$tpcc->{metrics}{'size.indexes.index-alignment'}, '<=',
-	$tpcc->{metrics}{'size.indexes.compact-types'}, 'no index is larger because of its alignment');
+	$tpcc->{metrics}{'size.indexes.index-alignment'},
+	'<=',
+	$tpcc->{metrics}{'size.indexes.compact-types'},
+	'no index is larger because of its alignment');
 ok($tpcc->{quick}, 'the result says that it is of a smoke run');
+is_deeply([ map { $_->{stage} } @{ $tpcc->{samples} } ], \@stages, 'all stages ran');
 is_deeply(
-	[ map { $_->{stage} } @{ $tpcc->{samples} } ],
-	\@stages,
-	'all stages ran');
-is_deeply(
-	[ map { join(' ', sort grep { /^(?:orders|stock)/ } keys %{ $_->{table_reads} }) } @{ $tpcc->{samples} } ],
-	[ map { /^(?:split|vertical-partition|background-vacuum)$/ ? 'orders stock_cold stock_hot' : 'orders stock' } @stages ],
+	[
+		map {
+			join(' ', sort grep { /^(?:orders|stock)/ } keys %{ $_->{table_reads} })
+		} @{ $tpcc->{samples} }
+	],
+	[
+		map {
+				/^(?:split|vertical-partition|background-vacuum)$/
+			  ? 'orders stock_cold stock_hot'
+			  : 'orders stock'
+		} @stages
+	],
 	'blocks are counted by table, and for a split table by part');
 my ($by_table) = grep { $_->{name} eq 'reads' } @{ $tpcc->{tables} };
-is(scalar(grep { $_->[0] =~ /^(?:stock|customer)_(?:hot|cold)$/ && $_->[1] eq '' && $_->[3] =~ /^\d+\.\d\d \+ \d+\.\d\d$/ } @{ $by_table->{rows} }),
-	4, 'the tables show blocks by part');
+is( scalar(
+		grep {
+				 $_->[0] =~ /^(?:stock|customer)_(?:hot|cold)$/
+			  && $_->[1] eq ''
+			  && $_->[3] =~ /^\d+\.\d\d \+ \d+\.\d\d$/
+		} @{ $by_table->{rows} }),
+	4,
+	'the tables show blocks by part');
 no_instances('tpcc');
 
 # Report
-my ($code, $out, $err) = bench('report', '--results', $work, '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
+my ($code, $out, $err) =
+  bench('report', '--results', $work, '--html', "$work/report.html", '--markdown',
+	"$work/benchmarks.md");
 is($code, 0, 'bench/run report succeeds') or diag($out, $err);
 my $html = slurp_file("$work/report.html");
 my @charts = $html =~ /<figure>/g;
 is(scalar(@charts), 8, 'the page has the charts of the study');
 unlike($html, qr/(?:src|href)="(?!#)/, 'the page refers to no other file');
-like(slurp_file("$work/benchmarks.md"), qr/^\| order_line \|/m,
+like(
+	slurp_file("$work/benchmarks.md"),
+	qr/^\| order_line \|/m,
 	'the tables have the rows of the study');
 
 # Bad input
 fails_like(['nosuch'], 2, qr/no such command 'nosuch'/, 'unknown study');
 fails_like([ 'tpcc', '--bogus' ], 2, qr/no such option: --bogus/, 'unknown option');
-fails_like([ 'tpcc', '--stage', 'nosuch' ], 1, qr/unknown stage "nosuch", known: stock/, 'unknown stage');
+fails_like(
+	[ 'tpcc', '--stage', 'nosuch' ],
+	1,
+	qr/unknown stage "nosuch", known: stock/,
+	'unknown stage');
 fails_like([ 'tpcc', '--variant', 'nosuch' ], 1, qr/unknown variant "nosuch"/, 'unknown variant');
-fails_like([ 'row-size', '--json', '/dev/null/x.json' ], 1, qr/could not create directory/, 'unwritable result');
+fails_like(
+	[ 'row-size', '--json', '/dev/null/x.json' ],
+	1,
+	qr/could not create directory/,
+	'unwritable result');
 fails_like([ 'row-size', '--running' ], 1, qr/lost the server/, 'no server');
 mkdir "$work/empty";
-fails_like([ 'report', '--results', "$work/empty" ], 1, qr/there are no results/, 'report without results');
+fails_like(
+	[ 'report', '--results', "$work/empty" ],
+	1,
+	qr/there are no results/,
+	'report without results');
 append_to_file("$work/empty/broken.json", '{"study"');
-fails_like([ 'report', '--results', "$work/empty" ], 1, qr/"[^"]*broken.json" is not a result/, 'report of a broken file');
+fails_like(
+	[ 'report', '--results', "$work/empty" ],
+	1,
+	qr/"[^"]*broken.json" is not a result/,
+	'report of a broken file');
 
 # Disturb a run while its load is under way, and check how it ends.
 sub disturbed
 {
 	my ($title, $code, $pattern, $disturb) = @_;
 	my ($output, $errors) = ('', '');
-	my $run = IPC::Run::start([ $bench, 'tpcc', '--quick', '--lite', '--stage', 'stock', '--warmup', '0', '--seconds', '60', '--clients', '2' ],
-		'<', \undef, '>', \$output, '2>', \$errors);
+	my $run = IPC::Run::start(
+		[
+			$bench, 'tpcc', '--quick', '--lite', '--stage', 'stock',
+			'--warmup', '0', '--seconds', '60', '--clients', '2'
+		],
+		'<',
+		\undef,
+		'>',
+		\$output,
+		'2>',
+		\$errors);
 	my $until = time() + 60;
 	my @log;
-	sleep 0.1 until (@log = glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*")) && -s $log[0] || time() > $until;
+	sleep 0.1
+	  until (@log = glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*")) && -s $log[0]
+	  || time() > $until;
 
 	$disturb->($run);
 	$run->finish;
@@ -269,7 +344,11 @@ sub disturbed
 }
 
 # If a study is interrupted in its second run, the same study goes on there.
-my @two = ('tpcc', '--quick', '--lite', '--stage', 'stock', '--stage', 'off', '--warmup', '0', '--clients', '2', '--json', "$work/tpcc.json");
+my @two = (
+	'tpcc', '--quick', '--lite', '--stage',
+	'stock', '--stage', 'off', '--warmup',
+	'0', '--clients', '2', '--json',
+	"$work/tpcc.json");
 my $unfinished = "$ENV{PGDENSE_BENCH_DIR}/tpcc/unfinished.json";
 
 # Run the study to its end.  Return its output and its samples.
@@ -281,24 +360,32 @@ sub resumed
 	is($code, 0, $title) or diag("$out\n$err");
 	ok(!-e $unfinished, "$title: no unfinished study is left");
 	my $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
-	is_deeply([ map { $_->{stage} } @{ $result->{samples} } ], [ 'stock', 'off' ], "$title: the result has both runs");
+	is_deeply(
+		[ map { $_->{stage} } @{ $result->{samples} } ],
+		[ 'stock', 'off' ],
+		"$title: the result has both runs");
 	# The output may break lines anywhere.
 	return ($out =~ s/\s+/ /gr, @{ $result->{samples} });
 }
 
 my ($output, $errors) = ('', '');
-my $run = IPC::Run::start([ $bench, @two, '--seconds', '3' ], '<', \undef, '>', \$output, '2>', \$errors);
+my $run =
+  IPC::Run::start([ $bench, @two, '--seconds', '3' ], '<', \undef, '>', \$output, '2>', \$errors);
 my $until = time() + 120;
 sleep 0.02 until -e $unfinished || time() > $until;
 $run->signal('TERM');
 $run->finish;
-is($run->result(0) // 0, 130, 'an interrupt after the first run ends the study') or diag("$output\n$errors");
+is($run->result(0) // 0, 130, 'an interrupt after the first run ends the study')
+  or diag("$output\n$errors");
 my $kept = slurp_file($unfinished);
 my ($first) = @{ JSON::PP::decode_json($kept)->{samples} };
 my ($said, @samples) = resumed('the same study again', '--seconds', '3');
-like($said, qr/1 runs of an interrupted study are there, and not repeated/,
+like(
+	$said,
+	qr/1 runs of an interrupted study are there, and not repeated/,
 	'the study goes on after the first run');
 is($samples[0]{new_orders}, $first->{new_orders}, 'the first run is not repeated');
+
 foreach my $other (
 	[ 'another study', qr/differs in seconds, all runs are made anew/, $kept, '--seconds', '2' ],
 	[ 'a broken file', qr/cannot be read, all runs are made anew/, '{"key"', '--seconds', '2' ])
@@ -317,73 +404,147 @@ unlike($said, qr/interrupted/, '--fresh ignores the interrupted study');
 my @before = @samples;
 rename("$work/tpcc.json", "$work/before.json") or die "could not rename: $!";
 foreach my $bad (
-	[ 'other options', qr/"[^"]*before\.json" differs in warmup, measured, and cannot/, '--warmup', '1', '--seconds', '2', '--extend', "$work/before.json" ],
-	[ 'with page cache', qr/"[^"]*before\.json" differs in direct, and cannot/, '--seconds', '3', '--direct', '--extend', "$work/before.json" ],
-	[ 'another study', qr/"[^"]*row-size\.json" is a result of row-size, not of tpcc/, '--seconds', '3', '--extend', "$work/row-size.json" ],
-	[ 'no file', qr/"[^"]*nosuch\.json" could not be read: No such file/, '--seconds', '3', '--extend', "$work/nosuch.json" ])
+	[
+		'other options',
+		qr/"[^"]*before\.json" differs in warmup, measured, and cannot/,
+		'--warmup', '1', '--seconds', '2', '--extend', "$work/before.json"
+	],
+	[
+		'with page cache',
+		qr/"[^"]*before\.json" differs in direct, and cannot/,
+		'--seconds', '3', '--direct', '--extend', "$work/before.json"
+	],
+	[
+		'another study',
+		qr/"[^"]*row-size\.json" is a result of row-size, not of tpcc/,
+		'--seconds', '3', '--extend', "$work/row-size.json"
+	],
+	[
+		'no file', qr/"[^"]*nosuch\.json" could not be read: No such file/,
+		'--seconds', '3', '--extend', "$work/nosuch.json"
+	])
 {
 	my ($title, $pattern, @options) = @$bad;
 	fails_like([ @two, @options ], 1, $pattern, "--extend, $title");
 }
 # The stages of the result need not be named again.
 my @its_own = grep { $_ !~ /^(?:--stage|stock|off)$/ } @two;
-my ($exit, $extended, $complaint) = bench(@its_own, '--seconds', '3', '--pairs', '2', '--curve', '0.1', '--sweep', '--sweep-pairs', '1', '--extend', "$work/before.json");
+my ($exit, $extended, $complaint) =
+  bench(@its_own, '--seconds', '3', '--pairs', '2', '--curve', '0.1', '--sweep', '--sweep-pairs',
+	'1', '--extend', "$work/before.json");
 is($exit, 0, '--extend') or diag("$extended\n$complaint");
 my $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
 is_deeply(
-	[ map { join(' ', @$_{qw(setting memory shared_buffers stage round)}) } @{ $result->{samples} } ],
 	[
-		' 400 270MB stock 0', ' 400 270MB off 0', ' 400 270MB off 1', ' 400 270MB stock 1',
-		'curve 400 270MB stock 0', 'curve 400 270MB off 0',
-		map { ("$_ stock 0", "$_ off 0") } 'sb128 400 128MB', 'memory250 250 166MB', 'memory400 400 266MB', 'memory550 550 366MB', 'memory700 700 466MB'
+		map { join(' ', @$_{qw(setting memory shared_buffers stage round)}) }
+		  @{ $result->{samples} }
+	],
+	[
+		' 400 270MB stock 0',
+		' 400 270MB off 0',
+		' 400 270MB off 1',
+		' 400 270MB stock 1',
+		'curve 400 270MB stock 0',
+		'curve 400 270MB off 0',
+		map { ("$_ stock 0", "$_ off 0") } 'sb128 400 128MB',
+		'memory250 250 166MB',
+		'memory400 400 266MB',
+		'memory550 550 366MB',
+		'memory700 700 466MB'
 	],
 	'--extend adds the second pair and the sweep');
 # Tests do not run as root, so there are no limits.
-like($extended =~ s/\s+/ /gr, qr/no writable cgroup, as not started by root: running without memory and I\/O limits/, 'the output says that the runs have no limits');
-is_deeply([ grep { $_->{limited} } @{ $result->{samples} } ], [],
-	'the samples say that the runs have no limits');
-has_metrics($result, qw(tpmc.off tpmc.sb128 tpmc.memory250 tpmc.memory700 tpmc.best memory.equal tpmc.curve));
+like(
+	$extended =~ s/\s+/ /gr,
+	qr/no writable cgroup, as not started by root: running without memory and I\/O limits/,
+	'the output says that the runs have no limits');
+is_deeply([ grep { $_->{limited} } @{ $result->{samples} } ],
+	[], 'the samples say that the runs have no limits');
+has_metrics($result,
+	qw(tpmc.off tpmc.sb128 tpmc.memory250 tpmc.memory700 tpmc.best memory.equal tpmc.curve));
 is_deeply([ @{ $result->{samples} }[ 0, 1 ] ], \@before, '--extend does not change earlier runs');
-is_deeply([ grep { !($_->{counters}{wal_fpi} > 0) } @{ $result->{samples} } ], [], 'full-page images are counted');
+is_deeply([ grep { !($_->{counters}{wal_fpi} > 0) } @{ $result->{samples} } ],
+	[], 'full-page images are counted');
 # The course of a long run
 my ($curve) = grep { $_->{setting} eq 'curve' } @{ $result->{samples} };
 my @series = @{ $curve->{series} };
 cmp_ok($curve->{seconds}, '>=', 6, 'a long run takes its time');
 cmp_ok(scalar(@series), '>=', 8, 'a long run is counted in intervals');
-is_deeply([ map { $_->{begin} } @series[ 1 .. $#series ] ], [ map { $_->{end} } @series[ 0 .. $#series - 1 ] ], 'there is no gap between intervals');
+is_deeply(
+	[ map { $_->{begin} } @series[ 1 .. $#series ] ],
+	[ map { $_->{end} } @series[ 0 .. $#series - 1 ] ],
+	'there is no gap between intervals');
 my %sum;
 foreach my $part (@series)
 {
-	$sum{$_} += $part->{$_} foreach qw(new_orders wal_bytes newpage_updates);
+	$sum{$_} += $part->{$_}              foreach qw(new_orders wal_bytes newpage_updates);
 	$sum{$_} += $part->{table_reads}{$_} foreach keys %{ $part->{table_reads} };
 }
 cmp_ok($sum{new_orders}, '>=', $curve->{new_orders}, 'the intervals have all New-Orders');
 cmp_ok($sum{wal_bytes}, '>=', 0.99 * $curve->{counters}{wal_bytes}, 'the intervals have all WAL');
 cmp_ok($sum{newpage_updates}, '>', 0, 'the intervals count updates that move to another page');
-cmp_ok($sum{stock}, '>=', $curve->{table_reads}{stock}{heap},
+cmp_ok(
+	$sum{stock}, '>=',
+	$curve->{table_reads}{stock}{heap},
 	'the intervals have the blocks of each table');
-is_deeply([ sort keys %{ $curve->{maintenance} } ], [qw(autoanalyze autovacuum checkpoints)], 'a long run counts autovacuum and checkpoints');
+is_deeply(
+	[ sort keys %{ $curve->{maintenance} } ],
+	[qw(autoanalyze autovacuum checkpoints)],
+	'a long run counts autovacuum and checkpoints');
 my ($paces) = grep { $_->{name} eq 'curve' } @{ $result->{tables} };
-is_deeply($paces->{columns}, [ 'minutes', 'stock types', 'patched server, all off', 'ratio' ], 'the result has a table of the long run');
+is_deeply(
+	$paces->{columns},
+	[ 'minutes', 'stock types', 'patched server, all off', 'ratio' ],
+	'the result has a table of the long run');
 cmp_ok(scalar(@{ $paces->{rows} }), '>=', 4, 'the table of the long run has a row for each time');
-like($paces->{rows}[0][1], qr/^[\d,]+, \d+\.\d\d, \d+, \d+\.\d\z/, 'a row has pace, reads, vacuums and growth');
-cmp_ok(scalar(grep { $_->{name} eq 'curve_reads' } @{ $result->{tables} }), '==', 2, 'the result has tables of the reads of each table');
+like(
+	$paces->{rows}[0][1],
+	qr/^[\d,]+, \d+\.\d\d, \d+, \d+\.\d\z/,
+	'a row has pace, reads, vacuums and growth');
+cmp_ok(scalar(grep { $_->{name} eq 'curve_reads' } @{ $result->{tables} }),
+	'==', 2, 'the result has tables of the reads of each table');
 like($result->{environment}{device}, qr/^\S.*, file system \w+$/, 'the device is described');
-like($result->{environment}{extended}, qr/^2 runs are of 20\d\d-\S+, revision \S+$/, 'the result says which runs are from before');
+like(
+	$result->{environment}{extended},
+	qr/^2 runs are of 20\d\d-\S+, revision \S+$/,
+	'the result says which runs are from before');
 is($result->{intervals}{'tpmc.off'}{pairs}, 2, 'the interval is of both pairs');
-fails_like([ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ], 1, qr/"[^"]*tpcc\.json" has 14 runs that this command would leave out/, '--extend leaves out no run');
+fails_like(
+	[ @two, '--seconds', '3', '--extend', "$work/tpcc.json" ],
+	1,
+	qr/"[^"]*tpcc\.json" has 14 runs that this command would leave out/,
+	'--extend leaves out no run');
 
 # Take long runs from a study with another window.
 my $long = $result;
-fails_like([ @two, '--seconds', '3', '--curve-of', "$work/before.json" ], 1, qr/"[^"]*before\.json" has no long runs/, '--curve-of, no long runs');
+fails_like(
+	[ @two, '--seconds', '3', '--curve-of', "$work/before.json" ],
+	1,
+	qr/"[^"]*before\.json" has no long runs/,
+	'--curve-of, no long runs');
 $long->{environment}{measured} = 99;
 append_to_file("$work/long.json", JSON::PP::encode_json($long));
-fails_like([ @two, '--seconds', '3', '--clients', '7', '--curve-of', "$work/long.json" ], 1, qr/"[^"]*long\.json" differs in clients, and cannot/, '--curve-of, other options');
-fails_like([ @two, '--stage', 'split', '--seconds', '3', '--curve-of', "$work/long.json" ], 1, qr/"[^"]*long\.json" has no long run of stock or of split/, '--curve-of, other stages');
+fails_like(
+	[ @two, '--seconds', '3', '--clients', '7', '--curve-of', "$work/long.json" ],
+	1,
+	qr/"[^"]*long\.json" differs in clients, and cannot/,
+	'--curve-of, other options');
+fails_like(
+	[ @two, '--stage', 'split', '--seconds', '3', '--curve-of', "$work/long.json" ],
+	1,
+	qr/"[^"]*long\.json" has no long run of stock or of split/,
+	'--curve-of, other stages');
 
 # More runs of a single stage
-fails_like([ @two, '--seconds', '3', '--pairs-of', 'split' ], 1, qr/--pairs-of names "split", which is none of the stages that are run/, '--pairs-of, another stage');
-($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--pairs', '2', '--pairs-of', 'off', '--extend', "$work/before.json", '--curve-of', "$work/long.json");
+fails_like(
+	[ @two, '--seconds', '3', '--pairs-of', 'split' ],
+	1,
+	qr/--pairs-of names "split", which is none of the stages that are run/,
+	'--pairs-of, another stage');
+($exit, $extended, $complaint) = bench(
+	@two, '--seconds', '3', '--pairs',
+	'2', '--pairs-of', 'off', '--extend',
+	"$work/before.json", '--curve-of', "$work/long.json");
 is($exit, 0, '--pairs-of') or diag("$extended\n$complaint");
 $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
 is_deeply(
@@ -392,18 +553,22 @@ is_deeply(
 	'--pairs-of adds runs of that stage only, and --curve-of takes over the long runs');
 is_deeply($result->{samples}[2], $curve, '--curve-of does not change a long run');
 is($result->{environment}{curve}, 0.1, 'the long runs keep their length');
-like($result->{environment}{'long runs'}, qr/^2 runs are of 20\d\d-\S+, revision \S+, of which 2 runs are of /, 'the result says where the long runs are from');
+like(
+	$result->{environment}{'long runs'},
+	qr/^2 runs are of 20\d\d-\S+, revision \S+, of which 2 runs are of /,
+	'the result says where the long runs are from');
 has_metrics($result, 'tpmc.curve');
 is($result->{intervals}{'tpmc.off'}{pairs}, 1, 'a run without a partner is no pair');
 
 # Only long runs are added to what is there.
 my $server = $result->{environment}{server};
-($exit, $extended, $complaint) = bench(@two, '--seconds', '3', '--extend', "$work/before.json", '--curve-of', "$work/long.json");
+($exit, $extended, $complaint) =
+  bench(@two, '--seconds', '3', '--extend', "$work/before.json", '--curve-of', "$work/long.json");
 is($exit, 0, '--extend with --curve-of, without a run') or diag("$extended\n$complaint");
 $result = JSON::PP::decode_json(slurp_file("$work/tpcc.json"));
 is($result->{environment}{server}, $server, 'the result keeps the server of its runs');
-ok(defined $result->{environment}{$_},
-	"the result keeps the $_ of its runs") foreach qw(settings limits);
+ok(defined $result->{environment}{$_}, "the result keeps the $_ of its runs")
+  foreach qw(settings limits);
 
 # If a server is killed for want of memory, a study ends, but a sweep goes on.  The
 # control group is a stand-in that needs no root.  The figures are those of earlier runs.
@@ -479,14 +644,32 @@ rows = [row for table in result["tables"] for row in table["rows"] if row[0] == 
 print("killed:", killed, len(result["samples"]), metrics, rows, len(charts.tpcc_charts(result)))
 PYTHON
 foreach my $case (
-	[ 'stock at 250 MB', "killed: ['250 stock'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.5} [['runs killed for want of memory', '1', '0']] 4", '250 stock' ],
-	[ 'both at 250 MB', "killed: ['250 stock', '250 off'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.571} [['runs killed for want of memory', '1', '1']] 4", '250 stock', '250 off' ],
-	[ 'the run to be equalled', "killed: ['700 stock'] 10 {'tpmc.memory250': 2.0, 'tpmc.memory400': 2.0, 'tpmc.best': 2.0} [['runs killed for want of memory', '1', '0']] 4", '700 stock' ],
-	[ 'a run outside of the sweep', 'error: 600 MB are too few for shared_buffers 128MB: a process of the server was killed, see --memory and --shared-buffers', '600 off' ],
+	[
+		'stock at 250 MB',
+		"killed: ['250 stock'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.5} [['runs killed for want of memory', '1', '0']] 4",
+		'250 stock'
+	],
+	[
+		'both at 250 MB',
+		"killed: ['250 stock', '250 off'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.571} [['runs killed for want of memory', '1', '1']] 4",
+		'250 stock',
+		'250 off'
+	],
+	[
+		'the run to be equalled',
+		"killed: ['700 stock'] 10 {'tpmc.memory250': 2.0, 'tpmc.memory400': 2.0, 'tpmc.best': 2.0} [['runs killed for want of memory', '1', '0']] 4",
+		'700 stock'
+	],
+	[
+		'a run outside of the sweep',
+		'error: 600 MB are too few for shared_buffers 128MB: a process of the server was killed, see --memory and --shared-buffers',
+		'600 off'
+	],
 	[ 'a run that fails for another reason', 'error: pgbench failed: lost', 'lost stock' ])
 {
 	my ($title, $expected, @small) = @$case;
-	my ($told) = python($starved, "$work/starved.json", "$work/before.json", @small) =~ /^((?:killed|error): .*)\z/m;
+	my ($told) = python($starved, "$work/starved.json", "$work/before.json", @small) =~
+	  /^((?:killed|error): .*)\z/m;
 
 	is($told, $expected, "killed for want of memory: $title");
 }
@@ -516,25 +699,54 @@ another process has read files of the server: the page cache holds 40 MB of them
 LINES
 
 # Background vacuum on and off, with direct I/O for data
-$result = result_of('tpcc', '--quick', '--lite', '--direct', '--warmup', '0', '--seconds', '2', '--clients', '2', map { ('--stage', "$_-customer") } 'vertical-partition', 'background-vacuum');
-is_deeply([ $result->{environment}{direct}, $result->{environment}{settings}{debug_io_direct} ], [ JSON::PP::true, 'data' ], '--direct: the result has the setting');
-is(scalar(grep { $_->[0] =~ /, background vacuum to none\z/ } map { @{ $_->{rows} } } @{ $result->{tables} }), 4, 'the tables of the two stages have the bars of background vacuum');
-is(scalar(grep { $_->{claim} =~ /, background vacuum to none\z/ } @{ $result->{bars} }), 4, 'the result has the bars of background vacuum');
+$result =
+  result_of('tpcc', '--quick', '--lite', '--direct', '--warmup', '0', '--seconds', '2',
+	'--clients', '2', map { ('--stage', "$_-customer") } 'vertical-partition',
+	'background-vacuum');
+is_deeply(
+	[ $result->{environment}{direct}, $result->{environment}{settings}{debug_io_direct} ],
+	[ JSON::PP::true, 'data' ],
+	'--direct: the result has the setting');
+is( scalar(
+		grep { $_->[0] =~ /, background vacuum to none\z/ }
+		map  { @{ $_->{rows} } } @{ $result->{tables} }),
+	4,
+	'the tables of the two stages have the bars of background vacuum');
+is(scalar(grep { $_->{claim} =~ /, background vacuum to none\z/ } @{ $result->{bars} }),
+	4, 'the result has the bars of background vacuum');
 
 # Background vacuum on and off within one run
-my $switched = result_of('tpcc-switched', '--quick', '--lite', '--warmup', '1', '--phase', '1.5', '--clients', '2', '--unlimited', '--shared-buffers', '16MB');
+my $switched = result_of(
+	'tpcc-switched', '--quick', '--lite', '--warmup',
+	'1', '--phase', '1.5', '--clients',
+	'2', '--unlimited', '--shared-buffers', '16MB');
 has_metrics($switched, qw(tpmc.switched wal_bytes.switched cpu.switched));
 foreach my $sample (@{ $switched->{samples} })
 {
 	# Compare numbers of blocks, which are whole.
-	my %blocks = map { $_ => sprintf('%.0f', $sample->{per_new_order}{$_} * $sample->{new_orders}) } grep { /_writes\z/ } keys %{ $sample->{per_new_order} };
+	my %blocks = map { $_ => sprintf('%.0f', $sample->{per_new_order}{$_} * $sample->{new_orders}) }
+	  grep { /_writes\z/ } keys %{ $sample->{per_new_order} };
 
-	cmp_ok($blocks{session_writes} + $blocks{bgwriter_writes} + $blocks{checkpointer_writes}, '<=', $blocks{block_writes}, 'tpcc-switched: sessions, bgwriter and checkpointer wrote no more than all blocks');
+	cmp_ok(
+		$blocks{session_writes} + $blocks{bgwriter_writes} + $blocks{checkpointer_writes},
+		'<=',
+		$blocks{block_writes},
+		'tpcc-switched: sessions, bgwriter and checkpointer wrote no more than all blocks');
 }
-is_deeply([ map { "$_->{round} $_->{setting}" } @{ $switched->{samples} } ], [ map { my $block = $_; map { "$block $_" } qw(off on on off) } 0 .. 1 ], 'tpcc-switched: the phases alternate');
-cmp_ok($_->{seconds}, '<', 1.2, 'tpcc-switched: a third of a phase is not counted') foreach @{ $switched->{samples} };
+is_deeply(
+	[ map { "$_->{round} $_->{setting}" } @{ $switched->{samples} } ],
+	[
+		map {
+			my $block = $_;
+			map { "$block $_" } qw(off on on off)
+		} 0 .. 1
+	],
+	'tpcc-switched: the phases alternate');
+cmp_ok($_->{seconds}, '<', 1.2, 'tpcc-switched: a third of a phase is not counted')
+  foreach @{ $switched->{samples} };
 no_instances('tpcc-switched');
-is(python(<<'PYTHON'), "([10.0, 4.0], [8.0, 5.0]) ([3.0, 3.0], [2.0, 4.0]) None None", 'tpcc-switched: the sums of each block of phases');
+is( python(
+		<<'PYTHON'), "([10.0, 4.0], [8.0, 5.0]) ([3.0, 3.0], [2.0, 4.0]) None None", 'tpcc-switched: the sums of each block of phases');
 from bench.studies import tpcc_switched as study
 samples = [
     {"round": block, "setting": setting, "notpm": notpm, "per_new_order": {"wal": wal, "none": 0}}
@@ -546,7 +758,10 @@ print(*(study.sums(samples, pick) for pick in (study.notpm, study.counted("wal")
 PYTHON
 
 unlink glob("$ENV{PGDENSE_BENCH_DIR}/tpcc/transactions.*");
-disturbed('server dies', 1, qr/pgbench failed: /, sub { system($cluster, 'stop', 'bench-tpcc-run', '--immediate') });
+disturbed(
+	'server dies', 1,
+	qr/pgbench failed: /,
+	sub { system($cluster, 'stop', 'bench-tpcc-run', '--immediate') });
 disturbed('interrupt', 130, qr/interrupted/, sub { $_[0]->signal('INT') });
 
 done_testing();

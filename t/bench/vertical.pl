@@ -28,43 +28,79 @@ use Test::More;
 my @methods = qw(shared_key surrogate_key row_pointer);
 my @split = map { ("$_.off", "$_.on") } @methods;
 my @tables = qw(customer stock);
-my @statements = map { my $what = $_; map { "$what.$_" } qw(hot cold both) } qw(read update);
+my @statements = map {
+	my $what = $_;
+	map { "$what.$_" } qw(hot cold both)
+} qw(read update);
 
 needs_python();
 
-my ($code, $out, $err) = bench($top, 'vertical-partition', '--quick', '--calls', '20', '--json', "$work/results/vertical-partition.json");
+my ($code, $out, $err) = bench($top, 'vertical-partition', '--quick', '--calls', '20', '--json',
+	"$work/results/vertical-partition.json");
 is($code, 0, 'bench/run vertical-partition') or BAIL_OUT("$out\n$err");
 no_instances($top, 'vertical-partition');
 
 my $result = read_result("$work/results/vertical-partition.json");
-my @each = map { my $table = $_; map { "$table.$_" } @methods } @tables;
+my @each = map {
+	my $table = $_;
+	map { "$table.$_" } @methods
+} @tables;
 is_sound(
 	$result,
 	'vertical-partition',
 	[
 		qw(read.hot update.hot simple.read.hot tracked.read tracked.update bytes_per_update.customer bytes_per_update.stock),
-		(map { ("read.hot.$_", "update.hot.$_", "bytes_per_update.$_", "pages_per_update.$_", "wal_per_update.$_", "size.$_") } @each),
+		(   map {
+				(   "read.hot.$_", "update.hot.$_",
+					"bytes_per_update.$_", "pages_per_update.$_",
+					"wal_per_update.$_", "size.$_")
+			} @each),
 		(map { "bytes_per_update.$_.off" } @each),
-		map { my $of = $_; map { ("plain.$of.$_") } @split } map { my $table = $_; map { "$table.$_" } @statements } @tables
+		map {
+			my $of = $_;
+			map { ("plain.$of.$_") } @split
+		} map {
+			my $table = $_;
+			map { "$table.$_" } @statements
+		} @tables
 	],
-	[ 'read.hot', 'update.hot', 'read.hot.stock.row_pointer', 'plain.customer.read.hot.shared_key.off' ],
+	[
+		'read.hot',
+		'update.hot',
+		'read.hot.stock.row_pointer',
+		'plain.customer.read.hot.shared_key.off'
+	],
 	'settings of all',
 	'settings of variants');
 
 # Rows, bytes and pages that updates write
-my %updates = map { ("$_->{table} $_->{variant}" => $_) } grep { $_->{test} eq 'update' } @{ $result->{samples} };
-is_deeply([ sort keys %updates ], [ sort map { my $table = $_; map { "$table $_" } 'plain', @split } @tables ], 'every variant was updated');
+my %updates = map { ("$_->{table} $_->{variant}" => $_) }
+  grep { $_->{test} eq 'update' } @{ $result->{samples} };
+is_deeply(
+	[ sort keys %updates ],
+	[
+		sort map {
+			my $table = $_;
+			map { "$table $_" } 'plain', @split
+		} @tables
+	],
+	'every variant was updated');
 foreach my $table (@tables)
 {
 	my $plain = $updates{"$table plain"};
 
-	is_deeply($plain->{versions}, [ $plain->{updates} ], "$table, plain: a new row version for each update");
+	is_deeply(
+		$plain->{versions},
+		[ $plain->{updates} ],
+		"$table, plain: a new row version for each update");
 	foreach my $variant (@split)
 	{
 		my $sample = $updates{"$table $variant"};
 
-		is($sample->{digest}, $plain->{digest}, "$table, $variant: the split table has the contents of the plain one");
-		is($sample->{versions}[0], $plain->{updates}, "$table, $variant: a new version of the hot row for each update");
+		is($sample->{digest}, $plain->{digest},
+			"$table, $variant: the split table has the contents of the plain one");
+		is($sample->{versions}[0],
+			$plain->{updates}, "$table, $variant: a new version of the hot row for each update");
 		cmp_ok($sample->{bytes}, '<', $plain->{bytes},
 			"$table, $variant: updates write fewer bytes than in the plain table");
 		cmp_ok($sample->{wal_bytes}, '>', 0, "$table, $variant: updates write WAL");
@@ -72,59 +108,95 @@ foreach my $table (@tables)
 	}
 }
 # A header, six integers and the link, aligned, and a line pointer
-my %stock = (shared_key => 24 + 24 + 4, surrogate_key => 24 + 24 + 8 + 4, row_pointer => 24 + 24 + 8 + 4);
+my %stock =
+  (shared_key => 24 + 24 + 4, surrogate_key => 24 + 24 + 8 + 4, row_pointer => 24 + 24 + 8 + 4);
 foreach my $variant (@split)
 {
 	my $sample = $updates{"stock $variant"};
 
-	is($sample->{bytes} / $sample->{updates}, $stock{ $variant =~ s/\..*//r }, "stock, $variant: bytes of an update");
+	is( $sample->{bytes} / $sample->{updates},
+		$stock{ $variant =~ s/\..*//r },
+		"stock, $variant: bytes of an update");
 	is($sample->{versions}[1], 0, "stock, $variant: no cold row is written");
 	my ($cold, $hot) = @{ $updates{"customer $variant"}{versions} }[ 1, 0 ];
 	cmp_ok($cold, '>', 0, "customer, $variant: cold rows of bad credit are written");
 	cmp_ok($cold, '<', $hot / 2, "customer, $variant: cold rows of good credit are not written");
 }
-is($result->{metrics}{"bytes_per_update.$_->[0]"}, $updates{"$_->[0] $_->[1].on"}{bytes} / $updates{"$_->[0] plain"}{bytes}, "metric of $_->[0]")
-  foreach [ 'customer', 'shared_key' ], [ 'stock', 'row_pointer' ];
+is( $result->{metrics}{"bytes_per_update.$_->[0]"},
+	$updates{"$_->[0] $_->[1].on"}{bytes} / $updates{"$_->[0] plain"}{bytes},
+	"metric of $_->[0]") foreach [ 'customer', 'shared_key' ], [ 'stock', 'row_pointer' ];
 
 # Sizes
 my %rows;
-push @{ $rows{"$_->{table} $_->{variant}"} }, $_->{rows} foreach grep { $_->{test} eq 'size' } @{ $result->{samples} };
-is_deeply([ grep { my ($first, @others) = @{ $rows{$_} }; grep { $_ != $first } @others } sort keys %rows ], [], 'both parts have all rows');
+push @{ $rows{"$_->{table} $_->{variant}"} }, $_->{rows}
+  foreach grep { $_->{test} eq 'size' } @{ $result->{samples} };
+is_deeply(
+	[
+		grep {
+			my ($first, @others) = @{ $rows{$_} };
+			grep { $_ != $first } @others
+		} sort keys %rows
+	],
+	[],
+	'both parts have all rows');
 is(scalar(map { @$_ } values %rows), 2 * (1 + 2 * @methods),
 	'the sizes of all parts were measured');
 
 # Buffers
-my %buffers = map { ("$_->{statement} $_->{variant}" => (sort { $a <=> $b } @{ $_->{buffers} })[10]) } grep { $_->{test} eq 'buffers' } @{ $result->{samples} };
+my %buffers = map {
+	("$_->{statement} $_->{variant}" => (sort { $a <=> $b } @{ $_->{buffers} })[10])
+} grep { $_->{test} eq 'buffers' } @{ $result->{samples} };
 foreach my $method (@methods)
 {
 	foreach my $table (@tables)
 	{
-		is($buffers{"$table.read.hot $method.on"}, $buffers{"$table.read.hot $method.hot"}, "$table, $method: a hot read of the view touches as many pages as one of the hot part");
-		is($buffers{"$table.update.hot $method.on"}, $buffers{"$table.update.hot $method.hot"}, "$table, $method: a hot update of the view touches as many pages as one of the hot part");
-		cmp_ok($buffers{"$table.read.cold $method.on"}, '>', $buffers{"$table.read.hot $method.on"}, "$table, $method: a cold read touches more pages than a hot one");
+		is($buffers{"$table.read.hot $method.on"}, $buffers{"$table.read.hot $method.hot"},
+			"$table, $method: a hot read of the view touches as many pages as one of the hot part");
+		is($buffers{"$table.update.hot $method.on"}, $buffers{"$table.update.hot $method.hot"},
+			"$table, $method: a hot update of the view touches as many pages as one of the hot part"
+		);
+		cmp_ok(
+			$buffers{"$table.read.cold $method.on"},
+			'>',
+			$buffers{"$table.read.hot $method.on"},
+			"$table, $method: a cold read touches more pages than a hot one");
 	}
 }
 
 # Times
 my %timed;
 $timed{"$_->{test} $_->{type}"}++ foreach grep { exists $_->{seconds} } @{ $result->{samples} };
-is_deeply([ sort keys %timed ],
+is_deeply(
+	[ sort keys %timed ],
 	[
 		sort map {
 			my $table = $_;
-			(map { ($table . ".read.hot.simple $_.on", $table . ".read.hot.simple $_.hot") } @methods),
-			map { my $of = "$table.$_"; map { "$of $_" } 'plain', 'plain.tracked', @split, $of =~ /hot$/ ? map { "$_.hot" } @methods : () } @statements
+			(map { ($table . ".read.hot.simple $_.on", $table . ".read.hot.simple $_.hot") }
+				  @methods), map {
+				my $of = "$table.$_";
+				map { "$of $_" } 'plain', 'plain.tracked', @split,
+				  $of =~ /hot$/
+				  ? map { "$_.hot" } @methods
+				  : ()
+				  } @statements
 		} @tables
 	],
 	'every statement ran on every variant');
 
 my %said = bars_said($result);
-is_deeply([ grep { !exists $said{$_} } qw(read.hot update.hot bytes_per_update.customer bytes_per_update.stock read.hot.stock.row_pointer) ], [], 'the result has all bars');
+is_deeply(
+	[
+		grep { !exists $said{$_} }
+		  qw(read.hot update.hot bytes_per_update.customer bytes_per_update.stock read.hot.stock.row_pointer)
+	],
+	[],
+	'the result has all bars');
 is($said{"bytes_per_update.$_"}, 'met', "the bar is met: bytes of an update of $_") foreach @tables;
 
 # Report
 ($code, $out, $err) =
-  bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown', "$work/benchmarks.md");
+  bench($top, 'report', '--results', "$work/results", '--html', "$work/report.html", '--markdown',
+	"$work/benchmarks.md");
 is($code, 0, 'bench/run report succeeds') or diag($out, $err);
 my @charts = slurp_file("$work/report.html") =~ /<figure>/g;
 is(scalar(@charts), 3, 'the page has the charts of the study');
@@ -136,7 +208,8 @@ like($markdown, qr/^\| New-Order, stock: row_pointer, rewrite on \|/m, 'the sect
 my $node = PostgreSQL::Test::Cluster->new('rows');
 $node->init;
 $node->start;
-$node->safe_psql('postgres', q{
+$node->safe_psql(
+	'postgres', q{
 	CREATE EXTENSION vertical_partition;
 	CREATE EXTENSION pageinspect;
 	CREATE EXTENSION pg_buffercache;
@@ -168,11 +241,23 @@ with psycopg.connect(host=host, port=port, dbname="postgres", user=user, autocom
         print(error.format_message())
 PYTHON
 my $update = 'UPDATE %s SET counter = counter + 1 WHERE id <= %d';
-is(python($check, @server, 'plain', sprintf($update, 'plain', 10), 'plain'), "plain\n10 440\nsame", 'ten updates of a plain table are counted');
-is(python($check, @server, 'split', sprintf($update, 'split', 10), 'plain'), "split_hot split_cold\n10 0 440\nsame", 'ten updates of a split table are counted');
-is(python($check, @server, 'split', sprintf($update, 'split', 9), 'plain'), "split_hot split_cold\ntest: 10 updates of split left 9 new row versions", 'a missing update is an error');
-is(python($check, @server, 'split', sprintf($update, 'split', 10), 'plain'), "split_hot split_cold\n10 0 440\ntest: split does not hold what the same updates left in the plain table", 'other contents are an error');
-is(python($check, @server, 'split', q{UPDATE split SET filler = filler || '!' WHERE id <= 10}, 'split'), "split_hot split_cold\n10 10 880\nsame", 'updates that move cold rows also update the pointers of the hot rows');
+is( python($check, @server, 'plain', sprintf($update, 'plain', 10), 'plain'),
+	"plain\n10 440\nsame",
+	'ten updates of a plain table are counted');
+is( python($check, @server, 'split', sprintf($update, 'split', 10), 'plain'),
+	"split_hot split_cold\n10 0 440\nsame",
+	'ten updates of a split table are counted');
+is( python($check, @server, 'split', sprintf($update, 'split', 9), 'plain'),
+	"split_hot split_cold\ntest: 10 updates of split left 9 new row versions",
+	'a missing update is an error');
+is( python($check, @server, 'split', sprintf($update, 'split', 10), 'plain'),
+	"split_hot split_cold\n10 0 440\ntest: split does not hold what the same updates left in the plain table",
+	'other contents are an error');
+is( python(
+		$check, @server, 'split', q{UPDATE split SET filler = filler || '!' WHERE id <= 10},
+		'split'),
+	"split_hot split_cold\n10 10 880\nsame",
+	'updates that move cold rows also update the pointers of the hot rows');
 
 my $plans = <<'PYTHON';
 import psycopg
@@ -189,10 +274,15 @@ with psycopg.connect(host=host, port=port, dbname="postgres", user=user, autocom
     except BenchError as error:
         print(error.format_message().partition(" alone")[0])
 PYTHON
-my ($read, $write) = ('SELECT counter FROM TABLE WHERE id = :id', 'UPDATE TABLE SET counter = 0 WHERE id = :id');
+my ($read, $write) =
+  ('SELECT counter FROM TABLE WHERE id = :id', 'UPDATE TABLE SET counter = 0 WHERE id = :id');
 my $refused = 'test: split.test.hot is not a statement on the hot part';
-is(python($plans, @server, q{LOAD 'vertical_partition'}, $_), 'hot', "with the rewrite, a plan touches the hot part only: $_") foreach $read, $write;
-is(python($plans, @server, 'SET vertical_partition.enable_rewrite = off', $_), $refused, "without the rewrite, the plan is an error: $_") foreach $read, $write;
+is(python($plans, @server, q{LOAD 'vertical_partition'}, $_),
+	'hot', "with the rewrite, a plan touches the hot part only: $_")
+  foreach $read, $write;
+is(python($plans, @server, 'SET vertical_partition.enable_rewrite = off', $_),
+	$refused, "without the rewrite, the plan is an error: $_")
+  foreach $read, $write;
 $node->stop;
 
 # Bad input
@@ -201,7 +291,11 @@ SKIP:
 	skip "no build/$major/stock to be refused", 3 if !-x "$top/build/$major/stock/bin/postgres";
 	my $plain = checkout("$work/plain", "$top/build/$major/stock");
 
-	fails_like($plain, [ 'vertical-partition', '--quick' ], qr/extension "vertical_partition" is not installed in the server/, 'a server without the extension');
+	fails_like(
+		$plain,
+		[ 'vertical-partition', '--quick' ],
+		qr/extension "vertical_partition" is not installed in the server/,
+		'a server without the extension');
 }
 fails_like($top, [ 'vertical-partition', '--rounds', '0' ], qr/--rounds/, 'no rounds', 2);
 fails_like($top, [ 'vertical-partition', '--updates', '1' ], qr/--updates/, 'too few updates', 2);

@@ -30,8 +30,18 @@ my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 
 # [name, settings, least number of pruned pages]
-my @rounds = ([ 'forced', "shared_buffers = 32MB\nbgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n", 300 ]);
-push @rounds, [ 'few_buffers', "shared_buffers = 2MB\nbgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\nwal_consistency_checking = all\n", 300 ],
+my @rounds = (
+	[
+		'forced',
+		"shared_buffers = 32MB\nbgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n",
+		300
+	]);
+push @rounds,
+  [
+	'few_buffers',
+	"shared_buffers = 2MB\nbgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\nwal_consistency_checking = all\n",
+	300
+  ],
   [ 'demand', "shared_buffers = 2MB\nbgwriter_vacuum = on\nbgwriter_delay = 10ms\n", 0 ]
   if $ENV{PGDENSE_SOAK};
 
@@ -52,24 +62,41 @@ $settings
 CONF
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION bgvacuum');
-	cmp_ok(core_suite($node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
-		'>', 200, "$name: more than 200 tests ran");
-	core_isolation($node, "$tmp/bgvacuum_isolation", $regress) if $ENV{PGDENSE_SOAK} && $name eq 'forced';
+	cmp_ok(
+		core_suite(
+			$node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress",
+			"--schedule=$regress/parallel_schedule",
+			'--max-concurrent-tests=20'),
+		'>', 200,
+		"$name: more than 200 tests ran");
+	core_isolation($node, "$tmp/bgvacuum_isolation", $regress)
+	  if $ENV{PGDENSE_SOAK} && $name eq 'forced';
 	my $stats = bgvacuum_stats($node);
 	note "$name: ", join ', ', map { "$stats->{$_} $_" } sort keys %$stats;
 	cmp_ok($stats->{pages_pruned}, '>=', $least, "$name: $stats->{pages_pruned} pages were pruned");
 
 	core_crash($node, $name, $tmp);
-	$node->safe_psql('regression', 'CREATE SCHEMA check_heaps; CREATE EXTENSION amcheck SCHEMA check_heaps; CREATE EXTENSION pg_visibility SCHEMA check_heaps; ALTER DATABASE regression SET search_path = public, check_heaps');
+	$node->safe_psql('regression',
+		'CREATE SCHEMA check_heaps; CREATE EXTENSION amcheck SCHEMA check_heaps; CREATE EXTENSION pg_visibility SCHEMA check_heaps; ALTER DATABASE regression SET search_path = public, check_heaps'
+	);
 	check_heaps($node, $name, 'regression');
 	is(unexpected_log($node), '', "$name: nothing unexpected in the log");
 	$node->stop;
 	system_or_bail('rm', '-rf', $node->data_dir);
 }
 
-core_tap($regress, $tmp, "bgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n",
-	'src/test/recovery', 'src/test/subscription', 'src/bin/pg_amcheck', 'src/bin/pg_rewind', 'src/bin/pg_basebackup', 'src/bin/pg_combinebackup',
-	'src/bin/scripts', 'contrib/amcheck', 'contrib/pg_visibility')
-  if $ENV{PGDENSE_SOAK};
+core_tap(
+	$regress,
+	$tmp,
+	"bgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_delay = 10ms\n",
+	'src/test/recovery',
+	'src/test/subscription',
+	'src/bin/pg_amcheck',
+	'src/bin/pg_rewind',
+	'src/bin/pg_basebackup',
+	'src/bin/pg_combinebackup',
+	'src/bin/scripts',
+	'contrib/amcheck',
+	'contrib/pg_visibility') if $ENV{PGDENSE_SOAK};
 
 done_testing();

@@ -46,18 +46,30 @@ for my $round (1 .. $rounds)
 	my $images = $round % 2 ? 'on' : 'off';
 	my $forced = $round % 3 ? 'on' : 'off';
 	# Without debug_bgwriter_vacuum, bgwriter looks only at pages that are soon evicted.
-	my $buffers = $forced eq 'on' ? ('4MB', '16MB', '64MB')[ int(rand(3)) ] : ('1MB', '2MB', '4MB')[ int(rand(3)) ];
+	my $buffers =
+	  $forced eq 'on'
+	  ? ('4MB', '16MB', '64MB')[ int(rand(3)) ]
+	  : ('1MB', '2MB', '4MB')[ int(rand(3)) ];
 	# Without page images, recovery finds no contents for pages of a table that is dropped later.
 	# The consistency check takes that for damage, on a stock server as well.
 	my $compare = $images eq 'on' ? 'all' : '';
 	my $again = rand() < 0.5 ? rand(0.1) : undef;
 	my $longer = rand(0.5);
-	my $what = "round $round (checksums " . ($want_checksums ? 'on' : 'off') . ", full_page_writes $images, forced $forced, $buffers)";
+	my $what =
+		"round $round (checksums "
+	  . ($want_checksums ? 'on' : 'off')
+	  . ", full_page_writes $images, forced $forced, $buffers)";
 
 	if ($want_checksums != $checksums)
 	{
 		$node->stop;
-		command_ok([ 'pg_checksums', '--no-sync', $want_checksums ? '--enable' : '--disable', '-D', $node->data_dir ], "$what: pg_checksums succeeds");
+		command_ok(
+			[
+				'pg_checksums', '--no-sync',
+				$want_checksums ? '--enable' : '--disable', '-D',
+				$node->data_dir
+			],
+			"$what: pg_checksums succeeds");
 		$checksums = $want_checksums;
 	}
 	else
@@ -78,7 +90,8 @@ CONF
 	$ledger->start;
 	# The number of pages counts, not the time.  With few evictions and many page images they
 	# take long, and even longer on a busy machine.
-	local $PostgreSQL::Test::Utils::timeout_default = 20 * $PostgreSQL::Test::Utils::timeout_default;
+	local $PostgreSQL::Test::Utils::timeout_default =
+	  20 * $PostgreSQL::Test::Utils::timeout_default;
 	wait_for_prunes($node, $wanted, $from);
 	usleep(1_000_000 * $longer);
 	my $now = bgvacuum_stats($node);
@@ -89,7 +102,8 @@ CONF
 	$ledger->finish;
 
 	my $pruned = $now->{pages_pruned} - $from->{pages_pruned};
-	cmp_ok($pruned, '>=', $wanted, sprintf('%s: bgwriter pruned %d pages in %.1f s', $what, $pruned, $seconds));
+	cmp_ok($pruned, '>=', $wanted,
+		sprintf('%s: bgwriter pruned %d pages in %.1f s', $what, $pruned, $seconds));
 	$count{$_} += $now->{$_} - $from->{$_} for qw(pages_pruned tuples_removed pages_reused);
 
 	$count{in_recovery}++ if defined $again && crash_in_recovery($node, $again, @way);
@@ -99,7 +113,9 @@ CONF
 	if ($checksums)
 	{
 		$node->stop;
-		command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$what: the checksums of all pages are right");
+		command_ok(
+			[ 'pg_checksums', '--check', '-D', $node->data_dir ],
+			"$what: the checksums of all pages are right");
 		$node->start;
 	}
 }

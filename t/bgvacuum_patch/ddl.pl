@@ -40,7 +40,11 @@ max_wal_senders = 10
 fsync = on
 CONF
 
-my $primary = bgvacuum_node('primary', shared_buffers => '16MB', conf => $conf, init => [ allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ] ]);
+my $primary = bgvacuum_node(
+	'primary',
+	shared_buffers => '16MB',
+	conf => $conf,
+	init => [ allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ] ]);
 my $start = $primary->lsn('insert');
 $primary->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
@@ -58,7 +62,8 @@ sub records_of_the_gone
 	my $prunes = 0;
 
 	$node->safe_psql('postgres', 'SELECT pg_switch_wal()');
-	open my $wal, '-|', "pg_waldump -p '@{[ $node->data_dir ]}/pg_wal' -s '$from' 2>&1" or die "could not run pg_waldump: $!";
+	open my $wal, '-|', "pg_waldump -p '@{[ $node->data_dir ]}/pg_wal' -s '$from' 2>&1"
+	  or die "could not run pg_waldump: $!";
 	while (my $line = <$wal>)
 	{
 		my ($rmgr, $lsn, $what) = $line =~ /^rmgr: (\S+) .* lsn: ([^,]+), .* desc: (\S+)/ or next;
@@ -66,7 +71,8 @@ sub records_of_the_gone
 		if ($rmgr eq 'Transaction')
 		{
 			# The relations of a PREPARE go later, when the prepared transaction ends.
-			$gone{$_} = "$what at $lsn" for map { relation_of_path($_) } map { split / / } $line =~ /; rels: ([^;]+)/;
+			$gone{$_} = "$what at $lsn"
+			  for map { relation_of_path($_) } map { split / / } $line =~ /; rels: ([^;]+)/;
 		}
 		elsif ($rmgr eq 'Storage' && $what eq 'CREATE')
 		{
@@ -100,12 +106,16 @@ sub records_of_the_gone
 			my $reason = $gone{$relation} // $gone{$database};
 			my $truncated = $truncated{$relation};
 
-			if ($truncated && !$fork && $block >= $truncated->{blocks} && !$truncated->{again}{$block})
+			if (   $truncated
+				&& !$fork
+				&& $block >= $truncated->{blocks}
+				&& !$truncated->{again}{$block})
 			{
 				$reason //= $truncated->{name} if $what =~ /^PRUNE/;
 				$truncated->{again}{$block} = 1;
 			}
-			push @{ $bad{$relation} }, "$what of $relation $fork$block at $lsn after $reason" if $reason;
+			push @{ $bad{$relation} }, "$what of $relation $fork$block at $lsn after $reason"
+			  if $reason;
 		}
 	}
 	close $wal;
@@ -131,15 +141,23 @@ sub digest
 {
 	my ($node, $database) = @_;
 	my @tables = split /\n/,
-	  $node->safe_psql($database, q{SELECT oid::regclass FROM pg_class WHERE relkind IN ('r', 'm') AND relnamespace = 'public'::regnamespace AND relpersistence = 'p' ORDER BY relname});
+	  $node->safe_psql($database,
+		q{SELECT oid::regclass FROM pg_class WHERE relkind IN ('r', 'm') AND relnamespace = 'public'::regnamespace AND relpersistence = 'p' ORDER BY relname}
+	  );
 
-	return join '; ', map { "$_ " . $node->safe_psql($database, "SELECT count(*), md5(string_agg(x::text, ',' ORDER BY x::text)) FROM $_ x") } @tables;
+	return join '; ', map {
+		"$_ "
+		  . $node->safe_psql($database,
+			"SELECT count(*), md5(string_agg(x::text, ',' ORDER BY x::text)) FROM $_ x")
+	} @tables;
 }
 
 sub databases
 {
 	my ($node) = @_;
-	return split /\n/, $node->safe_psql('postgres', 'SELECT datname FROM pg_database WHERE datallowconn ORDER BY datname');
+	return split /\n/,
+	  $node->safe_psql('postgres',
+		'SELECT datname FROM pg_database WHERE datallowconn ORDER BY datname');
 }
 
 # Check that the standby has replayed all WAL without an error, and has the same rows.
@@ -149,7 +167,10 @@ sub same_on_standby
 	my $lsn = $primary->lsn('insert');
 
 	# A server that has died cannot be queried.
-	if (!ok(eval { $standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") }, "$what: the standby replays all WAL"))
+	if (!ok(eval {
+				$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'");
+			},
+			"$what: the standby replays all WAL"))
 	{
 		log_is_clean($standby, "$what, standby");
 		$standby->{_pid} = undef if !-e $standby->data_dir . '/postmaster.pid';
@@ -157,7 +178,9 @@ sub same_on_standby
 	}
 	my @databases = databases($primary);
 	is(join(' ', databases($standby)), "@databases", "$what: the standby has the same databases");
-	is(digest($standby, $_), digest($primary, $_), "$what: the standby has the same rows in database $_") for @databases;
+	is( digest($standby, $_),
+		digest($primary, $_),
+		"$what: the standby has the same rows in database $_") for @databases;
 	log_is_clean($standby, "$what, standby");
 	return;
 }
@@ -167,7 +190,9 @@ sub same_on_standby
 sub log_is_clean
 {
 	my ($node, $name, $offset) = @_;
-	my @lines = grep { !/invalid record length at .* got 0$|could not open directory "pg_tblspc|some useless files may be left behind in old database|PID \d+ is not a PostgreSQL backend process/ } bad_log_lines($node, $offset);
+	my @lines = grep {
+		!/invalid record length at .* got 0$|could not open directory "pg_tblspc|some useless files may be left behind in old database|PID \d+ is not a PostgreSQL backend process/
+	} bad_log_lines($node, $offset);
 
 	return is(join("\n", @lines), '', "$name: nothing bad in the log");
 }
@@ -199,9 +224,12 @@ sub stop_bgwriter
 {
 	for (1 .. 1000)
 	{
-		($bgwriter) = $primary->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'});
+		($bgwriter) = $primary->safe_psql('postgres',
+			q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'});
 		kill 'STOP', $bgwriter;
-		return if $primary->safe_psql('postgres', "SELECT wait_event FROM pg_stat_activity WHERE pid = $bgwriter") =~ /^Bgwriter/i;
+		return
+		  if $primary->safe_psql('postgres',
+			"SELECT wait_event FROM pg_stat_activity WHERE pid = $bgwriter") =~ /^Bgwriter/i;
 		kill 'CONT', $bgwriter;
 		usleep(5_000);
 	}
@@ -219,7 +247,8 @@ my %kinds = (
 	drop_many => 'DROP SCHEMA g_KIND CASCADE;',
 	drop_toast => 'DROP TABLE g_KIND;',
 	truncate => 'TRUNCATE g_KIND;',
-	truncate_own => 'BEGIN; DELETE FROM g_KIND; TRUNCATE g_KIND; INSERT INTO g_KIND SELECT 1; COMMIT;',
+	truncate_own =>
+	  'BEGIN; DELETE FROM g_KIND; TRUNCATE g_KIND; INSERT INTO g_KIND SELECT 1; COMMIT;',
 	cluster => 'CLUSTER g_KIND USING g_KIND_pkey;',
 	vacuum_full => 'VACUUM FULL g_KIND;',
 	rewrite => 'ALTER TABLE g_KIND ALTER v TYPE varchar(2000) USING v || 1;',
@@ -227,16 +256,21 @@ my %kinds = (
 	unlogged => 'ALTER TABLE g_KIND SET UNLOGGED;',
 	matview => 'REFRESH MATERIALIZED VIEW g_KIND_m;',
 	rollback_copied => "BEGIN; $copied ROLLBACK;",
-	rollback_created => "BEGIN; CREATE TABLE g_KIND_new AS SELECT * FROM g_KIND; DELETE FROM g_KIND_new WHERE i % 2 = 0; ROLLBACK;",
-	rollback_truncate => 'BEGIN; TRUNCATE g_KIND; INSERT INTO g_KIND SELECT i, 1, repeat(i::text, 20) FROM generate_series(1, 100) i; DELETE FROM g_KIND WHERE i % 2 = 0; ROLLBACK;',
+	rollback_created =>
+	  "BEGIN; CREATE TABLE g_KIND_new AS SELECT * FROM g_KIND; DELETE FROM g_KIND_new WHERE i % 2 = 0; ROLLBACK;",
+	rollback_truncate =>
+	  'BEGIN; TRUNCATE g_KIND; INSERT INTO g_KIND SELECT i, 1, repeat(i::text, 20) FROM generate_series(1, 100) i; DELETE FROM g_KIND WHERE i % 2 = 0; ROLLBACK;',
 	error => "BEGIN; $copied SELECT 1 / 0;",
-	subtransaction => "BEGIN; SAVEPOINT s; $copied ROLLBACK TO s; INSERT INTO g_KIND VALUES (-1); COMMIT;",
-	exception => "DO \$\$ BEGIN $copied PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN INSERT INTO g_KIND VALUES (-1); END \$\$;",
+	subtransaction =>
+	  "BEGIN; SAVEPOINT s; $copied ROLLBACK TO s; INSERT INTO g_KIND VALUES (-1); COMMIT;",
+	exception =>
+	  "DO \$\$ BEGIN $copied PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN INSERT INTO g_KIND VALUES (-1); END \$\$;",
 	release => 'BEGIN; SAVEPOINT s; DELETE FROM g_KIND; DROP TABLE g_KIND; RELEASE s; COMMIT;',
-	prepared_drop => q{BEGIN; DROP TABLE g_KIND; PREPARE TRANSACTION 'g_KIND'; SET synchronous_commit = on; COMMIT PREPARED 'g_KIND';},
-	prepared_rollback => "BEGIN; $copied PREPARE TRANSACTION 'g_KIND'; SET synchronous_commit = on; ROLLBACK PREPARED 'g_KIND';",
-	synchronous => 'SET synchronous_commit = on; DROP TABLE g_KIND;',
-);
+	prepared_drop =>
+	  q{BEGIN; DROP TABLE g_KIND; PREPARE TRANSACTION 'g_KIND'; SET synchronous_commit = on; COMMIT PREPARED 'g_KIND';},
+	prepared_rollback =>
+	  "BEGIN; $copied PREPARE TRANSACTION 'g_KIND'; SET synchronous_commit = on; ROLLBACK PREPARED 'g_KIND';",
+	synchronous => 'SET synchronous_commit = on; DROP TABLE g_KIND;',);
 
 # If this many relations go, background vacuum also forgets the pages of all others.  That would
 # hide errors of the other kinds.
@@ -245,7 +279,8 @@ my @many = ('drop_many');
 # These transactions still run in the gap, and keep rows from being pruned that are deleted later.
 # So start them after the others are in the gap.
 my @running = grep { /^(?:subtransaction|exception|prepared|synchronous)/ } sort keys %kinds;
-my @ended = grep { !/^(?:subtransaction|exception|prepared|synchronous|drop_many)/ } sort keys %kinds;
+my @ended =
+  grep { !/^(?:subtransaction|exception|prepared|synchronous|drop_many)/ } sort keys %kinds;
 
 # Make tables whose pages have free space, so that sessions do not prune them.
 sub make_tables
@@ -257,8 +292,10 @@ sub make_tables
 		$sql .= "CREATE SCHEMA g_$kind;\n" if $kind eq 'drop_many';
 		for my $table ($kind eq 'drop_many' ? map { "g_$kind.t$_" } 1 .. 20 : "g_$kind")
 		{
-			$sql .= "DROP TABLE IF EXISTS $table CASCADE; CREATE TABLE $table (i int PRIMARY KEY, n int DEFAULT 0, v text) WITH (fillfactor = 60);\n";
-			$sql .= "INSERT INTO $table SELECT i, 0, repeat(i::text, 20) FROM generate_series(1, 300) i;\n";
+			$sql .=
+			  "DROP TABLE IF EXISTS $table CASCADE; CREATE TABLE $table (i int PRIMARY KEY, n int DEFAULT 0, v text) WITH (fillfactor = 60);\n";
+			$sql .=
+			  "INSERT INTO $table SELECT i, 0, repeat(i::text, 20) FROM generate_series(1, 300) i;\n";
 		}
 	}
 	$sql .= <<'SQL';
@@ -279,7 +316,8 @@ sub delete_rows
 
 	for my $kind (sort keys %kinds, 'control')
 	{
-		$sql .= "DELETE FROM $_ WHERE i % 2 = 1;\n" for $kind eq 'drop_many' ? map { "g_$kind.t$_" } 1 .. 20 : "g_$kind";
+		$sql .= "DELETE FROM $_ WHERE i % 2 = 1;\n"
+		  for $kind eq 'drop_many' ? map { "g_$kind.t$_" } 1 .. 20 : "g_$kind";
 	}
 	$primary->safe_psql('postgres', $sql . 'REFRESH MATERIALIZED VIEW CONCURRENTLY g_matview_m');
 	return;
@@ -293,19 +331,23 @@ sub start_session
 	my $sql = $kinds{$kind} =~ s/KIND/$kind/gr;
 
 	unlink $file;
-	append_to_file($file, "SET application_name = 'g_$kind'; LOAD '$library'; SET gap.file = '$gap';\n$sql\n");
-	return IPC::Run::start([ 'psql', '-XAtq', '-d', $primary->connstr('postgres'), '-f', $file ], '<', \undef, '>', \my $out, '2>', \my $err);
+	append_to_file($file,
+		"SET application_name = 'g_$kind'; LOAD '$library'; SET gap.file = '$gap';\n$sql\n");
+	return IPC::Run::start([ 'psql', '-XAtq', '-d', $primary->connstr('postgres'), '-f', $file ],
+		'<', \undef, '>', \my $out, '2>', \my $err);
 }
 
 # The sessions in the gap go on, or the server is killed.
-for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x ($ENV{PGDENSE_SOAK} ? 10 : 1))
+for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x
+	($ENV{PGDENSE_SOAK} ? 10 : 1))
 {
 	my ($end, @first) = @$run;
 	my @second = @first > 1 ? @running : ();
 	my $name = @second ? "gap, then the server $end" : "gap of $first[0]";
 
 	make_tables();
-	$primary->safe_psql('postgres', q{ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()});
+	$primary->safe_psql('postgres',
+		q{ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()});
 	append_to_file($gap, '');
 	my $before = bgvacuum_stats($primary);
 	stop_bgwriter();
@@ -313,16 +355,23 @@ for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x 
 	is(line_pointers($primary, 'g_control')->{normal}, 300, "$name: bgwriter has not pruned yet");
 	my @sessions;
 	my $in_gap = 1;
+
 	for my $kinds (\@first, \@second)
 	{
 		push @sessions, map { start_session($_) } @$kinds;
-		$in_gap &&= wait_until('SELECT count(*) = ' . @sessions . q{ FROM pg_stat_activity WHERE application_name LIKE 'g\_%' AND (wait_event_type = 'Extension' OR wait_event = 'SyncRep')}, "$name: " . @sessions . ' sessions are in the gap')
-		  if @$kinds;
+		$in_gap &&= wait_until(
+			'SELECT count(*) = '
+			  . @sessions
+			  . q{ FROM pg_stat_activity WHERE application_name LIKE 'g\_%' AND (wait_event_type = 'Extension' OR wait_event = 'SyncRep')},
+			"$name: " . @sessions . ' sessions are in the gap') if @$kinds;
 	}
-	diag $primary->safe_psql('postgres', q{SELECT application_name, state, wait_event_type, wait_event, query FROM pg_stat_activity WHERE application_name LIKE 'g\_%'}) if !$in_gap;
+	diag $primary->safe_psql('postgres',
+		q{SELECT application_name, state, wait_event_type, wait_event, query FROM pg_stat_activity WHERE application_name LIKE 'g\_%'}
+	) if !$in_gap;
 	kill 'CONT', $bgwriter;
 	ok(wait_for_rounds($primary, 5, $before), "$name: bgwriter makes five rounds");
-	ok(wait_for_tuples($primary, 'g_control', 150), "$name: bgwriter prunes a table that stays") if @second;
+	ok(wait_for_tuples($primary, 'g_control', 150), "$name: bgwriter prunes a table that stays")
+	  if @second;
 	kill_all($primary) if $end eq 'dies';
 	unlink $gap;
 	if ($end eq 'dies')
@@ -338,11 +387,18 @@ for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x 
 			give_up();
 		}
 	}
-	$primary->safe_psql('postgres', 'ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()');
+	$primary->safe_psql('postgres',
+		'ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()');
 	$_->finish for @sessions;
-	$primary->safe_psql('postgres', q{SELECT gid FROM pg_prepared_xacts}) eq '' or fail("$name: a prepared transaction is left");
-	is($primary->safe_psql('postgres', 'SELECT count(*) FILTER (WHERE i > 0), sum(i) FILTER (WHERE i > 0) FROM ' . $_), '150|22650', "$name: $_ has its rows")
-	  for map { "g_$_" } qw(cluster vacuum_full rewrite tablespace matview rollback_copied rollback_created rollback_truncate error subtransaction exception prepared_rollback);
+	$primary->safe_psql('postgres', q{SELECT gid FROM pg_prepared_xacts}) eq ''
+	  or fail("$name: a prepared transaction is left");
+	is( $primary->safe_psql(
+			'postgres',
+			'SELECT count(*) FILTER (WHERE i > 0), sum(i) FILTER (WHERE i > 0) FROM ' . $_),
+		'150|22650',
+		"$name: $_ has its rows")
+	  for map { "g_$_" }
+	  qw(cluster vacuum_full rewrite tablespace matview rollback_copied rollback_created rollback_truncate error subtransaction exception prepared_rollback);
 	log_is_clean($primary, $name) if $end eq 'goes on';
 	my ($bad) = records_of_the_gone($primary, $start);
 	is($bad, '', "$name: no record changes a relation that is gone");
@@ -361,16 +417,40 @@ for my $round (1 .. 2)
 	my $name = "truncation in place, $round";
 	my @tables = map { "p_$_" } 1 .. 30;
 
-	$primary->safe_psql('postgres', join('', map { "DROP TABLE IF EXISTS $_; CREATE TABLE $_ (i int, v name) WITH (fillfactor = 60); INSERT INTO $_ SELECT i, i::text FROM generate_series(1, 300) i;\n" } @tables) . "CHECKPOINT");
+	$primary->safe_psql(
+		'postgres',
+		join(
+			'',
+			map {
+				"DROP TABLE IF EXISTS $_; CREATE TABLE $_ (i int, v name) WITH (fillfactor = 60); INSERT INTO $_ SELECT i, i::text FROM generate_series(1, 300) i;\n"
+			} @tables)
+		  . "CHECKPOINT");
 	my $before = bgvacuum_stats($primary);
 	stop_bgwriter();
 	$primary->safe_psql('postgres', join '', map { "DELETE FROM $_ WHERE i % 2 = 1;\n" } @tables);
 	my $file = "$tmp/truncate.sql";
 	unlink $file;
-	append_to_file($file, join "\n", "SET application_name = 'g_truncate'; SET commit_siblings = 0; BEGIN;", (map { "ALTER TABLE $_ SET TABLESPACE elsewhere; DELETE FROM $_ WHERE i % 10 = 4;" } @tables),
+	append_to_file(
+		$file,
+		join "\n",
+		"SET application_name = 'g_truncate'; SET commit_siblings = 0; BEGIN;",
+		(   map { "ALTER TABLE $_ SET TABLESPACE elsewhere; DELETE FROM $_ WHERE i % 10 = 4;" }
+			  @tables),
 		"SET commit_delay = 100000; TRUNCATE @{[ join ', ', @tables ]}; COMMIT;");
-	my $session = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $primary->connstr('postgres'), '-f', $file ], '<', \undef, '>', \my $out, '2>', \my $err);
-	wait_until(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'g_truncate' AND query LIKE '%TRUNCATE%'}, "$name: TRUNCATE has begun");
+	my $session = IPC::Run::start(
+		[
+			'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $primary->connstr('postgres'),
+			'-f', $file
+		],
+		'<',
+		\undef,
+		'>',
+		\my $out,
+		'2>',
+		\my $err);
+	wait_until(
+		q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'g_truncate' AND query LIKE '%TRUNCATE%'},
+		"$name: TRUNCATE has begun");
 	usleep(500_000);
 	kill 'CONT', $bgwriter;
 	ok(wait_for_rounds($primary, 5, $before), "$name: bgwriter makes five rounds");
@@ -392,7 +472,8 @@ sub ddl_script
 {
 	my ($number) = @_;
 	my $file = "$tmp/ddl_$number.sql";
-	my $sql = "SET lock_timeout = '2s'; SET deadlock_timeout = '100ms'; SET client_min_messages = error;\n";
+	my $sql =
+	  "SET lock_timeout = '2s'; SET deadlock_timeout = '100ms'; SET client_min_messages = error;\n";
 
 	for my $i (1 .. 5000)
 	{
@@ -401,23 +482,39 @@ sub ddl_script
 		my $space = rand() < 0.5 ? 'elsewhere' : 'pg_default';
 		my $end = rand() < 0.5 ? 'COMMIT' : 'ROLLBACK';
 		my $prepared = "ddl_${number}_$i";
-		my $fill = "INSERT INTO $t SELECT i, 0, repeat(i::text, 20) FROM generate_series(1, 500) i; UPDATE $t SET n = n + 1 WHERE i % 3 = 0; DELETE FROM $t WHERE i % 7 = 0;";
-		my $create = "CREATE TABLE $t (i int PRIMARY KEY, n int, v text) WITH (fillfactor = 70); $fill";
-		my @transactions = ("DROP TABLE IF EXISTS $t; $create", "TRUNCATE $t; $fill", "ALTER TABLE $t SET TABLESPACE $space; DELETE FROM $t WHERE i % 2 = 0;",
-			"ALTER TABLE $t ALTER v TYPE varchar USING left(v || 1, 300); UPDATE $t SET n = n + 1 WHERE i % 2 = 0;", "TRUNCATE $t; $fill TRUNCATE $t; $fill",
+		my $fill =
+		  "INSERT INTO $t SELECT i, 0, repeat(i::text, 20) FROM generate_series(1, 500) i; UPDATE $t SET n = n + 1 WHERE i % 3 = 0; DELETE FROM $t WHERE i % 7 = 0;";
+		my $create =
+		  "CREATE TABLE $t (i int PRIMARY KEY, n int, v text) WITH (fillfactor = 70); $fill";
+		my @transactions = (
+			"DROP TABLE IF EXISTS $t; $create",
+			"TRUNCATE $t; $fill",
+			"ALTER TABLE $t SET TABLESPACE $space; DELETE FROM $t WHERE i % 2 = 0;",
+			"ALTER TABLE $t ALTER v TYPE varchar USING left(v || 1, 300); UPDATE $t SET n = n + 1 WHERE i % 2 = 0;",
+			"TRUNCATE $t; $fill TRUNCATE $t; $fill",
 			"SAVEPOINT s; TRUNCATE $t; $fill ROLLBACK TO s; DELETE FROM $t WHERE i % 5 = 0;",
 			"SAVEPOINT s; CREATE TABLE s$number AS SELECT * FROM $t; DELETE FROM s$number WHERE i % 2 = 0; ROLLBACK TO s; UPDATE $t SET n = n + 1;",
 			"CREATE TABLE s$number AS SELECT * FROM $t; DELETE FROM s$number WHERE i % 2 = 0; SAVEPOINT s; DROP TABLE s$number; RELEASE s;",
 			"REFRESH MATERIALIZED VIEW counted;");
-		my @single = ("VACUUM FULL $any", "CLUSTER $any USING ${any}_pkey", "ALTER TABLE $any SET TABLESPACE $space", "ALTER TABLE counter ALTER v TYPE text USING v",
-			"DELETE FROM $t WHERE i > 200; VACUUM $t", "VACUUM $any", 'CHECKPOINT', "ALTER TABLE $t SET UNLOGGED; UPDATE $t SET n = n + 1; ALTER TABLE $t SET LOGGED",
-			'REFRESH MATERIALIZED VIEW CONCURRENTLY counted', "REINDEX TABLE $any", "INSERT INTO $t SELECT i, 0, '' FROM generate_series(1, 500) i ON CONFLICT DO NOTHING");
+		my @single = (
+			"VACUUM FULL $any",
+			"CLUSTER $any USING ${any}_pkey",
+			"ALTER TABLE $any SET TABLESPACE $space",
+			"ALTER TABLE counter ALTER v TYPE text USING v",
+			"DELETE FROM $t WHERE i > 200; VACUUM $t",
+			"VACUUM $any",
+			'CHECKPOINT',
+			"ALTER TABLE $t SET UNLOGGED; UPDATE $t SET n = n + 1; ALTER TABLE $t SET LOGGED",
+			'REFRESH MATERIALIZED VIEW CONCURRENTLY counted',
+			"REINDEX TABLE $any",
+			"INSERT INTO $t SELECT i, 0, '' FROM generate_series(1, 500) i ON CONFLICT DO NOTHING");
 		my $body = $transactions[ int rand @transactions ];
 		my $choice = rand();
 
-		$sql .= $choice < 0.4 ? $single[ int rand @single ] . ";\n"
+		$sql .=
+			$choice < 0.4 ? $single[ int rand @single ] . ";\n"
 		  : $choice < 0.7 ? "BEGIN; $body $end;\n"
-		  : "BEGIN; $body PREPARE TRANSACTION '$prepared';\n$end PREPARED '$prepared';\n";
+		  :   "BEGIN; $body PREPARE TRANSACTION '$prepared';\n$end PREPARED '$prepared';\n";
 	}
 	unlink $file;
 	append_to_file($file, $sql);
@@ -445,12 +542,20 @@ SQL
 # Start the sessions of DDL and the clients.  They end with the server, or by a signal.
 sub start_load
 {
-	my @commands = map { [ 'psql', '-XAtq', '-d', $primary->connstr('postgres'), '-f', ddl_script($_) ] } 1 .. 2;
+	my @commands =
+	  map { [ 'psql', '-XAtq', '-d', $primary->connstr('postgres'), '-f', ddl_script($_) ] } 1 .. 2;
 
-	push @commands, [ 'pgbench', '-n', '-c', 3, '-T', 3600, '--max-tries', 1000, '-f', $client, '-d', $primary->connstr('postgres') ];
+	push @commands,
+	  [
+		'pgbench', '-n', '-c', 3, '-T', 3600, '--max-tries', 1000, '-f', $client, '-d',
+		$primary->connstr('postgres')
+	  ];
 	return map {
 		my $err = '';
-		+{ session => IPC::Run::start($_, '<', \undef, '>', '/dev/null', '2>', \$err), err => \$err }
+		+{
+			session => IPC::Run::start($_, '<', \undef, '>', '/dev/null', '2>', \$err),
+			err => \$err
+		}
 	} @commands;
 }
 
@@ -459,7 +564,9 @@ sub end_load
 	my (@load) = @_;
 
 	$_->{session}->signal('TERM') for @load;
-	$primary->safe_psql('postgres', q{SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()}) if $primary->{_pid};
+	$primary->safe_psql('postgres',
+		q{SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()}
+	) if $primary->{_pid};
 	$_->{session}->finish for @load;
 	return;
 }
@@ -467,7 +574,8 @@ sub end_load
 # Roll back prepared transactions that no session will end.
 sub end_prepared
 {
-	$primary->safe_psql('postgres', "ROLLBACK PREPARED '$_'") for split /\n/, $primary->safe_psql('postgres', 'SELECT gid FROM pg_prepared_xacts');
+	$primary->safe_psql('postgres', "ROLLBACK PREPARED '$_'")
+	  for split /\n/, $primary->safe_psql('postgres', 'SELECT gid FROM pg_prepared_xacts');
 	return;
 }
 
@@ -475,16 +583,21 @@ sub check_counts
 {
 	my ($node, $name) = @_;
 
-	is($node->safe_psql('postgres', 'SELECT sum(n) - (SELECT count(*) FROM log), count(*) FROM counter'), '0|300', "$name: the counter agrees with the log");
+	is( $node->safe_psql(
+			'postgres', 'SELECT sum(n) - (SELECT count(*) FROM log), count(*) FROM counter'),
+		'0|300',
+		"$name: the counter agrees with the log");
 	return;
 }
 
 # Create, change, move and drop a database.  Its template was changed just before.  The copy must
 # have the rows of the template.
 my $database_rounds = 0;
+
 sub database_round
 {
-	my $change = 'UPDATE d SET n = n + 1 WHERE i % 3 = 0; DELETE FROM d WHERE i % 7 = 1; INSERT INTO d SELECT i, 0, repeat(i::text, 30) FROM generate_series(1, 1000) i ON CONFLICT DO NOTHING;';
+	my $change =
+	  'UPDATE d SET n = n + 1 WHERE i % 3 = 0; DELETE FROM d WHERE i % 7 = 1; INSERT INTO d SELECT i, 0, repeat(i::text, 30) FROM generate_series(1, 1000) i ON CONFLICT DO NOTHING;';
 	my $strategy = $database_rounds++ % 2 ? 'wal_log' : 'file_copy';
 
 	$primary->safe_psql('pattern', $change);
@@ -495,14 +608,17 @@ sub database_round
 	my $changed = digest($primary, 'copy');
 	$primary->safe_psql('postgres', 'ALTER DATABASE copy SET TABLESPACE elsewhere');
 	my $moved = digest($primary, 'copy');
-	is("$found; $moved", "$expected; $changed", "database, $strategy: the copy has the rows of its template, and its own after a move")
-	  if $found ne $expected || $moved ne $changed || $database_rounds <= 2;
+	is( "$found; $moved",
+		"$expected; $changed",
+		"database, $strategy: the copy has the rows of its template, and its own after a move"
+	) if $found ne $expected || $moved ne $changed || $database_rounds <= 2;
 	$primary->safe_psql('copy', "CREATE INDEX ON d (n); $change");
 	$primary->safe_psql('postgres', 'DROP DATABASE copy WITH (FORCE)');
 	return;
 }
 
-$primary->safe_psql('postgres', join '', 'ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();', <<'SQL', map { "CREATE TABLE $_ (i int PRIMARY KEY, n int, v text);\n" } @churned);
+$primary->safe_psql('postgres', join '', 'ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();',
+	<<'SQL', map { "CREATE TABLE $_ (i int PRIMARY KEY, n int, v text);\n" } @churned);
 CREATE TABLE counter (i int PRIMARY KEY, n int, v text) WITH (fillfactor = 70);
 INSERT INTO counter SELECT i, 0, repeat(i::text, 30) FROM generate_series(1, 300) i;
 CREATE TABLE log (i int);
@@ -540,7 +656,11 @@ for my $end ('stops', 'is killed')
 		log_is_clean($primary, $name, $offset);
 	}
 	end_prepared();
-my @errors = grep { /^psql:.*(?:ERROR|PANIC)/ && !/(?:lock timeout|deadlock detected|does not exist|already exists|current transaction is aborted|duplicate key|could not serialize|terminating connection)/ } map { split /\n/, ${ $_->{err} } } @load;
+	my @errors = grep {
+		/^psql:.*(?:ERROR|PANIC)/
+		  && !
+		  /(?:lock timeout|deadlock detected|does not exist|already exists|current transaction is aborted|duplicate key|could not serialize|terminating connection)/
+	} map { split /\n/, ${ $_->{err} } } @load;
 	is(join("\n", @errors), '', "$name: no other errors in the sessions of DDL");
 	check_counts($primary, $name);
 	check_heaps($primary, $name);

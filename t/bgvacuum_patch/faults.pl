@@ -26,13 +26,15 @@ my $seed = ($ENV{PGDENSE_FUZZ_SEED} || int(time())) % 1_000_000;
 my $seconds = $ENV{PGDENSE_SOAK} ? 120 : 6;
 # Errors of failed writes that clients see.  pgbench also executes statements that it could not
 # prepare.
-my $write_errors = qr/could not (?:write|extend)|No space left|write error might be permanent|prepared statement "\w+" does not exist/;
+my $write_errors =
+  qr/could not (?:write|extend)|No space left|write error might be permanent|prepared statement "\w+" does not exist/;
 note "PGDENSE_FUZZ_SEED=$seed";
 srand($seed);
 
 # one initdb for all servers
 my $template = PostgreSQL::Test::Utils::tempdir() . '/template';
-system_or_bail('initdb', '-D', $template, '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C');
+system_or_bail('initdb', '-D', $template, '--auth=trust', '--no-sync', '--encoding=UTF8',
+	'--locale=C');
 $ENV{INITDB_TEMPLATE} = $template;
 
 check_defaults();
@@ -78,7 +80,8 @@ sub bgwriter_pid
 {
 	my ($node) = @_;
 
-	return $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'});
+	return $node->safe_psql('postgres',
+		q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'});
 }
 
 # Check that a page of another table is pruned.
@@ -86,7 +89,9 @@ sub still_prunes
 {
 	my ($node, $what) = @_;
 
-	$node->safe_psql('postgres', 'CREATE TABLE still AS SELECT i FROM generate_series(1, 1000) i; DELETE FROM still WHERE i <= 900');
+	$node->safe_psql('postgres',
+		'CREATE TABLE still AS SELECT i FROM generate_series(1, 1000) i; DELETE FROM still WHERE i <= 900'
+	);
 	ok(wait_for_tuples($node, 'still', 100), "$what: other pages are pruned");
 	$node->safe_psql('postgres', 'DROP TABLE still');
 }
@@ -95,25 +100,39 @@ sub still_prunes
 sub check_defaults
 {
 	my $node = PostgreSQL::Test::Cluster->new('defaults');
-	my %expected = (bgwriter_vacuum => 'off', bgwriter_lru_maxpages => '100', debug_bgwriter_vacuum => 'off');
+	my %expected =
+	  (bgwriter_vacuum => 'off', bgwriter_lru_maxpages => '100', debug_bgwriter_vacuum => 'off');
 
 	$node->init;
 	$node->start;
 	for my $name (sort keys %expected)
 	{
-		is($node->safe_psql('postgres', "SELECT setting, source, context FROM pg_settings WHERE name = '$name'"), "$expected{$name}|default|sighup", "$name: default, source and context");
+		is( $node->safe_psql(
+				'postgres', "SELECT setting, source, context FROM pg_settings WHERE name = '$name'"
+			),
+			"$expected{$name}|default|sighup",
+			"$name: default, source and context");
 		my ($code, $out, $err) = $node->psql('postgres', "SET $name = DEFAULT");
-		like($err, qr/ERROR:  parameter "$name" cannot be changed now/, "$name: cannot be set in a session");
+		like(
+			$err,
+			qr/ERROR:  parameter "$name" cannot be changed now/,
+			"$name: cannot be set in a session");
 	}
 
 	# Pages that change while bgwriter_vacuum is off, or while background writing is off, are left
 	# alone.
 	my @lines;
-	for my $settings ('debug_bgwriter_vacuum = on', 'bgwriter_vacuum = on; bgwriter_lru_maxpages = 0; debug_bgwriter_vacuum = on')
+	for my $settings ('debug_bgwriter_vacuum = on',
+		'bgwriter_vacuum = on; bgwriter_lru_maxpages = 0; debug_bgwriter_vacuum = on')
 	{
-		$node->append_conf('postgresql.conf', "autovacuum = off\nbgwriter_delay = 10ms\n" . join '', map { "$_\n" } split /; /, $settings);
+		$node->append_conf(
+			'postgresql.conf',
+			"autovacuum = off\nbgwriter_delay = 10ms\n" . join '',
+			map { "$_\n" } split /; /, $settings);
 		$node->restart;
-		$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS bgvacuum; CREATE TABLE left_alone AS SELECT i FROM generate_series(1, 1000) i; DELETE FROM left_alone WHERE i <= 900');
+		$node->safe_psql('postgres',
+			'CREATE EXTENSION IF NOT EXISTS bgvacuum; CREATE TABLE left_alone AS SELECT i FROM generate_series(1, 1000) i; DELETE FROM left_alone WHERE i <= 900'
+		);
 		usleep(500_000);
 		is(bgvacuum_stats($node)->{pages_pruned}, 0, "$settings: nothing is pruned");
 		$node->safe_psql('postgres', 'DROP TABLE left_alone');
@@ -124,7 +143,11 @@ sub check_defaults
 sub check_values
 {
 	my $node = bgvacuum_node('values');
-	my $range = sub { my ($name, $from, $to) = @_; return qr/ERROR:  \S+(?: B)? is outside the valid range for parameter "$name" \($from(?: B)? \.\. $to(?: B)?\)/ };
+	my $range = sub {
+		my ($name, $from, $to) = @_;
+		return
+		  qr/ERROR:  \S+(?: B)? is outside the valid range for parameter "$name" \($from(?: B)? \.\. $to(?: B)?\)/;
+	};
 	my $boolean = sub { return qr/ERROR:  parameter "$_[0]" requires a Boolean value/ };
 	my $invalid = sub { return qr/ERROR:  invalid value for parameter "$_[0]": / };
 	# name, value, and the error message or the new value
@@ -152,7 +175,9 @@ sub check_values
 		{
 			is($err, '', "$name = '$value': accepted");
 			$node->reload;
-			ok($node->poll_query_until('postgres', "SELECT current_setting('$name') = '$expected'"), "$name = '$value': the new value is $expected");
+			ok( $node->poll_query_until(
+					'postgres', "SELECT current_setting('$name') = '$expected'"),
+				"$name = '$value': the new value is $expected");
 		}
 	}
 	still_prunes($node, 'after wrong values');
@@ -160,25 +185,37 @@ sub check_values
 	# a configuration file with wrong values
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 	my $from = -s $node->logfile;
-	$node->append_conf('postgresql.conf', "bgwriter_vacuum = perhaps\nbgwriter_lru_maxpages = -3\n");
+	$node->append_conf('postgresql.conf',
+		"bgwriter_vacuum = perhaps\nbgwriter_lru_maxpages = -3\n");
 	$node->reload;
 	for my $name (qw(bgwriter_vacuum bgwriter_lru_maxpages))
 	{
-		ok($node->wait_for_log(qr/LOG:  (?:parameter "$name" requires a Boolean value|-3 is outside the valid range for parameter "$name")/, $from), "$name: the log reports the wrong value in the file");
+		ok( $node->wait_for_log(
+				qr/LOG:  (?:parameter "$name" requires a Boolean value|-3 is outside the valid range for parameter "$name")/,
+				$from),
+			"$name: the log reports the wrong value in the file");
 	}
-	is($node->safe_psql('postgres', 'SHOW bgwriter_vacuum'), 'on',
-		'a wrong value in the file does not change the setting');
+	is($node->safe_psql('postgres', 'SHOW bgwriter_vacuum'),
+		'on', 'a wrong value in the file does not change the setting');
 	still_prunes($node, 'with wrong values in the file');
 
-	my ($code, $out, $err) = $node->psql('postgres', 'CREATE ROLE somebody; SET ROLE somebody; ALTER SYSTEM SET bgwriter_vacuum = off');
-	like($err, qr/ERROR:  permission denied to set parameter "bgwriter_vacuum"/, 'an ordinary user cannot set bgwriter_vacuum');
+	my ($code, $out, $err) = $node->psql('postgres',
+		'CREATE ROLE somebody; SET ROLE somebody; ALTER SYSTEM SET bgwriter_vacuum = off');
+	like(
+		$err,
+		qr/ERROR:  permission denied to set parameter "bgwriter_vacuum"/,
+		'an ordinary user cannot set bgwriter_vacuum');
 	$node->stop;
 }
 
 # Settings, signals and restarts while clients are at work
 sub check_load
 {
-	my $node = bgvacuum_node('load', shared_buffers => '4MB', autovacuum => 1, conf => "autovacuum_naptime = 1s\nmax_connections = 40\nrestart_after_crash = on\n");
+	my $node = bgvacuum_node(
+		'load',
+		shared_buffers => '4MB',
+		autovacuum => 1,
+		conf => "autovacuum_naptime = 1s\nmax_connections = 40\nrestart_after_crash = on\n");
 	my $ledger = PgDense::Ledger->new($node);
 	my $log = -s $node->logfile;
 	my ($before, $pid);
@@ -199,13 +236,16 @@ sub check_load
 	for (my $end = time() + $seconds; time() < $end; $switches++)
 	{
 		my @names = grep { rand() < 0.3 } sort keys %values;
-		$node->safe_psql('postgres', join '', map { "ALTER SYSTEM SET $_ = '$values{$_}[ rand(@{ $values{$_} }) ]';\n" } @names) if @names;
+		$node->safe_psql('postgres', join '',
+			map { "ALTER SYSTEM SET $_ = '$values{$_}[ rand(@{ $values{$_} }) ]';\n" } @names)
+		  if @names;
 		$node->reload;
 		usleep(50_000);
 	}
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 	$node->reload;
-	ok(wait_for_prunes($node, 100, $before), "settings switched $switches times: bgwriter prunes pages");
+	ok(wait_for_prunes($node, 100, $before),
+		"settings switched $switches times: bgwriter prunes pages");
 	$ledger->stop;
 	$ledger->check('settings switched') or return;
 	is(bgwriter_pid($node), $pid, 'settings switched: bgwriter has not restarted');
@@ -217,7 +257,11 @@ sub check_load
 		my $old = bgwriter_pid($node);
 		wait_for_prunes($node, 50);
 		kill 'TERM', $old;
-		ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'background writer' AND pid <> $old"), "SIGTERM $n: a new bgwriter starts");
+		ok( $node->poll_query_until(
+				'postgres',
+				"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'background writer' AND pid <> $old"
+			),
+			"SIGTERM $n: a new bgwriter starts");
 	}
 	# Stop bgwriter for a while, wherever it is.  Processes that wait for it go on when it does.
 	for my $n (1 .. 5)
@@ -242,8 +286,12 @@ sub check_load
 		wait_for_prunes($node, 200);
 		kill $signal, bgwriter_pid($node);
 		$ledger->finish;
-		ok($node->wait_for_log(qr/database system is ready to accept connections/, $from), "SIG$signal: the server restarts");
-		unlike(log_since($node, $from), qr/PANIC|TRAP:|inconsistent|invalid page/, "SIG$signal: nothing else in the log");
+		ok($node->wait_for_log(qr/database system is ready to accept connections/, $from),
+			"SIG$signal: the server restarts");
+		unlike(
+			log_since($node, $from),
+			qr/PANIC|TRAP:|inconsistent|invalid page/,
+			"SIG$signal: nothing else in the log");
 		ok(wait_until_usable($node), "SIG$signal: the server answers");
 		$ledger->check("SIG$signal") or return;
 		still_prunes($node, "SIG$signal");
@@ -280,13 +328,18 @@ CREATE TABLE status (i int, v text) WITH (autovacuum_enabled = off);
 ALTER TABLE status ALTER v SET STORAGE PLAIN;
 INSERT INTO status SELECT i, repeat('s', 1380) FROM generate_series(1, 5 * $pages) i;
 SQL
-	$node->command_ok([ 'vacuumdb', '--quiet', '--all', '--freeze' ], 'missing status: all rows are frozen');
-	is($node->safe_psql('postgres', q{SELECT pg_relation_size('status') / 8192}), $pages, 'missing status: number of pages');
+	$node->command_ok([ 'vacuumdb', '--quiet', '--all', '--freeze' ],
+		'missing status: all rows are frozen');
+	is($node->safe_psql('postgres', q{SELECT pg_relation_size('status') / 8192}),
+		$pages, 'missing status: number of pages');
 	# This is the last transaction that needs this segment.  No session reads its rows, or sets
 	# hint bits.
-	$node->safe_psql('postgres', q{DELETE FROM status WHERE ctid = ANY (ARRAY(SELECT format('(%s,1)', p)::tid FROM generate_series(0, 4) p))});
+	$node->safe_psql('postgres',
+		q{DELETE FROM status WHERE ctid = ANY (ARRAY(SELECT format('(%s,1)', p)::tid FROM generate_series(0, 4) p))}
+	);
 	$node->stop;
-	command_ok([ 'pg_resetwal', '--next-transaction-id=3000000', '-D', $node->data_dir ], 'missing status: pg_resetwal goes on in another segment');
+	command_ok([ 'pg_resetwal', '--next-transaction-id=3000000', '-D', $node->data_dir ],
+		'missing status: pg_resetwal goes on in another segment');
 	append_to_file($node->data_dir . '/pg_xact/0002', "\0" x 262144);
 	rename $segment, "$segment.moved" or die "could not rename $segment: $!";
 	my $from = -s $node->logfile;
@@ -297,7 +350,9 @@ SQL
 	my $unreadable = qr/ERROR:  could not access status of transaction/;
 	my $touch = sub {
 		my ($row) = @_;
-		$node->safe_psql('postgres', "DELETE FROM status WHERE ctid = '($_,$row)'; SELECT txid_current()") for 0 .. $pages - 1;
+		$node->safe_psql('postgres',
+			"DELETE FROM status WHERE ctid = '($_,$row)'; SELECT txid_current()")
+		  for 0 .. $pages - 1;
 	};
 	my $errors = sub { return scalar(() = log_since($node, $from) =~ /$unreadable/g) };
 	my $wait = sub {
@@ -314,24 +369,34 @@ SQL
 	still_prunes($node, 'missing status');
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	$touch->(3);
-	is($wait->(2 * $pages), 2 * $pages, 'missing status: one more error for each page that was changed again');
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM heap_page_items(get_raw_page('status', 0)) WHERE lp_flags = 1}), 5, 'missing status: the page is not changed');
+	is($wait->(2 * $pages),
+		2 * $pages, 'missing status: one more error for each page that was changed again');
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT count(*) FROM heap_page_items(get_raw_page('status', 0)) WHERE lp_flags = 1}),
+		5,
+		'missing status: the page is not changed');
 
 	# bgwriter released its locks at the error, so other sessions get them.
-	$node->safe_psql('postgres', 'SET lock_timeout = 10000; SET statement_timeout = 10000; CREATE TABLE more (i int); INSERT INTO more VALUES (1); TRUNCATE more; DROP TABLE more; CHECKPOINT');
+	$node->safe_psql('postgres',
+		'SET lock_timeout = 10000; SET statement_timeout = 10000; CREATE TABLE more (i int); INSERT INTO more VALUES (1); TRUNCATE more; DROP TABLE more; CHECKPOINT'
+	);
 	rename "$segment.moved", $segment or die "could not rename $segment.moved: $!";
 	$touch->(4);
 	ok(wait_for_tuples($node, 'status', $pages), 'status is there again: all pages are pruned');
-	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT v) FROM status'), "$pages|1", 'status is there again: all rows are there');
+	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT v) FROM status'),
+		"$pages|1", 'status is there again: all rows are there');
 	check_heaps($node, 'status is there again');
-	unlike(log_since($node, $from) =~ s/.*$unreadable.*\n//gr, qr/ERROR|PANIC|TRAP:/, 'missing status: no other errors');
+	unlike(log_since($node, $from) =~ s/.*$unreadable.*\n//gr,
+		qr/ERROR|PANIC|TRAP:/, 'missing status: no other errors');
 	$node->stop;
 }
 
 # Damaged pages: bgwriter must leave them alone, or report the error once.
 sub check_damaged_pages
 {
-	my $node = bgvacuum_node('damaged', shared_buffers => '16MB', conf => "restart_after_crash = on\n");
+	my $node =
+	  bgvacuum_node('damaged', shared_buffers => '16MB', conf => "restart_after_crash = on\n");
 	my $lp = sub {
 		my ($number, $off, $flags, $length) = @_;
 		return [ 24 + 4 * ($number - 1), pack('L<', $off | $flags << 15 | $length << 17) ];
@@ -360,21 +425,30 @@ sub check_damaged_pages
 		pd_lower_odd => sub { [ 12, pack('S<', 24 + 4 * 40 + 2) ] },
 		pd_special => sub { [ 16, pack('S<', 8176) ] },
 		pd_prune_xid => sub { [ 20, pack('L<', 2_000_000_000) ] },
-		xmin_future => sub { [ $place, pack('L<', 1_000_000_000), [ $place + 20, pack('S<', 0) ] ] },
+		xmin_future =>
+		  sub { [ $place, pack('L<', 1_000_000_000), [ $place + 20, pack('S<', 0) ] ] },
 		xmin_zero => sub { [ $place, pack('L<', 0), [ $place + 20, pack('S<', 0) ] ] },
 		xmax_future => sub { [ $place + 4, pack('L<', 1_000_000_000) ] },
 		xmax_zero => sub { [ $place + 4, pack('L<', 0) ] },
-		multixact => sub { [ $place + 4, pack('L<', 1_000_000_000), [ $place + 20, pack('S<', 0x1000 | 0x0100) ] ] },
-		moved => sub { [ $place + 8, pack('L<', 1_000_000_000), [ $place + 20, pack('S<', 0x4000) ] ] },
+		multixact => sub {
+			[ $place + 4, pack('L<', 1_000_000_000), [ $place + 20, pack('S<', 0x1000 | 0x0100) ] ]
+		},
+		moved =>
+		  sub { [ $place + 8, pack('L<', 1_000_000_000), [ $place + 20, pack('S<', 0x4000) ] ] },
 		all_ones => sub { [ $place, "\xFF" x 23 ] },
 		t_hoff => sub { [ $place + 22, "\xFF" ] },
-		hot_to_itself => sub { [ $place + 12, pack('S<S<S<', 0, 0, $row), [ $place + 18, pack('S<', 0x4000 | 2) ] ] },
-		hot_beyond => sub { [ $place + 12, pack('S<S<S<', 0, 0, 2000), [ $place + 18, pack('S<', 0x4000 | 2) ] ] },
+		hot_to_itself => sub {
+			[ $place + 12, pack('S<S<S<', 0, 0, $row), [ $place + 18, pack('S<', 0x4000 | 2) ] ]
+		},
+		hot_beyond => sub {
+			[ $place + 12, pack('S<S<S<', 0, 0, 2000), [ $place + 18, pack('S<', 0x4000 | 2) ] ]
+		},
 		heap_only => sub { [ $place + 18, pack('S<', 0x8000 | 2) ] },
 		zeros => sub { [ $place, "\0" x 23 ] });
 
 	# With assertions, stock fails here as well.
-	delete $damages{lp_redirect_to_dead} if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
+	delete $damages{lp_redirect_to_dead}
+	  if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 
 	my (%file, %cases);
 	set_parameters($node, bgwriter_vacuum => 'off');
@@ -411,9 +485,13 @@ SQL
 		my $from = -s $node->logfile;
 		my $pid = bgwriter_pid($node);
 
-		my ($code, $out, $err) = $node->psql('postgres', "DELETE FROM $case WHERE ctid = '(0,40)'; SELECT txid_current()");
+		my ($code, $out, $err) =
+		  $node->psql('postgres', "DELETE FROM $case WHERE ctid = '(0,40)'; SELECT txid_current()");
 		# Wait for three rounds, or for an error.
-		my $rounds = sub { my ($code, $out, $err) = $node->psql('postgres', 'SELECT rounds FROM pg_stat_bgvacuum'); return $out =~ /^(\d+)$/ ? $1 : 1e9 };
+		my $rounds = sub {
+			my ($code, $out, $err) = $node->psql('postgres', 'SELECT rounds FROM pg_stat_bgvacuum');
+			return $out =~ /^(\d+)$/ ? $1 : 1e9;
+		};
 		my ($begin, $log) = ($rounds->());
 		for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 		{
@@ -440,7 +518,8 @@ SQL
 	still_prunes($node, 'damaged pages');
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	usleep(1_500_000);
-	is(join("\n", log_since($node, $from) =~ /(?:ERROR|WARNING|PANIC): .*/g), '', 'damaged pages are not tried again');
+	is(join("\n", log_since($node, $from) =~ /(?:ERROR|WARNING|PANIC): .*/g),
+		'', 'damaged pages are not tried again');
 	$node->safe_psql('postgres', "DROP TABLE $_") for sort keys %cases;
 	$node->stop;
 }
@@ -503,7 +582,10 @@ CONF
 	usleep(2_000_000);
 	my ($code, $out, $err) = $node->psql('postgres', 'CHECKPOINT');
 	# Perhaps not even a connection succeeds.
-	like($err, qr/(?:ERROR|FATAL):  (?:checkpoint request failed|could not write)/, 'nobody can write data: the checkpoint fails');
+	like(
+		$err,
+		qr/(?:ERROR|FATAL):  (?:checkpoint request failed|could not write)/,
+		'nobody can write data: the checkpoint fails');
 	unlink $control;
 	$ledger->stop;
 	$node->safe_psql('postgres', 'CHECKPOINT');
@@ -519,7 +601,8 @@ CONF
 	$fail->($enospc, '/pg_wal/', 'background writer');
 	$ledger->finish;
 	unlink $control;
-	ok($node->wait_for_log(qr/database system is ready to accept connections/, $from), 'bgwriter cannot write WAL: the server restarts');
+	ok($node->wait_for_log(qr/database system is ready to accept connections/, $from),
+		'bgwriter cannot write WAL: the server restarts');
 	ok(wait_until_usable($node), 'bgwriter cannot write WAL: the server answers');
 	$ledger->check('bgwriter cannot write WAL', $write_errors) or return;
 
@@ -534,6 +617,7 @@ CONF
 		$ledger->finish;
 		usleep(1_000_000);
 		unlink $control;
+
 		for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 		{
 			last if usable($node) || !-e $node->data_dir . '/postmaster.pid';
@@ -548,7 +632,10 @@ CONF
 		$ledger->check($what, $write_errors) or return;
 		still_prunes($node, $what);
 	}
-	unlike(slurp_file($node->logfile), qr/TRAP:|inconsistent page|invalid page/, 'failed writes: nothing else in the log');
+	unlike(
+		slurp_file($node->logfile),
+		qr/TRAP:|inconsistent page|invalid page/,
+		'failed writes: nothing else in the log');
 	$node->stop;
 }
 
@@ -560,7 +647,10 @@ sub check_full_disk
 		my $reason = no_mount('small');
 		skip $reason, 1 if $reason;
 
-		my $node = bgvacuum_node('full', shared_buffers => '4MB', conf => "max_connections = 40\nwal_recycle = off\nmax_wal_size = 4GB\n");
+		my $node = bgvacuum_node(
+			'full',
+			shared_buffers => '4MB',
+			conf => "max_connections = 40\nwal_recycle = off\nmax_wal_size = 4GB\n");
 		my $ledger = PgDense::Ledger->new($node);
 		my $room = $node->basedir . '/room';
 
@@ -573,13 +663,19 @@ sub check_full_disk
 		$ledger->start(qw(read come_and_go));
 		$ledger->finish;
 		wait_for_end($node);
-		like(log_since($node, $from), qr/(?:PANIC|FATAL): .*No space left on device/, 'full disk: the server ends');
+		like(
+			log_since($node, $from),
+			qr/(?:PANIC|FATAL): .*No space left on device/,
+			'full disk: the server ends');
 		mkdir $room;
 		move_wal($node, $room);
 		$node->start;
 		$ledger->check('full disk', $write_errors);
 		still_prunes($node, 'full disk');
-		unlike(log_since($node, $from), qr/TRAP:|inconsistent page|invalid page/, 'full disk: nothing else in the log');
+		unlike(
+			log_since($node, $from),
+			qr/TRAP:|inconsistent page|invalid page/,
+			'full disk: nothing else in the log');
 		$node->stop;
 	}
 }

@@ -19,7 +19,10 @@ use Time::HiRes qw(usleep);
 
 needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
-my $node = bgvacuum_node('offers', conf => "debug_bgwriter_vacuum = off\nbgwriter_lru_maxpages = 100\nmax_logical_replication_workers = 0\n");
+my $node = bgvacuum_node('offers',
+	conf =>
+	  "debug_bgwriter_vacuum = off\nbgwriter_lru_maxpages = 100\nmax_logical_replication_workers = 0\n"
+);
 my $rows = 100_000;
 
 # make_table(TABLE, FILLFACTOR) - make a table with rows of 136 bytes, 140 with the line pointer.
@@ -65,7 +68,8 @@ sub tuples_after
 {
 	my ($table, $id, $before) = @_;
 	$before //= '';
-	my $count = "SELECT count(*) FROM heap_page_items(get_raw_page('$table', (SELECT (ctid::text::point)[0]::int FROM $table WHERE id = $id))) WHERE lp_flags = 1";
+	my $count =
+	  "SELECT count(*) FROM heap_page_items(get_raw_page('$table', (SELECT (ctid::text::point)[0]::int FROM $table WHERE id = $id))) WHERE lp_flags = 1";
 	my $out = $node->safe_psql('postgres', <<"SQL");
 $before;
 $count;
@@ -84,26 +88,45 @@ SQL
 sub table_stats
 {
 	my ($column, $table) = @_;
-	return $node->safe_psql('postgres', "SELECT $column FROM pg_stat_bgvacuum_tables t WHERE relname = '$table'");
+	return $node->safe_psql('postgres',
+		"SELECT $column FROM pg_stat_bgvacuum_tables t WHERE relname = '$table'");
 }
 
 # Fillfactor 95 leaves room for three rows on each page.  A tenth of a page is room for five rows.
 # Fillfactor 80 leaves room for eleven rows, and asks for it.
 make_table($_, 95) for 'tight', 'grouped';
-make_table('roomy', 80);	# it keeps its fillfactor, the others get 100
-is_deeply(tuples_after('tight', 1001), [ 0, 0 ], 'space is not offered: a page is pruned if less than a tenth of it is free');
+make_table('roomy', 80);    # it keeps its fillfactor, the others get 100
+is_deeply(
+	tuples_after('tight', 1001),
+	[ 0, 0 ],
+	'space is not offered: a page is pruned if less than a tenth of it is free');
 for my $table ('tight', 'grouped', 'roomy')
 {
 	change_pages($table, $table eq 'grouped' ? 5 : 1);
-	ok($node->poll_query_until('postgres', "SELECT publishing FROM pg_stat_bgvacuum_tables WHERE relname = '$table'"), "$table: space is offered");
+	ok( $node->poll_query_until(
+			'postgres', "SELECT publishing FROM pg_stat_bgvacuum_tables WHERE relname = '$table'"),
+		"$table: space is offered");
 }
-is_deeply(tuples_after('tight', 2001), [ 1, 0 ], 'space is offered: a page is pruned if it has room for fewer than two rows');
-is_deeply(tuples_after('grouped', 2001), [ 0, 0 ],
-	'space is offered: a page is pruned if it has less room than updates take at a time');
-is_deeply(tuples_after('roomy', 2001), [ 0, 0 ], 'space is offered: a page is pruned if it has less room than fillfactor asks for');
 is_deeply(
-	tuples_after('tight', 3001, "UPDATE tight SET n = n WHERE id = 1;\nALTER SYSTEM SET bgwriter_vacuum = off;\nDO 'BEGIN PERFORM pg_reload_conf(); PERFORM pg_sleep(0.5); END'"),
-	[ 0, 0 ], 'bgwriter_vacuum = off: a page is pruned as on a stock server');
+	tuples_after('tight', 2001),
+	[ 1, 0 ],
+	'space is offered: a page is pruned if it has room for fewer than two rows');
+is_deeply(
+	tuples_after('grouped', 2001),
+	[ 0, 0 ],
+	'space is offered: a page is pruned if it has less room than updates take at a time');
+is_deeply(
+	tuples_after('roomy', 2001),
+	[ 0, 0 ],
+	'space is offered: a page is pruned if it has less room than fillfactor asks for');
+is_deeply(
+	tuples_after(
+		'tight',
+		3001,
+		"UPDATE tight SET n = n WHERE id = 1;\nALTER SYSTEM SET bgwriter_vacuum = off;\nDO 'BEGIN PERFORM pg_reload_conf(); PERFORM pg_sleep(0.5); END'"
+	),
+	[ 0, 0 ],
+	'bgwriter_vacuum = off: a page is pruned as on a stock server');
 set_parameters($node, bgwriter_vacuum => 'on');
 
 check_heaps($node, 'in the end');
@@ -113,7 +136,11 @@ $node->stop;
 
 # Between two rounds of bgwriter, 128 of 2,048 buffers are replaced, and some ten offered pages
 # are taken.
-$node = bgvacuum_node('busy', shared_buffers => '16MB', conf => "debug_bgwriter_vacuum = off\nbgwriter_delay = 200ms\nmax_logical_replication_workers = 0\n");
+$node = bgvacuum_node(
+	'busy',
+	shared_buffers => '16MB',
+	conf =>
+	  "debug_bgwriter_vacuum = off\nbgwriter_delay = 200ms\nmax_logical_replication_workers = 0\n");
 $rows = 300_000;
 $node->safe_psql('postgres', <<"SQL");
 CREATE TABLE busy (id int PRIMARY KEY, n int NOT NULL, pad text) WITH (autovacuum_enabled = off);
@@ -141,6 +168,7 @@ my $size = $node->safe_psql('postgres', "SELECT pg_relation_size('busy')");
 my $load = $node->background_psql('postgres');
 $load->query_until(qr/begun/, "\\echo begun\nCALL replace_rows(8);\n");
 my %publishing = (f => 0, t => 0);
+
 for (1 .. 70)
 {
 	$publishing{ table_stats('publishing', 'busy') }++;
@@ -148,13 +176,19 @@ for (1 .. 70)
 }
 $load->quit;
 my $now = bgvacuum_stats($node);
-my ($published, $reused, $lost, $rounds) = map { $now->{$_} - $before->{$_} } qw(pages_published pages_reused pages_lost rounds);
-my $numbers = "$published pages offered, $reused taken, $lost lost in $rounds rounds; table grew by " . ($node->safe_psql('postgres', "SELECT pg_relation_size('busy')") - $size) / 8192;
+my ($published, $reused, $lost, $rounds) =
+  map { $now->{$_} - $before->{$_} } qw(pages_published pages_reused pages_lost rounds);
+my $numbers =
+  "$published pages offered, $reused taken, $lost lost in $rounds rounds; table grew by "
+  . ($node->safe_psql('postgres', "SELECT pg_relation_size('busy')") - $size) / 8192;
 note $numbers;
 cmp_ok($published, '>', 8 * $rounds, 'many pages are offered in a round') or diag $numbers;
 cmp_ok($reused, '>', 2 * $lost, 'most offered pages are taken') or diag $numbers;
-is($publishing{f}, 0, 'bgwriter goes on to offer pages') or diag $numbers, table_stats('to_json(t)', 'busy');
-cmp_ok(abs(table_stats('reuse_share', 'busy') - $reused / ($reused + $lost || 1)), '<', 0.2, 'the view shows the share of pages that are taken') or diag $numbers, table_stats('to_json(t)', 'busy');
+is($publishing{f}, 0, 'bgwriter goes on to offer pages')
+  or diag $numbers, table_stats('to_json(t)', 'busy');
+cmp_ok(abs(table_stats('reuse_share', 'busy') - $reused / ($reused + $lost || 1)),
+	'<', 0.2, 'the view shows the share of pages that are taken')
+  or diag $numbers, table_stats('to_json(t)', 'busy');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM busy'), $rows, 'no row is lost');
 
 check_heaps($node, 'in the end');

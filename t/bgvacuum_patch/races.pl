@@ -22,7 +22,10 @@ my ($main_fork, $map_fork) = (0, 2);
 my $tmp = PostgreSQL::Test::Utils::tempdir();
 my $timeout = $PostgreSQL::Test::Utils::timeout_default;
 my $library = server_library('hold.c');
-my $node = bgvacuum_node('races', shared_buffers => '32MB', conf => "allow_in_place_tablespaces = on\nmax_wal_size = 1GB\n");
+my $node = bgvacuum_node(
+	'races',
+	shared_buffers => '32MB',
+	conf => "allow_in_place_tablespaces = on\nmax_wal_size = 1GB\n");
 
 $node->safe_psql('postgres', <<"SQL");
 CREATE TABLESPACE elsewhere LOCATION '';
@@ -31,7 +34,8 @@ CREATE FUNCTION hold_lookup(spc oid, db oid, file oid, fork int, block int, unti
 CREATE FUNCTION page_buffer(spc oid, db oid, file oid, fork int, block int) RETURNS int AS '$library' LANGUAGE C;
 CREATE FUNCTION request_map(spc oid, db oid, file oid, fork int, block int, heap_block int) RETURNS void AS '$library' LANGUAGE C;
 SQL
-my $bgwriter = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'});
+my $bgwriter = $node->safe_psql('postgres',
+	q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'});
 # The statements of this session read no page, so it never waits for one.
 my $watcher = $node->background_psql('postgres');
 
@@ -70,7 +74,8 @@ sub wait_for_event
 			$event = wait_event($pid);
 			return grep { $event eq $_ } @events;
 		},
-		"process $pid waits for " . join ' or ', @events);
+		"process $pid waits for " . join ' or ',
+		@events);
 	return $event;
 }
 
@@ -86,7 +91,8 @@ sub hold
 	append_to_file($file, 'x');
 	unlink "$file.held";
 	$holders{$name} = $node->background_psql('postgres');
-	$holders{$name}->query_until(qr/begins/, "\\echo begins\nSELECT " . ($query =~ s/FILE/'$file'/r) . ";\n");
+	$holders{$name}
+	  ->query_until(qr/begins/, "\\echo begins\nSELECT " . ($query =~ s/FILE/'$file'/r) . ";\n");
 	wait_until(sub { -e "$file.held" }, "$name is held");
 	return;
 }
@@ -116,8 +122,10 @@ sub file_of
 {
 	my ($table, $database) = @_;
 
-	return $node->safe_psql($database // 'postgres',
-		qq{SELECT concat_ws(', ', d.dattablespace, d.oid, c.relfilenode) FROM pg_database d, pg_class c WHERE d.datname = current_database() AND c.oid = '$table'::regclass});
+	return $node->safe_psql(
+		$database // 'postgres',
+		qq{SELECT concat_ws(', ', d.dattablespace, d.oid, c.relfilenode) FROM pg_database d, pg_class c WHERE d.datname = current_database() AND c.oid = '$table'::regclass}
+	);
 }
 
 # two_pages(TABLE) - make a table of several pages, change two of them and pin these (by the names
@@ -127,25 +135,38 @@ sub two_pages
 {
 	my ($table) = @_;
 
-	$node->safe_psql('postgres', "CREATE TABLE $table (i int, pad text) WITH (fillfactor = 50); INSERT INTO $table VALUES (0); VACUUM $table");
-	$node->safe_psql('postgres', "INSERT INTO $table SELECT i, repeat('p', 200) FROM generate_series(1, 200) i; VACUUM $table");
+	$node->safe_psql('postgres',
+		"CREATE TABLE $table (i int, pad text) WITH (fillfactor = 50); INSERT INTO $table VALUES (0); VACUUM $table"
+	);
+	$node->safe_psql('postgres',
+		"INSERT INTO $table SELECT i, repeat('p', 200) FROM generate_series(1, 200) i; VACUUM $table"
+	);
 	my $file = file_of($table);
 	my $blocks = $node->safe_psql('postgres', "SELECT pg_relation_size('$table') / 8192");
 	my $map = $node->safe_psql('postgres', "SELECT page_buffer($file, $map_fork, 0)");
-	my %buffers = map { $_ => $node->safe_psql('postgres', "SELECT page_buffer($file, $main_fork, $_)") } 0 .. $blocks - 1;
+	my %buffers =
+	  map { $_ => $node->safe_psql('postgres', "SELECT page_buffer($file, $main_fork, $_)") }
+	  0 .. $blocks - 1;
 	my ($first, $second) = (sort { $buffers{$a} <=> $buffers{$b} } keys %buffers)[ -2, -1 ];
 
-	cmp_ok($map, '<', $buffers{$first}, "$table: the map is in a buffer before those of two pages of the heap");
+	cmp_ok($map, '<', $buffers{$first},
+		"$table: the map is in a buffer before those of two pages of the heap");
 	hold('first before', "hold_page($file, $main_fork, $first, false, FILE)");
 	hold('second before', "hold_page($file, $main_fork, $second, false, FILE)");
-	$node->safe_psql('postgres', "UPDATE $table SET pad = repeat('q', 200) WHERE ctid IN ('($first,1)', '($second,1)')");
+	$node->safe_psql('postgres',
+		"UPDATE $table SET pad = repeat('q', 200) WHERE ctid IN ('($first,1)', '($second,1)')");
 	# Sessions that pin the pages from now on do not see the old rows.
 	hold('first', "hold_page($file, $main_fork, $first, false, FILE)");
 	hold('second', "hold_page($file, $main_fork, $second, false, FILE)");
 	release('first before');
 	release('second before');
 	ok(wait_for_rounds($node), "$table: bgwriter makes rounds");
-	is($node->safe_psql('postgres', "SELECT count(*) FROM pg_visibility('$table') WHERE NOT all_visible AND NOT pd_all_visible AND blkno IN ($first, $second)"), 2, "$table: the two pages are not all-visible");
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT count(*) FROM pg_visibility('$table') WHERE NOT all_visible AND NOT pd_all_visible AND blkno IN ($first, $second)"
+		),
+		2,
+		"$table: the two pages are not all-visible");
 	return ($file, $first, $second);
 }
 
@@ -154,13 +175,16 @@ sub two_pages
 ## as well.
 {
 	$node->safe_psql('postgres', 'CREATE DATABASE template');
-	$node->safe_psql('template', 'CREATE TABLE t (i int, pad text); INSERT INTO t VALUES (0); VACUUM t');
+	$node->safe_psql('template',
+		'CREATE TABLE t (i int, pad text); INSERT INTO t VALUES (0); VACUUM t');
 	my $file = file_of('t', 'template');
 
 	# bgwriter cannot set the first page all-visible yet.
 	hold('first', "hold_page($file, $main_fork, 0, false, FILE)");
-	$node->safe_psql('template', "INSERT INTO t SELECT i, repeat('t', 200) FROM generate_series(1, 50) i");
-	is($node->safe_psql('template', "SELECT pg_relation_size('t') / 8192"), 2, 'template: the table has two pages');
+	$node->safe_psql('template',
+		"INSERT INTO t SELECT i, repeat('t', 200) FROM generate_series(1, 50) i");
+	is($node->safe_psql('template', "SELECT pg_relation_size('t') / 8192"),
+		2, 'template: the table has two pages');
 	# A process that copies the table stops here, after the first page and before the map.
 	hold('second', "hold_page($file, $main_fork, 1, true, FILE)");
 	ok(wait_for_rounds($node), 'template: bgwriter makes rounds');
@@ -176,12 +200,15 @@ sub two_pages
 	release('lookup');
 
 	my ($one, $one_pid) = start('CREATE DATABASE one TEMPLATE template STRATEGY wal_log');
-	is(wait_for_event($one_pid, 'BgVacuum', 'BufferContent'), 'BgVacuum', 'the first CREATE DATABASE waits until bgwriter has finished its page');
+	is(wait_for_event($one_pid, 'BgVacuum', 'BufferContent'),
+		'BgVacuum', 'the first CREATE DATABASE waits until bgwriter has finished its page');
 	my ($two, $two_pid) = start('CREATE DATABASE two TEMPLATE template STRATEGY wal_log');
-	is(wait_for_event($two_pid, 'BgVacuum', 'BufferContent'), 'BgVacuum', 'the second CREATE DATABASE waits until bgwriter has finished its page');
+	is(wait_for_event($two_pid, 'BgVacuum', 'BufferContent'),
+		'BgVacuum', 'the second CREATE DATABASE waits until bgwriter has finished its page');
 
 	kill 'CONT', $bgwriter;
-	ok(wait_for_stat($node, 'pages_visible', 1, $stats), 'template: bgwriter sets the page all-visible');
+	ok( wait_for_stat($node, 'pages_visible', 1, $stats),
+		'template: bgwriter sets the page all-visible');
 	release('second');
 	for my $session ($one, $two)
 	{
@@ -202,24 +229,32 @@ sub two_pages
 	wait_for_event($pid, 'BufferContent');
 	release('second');
 	ok(wait_for_rounds($node, 5), 'SET TABLESPACE: bgwriter makes rounds');
-	is(bgvacuum_stats($node)->{pages_visible} - $stats->{pages_visible}, 0, 'SET TABLESPACE: no page is set all-visible while the table is copied');
+	is(bgvacuum_stats($node)->{pages_visible} - $stats->{pages_visible},
+		0, 'SET TABLESPACE: no page is set all-visible while the table is copied');
 	release('lock');
 	release('first');
 	$session->query_safe('SELECT 1');
 	$session->quit;
-	is($node->safe_psql('postgres', "SELECT count(*) FROM pg_visibility('moved') WHERE all_visible <> pd_all_visible"), 0, 'SET TABLESPACE: the copy of the map has the bits of its pages');
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM moved'), 201,
-		'SET TABLESPACE: all rows are there');
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT count(*) FROM pg_visibility('moved') WHERE all_visible <> pd_all_visible"),
+		0,
+		'SET TABLESPACE: the copy of the map has the bits of its pages');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM moved'),
+		201, 'SET TABLESPACE: all rows are there');
 	check_heaps($node, 'SET TABLESPACE');
 }
 
 ## VACUUM FULL and CREATE INDEX read the values of rows that were not dead to everyone when they
 ## began.
-for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ], [ 'CREATE INDEX', 'indexed', 'CREATE INDEX ON indexed ((length(v)))' ])
+for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ],
+	[ 'CREATE INDEX', 'indexed', 'CREATE INDEX ON indexed ((length(v)))' ])
 {
 	my ($what, $t, $statement) = @$case;
 
-	$node->safe_psql('postgres', "CREATE TABLE $t (i int, v text); ALTER TABLE $t ALTER v SET STORAGE EXTERNAL; INSERT INTO $t SELECT i, repeat('v', 6000) FROM generate_series(1, 6) i");
+	$node->safe_psql('postgres',
+		"CREATE TABLE $t (i int, v text); ALTER TABLE $t ALTER v SET STORAGE EXTERNAL; INSERT INTO $t SELECT i, repeat('v', 6000) FROM generate_series(1, 6) i"
+	);
 	my $file = file_of($t);
 	my $horizon = hold_horizon($node);
 	$node->safe_psql('postgres', "DELETE FROM $t WHERE i <= 4");
@@ -232,12 +267,14 @@ for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ], [ 'CREATE
 	$horizon->quit;
 	ok(wait_for_rounds($node, 5),
 		"$what: bgwriter makes rounds after the last snapshot that sees the rows has ended");
-	is(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, 0, "$what: the values of the rows are left alone");
+	is(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed},
+		0, "$what: the values of the rows are left alone");
 	release('lock');
-	ok(eval { $session->query_safe('SELECT 1'); 1 },
-		"$what: the command reads the values") or diag $@;
+	ok(eval { $session->query_safe('SELECT 1'); 1 }, "$what: the command reads the values")
+	  or diag $@;
 	eval { $session->quit };
-	is($node->safe_psql('postgres', "SELECT count(*), sum(length(v)) FROM $t"), '2|12000', "$what: all rows are there");
+	is($node->safe_psql('postgres', "SELECT count(*), sum(length(v)) FROM $t"),
+		'2|12000', "$what: all rows are there");
 	check_heaps($node, $what);
 }
 
@@ -249,7 +286,9 @@ for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ], [ 'CREATE
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	# The page is dirty again.  The next change of the map is its first one since the checkpoint, so
 	# it is logged with a full-page image.
-	$node->safe_psql('postgres', "UPDATE emptied SET pad = repeat('r', 200) WHERE i = (SELECT min(i) FROM emptied WHERE (ctid::text::point)[0] = $second)");
+	$node->safe_psql('postgres',
+		"UPDATE emptied SET pad = repeat('r', 200) WHERE i = (SELECT min(i) FROM emptied WHERE (ctid::text::point)[0] = $second)"
+	);
 	ok(wait_for_rounds($node), 'truncated map: bgwriter makes rounds');
 
 	# bgwriter waits before it sets the bit.
@@ -265,11 +304,13 @@ for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ], [ 'CREATE
 			return $wal =~ /desc: TRUNCATE/ ? 'the truncation' : '';
 		},
 		'the map is truncated');
-	is($first_one, 'bgwriter', 'truncated map: bgwriter finishes its page before the truncation is logged');
+	is($first_one, 'bgwriter',
+		'truncated map: bgwriter finishes its page before the truncation is logged');
 	release('lock');
 	$session->query_safe('SELECT 1');
 	$session->quit;
-	is($node->safe_psql('postgres', q{SELECT pg_relation_size('emptied', 'vm')}), 0, 'truncated map: the map is empty');
+	is($node->safe_psql('postgres', q{SELECT pg_relation_size('emptied', 'vm')}),
+		0, 'truncated map: the map is empty');
 	# After this commit, all WAL so far is on disk.
 	ok(wait_for_rounds($node), 'truncated map: bgwriter makes rounds');
 	$node->safe_psql('postgres', 'CREATE TABLE flushed ()');
@@ -277,8 +318,13 @@ for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ], [ 'CREATE
 	$node->stop('immediate');
 	$node->start;
 	$watcher = $node->background_psql('postgres');
-	is($node->safe_psql('postgres', q{SELECT pg_relation_size('emptied', 'vm')}), 0, 'truncated map: the map is empty after a crash');
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_visibility_map('emptied') WHERE all_visible OR all_frozen}), 0, 'truncated map: no bit has come back');
+	is($node->safe_psql('postgres', q{SELECT pg_relation_size('emptied', 'vm')}),
+		0, 'truncated map: the map is empty after a crash');
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT count(*) FROM pg_visibility_map('emptied') WHERE all_visible OR all_frozen}),
+		0,
+		'truncated map: no bit has come back');
 	check_heaps($node, 'truncated map');
 }
 
@@ -286,7 +332,9 @@ for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ], [ 'CREATE
 ## given to another one.  That moment cannot be stretched, but a request can be made as the insert
 ## finds it.
 {
-	$node->safe_psql('postgres', 'CREATE TABLE asked (i int); INSERT INTO asked VALUES (0); VACUUM asked; INSERT INTO asked VALUES (1)');
+	$node->safe_psql('postgres',
+		'CREATE TABLE asked (i int); INSERT INTO asked VALUES (0); VACUUM asked; INSERT INTO asked VALUES (1)'
+	);
 	my $file = file_of('asked');
 	my $horizon = hold_horizon($node);
 
@@ -294,7 +342,8 @@ for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ], [ 'CREATE
 	ok(wait_for_rounds($node), 'request: bgwriter makes rounds');
 	$node->safe_psql('postgres', "SELECT request_map($file, $main_fork, 0, 100000)");
 	$node->safe_psql('postgres', 'INSERT INTO asked VALUES (3)');
-	is($node->safe_psql('postgres', q{SELECT pg_relation_size('asked', 'vm') / 8192}), 1, 'request: the map is not extended for a page that the table does not have');
+	is($node->safe_psql('postgres', q{SELECT pg_relation_size('asked', 'vm') / 8192}),
+		1, 'request: the map is not extended for a page that the table does not have');
 	$horizon->quit;
 	check_heaps($node, 'request');
 }

@@ -44,7 +44,11 @@ hot_standby_feedback = off
 log_replication_commands = off
 CONF
 
-my $primary = bgvacuum_node('primary', shared_buffers => '4MB', conf => $conf, init => [ allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ] ]);
+my $primary = bgvacuum_node(
+	'primary',
+	shared_buffers => '4MB',
+	conf => $conf,
+	init => [ allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ] ]);
 
 # The sum of "a" is always 0, because each transaction takes from one row and adds to another.
 # Rows of "t" come, change and go.  The pages of "held" have so much free space that no session
@@ -139,19 +143,39 @@ sub work
 {
 	my ($node, $readers) = @_;
 	my $before = $node->{bgvacuum} ? bgvacuum_stats($node) : undef;
-	my $write = IPC::Run::start([ 'pgbench', '-n', '-c', 3, '-t', $transactions, '--max-tries', 1000, '-f', $writer, '-d', $node->connstr('postgres') ], '>', '/dev/null', '2>', \my $err);
+	my $write = IPC::Run::start(
+		[
+			'pgbench', '-n', '-c', 3, '-t', $transactions, '--max-tries', 1000, '-f', $writer,
+			'-d', $node->connstr('postgres')
+		],
+		'>',
+		'/dev/null',
+		'2>',
+		\my $err);
 	my %read;
 
 	# Readers are cancelled now and then, and try again.  A wrong result ends them.
 	for my $standby (@{ $readers // [] })
 	{
 		my $errors = '';
-		$read{ $standby->name } = { errors => \$errors, session => IPC::Run::start([ 'sh', '-c', $patient, 'sh', '-n', '-c', 2, '-t', 30, '--max-tries', 100000, '-f', $reader, '-d', $standby->connstr('postgres') ], '>', '/dev/null', '2>', \$errors) };
+		$read{ $standby->name } = {
+			errors => \$errors,
+			session => IPC::Run::start(
+				[
+					'sh', '-c', $patient, 'sh', '-n', '-c', 2, '-t', 30, '--max-tries', 100000,
+					'-f', $reader, '-d', $standby->connstr('postgres')
+				],
+				'>',
+				'/dev/null',
+				'2>',
+				\$errors)
+		};
 	}
 	ok($write->finish, $node->name . ': clients worked') or diag $err;
 	for my $name (sort keys %read)
 	{
-		ok($read{$name}{session}->finish, "$name: queries have right results meanwhile") or diag ${ $read{$name}{errors} };
+		ok($read{$name}{session}->finish, "$name: queries have right results meanwhile")
+		  or diag ${ $read{$name}{errors} };
 	}
 	if ($before)
 	{
@@ -165,7 +189,10 @@ sub digest
 {
 	my ($node) = @_;
 
-	return join ' ', map { $node->safe_psql('postgres', "SELECT '$_', count(*), md5(string_agg(x::text, ',' ORDER BY x::text)) FROM $_ x") } qw(a t held catalog);
+	return join ' ', map {
+		$node->safe_psql('postgres',
+			"SELECT '$_', count(*), md5(string_agg(x::text, ',' ORDER BY x::text)) FROM $_ x")
+	} qw(a t held catalog);
 }
 
 # give_up(NODE) - end the test after a server has failed, because later results would mean nothing
@@ -187,7 +214,10 @@ sub catch_up
 	$from->safe_psql('postgres', 'SELECT pg_log_standby_snapshot()');
 	for my $node (@nodes)
 	{
-		ok(eval { $node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") }, $node->name . ' replays all WAL of ' . $from->name) or give_up($node);
+		ok( eval {
+				$node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'");
+			},
+			$node->name . ' replays all WAL of ' . $from->name) or give_up($node);
 	}
 	return;
 }
@@ -201,7 +231,9 @@ sub same_data
 	is(digest($_), $expected, $_->name . ' has the data of ' . $from->name) for @nodes;
 	# In recovery no page gets a stamp, so there is nothing to prune.  Rounds would show that
 	# bgwriter tries.
-	is(join(' ', @{ bgvacuum_stats($_) }{qw(rounds pages_pruned)}), '0 0', $_->name . ' does not prune in recovery') for grep { $_->{bgvacuum} } @nodes;
+	is(join(' ', @{ bgvacuum_stats($_) }{qw(rounds pages_pruned)}),
+		'0 0', $_->name . ' does not prune in recovery')
+	  for grep { $_->{bgvacuum} } @nodes;
 	return;
 }
 
@@ -209,7 +241,9 @@ sub same_data
 sub clean_log
 {
 	my ($node) = @_;
-	my @lines = grep { !/could not (?:connect to the primary|receive data from WAL stream|send end-of-streaming)|background worker "logical replication launcher" .* exited with exit code 1|invalid record length at .* got 0$/ } bad_log_lines($node, $node->{seen});
+	my @lines = grep {
+		!/could not (?:connect to the primary|receive data from WAL stream|send end-of-streaming)|background worker "logical replication launcher" .* exited with exit code 1|invalid record length at .* got 0$/
+	} bad_log_lines($node, $node->{seen});
 
 	is(join("\n", @lines), '', $node->name . ': nothing bad in the log');
 	$node->{seen} = -s $node->logfile;
@@ -224,8 +258,8 @@ my $near = standby('near', $primary);
 $near->append_conf('postgresql.conf', "max_standby_streaming_delay = 100ms\n");
 $near->start;
 $_->{bgvacuum} = 1 for $primary, $cascade, $near;
-is($near->safe_psql('postgres', 'SHOW bgwriter_vacuum'), 'on',
-	'bgwriter_vacuum is on on the standby');
+is($near->safe_psql('postgres', 'SHOW bgwriter_vacuum'),
+	'on', 'bgwriter_vacuum is on on the standby');
 
 # Work with readers on all standbys
 work($primary, [ $stock, $cascade, $near ]);
@@ -237,15 +271,18 @@ my $fill = 'TRUNCATE held; INSERT INTO held SELECT i, 0 FROM generate_series(1, 
 $primary->safe_psql('postgres', $fill);
 catch_up($primary, $near);
 {
-	my $conflicts = 'SELECT confl_snapshot FROM pg_stat_database_conflicts WHERE datname = current_database()';
+	my $conflicts =
+	  'SELECT confl_snapshot FROM pg_stat_database_conflicts WHERE datname = current_database()';
 	my $before = $near->safe_psql('postgres', $conflicts);
 	my $session = $near->background_psql('postgres', on_error_stop => 0);
 
-	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'), 1000, 'a snapshot on the standby sees all rows');
+	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'),
+		1000, 'a snapshot on the standby sees all rows');
 	$primary->safe_psql('postgres', 'DELETE FROM held WHERE i % 2 = 0');
 	ok(wait_for_tuples($primary, 'held', 500),
 		'rows that the snapshot sees are pruned on the primary');
-	ok($near->poll_query_until('postgres', "SELECT ($conflicts) > $before"), 'the conflict is counted');
+	ok($near->poll_query_until('postgres', "SELECT ($conflicts) > $before"),
+		'the conflict is counted');
 	catch_up($primary, $near);
 	my $found = eval { $session->query('SELECT count(*) FROM held') } // '';
 	is($found, '', 'the query is cancelled');
@@ -264,24 +301,36 @@ for my $standby ($near, $stock)
 	$standby->reload;
 	catch_up($primary, $standby);
 	my $session = $standby->background_psql('postgres', on_error_stop => 0);
-	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'), 1000, "$name: a snapshot on the standby sees all rows, with feedback");
-	ok($primary->poll_query_until('postgres', "SELECT xmin IS NOT NULL FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot has an xmin");
+	is($session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held'),
+		1000, "$name: a snapshot on the standby sees all rows, with feedback");
+	ok( $primary->poll_query_until(
+			'postgres',
+			"SELECT xmin IS NOT NULL FROM pg_replication_slots WHERE slot_name = '$name'"),
+		"$name: the slot has an xmin");
 	my $recent = bgvacuum_stats($primary);
 	$primary->safe_psql('postgres', 'DELETE FROM held WHERE i % 2 = 0');
 	ok(wait_for_rounds($primary, 20), "$name: bgwriter makes rounds");
-	is(line_pointers($primary, 'held')->{normal}, 1000,
-		"$name: rows that the standby sees are not pruned");
-	cmp_ok(bgvacuum_stats($primary)->{skipped_recent}, '>', $recent->{skipped_recent}, "$name: bgwriter has found rows that are not dead to everyone");
+	is(line_pointers($primary, 'held')->{normal},
+		1000, "$name: rows that the standby sees are not pruned");
+	cmp_ok(
+		bgvacuum_stats($primary)->{skipped_recent},
+		'>',
+		$recent->{skipped_recent},
+		"$name: bgwriter has found rows that are not dead to everyone");
 	catch_up($primary, $standby);
-	is($session->query_safe('SELECT count(*) FROM held'), 1000, "$name: the snapshot still sees all rows");
+	is($session->query_safe('SELECT count(*) FROM held'),
+		1000, "$name: the snapshot still sees all rows");
 	$standby->stop('immediate');
 	eval { $session->quit };
 	$primary->safe_psql('postgres', 'UPDATE held SET n = 1 WHERE i % 50 = 1');
 	ok(wait_for_rounds($primary, 20), "$name: bgwriter makes rounds without the standby");
-	is(line_pointers($primary, 'held')->{normal}, 1020, "$name: rows that the slot holds back are not pruned");
+	is(line_pointers($primary, 'held')->{normal},
+		1020, "$name: rows that the slot holds back are not pruned");
 	$standby->append_conf('postgresql.conf', 'hot_standby_feedback = off');
 	$standby->start;
-	ok($primary->poll_query_until('postgres', "SELECT xmin IS NULL FROM pg_replication_slots WHERE slot_name = '$name'"), "$name: the slot has no xmin any more");
+	ok( $primary->poll_query_until(
+			'postgres', "SELECT xmin IS NULL FROM pg_replication_slots WHERE slot_name = '$name'"),
+		"$name: the slot has no xmin any more");
 	$primary->safe_psql('postgres', 'UPDATE held SET n = 2 WHERE i % 50 = 3');
 	ok(wait_for_tuples($primary, 'held', 500), "$name: the rows are pruned");
 }
@@ -293,16 +342,31 @@ same_data($primary, $stock, $cascade, $near);
 {
 	my @nodes = ($primary, $stock, $near);
 
-	$primary->safe_psql('postgres', q{SELECT pg_create_logical_replication_slot('decode_primary', 'test_decoding')});
+	$primary->safe_psql('postgres',
+		q{SELECT pg_create_logical_replication_slot('decode_primary', 'test_decoding')});
 	for my $node ($stock, $near)
 	{
 		my $name = $node->name;
-		my $create = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', "SELECT pg_create_logical_replication_slot('decode_$name', 'test_decoding')" ], '<', \undef, '>', '/dev/null', '2>', \my $err);
+		my $create = IPC::Run::start(
+			[
+				'psql', '-XAtq', '-d', $node->connstr('postgres'),
+				'-c', "SELECT pg_create_logical_replication_slot('decode_$name', 'test_decoding')"
+			],
+			'<',
+			\undef,
+			'>',
+			'/dev/null',
+			'2>',
+			\my $err);
 		# It waits for a record of the running transactions.
-		$primary->poll_query_until('postgres', 'SELECT pg_log_standby_snapshot() IS NOT NULL') && usleep(300_000) for 1 .. 5;
+		$primary->poll_query_until('postgres', 'SELECT pg_log_standby_snapshot() IS NOT NULL')
+		  && usleep(300_000)
+		  for 1 .. 5;
 		ok($create->finish, "$name: a logical slot is created") or diag $err;
 	}
-	$primary->safe_psql('postgres', 'INSERT INTO catalog SELECT i, 0 FROM generate_series(1, 1000) i; UPDATE catalog SET n = 1; DELETE FROM catalog WHERE i % 2 = 0');
+	$primary->safe_psql('postgres',
+		'INSERT INTO catalog SELECT i, 0 FROM generate_series(1, 1000) i; UPDATE catalog SET n = 1; DELETE FROM catalog WHERE i % 2 = 0'
+	);
 	# The slots hold back rows of catalogs only.
 	work($primary);
 	$primary->safe_psql('postgres', 'UPDATE held SET n = 3; DELETE FROM held WHERE i % 5 = 0');
@@ -314,12 +378,21 @@ same_data($primary, $stock, $cascade, $near);
 	for my $node (@nodes)
 	{
 		my $name = $node->name;
-		$changes{$name} = $node->safe_psql('postgres', qq{SELECT count(*) || ' ' || md5(string_agg(data, ',')) FROM (SELECT data FROM pg_logical_slot_get_changes('decode_$name', NULL, NULL, 'include-xids', '0') WHERE data LIKE 'table %a:%' OR data LIKE 'table public.catalog:%' OR data LIKE 'table public.held:%' OR data LIKE 'table public.t:%') d});
+		$changes{$name} = $node->safe_psql('postgres',
+			qq{SELECT count(*) || ' ' || md5(string_agg(data, ',')) FROM (SELECT data FROM pg_logical_slot_get_changes('decode_$name', NULL, NULL, 'include-xids', '0') WHERE data LIKE 'table %a:%' OR data LIKE 'table public.catalog:%' OR data LIKE 'table public.held:%' OR data LIKE 'table public.t:%') d}
+		);
 	}
-	is($changes{$_}, $changes{primary}, "$_: the slot decodes the same as on the primary") for 'stock', 'near';
+	is($changes{$_}, $changes{primary}, "$_: the slot decodes the same as on the primary")
+	  for 'stock', 'near';
 	like($changes{primary}, qr/^[1-9]\d{3}/, 'the slots decode more than 1,000 changes');
-	is($_->safe_psql('postgres', q{SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical' AND (conflicting OR invalidation_reason IS NOT NULL)}), 0, $_->name . ': slots are valid') for $stock, $near;
-	$_->safe_psql('postgres', "SELECT pg_drop_replication_slot('decode_@{[ $_->name ]}')") for @nodes;
+	is( $_->safe_psql(
+			'postgres',
+			q{SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical' AND (conflicting OR invalidation_reason IS NOT NULL)}
+		),
+		0,
+		$_->name . ': slots are valid') for $stock, $near;
+	$_->safe_psql('postgres', "SELECT pg_drop_replication_slot('decode_@{[ $_->name ]}')")
+	  for @nodes;
 	work($primary);
 	check_heaps($primary, 'primary');
 	clean_log($_) for @nodes, $cascade;
@@ -347,12 +420,22 @@ same_data($primary, $stock, $cascade, $near);
 	clean_log($primary);
 	my $conf_file = $primary->data_dir . '/postgresql.conf';
 	my $text = slurp_file($conf_file);
-	$stock->safe_psql('postgres', q{CHECKPOINT; SELECT pg_create_physical_replication_slot('back', true)});
-	command_ok([ 'pg_rewind', '--source-server', $stock->connstr('postgres'), '--target-pgdata', $primary->data_dir, '--no-sync', '--config-file', $conf_file ], 'pg_rewind of the old primary succeeds');
+	$stock->safe_psql('postgres',
+		q{CHECKPOINT; SELECT pg_create_physical_replication_slot('back', true)});
+	command_ok(
+		[
+			'pg_rewind', '--source-server',
+			$stock->connstr('postgres'), '--target-pgdata',
+			$primary->data_dir, '--no-sync',
+			'--config-file', $conf_file
+		],
+		'pg_rewind of the old primary succeeds');
 	# pg_rewind has copied the settings of the source.
 	unlink $conf_file;
 	append_to_file($conf_file, $text);
-	$primary->append_conf('postgresql.conf', "primary_conninfo = '@{[ $stock->connstr ]} application_name=primary'\nprimary_slot_name = back\n");
+	$primary->append_conf('postgresql.conf',
+		"primary_conninfo = '@{[ $stock->connstr ]} application_name=primary'\nprimary_slot_name = back\n"
+	);
 	$primary->set_standby_mode;
 	$primary->start;
 	work($stock);
@@ -368,7 +451,9 @@ same_data($primary, $stock, $cascade, $near);
 	$primary->promote;
 	work($primary);
 	my $follower = hand_over($stock, 'follower', undef);
-	$follower->append_conf('postgresql.conf', "primary_conninfo = '@{[ $primary->connstr ]} application_name=follower'\nprimary_slot_name = ''\n" . "bgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_lru_maxpages = 1000\n");
+	$follower->append_conf('postgresql.conf',
+		"primary_conninfo = '@{[ $primary->connstr ]} application_name=follower'\nprimary_slot_name = ''\n"
+		  . "bgwriter_vacuum = on\ndebug_bgwriter_vacuum = on\nbgwriter_lru_maxpages = 1000\n");
 	$follower->set_standby_mode;
 	$follower->{bgvacuum} = 1;
 	$follower->start;
@@ -382,7 +467,8 @@ same_data($primary, $stock, $cascade, $near);
 	my $under_stock = hand_over($primary, 'under_stock', $stock_path);
 	without_parameters($under_stock);
 	$under_stock->start;
-	is(digest($under_stock), $expected, 'a stock server has the same data in the directory of the patched one');
+	is(digest($under_stock), $expected,
+		'a stock server has the same data in the directory of the patched one');
 	work($under_stock);
 	check_heaps($under_stock, 'under_stock');
 	clean_log($under_stock);

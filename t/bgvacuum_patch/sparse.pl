@@ -17,7 +17,10 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 
 # 256 buffers, and a table of 2,000 pages with 50 rows each
 my $rows = 100_000;
-my $node = bgvacuum_node('sparse', conf => "debug_bgwriter_vacuum = off\nbgwriter_lru_maxpages = 100\nmax_parallel_workers_per_gather = 0\nmax_logical_replication_workers = 0\n");
+my $node = bgvacuum_node('sparse',
+	conf =>
+	  "debug_bgwriter_vacuum = off\nbgwriter_lru_maxpages = 100\nmax_parallel_workers_per_gather = 0\nmax_logical_replication_workers = 0\n"
+);
 make_table('single');
 $node->safe_psql('postgres', <<"SQL");
 CREATE PROCEDURE delete_most(begin_id int, end_id int) LANGUAGE plpgsql AS \$\$
@@ -70,7 +73,8 @@ sub update_many
 sub purge
 {
 	my ($table, $from) = @_;
-	return each_page("DELETE FROM $table WHERE id BETWEEN k * 50 + $from + 1 AND k * 50 + $from + 20");
+	return each_page(
+		"DELETE FROM $table WHERE id BETWEEN k * 50 + $from + 1 AND k * 50 + $from + 20");
 }
 
 # table_stats(COLUMN[, TABLE]) - return a column of pg_stat_bgvacuum_tables; empty without a stamp
@@ -78,7 +82,8 @@ sub table_stats
 {
 	my ($column, $table) = @_;
 	$table //= 'single';
-	return $node->safe_psql('postgres', "SELECT $column FROM pg_stat_bgvacuum_tables t WHERE relname = '$table'");
+	return $node->safe_psql('postgres',
+		"SELECT $column FROM pg_stat_bgvacuum_tables t WHERE relname = '$table'");
 }
 
 # run_until(WHAT, CONDITION, SQL) - run the SQL until the condition holds, at most 100 times
@@ -107,15 +112,20 @@ $node->safe_psql('postgres', 'UPDATE single SET n = n WHERE id = 1');
 is(table_stats('stamping'), 't', 'at first, all pages of a table get stamps');
 
 # Pages that leave shared buffers show whether stamps pay.
-run_until('updates of single rows: few pages get stamps', sub { table_stats('stamping') eq 'f' }, \&update_all);
+run_until(
+	'updates of single rows: few pages get stamps',
+	sub { table_stats('stamping') eq 'f' },
+	\&update_all);
 cmp_ok(table_stats('worth_share'), '<', 1 / 64, 'fewer than one in 64 pages is worth a change');
 $node->safe_psql('postgres', update_all()) for 1 .. 2;
 
 # At the end, the last of 2,000 changed pages are in nearly all of the 256 buffers.  The rest has
 # pages of the index.
 cmp_ok(table_stats('stamped_pages'), '<', 30, 'at most one page in 32 has a stamp');
-$node->safe_psql('postgres', "UPDATE single SET n = n WHERE id IN (SELECT k * 1600 + 1 FROM generate_series(0, 40) k)");
-cmp_ok(table_stats('stamped_pages'), '>', 0, 'some pages have a stamp, so that a change of the load is noticed');
+$node->safe_psql('postgres',
+	"UPDATE single SET n = n WHERE id IN (SELECT k * 1600 + 1 FROM generate_series(0, 40) k)");
+cmp_ok(table_stats('stamped_pages'),
+	'>', 0, 'some pages have a stamp, so that a change of the load is noticed');
 
 # rounds(SECONDS, SQL...) - run the SQL for SECONDS; return how many rounds the background writer
 # made, and how many a stock server would make at most
@@ -125,7 +135,10 @@ sub rounds
 	my $begin = time();
 	my $rounds = bgvacuum_stats($node)->{rounds};
 
-	do { $node->safe_psql('postgres', join(';', map { $_->() } @sql)) } while (time() - $begin < $seconds);
+	do
+	{
+		$node->safe_psql('postgres', join(';', map { $_->() } @sql));
+	} while (time() - $begin < $seconds);
 	$rounds = bgvacuum_stats($node)->{rounds} - $rounds;
 	my $stock = 5 + (time() - $begin) / 0.2;
 	note "$rounds rounds in $seconds seconds, at most $stock of a stock server";
@@ -141,21 +154,26 @@ set_parameters($node, bgwriter_delay => '200ms');
 	cmp_ok($rounds, '<=', $stock, 'rounds come once in bgwriter_delay');
 
 	# This holds also if each pass over 2,000 pages inserts five pages into another table.
-	my $insert = sub { "INSERT INTO history SELECT i, repeat('h', 100) FROM generate_series(1, 300) i" };
+	my $insert =
+	  sub { "INSERT INTO history SELECT i, repeat('h', 100) FROM generate_series(1, 300) i" };
 	$node->safe_psql('postgres', 'CREATE TABLE history (id int, pad text)');
 	rounds(3, \&update_all, $insert);
 	($rounds, $stock) = rounds(4, \&update_all, $insert);
 	cmp_ok($rounds, '<=', $stock, 'a few inserts do not change that');
 
 	# Many inserts end it.
-	$insert = sub { "DO 'BEGIN FOR k IN 1 .. 1000 LOOP INSERT INTO history SELECT i, repeat(''h'', 100) FROM generate_series(1, 20) i; COMMIT; END LOOP; END'" };
+	$insert = sub {
+		"DO 'BEGIN FOR k IN 1 .. 1000 LOOP INSERT INTO history SELECT i, repeat(''h'', 100) FROM generate_series(1, 20) i; COMMIT; END LOOP; END'";
+	};
 	($rounds, $stock) = rounds(4, $insert);
 	cmp_ok($rounds, '>', $stock * 1.5, 'rounds come sooner if there are many inserts');
 }
 set_parameters($node, bgwriter_delay => '10ms');
 
 # Pages with inserted rows can be frozen, so they get stamps.
-$node->safe_psql('postgres', "INSERT INTO single SELECT i, 0, repeat('i', 100) FROM generate_series($rows + 1, $rows + 5000) i");
+$node->safe_psql('postgres',
+	"INSERT INTO single SELECT i, 0, repeat('i', 100) FROM generate_series($rows + 1, $rows + 5000) i"
+);
 cmp_ok(table_stats('stamped_pages'), '>', 60, 'pages with new rows get stamps even then');
 
 # If many rows are deleted, pages are worth a prune again.
@@ -235,12 +253,13 @@ make_table('vacuumed', 70);
 $node->safe_psql('postgres', update_many('vacuumed'));
 is(table_stats('marking', 'vacuumed'), 't', 'updates after VACUUM: pages are set all-visible');
 is(table_stats('pruning', 'vacuumed'), 't', 'updates after VACUUM: pages are pruned for that');
-cmp_ok(table_stats('pages_visible', 'vacuumed'), '>', 1000,
-	'updates after VACUUM: most pages are set all-visible');
+cmp_ok(table_stats('pages_visible', 'vacuumed'),
+	'>', 1000, 'updates after VACUUM: most pages are set all-visible');
 
 # Update again.  Now the background writer has set the pages all-visible.
 $node->safe_psql('postgres', update_many('vacuumed'));
-cmp_ok(table_stats('visible_loss', 'vacuumed'), '>', 0.25, 'more updates: pages that the background writer has set all-visible count');
+cmp_ok(table_stats('visible_loss', 'vacuumed'),
+	'>', 0.25, 'more updates: pages that the background writer has set all-visible count');
 is(table_stats('marking', 'vacuumed'), 'f', 'more updates: few pages are set all-visible');
 is(table_stats('pruning', 'vacuumed'), 'f', 'more updates: few pages are pruned');
 
@@ -251,15 +270,20 @@ $node->safe_psql('postgres', update_many('unmapped'));
 set_parameters($node, bgwriter_vacuum => 'on');
 $node->restart;
 $node->safe_psql('postgres', update_many('unmapped'));
-cmp_ok(table_stats('pages_visible', 'unmapped'), '>', 500, 'no map in memory: pages are set all-visible');
+cmp_ok(table_stats('pages_visible', 'unmapped'),
+	'>', 500, 'no map in memory: pages are set all-visible');
 
 # Updates do not create a visibility map.
-$node->safe_psql('postgres', 'CREATE TABLE unvacuumed (LIKE single INCLUDING ALL) WITH (fillfactor = 70, autovacuum_enabled = off)');
+$node->safe_psql('postgres',
+	'CREATE TABLE unvacuumed (LIKE single INCLUDING ALL) WITH (fillfactor = 70, autovacuum_enabled = off)'
+);
 set_parameters($node, bgwriter_vacuum => 'off');
-$node->safe_psql('postgres', "INSERT INTO unvacuumed SELECT i, 0, repeat('s', 100) FROM generate_series(1, $rows) i");
+$node->safe_psql('postgres',
+	"INSERT INTO unvacuumed SELECT i, 0, repeat('s', 100) FROM generate_series(1, $rows) i");
 set_parameters($node, bgwriter_vacuum => 'on');
 $node->safe_psql('postgres', update_many('unvacuumed'));
-is($node->safe_psql('postgres', "SELECT pg_relation_size('unvacuumed', 'vm')"), 0, 'no map: updates do not create one');
+is($node->safe_psql('postgres', "SELECT pg_relation_size('unvacuumed', 'vm')"),
+	0, 'no map: updates do not create one');
 is(table_stats('settled_share', 'unvacuumed'), 1, 'no map: pages that were not tried do not count');
 
 # Rows are deleted and no rows are inserted: the space is not worth a prune.
@@ -267,10 +291,11 @@ make_table('purged');
 $node->safe_psql('postgres', purge('purged', 0));
 $pruned = table_stats('pages_pruned', 'purged');
 $node->safe_psql('postgres', purge('purged', 25));
-cmp_ok(table_stats('delete_share', 'purged'), '>', 0.5,
-	'deletes only: many pages have deleted rows');
+cmp_ok(table_stats('delete_share', 'purged'),
+	'>', 0.5, 'deletes only: many pages have deleted rows');
 is(table_stats('pages_reused', 'purged'), 0, 'deletes only: no free space is taken');
-cmp_ok(table_stats('pages_pruned', 'purged') - $pruned, '<', 2000 / 8, 'deletes only: few pages are pruned');
+cmp_ok(table_stats('pages_pruned', 'purged') - $pruned,
+	'<', 2000 / 8, 'deletes only: few pages are pruned');
 check_rows(
 	$node, 'in the end', 'postgres',
 	'SELECT count(*) FROM purged WHERE id > 0' => $rows * 10 / 50,
@@ -281,9 +306,11 @@ check_rows(
 # evict() - read 800 pages by an index, one by one, so that no page of another table stays in the
 # 256 buffers
 make_table('other');
+
 sub evict
 {
-	$node->safe_psql('postgres', each_page('PERFORM n FROM other WHERE id = k * 50 + 1; PERFORM pg_sleep(0.0005)', 800));
+	$node->safe_psql('postgres',
+		each_page('PERFORM n FROM other WHERE id = k * 50 + 1; PERFORM pg_sleep(0.0005)', 800));
 	return;
 }
 
@@ -292,15 +319,20 @@ sub evict
 make_table('checkpointed');
 $node->safe_psql('postgres', "UPDATE checkpointed SET n = n WHERE id = 1");
 is(table_stats('delete_share', 'checkpointed'), 0, 'checkpoint: no row is deleted yet');
-$node->safe_psql('postgres', "DELETE FROM checkpointed WHERE id IN (SELECT k * 50 + 25 FROM generate_series(0, 99) k); CHECKPOINT");
-cmp_ok(table_stats('stamped_pages', 'checkpointed'), '>', 50, 'checkpoint: pages that rows were deleted from are in memory');
+$node->safe_psql('postgres',
+	"DELETE FROM checkpointed WHERE id IN (SELECT k * 50 + 25 FROM generate_series(0, 99) k); CHECKPOINT"
+);
+cmp_ok(table_stats('stamped_pages', 'checkpointed'),
+	'>', 50, 'checkpoint: pages that rows were deleted from are in memory');
 evict();
-cmp_ok(table_stats('delete_share', 'checkpointed'), '>', 0.5, 'checkpoint: deletes on clean pages count');
+cmp_ok(table_stats('delete_share', 'checkpointed'),
+	'>', 0.5, 'checkpoint: deletes on clean pages count');
 
 # If rows were deleted from many pages, free space is offered until deletes are on few pages.
 # Between the two limits, nothing changes.
 make_table('half');
-$node->safe_psql('postgres', "DELETE FROM half WHERE id IN (SELECT k * 50 + 25 FROM generate_series(0, 99) k)");
+$node->safe_psql('postgres',
+	"DELETE FROM half WHERE id IN (SELECT k * 50 + 25 FROM generate_series(0, 99) k)");
 evict();
 is(table_stats('publishing', 'half'), 't', 'many deletes: free space is offered');
 my ($lower, $between, $next) = (1, 0, 100);
@@ -308,17 +340,19 @@ while ($lower >= 0.125 && $next < 2000)
 {
 	my ($first, $last) = ($next, $next + 7);
 	$next += 8;
-	$node->safe_psql('postgres', "UPDATE half SET n = n + 1 WHERE id IN (SELECT k * 50 + 25 FROM generate_series($first, $last) k)");
+	$node->safe_psql('postgres',
+		"UPDATE half SET n = n + 1 WHERE id IN (SELECT k * 50 + 25 FROM generate_series($first, $last) k)"
+	);
 	evict();
 	$lower = table_stats('delete_share', 'half');
 	next if $lower < 0.125 || $lower >= 0.25;
 	$between++;
-	is(table_stats('publishing', 'half'), 't',
-		"fewer deletes, $lower of the pages: free space is still offered");
+	is(table_stats('publishing', 'half'),
+		't', "fewer deletes, $lower of the pages: free space is still offered");
 }
 cmp_ok($between, '>', 0, 'fewer deletes: the share was between the limits');
-is(table_stats('publishing', 'half'), 'f',
-	"few deletes, $lower of the pages: free space is not offered");
+is(table_stats('publishing', 'half'),
+	'f', "few deletes, $lower of the pages: free space is not offered");
 
 # In a table with few stamps, all pages with inserts get one.  These pages do not count, because
 # they would outnumber the others.
@@ -333,11 +367,13 @@ DO 'BEGIN
   END LOOP;
 END'
 SQL
-cmp_ok(table_stats('delete_share', 'sampled'), '>', 0.5, 'few stamps: four of five changed pages have deleted rows');
+cmp_ok(table_stats('delete_share', 'sampled'),
+	'>', 0.5, 'few stamps: four of five changed pages have deleted rows');
 
 # While a snapshot is older than all inserted rows, no page can be set all-visible.  Few pages are
 # tried then.  All pages are tried after the snapshot has ended.
 make_table('recent');
+
 sub insert_recent
 {
 	$node->safe_psql('postgres', <<"SQL");
@@ -353,7 +389,8 @@ SQL
 }
 my $snapshot = hold_horizon($node);
 insert_recent();
-cmp_ok(table_stats('mark_share', 'recent'), '<', 1 / 16, 'old snapshot: no page can be set all-visible');
+cmp_ok(table_stats('mark_share', 'recent'),
+	'<', 1 / 16, 'old snapshot: no page can be set all-visible');
 is(table_stats('marking', 'recent'), 'f', 'old snapshot: few pages are tried');
 my $tried = bgvacuum_stats($node)->{candidates};
 insert_recent();
@@ -364,14 +401,17 @@ $snapshot->quit;
 insert_recent();
 insert_recent();
 is(table_stats('marking', 'recent'), 't', 'no old snapshot: all pages are tried again');
-cmp_ok(table_stats('pages_visible', 'recent'), '>', 1000, 'no old snapshot: most pages are set all-visible');
+cmp_ok(table_stats('pages_visible', 'recent'),
+	'>', 1000, 'no old snapshot: most pages are set all-visible');
 
 # A reset of the counters does not change decisions.
-my $columns = 'pruning, marking, publishing, stamping, prune_yield, settled_share, visible_loss, mark_share, delete_share, reuse_share, worth_share';
+my $columns =
+  'pruning, marking, publishing, stamping, prune_yield, settled_share, visible_loss, mark_share, delete_share, reuse_share, worth_share';
 my $before = table_stats($columns, 'queue');
 $node->safe_psql('postgres', 'SELECT pg_stat_reset_bgvacuum()');
 is(table_stats($columns, 'queue'), $before, 'reset: decisions stay the same');
-note table_stats('to_json(t)', $_) for qw(queue orders vacuumed unmapped unvacuumed purged checkpointed half sampled recent);
+note table_stats('to_json(t)', $_)
+  for qw(queue orders vacuumed unmapped unvacuumed purged checkpointed half sampled recent);
 check_heaps($node, 'in the end');
 check_indexes($node, 'in the end');
 check_log($node, 'in the end');

@@ -35,7 +35,8 @@ CONF
 sub statistics
 {
 	my ($column) = @_;
-	my $rows = $node->safe_psql('postgres', "SELECT relname || ' ' || $column FROM pg_stat_user_tables ORDER BY relname");
+	my $rows = $node->safe_psql('postgres',
+		"SELECT relname || ' ' || $column FROM pg_stat_user_tables ORDER BY relname");
 
 	return join ', ', split /\n/, $rows;
 }
@@ -65,25 +66,34 @@ UPDATE control SET t = repeat('y', 100);
 DELETE FROM deleted WHERE i <= 800;
 SQL
 is(statistics('n_tup_hot_upd'), 'control 2000, deleted 0, updated 2000', 'the updates are HOT');
-is(statistics('n_dead_tup'), 'control 2000, deleted 800, updated 2000', 'sessions report the dead rows');
+is( statistics('n_dead_tup'),
+	'control 2000, deleted 800, updated 2000',
+	'sessions report the dead rows');
 
 my $stats = bgvacuum_stats($node);
 set_parameters($node, debug_bgwriter_vacuum => 'on');
 ok(wait_for_stat($node, 'tuples_removed', 2800, $stats), 'bgwriter removes the dead rows');
-is(statistics('n_dead_tup'), 'control 2000, deleted 800, updated 0', 'rows that are removed completely do not count as dead, dead line pointers do');
+is( statistics('n_dead_tup'),
+	'control 2000, deleted 800, updated 0',
+	'rows that are removed completely do not count as dead, dead line pointers do');
 is(statistics('n_live_tup'), 'control 2000, deleted 1200, updated 2000', 'live rows are counted');
 is(line_pointers($node, 'deleted')->{dead}, 800, 'deleted rows leave dead line pointers');
 is(line_pointers($node, 'updated')->{dead}, 0, 'HOT updates leave no dead line pointers');
 
 # Autovacuum comes for tables whose rows count as dead.
 set_parameters($node, autovacuum => 'on');
-ok($node->poll_query_until(
+ok( $node->poll_query_until(
 		'postgres',
-		"SELECT count(*) = 2 FROM pg_stat_user_tables WHERE relname IN ('control', 'deleted') AND autovacuum_count > 0"),
+		"SELECT count(*) = 2 FROM pg_stat_user_tables WHERE relname IN ('control', 'deleted') AND autovacuum_count > 0"
+	),
 	'autovacuum vacuums the tables with dead rows or dead line pointers');
 set_parameters($node, autovacuum => 'off');
-ok($node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'"), 'the autovacuum workers end');
-like(statistics('autovacuum_count'), qr/updated 0$/, 'autovacuum does not vacuum the table without dead rows');
+ok( $node->poll_query_until(
+		'postgres',
+		"SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'"),
+	'the autovacuum workers end');
+like(statistics('autovacuum_count'),
+	qr/updated 0$/, 'autovacuum does not vacuum the table without dead rows');
 is(statistics('n_dead_tup'), 'control 0, deleted 0, updated 0', 'no table has dead rows any more');
 is(line_pointers($node, 'deleted')->{dead}, 0, 'no dead line pointer is left');
 
@@ -101,7 +111,10 @@ INSERT INTO $table SELECT i, repeat('x', 100) FROM generate_series(1, 2000) i;
 SQL
 	# an index on the updated column, so that each old version leaves a dead line pointer
 	$node->safe_psql('postgres', "CREATE INDEX ON $table (t)");
-	$node->safe_psql('postgres', $offered ? "DELETE FROM $table WHERE i % 2 = 0" : "UPDATE $table SET t = repeat('y', 100) WHERE i % 2 = 0");
+	$node->safe_psql('postgres',
+		$offered
+		? "DELETE FROM $table WHERE i % 2 = 0"
+		: "UPDATE $table SET t = repeat('y', 100) WHERE i % 2 = 0");
 	$stats = bgvacuum_stats($node);
 	set_parameters($node, debug_bgwriter_vacuum => 'on');
 	ok(wait_for_stat($node, 'items_dead', 1000, $stats), "$what: pages are pruned");
@@ -120,12 +133,21 @@ END \$\$;
 SELECT pg_relation_size('$table');
 SQL
 	my $now = bgvacuum_stats($node);
-	is($now->{pages_published} - $stats->{pages_published} > 0 ? 1 : 0, $offered, "$what: whether free space is offered");
-	is($now->{pages_reused} - $stats->{pages_reused} > 0 ? 1 : 0, $offered, "$what: whether inserts take it");
-	is($after - $before > 0 ? 0 : 1, $offered, "$what: whether all new rows fit in there") or diag "$before to $after";
-	is($node->safe_psql('postgres', "SELECT count(*), sum(i) FROM $table"), $offered ? '1500|1125250' : '2500|2126250', "$what: all rows are there");
-	is($node->safe_psql('postgres', "SELECT delete_share >= 0.25, publishing FROM pg_stat_bgvacuum_tables WHERE relname = '$table'"),
-		$offered ? 't|t' : 'f|f', "$what: the view shows whether free space is offered");
+	is($now->{pages_published} - $stats->{pages_published} > 0 ? 1 : 0,
+		$offered, "$what: whether free space is offered");
+	is($now->{pages_reused} - $stats->{pages_reused} > 0 ? 1 : 0,
+		$offered, "$what: whether inserts take it");
+	is($after - $before > 0 ? 0 : 1, $offered, "$what: whether all new rows fit in there")
+	  or diag "$before to $after";
+	is( $node->safe_psql('postgres', "SELECT count(*), sum(i) FROM $table"),
+		$offered ? '1500|1125250' : '2500|2126250',
+		"$what: all rows are there");
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT delete_share >= 0.25, publishing FROM pg_stat_bgvacuum_tables WHERE relname = '$table'"
+		),
+		$offered ? 't|t' : 'f|f',
+		"$what: the view shows whether free space is offered");
 }
 
 # A restart and a crash
@@ -137,8 +159,10 @@ for my $mode ('fast', 'immediate')
 	$node->stop($mode);
 	$node->start;
 	$stats = bgvacuum_stats($node);
-	is(join(' ', grep { $stats->{$_} != 0 } sort keys %$stats), '', "a stop ($mode) and a start: all counters are zero");
-	is($node->safe_psql('postgres', "SELECT stats_reset > '$reset' FROM pg_stat_bgvacuum"), 't', "a stop ($mode) and a start: stats_reset is later");
+	is(join(' ', grep { $stats->{$_} != 0 } sort keys %$stats),
+		'', "a stop ($mode) and a start: all counters are zero");
+	is($node->safe_psql('postgres', "SELECT stats_reset > '$reset' FROM pg_stat_bgvacuum"),
+		't', "a stop ($mode) and a start: stats_reset is later");
 }
 
 check_heaps($node, 'in the end');
@@ -159,7 +183,8 @@ for my $case (
 	[ 'off', 1000, '8kB', '0', 0 ])
 {
 	my ($vacuum, $pages, $backend, $bgwriter, $expected) = @$case;
-	my $io = q{SELECT writes, writebacks FROM pg_stat_io WHERE backend_type = 'background writer' AND object = 'relation' AND context = 'normal'};
+	my $io =
+	  q{SELECT writes, writebacks FROM pg_stat_io WHERE backend_type = 'background writer' AND object = 'relation' AND context = 'normal'};
 
 	set_parameters(
 		$node,
@@ -176,20 +201,27 @@ for my $case (
 		$node->safe_psql('postgres', "UPDATE large SET n = n + 1 WHERE id % 7 = $turn % 7");
 		($written, $told) = split /\|/, $node->safe_psql('postgres', $io);
 		$written -= $writes;
-		$told -= $writebacks;
+		$told    -= $writebacks;
 	}
-	my $what = "bgwriter_vacuum = $vacuum, $pages pages at most, backend_flush_after = $backend, bgwriter_flush_after = $bgwriter";
+	my $what =
+	  "bgwriter_vacuum = $vacuum, $pages pages at most, backend_flush_after = $backend, bgwriter_flush_after = $bgwriter";
 	cmp_ok($written, '>=', 200, "$what: bgwriter writes pages");
-	is($told > 0 ? 1 : 0, $expected, "$what: whether the kernel is told to write them out") or diag "$told of $written";
+	is($told > 0 ? 1 : 0, $expected, "$what: whether the kernel is told to write them out")
+	  or diag "$told of $written";
 }
 
 # Background vacuum does not write more pages, and goes on when the limit of written pages is
 # reached.
 {
-	my $writes = q{SELECT writes FROM pg_stat_io WHERE backend_type = 'background writer' AND object = 'relation' AND context = 'normal'};
+	my $writes =
+	  q{SELECT writes FROM pg_stat_io WHERE backend_type = 'background writer' AND object = 'relation' AND context = 'normal'};
 	my ($delay, $turn) = (0.2, 0);
 
-	set_parameters($node, bgwriter_vacuum => 'on', bgwriter_lru_maxpages => 1, bgwriter_delay => '200ms');
+	set_parameters(
+		$node,
+		bgwriter_vacuum => 'on',
+		bgwriter_lru_maxpages => 1,
+		bgwriter_delay => '200ms');
 	my $before = $node->safe_psql('postgres', $writes);
 	my $pruned = bgvacuum_stats($node)->{pages_pruned};
 	my $rounds = bgvacuum_stats($node)->{rounds};
@@ -201,17 +233,27 @@ for my $case (
 	{
 		# Delete a seventh of the rows of each page, in transactions that end before the page is
 		# evicted.
-		$node->safe_psql('postgres', "TRUNCATE large; INSERT INTO large SELECT i, 0, repeat('l', 200) FROM generate_series(1, 30000) i") if $turn % 6 == 0;
-		$node->safe_psql('postgres', "DO 'BEGIN FOR k IN 0 .. 59 LOOP DELETE FROM large WHERE id > k * 500 AND id <= k * 500 + 500 AND id % 7 = $turn % 6; COMMIT; END LOOP; END'");
+		$node->safe_psql('postgres',
+			"TRUNCATE large; INSERT INTO large SELECT i, 0, repeat('l', 200) FROM generate_series(1, 30000) i"
+		) if $turn % 6 == 0;
+		$node->safe_psql('postgres',
+			"DO 'BEGIN FOR k IN 0 .. 59 LOOP DELETE FROM large WHERE id > k * 500 AND id <= k * 500 + 500 AND id % 7 = $turn % 6; COMMIT; END LOOP; END'"
+		);
 		$turn++;
 		$after = bgvacuum_stats($node);
 	} while ($after->{pages_pruned} - $pruned < 1000 && time() < $until);
 	my $limit = (time() - $begin + 1) / $delay;
 	my $written = $node->safe_psql('postgres', $writes) - $before;
 
-	cmp_ok($after->{pages_pruned} - $pruned, '>=', 1000, 'one page may be written in a round: more pages are pruned');
-	cmp_ok($written, '<=', $limit + 1, 'one page may be written in a round: no more are written') or diag "in $turn turns, ", $after->{rounds} - $rounds, ' rounds';
-	cmp_ok($after->{pages_pruned} - $pruned, '>', 3 * $written, 'most pruned pages are left to other processes to write');
+	cmp_ok($after->{pages_pruned} - $pruned,
+		'>=', 1000, 'one page may be written in a round: more pages are pruned');
+	cmp_ok($written, '<=', $limit + 1, 'one page may be written in a round: no more are written')
+	  or diag "in $turn turns, ", $after->{rounds} - $rounds, ' rounds';
+	cmp_ok(
+		$after->{pages_pruned} - $pruned,
+		'>',
+		3 * $written,
+		'most pruned pages are left to other processes to write');
 }
 check_heaps($node, 'in the end');
 check_log($node, 'in the end');

@@ -18,7 +18,9 @@ needs_patch('bgvacuum_patch', 'bgwriter_vacuum');
 my $node = bgvacuum_node(
 	'switch',
 	autovacuum => 1,
-	conf => "max_logical_replication_workers = 0\nautovacuum_naptime = 1s\nautovacuum_vacuum_scale_factor = 0.05\nautovacuum_vacuum_cost_delay = 0\n");
+	conf =>
+	  "max_logical_replication_workers = 0\nautovacuum_naptime = 1s\nautovacuum_vacuum_scale_factor = 0.05\nautovacuum_vacuum_cost_delay = 0\n"
+);
 ledger_tables($node);
 my $bgwriter = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'";
 my $pid = $node->safe_psql('postgres', $bgwriter);
@@ -39,10 +41,11 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	}
 	$node->append_conf('postgresql.conf', 'bgwriter_vacuum = on');
 	$node->reload;
-	cmp_ok(ledger_finish($load, 'on and off'), '>', 500,
-		'on and off: clients ran more than 500 transactions');
+	cmp_ok(ledger_finish($load, 'on and off'),
+		'>', 500, 'on and off: clients ran more than 500 transactions');
 	cmp_ok($turn, '>', 20, 'on and off: the parameter changed more than 20 times');
-	cmp_ok(bgvacuum_stats($node)->{pages_pruned} - $stats->{pages_pruned}, '>', 100, 'on and off: pages were pruned');
+	cmp_ok(bgvacuum_stats($node)->{pages_pruned} - $stats->{pages_pruned},
+		'>', 100, 'on and off: pages were pruned');
 	check_ledger($node, 'on and off');
 }
 
@@ -62,7 +65,9 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	$stats = bgvacuum_stats($node);
 	$load = ledger_load($node, 2);
 	ledger_finish($load, 'without background writing');
-	is(bgvacuum_stats($node)->{pages_pruned}, $stats->{pages_pruned}, 'without background writing: no page is pruned');
+	is( bgvacuum_stats($node)->{pages_pruned},
+		$stats->{pages_pruned},
+		'without background writing: no page is pruned');
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
 	$node->reload;
 }
@@ -83,14 +88,18 @@ SQL
 	while (time() < $until)
 	{
 		my $from = 1 + 3000 * ($updates % 10);
-		$node->safe_psql('postgres', "UPDATE large SET n = n + 1 WHERE id BETWEEN $from AND $from + 2999 AND id % 3 = $updates % 3");
+		$node->safe_psql('postgres',
+			"UPDATE large SET n = n + 1 WHERE id BETWEEN $from AND $from + 2999 AND id % 3 = $updates % 3"
+		);
 		$updates++;
 	}
 	ledger_finish($load, 'pages that are written');
 	my $after = bgvacuum_stats($node);
 	note join ', ', map { "$_ " . ($after->{$_} - $stats->{$_}) } sort keys %$after;
-	cmp_ok($after->{$_} - $stats->{$_}, '>', 0, "pages that are written: $_ has grown") for qw(pages_pruned tuples_removed bytes_freed pages_published skipped_unstamped);
-	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT id), sum(n) FROM large'), '30000|30000|' . 1000 * $updates,
+	cmp_ok($after->{$_} - $stats->{$_}, '>', 0, "pages that are written: $_ has grown")
+	  for qw(pages_pruned tuples_removed bytes_freed pages_published skipped_unstamped);
+	is( $node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT id), sum(n) FROM large'),
+		'30000|30000|' . 1000 * $updates,
 		'pages that are written: the large table has all rows');
 	check_ledger($node, 'pages that are written');
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
@@ -103,16 +112,25 @@ SQL
 	my $stats = bgvacuum_stats($node);
 	my $until = time() + 15;
 	my @values = (
-		[ 'bgwriter_lru_maxpages', 100, 0, 1000, 1 ], [ 'debug_bgwriter_vacuum', 'off', 'on' ],
-		[ 'bgwriter_lru_multiplier', 0, 10, 2 ], [ 'bgwriter_delay', '50ms', '10ms' ]);
+		[ 'bgwriter_lru_maxpages', 100, 0, 1000, 1 ],
+		[ 'debug_bgwriter_vacuum', 'off', 'on' ],
+		[ 'bgwriter_lru_multiplier', 0, 10, 2 ],
+		[ 'bgwriter_delay', '50ms', '10ms' ]);
 	my @commands = (
 		'CREATE INDEX CONCURRENTLY child_pad ON child (pad)',
 		'REINDEX TABLE CONCURRENTLY child',
 		'CREATE INDEX CONCURRENTLY parent_v ON parent (v)',
 		'REINDEX INDEX CONCURRENTLY parent_pkey',
-		'VACUUM parent', 'DROP INDEX CONCURRENTLY child_pad', 'VACUUM (FREEZE) child', 'CHECKPOINT',
-		'DROP INDEX CONCURRENTLY parent_v', 'VACUUM (INDEX_CLEANUP off) child', 'REINDEX TABLE parent', 'CLUSTER child USING child_pkey',
-		'VACUUM FULL gone', 'ANALYZE');
+		'VACUUM parent',
+		'DROP INDEX CONCURRENTLY child_pad',
+		'VACUUM (FREEZE) child',
+		'CHECKPOINT',
+		'DROP INDEX CONCURRENTLY parent_v',
+		'VACUUM (INDEX_CLEANUP off) child',
+		'REINDEX TABLE parent',
+		'CLUSTER child USING child_pkey',
+		'VACUUM FULL gone',
+		'ANALYZE');
 	my $turn = 0;
 
 	while (time() < $until || $turn < @commands)
@@ -131,9 +149,10 @@ SQL
 		is($err // '', '', $commands[ $turn % @commands ]) if $turn < @commands;
 		$turn++;
 	}
-	cmp_ok(ledger_finish($load, 'all that changes'), '>', 500,
-		'all that changes: clients ran more than 500 transactions');
-	cmp_ok(bgvacuum_stats($node)->{pages_pruned} - $stats->{pages_pruned}, '>', 0, 'all that changes: pages were pruned');
+	cmp_ok(ledger_finish($load, 'all that changes'),
+		'>', 500, 'all that changes: clients ran more than 500 transactions');
+	cmp_ok(bgvacuum_stats($node)->{pages_pruned} - $stats->{pages_pruned},
+		'>', 0, 'all that changes: pages were pruned');
 	check_ledger($node, 'all that changes');
 }
 

@@ -22,17 +22,22 @@ for my $strategy ('wal_log', 'file_copy')
 {
 	$node->safe_psql('postgres', 'CREATE DATABASE template');
 	# The map exists and is in memory.  Most pages of the heap cannot be set all-visible yet.
-	$node->safe_psql('template', 'CREATE TABLE t (i int, pad text); INSERT INTO t VALUES (0); VACUUM t');
+	$node->safe_psql('template',
+		'CREATE TABLE t (i int, pad text); INSERT INTO t VALUES (0); VACUUM t');
 	my $horizon = hold_horizon($node);
 	my $pid = $horizon->query_safe('SELECT pg_backend_pid()');
-	$node->safe_psql('template', "INSERT INTO t SELECT i, repeat('t', 200) FROM generate_series(1, 100000) i; CREATE INDEX ON t (i)");
+	$node->safe_psql('template',
+		"INSERT INTO t SELECT i, repeat('t', 200) FROM generate_series(1, 100000) i; CREATE INDEX ON t (i)"
+	);
 	my $file = $node->safe_psql('template', "SELECT relfilenode FROM pg_class WHERE relname = 't'");
-	my $source = $node->safe_psql('postgres', "SELECT oid FROM pg_database WHERE datname = 'template'");
+	my $source =
+	  $node->safe_psql('postgres', "SELECT oid FROM pg_database WHERE datname = 'template'");
 	my $stats = bgvacuum_stats($node);
 
 	# The copy has begun when its file exists.  Pages that were copied before are not all-visible.
 	my $create = $node->background_psql('postgres');
-	$create->query_until(qr/begins/, "\\echo begins\nCREATE DATABASE copy TEMPLATE template STRATEGY $strategy;\n");
+	$create->query_until(qr/begins/,
+		"\\echo begins\nCREATE DATABASE copy TEMPLATE template STRATEGY $strategy;\n");
 	my $base = $node->data_dir . '/base';
 	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
 	my $begun = 0;
@@ -47,7 +52,9 @@ for my $strategy ('wal_log', 'file_copy')
 	$create->quit;
 	eval { $horizon->quit };
 	wait_for_rounds($node);
-	note "$strategy: " . (bgvacuum_stats($node)->{pages_visible} - $stats->{pages_visible}) . ' pages were set all-visible';
+	note "$strategy: "
+	  . (bgvacuum_stats($node)->{pages_visible} - $stats->{pages_visible})
+	  . ' pages were set all-visible';
 
 	# Check before a session can change the copy.
 	check_heaps($node, "$strategy: template", 'template');
@@ -55,12 +62,18 @@ for my $strategy ('wal_log', 'file_copy')
 	check_indexes($node, "$strategy: copy", 'copy');
 	$node->safe_psql('copy', 'DELETE FROM t WHERE i > 0');
 	check_rows($node, "$strategy: copy", 'copy', 'SELECT count(i) FROM t WHERE i >= 0' => 1);
-	is($node->safe_psql('copy', 'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM t WHERE i >= 0'), 1, "$strategy: copy, an index-only scan finds no deleted row");
+	is( $node->safe_psql(
+			'copy',
+			'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM t WHERE i >= 0'
+		),
+		1,
+		"$strategy: copy, an index-only scan finds no deleted row");
 	$node->safe_psql('copy', 'VACUUM (FREEZE) t');
-	is($node->safe_psql('copy', 'SELECT count(*) FROM t'), 1,
-		"$strategy: copy, all rows are there after VACUUM");
+	is($node->safe_psql('copy', 'SELECT count(*) FROM t'),
+		1, "$strategy: copy, all rows are there after VACUUM");
 	check_heaps($node, "$strategy: copy, after VACUUM", 'copy');
-	is($node->safe_psql('template', 'SELECT count(*) FROM t'), 100001, "$strategy: the template has all rows");
+	is($node->safe_psql('template', 'SELECT count(*) FROM t'),
+		100001, "$strategy: the template has all rows");
 	$node->safe_psql('postgres', 'DROP DATABASE copy');
 	$node->safe_psql('postgres', 'DROP DATABASE template');
 }

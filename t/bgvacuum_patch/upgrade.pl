@@ -56,15 +56,33 @@ sub start_load
 {
 	my ($node) = @_;
 
-	return IPC::Run::start([ 'pgbench', '-n', '-c', 3, '-T', 3600, '--max-tries', 1000, '-f', $script, '-d', $node->connstr('app') ], '<', \undef, '>', \my $out, '2>', \my $err);
+	return IPC::Run::start(
+		[
+			'pgbench', '-n', '-c', 3, '-T', 3600, '--max-tries', 1000, '-f', $script, '-d',
+			$node->connstr('app')
+		],
+		'<',
+		\undef,
+		'>',
+		\my $out,
+		'2>',
+		\my $err);
 }
 
 sub check_rows_of
 {
 	my ($node, $name) = @_;
 
-	is($node->safe_psql('app', q{SELECT count(*), sum(n), sum(n) FILTER (WHERE i <= 1000) - (SELECT count(*) FROM log) FROM a}), '2000|0|0', "$name: all committed rows are there, and no others");
-	is($node->safe_psql('app', 'SET enable_seqscan = off; SELECT count(*), sum(n) FROM a WHERE i > 0'), '2000|0', "$name: an index finds the same rows");
+	is( $node->safe_psql(
+			'app',
+			q{SELECT count(*), sum(n), sum(n) FILTER (WHERE i <= 1000) - (SELECT count(*) FROM log) FROM a}
+		),
+		'2000|0|0',
+		"$name: all committed rows are there, and no others");
+	is( $node->safe_psql(
+			'app', 'SET enable_seqscan = off; SELECT count(*), sum(n) FROM a WHERE i > 0'),
+		'2000|0',
+		"$name: an index finds the same rows");
 	check_heaps($node, $name, 'app');
 	check_indexes($node, $name, 'app');
 	return;
@@ -74,7 +92,10 @@ sub digest
 {
 	my ($node) = @_;
 
-	return join ' ', map { $node->safe_psql('app', "SELECT '$_', count(*), md5(string_agg(x::text, ',' ORDER BY x::text)) FROM $_ x") } qw(a log t);
+	return join ' ', map {
+		$node->safe_psql('app',
+			"SELECT '$_', count(*), md5(string_agg(x::text, ',' ORDER BY x::text)) FROM $_ x")
+	} qw(a log t);
 }
 
 # Check the log, but allow messages of a server that was killed or stopped while clients were at
@@ -82,7 +103,8 @@ sub digest
 sub clean_log
 {
 	my ($node, $name) = @_;
-	my @lines = grep { !/invalid record length at .* got 0$|exited with exit code 1$/ } bad_log_lines($node);
+	my @lines =
+	  grep { !/invalid record length at .* got 0$|exited with exit code 1$/ } bad_log_lines($node);
 
 	is(join("\n", @lines), '', "$name: nothing bad in the log");
 	return;
@@ -96,13 +118,15 @@ sub check_shutdown
 	my ($checkpoint) = $control =~ m{^Latest checkpoint location: +(\S+)}m;
 
 	like($control, qr/^Database cluster state: +shut down$/m, "$name: the cluster was shut down");
-	my @records = grep { /^rmgr/ } `pg_waldump -p '@{[ $node->data_dir ]}/pg_wal' -s '$checkpoint' 2> /dev/null`;
+	my @records = grep { /^rmgr/ }
+	  `pg_waldump -p '@{[ $node->data_dir ]}/pg_wal' -s '$checkpoint' 2> /dev/null`;
 	is(scalar(@records), 1, "$name: no record follows the last checkpoint");
 	return;
 }
 
 # Stock and patched servers take turns on one data directory, with data checksums.
-my $node = init_cluster('turn0', settings => bgvacuum_conf('4MB') . "autovacuum = off\nwal_consistency_checking = 'heap2'\n");
+my $node = init_cluster('turn0',
+	settings => bgvacuum_conf('4MB') . "autovacuum = off\nwal_consistency_checking = 'heap2'\n");
 for my $turn (0 .. 5)
 {
 	my $patched = $turn % 2 == 0;
@@ -113,20 +137,26 @@ for my $turn (0 .. 5)
 		$node = hand_over($node, "turn$turn", $patched ? undef : $stock_path, 1);
 		if ($turn == 1)
 		{
-			is($node->start(fail_ok => 1), 0,
-				"$name: the server does not start with the parameters");
-			like(slurp_file($node->logfile), qr/unrecognized configuration parameter "(?:debug_)?bgwriter_vacuum" in file/, "$name: the log names the unknown parameter");
+			is($node->start(fail_ok => 1),
+				0, "$name: the server does not start with the parameters");
+			like(
+				slurp_file($node->logfile),
+				qr/unrecognized configuration parameter "(?:debug_)?bgwriter_vacuum" in file/,
+				"$name: the log names the unknown parameter");
 		}
 		my $conf = $node->data_dir . '/postgresql.conf';
 		my $text = slurp_file($conf) =~ s/$parameters//gr;
 		unlink $conf;
-		append_to_file($conf, $text . (!$patched ? '' : join '', bgvacuum_conf() =~ /($parameters)/g));
+		append_to_file($conf,
+			$text . (!$patched ? '' : join '', bgvacuum_conf() =~ /($parameters)/g));
 	}
 	$node->start;
 	if ($turn == 0)
 	{
 		$node->safe_psql('postgres', 'CREATE DATABASE app');
-		$node->safe_psql('app', "CREATE EXTENSION bgvacuum; CREATE EXTENSION amcheck; CREATE EXTENSION pg_visibility; $tables");
+		$node->safe_psql('app',
+			"CREATE EXTENSION bgvacuum; CREATE EXTENSION amcheck; CREATE EXTENSION pg_visibility; $tables"
+		);
 		$node->safe_psql('postgres', 'CREATE EXTENSION bgvacuum');
 	}
 	check_rows_of($node, $name);
@@ -145,7 +175,8 @@ for my $turn (0 .. 5)
 		$node->stop('fast');
 		$load->finish;
 		check_shutdown($node, $name);
-		command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$name: checksums are right");
+		command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ],
+			"$name: checksums are right");
 	}
 	else
 	{
@@ -164,8 +195,10 @@ $old->start;
 $old->safe_psql($_, 'DROP EXTENSION bgvacuum') for 'app', 'postgres';
 my $before = digest($old);
 $old->stop;
-my $new = init_cluster('new', settings => bgvacuum_conf('4MB') . "wal_level = replica\nmax_wal_senders = 5\n");
-command_ok(pg_upgrade_command($bindir, $old, "$stock_path/bin", $new, $bindir), 'pg_upgrade from a stock server succeeds');
+my $new = init_cluster('new',
+	settings => bgvacuum_conf('4MB') . "wal_level = replica\nmax_wal_senders = 5\n");
+command_ok(pg_upgrade_command($bindir, $old, "$stock_path/bin", $new, $bindir),
+	'pg_upgrade from a stock server succeeds');
 $new->start;
 is(digest($new), $before, 'pg_upgrade from a stock server: all rows are the same');
 $new->safe_psql('app', 'CREATE EXTENSION bgvacuum');
@@ -174,7 +207,7 @@ $new->safe_psql('postgres', 'CREATE EXTENSION bgvacuum');
 # Make base backups beside clients that write.  One is so slow that most of its pages change
 # meanwhile.
 my $load = start_load($new);
-for my $options ([ '--checkpoint=fast' ], [ '--checkpoint=spread', '--max-rate=4M' ])
+for my $options (['--checkpoint=fast'], [ '--checkpoint=spread', '--max-rate=4M' ])
 {
 	my $name = "backup with @$options";
 	my $number = ++$new->{backups};
@@ -182,12 +215,25 @@ for my $options ([ '--checkpoint=fast' ], [ '--checkpoint=spread', '--max-rate=4
 	my $stats = bgvacuum_stats($new);
 
 	mkdir $new->backup_dir;
-	$new->safe_psql('postgres', "ALTER SYSTEM SET checkpoint_timeout = '30s'; ALTER SYSTEM SET checkpoint_completion_target = 0.1; SELECT pg_reload_conf()");
-	command_ok([ 'pg_basebackup', '-D', $dir, '-d', $new->connstr, '--no-sync', '-X', 'stream', @$options ], $name);
-	cmp_ok(bgvacuum_stats($new)->{pages_pruned}, '>', $stats->{pages_pruned}, "$name: bgwriter has pruned meanwhile");
+	$new->safe_psql('postgres',
+		"ALTER SYSTEM SET checkpoint_timeout = '30s'; ALTER SYSTEM SET checkpoint_completion_target = 0.1; SELECT pg_reload_conf()"
+	);
+	command_ok(
+		[
+			'pg_basebackup', '-D', $dir, '-d', $new->connstr, '--no-sync', '-X', 'stream',
+			@$options
+		],
+		$name);
+	cmp_ok(
+		bgvacuum_stats($new)->{pages_pruned},
+		'>',
+		$stats->{pages_pruned},
+		"$name: bgwriter has pruned meanwhile");
 	command_ok([ 'pg_verifybackup', $dir ], "$name: pg_verifybackup succeeds");
-	my $restored = PostgreSQL::Test::Cluster->new("restored$number", $number == 2 ? (install_path => $stock_path) : ());
+	my $restored = PostgreSQL::Test::Cluster->new("restored$number",
+		$number == 2 ? (install_path => $stock_path) : ());
 	$restored->init_from_backup($new, "backup$number");
+
 	if ($number == 2)
 	{
 		my $file = $restored->data_dir . '/postgresql.conf';
@@ -199,13 +245,15 @@ for my $options ([ '--checkpoint=fast' ], [ '--checkpoint=spread', '--max-rate=4
 	$restored->start;
 	check_rows_of($restored, "$name, restored");
 	$restored->stop;
-	command_ok([ 'pg_checksums', '--check', '-D', $restored->data_dir ], "$name, restored: checksums are right");
+	command_ok([ 'pg_checksums', '--check', '-D', $restored->data_dir ],
+		"$name, restored: checksums are right");
 	clean_log($restored, "$name, restored");
 }
 $new->stop('fast');
 $load->finish;
 check_shutdown($new, 'after the backups');
-command_ok([ 'pg_checksums', '--check', '-D', $new->data_dir ], 'after the backups: checksums are right');
+command_ok([ 'pg_checksums', '--check', '-D', $new->data_dir ],
+	'after the backups: checksums are right');
 $new->start;
 check_rows_of($new, 'after the backups');
 $new->safe_psql($_, 'DROP EXTENSION bgvacuum') for 'app', 'postgres';
@@ -214,7 +262,8 @@ $new->stop;
 clean_log($new, 'after the backups');
 
 my $last = init_cluster('last', install_path => $stock_path);
-command_ok(pg_upgrade_command($bindir, $new, $bindir, $last, "$stock_path/bin"), 'pg_upgrade to a stock server succeeds');
+command_ok(pg_upgrade_command($bindir, $new, $bindir, $last, "$stock_path/bin"),
+	'pg_upgrade to a stock server succeeds');
 $last->start;
 is(digest($last), $before, 'pg_upgrade to a stock server: all rows are the same');
 check_rows_of($last, 'pg_upgrade to a stock server');

@@ -31,7 +31,9 @@ my $node = bgvacuum_node(
 	'visibility',
 	shared_buffers => '4MB',
 	init => [ allows_streaming => 'logical' ],
-	conf => "max_connections = 50\nmax_logical_replication_workers = 0\nwal_receiver_status_interval = 1s\n");
+	conf =>
+	  "max_connections = 50\nmax_logical_replication_workers = 0\nwal_receiver_status_interval = 1s\n"
+);
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 
 # rows_of(TABLE[, SETTING]) - return the rows that are visible to all, as ID:V of each row
@@ -39,7 +41,8 @@ sub rows_of
 {
 	my ($table, $setting) = @_;
 
-	return $node->safe_psql('postgres', ($setting // '') . "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM $table");
+	return $node->safe_psql('postgres',
+		($setting // '') . "SELECT string_agg(id || ':' || v, ' ' ORDER BY id) FROM $table");
 }
 
 # rows(FROM, TO, [ID...], ID => V...) - return the rows FROM to TO with v = '-', without those that
@@ -59,8 +62,12 @@ sub with_dead
 {
 	my @tables = @_;
 
-	$node->safe_psql('postgres', join '',
-		map { "CREATE TABLE $_ (id int PRIMARY KEY, v text); INSERT INTO $_ SELECT i, '-' FROM generate_series(1, 30) i;\n" } @tables);
+	$node->safe_psql(
+		'postgres',
+		join '',
+		map {
+			"CREATE TABLE $_ (id int PRIMARY KEY, v text); INSERT INTO $_ SELECT i, '-' FROM generate_series(1, 30) i;\n"
+		} @tables);
 	my $holder = hold_horizon($node);
 	$node->safe_psql('postgres', join '', map { "DELETE FROM $_ WHERE id > 20;\n" } @tables);
 	return $holder;
@@ -70,8 +77,10 @@ sub with_dead
 sub numbers
 {
 	my %pids = map { $_->query_safe('SELECT pg_backend_pid()') => 1 } @_;
-	my @ids = split /\n/, $node->safe_psql('postgres',
-		q{SELECT pg_stat_get_backend_pid(id) FROM pg_stat_get_backend_idset() id WHERE pg_stat_get_backend_pid(id) <> pg_backend_pid() ORDER BY id});
+	my @ids = split /\n/,
+	  $node->safe_psql('postgres',
+		q{SELECT pg_stat_get_backend_pid(id) FROM pg_stat_get_backend_idset() id WHERE pg_stat_get_backend_pid(id) <> pg_backend_pid() ORDER BY id}
+	  );
 
 	return grep { $pids{ $ids[$_] } } 0 .. $#ids;
 }
@@ -88,7 +97,8 @@ sub numbers
 		my $t = $tables[$i];
 		$sessions[$i]->query_safe(
 			"BEGIN; INSERT INTO $t SELECT i, 'new' FROM generate_series(41, 45) i; DELETE FROM $t WHERE id IN (1, 2);"
-			  . " UPDATE $t SET v = 'changed' WHERE id IN (3, 4); SELECT count(*) FROM (SELECT FROM $t WHERE id = 5 FOR UPDATE) x");
+			  . " UPDATE $t SET v = 'changed' WHERE id IN (3, 4); SELECT count(*) FROM (SELECT FROM $t WHERE id = 5 FOR UPDATE) x"
+		);
 	}
 	my @numbers = numbers(@sessions);
 	note "places of the sessions: @numbers";
@@ -104,28 +114,47 @@ sub numbers
 		$sessions[$_]->query_safe("INSERT INTO $tables[$_] VALUES ($id, 'new')") for 0 .. $#tables;
 		usleep(50_000);
 	}
-	is(scalar(grep { !wait_for_tuples($node, $_, 30) } @tables), 0, 'dead rows are pruned beside transactions in progress');
-	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'bgwriter prunes the dead rows beside transactions in progress');
+	is(scalar(grep { !wait_for_tuples($node, $_, 30) } @tables),
+		0, 'dead rows are pruned beside transactions in progress');
+	cmp_ok(
+		bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed},
+		'>=',
+		10 * @tables,
+		'bgwriter prunes the dead rows beside transactions in progress');
 
-	is(join("\n", map { rows_of($_) } @tables), join("\n", (rows(1, 20, [])) x @tables), 'no other session sees changes of transactions in progress');
-	for my $what ('UPDATE %s SET v = v WHERE id = 3', 'DELETE FROM %s WHERE id = 1', 'SELECT FROM %s WHERE id = 5 FOR UPDATE')
+	is( join("\n", map { rows_of($_) } @tables),
+		join("\n", (rows(1, 20, [])) x @tables),
+		'no other session sees changes of transactions in progress');
+	for my $what (
+		'UPDATE %s SET v = v WHERE id = 3',
+		'DELETE FROM %s WHERE id = 1',
+		'SELECT FROM %s WHERE id = 5 FOR UPDATE')
 	{
 		my @free;
 		for my $t (@tables)
 		{
-			my ($code, undef, $err) = $node->psql('postgres', "SET lock_timeout = '10ms'; " . sprintf($what, $t));
+			my ($code, undef, $err) =
+			  $node->psql('postgres', "SET lock_timeout = '10ms'; " . sprintf($what, $t));
 			push @free, "$t $err" if !$code || $err !~ /lock timeout/;
 		}
 		is("@free", '', 'rows stay locked against: ' . sprintf($what, 'TABLE'));
 	}
 	$sessions[$_]->query_safe($_ % 4 == 3 ? 'ROLLBACK' : 'COMMIT') for 0 .. $#tables;
-	my @expected = map { $_ % 4 == 3 ? rows(1, 20, []) : rows(1, 20, [ 1, 2 ], 3 => 'changed', 4 => 'changed', map { $_ => 'new' } 41 .. 48) } 0 .. $#tables;
-	is(join("\n", map { rows_of($_) } @tables), join("\n", @expected), 'changes are committed and rolled back as they should');
+	my @expected = map {
+		$_ % 4 == 3
+		  ? rows(1, 20, [])
+		  : rows(1, 20, [ 1, 2 ], 3 => 'changed', 4 => 'changed', map { $_ => 'new' } 41 .. 48)
+	} 0 .. $#tables;
+	is( join("\n", map { rows_of($_) } @tables),
+		join("\n", @expected),
+		'changes are committed and rolled back as they should');
 
 	# Check again, with new sessions.
 	$_->quit for @sessions;
 	wait_for_rounds($node);
-	is(join("\n", map { rows_of($_, 'SET enable_seqscan = off;') } @tables), join("\n", @expected), 'an index finds the same rows');
+	is( join("\n", map { rows_of($_, 'SET enable_seqscan = off;') } @tables),
+		join("\n", @expected),
+		'an index finds the same rows');
 }
 
 ## Subtransactions: few, and more than a process keeps in shared memory
@@ -162,7 +191,8 @@ SQL
 	my @sessions = map { $node->background_psql('postgres') } 0 .. 2;
 	my @tables = ($t, "${t}_aborted", "${t}_prepared");
 	$sessions[$_]->query_safe(sprintf($work, $tables[$_], $count)) for 0 .. 2;
-	$sessions[2]->query_safe("INSERT INTO $tables[2] VALUES (500, 'last'); PREPARE TRANSACTION '$t'");
+	$sessions[2]
+	  ->query_safe("INSERT INTO $tables[2] VALUES (500, 'last'); PREPARE TRANSACTION '$t'");
 	$node->safe_psql('postgres', 'SELECT pg_current_xact_id()');
 	$holder->quit;
 
@@ -176,21 +206,29 @@ SQL
 
 	$sessions[$_]->query_safe("INSERT INTO $tables[$_] VALUES (500, 'last')") for 0 .. 1;
 	$node->safe_psql('postgres', "INSERT INTO $tables[2] VALUES (501, 'last')");
-	is(scalar(grep { !wait_for_tuples($node, $tables[$_], $tuples + ($_ == 2)) } 0 .. 2), 0, "$t subtransactions: dead rows are pruned");
-	is(rows_of($tables[0]), rows(1, 20, []), "$t subtransactions: no change is visible before the commit");
+	is(scalar(grep { !wait_for_tuples($node, $tables[$_], $tuples + ($_ == 2)) } 0 .. 2),
+		0, "$t subtransactions: dead rows are pruned");
+	is( rows_of($tables[0]),
+		rows(1, 20, []),
+		"$t subtransactions: no change is visible before the commit");
 	$sessions[0]->query_safe('COMMIT');
 	$sessions[1]->query_safe('ROLLBACK');
-	is(rows_of($tables[0]), $expected,
-		"$t subtransactions: all changes are visible after the commit");
-	is(rows_of($tables[1]), rows(1, 20, []),
+	is(rows_of($tables[0]),
+		$expected, "$t subtransactions: all changes are visible after the commit");
+	is( rows_of($tables[1]),
+		rows(1, 20, []),
 		"$t subtransactions: no change is visible after the rollback");
 
 	$node->restart;
 	$node->safe_psql('postgres', "INSERT INTO $tables[2] VALUES (502, 'last')");
 	wait_for_rounds($node);
-	is(rows_of($tables[2]), rows(1, 20, [], 501 => 'last', 502 => 'last'), "$t subtransactions prepared: no change is visible before the commit, after a restart");
+	is( rows_of($tables[2]),
+		rows(1, 20, [], 501 => 'last', 502 => 'last'),
+		"$t subtransactions prepared: no change is visible before the commit, after a restart");
 	$node->safe_psql('postgres', "COMMIT PREPARED '$t'");
-	is(rows_of($tables[2]), "$expected 501:last 502:last", "$t subtransactions prepared: all changes are visible after the commit");
+	is( rows_of($tables[2]),
+		"$expected 501:last 502:last",
+		"$t subtransactions prepared: all changes are visible after the commit");
 	$_->quit for @sessions;
 }
 
@@ -219,13 +257,19 @@ SQL
 	usleep(700_000);
 	for my $i (1 .. 3)
 	{
-		$node->safe_psql('postgres', join '', map { "INSERT INTO $_ VALUES (50 + $i, 'new');\n" } @tables);
+		$node->safe_psql('postgres', join '',
+			map { "INSERT INTO $_ VALUES (50 + $i, 'new');\n" } @tables);
 		usleep(700_000);
 	}
 	set_parameters($node, bgwriter_delay => '10ms');
 	# 20 rows, 2 inserted and 2 updated by the prepared transaction, and 3 inserted later
-	is(scalar(grep { !wait_for_tuples($node, $_, 27) } @tables), 0, 'dead rows are pruned beside prepared transactions');
-	cmp_ok(bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed}, '>=', 10 * @tables, 'bgwriter prunes the dead rows beside prepared transactions');
+	is(scalar(grep { !wait_for_tuples($node, $_, 27) } @tables),
+		0, 'dead rows are pruned beside prepared transactions');
+	cmp_ok(
+		bgvacuum_stats($node)->{tuples_removed} - $stats->{tuples_removed},
+		'>=',
+		10 * @tables,
+		'bgwriter prunes the dead rows beside prepared transactions');
 
 	my %others = map { $_ => 'new' } 51 .. 53;
 	for my $restart ('', ' after a restart', ' after a crash')
@@ -234,22 +278,33 @@ SQL
 		{
 			$node->stop($restart =~ /crash/ ? 'immediate' : 'fast');
 			$node->start;
-			$node->safe_psql('postgres', join '', map { "INSERT INTO $_ VALUES (60, 'x'); DELETE FROM $_ WHERE id = 60;\n" } @tables);
+			$node->safe_psql(
+				'postgres',
+				join '',
+				map { "INSERT INTO $_ VALUES (60, 'x'); DELETE FROM $_ WHERE id = 60;\n" } @tables);
 			wait_for_rounds($node, 5);
 		}
-		is(join("\n", map { rows_of($_) } @tables), join("\n", (rows(1, 20, [], %others)) x @tables), "changes of prepared transactions are not visible$restart");
+		is( join("\n", map { rows_of($_) } @tables),
+			join("\n", (rows(1, 20, [], %others)) x @tables),
+			"changes of prepared transactions are not visible$restart");
 		for my $t (@tables)
 		{
-			my ($code, undef, $err) = $node->psql('postgres', "SET lock_timeout = '10ms'; UPDATE $t SET v = v WHERE id = 5");
+			my ($code, undef, $err) = $node->psql('postgres',
+				"SET lock_timeout = '10ms'; UPDATE $t SET v = v WHERE id = 5");
 			like($err, qr/lock timeout/, "rows that $t has locked stay locked$restart");
 		}
 	}
 	# One of them was the first in the ProcArray.  Roll back one, and commit the others.
-	$node->safe_psql('postgres', join '', map { ($_ eq 'prepared1' ? 'ROLLBACK' : 'COMMIT') . " PREPARED '$_';\n" } @tables);
+	$node->safe_psql('postgres', join '',
+		map { ($_ eq 'prepared1' ? 'ROLLBACK' : 'COMMIT') . " PREPARED '$_';\n" } @tables);
 	wait_for_rounds($node);
-	my @expected = (rows(1, 20, [ 1, 2 ], %others, 3 => 'changed', 4 => 'changed', 41 => 'new', 42 => 'new')) x @tables;
+	my @expected =
+	  (rows(1, 20, [ 1, 2 ], %others, 3 => 'changed', 4 => 'changed', 41 => 'new', 42 => 'new')) x
+	  @tables;
 	$expected[1] = rows(1, 20, [], %others);
-	is(join("\n", map { rows_of($_) } @tables), join("\n", @expected), 'prepared transactions are committed and rolled back as they should');
+	is( join("\n", map { rows_of($_) } @tables),
+		join("\n", @expected),
+		'prepared transactions are committed and rolled back as they should');
 }
 
 ## A pinned page is left alone.
@@ -263,7 +318,9 @@ sub pinned
 
 	# Rows fill a page from its end.  If the dead rows were removed, the other rows would move to
 	# their place.
-	$node->safe_psql('postgres', "CREATE TABLE $t (id int PRIMARY KEY, v text); INSERT INTO $t SELECT i, i || repeat('-', 40) FROM generate_series(1, 40) i");
+	$node->safe_psql('postgres',
+		"CREATE TABLE $t (id int PRIMARY KEY, v text); INSERT INTO $t SELECT i, i || repeat('-', 40) FROM generate_series(1, 40) i"
+	);
 	my $holder = hold_horizon($node);
 	$node->safe_psql('postgres', "DELETE FROM $t WHERE id <= 20");
 	my $session = $node->background_psql('postgres');
@@ -277,9 +334,12 @@ sub pinned
 		$node->safe_psql('postgres', "INSERT INTO $t VALUES ($id, 'late')");
 		ok(wait_for_rounds($node), "$name: bgwriter makes rounds");
 	}
-	cmp_ok(bgvacuum_stats($node)->{skipped_locked} - $stats->{skipped_locked}, '>', 0, "$name: bgwriter skips the pinned page");
+	cmp_ok(bgvacuum_stats($node)->{skipped_locked} - $stats->{skipped_locked},
+		'>', 0, "$name: bgwriter skips the pinned page");
 	is(line_pointers($node, $t)->{normal}, 43, "$name: no row is removed");
-	is($read->($session, $t), join("\n", map { "$_|$_" . '-' x 40 } 21 .. 40), "$name: the session reads the right rows");
+	is( $read->($session, $t),
+		join("\n", map { "$_|$_" . '-' x 40 } 21 .. 40),
+		"$name: the session reads the right rows");
 	$session->quit;
 	$node->safe_psql('postgres', "INSERT INTO $t VALUES (44, 'late')");
 	ok(wait_for_tuples($node, $t, 24), "$name: the dead rows are pruned when the pin is gone");
@@ -290,9 +350,14 @@ pinned(
 	'a cursor',
 	sub {
 		my ($session, $t) = @_;
-		is($session->query_safe("BEGIN; DECLARE c CURSOR FOR SELECT id, v FROM $t; FETCH 2 FROM c"), join("\n", map { "$_|$_" . '-' x 40 } 21, 22), 'a cursor returns its first rows');
+		is( $session->query_safe(
+				"BEGIN; DECLARE c CURSOR FOR SELECT id, v FROM $t; FETCH 2 FROM c"),
+			join("\n", map { "$_|$_" . '-' x 40 } 21, 22),
+			'a cursor returns its first rows');
 	},
-	sub { join "\n", (map { "$_|$_" . '-' x 40 } 21, 22), $_[0]->query_safe('FETCH ALL FROM c') });
+	sub {
+		join "\n", (map { "$_|$_" . '-' x 40 } 21, 22), $_[0]->query_safe('FETCH ALL FROM c');
+	});
 
 # Here the waiting session has a pointer to a value on the page.
 pinned(
@@ -302,8 +367,12 @@ pinned(
 		$node->{in_the_way} = $node->background_psql('postgres');
 		$node->{in_the_way}->query_safe('SELECT pg_advisory_lock(1)');
 		# Do not use the index, so that the session waits at the first row of the heap.
-		$session->query_until(qr/begin/, "SET enable_indexscan = off;\n\\echo begin\nSELECT id || left(pg_advisory_lock_shared(1)::text, 0), v FROM $t;\n");
-		$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}) or die 'no session waits';
+		$session->query_until(qr/begin/,
+			"SET enable_indexscan = off;\n\\echo begin\nSELECT id || left(pg_advisory_lock_shared(1)::text, 0), v FROM $t;\n"
+		);
+		$node->poll_query_until('postgres',
+			q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted})
+		  or die 'no session waits';
 	},
 	sub {
 		$node->{in_the_way}->quit;
@@ -315,7 +384,8 @@ pinned(
 # A process that writes the dirty pages of a table and then copies its file would miss the change.
 {
 	my $holder = with_dead('clean');
-	my $written = "SELECT isdirty FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('clean') AND relforknumber = 0 AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())";
+	my $written =
+	  "SELECT isdirty FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('clean') AND relforknumber = 0 AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 	$node->safe_psql('postgres', 'CREATE EXTENSION pg_buffercache; CHECKPOINT');
 	is($node->safe_psql('postgres', $written), 'f', 'a checkpoint writes the page');
@@ -353,7 +423,9 @@ sub kept
 	my ($name, $open, $read, $close) = @_;
 	my $t = 'kept' . ++$number;
 
-	$node->safe_psql('postgres', "CREATE TABLE $t (id int PRIMARY KEY, v text); INSERT INTO $t SELECT i, '-' FROM generate_series(1, 30) i");
+	$node->safe_psql('postgres',
+		"CREATE TABLE $t (id int PRIMARY KEY, v text); INSERT INTO $t SELECT i, '-' FROM generate_series(1, 30) i"
+	);
 	my $it = $open->($t);
 	churn($t);
 	is(line_pointers($node, $t)->{normal}, 121, "$name keeps all versions");
@@ -361,7 +433,9 @@ sub kept
 	$close->($it, $t);
 	$node->safe_psql('postgres', "INSERT INTO $t VALUES (101, 'late')");
 	ok(wait_for_tuples($node, $t, 17), "$name: the old versions are pruned at its end");
-	is(rows_of($t), join(' ', (map { "$_:x3" } grep { $_ % 2 } 1 .. 30), '100:late', '101:late'), "$name: the new rows are there");
+	is( rows_of($t),
+		join(' ', (map { "$_:x3" } grep { $_ % 2 } 1 .. 30), '100:late', '101:late'),
+		"$name: the new rows are there");
 	return;
 }
 
@@ -379,8 +453,11 @@ for my $level ('REPEATABLE READ', 'SERIALIZABLE')
 		},
 		sub {
 			my ($session, $t) = @_;
-			my $by_index = $session->query_safe('SET enable_seqscan = off; SET enable_bitmapscan = off; ' . sprintf($all, $t));
-			my $by_heap = $session->query_safe('SET enable_seqscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off; ' . sprintf($all, $t));
+			my $by_index = $session->query_safe(
+				'SET enable_seqscan = off; SET enable_bitmapscan = off; ' . sprintf($all, $t));
+			my $by_heap = $session->query_safe(
+				'SET enable_seqscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off; '
+				  . sprintf($all, $t));
 			return $by_index eq $by_heap ? $by_heap : "by index $by_index, by heap $by_heap";
 		},
 		$quit);
@@ -393,7 +470,9 @@ for my $level ('REPEATABLE READ', 'READ COMMITTED')
 		sub {
 			my ($t) = @_;
 			my $session = $node->background_psql('postgres');
-			$session->query_safe("BEGIN ISOLATION LEVEL $level; DECLARE c SCROLL CURSOR FOR SELECT id || ':' || v FROM $t ORDER BY id;");
+			$session->query_safe(
+				"BEGIN ISOLATION LEVEL $level; DECLARE c SCROLL CURSOR FOR SELECT id || ':' || v FROM $t ORDER BY id;"
+			);
 			return $session;
 		},
 		# forwards and backwards
@@ -401,7 +480,9 @@ for my $level ('REPEATABLE READ', 'READ COMMITTED')
 			my ($session) = @_;
 			my @forward = split /\n/, $session->query_safe('FETCH ALL FROM c');
 			my @backward = split /\n/, $session->query_safe('FETCH BACKWARD ALL FROM c');
-			return "@forward" eq join(' ', reverse @backward) ? "@forward" : "@forward, then @backward";
+			return "@forward" eq join(' ', reverse @backward)
+			  ? "@forward"
+			  : "@forward, then @backward";
 		},
 		$quit);
 }
@@ -410,11 +491,17 @@ kept(
 	'a snapshot that is exported',
 	sub {
 		my $session = $node->background_psql('postgres');
-		return [ $session, $session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()') ];
+		return [
+			$session,
+			$session->query_safe(
+				'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()')
+		];
 	},
 	sub {
 		my ($it, $t) = @_;
-		return $node->safe_psql('postgres', "BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$it->[1]'; " . sprintf($all, $t));
+		return $node->safe_psql('postgres',
+			"BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$it->[1]'; "
+			  . sprintf($all, $t));
 	},
 	sub { $_[0][0]->quit });
 
@@ -426,22 +513,21 @@ kept(
 		$session->query_safe("BEGIN; SELECT pg_current_xact_id()");
 		return $session;
 	},
-	undef, $quit);
+	undef,
+	$quit);
 
 kept(
 	'a prepared transaction',
 	sub {
 		my ($t) = @_;
-		$node->safe_psql('postgres', "BEGIN; CREATE TABLE prepared_with_$t (); PREPARE TRANSACTION '$t'");
+		$node->safe_psql('postgres',
+			"BEGIN; CREATE TABLE prepared_with_$t (); PREPARE TRANSACTION '$t'");
 	},
 	undef,
 	sub { $node->safe_psql('postgres', "COMMIT PREPARED '$_[1]'") });
 
 # bgwriter has no database, so it must respect the snapshots of all databases.
-kept(
-	'a snapshot of another database',
-	sub { hold_horizon($node, 'other') },
-	undef, $quit);
+kept('a snapshot of another database', sub { hold_horizon($node, 'other') }, undef, $quit);
 
 # Wait until the slot has the xmin of the present snapshots of the standby.
 sub wait_for_feedback
@@ -462,7 +548,9 @@ SQL
 	$node->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('reader', true)});
 	$node->backup('for_reader');
 	$standby->init_from_backup($node, 'for_reader', has_streaming => 1);
-	$standby->append_conf('postgresql.conf', "primary_slot_name = 'reader'\nhot_standby_feedback = on\nmax_standby_streaming_delay = 0\n");
+	$standby->append_conf('postgresql.conf',
+		"primary_slot_name = 'reader'\nhot_standby_feedback = on\nmax_standby_streaming_delay = 0\n"
+	);
 	$standby->start;
 
 	# Start a session of the standby with a snapshot, and wait until the primary knows of it.

@@ -34,7 +34,8 @@ sub visible
 	my ($on, $table) = @_;
 
 	return $on->safe_psql('postgres',
-		"SELECT count(*) || ' ' || count(*) FILTER (WHERE all_visible) || ' ' || count(*) FILTER (WHERE all_frozen) FROM pg_visibility_map('$table')");
+		"SELECT count(*) || ' ' || count(*) FILTER (WHERE all_visible) || ' ' || count(*) FILTER (WHERE all_frozen) FROM pg_visibility_map('$table')"
+	);
 }
 
 # index_only(NODE, TABLE) - return the number of rows by an index-only scan
@@ -42,28 +43,33 @@ sub index_only
 {
 	my ($on, $table) = @_;
 
-	return $on->safe_psql('postgres', "SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM $table WHERE i >= 0");
+	return $on->safe_psql('postgres',
+		"SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM $table WHERE i >= 0"
+	);
 }
 
 $node->safe_psql('postgres', 'CREATE TABLE wake (i int)');
 
 ## An insert creates the map, without a vacuum.
-$node->safe_psql('postgres', 'CREATE TABLE grown (i int PRIMARY KEY, t text); INSERT INTO grown SELECT i, i FROM generate_series(1, 2000) i');
+$node->safe_psql('postgres',
+	'CREATE TABLE grown (i int PRIMARY KEY, t text); INSERT INTO grown SELECT i, i FROM generate_series(1, 2000) i'
+);
 ok(wait_for_rounds($node), 'bgwriter makes rounds');
 $node->safe_psql('postgres', "INSERT INTO grown VALUES (2001, 'x')");
 $node->safe_psql('postgres', 'INSERT INTO grown SELECT i, i FROM generate_series(2002, 6000) i');
 ok(wait_for_stat($node, 'pages_frozen', 1, { pages_frozen => 0 }), 'pages are frozen');
-cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('grown', 'vm')"), '>', 0, 'the map exists');
+cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('grown', 'vm')"),
+	'>', 0, 'the map exists');
 check_heaps($node, 'without a vacuum');
 
 ## Pages that a snapshot or a prepared transaction must see otherwise
 my %keeps = (
-	snapshot => [
-		sub { $node->{holder} = hold_horizon($node) },
-		sub { $node->{holder}->quit }
-	],
+	snapshot => [ sub { $node->{holder} = hold_horizon($node) }, sub { $node->{holder}->quit } ],
 	prepared => [
-		sub { $node->safe_psql('postgres', "BEGIN; INSERT INTO wake VALUES (2); PREPARE TRANSACTION 'held'") },
+		sub {
+			$node->safe_psql('postgres',
+				"BEGIN; INSERT INTO wake VALUES (2); PREPARE TRANSACTION 'held'");
+		},
 		sub { $node->safe_psql('postgres', "COMMIT PREPARED 'held'") }
 	]);
 for my $kind (sort keys %keeps)
@@ -75,7 +81,8 @@ for my $kind (sort keys %keeps)
 	$node->safe_psql('postgres', "CREATE TABLE $t (i int PRIMARY KEY, t text)");
 	$node->safe_psql('postgres', "INSERT INTO $t VALUES (0, 'first'); VACUUM $t");
 	$hold->();
-	$node->safe_psql('postgres', "INSERT INTO $t SELECT i, repeat('k', 50) FROM generate_series(1, 2000) i");
+	$node->safe_psql('postgres',
+		"INSERT INTO $t SELECT i, repeat('k', 50) FROM generate_series(1, 2000) i");
 	ok(wait_for_rounds($node, 10), "$kind: bgwriter makes rounds");
 	my ($pages, $visible) = split / /, visible($node, $t);
 	cmp_ok($pages, '>', 10, "$kind: the table has several pages");
@@ -83,7 +90,8 @@ for my $kind (sort keys %keeps)
 	check_heaps($node, "$kind: while it holds");
 	my $stats = bgvacuum_stats($node);
 	$release->();
-	ok(wait_for_stat($node, 'pages_frozen', $pages - 1, $stats), "$kind: pages are frozen after it has ended");
+	ok(wait_for_stat($node, 'pages_frozen', $pages - 1, $stats),
+		"$kind: pages are frozen after it has ended");
 	(undef, $visible) = split / /, visible($node, $t);
 	cmp_ok($visible, '>=', $pages - 1, "$kind: all pages except the last are all-visible");
 	is(index_only($node, $t), 2001, "$kind: an index-only scan finds all rows");
@@ -95,36 +103,61 @@ for my $how ('VACUUM', 'TRUNCATE')
 	my $t = lc "cut_by_$how";
 	my $stats = bgvacuum_stats($node);
 
-	$node->safe_psql('postgres', "CREATE TABLE $t (i int PRIMARY KEY, t text); INSERT INTO $t VALUES (0, 'first'); VACUUM $t");
-	$node->safe_psql('postgres', "INSERT INTO $t SELECT i, repeat('c', 50) FROM generate_series(1, 2000) i");
+	$node->safe_psql('postgres',
+		"CREATE TABLE $t (i int PRIMARY KEY, t text); INSERT INTO $t VALUES (0, 'first'); VACUUM $t"
+	);
+	$node->safe_psql('postgres',
+		"INSERT INTO $t SELECT i, repeat('c', 50) FROM generate_series(1, 2000) i");
 	ok(wait_for_stat($node, 'pages_frozen', 10, $stats), "$how: pages are frozen");
-	$node->safe_psql('postgres', $how eq 'VACUUM' ? "DELETE FROM $t WHERE i > 0; VACUUM $t" : "TRUNCATE $t; INSERT INTO $t VALUES (0, 'first')");
-	is($node->safe_psql('postgres', "SELECT pg_relation_size('$t') / 8192"), 1, "$how: the table is truncated to one page");
+	$node->safe_psql('postgres',
+		$how eq 'VACUUM'
+		? "DELETE FROM $t WHERE i > 0; VACUUM $t"
+		: "TRUNCATE $t; INSERT INTO $t VALUES (0, 'first')");
+	is($node->safe_psql('postgres', "SELECT pg_relation_size('$t') / 8192"),
+		1, "$how: the table is truncated to one page");
 	my $holder = hold_horizon($node);
-	$node->safe_psql('postgres', "INSERT INTO $t SELECT i, repeat('d', 50) FROM generate_series(1, 2000) i");
+	$node->safe_psql('postgres',
+		"INSERT INTO $t SELECT i, repeat('d', 50) FROM generate_series(1, 2000) i");
 	my ($pages, $visible) = split / /, visible($node, $t);
 	cmp_ok($pages, '>', 10, "$how: the table has grown again");
 	cmp_ok($visible, '<=', 1, "$how: no new page has an old bit");
-	is($holder->query_safe("SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM $t WHERE i > 0"), 0, "$how: an old snapshot does not find the new rows")
-	  if $how eq 'VACUUM';
+	is( $holder->query_safe(
+			"SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM $t WHERE i > 0"
+		),
+		0,
+		"$how: an old snapshot does not find the new rows") if $how eq 'VACUUM';
 	$holder->quit;
 	is(index_only($node, $t), 2001, "$how: an index-only scan finds all rows");
 	check_heaps($node, $how);
 }
 
 ## Beside VACUUM and clients that write, and after a crash
-$node->safe_psql('postgres', 'CREATE TABLE busy (i bigserial PRIMARY KEY, n int NOT NULL DEFAULT 0, t text)');
+$node->safe_psql('postgres',
+	'CREATE TABLE busy (i bigserial PRIMARY KEY, n int NOT NULL DEFAULT 0, t text)');
 for my $end ('immediate', 'fast')
 {
 	my $folder = PostgreSQL::Test::Utils::tempdir();
 	my $out = '';
 
-	append_to_file("$folder/insert.sql", "INSERT INTO busy (t) SELECT repeat('b', 60) FROM generate_series(1, 20);\n");
-	append_to_file("$folder/change.sql", "\\set i random(1, 5000)\nUPDATE busy SET n = n + 1 WHERE i = :i;\nDELETE FROM busy WHERE i = :i + 7;\n");
+	append_to_file("$folder/insert.sql",
+		"INSERT INTO busy (t) SELECT repeat('b', 60) FROM generate_series(1, 20);\n");
+	append_to_file("$folder/change.sql",
+		"\\set i random(1, 5000)\nUPDATE busy SET n = n + 1 WHERE i = :i;\nDELETE FROM busy WHERE i = :i + 7;\n"
+	);
 	append_to_file("$folder/vacuum.sql", "VACUUM busy;\n\\sleep 100 ms\n");
 	my $load = IPC::Run::start(
-		[ 'pgbench', '--no-vacuum', '--host=' . $node->host, '--port=' . $node->port, '--time=4', '--client=4', "--file=$folder/insert.sql\@5", "--file=$folder/change.sql\@5", "--file=$folder/vacuum.sql\@1", 'postgres' ],
-		'<', \undef, '>', \$out, '2>&1');
+		[
+			'pgbench', '--no-vacuum',
+			'--host=' . $node->host, '--port=' . $node->port,
+			'--time=4', '--client=4',
+			"--file=$folder/insert.sql\@5", "--file=$folder/change.sql\@5",
+			"--file=$folder/vacuum.sql\@1", 'postgres'
+		],
+		'<',
+		\undef,
+		'>',
+		\$out,
+		'2>&1');
 	if ($end eq 'immediate')
 	{
 		usleep(3_000_000);
@@ -136,10 +169,16 @@ for my $end ('immediate', 'fast')
 	{
 		ok($load->finish, 'beside VACUUM: no transaction fails') or diag $out;
 	}
-	check_heaps($node, $end eq 'fast' ? 'beside VACUUM' : 'after a crash');
+	check_heaps($node, $end eq 'fast'   ? 'beside VACUUM' : 'after a crash');
 	check_indexes($node, $end eq 'fast' ? 'beside VACUUM' : 'after a crash');
-	is($node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM busy WHERE i > 0'),
-		$node->safe_psql('postgres', 'SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM busy'),
+	is( $node->safe_psql(
+			'postgres',
+			'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM busy WHERE i > 0'
+		),
+		$node->safe_psql(
+			'postgres',
+			'SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM busy'
+		),
 		"$end: an index-only scan finds as many rows as a sequential scan");
 }
 
@@ -149,29 +188,45 @@ for my $end ('immediate', 'fast')
 	$node->backup('backup');
 	my $standby = PostgreSQL::Test::Cluster->new('standby');
 	$standby->init_from_backup($node, 'backup', has_streaming => 1);
-	$standby->append_conf('postgresql.conf', "primary_slot_name = 'standby'\nmax_standby_streaming_delay = -1\nhot_standby_feedback = on\n");
+	$standby->append_conf('postgresql.conf',
+		"primary_slot_name = 'standby'\nmax_standby_streaming_delay = -1\nhot_standby_feedback = on\n"
+	);
 	$standby->start;
-	$node->safe_psql('postgres', "CREATE TABLE followed (i int PRIMARY KEY, t text); INSERT INTO followed VALUES (0, 'first'); VACUUM followed");
-	$node->safe_psql('postgres', "INSERT INTO followed SELECT i, repeat('f', 50) FROM generate_series(1, 1000) i");
+	$node->safe_psql('postgres',
+		"CREATE TABLE followed (i int PRIMARY KEY, t text); INSERT INTO followed VALUES (0, 'first'); VACUUM followed"
+	);
+	$node->safe_psql('postgres',
+		"INSERT INTO followed SELECT i, repeat('f', 50) FROM generate_series(1, 1000) i");
 	$node->wait_for_replay_catchup($standby);
 
 	# The slot has the xmin of this snapshot, by feedback.
 	my $reader = $standby->background_psql('postgres');
-	is($reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM followed'), 1001, 'a snapshot on the standby sees all rows');
-	$node->poll_query_until('postgres', "SELECT xmin IS NOT NULL FROM pg_replication_slots WHERE slot_name = 'standby'") or die 'no feedback';
-	$node->safe_psql('postgres', "INSERT INTO followed SELECT i, repeat('g', 50) FROM generate_series(1001, 3000) i");
+	is( $reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM followed'),
+		1001, 'a snapshot on the standby sees all rows');
+	$node->poll_query_until('postgres',
+		"SELECT xmin IS NOT NULL FROM pg_replication_slots WHERE slot_name = 'standby'")
+	  or die 'no feedback';
+	$node->safe_psql('postgres',
+		"INSERT INTO followed SELECT i, repeat('g', 50) FROM generate_series(1001, 3000) i");
 	ok(wait_for_rounds($node, 10), 'slot: bgwriter makes rounds');
 	my ($pages, $visible) = split / /, visible($node, 'followed');
 	cmp_ok($visible, '<', $pages - 15, 'slot: pages with new rows are not set all-visible');
 	$node->wait_for_replay_catchup($standby);
-	is($reader->query_safe('SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM followed WHERE i >= 0'), 1001, 'slot: the snapshot of the standby sees no new row');
+	is( $reader->query_safe(
+			'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(i) FROM followed WHERE i >= 0'
+		),
+		1001,
+		'slot: the snapshot of the standby sees no new row');
 	my $stats = bgvacuum_stats($node);
 	$reader->quit;
-	ok(wait_for_stat($node, 'pages_frozen', 15, $stats), 'slot: the pages are frozen after the snapshot has ended');
+	ok( wait_for_stat($node, 'pages_frozen', 15, $stats),
+		'slot: the pages are frozen after the snapshot has ended');
 	# The next commit sends the WAL of bgwriter.
 	$node->safe_psql('postgres', 'INSERT INTO wake VALUES (3)');
 	$node->wait_for_replay_catchup($standby);
-	is(visible($standby, 'followed'), visible($node, 'followed'), 'the standby has the map of the primary');
+	is( visible($standby, 'followed'),
+		visible($node, 'followed'),
+		'the standby has the map of the primary');
 	is(index_only($standby, 'followed'), 3001, 'the standby: an index-only scan finds all rows');
 	check_heaps($standby, 'the standby');
 	check_log($standby, 'the standby');
@@ -180,22 +235,33 @@ for my $end ('immediate', 'fast')
 }
 
 ## bgwriter backs off from pages that change again.
-$node->safe_psql('postgres', 'CREATE TABLE changed (i int PRIMARY KEY, n int NOT NULL, t text) WITH (fillfactor = 40); CREATE TABLE unchanged (i int PRIMARY KEY, n int NOT NULL, t text)');
+$node->safe_psql('postgres',
+	'CREATE TABLE changed (i int PRIMARY KEY, n int NOT NULL, t text) WITH (fillfactor = 40); CREATE TABLE unchanged (i int PRIMARY KEY, n int NOT NULL, t text)'
+);
 {
 	# The background writer has to set the pages all-visible, not VACUUM.
-	$node->safe_psql('postgres', "INSERT INTO $_ VALUES (0, 0); VACUUM $_") for qw(changed unchanged);
+	$node->safe_psql('postgres', "INSERT INTO $_ VALUES (0, 0); VACUUM $_")
+	  for qw(changed unchanged);
 	my $stats = bgvacuum_stats($node);
-	$node->safe_psql('postgres', "INSERT INTO $_ SELECT i, 0, repeat('c', 100) FROM generate_series(1, 20000) i") for qw(changed unchanged);
-	ok(wait_for_stat($node, 'pages_visible', 1000, $stats), 'backing off: pages are set all-visible');
+	$node->safe_psql('postgres',
+		"INSERT INTO $_ SELECT i, 0, repeat('c', 100) FROM generate_series(1, 20000) i")
+	  for qw(changed unchanged);
+	ok(wait_for_stat($node, 'pages_visible', 1000, $stats),
+		'backing off: pages are set all-visible');
 }
 {
 	# With this snapshot, no page is set all-visible again, which would count as a success.
 	my $holder = hold_horizon($node);
 	$node->safe_psql('postgres', 'UPDATE changed SET n = n + 1');
-	$node->safe_psql('postgres', "INSERT INTO unchanged SELECT i, 0, repeat('u', 100) FROM generate_series(20001, 22000) i");
+	$node->safe_psql('postgres',
+		"INSERT INTO unchanged SELECT i, 0, repeat('u', 100) FROM generate_series(20001, 22000) i");
 	ok(wait_for_rounds($node, 5), 'backing off: bgwriter makes rounds');
-	is($node->safe_psql('postgres', q{SELECT string_agg(relname || ' ' || marking, ', ' ORDER BY relname) FROM pg_stat_bgvacuum_tables WHERE relname IN ('changed', 'unchanged')}),
-		'changed false, unchanged true', 'bgwriter backs off from a table whose pages change again, and not from one with inserts');
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT string_agg(relname || ' ' || marking, ', ' ORDER BY relname) FROM pg_stat_bgvacuum_tables WHERE relname IN ('changed', 'unchanged')}
+		),
+		'changed false, unchanged true',
+		'bgwriter backs off from a table whose pages change again, and not from one with inserts');
 	$holder->quit;
 }
 
@@ -205,7 +271,8 @@ $node->safe_psql('postgres', 'CREATE TABLE changed (i int PRIMARY KEY, n int NOT
 	$node->safe_psql('postgres', 'CREATE TABLE singly (i int PRIMARY KEY, t text)');
 	$node->safe_psql('postgres', "INSERT INTO singly VALUES (0, 'first'); VACUUM singly");
 	my $holder = hold_horizon($node);
-	$node->safe_psql('postgres', q{
+	$node->safe_psql(
+		'postgres', q{
 		DO $$
 		BEGIN
 			FOR n IN 1 .. 4000 LOOP
@@ -234,23 +301,29 @@ $node->safe_psql('postgres', 'CREATE TABLE changed (i int PRIMARY KEY, n int NOT
 	# 3600 of the loop, 3200 of its subtransactions
 	for my $scan (qw(enable_indexscan enable_seqscan))
 	{
-		is($node->safe_psql('postgres', "SET $scan = off; SET enable_bitmapscan = off; SELECT count(*), count(*) FILTER (WHERE i % 10 = 0 AND i > 0), count(*) FILTER (WHERE i % 10 = 1 AND i > 10000) FROM singly WHERE i >= 0"),
-			'6801|0|0', "singly: only committed rows are visible, without $scan");
+		is( $node->safe_psql(
+				'postgres',
+				"SET $scan = off; SET enable_bitmapscan = off; SELECT count(*), count(*) FILTER (WHERE i % 10 = 0 AND i > 0), count(*) FILTER (WHERE i % 10 = 1 AND i > 10000) FROM singly WHERE i >= 0"
+			),
+			'6801|0|0',
+			"singly: only committed rows are visible, without $scan");
 	}
 	check_heaps($node, 'singly');
 
 	# VACUUM looks up the xids of rows that it freezes by page, not by row.  Each session reports
 	# its lookups before it ends.
 	set_parameters($node, bgwriter_vacuum => 'off');
-	$node->safe_psql('postgres', q{CREATE TABLE singly_off (i int); DO $$ BEGIN FOR n IN 1 .. 4000 LOOP INSERT INTO singly_off VALUES (n); COMMIT; END LOOP; END $$; SELECT count(*) FROM singly_off; SELECT pg_stat_force_next_flush()});
+	$node->safe_psql('postgres',
+		q{CREATE TABLE singly_off (i int); DO $$ BEGIN FOR n IN 1 .. 4000 LOOP INSERT INTO singly_off VALUES (n); COMMIT; END LOOP; END $$; SELECT count(*) FROM singly_off; SELECT pg_stat_force_next_flush()}
+	);
 	my $hits = "SELECT blks_hit FROM pg_stat_slru WHERE name = 'transaction'";
 	my $before = $node->safe_psql('postgres', $hits);
 	$node->safe_psql('postgres', 'VACUUM (FREEZE) singly_off; SELECT pg_stat_force_next_flush()');
 	my $more = $node->safe_psql('postgres', $hits) - $before;
 	cmp_ok($more, '>', 0, 'VACUUM: it looks up xids');
 	cmp_ok($more, '<', 1000, 'VACUUM: it looks up fewer xids than there are rows');
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM singly_off'), 4000,
-		'VACUUM: all rows are there');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM singly_off'),
+		4000, 'VACUUM: all rows are there');
 	set_parameters($node, bgwriter_vacuum => 'on');
 }
 
@@ -258,7 +331,9 @@ $node->safe_psql('postgres', 'CREATE TABLE changed (i int PRIMARY KEY, n int NOT
 set_parameters($node, debug_bgwriter_vacuum => 'off');
 {
 	my $holder = hold_horizon($node);
-	$node->safe_psql('postgres', "CREATE TABLE waiting (i int, t text); INSERT INTO waiting SELECT i, repeat('w', 100) FROM generate_series(1, 20000) i");
+	$node->safe_psql('postgres',
+		"CREATE TABLE waiting (i int, t text); INSERT INTO waiting SELECT i, repeat('w', 100) FROM generate_series(1, 20000) i"
+	);
 	my $pages = $node->safe_psql('postgres', "SELECT pg_relation_size('waiting') / 8192");
 	ok(wait_for_rounds($node, 20), 'waiting: bgwriter makes rounds');
 	my $stats = bgvacuum_stats($node);
@@ -269,14 +344,19 @@ set_parameters($node, debug_bgwriter_vacuum => 'off');
 	$holder->quit;
 	# An insert creates the map if bgwriter has missed it.  Each new transaction moves the horizon.
 	my $insert = sub { $node->safe_psql('postgres', "INSERT INTO waiting VALUES (0, 'w')") };
-	ok(wait_for_stat($node, 'pages_frozen', $pages - 10, $stats, $insert), 'waiting: the pages are frozen after the snapshot has ended');
+	ok( wait_for_stat($node, 'pages_frozen', $pages - 10, $stats, $insert),
+		'waiting: the pages are frozen after the snapshot has ended');
 	check_heaps($node, 'waiting');
 }
 set_parameters($node, debug_bgwriter_vacuum => 'on');
 
 ## More tables than there are slots (256)
-$node->safe_psql('postgres', "CREATE TABLE many_$_ (i int); INSERT INTO many_$_ SELECT i FROM generate_series(1, 300) i; DELETE FROM many_$_ WHERE i % 2 = 0; DROP TABLE many_$_") for 1 .. 300;
-$node->safe_psql('postgres', 'CREATE TABLE last (i int); INSERT INTO last SELECT i FROM generate_series(1, 300) i; DELETE FROM last WHERE i % 2 = 0');
+$node->safe_psql('postgres',
+	"CREATE TABLE many_$_ (i int); INSERT INTO many_$_ SELECT i FROM generate_series(1, 300) i; DELETE FROM many_$_ WHERE i % 2 = 0; DROP TABLE many_$_"
+) for 1 .. 300;
+$node->safe_psql('postgres',
+	'CREATE TABLE last (i int); INSERT INTO last SELECT i FROM generate_series(1, 300) i; DELETE FROM last WHERE i % 2 = 0'
+);
 ok(wait_for_tuples($node, 'last', 150), 'after many tables, the last one is pruned');
 
 check_heaps($node, 'in the end');

@@ -48,7 +48,8 @@ DROP TYPE @extschema@.uint3 CASCADE;
 DROP FUNCTION compact_types.uint3_sortsupport(internal);
 SQL
 write_file('compact_types--0.9-test--1.0.sql', $create_missing);
-write_file('compact_types--1.0--1.1-test.sql', "$create_missing\nSELECT compact_types.create_char(100);\n");
+write_file('compact_types--1.0--1.1-test.sql',
+	"$create_missing\nSELECT compact_types.create_char(100);\n");
 
 my $node = init_cluster('old', install_path => $copy);
 $node->start;
@@ -76,7 +77,8 @@ sub same_lines
 
 	$balance{$_}++ for split /\n/, $got;
 	$balance{$_}-- for split /\n/, $expected;
-	my @differences = map { ($balance{$_} > 0 ? '+ ' : '- ') . $_ } grep { $balance{$_} != 0 } sort keys %balance;
+	my @differences =
+	  map { ($balance{$_} > 0 ? '+ ' : '- ') . $_ } grep { $balance{$_} != 0 } sort keys %balance;
 	is(join("\n", splice @differences, 0, 20), '', $name);
 }
 
@@ -127,8 +129,12 @@ ANALYZE;
 SQL
 
 # 1. The library is newer than the SQL objects.
-is(run(q{SELECT extversion, to_regtype('uint3') FROM pg_extension WHERE extname = 'compact_types'}), '0.9-test|', 'a version without the type');
-my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM t; SELECT md5(string_agg(v::text, ',' ORDER BY u)) FROM v;
+is( run(q{SELECT extversion, to_regtype('uint3') FROM pg_extension WHERE extname = 'compact_types'}
+	),
+	'0.9-test|',
+	'a version without the type');
+my $contents =
+  q{SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM t; SELECT md5(string_agg(v::text, ',' ORDER BY u)) FROM v;
 	SELECT md5(string_agg(k::text, ',' ORDER BY a)) FROM k};
 my $uses = <<'SQL';
 SET enable_seqscan = off;
@@ -141,30 +147,51 @@ SQL
 my $before = run($contents);
 my $used = run($uses);
 like($used, qr/^4\n/, 'queries work');
-like(run('SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE w = 7'), qr/Index Cond|Recheck Cond/, 'an index serves a literal');
-is(run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true) ORDER BY attnum}), "\n\n", 'no advice for the missing type');
-is(run(q{SELECT reason FROM compact_types.advise('k', narrow_keys => true) WHERE column_name = 'a'}),
-	'values 1000 to 2000000 need the width; ALTER EXTENSION compact_types UPDATE creates uint3, which would hold them', 'but a hint');
+like(
+	run('SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE w = 7'),
+	qr/Index Cond|Recheck Cond/,
+	'an index serves a literal');
+is( run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true) ORDER BY attnum}
+	),
+	"\n\n",
+	'no advice for the missing type');
+is( run(q{SELECT reason FROM compact_types.advise('k', narrow_keys => true) WHERE column_name = 'a'}
+	),
+	'values 1000 to 2000000 need the width; ALTER EXTENSION compact_types UPDATE creates uint3, which would hold them',
+	'but a hint');
 run('CREATE TABLE converted AS SELECT id, u::int2 AS u, w::int4 AS w, x::text AS x FROM t');
 run(q{SELECT compact_types.convert('converted', narrow => true)});
-is(run(q{SELECT string_agg(format_type(atttypid, atttypmod), ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'converted'::regclass AND attnum > 0}),
-	'integer uint1 smallint compact_text', 'a conversion works');
-like(error_of('SELECT 70000::uint3'), qr/ERROR:  type "uint3" does not exist/, 'the missing type is an ordinary error');
+is( run(q{SELECT string_agg(format_type(atttypid, atttypmod), ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'converted'::regclass AND attnum > 0}
+	),
+	'integer uint1 smallint compact_text',
+	'a conversion works');
+like(
+	error_of('SELECT 70000::uint3'),
+	qr/ERROR:  type "uint3" does not exist/,
+	'the missing type is an ordinary error');
 
 # the C function is for scripts
 run(<<'SQL');
 CREATE FUNCTION create_again() RETURNS void AS '$libdir/compact_types', 'compact_types_create_scalars' LANGUAGE c;
 SQL
-like(error_of('SELECT create_again()'), qr/ERROR:  create_scalars\(\) can only be called by an extension's script/, 'no call outside of a script');
+like(
+	error_of('SELECT create_again()'),
+	qr/ERROR:  create_scalars\(\) can only be called by an extension's script/,
+	'no call outside of a script');
 is(run(q{DROP FUNCTION create_again(); SELECT to_regtype('uint3')}), '', 'and nothing is created');
 
 # 2. The update, with one step that adds the type, and one that finds nothing missing.
 my $control = slurp_file("$folder/compact_types.control");
-is($control =~ s/default_version = '1\.0'/default_version = '1.1-test'/, 1, 'the new version becomes the default one');
+is($control =~ s/default_version = '1\.0'/default_version = '1.1-test'/,
+	1, 'the new version becomes the default one');
 write_file('compact_types.control', $control);
-is(run(q{SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'compact_types'}), '0.9-test|1.1-test', 'the server says so');
+is( run(q{SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'compact_types'}
+	),
+	'0.9-test|1.1-test',
+	'the server says so');
 run('SET ROLE app_owner; ALTER EXTENSION compact_types UPDATE');
-is(run(q{SELECT extversion FROM pg_extension WHERE extname = 'compact_types'}), '1.1-test', 'the owner has updated the extension');
+is(run(q{SELECT extversion FROM pg_extension WHERE extname = 'compact_types'}),
+	'1.1-test', 'the owner has updated the extension');
 is(run($contents), $before, 'after the update: same contents');
 is(run($uses), $used, 'after the update: same results');
 
@@ -174,7 +201,8 @@ my $fresh = run($objects, 'fresh');
 cmp_ok(() = $fresh =~ /uint3/g, '>', 300, 'a new database has the type');
 cmp_ok(() = $fresh =~ /compact_char100/g, '>', 100, 'and the other one');
 same_lines(run($objects), $fresh, 'after the update: the objects of a new database');
-is(run(q{SELECT count(*) FROM pg_proc WHERE proname = 'create_scalars'}), '0', 'the helper is gone');
+is(run(q{SELECT count(*) FROM pg_proc WHERE proname = 'create_scalars'}), '0',
+	'the helper is gone');
 
 # 3. The types work beside the older ones.
 run(<<'SQL');
@@ -190,13 +218,28 @@ CREATE TABLE refers (q uint3 REFERENCES small, w uint1);
 INSERT INTO refers VALUES (800, 1);
 ANALYZE;
 SQL
-like(error_of('INSERT INTO refers VALUES (801, 1)'), qr/violates foreign key constraint/, 'a foreign key between an old and a new type');
+like(
+	error_of('INSERT INTO refers VALUES (801, 1)'),
+	qr/violates foreign key constraint/,
+	'a foreign key between an old and a new type');
 like(error_of('INSERT INTO n VALUES (0, 16777216)'), qr/out of range/, 'the range of the type');
-for my $condition ('q = 800', 'q = 800::uint2', '80::uint1 < q AND q < 900', 'q = 800::int8', q{c = 'wide 7'::text}, q{c = 'wide 7'::char(9)})
+for my $condition (
+	'q = 800',
+	'q = 800::uint2',
+	'80::uint1 < q AND q < 900',
+	'q = 800::int8',
+	q{c = 'wide 7'::text},
+	q{c = 'wide 7'::char(9)})
 {
-	like(run("SET enable_seqscan = off; EXPLAIN SELECT * FROM n WHERE $condition"), qr/(Index|Recheck) Cond/, "an index serves $condition");
+	like(
+		run("SET enable_seqscan = off; EXPLAIN SELECT * FROM n WHERE $condition"),
+		qr/(Index|Recheck) Cond/,
+		"an index serves $condition");
 }
-like(run('SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE w = 7::uint3'), qr/(Index|Recheck) Cond/, 'an older index serves the new type');
+like(
+	run('SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE w = 7::uint3'),
+	qr/(Index|Recheck) Cond/,
+	'an older index serves the new type');
 my $new_uses = <<'SQL';
 SELECT count(*), sum(q), avg(q), max(q), max(c), sum(q + 1) FROM n WHERE q > 100::uint2;
 SELECT count(*) FROM n JOIN t ON n.q = t.w;
@@ -205,48 +248,74 @@ SELECT string_agg(n::text, ',' ORDER BY q DESC) FROM n WHERE id < 20;
 SQL
 my $new_used = run($new_uses);
 like($new_used, qr/^20000\|160008000000\|/, 'queries on the types work');
-is(run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true) ORDER BY attnum}), "\nuint1\nuint3", 'the advice knows the type');
+is( run(q{SELECT proposed_type FROM compact_types.advise('k', narrow_keys => true) ORDER BY attnum}
+	),
+	"\nuint1\nuint3",
+	'the advice knows the type');
 run(q{SELECT compact_types.convert('k', narrow_keys => true)});
-is(run(q{SELECT string_agg(format_type(atttypid, atttypmod), ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'k'::regclass AND attnum > 0}),
-	'integer uint1 uint3', 'so does a conversion');
+is( run(q{SELECT string_agg(format_type(atttypid, atttypmod), ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'k'::regclass AND attnum > 0}
+	),
+	'integer uint1 uint3',
+	'so does a conversion');
 is(run($contents), $before, 'the rows stay the same');
-is(run(q{SELECT object_name, new_type FROM compact_types.revert('converted')}), "u|smallint\nw|integer\nx|text", 'a conversion of the former version is reverted');
-is(run('SELECT count(*) FROM converted c JOIN t USING (id) WHERE c.u = t.u AND c.w = t.w AND c.x = t.x'), '20000', 'with the same values');
+is( run(q{SELECT object_name, new_type FROM compact_types.revert('converted')}),
+	"u|smallint\nw|integer\nx|text",
+	'a conversion of the former version is reverted');
+is( run('SELECT count(*) FROM converted c JOIN t USING (id) WHERE c.u = t.u AND c.w = t.w AND c.x = t.x'
+	),
+	'20000',
+	'with the same values');
 
 # 4. A dump, restored where the new version is the default one.
 my $dump = "$tmp/add_type.sql";
 $node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('app') ], 'pg_dump');
 my $text = slurp_file($dump);
-like($text, qr/^CREATE EXTENSION IF NOT EXISTS compact_types WITH SCHEMA public;/m, 'the extension is one line of the dump');
+like(
+	$text,
+	qr/^CREATE EXTENSION IF NOT EXISTS compact_types WITH SCHEMA public;/m,
+	'the extension is one line of the dump');
 unlike($text, qr/^CREATE (TYPE|FUNCTION|OPERATOR|AGGREGATE|CAST)/m, 'the types belong to it');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ], 'the dump is restored');
+$node->command_ok(
+	[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ],
+	'the dump is restored');
 is(run($contents, 'restored'), $before, 'restored: same contents');
 is(run($new_uses, 'restored'), $new_used, 'restored: same contents of the new types');
 same_lines(run($objects, 'restored'), $fresh, 'restored: same objects');
 
 # 5. In the dump of pg_upgrade, each object is made a member again.
 my $binary = "$tmp/add_type_binary.sql";
-$node->command_ok([ 'pg_dump', '--binary-upgrade', '--schema-only', '-f', $binary, $node->connstr('app') ], 'pg_dump as pg_upgrade calls it');
+$node->command_ok(
+	[ 'pg_dump', '--binary-upgrade', '--schema-only', '-f', $binary, $node->connstr('app') ],
+	'pg_dump as pg_upgrade calls it');
 $text = slurp_file($binary);
-is(() = $text =~ /^ALTER EXTENSION compact_types ADD /mg, run(<<"SQL"), 'it has all members but those that come with another one');
+is(() = $text =~ /^ALTER EXTENSION compact_types ADD /mg,
+	run(<<"SQL"), 'it has all members but those that come with another one');
 SELECT count(*) FROM $members
 WHERE NOT (classid = 'pg_type'::regclass AND EXISTS (SELECT FROM pg_type t WHERE t.oid = objid AND (typcategory = 'A' OR typtype = 'c')))
 SQL
-like($text, qr/^ALTER EXTENSION compact_types ADD TYPE public\.$_;/m, "$_ is among them") for 'uint2', 'uint3', 'compact_char100';
+like($text, qr/^ALTER EXTENSION compact_types ADD TYPE public\.$_;/m, "$_ is among them")
+  for 'uint2', 'uint3', 'compact_char100';
 
 $node->stop;
 my $new = init_cluster('new', install_path => $copy);
 command_ok(pg_upgrade_command("$copy/bin", $node, "$copy/bin", $new, "$copy/bin"), 'pg_upgrade');
 $new->start;
 $node = $new;
-is(run(q{SELECT extversion FROM pg_extension WHERE extname = 'compact_types'}), '1.1-test', 'pg_upgrade: same version');
+is(run(q{SELECT extversion FROM pg_extension WHERE extname = 'compact_types'}),
+	'1.1-test', 'pg_upgrade: same version');
 is(run($contents), $before, 'pg_upgrade: same contents');
 is(run($uses), $used, 'pg_upgrade: same results');
 is(run($new_uses), $new_used, 'pg_upgrade: same results of the new types');
 same_lines(run($objects), $fresh, 'pg_upgrade: same objects');
-like(error_of('DROP TYPE uint3'), qr/cannot drop type uint3 because extension compact_types requires it/, 'pg_upgrade: the type belongs to the extension');
+like(
+	error_of('DROP TYPE uint3'),
+	qr/cannot drop type uint3 because extension compact_types requires it/,
+	'pg_upgrade: the type belongs to the extension');
 run('CREATE EXTENSION amcheck');
-run('SELECT ' . join(', ', map { "bt_index_check('$_', true)" } 't_pkey', 't_w', 't_several', 't_x', 'n_q', 'n_c', 'k_pkey'));
+run('SELECT '
+	  . join(', ',
+		map { "bt_index_check('$_', true)" } 't_pkey',
+		't_w', 't_several', 't_x', 'n_q', 'n_c', 'k_pkey'));
 $node->stop;
 done_testing();

@@ -27,8 +27,15 @@ sub session
 	my %self = (out => '');
 
 	$self{handle} = IPC::Run::start(
-		[ 'psql', '-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), @statements ],
-		'<', \undef, '>&', \$self{out}, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+		[
+			'psql', '-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'),
+			@statements
+		],
+		'<',
+		\undef,
+		'>&',
+		\$self{out},
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	return \%self;
 }
 
@@ -46,7 +53,8 @@ sub finish_session
 my %tables = (
 	# NULLs, columns of mixed widths and alignments
 	mixed => [
-		'id int NOT NULL, flag bool, code char(24), n8 bigint, small int, v varchar(40), f float8, c1 char(1), d date', q{
+		'id int NOT NULL, flag bool, code char(24), n8 bigint, small int, v varchar(40), f float8, c1 char(1), d date',
+		q{
 		SELECT i, i % 3 = 0, nullif('code ' || i, 'code 7'), CASE WHEN i % 4 > 0 THEN i % 1000 END, nullif(i % 100, 7),
 		  CASE WHEN i % 5 > 0 THEN repeat('item ', i % 8) || i END, CASE WHEN i % 2 = 0 THEN i END, 'a', DATE '2026-01-01' + i % 900
 		FROM generate_series(1, 30000) i}
@@ -67,13 +75,15 @@ my %tables = (
 	],
 	# a NULL bitmap only because of a dropped column; pages that are not filled
 	dropped => [
-		'x int, a smallint, gone text, b bigint, c char(8), d smallint, e bigint, f bool, g bool', q{
+		'x int, a smallint, gone text, b bigint, c char(8), d smallint, e bigint, f bool, g bool',
+		q{
 		SELECT i, i % 100, repeat('g', 30), i, 'c' || i % 1000, i % 7, 100000000000 + i, true, false FROM generate_series(1, 20000) i},
 		'ALTER TABLE %s DROP COLUMN gone, SET (fillfactor = 70)'
 	],
 	# only narrow columns: a page holds as many rows as possible
 	narrow => [
-		'a int, b int, c int', 'SELECT i % 50, nullif(i % 60, 0), i % 70 FROM generate_series(1, 60000) i'
+		'a int, b int, c int',
+		'SELECT i % 50, nullif(i % 60, 0), i % 70 FROM generate_series(1, 60000) i'
 	]);
 
 sub within
@@ -91,37 +101,55 @@ for my $table (sort keys %tables)
 	query("CREATE TABLE $table ($columns); INSERT INTO $table $select");
 	query(sprintf($then, $table)) if $then;
 
-	my $advice = sub { query("SELECT $_[0] FROM compact_types.advise_table('$table'$_[1], narrow => true)") };
+	my $advice =
+	  sub { query("SELECT $_[0] FROM compact_types.advise_table('$table'$_[1], narrow => true)") };
 	my ($now, $after, $reordered, $order) = split /\|/,
-	  $advice->(q{heap_pages_now, heap_pages_after, heap_pages_reordered, array_to_string(column_order, ', ')}, '');
+	  $advice->(
+		q{heap_pages_now, heap_pages_after, heap_pages_reordered, array_to_string(column_order, ', ')},
+		'');
 	my $part = $advice->('heap_pages_after', ', sample_pages => ' . int($now / 3));
 	# Compare the values, whatever the types are.
 	my $fields = join(", '|', ", map { 'rtrim(' . $_ . '::text)' } split(/, /, $order));
-	my $contents = sub { query("SELECT md5(string_agg(c, '|' ORDER BY c)) FROM (SELECT concat($fields) AS c FROM $_[0]) s") };
+	my $contents = sub {
+		query(
+			"SELECT md5(string_agg(c, '|' ORDER BY c)) FROM (SELECT concat($fields) AS c FROM $_[0]) s"
+		);
+	};
 	my $before = $contents->($table);
 
 	# The new table, as INSERT fills it
 	query($advice->('create_statement', ''));
 	query("INSERT INTO ${table}_compact ($order) SELECT $order FROM $table");
 	# INSERT fills up earlier pages if rows differ much in size.  CLUSTER puts the rows in order.
-	query("CREATE INDEX wide_id ON wide_compact (id); CLUSTER wide_compact USING wide_id") if $table eq 'wide';
-	within($reordered, query("SELECT pg_relation_size('${table}_compact') / 8192"),
+	query("CREATE INDEX wide_id ON wide_compact (id); CLUSTER wide_compact USING wide_id")
+	  if $table eq 'wide';
+	within(
+		$reordered,
+		query("SELECT pg_relation_size('${table}_compact') / 8192"),
 		"$table: pages of the new table");
 	is($contents->("${table}_compact"), $before, "$table: contents of the new table");
 
 	# The present types, without free space
 	query("VACUUM FULL $table");
-	within($now, query("SELECT pg_relation_size('$table') / 8192"), "$table: pages of the table with its present types");
+	within(
+		$now,
+		query("SELECT pg_relation_size('$table') / 8192"),
+		"$table: pages of the table with its present types");
 
 	# The rewrite may extend the file by more pages than it fills.
 	query("SELECT * FROM compact_types.convert('$table', narrow => true)");
 	my $pages = query("SELECT max((ctid::text::point)[0]) + 1 FROM $table");
 	within($after, $pages, "$table: pages of the converted table");
 	is($contents->($table), $before, "$table: contents of the converted table");
-	cmp_ok(abs($part - $pages), '<=', 0.03 * $pages, "$table: a sample of the pages gives a similar number");
+	cmp_ok(
+		abs($part - $pages),
+		'<=',
+		0.03 * $pages,
+		"$table: a sample of the pages gives a similar number");
 	cmp_ok($after, '<=', $now, "$table: the converted table is not larger");
 	cmp_ok($reordered, '<=', $after, "$table: the best order of columns is not larger");
-	is(query("SELECT count(*) FROM compact_types.convert('$table', narrow => true)"), 0, "$table: no column is left to convert");
+	is(query("SELECT count(*) FROM compact_types.convert('$table', narrow => true)"),
+		0, "$table: no column is left to convert");
 }
 
 SKIP:
@@ -132,8 +160,11 @@ CREATE COLLATION nondeterministic (provider = icu, locale = 'und', deterministic
 CREATE TABLE folded (t text COLLATE nondeterministic, c char(9) COLLATE nondeterministic);
 INSERT INTO folded VALUES ('some text', 'chars');
 SQL
-	is(query(q{SELECT string_agg(format('%s: %s %s', column_name, proposed_type, blockers), ', ') FROM compact_types.advise('folded', narrow => true)}),
-		't:  {"nondeterministic collation"}, c:  {"nondeterministic collation"}', 'columns with a nondeterministic collation get no proposal');
+	is( query(
+			q{SELECT string_agg(format('%s: %s %s', column_name, proposed_type, blockers), ', ') FROM compact_types.advise('folded', narrow => true)}
+		),
+		't:  {"nondeterministic collation"}, c:  {"nondeterministic collation"}',
+		'columns with a nondeterministic collation get no proposal');
 }
 
 #
@@ -164,7 +195,8 @@ my $state = q{SELECT relfilenode, (SELECT md5(string_agg(big::text, '|' ORDER BY
 my $state_before = query($state);
 
 # A conversion that fails in the middle changes nothing.
-my ($ret, $stdout, $stderr) = $node->psql('postgres',
+my ($ret, $stdout, $stderr) = $node->psql(
+	'postgres',
 	q{SET test.fail = 'row 800'; SELECT * FROM compact_types.convert('big', narrow => true); SELECT 'not reached'},
 	on_error_stop => 0);
 like($stderr, qr/row row 800 is refused/, 'the conversion fails in the middle');
@@ -172,38 +204,61 @@ is(query($state), $state_before, 'a failed conversion changes nothing');
 
 # A conversion that is cancelled changes nothing.
 my $lock = session(q{SELECT pg_advisory_lock(1), pg_sleep(3600)});
-$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND granted})
+$node->poll_query_until('postgres',
+	q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND granted})
   or die 'the lock was not taken';
-my $converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
-my $rows = q{SELECT format('%s %s of %s: %s', relid::regclass, rows_done, rows_total, phase) FROM compact_types.convert_progress};
-ok($node->poll_query_until('postgres', "SELECT ($rows) = 'big 500 of 1000: rewriting rows'"), 'convert_progress shows the progress to another session');
-is(query(q{SELECT count(*) FROM pg_stat_progress_cluster WHERE relid = 'big'::regclass}), 1, 'pg_stat_progress_cluster shows the conversion, too');
+my $converting = session(q{SET test.hold = 'row 500'},
+	q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
+my $rows =
+  q{SELECT format('%s %s of %s: %s', relid::regclass, rows_done, rows_total, phase) FROM compact_types.convert_progress};
+ok($node->poll_query_until('postgres', "SELECT ($rows) = 'big 500 of 1000: rewriting rows'"),
+	'convert_progress shows the progress to another session');
+is(query(q{SELECT count(*) FROM pg_stat_progress_cluster WHERE relid = 'big'::regclass}),
+	1, 'pg_stat_progress_cluster shows the conversion, too');
 query(q{SELECT pg_cancel_backend(pid) FROM compact_types.convert_progress});
-like(finish_session($converting), qr/canceling statement due to user request/, 'the conversion is cancelled');
+like(
+	finish_session($converting),
+	qr/canceling statement due to user request/,
+	'the conversion is cancelled');
 is(query($state), $state_before, 'a cancelled conversion changes nothing');
-is(query('SELECT count(*) FROM compact_types.convert_progress'), 0, 'convert_progress is empty after the cancellation');
+is(query('SELECT count(*) FROM compact_types.convert_progress'),
+	0, 'convert_progress is empty after the cancellation');
 
 # A conversion succeeds although one session writes before it, and one waits for it.
-my $first = session(q{SET application_name = 'first'},
-	q{BEGIN}, q{INSERT INTO big VALUES (1001, 'before', 1)}, q{SELECT pg_sleep(2)}, q{COMMIT});
-$node->poll_query_until('postgres', q{SELECT query ~ 'pg_sleep' FROM pg_stat_activity WHERE application_name = 'first'})
+my $first = session(
+	q{SET application_name = 'first'},
+	q{BEGIN},
+	q{INSERT INTO big VALUES (1001, 'before', 1)},
+	q{SELECT pg_sleep(2)}, q{COMMIT});
+$node->poll_query_until('postgres',
+	q{SELECT query ~ 'pg_sleep' FROM pg_stat_activity WHERE application_name = 'first'})
   or die 'the first writer did not write';
-$converting = session(q{SET test.hold = 'row 500'}, q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
-ok($node->poll_query_until('postgres', "SELECT ($rows) ~ 'big 500 of 1001: rewriting rows'"), 'convert_progress shows the progress of the second conversion');
-my $second = session(q{SET application_name = 'second'}, q{INSERT INTO big VALUES (1002, 'behind', 1)});
-ok($node->poll_query_until('postgres', q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'second'}),
+$converting = session(q{SET test.hold = 'row 500'},
+	q{SELECT object_name, new_type FROM compact_types.convert('big', narrow => true)});
+ok($node->poll_query_until('postgres', "SELECT ($rows) ~ 'big 500 of 1001: rewriting rows'"),
+	'convert_progress shows the progress of the second conversion');
+my $second =
+  session(q{SET application_name = 'second'}, q{INSERT INTO big VALUES (1002, 'behind', 1)});
+ok( $node->poll_query_until(
+		'postgres',
+		q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'second'}),
 	'a session that writes waits for the conversion');
-query(q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND granted});
+query(
+	q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND granted}
+);
 eval { finish_session($lock) };
 like(finish_session($converting), qr/c\|compact_char33\nn\|/, 'the conversion succeeds');
 finish_session($_) for $first, $second;
-is(query(q{SELECT count(*), count(*) FILTER (WHERE c IN ('before', 'behind')) FROM big}), '1002|2', 'no row is lost');
+is(query(q{SELECT count(*), count(*) FILTER (WHERE c IN ('before', 'behind')) FROM big}),
+	'1002|2', 'no row is lost');
 is(query(q{SELECT count(*) FROM big_view WHERE c = 'behind'::text}), 1, 'the view exists again');
-is(query('SELECT count(*) FROM compact_types.convert_progress'), 0,
-	'convert_progress is empty after the conversion');
+is(query('SELECT count(*) FROM compact_types.convert_progress'),
+	0, 'convert_progress is empty after the conversion');
 
 # A policy is dropped while an older snapshot still sees it.
-query(q{CREATE TABLE watched (c char(8)); INSERT INTO watched VALUES ('c'); CREATE POLICY going ON watched USING (c <> '')});
+query(
+	q{CREATE TABLE watched (c char(8)); INSERT INTO watched VALUES ('c'); CREATE POLICY going ON watched USING (c <> '')}
+);
 my $connstr = $node->connstr('postgres');
 ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
 BEGIN ISOLATION LEVEL REPEATABLE READ;
@@ -222,13 +277,22 @@ my $standby = PostgreSQL::Test::Cluster->new('advise_standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 $node->wait_for_catchup($standby);
-my $advice = q{SELECT heap_pages_after FROM compact_types.advise_table('mixed_compact', narrow => true)};
-is($standby->safe_psql('postgres', $advice), query($advice),
-	'advise_table() on a standby gives the same advice');
-($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.convert('mixed_compact', narrow => true)});
-like($stderr, qr/cannot execute compact_types\.convert\(\) (during recovery|in a read-only transaction)/, 'convert() fails on a standby');
-($ret, $stdout, $stderr) = $standby->psql('postgres', q{SELECT compact_types.advise('unlogged', narrow => true)});
-like($stderr, qr/cannot access temporary or unlogged relations during recovery/, 'advise() on an unlogged table fails on a standby');
+my $advice =
+  q{SELECT heap_pages_after FROM compact_types.advise_table('mixed_compact', narrow => true)};
+is($standby->safe_psql('postgres', $advice),
+	query($advice), 'advise_table() on a standby gives the same advice');
+($ret, $stdout, $stderr) =
+  $standby->psql('postgres', q{SELECT compact_types.convert('mixed_compact', narrow => true)});
+like(
+	$stderr,
+	qr/cannot execute compact_types\.convert\(\) (during recovery|in a read-only transaction)/,
+	'convert() fails on a standby');
+($ret, $stdout, $stderr) =
+  $standby->psql('postgres', q{SELECT compact_types.advise('unlogged', narrow => true)});
+like(
+	$stderr,
+	qr/cannot access temporary or unlogged relations during recovery/,
+	'advise() on an unlogged table fails on a standby');
 $standby->stop;
 
 $node->stop;

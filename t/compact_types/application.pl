@@ -22,7 +22,12 @@ my %modes = (
 			  LATERAL compact_types.convert(rel, columns, skip_blocked => true) c
 			WHERE columns IS NOT NULL},
 		back => \@back,
-		changed => { '\|compact_text' => 25, '\|compact_decimal4' => 6, '\|compact_decimal8' => 1, '\|uint1' => 1 }
+		changed => {
+			'\|compact_text' => 25,
+			'\|compact_decimal4' => 6,
+			'\|compact_decimal8' => 1,
+			'\|uint1' => 1
+		}
 	},);
 
 # Differences that are documented, in both modes or in one of them
@@ -35,25 +40,32 @@ my @differences = (
 	{
 		doc => 'SQLAlchemy warns of each type that it does not know',
 		step => qr/^catalogs: warnings of /,
-		seen => qr/^\[(?:"str Did not recognize type '(?:compact_\w+|uint1)' of column '\w+'",?)+\]$/
+		seen =>
+		  qr/^\[(?:"str Did not recognize type '(?:compact_\w+|uint1)' of column '\w+'",?)+\]$/
 	},
 	{
 		doc => 'gives its columns no type',
 		# name, type, nullable, default
 		step => qr/^catalogs: columns of /,
 		catalogs => 1,
-		same => sub { [ map { [ @$_[ 0, 2 ], ($_->[3] // '') =~ s/::.*//r ] } @{ $_[0] } ] }
+		same => sub {
+			[ map { [ @$_[ 0, 2 ], ($_->[3] // '') =~ s/::.*//r ] } @{ $_[0] } ]
+		}
 	},
 	{
 		doc => 'gives its columns no type',
 		# name, null_ok, default, display size, precision, scale, field
 		step => qr/^Django's catalogs: columns of /,
-		same => sub { [ map { [ @$_[ 0, 1 ], ($_->[2] // '') =~ s/::.*//r ] } @{ $_[0] } ] }
+		same => sub {
+			[ map { [ @$_[ 0, 1 ], ($_->[2] // '') =~ s/::.*//r ] } @{ $_[0] } ]
+		}
 	},
 	{
 		doc => 'A converted column has a type name and an OID of its own',
 		step => qr/^driver: descriptions of /,
-		same => sub { [ map { $_->[0] } @{ $_[0] } ] }
+		same => sub {
+			[ map { $_->[0] } @{ $_[0] } ]
+		}
 	},
 	{
 		doc => 'an array of a converted type is a `str`',
@@ -71,7 +83,9 @@ my @differences = (
 		doc => 'the result of a decimal or a narrow integer is a `str`',
 		only => 'numbers',
 		step => qr/^driver: without loaders$/,
-		same => sub { $json->decode($json->encode($_[0]) =~ s/"Decimal /"str /gr =~ s/,(\d+)\]/,"str $1"]/gr) }
+		same => sub {
+			$json->decode($json->encode($_[0]) =~ s/"Decimal /"str /gr =~ s/,(\d+)\]/,"str $1"]/gr);
+		}
 	},
 	{
 		doc => '`Unknown PG numeric type`',
@@ -93,9 +107,11 @@ my @differences = (
 		same => sub { $json->decode($json->encode($_[0]) =~ s/("Decimal -?\d+)\.0+(?=")/$1/gr) }
 	},
 	{
-		doc => '`coalesce`, `CASE`, `greatest` and `least` of two decimals of different types are refused',
+		doc =>
+		  '`coalesce`, `CASE`, `greatest` and `least` of two decimals of different types are refused',
 		only => 'numbers',
-		step => qr/(?:revenue, discount|function coalesce weight.*|raw, coalesce|columns coalesce|reflected: coalesce)$/,
+		step =>
+		  qr/(?:revenue, discount|function coalesce weight.*|raw, coalesce|columns coalesce|reflected: coalesce)$/,
 		seen => qr/^\{"error":"ProgrammingError","sqlstate":"42846"\}$/
 	},
 	{
@@ -119,11 +135,13 @@ my @differences = (
 	{
 		doc => 'A decimal does not check the precision of the `numeric(p,s)` that it replaces',
 		only => 'numbers',
-		step => qr/(?:price too large\.|price too large when rounded\.|discount 10\.|COPY FROM, too large|declared: too large)$/,
+		step =>
+		  qr/(?:price too large\.|price too large when rounded\.|discount 10\.|COPY FROM, too large|declared: too large)$/,
 		seen => qr/^(?!\{"error")/
 	},
 	{
-		doc => 'A value that a CHECK constraint would refuse may be out of the type\'s range before',
+		doc =>
+		  'A value that a CHECK constraint would refuse may be out of the type\'s range before',
 		only => 'numbers',
 		step => qr/^writes, \w+: rating (?:300|too large)\.$/,
 		seen => qr/^\{"error":"DataError","sqlstate":"22003"\}$/

@@ -37,8 +37,8 @@ SQL
 sub run
 {
 	my ($sql, $db, @settings) = @_;
-	my ($ret, $stdout, $stderr) =
-	  $node->psql($db // 'app', join('', map { "SET $_;\n" } 'compact_types.auto = on', @settings) . $sql);
+	my ($ret, $stdout, $stderr) = $node->psql($db // 'app',
+		join('', map { "SET $_;\n" } 'compact_types.auto = on', @settings) . $sql);
 	$stderr =~ s/^psql:<stdin>:\d+: //mg;
 	return $stderr eq '' ? '' : "$stderr\n";
 }
@@ -47,44 +47,59 @@ sub run
 sub types
 {
 	my ($table, $db) = @_;
-	return $node->safe_psql($db // 'app',
+	return $node->safe_psql(
+		$db // 'app',
 		"SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum)"
-		  . " FROM pg_attribute WHERE attrelid = '$table'::regclass AND attnum > 0 AND NOT attisdropped");
+		  . " FROM pg_attribute WHERE attrelid = '$table'::regclass AND attnum > 0 AND NOT attisdropped"
+	);
 }
 
 #
 # Columns that change, and the notices
 #
-is(run('CREATE TABLE t (i int, c char(24) NOT NULL, d types.compact_char8, e character(8) DEFAULT \'none\', f char)'), <<'EOT',
+is( run('CREATE TABLE t (i int, c char(24) NOT NULL, d types.compact_char8, e character(8) DEFAULT \'none\', f char)'
+	),
+	<<'EOT',
 NOTICE:  column "c" of table "t" gets type compact_char24 instead of character(24)
 DETAIL:  The length is in bytes, of which a character outside of ASCII has more than one.
 NOTICE:  column "e" of table "t" gets type types.compact_char8 instead of character(8)
 NOTICE:  column "f" of table "t" gets type compact_char1 instead of character(1)
 EOT
 	'CREATE TABLE gives a notice for each column');
-is(types('t'),
+is( types('t'),
 	'i integer, c compact_char24, d types.compact_char8, e types.compact_char8, f compact_char1',
 	'CREATE TABLE changes the types');
 is($node->safe_psql('app', q{INSERT INTO t (c) VALUES ('x'); SELECT c || '|', e || '|' FROM t}),
 	'x||none|', 'the default of a changed column works');
-like(run(q{INSERT INTO t (c) VALUES (NULL)}), qr/violates not-null constraint/,
+like(
+	run(q{INSERT INTO t (c) VALUES (NULL)}),
+	qr/violates not-null constraint/,
 	'NOT NULL of a changed column works');
 
-is(run('ALTER TABLE t ADD g char(24), ADD COLUMN h int, ADD COLUMN IF NOT EXISTS c char(24)'), <<'EOT',
+is( run('ALTER TABLE t ADD g char(24), ADD COLUMN h int, ADD COLUMN IF NOT EXISTS c char(24)'),
+	<<'EOT',
 NOTICE:  column "g" of table "t" gets type compact_char24 instead of character(24)
 DETAIL:  The length is in bytes, of which a character outside of ASCII has more than one.
 NOTICE:  column "c" of relation "t" already exists, skipping
 EOT
 	'ALTER TABLE ... ADD COLUMN gives a notice for each column');
-is(run('CREATE TABLE IF NOT EXISTS t (c char(24))'),
-	qq(NOTICE:  relation "t" already exists, skipping\n), 'CREATE TABLE IF NOT EXISTS of an existing table gives no notice of types');
-like(run('SET search_path = types, public; CREATE TABLE IF NOT EXISTS t (c char(24))'),
-	qr/^NOTICE:  column "c" of table "t" gets type (public\.)?compact_char24/, 'CREATE TABLE IF NOT EXISTS gives a notice if the table exists only in a later schema');
-is(types('types.t'), 'c compact_char24', 'CREATE TABLE IF NOT EXISTS creates the table in the first schema of the search_path');
-is(run('ALTER TABLE IF EXISTS nowhere ADD c char(24)'),
-	qq(NOTICE:  relation "nowhere" does not exist, skipping\n), 'ALTER TABLE IF EXISTS without a table gives no notice of types');
-is($node->safe_psql('app', q{SET compact_types.auto = off; CREATE TABLE off (c char(24))}) . types('off'),
-	'c character(24)', 'compact_types.auto = off changes no type');
+is( run('CREATE TABLE IF NOT EXISTS t (c char(24))'),
+	qq(NOTICE:  relation "t" already exists, skipping\n),
+	'CREATE TABLE IF NOT EXISTS of an existing table gives no notice of types');
+like(
+	run('SET search_path = types, public; CREATE TABLE IF NOT EXISTS t (c char(24))'),
+	qr/^NOTICE:  column "c" of table "t" gets type (public\.)?compact_char24/,
+	'CREATE TABLE IF NOT EXISTS gives a notice if the table exists only in a later schema');
+is( types('types.t'),
+	'c compact_char24',
+	'CREATE TABLE IF NOT EXISTS creates the table in the first schema of the search_path');
+is( run('ALTER TABLE IF EXISTS nowhere ADD c char(24)'),
+	qq(NOTICE:  relation "nowhere" does not exist, skipping\n),
+	'ALTER TABLE IF EXISTS without a table gives no notice of types');
+is( $node->safe_psql('app', q{SET compact_types.auto = off; CREATE TABLE off (c char(24))})
+	  . types('off'),
+	'c character(24)',
+	'compact_types.auto = off changes no type');
 
 # quoted names, schemas, temporary, unlogged and partitioned tables
 run(<<'SQL');
@@ -106,21 +121,27 @@ CREATE SCHEMA keyed
 	CREATE TABLE second (c char(24) REFERENCES public.refd, d char(24) REFERENCES public.refd_compact, e char(24) REFERENCES first,
 		f char(24), g char(24), FOREIGN KEY (f) REFERENCES public.refd);
 SQL
-is(types('keyed.second'), 'c character(24), d compact_char24, e compact_char24, f character(24), g compact_char24',
+is( types('keyed.second'),
+	'c character(24), d compact_char24, e compact_char24, f character(24), g compact_char24',
 	'foreign keys in CREATE SCHEMA, which 19 executes as separate commands');
 is(types('unlogged'), 'c compact_char24', 'an unlogged table gets compact types');
 is(types('"Odd ""name"'), 'C c compact_char24', 'quoted names work');
-is(types($_), 'c compact_char24, i integer, d types.compact_char8', "$_ gets compact types") for ('by_list', 'by_list_1', 'by_list_2');
+is(types($_), 'c compact_char24, i integer, d types.compact_char8', "$_ gets compact types")
+  for ('by_list', 'by_list_1', 'by_list_2');
 is($node->safe_psql('app', <<'SQL'), 'by_list_1', 'partition pruning works');
 INSERT INTO by_list VALUES ('a'), ('z');
 SELECT tableoid::regclass FROM by_list WHERE c = 'a';
 SQL
-is(types('keys'), 'k compact_char24, u types.compact_char8',
+is( types('keys'),
+	'k compact_char24, u types.compact_char8',
 	'columns with constraints get compact types');
-like(run(q{INSERT INTO keys VALUES ('x', 'c')}), qr/violates check constraint/,
+like(
+	run(q{INSERT INTO keys VALUES ('x', 'c')}),
+	qr/violates check constraint/,
 	'a CHECK constraint of a changed column works');
-is($node->safe_psql('app', q{INSERT INTO gen VALUES ('x'); SELECT g || '|' FROM gen}), 'X|', 'a generated column can be computed from a changed column');
-is(run(q{CREATE TEMP TABLE temporary (c char(24));
+is($node->safe_psql('app', q{INSERT INTO gen VALUES ('x'); SELECT g || '|' FROM gen}),
+	'X|', 'a generated column can be computed from a changed column');
+is( run(q{CREATE TEMP TABLE temporary (c char(24));
 		DO $$ BEGIN IF (SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'temporary'::regclass AND attname = 'c')
 		<> 'compact_char24'::regtype THEN RAISE 'not so'; END IF; END $$}) =~ s/DETAIL.*\n//r,
 	qq(NOTICE:  column "c" of table "temporary" gets type compact_char24 instead of character(24)\n),
@@ -153,13 +174,15 @@ for my $name (sort keys %kept)
 }
 my %kept_statements = (
 	'OF' => 'CREATE TABLE kept OF composite',
-	'PARTITION OF' => q{CREATE TABLE kept PARTITION OF partitioned (c DEFAULT 'x') FOR VALUES IN ('x')},
+	'PARTITION OF' =>
+	  q{CREATE TABLE kept PARTITION OF partitioned (c DEFAULT 'x') FOR VALUES IN ('x')},
 	'INHERITS' => 'CREATE TABLE kept (c char(24)) INHERITS (parent)',
 	'CREATE TABLE AS' => 'CREATE TABLE kept AS SELECT \'x\'::char(24) AS c',
 	'SELECT INTO' => 'SELECT \'x\'::char(24) AS c INTO kept',
 	'partition key with an operator class' =>
 	  'CREATE TABLE kept (c char(24)) PARTITION BY LIST (c bpchar_ops)',
-	'ADD COLUMN with FOREIGN KEY' => 'CREATE TABLE kept (); ALTER TABLE kept ADD c char(24), ADD FOREIGN KEY (c) REFERENCES refd',
+	'ADD COLUMN with FOREIGN KEY' =>
+	  'CREATE TABLE kept (); ALTER TABLE kept ADD c char(24), ADD FOREIGN KEY (c) REFERENCES refd',
 	'ALTER COLUMN TYPE' => 'CREATE TABLE kept (c text); ALTER TABLE kept ALTER c TYPE char(24)');
 for my $name (sort keys %kept_statements)
 {
@@ -167,34 +190,62 @@ for my $name (sort keys %kept_statements)
 	unlike(types('kept'), qr/compact/, "$name: the type is kept");
 	$node->safe_psql('app', 'DROP TABLE kept');
 }
-is(run(q{CREATE FOREIGN TABLE kept_foreign (c char(24)) SERVER files OPTIONS (filename '/dev/null');
+is( run(q{CREATE FOREIGN TABLE kept_foreign (c char(24)) SERVER files OPTIONS (filename '/dev/null');
 		ALTER FOREIGN TABLE kept_foreign ADD d char(24);
 		ALTER TABLE kept_foreign ADD e char(24);
 		CREATE TYPE kept_type AS (c char(24)); ALTER TYPE kept_type ADD ATTRIBUTE d char(24)}),
-	'', 'foreign table and composite type: no notice');
+	'',
+	'foreign table and composite type: no notice');
 unlike(types('kept_foreign'), qr/compact/, 'a foreign table keeps its types');
 unlike(types('kept_type'), qr/compact/, 'a composite type keeps its types');
 # The child has the column already.
-run('CREATE TABLE child (d char(24)) INHERITS (parent); SET compact_types.auto = off; ALTER TABLE child ADD e char(24)');
-like(run('ALTER TABLE parent ADD e char(24)'), qr/^NOTICE:  merging definition of column "e" for child "child"\n$/,
+run('CREATE TABLE child (d char(24)) INHERITS (parent); SET compact_types.auto = off; ALTER TABLE child ADD e char(24)'
+);
+like(
+	run('ALTER TABLE parent ADD e char(24)'),
+	qr/^NOTICE:  merging definition of column "e" for child "child"\n$/,
 	'a column that a child already has gives no notice');
-is(types('parent'), 'c character(24), e character(24)',
+is( types('parent'),
+	'c character(24), e character(24)',
 	'a column that a child already has keeps its type');
 
 # Errors are those of the server.
-like(run('CREATE TABLE bad (c char(0))'), qr/^ERROR:  length for type char must be at least 1\nLINE 1/, 'char(0): error of the server');
-like(run('CREATE TABLE bad (c bpchar(1,2))'), qr/^ERROR:  invalid type modifier\nLINE 1/, 'bpchar(1,2): error of the server');
-like(run('CREATE TABLE bad (c no.bpchar(24))'), qr/^ERROR:  schema "no" does not exist\nLINE 1/, 'unknown schema of a type: error of the server');
-like(run('CREATE TABLE no.bad (c char(24))'), qr/^ERROR:  schema "no" does not exist\nLINE 1/m, 'unknown schema of a table: error of the server');
-like(run('ALTER TABLE s.nowhere ADD c char(24)'), qr/^ERROR:  relation "s.nowhere" does not exist/, 'unknown table: error of the server');
-like(run('ALTER TABLE t ADD c char(24)'), qr/^ERROR:  column "c" of relation "t" already exists/, 'existing column: error of the server');
-like(run('BEGIN READ ONLY; CREATE TABLE bad (c char(24)); COMMIT'), qr/^ERROR:  cannot execute CREATE TABLE in a read-only transaction/m,
+like(
+	run('CREATE TABLE bad (c char(0))'),
+	qr/^ERROR:  length for type char must be at least 1\nLINE 1/,
+	'char(0): error of the server');
+like(
+	run('CREATE TABLE bad (c bpchar(1,2))'),
+	qr/^ERROR:  invalid type modifier\nLINE 1/,
+	'bpchar(1,2): error of the server');
+like(
+	run('CREATE TABLE bad (c no.bpchar(24))'),
+	qr/^ERROR:  schema "no" does not exist\nLINE 1/,
+	'unknown schema of a type: error of the server');
+like(
+	run('CREATE TABLE no.bad (c char(24))'),
+	qr/^ERROR:  schema "no" does not exist\nLINE 1/m,
+	'unknown schema of a table: error of the server');
+like(
+	run('ALTER TABLE s.nowhere ADD c char(24)'),
+	qr/^ERROR:  relation "s.nowhere" does not exist/,
+	'unknown table: error of the server');
+like(
+	run('ALTER TABLE t ADD c char(24)'),
+	qr/^ERROR:  column "c" of relation "t" already exists/,
+	'existing column: error of the server');
+like(
+	run('BEGIN READ ONLY; CREATE TABLE bad (c char(24)); COMMIT'),
+	qr/^ERROR:  cannot execute CREATE TABLE in a read-only transaction/m,
 	'read-only transaction: error of the server');
 
 #
 # varchar(n)
 #
-is(run('CREATE TABLE v (c varchar(24), d character varying(8) NOT NULL, e varchar, f varchar(10485760), g varchar(8)[], h char(8))', 'app', 'compact_types.auto_varchar = on'), <<'EOT',
+is( run('CREATE TABLE v (c varchar(24), d character varying(8) NOT NULL, e varchar, f varchar(10485760), g varchar(8)[], h char(8))',
+		'app',
+		'compact_types.auto_varchar = on'),
+	<<'EOT',
 NOTICE:  column "c" of table "v" gets type compact_text(24) instead of character varying(24)
 NOTICE:  column "d" of table "v" gets type compact_text(8) instead of character varying(8)
 NOTICE:  column "f" of table "v" gets type compact_text(10485760) instead of character varying(10485760)
@@ -202,21 +253,29 @@ NOTICE:  column "h" of table "v" gets type types.compact_char8 instead of charac
 DETAIL:  The length is in bytes, of which a character outside of ASCII has more than one.
 EOT
 	'CREATE TABLE gives a notice for each varchar(n)');
-is(types('v'), 'c compact_text(24), d compact_text(8), e character varying, f compact_text(10485760), g character varying(8)[], h types.compact_char8',
+is( types('v'),
+	'c compact_text(24), d compact_text(8), e character varying, f compact_text(10485760), g character varying(8)[], h types.compact_char8',
 	'varchar(n) becomes compact_text(n), varchar and varchar(n)[] are kept');
-is(run('ALTER TABLE v ADD i varchar(24)', 'app', 'compact_types.auto_varchar = on'),
-	qq(NOTICE:  column "i" of table "v" gets type compact_text(24) instead of character varying(24)\n), 'ALTER TABLE ... ADD COLUMN gives a notice for varchar(n)');
-like(run('CREATE TABLE v_bad (c varchar(0))', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  length for type varchar must be at least 1\nLINE 1/, 'varchar(0): error of the server');
-like(run('CREATE TABLE v_bad (c varchar(10485761))', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  length for type varchar cannot exceed 10485760\nLINE 1/, 'varchar that is too long: error of the server');
+is( run('ALTER TABLE v ADD i varchar(24)', 'app', 'compact_types.auto_varchar = on'),
+	qq(NOTICE:  column "i" of table "v" gets type compact_text(24) instead of character varying(24)\n),
+	'ALTER TABLE ... ADD COLUMN gives a notice for varchar(n)');
+like(
+	run('CREATE TABLE v_bad (c varchar(0))', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  length for type varchar must be at least 1\nLINE 1/,
+	'varchar(0): error of the server');
+like(
+	run('CREATE TABLE v_bad (c varchar(10485761))', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  length for type varchar cannot exceed 10485760\nLINE 1/,
+	'varchar that is too long: error of the server');
 
 # Two tables are created by the same definition, with the settings on and off.  They must give the
 # same answers, except where an answer names the type.
-my $varchar_table = 'c varchar(6), d varchar(6) DEFAULT \'none  \', n int, s serial, CHECK (length(c) < 6 OR d <> \'check\')';
-run("CREATE TABLE same_on ($varchar_table); CREATE UNLOGGED TABLE same_unlogged ($varchar_table)", 'app', 'compact_types.auto_varchar = on');
-like(types($_), qr/^c compact_text\(6\), d compact_text\(6\)/,
-	"$_ has compact types") for ('same_on', 'same_unlogged');
+my $varchar_table =
+  'c varchar(6), d varchar(6) DEFAULT \'none  \', n int, s serial, CHECK (length(c) < 6 OR d <> \'check\')';
+run("CREATE TABLE same_on ($varchar_table); CREATE UNLOGGED TABLE same_unlogged ($varchar_table)",
+	'app', 'compact_types.auto_varchar = on');
+like(types($_), qr/^c compact_text\(6\), d compact_text\(6\)/, "$_ has compact types")
+  for ('same_on', 'same_unlogged');
 $node->safe_psql('app', "CREATE TABLE same_off ($varchar_table)");
 my @same = (
 	q{INSERT INTO %s (c) VALUES ('日本語六文字'), ('a  '), ('a'), (''), (NULL), ('123456    ')},
@@ -249,13 +308,15 @@ my @same = (
 	q{DO 'DECLARE v varchar(3); BEGIN SELECT c INTO v FROM %s WHERE c = ''true''; EXCEPTION WHEN string_data_right_truncation THEN RAISE NOTICE ''%%'', SQLSTATE; END'},
 	q{CREATE VIEW v_%1$s AS SELECT c, d || 'x' AS dx FROM %1$s WHERE c LIKE 'a%%'; SELECT * FROM v_%1$s ORDER BY 1; DROP VIEW v_%1$s},
 	q{ALTER TABLE %s ADD g text GENERATED ALWAYS AS (lower(c) || d) STORED; SELECT g FROM %1$s ORDER BY s},
-	q{SELECT column_name, is_nullable, column_default, ordinal_position FROM information_schema.columns WHERE table_name = '%s' AND column_name = 'c'});
+	q{SELECT column_name, is_nullable, column_default, ordinal_position FROM information_schema.columns WHERE table_name = '%s' AND column_name = 'c'}
+);
 for my $sql (@same)
 {
 	my %answer;
 	for my $table ('same_on', 'same_off')
 	{
-		my ($ret, $stdout, $stderr) = $node->psql('app', "\\set VERBOSITY sqlstate\n" . sprintf($sql, $table));
+		my ($ret, $stdout, $stderr) =
+		  $node->psql('app', "\\set VERBOSITY sqlstate\n" . sprintf($sql, $table));
 		$answer{$table} = ("$stdout\n$stderr" =~ s/\Q$table\E/TABLE/gr);
 	}
 	is($answer{same_on}, $answer{same_off}, sprintf($sql, 'TABLE'));
@@ -265,26 +326,58 @@ for my $sql (@same)
 # Foreign keys: both sides get a compact type, or both keep their types.
 #
 my %references = (
-	'parent made without' => [ 'p_off', 'c varchar(30) REFERENCES p_off', 'c character varying(30)' ],
+	'parent made without' =>
+	  [ 'p_off', 'c varchar(30) REFERENCES p_off', 'c character varying(30)' ],
 	'parent made with' => [ 'p_on', 'c varchar(20) REFERENCES p_on', 'c compact_text(20)' ],
 	'named column' => [ 'p_on', 'c varchar(30) REFERENCES p_on (u)', 'c compact_text(30)' ],
 	'other kind' => [ 'p_on', 'c char(8) REFERENCES p_on', 'c character(8)' ],
-	'other length of char' => [ 'p_on', 'c char(8) REFERENCES p_on (x), d char(24) REFERENCES p_on (x)', 'c character(8), d compact_char24' ],
+	'other length of char' => [
+		'p_on',
+		'c char(8) REFERENCES p_on (x), d char(24) REFERENCES p_on (x)',
+		'c character(8), d compact_char24'
+	],
 	'varchar to char' => [ 'p_on', 'c varchar(24) REFERENCES p_on (x)', 'c character varying(24)' ],
 	'text' => [ 'p_on', 'c varchar(30) REFERENCES p_on (t)', 'c character varying(30)' ],
-	'composite key' => [ 'p_on', 'a varchar(30), b varchar(9), c varchar(30), FOREIGN KEY (b, a) REFERENCES p_two',
-		'a compact_text(30), b character varying(9), c compact_text(30)' ],
-	'composite key by names' => [ 'p_on', 'a varchar(30), b varchar(9), FOREIGN KEY (a, b) REFERENCES p_two (c, k)',
-		'a compact_text(30), b character varying(9)' ],
-	'self-reference' => [ 'p_on', 'c varchar(30) PRIMARY KEY, up varchar(20) REFERENCES r', 'c compact_text(30), up compact_text(20)' ],
-	'self-reference of the table' => [ 'p_on', 'up varchar(20), c varchar(30), PRIMARY KEY (c), FOREIGN KEY (up) REFERENCES public.r (c)',
-		'up compact_text(20), c compact_text(30)' ],
-	'self-reference to another kind' => [ 'p_on', 'c char(24) PRIMARY KEY, up char(8) REFERENCES r', 'c compact_char24, up character(8)' ],
-	'reference of a key' => [ 'p_on', 'c varchar(30) PRIMARY KEY REFERENCES p_off, up varchar(30) REFERENCES r',
-		'c character varying(30), up character varying(30)' ],
-	'reference of a compact key' => [ 'p_on', 'c varchar(30) PRIMARY KEY REFERENCES p_on, up varchar(30) REFERENCES r',
-		'c compact_text(30), up compact_text(30)' ],
-	'LIKE' => [ 'p_on', 'LIKE p_off, c varchar(30) REFERENCES p_on', 'k character varying(30), c compact_text(30)' ]);
+	'composite key' => [
+		'p_on',
+		'a varchar(30), b varchar(9), c varchar(30), FOREIGN KEY (b, a) REFERENCES p_two',
+		'a compact_text(30), b character varying(9), c compact_text(30)'
+	],
+	'composite key by names' => [
+		'p_on',
+		'a varchar(30), b varchar(9), FOREIGN KEY (a, b) REFERENCES p_two (c, k)',
+		'a compact_text(30), b character varying(9)'
+	],
+	'self-reference' => [
+		'p_on',
+		'c varchar(30) PRIMARY KEY, up varchar(20) REFERENCES r',
+		'c compact_text(30), up compact_text(20)'
+	],
+	'self-reference of the table' => [
+		'p_on',
+		'up varchar(20), c varchar(30), PRIMARY KEY (c), FOREIGN KEY (up) REFERENCES public.r (c)',
+		'up compact_text(20), c compact_text(30)'
+	],
+	'self-reference to another kind' => [
+		'p_on',
+		'c char(24) PRIMARY KEY, up char(8) REFERENCES r',
+		'c compact_char24, up character(8)'
+	],
+	'reference of a key' => [
+		'p_on',
+		'c varchar(30) PRIMARY KEY REFERENCES p_off, up varchar(30) REFERENCES r',
+		'c character varying(30), up character varying(30)'
+	],
+	'reference of a compact key' => [
+		'p_on',
+		'c varchar(30) PRIMARY KEY REFERENCES p_on, up varchar(30) REFERENCES r',
+		'c compact_text(30), up compact_text(30)'
+	],
+	'LIKE' => [
+		'p_on',
+		'LIKE p_off, c varchar(30) REFERENCES p_on',
+		'k character varying(30), c compact_text(30)'
+	]);
 $node->safe_psql('app', 'CREATE TABLE p_off (k varchar(30) PRIMARY KEY)');
 run(<<'SQL', 'app', 'compact_types.auto_varchar = on');
 CREATE TABLE p_on (k varchar(30) PRIMARY KEY, u varchar(30) UNIQUE, x char(24) UNIQUE, t text UNIQUE, n int);
@@ -295,45 +388,72 @@ SQL
 for my $name (sort keys %references)
 {
 	my ($parent, $columns, $types) = @{ $references{$name} };
-	unlike(run("CREATE TABLE r ($columns)", 'app', 'compact_types.auto_varchar = on'), qr/ERROR/, "$name: no error");
+	unlike(run("CREATE TABLE r ($columns)", 'app', 'compact_types.auto_varchar = on'),
+		qr/ERROR/, "$name: no error");
 	is(types('r'), $types, "foreign key: $name");
 	$node->safe_psql('app', 'DROP TABLE IF EXISTS r');
 }
 # with ALTER TABLE, in every order
 my %later = (
-	'ADD COLUMN' => [ 'CREATE TABLE r (i int); ALTER TABLE r ADD c varchar(30) REFERENCES p_on, ADD d varchar(30) REFERENCES p_off',
-		'i integer, c compact_text(30), d character varying(30)' ],
-	'ADD COLUMN and CONSTRAINT' =>
-	  [ 'CREATE TABLE r (i int); ALTER TABLE r ADD c varchar(30), ADD d varchar(30), ADD FOREIGN KEY (c) REFERENCES p_on, ADD FOREIGN KEY (d) REFERENCES p_off',
-		'i integer, c compact_text(30), d character varying(30)' ],
-	'ADD COLUMN of the same table' =>
-	  [ 'CREATE TABLE r (c varchar(30) PRIMARY KEY); ALTER TABLE r ADD up varchar(30) REFERENCES r', 'c compact_text(30), up compact_text(30)' ],
-	'ADD CONSTRAINT' =>
-	  [ 'CREATE TABLE r (c varchar(30), d varchar(30)); ALTER TABLE r ADD FOREIGN KEY (c) REFERENCES p_on, ADD FOREIGN KEY (d) REFERENCES p_off',
-		'c compact_text(30), d compact_text(30)' ],
-	'ADD CONSTRAINT to a table made without' =>
-	  [ 'SET compact_types.auto = off; CREATE TABLE r (c varchar(30)); RESET compact_types.auto; ALTER TABLE r ADD FOREIGN KEY (c) REFERENCES p_on',
-		'c character varying(30)' ],
-	'CREATE TABLE AS' => [ 'CREATE TABLE r AS SELECT k, u, \'x\'::varchar(30) AS c FROM p_on; ALTER TABLE r ADD FOREIGN KEY (c) REFERENCES p_on, ADD FOREIGN KEY (k) REFERENCES p_off',
-		'k compact_text(30), u compact_text(30), c character varying(30)' ],
-	'partitions' => [ 'CREATE TABLE r (c varchar(30) REFERENCES p_on, d varchar(30) REFERENCES p_off) PARTITION BY LIST (c); CREATE TABLE r1 PARTITION OF r DEFAULT;'
+	'ADD COLUMN' => [
+		'CREATE TABLE r (i int); ALTER TABLE r ADD c varchar(30) REFERENCES p_on, ADD d varchar(30) REFERENCES p_off',
+		'i integer, c compact_text(30), d character varying(30)'
+	],
+	'ADD COLUMN and CONSTRAINT' => [
+		'CREATE TABLE r (i int); ALTER TABLE r ADD c varchar(30), ADD d varchar(30), ADD FOREIGN KEY (c) REFERENCES p_on, ADD FOREIGN KEY (d) REFERENCES p_off',
+		'i integer, c compact_text(30), d character varying(30)'
+	],
+	'ADD COLUMN of the same table' => [
+		'CREATE TABLE r (c varchar(30) PRIMARY KEY); ALTER TABLE r ADD up varchar(30) REFERENCES r',
+		'c compact_text(30), up compact_text(30)'
+	],
+	'ADD CONSTRAINT' => [
+		'CREATE TABLE r (c varchar(30), d varchar(30)); ALTER TABLE r ADD FOREIGN KEY (c) REFERENCES p_on, ADD FOREIGN KEY (d) REFERENCES p_off',
+		'c compact_text(30), d compact_text(30)'
+	],
+	'ADD CONSTRAINT to a table made without' => [
+		'SET compact_types.auto = off; CREATE TABLE r (c varchar(30)); RESET compact_types.auto; ALTER TABLE r ADD FOREIGN KEY (c) REFERENCES p_on',
+		'c character varying(30)'
+	],
+	'CREATE TABLE AS' => [
+		'CREATE TABLE r AS SELECT k, u, \'x\'::varchar(30) AS c FROM p_on; ALTER TABLE r ADD FOREIGN KEY (c) REFERENCES p_on, ADD FOREIGN KEY (k) REFERENCES p_off',
+		'k compact_text(30), u compact_text(30), c character varying(30)'
+	],
+	'partitions' => [
+		'CREATE TABLE r (c varchar(30) REFERENCES p_on, d varchar(30) REFERENCES p_off) PARTITION BY LIST (c); CREATE TABLE r1 PARTITION OF r DEFAULT;'
 		  . 'CREATE TABLE r2 (c varchar(30), d varchar(30) REFERENCES p_off); ALTER TABLE r ATTACH PARTITION r2 FOR VALUES IN (\'x\')',
-		'c compact_text(30), d character varying(30)' ],
-	'INHERITS' => [ 'CREATE TABLE r (c varchar(30) REFERENCES p_on) INHERITS (p_off)', 'k character varying(30), c character varying(30)' ]);
+		'c compact_text(30), d character varying(30)'
+	],
+	'INHERITS' => [
+		'CREATE TABLE r (c varchar(30) REFERENCES p_on) INHERITS (p_off)',
+		'k character varying(30), c character varying(30)'
+	]);
 for my $name (sort keys %later)
 {
-	unlike(run($later{$name}[0], 'app', 'compact_types.auto_varchar = on'), qr/ERROR/, "$name: no error");
+	unlike(run($later{$name}[0], 'app', 'compact_types.auto_varchar = on'),
+		qr/ERROR/, "$name: no error");
 	is(types('r'), $later{$name}[1], "foreign key: $name");
 	$node->safe_psql('app', 'DROP TABLE r');
 }
-like(run('CREATE TABLE r (c varchar(30) REFERENCES nowhere)', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  relation "nowhere" does not exist/m, 'foreign key to an unknown table: error of the server');
-like(run('CREATE TABLE r (c varchar(30) REFERENCES p_on (nothing))', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  column "nothing" referenced in foreign key constraint does not exist/m, 'foreign key to an unknown column: error of the server');
-like(run('CREATE TABLE r (c varchar(30), d int, FOREIGN KEY (c, d) REFERENCES p_on)', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  number of referencing and referenced columns for foreign key disagree/m, 'foreign key with a wrong number of columns: error of the server');
-like(run('CREATE TABLE r (c varchar(30) REFERENCES r)', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  there is no primary key for referenced table "r"/m, 'foreign key to a table without a primary key: error of the server');
+like(
+	run('CREATE TABLE r (c varchar(30) REFERENCES nowhere)',
+		'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  relation "nowhere" does not exist/m,
+	'foreign key to an unknown table: error of the server');
+like(
+	run('CREATE TABLE r (c varchar(30) REFERENCES p_on (nothing))',
+		'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  column "nothing" referenced in foreign key constraint does not exist/m,
+	'foreign key to an unknown column: error of the server');
+like(
+	run('CREATE TABLE r (c varchar(30), d int, FOREIGN KEY (c, d) REFERENCES p_on)',
+		'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  number of referencing and referenced columns for foreign key disagree/m,
+	'foreign key with a wrong number of columns: error of the server');
+like(
+	run('CREATE TABLE r (c varchar(30) REFERENCES r)', 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  there is no primary key for referenced table "r"/m,
+	'foreign key to a table without a primary key: error of the server');
 
 #
 # ALTER COLUMN ... TYPE
@@ -345,32 +465,53 @@ CREATE INDEX altered_c ON altered (c);
 SQL
 my $altered = q{SELECT pg_relation_filenode('altered'), pg_relation_filenode('altered_c')};
 my $filenodes = $node->safe_psql('app', $altered);
-is(run('ALTER TABLE altered ALTER c TYPE varchar(20) USING "c"::varchar(20)', 'app', 'compact_types.auto_varchar = on'),
-	qq(NOTICE:  column "c" of table "altered" gets type compact_text(20) instead of character varying(20)\n), 'a longer varchar gives a notice, in the form that Django uses');
-is($node->safe_psql('app', $altered), $filenodes,
-	'a longer varchar rewrites neither table nor index');
-is(run('ALTER TABLE altered ALTER COLUMN c SET DATA TYPE varchar(30)', 'app', 'compact_types.auto_varchar = on'),
-	qq(NOTICE:  column "c" of table "altered" gets type compact_text(30) instead of character varying(30)\n), 'a longer varchar gives a notice, without USING');
-is($node->safe_psql('app', $altered), $filenodes,
-	'a longer varchar without USING rewrites neither table nor index');
-like(run(q{ALTER TABLE altered ALTER c TYPE varchar(2)}, 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  value too long for type compact_text\(2\)/m, 'a shorter varchar is refused if a value is too long');
-is(run(q{ALTER TABLE altered ALTER c TYPE varchar(2) USING c::varchar(2)}, 'app', 'compact_types.auto_varchar = on') =~ s/^NOTICE.*\n//r,
-	'', 'a shorter varchar with a cast in USING succeeds');
-is($node->safe_psql('app', q{SELECT max(length(c)) FROM altered}), 2,
-	'the cast truncates longer values');
-unlike(run(q{ALTER TABLE altered ALTER c TYPE varchar(9) USING t || 'x'}, 'app', 'compact_types.auto_varchar = on'), qr/ERROR/, 'USING with another expression succeeds');
-is($node->safe_psql('app', q{SELECT c FROM altered WHERE t = '7'}), '7x',
-	'the other expression is evaluated');
-run('ALTER TABLE altered ALTER v TYPE varchar(20), ALTER d TYPE char(8), ALTER t TYPE varchar(20), ALTER e TYPE char(8)', 'app', 'compact_types.auto_varchar = on');
-is(types('altered'), 'c compact_text(9), v character varying(20), d types.compact_char8, t character varying(20), e character(8)',
+is( run('ALTER TABLE altered ALTER c TYPE varchar(20) USING "c"::varchar(20)',
+		'app', 'compact_types.auto_varchar = on'),
+	qq(NOTICE:  column "c" of table "altered" gets type compact_text(20) instead of character varying(20)\n),
+	'a longer varchar gives a notice, in the form that Django uses');
+is($node->safe_psql('app', $altered),
+	$filenodes, 'a longer varchar rewrites neither table nor index');
+is( run('ALTER TABLE altered ALTER COLUMN c SET DATA TYPE varchar(30)',
+		'app', 'compact_types.auto_varchar = on'),
+	qq(NOTICE:  column "c" of table "altered" gets type compact_text(30) instead of character varying(30)\n),
+	'a longer varchar gives a notice, without USING');
+is($node->safe_psql('app', $altered),
+	$filenodes, 'a longer varchar without USING rewrites neither table nor index');
+like(
+	run(q{ALTER TABLE altered ALTER c TYPE varchar(2)}, 'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  value too long for type compact_text\(2\)/m,
+	'a shorter varchar is refused if a value is too long');
+is( run(q{ALTER TABLE altered ALTER c TYPE varchar(2) USING c::varchar(2)},
+		'app', 'compact_types.auto_varchar = on') =~ s/^NOTICE.*\n//r,
+	'',
+	'a shorter varchar with a cast in USING succeeds');
+is($node->safe_psql('app', q{SELECT max(length(c)) FROM altered}),
+	2, 'the cast truncates longer values');
+unlike(
+	run(q{ALTER TABLE altered ALTER c TYPE varchar(9) USING t || 'x'},
+		'app', 'compact_types.auto_varchar = on'),
+	qr/ERROR/,
+	'USING with another expression succeeds');
+is($node->safe_psql('app', q{SELECT c FROM altered WHERE t = '7'}),
+	'7x', 'the other expression is evaluated');
+run('ALTER TABLE altered ALTER v TYPE varchar(20), ALTER d TYPE char(8), ALTER t TYPE varchar(20), ALTER e TYPE char(8)',
+	'app',
+	'compact_types.auto_varchar = on');
+is( types('altered'),
+	'c compact_text(9), v character varying(20), d types.compact_char8, t character varying(20), e character(8)',
 	'a plain column keeps a plain type, and a foreign key keeps the type of its column');
-run('ALTER TABLE altered ALTER c TYPE varchar(20) COLLATE "C"', 'app', 'compact_types.auto_varchar = on');
-run('SET compact_types.auto = off; ALTER TABLE altered ALTER d TYPE char(8)', 'app', 'compact_types.auto_varchar = on');
-is(types('altered'), 'c character varying(20), v character varying(20), d character(8), t character varying(20), e character(8)',
+run('ALTER TABLE altered ALTER c TYPE varchar(20) COLLATE "C"',
+	'app', 'compact_types.auto_varchar = on');
+run('SET compact_types.auto = off; ALTER TABLE altered ALTER d TYPE char(8)',
+	'app', 'compact_types.auto_varchar = on');
+is( types('altered'),
+	'c character varying(20), v character varying(20), d character(8), t character varying(20), e character(8)',
 	'columns get plain types by a COLLATE clause, or with the setting off');
-like(run('ALTER TABLE altered ALTER nothing TYPE varchar(20)', 'app', 'compact_types.auto_varchar = on'),
-	qr/^ERROR:  column "nothing" of relation "altered" does not exist/, 'unknown column: error of the server');
+like(
+	run('ALTER TABLE altered ALTER nothing TYPE varchar(20)',
+		'app', 'compact_types.auto_varchar = on'),
+	qr/^ERROR:  column "nothing" of relation "altered" does not exist/,
+	'unknown column: error of the server');
 
 # revert() restores the types that it names, whatever the setting is.
 $node->safe_psql('app', <<'SQL');
@@ -381,15 +522,20 @@ SQL
 is(types('reverted'), 'c compact_text(60), d character varying(60)',
 	'convert() changes the column');
 run(q{SELECT * FROM compact_types.revert('reverted')}, 'app', 'compact_types.auto_varchar = on');
-is(types('reverted'), 'c character varying(60), d character varying(60)', 'revert() restores the type with the setting on');
+is( types('reverted'),
+	'c character varying(60), d character varying(60)',
+	'revert() restores the type with the setting on');
 
 # operator classes of varchar and text
-is(run('CREATE TABLE patterned (c varchar(24)); CREATE INDEX ON patterned (c varchar_pattern_ops)', 'app', 'compact_types.auto_varchar = on'), <<'EOT',
+is( run('CREATE TABLE patterned (c varchar(24)); CREATE INDEX ON patterned (c varchar_pattern_ops)',
+		'app',
+		'compact_types.auto_varchar = on'),
+	<<'EOT',
 NOTICE:  column "c" of table "patterned" gets type compact_text(24) instead of character varying(24)
 NOTICE:  index on column "c" of table "patterned" gets the operator class of type compact_text instead of "varchar_pattern_ops"
 EOT
 	'CREATE INDEX replaces an operator class of varchar');
-is(run('SET compact_types.auto = off; CREATE INDEX ON patterned (c text_pattern_ops)'),
+is( run('SET compact_types.auto = off; CREATE INDEX ON patterned (c text_pattern_ops)'),
 	qq(NOTICE:  index on column "c" of table "patterned" gets the operator class of type compact_text instead of "text_pattern_ops"\n),
 	'CREATE INDEX replaces an operator class with the setting off, too');
 is($node->safe_psql('app', <<'SQL'), "t\nt", 'the index serves LIKE and =');
@@ -405,21 +551,24 @@ SELECT uses_index($$SELECT * FROM patterned WHERE c LIKE 'key 19%'$$);
 SELECT uses_index($$SELECT * FROM patterned WHERE c = 'key 19'$$);
 SQL
 
-run('SET compact_types.auto = off; CREATE TABLE v_off (c varchar(24), d char(24))', 'app', 'compact_types.auto_varchar = on');
+run('SET compact_types.auto = off; CREATE TABLE v_off (c varchar(24), d char(24))',
+	'app', 'compact_types.auto_varchar = on');
 unlike(types('v_off'), qr/compact/, 'auto_varchar without auto does nothing');
 
 #
 # Extensions that are not installed
 #
-is(run('CREATE TABLE missing (a char(2), b char(3), c char(2), d char(200))'), <<'EOT',
+is( run('CREATE TABLE missing (a char(2), b char(3), c char(2), d char(200))'), <<'EOT',
 NOTICE:  some columns of table "missing" get no compact type
 DETAIL:  Extensions that are not in this database: compact_char2, compact_char3.
 HINT:  Use CREATE EXTENSION before creating the table.
 EOT
 	'one notice names all missing extensions');
-is(types('missing'), 'a character(2), b character(3), c character(2), d character(200)', 'columns without an extension keep their types');
-is(run('CREATE TABLE t (c char(24))', 'bare'), '',
-	'a database without the extension gives no notice');
+is( types('missing'),
+	'a character(2), b character(3), c character(2), d character(200)',
+	'columns without an extension keep their types');
+is(run('CREATE TABLE t (c char(24))', 'bare'),
+	'', 'a database without the extension gives no notice');
 is(types('t', 'bare'), 'c character(24)', 'a database without the extension keeps the types');
 
 # A type of the same name that is not of the extension is not used.
@@ -434,8 +583,13 @@ CREATE TYPE other.compact_char8 (INPUT = other.char8_in, OUTPUT = other.char8_ou
 CREATE SCHEMA later;
 CREATE EXTENSION compact_char8 SCHEMA later;
 SQL
-like(run('CREATE TABLE t (c char(24), d char(8))', 'impostor'), qr/that is not in this database: compact_char24\./, 'a domain with the name of a compact type does not count as the extension');
-is(types('t', 'impostor'), 'c character(24), d later.compact_char8', 'types of other schemas with that name are not used, and do not hide the right one');
+like(
+	run('CREATE TABLE t (c char(24), d char(8))', 'impostor'),
+	qr/that is not in this database: compact_char24\./,
+	'a domain with the name of a compact type does not count as the extension');
+is( types('t', 'impostor'),
+	'c character(24), d later.compact_char8',
+	'types of other schemas with that name are not used, and do not hide the right one');
 
 # A type is not used without privileges on it.
 $node->safe_psql('app', <<'SQL');
@@ -444,14 +598,20 @@ GRANT CREATE ON SCHEMA s TO alice;
 GRANT USAGE ON SCHEMA s TO alice;
 REVOKE USAGE ON TYPE compact_char24 FROM public;
 SQL
-is(run('SET ROLE alice; CREATE TABLE s.unprivileged (c char(24), d char(8))'), '', 'without privileges there is no notice');
-is(types('s.unprivileged'), 'c character(24), d character(8)', 'without privileges on a type or its schema, the types are kept');
-$node->safe_psql('app', 'GRANT USAGE ON TYPE compact_char24 TO public; GRANT USAGE ON SCHEMA types TO alice');
+is(run('SET ROLE alice; CREATE TABLE s.unprivileged (c char(24), d char(8))'),
+	'', 'without privileges there is no notice');
+is( types('s.unprivileged'),
+	'c character(24), d character(8)',
+	'without privileges on a type or its schema, the types are kept');
+$node->safe_psql('app',
+	'GRANT USAGE ON TYPE compact_char24 TO public; GRANT USAGE ON SCHEMA types TO alice');
 run('SET ROLE alice; CREATE TABLE s.privileged (c char(24), d char(8))');
-is(types('s.privileged'), 'c compact_char24, d types.compact_char8',
+is( types('s.privileged'),
+	'c compact_char24, d types.compact_char8',
 	'with the privileges, the types change');
 # a search_path that starts with a schema with a type of the same name
-run('CREATE SCHEMA evil; CREATE DOMAIN evil.compact_char24 AS text; SET search_path = evil; CREATE TABLE evil.t (c char(24))');
+run('CREATE SCHEMA evil; CREATE DOMAIN evil.compact_char24 AS text; SET search_path = evil; CREATE TABLE evil.t (c char(24))'
+);
 is(types('evil.t'), 'c compact_char24', 'the search_path does not choose the type');
 
 #
@@ -469,12 +629,15 @@ BEGIN
   RETURN result;
 END $$;
 SQL
-my $switch = join '', map { "SET compact_types.auto = $_; SELECT make_table();\n" } 'on', 'off', 'on', 'off';
-is($node->safe_psql('app', "SET client_min_messages = warning;\n$switch"),
-	join("\n", ('compact_char24,compact_char24', 'character,character') x 2), 'a function that is called again follows the present setting');
+my $switch = join '', map { "SET compact_types.auto = $_; SELECT make_table();\n" } 'on', 'off',
+  'on', 'off';
+is( $node->safe_psql('app', "SET client_min_messages = warning;\n$switch"),
+	join("\n", ('compact_char24,compact_char24', 'character,character') x 2),
+	'a function that is called again follows the present setting');
 
 # An event trigger sees the compact type.
-is($node->safe_psql('app', <<'SQL'), 'CREATE TABLE s.seen compact_char24', 'an event trigger sees the compact type');
+is( $node->safe_psql('app',
+		<<'SQL'), 'CREATE TABLE s.seen compact_char24', 'an event trigger sees the compact type');
 SET client_min_messages = warning;
 SET compact_types.auto = on;
 CREATE TABLE log (line text);
@@ -506,11 +669,15 @@ is(types('of_extension'), 'c character(24)', 'a table of an extension keeps its 
 
 # A dump is restored unchanged if the setting is off.
 my $dump = $node->basedir . '/auto.sql';
-$node->command_ok([ 'pg_dump', '--file', $dump, '--table', 'off', '--table', 't', $node->connstr('app') ], 'pg_dump succeeds');
+$node->command_ok(
+	[ 'pg_dump', '--file', $dump, '--table', 'off', '--table', 't', $node->connstr('app') ],
+	'pg_dump succeeds');
 $node->safe_psql('app', 'DROP TABLE off, t');
 {
 	local $ENV{PGOPTIONS} = '-c compact_types.auto=off';
-	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('app') ], 'the restore succeeds');
+	$node->command_ok(
+		[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('app') ],
+		'the restore succeeds');
 }
 is(types('off'), 'c character(24)',
 	'the restored table has the dumped types, with the setting off');
@@ -532,28 +699,51 @@ sub error
 	$stderr =~ s/^psql:<stdin>:\d+: //mg;
 	return $stderr =~ s/^LINE 1:.*\n +\^\n//mgr;
 }
-my $refusal = 'compact types cannot be chosen automatically in a session that did not preload the library "compact_types"';
+my $refusal =
+  'compact types cannot be chosen automatically in a session that did not preload the library "compact_types"';
 
-like(error("$load SET compact_types.auto = on"),
+like(
+	error("$load SET compact_types.auto = on"),
 	qr/^ERROR:  55000: $refusal\nHINT:  Add compact_types to session_preload_libraries or shared_preload_libraries\./,
 	'SET compact_types.auto = on is refused');
-like(error("$load SET compact_types.auto_varchar = on"), qr/^ERROR:  55000: $refusal/, 'SET compact_types.auto_varchar = on is refused');
-unlike(error("$load SET compact_types.auto = off; RESET compact_types.auto"), qr/ERROR/, 'SET compact_types.auto = off is accepted');
-like(error("$load SET compact_types.automatic = on"), qr/ERROR:  42602: invalid configuration parameter name/, 'a misspelled setting is refused');
+like(
+	error("$load SET compact_types.auto_varchar = on"),
+	qr/^ERROR:  55000: $refusal/,
+	'SET compact_types.auto_varchar = on is refused');
+unlike(error("$load SET compact_types.auto = off; RESET compact_types.auto"),
+	qr/ERROR/, 'SET compact_types.auto = off is accepted');
+like(
+	error("$load SET compact_types.automatic = on"),
+	qr/ERROR:  42602: invalid configuration parameter name/,
+	'a misspelled setting is refused');
 # After the library is loaded, CREATE INDEX accepts the operator classes of core.
-like(error('CREATE INDEX ON patterned (c varchar_pattern_ops)'),
-	qr/^ERROR:  42804: operator class "varchar_pattern_ops" does not accept data type compact_text/, 'CREATE INDEX refuses an operator class of varchar before the library is loaded');
-is(error("$load CREATE INDEX ON patterned (c varchar_pattern_ops)") =~ s/\nLOCATION.*//gr,
-	qq(NOTICE:  00000: index on column "c" of table "patterned" gets the operator class of type compact_text instead of "varchar_pattern_ops"), 'CREATE INDEX replaces an operator class of varchar after the library is loaded');
+like(
+	error('CREATE INDEX ON patterned (c varchar_pattern_ops)'),
+	qr/^ERROR:  42804: operator class "varchar_pattern_ops" does not accept data type compact_text/,
+	'CREATE INDEX refuses an operator class of varchar before the library is loaded');
+is( error("$load CREATE INDEX ON patterned (c varchar_pattern_ops)") =~ s/\nLOCATION.*//gr,
+	qq(NOTICE:  00000: index on column "c" of table "patterned" gets the operator class of type compact_text instead of "varchar_pattern_ops"),
+	'CREATE INDEX replaces an operator class of varchar after the library is loaded');
 # If the setting is set before the library is loaded, no library knows it yet.
-like(error("SET compact_types.auto = on; $load"), qr/^WARNING:  55000: $refusal\nHINT/, 'loading the library gives a warning if the setting was on before');
-is($node->safe_psql('app', "SET client_min_messages = error; SET compact_types.auto = on; $load SHOW compact_types.auto"),
-	"t\noff", 'loading the library resets the setting');
-is($node->safe_psql('app', "SET client_min_messages = error; SET compact_types.auto = on; CREATE TABLE no_preload (c char(24))") . types('no_preload'),
-	'c character(24)', 'the setting has no effect before the library is loaded');
+like(
+	error("SET compact_types.auto = on; $load"),
+	qr/^WARNING:  55000: $refusal\nHINT/,
+	'loading the library gives a warning if the setting was on before');
+is( $node->safe_psql(
+		'app',
+		"SET client_min_messages = error; SET compact_types.auto = on; $load SHOW compact_types.auto"
+	),
+	"t\noff",
+	'loading the library resets the setting');
+is( $node->safe_psql('app',
+		"SET client_min_messages = error; SET compact_types.auto = on; CREATE TABLE no_preload (c char(24))"
+	  )
+	  . types('no_preload'),
+	'c character(24)',
+	'the setting has no effect before the library is loaded');
 # for other sessions
-is(error("$load ALTER ROLE alice SET compact_types.auto = on"), '',
-	'ALTER ROLE ... SET compact_types.auto is accepted');
+is(error("$load ALTER ROLE alice SET compact_types.auto = on"),
+	'', 'ALTER ROLE ... SET compact_types.auto is accepted');
 
 # A parallel worker loads the library in another way than its leader.  It must not refuse the
 # leader's setting.
@@ -567,8 +757,11 @@ autovacuum = off
 CONF
 	$node->restart;
 	my $forced = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
-	is(error("SET $forced = on; SELECT 'a'::compact_char24 = 'a'::text, current_setting('compact_types.auto')"),
-		'', "$setting: a parallel worker accepts the leader's setting");
+	is( error(
+			"SET $forced = on; SELECT 'a'::compact_char24 = 'a'::text, current_setting('compact_types.auto')"
+		),
+		'',
+		"$setting: a parallel worker accepts the leader's setting");
 	$node->safe_psql('app',
 		'SET client_min_messages = warning; DROP TABLE IF EXISTS w; CREATE TABLE w (c char(24))');
 	is(types('w'), 'c compact_char24', "$setting: the value of the configuration file is used");
@@ -581,7 +774,9 @@ CONF
 	ok($node->poll_query_until('app', <<'SQL'), "$setting: autovacuum analyzes the table");
 SELECT last_autoanalyze IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'w'
 SQL
-	unlike(slurp_file($node->logfile, $offset), qr/WARNING|ERROR|cannot be chosen/,
+	unlike(
+		slurp_file($node->logfile, $offset),
+		qr/WARNING|ERROR|cannot be chosen/,
 		"$setting: the log has no warning and no error");
 }
 
@@ -590,10 +785,13 @@ $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
-is($standby->safe_psql('app', q{SELECT count(*) FROM w WHERE c = '7'}), 1,
-	'a standby finds a row by a compact column');
+is($standby->safe_psql('app', q{SELECT count(*) FROM w WHERE c = '7'}),
+	1, 'a standby finds a row by a compact column');
 my ($ret, $stdout, $stderr) = $standby->psql('app', 'CREATE TABLE on_standby (c char(24))');
-like($stderr, qr/ERROR:  cannot execute CREATE TABLE in a read-only transaction/, 'CREATE TABLE on a standby: error of the server');
+like(
+	$stderr,
+	qr/ERROR:  cannot execute CREATE TABLE in a read-only transaction/,
+	'CREATE TABLE on a standby: error of the server');
 $standby->stop;
 
 $node->stop;

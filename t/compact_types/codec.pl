@@ -45,18 +45,27 @@ sub build
 {
 	my ($program, @flags) = @_;
 	my ($result, undef, $err) = run_program(
-		qw(gcc -std=gnu99 -g -O1 -Wall -fno-strict-aliasing -fwrapv), @flags,
-		"-I$top/compact_types", "-I$top", '-isystem', $include,
-		"$top/t/compact_types/codec.c", "$top/compact_types/compact_text_codec.c",
+		qw(gcc -std=gnu99 -g -O1 -Wall -fno-strict-aliasing -fwrapv),
+		@flags,
+		"-I$top/compact_types",
+		"-I$top",
+		'-isystem',
+		$include,
+		"$top/t/compact_types/codec.c",
+		"$top/compact_types/compact_text_codec.c",
 		"$top/compact_types/compact_text_dictionary.c",
-		'-o', "$dir/$program");
+		'-o',
+		"$dir/$program");
 
 	diag $err if $err ne '';
 	return $result;
 }
 
-is(build('sanitized', '-DUSE_ASSERT_CHECKING', '-fsanitize=address,undefined', '-fno-sanitize-recover=all'),
-	'ok', 'the codec is built outside of a server');
+is( build(
+		'sanitized', '-DUSE_ASSERT_CHECKING',
+		'-fsanitize=address,undefined', '-fno-sanitize-recover=all'),
+	'ok',
+	'the codec is built outside of a server');
 
 my ($result, $out, $err) = run_program("$dir/sanitized", 'check');
 is("$result$err", 'ok', 'the tables of the codec are right');

@@ -29,11 +29,14 @@ $node->safe_psql('template1', join '', map { "CREATE EXTENSION $_;\n" } @extensi
 
 my $out = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check) . '/core';
 mkdir $out or die "could not create $out: $!";
-run_log([
-	"$regress/pg_regress", "--inputdir=$regress", "--dlpath=$regress", "--outputdir=$out",
-	"--bindir=$bindir", '--host=' . $node->host, '--port=' . $node->port,
-	"--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20',
-	map { "--load-extension=$_" } @extensions ]);
+run_log(
+	[
+		"$regress/pg_regress", "--inputdir=$regress",
+		"--dlpath=$regress", "--outputdir=$out",
+		"--bindir=$bindir", '--host=' . $node->host,
+		'--port=' . $node->port, "--schedule=$regress/parallel_schedule",
+		'--max-concurrent-tests=20', map { "--load-extension=$_" } @extensions
+	]);
 
 # The files that pg_regress writes have the differences.
 my $diffs = -e "$out/regression.diffs" ? slurp_file("$out/regression.diffs") : '';
@@ -79,7 +82,8 @@ for my $text (keys %less)
 	$more{$text} -= delete $less{$text};
 	delete $more{$text} if !$more{$text};
 }
-is(join("\n", sort keys %less), $major >= 18 ? 'abs | 1700 | 11' : '', 'no line of core is missing');
+is(join("\n", sort keys %less), $major >= 18 ? 'abs | 1700 | 11' : '',
+	'no line of core is missing');
 my $scalars = join '|', split /\n/, $node->safe_psql('regression', <<'SQL');
 SELECT t.typname FROM pg_type t JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'
 JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
@@ -88,14 +92,21 @@ SQL
 like($scalars, qr/uint1/, 'there are narrow scalars');
 # The families use the hash functions of text for varchar.
 my @foreign = grep {
-	$_ ne 'text | character varying' && !/(^| )#[-+*\/%<>=]+#( |$)/ && !/(^| )(compact_\w+(\.\w+)?|$scalars)( |$)/ &&
-	  !/operator family "(integer|seconds\w*|compact_decimal\w+)_ops" of access method \w+ is missing cross-type/ && !grep { $members{$_} } /\b(\d{5,})\b/g
+		 $_ ne 'text | character varying'
+	  && !/(^| )#[-+*\/%<>=]+#( |$)/
+	  && !/(^| )(compact_\w+(\.\w+)?|$scalars)( |$)/
+	  && !
+	  /operator family "(integer|seconds\w*|compact_decimal\w+)_ops" of access method \w+ is missing cross-type/
+	  && !grep { $members{$_} }
+	  /\b(\d{5,})\b/g
 } sort keys %more;
 is(join("\n", @foreign), '', 'all additional lines are of the compact types');
 cmp_ok(scalar(keys %more), '>', 20, 'there are more than 20 additional lines');
 
-is($node->safe_psql('regression', q{SELECT count(*) FROM pg_extension WHERE extname ~ '^compact_'}),
-	scalar(@extensions), 'all extensions were installed');
+is( $node->safe_psql(
+		'regression', q{SELECT count(*) FROM pg_extension WHERE extname ~ '^compact_'}),
+	scalar(@extensions),
+	'all extensions were installed');
 
 $node->stop;
 done_testing();

@@ -68,7 +68,7 @@ sub contents
 {
 	my ($db) = @_;
 	return $node->safe_psql($db,
-		    'SELECT * FROM app.t ORDER BY id; SELECT * FROM app.v ORDER BY c;'
+			'SELECT * FROM app.t ORDER BY id; SELECT * FROM app.v ORDER BY c;'
 		  . 'SELECT * FROM app.c ORDER BY id; SELECT * FROM app.w ORDER BY name;'
 		  . 'SELECT * FROM app.extremes;'
 		  . 'SELECT * FROM app.s ORDER BY id; SELECT * FROM app.vs ORDER BY u;'
@@ -108,50 +108,82 @@ for my $format ('plain', 'custom')
 	{
 		my $dump = slurp_file($file);
 
-		is(() = $dump =~ /^CREATE EXTENSION.*compact_char/mg, 2,
-			'plain dump: one line for each extension');
-		unlike($dump, qr/^CREATE (FUNCTION compact_types|OPERATOR|TYPE)\b.*compact_char(24|9)\b/m,
+		is(() = $dump =~ /^CREATE EXTENSION.*compact_char/mg,
+			2, 'plain dump: one line for each extension');
+		unlike(
+			$dump,
+			qr/^CREATE (FUNCTION compact_types|OPERATOR|TYPE)\b.*compact_char(24|9)\b/m,
 			'plain dump: no object of an extension is dumped');
 		$node->safe_psql('postgres', "CREATE DATABASE $target TEMPLATE template0");
-		$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr($target) ],
+		$node->command_ok(
+			[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr($target) ],
 			"$format dump is restored");
 	}
 	else
 	{
 		$node->safe_psql('postgres', "CREATE DATABASE $target TEMPLATE template0");
-		$node->command_ok([ 'pg_restore', '--exit-on-error', '-j', '2', '-d', $node->connstr($target), $file ],
+		$node->command_ok(
+			[ 'pg_restore', '--exit-on-error', '-j', '2', '-d', $node->connstr($target), $file ],
 			"$format dump is restored in parallel");
 	}
 	is(contents($target), contents('source'), "$format: the contents are the same");
-	is($node->safe_psql($target, $objects), $node->safe_psql('source', $objects), "$format: the objects are the same");
+	is( $node->safe_psql($target, $objects),
+		$node->safe_psql('source', $objects),
+		"$format: the objects are the same");
 
 	# A dump of the restored database must be the same.
-	$node->command_ok([ 'pg_dump', '--file', "$dir/second.dump", $node->connstr($target) ], 'second dump succeeds');
-	my ($first, $second) = map { slurp_file($_) =~ s/^\\(un)?restrict .*$//mgr } "$dir/plain.dump", "$dir/second.dump";
+	$node->command_ok([ 'pg_dump', '--file', "$dir/second.dump", $node->connstr($target) ],
+		'second dump succeeds');
+	my ($first, $second) = map { slurp_file($_) =~ s/^\\(un)?restrict .*$//mgr } "$dir/plain.dump",
+	  "$dir/second.dump";
 	ok($first eq $second, "$format: the dump of the restored database is the same");
 
 	# An index of the length without an extension works if its schema is in the search_path.
-	my $explain = 'SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.t WHERE';
-	like($node->safe_psql($target, "$explain c = 'y'::text"), qr/Index Cond/, "$format: the index serves text");
-	like($node->safe_psql($target, "$explain c LIKE 'y%'"), qr/Index Cond: .*>=/, "$format: the index serves a prefix");
-	like($node->safe_psql($target, "SET search_path = public, compact_types; $explain wide = 'x'::text"),
-		qr/Index Cond/, "$format: the index of the length without an extension serves text");
-	like($node->safe_psql($target, "SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.c WHERE memo = 'y'::varchar"),
-		qr/Index Cond/, "$format: the index on compact_text serves varchar");
-	like($node->safe_psql($target, "SET search_path = public, compact_types; $explain wide LIKE 'x%'"),
-		qr/Index Cond: .*>=/, "$format: the index of the length without an extension serves a prefix");
+	my $explain =
+	  'SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.t WHERE';
+	like($node->safe_psql($target, "$explain c = 'y'::text"),
+		qr/Index Cond/, "$format: the index serves text");
+	like(
+		$node->safe_psql($target, "$explain c LIKE 'y%'"),
+		qr/Index Cond: .*>=/,
+		"$format: the index serves a prefix");
+	like(
+		$node->safe_psql(
+			$target, "SET search_path = public, compact_types; $explain wide = 'x'::text"),
+		qr/Index Cond/,
+		"$format: the index of the length without an extension serves text");
+	like(
+		$node->safe_psql(
+			$target,
+			"SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.c WHERE memo = 'y'::varchar"
+		),
+		qr/Index Cond/,
+		"$format: the index on compact_text serves varchar");
+	like(
+		$node->safe_psql(
+			$target, "SET search_path = public, compact_types; $explain wide LIKE 'x%'"),
+		qr/Index Cond: .*>=/,
+		"$format: the index of the length without an extension serves a prefix");
 }
 
 # Binary COPY, also with a conversion of the encoding
 $node->safe_psql('source', "COPY app.$_ TO '$dir/$_.bin' (FORMAT binary)") for 'c', 's', 't';
-$node->safe_psql('target_plain', "TRUNCATE app.$_; COPY app.$_ FROM '$dir/$_.bin' (FORMAT binary)") for 'c', 's', 't';
+$node->safe_psql('target_plain', "TRUNCATE app.$_; COPY app.$_ FROM '$dir/$_.bin' (FORMAT binary)")
+  for 'c', 's', 't';
 is(contents('target_plain'), contents('source'), 'binary COPY keeps the contents');
 $node->safe_psql('postgres', q{CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1'});
-$node->safe_psql('latin1', 'CREATE EXTENSION compact_char24 CASCADE; CREATE TABLE t (c compact_char24)');
-$node->safe_psql('source', qq{COPY (SELECT U&'\\00e4\\00f6\\00fc'::compact_char24 AS c) TO '$dir/c.bin' (FORMAT binary)});
-$node->safe_psql('latin1', qq{SET client_encoding = 'UTF8'; COPY t FROM '$dir/c.bin' (FORMAT binary)});
-is($node->safe_psql('latin1', q{SELECT octet_length(c), format('%s', c) = format('%s', U&'\00e4\00f6\00fc'::char(24)) FROM t}),
-	'3|t', 'binary COPY converts the encoding');
+$node->safe_psql('latin1',
+	'CREATE EXTENSION compact_char24 CASCADE; CREATE TABLE t (c compact_char24)');
+$node->safe_psql('source',
+	qq{COPY (SELECT U&'\\00e4\\00f6\\00fc'::compact_char24 AS c) TO '$dir/c.bin' (FORMAT binary)});
+$node->safe_psql('latin1',
+	qq{SET client_encoding = 'UTF8'; COPY t FROM '$dir/c.bin' (FORMAT binary)});
+is( $node->safe_psql(
+		'latin1',
+		q{SELECT octet_length(c), format('%s', c) = format('%s', U&'\00e4\00f6\00fc'::char(24)) FROM t}
+	),
+	'3|t',
+	'binary COPY converts the encoding');
 
 # Wrong binary input must be an error.
 sub binary_error
@@ -161,29 +193,52 @@ sub binary_error
 	my $file = "$dir/bad.bin";
 
 	open my $out, '>:raw', $file or die "could not open $file: $!";
-	print $out "PGCOPY\n\xff\r\n\0", pack('NNnN', 0, 0, 1, length($bytes)), $bytes, pack('n', 0xffff);
+	print $out "PGCOPY\n\xff\r\n\0", pack('NNnN', 0, 0, 1, length($bytes)), $bytes,
+	  pack('n', 0xffff);
 	close $out;
-	my ($ret, $stdout, $stderr) = $node->psql('source',
-		"CREATE TEMP TABLE b (c $type); COPY b FROM '$file' (FORMAT binary)");
+	my ($ret, $stdout, $stderr) =
+	  $node->psql('source', "CREATE TEMP TABLE b (c $type); COPY b FROM '$file' (FORMAT binary)");
 	like($stderr, $pattern, $name);
 }
-binary_error('x' x 25, qr/value too long for type (public\.)?compact_char24/, 'a binary value that is too long is an error');
-binary_error("\xe4\xf6", qr/invalid byte sequence for encoding "UTF8"/, 'a binary value of an invalid encoding is an error');
-binary_error("a\0b", qr/invalid byte sequence for encoding "UTF8": 0x00/, 'a binary value with a NUL byte is an error');
-binary_error('xxxx', qr/value too long for type compact_text\(3\)/, 'a binary compact_text that is too long is an error', 'compact_text(3)');
-binary_error("\x01\xe4", qr/invalid byte sequence for encoding "UTF8"/, 'a binary compact_text must be the string, not its encoded form',
+binary_error(
+	'x' x 25,
+	qr/value too long for type (public\.)?compact_char24/,
+	'a binary value that is too long is an error');
+binary_error(
+	"\xe4\xf6",
+	qr/invalid byte sequence for encoding "UTF8"/,
+	'a binary value of an invalid encoding is an error');
+binary_error(
+	"a\0b",
+	qr/invalid byte sequence for encoding "UTF8": 0x00/,
+	'a binary value with a NUL byte is an error');
+binary_error(
+	'xxxx',
+	qr/value too long for type compact_text\(3\)/,
+	'a binary compact_text that is too long is an error',
+	'compact_text(3)');
+binary_error(
+	"\x01\xe4",
+	qr/invalid byte sequence for encoding "UTF8"/,
+	'a binary compact_text must be the string, not its encoded form',
 	'compact_text');
 
 # A value that is too long is a soft error on servers that have these.
 if ($node->pg_version >= 17)
 {
-	is($node->safe_psql('source', q{SELECT pg_input_is_valid(repeat('x', 25), 'compact_char24'),
+	is( $node->safe_psql(
+			'source', q{SELECT pg_input_is_valid(repeat('x', 25), 'compact_char24'),
 		pg_input_is_valid(repeat('x', 24) || '  ', 'compact_char24'),
 		(pg_input_error_info(repeat('x', 25), 'compact_char24')).sql_error_code}),
-		'f|t|22001', 'a value of compact_char24 that is too long is a soft error');
-	is($node->safe_psql('source', q{SELECT pg_input_is_valid('abcd', 'compact_text(3)'), pg_input_is_valid('abc ', 'compact_text(3)'),
-		(pg_input_error_info('abcd', 'compact_text(3)')).sql_error_code}), 'f|t|22001', 'a value of compact_text that is too long is a soft error');
-	append_to_file("$dir/lines.txt", join("\n", 'good', 'x' x 25, 'good too', '') );
+		'f|t|22001',
+		'a value of compact_char24 that is too long is a soft error');
+	is( $node->safe_psql(
+			'source',
+			q{SELECT pg_input_is_valid('abcd', 'compact_text(3)'), pg_input_is_valid('abc ', 'compact_text(3)'),
+		(pg_input_error_info('abcd', 'compact_text(3)')).sql_error_code}),
+		'f|t|22001',
+		'a value of compact_text that is too long is a soft error');
+	append_to_file("$dir/lines.txt", join("\n", 'good', 'x' x 25, 'good too', ''));
 	is($node->safe_psql('source', <<"SQL"), 2, 'COPY skips a value that is too long');
 CREATE TABLE lines (c compact_char24);
 COPY lines FROM '$dir/lines.txt' (ON_ERROR ignore);

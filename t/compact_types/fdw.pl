@@ -20,7 +20,10 @@ $node->start;
 # the types there, so postgres_fdw has to qualify the types.
 my ($host, $port) = ($node->host, $node->port);
 my $shippable = join ', ', @extensions;
-$node->safe_psql('postgres', join '', "CREATE SCHEMA types;\n", map { "CREATE EXTENSION $_ SCHEMA types;\n" } @extensions);
+$node->safe_psql(
+	'postgres', join '',
+	"CREATE SCHEMA types;\n",
+	map { "CREATE EXTENSION $_ SCHEMA types;\n" } @extensions);
 $node->safe_psql('postgres', <<"SQL");
 CREATE EXTENSION postgres_fdw;
 CREATE SCHEMA away;
@@ -54,8 +57,10 @@ SQL
 sub answers
 {
 	my ($schema, @queries) = @_;
-	my $output = $node->safe_psql('postgres',
-		"SET search_path = $schema, types, public;\n" . join '', map { "\\echo <query>\n$_;\n" } @queries);
+	my $output = $node->safe_psql(
+		'postgres',
+		"SET search_path = $schema, types, public;\n" . join '',
+		map { "\\echo <query>\n$_;\n" } @queries);
 	return map { s/\n*$//r } (split /^<query>\n?/m, $output, -1)[ 1 .. @queries ];
 }
 
@@ -73,18 +78,48 @@ for my $sample (@samples)
 	my @queries = (
 		[ 'constant', qr/WHERE \(\(v #?=#? /, "SELECT id FROM $t WHERE v = $literal" ],
 		[ 'wide constant', qr/WHERE \(\(v #?=#? /, "SELECT id FROM $t WHERE v = $literal\::$wide" ],
-		[ 'wide constant on the left', qr/WHERE \(\(.* #?<=#? v\)\)/, "SELECT count(*) FROM $t WHERE $literal\::$wide <= v" ],
-		[ 'range', qr/WHERE \(\(v #?>#? .* AND \(\(v #?<>#? /, "SELECT count(*) FROM $t WHERE v > $literal AND v <> $literal" ],
-		[ 'list', $ships_arrays || $type eq 'seconds4tz' ? qr/WHERE \(\(v = ANY / : qr/^(?!.* WHERE )/, "SELECT id FROM $t WHERE v IN ($literal, $literal) ORDER BY id" ],
+		[
+			'wide constant on the left',
+			qr/WHERE \(\(.* #?<=#? v\)\)/,
+			"SELECT count(*) FROM $t WHERE $literal\::$wide <= v"
+		],
+		[
+			'range',
+			qr/WHERE \(\(v #?>#? .* AND \(\(v #?<>#? /,
+			"SELECT count(*) FROM $t WHERE v > $literal AND v <> $literal"
+		],
+		[
+			'list',
+			$ships_arrays || $type eq 'seconds4tz' ? qr/WHERE \(\(v = ANY / : qr/^(?!.* WHERE )/,
+			"SELECT id FROM $t WHERE v IN ($literal, $literal) ORDER BY id"
+		],
 		[ 'wide column', qr/WHERE \(\(v #?=#? w\)\)/, "SELECT count(*) FROM $t WHERE v = w" ],
-		[ 'IS DISTINCT FROM', qr/WHERE \(\(v IS DISTINCT FROM /, "SELECT count(*) FROM $t WHERE v IS DISTINCT FROM $literal" ],
+		[
+			'IS DISTINCT FROM',
+			qr/WHERE \(\(v IS DISTINCT FROM /,
+			"SELECT count(*) FROM $t WHERE v IS DISTINCT FROM $literal"
+		],
 		[ 'cast', qr/WHERE /, "SELECT id FROM $t WHERE v::$wide = $literal\::$wide" ],
 		[ 'sort', qr/ORDER BY v ASC/, "SELECT v FROM $t ORDER BY v LIMIT 20" ],
-		[ 'group', qr/GROUP BY 1 HAVING/, "SELECT v, count(*) FROM $t GROUP BY v HAVING min(id) > 190 ORDER BY v" ],
-		[ 'join', qr/INNER JOIN .* ON \(\(.*\.v #?=#? .*\.v\)\)/, "SELECT t.id, u.id FROM $t t JOIN $u u ON t.v = u.v ORDER BY 1, 2" ],
-		[ 'join with the wide type', qr/INNER JOIN .* ON \(\(.*\.v #?=#? .*\.w\)\)|ON \(\(.*\.w #?=#? .*\.v\)\)/,
-			"SELECT t.id, u.id FROM $u u JOIN $t t ON t.w = u.v ORDER BY 1, 2" ],
-		[ 'semi-join or join', qr/v/, "SELECT count(*) FROM $t t WHERE EXISTS (SELECT FROM $u u WHERE u.v = t.v)" ]);
+		[
+			'group',
+			qr/GROUP BY 1 HAVING/,
+			"SELECT v, count(*) FROM $t GROUP BY v HAVING min(id) > 190 ORDER BY v"
+		],
+		[
+			'join',
+			qr/INNER JOIN .* ON \(\(.*\.v #?=#? .*\.v\)\)/,
+			"SELECT t.id, u.id FROM $t t JOIN $u u ON t.v = u.v ORDER BY 1, 2"
+		],
+		[
+			'join with the wide type',
+			qr/INNER JOIN .* ON \(\(.*\.v #?=#? .*\.w\)\)|ON \(\(.*\.w #?=#? .*\.v\)\)/,
+			"SELECT t.id, u.id FROM $u u JOIN $t t ON t.w = u.v ORDER BY 1, 2"
+		],
+		[
+			'semi-join or join',
+			qr/v/, "SELECT count(*) FROM $t t WHERE EXISTS (SELECT FROM $u u WHERE u.v = t.v)"
+		]);
 
 	my @plans = answers('here', map { "EXPLAIN (VERBOSE, COSTS OFF) $_->[2]" } @queries);
 	my %results;
@@ -98,32 +133,46 @@ for my $sample (@samples)
 		my ($sql) = $plans[$i] =~ /Remote SQL: (.*)/;
 
 		like($sql, $remote, "$type: $name: shipped") or diag $plans[$i];
-		unlike($plans[$i], qr/^\s*Filter:/m,
-			"$type: $name: there is no local filter") or diag $plans[$i]
+		unlike($plans[$i], qr/^\s*Filter:/m, "$type: $name: there is no local filter")
+		  or diag $plans[$i]
 		  if $name ne 'list' || $ships_arrays;
 		isnt($results{away}[$i], '', "$type: $name: the result is not empty");
-		is($results{here}[$i], $results{away}[$i],
+		is( $results{here}[$i],
+			$results{away}[$i],
 			"$type: $name: the foreign table gives the same result");
-		is($results{unshipped}[$i], $results{away}[$i], "$type: $name: the foreign table without shipping gives the same result");
+		is( $results{unshipped}[$i],
+			$results{away}[$i],
+			"$type: $name: the foreign table without shipping gives the same result");
 	}
 	my ($plan) = answers('unshipped', "EXPLAIN (VERBOSE, COSTS OFF) $queries[0][2]");
 	unlike($plan, qr/Remote SQL: .*WHERE/, "$type: without the option, no condition is shipped");
 
 	# parameters, which are sent in text format
-	is((answers('here', "PREPARE p($type, $wide) AS SELECT id FROM $t WHERE v = \$1 OR v = \$2",
-				'SET plan_cache_mode = force_generic_plan', "EXECUTE p($literal, $literal)"))[2],
-		42, "$type: parameters work");
+	is( (   answers(
+				'here',
+				"PREPARE p($type, $wide) AS SELECT id FROM $t WHERE v = \$1 OR v = \$2",
+				'SET plan_cache_mode = force_generic_plan',
+				"EXECUTE p($literal, $literal)"))[2],
+		42,
+		"$type: parameters work");
 
 	# changes
 	my $changed = $expr =~ s/\bi\b/(id + 300)/gr;
-	($plan) = answers('here', "EXPLAIN (VERBOSE, COSTS OFF) UPDATE $t SET w = NULL WHERE v = $literal",
+	($plan) = answers(
+		'here',
+		"EXPLAIN (VERBOSE, COSTS OFF) UPDATE $t SET w = NULL WHERE v = $literal",
 		"UPDATE $t SET w = NULL WHERE v = $literal",
 		"UPDATE $t SET v = $changed WHERE id BETWEEN 50 AND 60",
 		"DELETE FROM $t WHERE v = (SELECT v FROM $t WHERE id = 7)",
 		"INSERT INTO $t SELECT id + 500, v, w FROM $t WHERE id <= 10");
-	like($plan, qr/Foreign Update.*\n.*Remote SQL: UPDATE .*WHERE \(\(v #?=#? /, "$type: UPDATE runs on the remote server");
-	is(join(' ', answers('away', "SELECT count(*), count(w), count(*) FILTER (WHERE v <> w) FROM $t")),
-		'208|207|11', "$type: changes reach the remote table");
+	like(
+		$plan,
+		qr/Foreign Update.*\n.*Remote SQL: UPDATE .*WHERE \(\(v #?=#? /,
+		"$type: UPDATE runs on the remote server");
+	is( join(' ',
+			answers('away', "SELECT count(*), count(w), count(*) FILTER (WHERE v <> w) FROM $t")),
+		'208|207|11',
+		"$type: changes reach the remote table");
 }
 
 $node->stop;

@@ -25,7 +25,8 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
 
-my @common = ('a' .. 'e', 'A' .. 'C', '0' .. '2', ' ', ' ', '-', '_', '%', '\\', '.', "\t", "\x01", '~');
+my @common =
+  ('a' .. 'e', 'A' .. 'C', '0' .. '2', ' ', ' ', '-', '_', '%', '\\', '.', "\t", "\x01", '~');
 my @latin1 = map { chr } (0xe4, 0xf6, 0xfc, 0xc4, 0xdf, 0xe9, 0xe8, 0xa0, 0xff);
 my @utf8 = (@latin1, map { chr } (0x20ac, 0x3042, 0x65e5, 0x0301, 0x2009, 0x1f600, 0x10ffff));
 
@@ -87,8 +88,7 @@ my %single_checks = (
 	'extended hash' =>
 	  q{compact_types.compact_charN_hash_extended(c, id) <> hashbpcharextended(b, id)},
 	'length' => q{length(c) <> length(b)},
-	'stored size' => q{pg_column_size(c) <> N},
-);
+	'stored size' => q{pg_column_size(c) <> N},);
 
 # Make patterns from a sample: LIKE patterns and regular expressions that the sample matches, or
 # just misses.  They have a fixed prefix of any length.
@@ -204,7 +204,8 @@ FROM (SELECT row_number() OVER (ORDER BY c, id) AS by_c, row_number() OVER (ORDE
       FROM samples_$n) s
 SQL
 		# Join the first 1000 rows only, because many short strings are equal.
-		is($node->safe_psql($db, <<"SQL"), 't|t|t', "$db: $type is grouped and joined as char($n) is");
+		is( $node->safe_psql($db,
+				<<"SQL"), 't|t|t', "$db: $type is grouped and joined as char($n) is");
 CREATE TEMP TABLE few AS SELECT * FROM samples_$n WHERE id <= 1000;
 SELECT (SELECT count(DISTINCT c) = count(DISTINCT b) FROM samples_$n),
        (SELECT count(*) FROM few x JOIN few y ON x.c = y.c)
@@ -212,7 +213,8 @@ SELECT (SELECT count(DISTINCT c) = count(DISTINCT b) FROM samples_$n),
        (SELECT count(*) FROM few x FULL JOIN few y ON x.c = y.s)
        = (SELECT count(*) FROM few x FULL JOIN few y ON x.t = y.s)
 SQL
-		is($node->safe_psql($db, <<"SQL"), '0|0|0|t', "$db: an index on $type finds what a scan finds");
+		is( $node->safe_psql($db,
+				<<"SQL"), '0|0|0|t', "$db: an index on $type finds what a scan finds");
 CREATE EXTENSION IF NOT EXISTS amcheck;
 CREATE INDEX samples_${n}_c ON samples_$n (c);
 SELECT FROM bt_index_check('samples_${n}_c', true);
@@ -228,16 +230,16 @@ SQL
 
 		# patterns on every other sample; then as constants with an index, first with the collation
 		# of the database, then with C
-		$columns = join ",\n",
-		  map { "count(*) FILTER (WHERE operator = '$_' AND (y.c $_ pattern) IS DISTINCT FROM (y.t $_ pattern))" } @pattern_operators;
+		$columns = join ",\n", map {
+			"count(*) FILTER (WHERE operator = '$_' AND (y.c $_ pattern) IS DISTINCT FROM (y.t $_ pattern))"
+		} @pattern_operators;
 		@counts = split /\|/, $node->safe_psql($db, <<"SQL");
 SELECT $columns FROM samples_$n x CROSS JOIN patterns_of(x.t, x.id % 7)
 JOIN samples_$n y ON y.id IN (x.id, x.other) WHERE x.id <= 500
 SQL
 		@wrong = grep { shift @counts } @pattern_operators;
 		is("@wrong", '', "$db: $type matches patterns as text does");
-		my ($mismatches, $indexed, $prefixes) = split /\|/,
-		  $node->safe_psql($db, <<"SQL");
+		my ($mismatches, $indexed, $prefixes) = split /\|/, $node->safe_psql($db, <<"SQL");
 CREATE TEMP TABLE by_default AS SELECT * FROM check_patterns('samples_$n', 5);
 DROP INDEX samples_${n}_c;
 CREATE INDEX ON samples_$n (c COLLATE "C");
@@ -248,7 +250,8 @@ SQL
 		$all_prefixes += $prefixes;
 
 		# Block ranges of the sorted table; the index excludes most of them.
-		is($node->safe_psql($db, <<"SQL"), '0|0|0|0|t|t', "$db: BRIN, min and max of $type find what a scan finds");
+		is( $node->safe_psql($db,
+				<<"SQL"), '0|0|0|0|t|t', "$db: BRIN, min and max of $type find what a scan finds");
 CREATE TABLE ordered_$n AS SELECT id, c, b, t FROM samples_$n WHERE id <= 2000 ORDER BY c;
 CREATE INDEX ON ordered_$n USING brin (c) WITH (pages_per_range = 1);
 SET enable_seqscan = off;
@@ -267,7 +270,10 @@ SQL
 
 my @lengths = (1, 3, 8, 9, 24, 64);
 fuzz_database('utf8_c', q{ENCODING 'UTF8' LOCALE 'C'}, 'UTF-8', [ @common, @utf8 ], @lengths);
-fuzz_database('latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'}, 'iso-8859-1', [ @common, @latin1 ], 8, 24);
+fuzz_database(
+	'latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'},
+	'iso-8859-1', [ @common, @latin1 ],
+	8, 24);
 
 my $locales = `locale -a` // '';
 SKIP:
@@ -278,13 +284,18 @@ SKIP:
 SKIP:
 {
 	skip 'the server is built without ICU', 46
-	  if $node->safe_psql('postgres', q{SELECT count(*) FROM pg_collation WHERE collprovider = 'i'}) == 0;
-	fuzz_database('utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},
-		'UTF-8', [ @common, @utf8 ], @lengths[ 1 .. 4 ]);
+	  if $node->safe_psql('postgres', q{SELECT count(*) FROM pg_collation WHERE collprovider = 'i'})
+	  == 0;
+	fuzz_database(
+		'utf8_icu', q{ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en'},
+		'UTF-8',
+		[ @common, @utf8 ],
+		@lengths[ 1 .. 4 ]);
 
 	# The histogram is so coarse that the range of a prefix is estimated.  In the collation C, ':'
 	# follows '9', but in this one it is no upper bound.
-	is($node->safe_psql('utf8_icu', <<'SQL'), 't', 'the estimate for a prefix is close to the one for text');
+	is( $node->safe_psql('utf8_icu',
+			<<'SQL'), 't', 'the estimate for a prefix is close to the one for text');
 CREATE TABLE estimated (c compact_char24, t text);
 ALTER TABLE estimated ALTER c SET STATISTICS 40, ALTER t SET STATISTICS 40;
 INSERT INTO estimated SELECT v, v FROM (SELECT 'v ' || i * 7919 % 10007 AS v FROM generate_series(1, 10000) i) s;
@@ -306,8 +317,10 @@ CREATE TABLE nondeterministic (c compact_char24 COLLATE folded);
 INSERT INTO nondeterministic VALUES ('a'), ('A'), (NULL);
 SQL
 	$node->safe_psql('utf8_icu', 'ANALYZE nondeterministic');
-	is($node->safe_psql('utf8_icu', q{SELECT count(*) FROM pg_stats WHERE tablename = 'nondeterministic'}),
-		'0', 'ANALYZE skips a column that cannot be compared');
+	is( $node->safe_psql(
+			'utf8_icu', q{SELECT count(*) FROM pg_stats WHERE tablename = 'nondeterministic'}),
+		'0',
+		'ANALYZE skips a column that cannot be compared');
 	for my $query (
 		q{SELECT * FROM nondeterministic WHERE c = 'a'},
 		q{SELECT * FROM nondeterministic WHERE c < 'b'::text},
@@ -317,13 +330,15 @@ SQL
 		q{CREATE INDEX ON nondeterministic (c)},
 		q{CREATE INDEX ON nondeterministic USING hash (c)})
 	{
-		my ($ret, $stdout, $stderr) =
-		  $node->psql('utf8_icu', "\\set VERBOSITY verbose\n$query");
-		like($stderr, qr/ERROR:  0A000: nondeterministic collations are not supported for type (public\.)?compact_char24\nHINT/,
+		my ($ret, $stdout, $stderr) = $node->psql('utf8_icu', "\\set VERBOSITY verbose\n$query");
+		like(
+			$stderr,
+			qr/ERROR:  0A000: nondeterministic collations are not supported for type (public\.)?compact_char24\nHINT/,
 			"a nondeterministic collation is refused: $query");
 	}
-	is($node->safe_psql('utf8_icu', 'SELECT count(*) FROM nondeterministic WHERE c::text = \'a\''),
-		'2', 'after a cast to text, a nondeterministic collation works');
+	is( $node->safe_psql('utf8_icu', 'SELECT count(*) FROM nondeterministic WHERE c::text = \'a\''),
+		'2',
+		'after a cast to text, a nondeterministic collation works');
 }
 
 cmp_ok($all_prefixes, '>', 50, 'more than 50 patterns had a fixed prefix');

@@ -30,7 +30,8 @@ for my $file ("$dir/password", "$dir/pgpass")
 }
 append_to_file("$dir/password", "$password\n");
 append_to_file("$dir/pgpass", "*:*:*:*:$password\n");
-$node->init(extra => [ '--encoding=UTF8', '--locale=C', '--auth-host=scram-sha-256', "--pwfile=$dir/password" ]);
+$node->init(extra =>
+	  [ '--encoding=UTF8', '--locale=C', '--auth-host=scram-sha-256', "--pwfile=$dir/password" ]);
 $node->append_conf('postgresql.conf', "fsync = off\nlisten_addresses = '127.0.0.1'\n");
 $node->start;
 $node->command_fails_like(
@@ -41,23 +42,40 @@ $node->safe_psql('postgres', join '', map { "CREATE EXTENSION $_;\n" } @extensio
 
 my ($stdout, $stderr) = ('', '');
 my $samples = join '', map {
-	encode('UTF-8', join("\t", (map { $_ // '' } @$_{ 'type', 'wide', 'kind', 'bad', 'sqlstate' }), @{ $_->{literals} }) . "\n")
+	encode(
+		'UTF-8',
+		join("\t",
+			(map { $_ // '' } @$_{ 'type', 'wide', 'kind', 'bad', 'sqlstate' }),
+			@{ $_->{literals} })
+		  . "\n")
 } @samples;
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
 $ENV{PGPASSFILE} = "$dir/pgpass";
 my $result = IPC::Run::run(
 	[
-		'java', '-Xshare:auto', '-XX:TieredStopAtLevel=1', '-Duser.timezone=UTC', "-Duser.name=$user", '-cp', $driver,
-		"$FindBin::RealBin/CompactTypes.java", 'jdbc:postgresql://127.0.0.1:' . $node->port . '/postgres'
+		'java',
+		'-Xshare:auto',
+		'-XX:TieredStopAtLevel=1',
+		'-Duser.timezone=UTC',
+		"-Duser.name=$user",
+		'-cp',
+		$driver,
+		"$FindBin::RealBin/CompactTypes.java",
+		'jdbc:postgresql://127.0.0.1:' . $node->port . '/postgres'
 	],
-	'<', \$samples, '>', \$stdout, '2>', \$stderr);
+	'<',
+	\$samples,
+	'>',
+	\$stdout,
+	'2>',
+	\$stderr);
 
 # Count the lines that report a success, for each type and mode.
 my %good;
 for (split /\n/, $stdout)
 {
-	if (/^ok - (\w+: \w+): /) { $good{$1}++ }
-	elsif (!/^# done/) { fail($_) }
+	if    (/^ok - (\w+: \w+): /) { $good{$1}++ }
+	elsif (!/^# done/)           { fail($_) }
 }
 for my $mode ('unprepared', 'prepared', 'binary', 'simple')
 {

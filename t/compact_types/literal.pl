@@ -26,13 +26,15 @@ note "seed $seed, $cases literals";
 
 my $node = PostgreSQL::Test::Cluster->new('literal');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->append_conf('postgresql.conf', "fsync = off\njit = off\ntimezone = 'Europe/Berlin'\ndatestyle = 'ISO, YMD'\n");
+$node->append_conf('postgresql.conf',
+	"fsync = off\njit = off\ntimezone = 'Europe/Berlin'\ndatestyle = 'ISO, YMD'\n");
 $node->start;
 # compact_decimal8_9 has no extension, so its operators are in the schema.
 my @decimals = ('4_0', '4_2', '8_2', '8_9');
 $node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET search_path = public, compact_types');
-$node->safe_psql('postgres', "SELECT compact_types.create_decimal($_)") for map { tr/_/,/r } @decimals;
+$node->safe_psql('postgres', "SELECT compact_types.create_decimal($_)")
+  for map { tr/_/,/r } @decimals;
 # Return the outcome of a query: its count, or "!" for an error.
 $node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -71,7 +73,9 @@ sub random_integer
 	my ($min, $max) = @_;
 	my $r = rand();
 
-	return pick($min, $max, $min - 1, $max + 1, 300, -1, 70000, '99999999', '-9223372036854775808', '9223372036854775807') if $r < 0.3;
+	return pick($min, $max, $min - 1, $max + 1, 300, -1, 70000, '99999999', '-9223372036854775808',
+		'9223372036854775807')
+	  if $r < 0.3;
 	return pick('9223372036854775808', '1.5', '', 'x', 'infinity', '1e3') if $r < 0.4;
 	return $min + int(rand($max - $min + 1));
 }
@@ -81,11 +85,16 @@ sub random_timestamp
 	my ($zone) = @_;
 	my $r = rand();
 
-	return pick('infinity', '-infinity', '9999-12-31', '1900-01-01', '1969-12-31 23:59:59.9' . $zone,
-		'2106-02-07 06:28:15.000001' . $zone, '2106-02-07 06:28:16' . $zone, '1970-01-01' . $zone) if $r < 0.3;
+	return pick(
+		'infinity', '-infinity',
+		'9999-12-31', '1900-01-01',
+		'1969-12-31 23:59:59.9' . $zone, '2106-02-07 06:28:15.000001' . $zone,
+		'2106-02-07 06:28:16' . $zone, '1970-01-01' . $zone) if $r < 0.3;
 	return pick('foo', '', '2000-13-01', '294277-01-01') if $r < 0.4;
-	return sprintf('2000-01-%02d %02d:00:%02d%s%s', 1 + int(rand(20)), int(rand(24)), int(rand(2)),
-		pick('', '', '.5', '.499999', '.7', '.000001'), $zone);
+	return sprintf(
+		'2000-01-%02d %02d:00:%02d%s%s',
+		1 + int(rand(20)),
+		int(rand(24)), int(rand(2)), pick('', '', '.5', '.499999', '.7', '.000001'), $zone);
 }
 
 sub random_decimal
@@ -94,7 +103,9 @@ sub random_decimal
 	my $r = rand();
 	my $value = sprintf('%.' . $scale . 'f', (rand(400) - 200) / 10**($scale > 2 ? 0 : $scale));
 
-	return pick('NaN', 'infinity', '-infinity', '1e40', '-1e40', '1e-400', '99999999', '-99999999', '1e5000') if $r < 0.25;
+	return pick(
+		'NaN', 'infinity', '-infinity', '1e40', '-1e40', '1e-400',
+		'99999999', '-99999999', '1e5000') if $r < 0.25;
 	return pick('x', '', '1e', '1e1000000', '--1') if $r < 0.35;
 	$value .= '.' if $scale == 0 && $r < 0.75;
 	$value .= pick('5', '4999', '001', '995', '0') if $r < 0.75;
@@ -105,21 +116,40 @@ my @ops = ('=', '<>', '<', '<=', '>', '>=');
 
 # Conditions on column C with literals A and B.  %s is the operator.
 my @conditions = (
-	'C %s A', 'A %s C', 'C BETWEEN A AND B', 'C NOT BETWEEN SYMMETRIC B AND A', 'C IS DISTINCT FROM A',
-	'NULLIF(C, A) IS NULL', 'CASE C WHEN A THEN 1 WHEN B THEN 2 END > 0', '(C, id) %s (A, 50)', 'C IN (A)',
-	'(A, 50) %s (C, id)', 'A IS DISTINCT FROM C', 'NULLIF(A, C) IS NULL', 'NOT C %s A', 'C %s A OR C = B', 'C = A AND C %s B');
+	'C %s A',
+	'A %s C',
+	'C BETWEEN A AND B',
+	'C NOT BETWEEN SYMMETRIC B AND A',
+	'C IS DISTINCT FROM A',
+	'NULLIF(C, A) IS NULL',
+	'CASE C WHEN A THEN 1 WHEN B THEN 2 END > 0',
+	'(C, id) %s (A, 50)',
+	'C IN (A)',
+	'(A, 50) %s (C, id)',
+	'A IS DISTINCT FROM C',
+	'NULLIF(A, C) IS NULL',
+	'NOT C %s A',
+	'C %s A OR C = B',
+	'C = A AND C %s B');
 
 # Queries of table S whose literals get the type of the column, because they have no operator of
 # their own
 my @lists = (
-	'SELECT count(*) FROM S WHERE C IN (A, B)', 'SELECT count(*) FROM S WHERE C NOT IN (A, B)',
-	'SELECT count(*) FROM S WHERE A IN (C, B)', 'SELECT count(*) FROM S WHERE (C, id) IN ((A, 50), (B, 60))',
-	'SELECT count(*) FROM S WHERE coalesce(C, A) %s B', 'SELECT count(*) FROM S WHERE coalesce(nullif(C, A), A) %s B',
-	'SELECT count(*) FROM S WHERE CASE WHEN id < 60 THEN C ELSE A END %s B', 'SELECT count(*) FROM S WHERE greatest(C, A) %s B',
-	'SELECT count(*) FROM S WHERE least(C, A, B) %s C', 'SELECT count(*) FROM S WHERE A = ANY (ARRAY[C, B])',
+	'SELECT count(*) FROM S WHERE C IN (A, B)',
+	'SELECT count(*) FROM S WHERE C NOT IN (A, B)',
+	'SELECT count(*) FROM S WHERE A IN (C, B)',
+	'SELECT count(*) FROM S WHERE (C, id) IN ((A, 50), (B, 60))',
+	'SELECT count(*) FROM S WHERE coalesce(C, A) %s B',
+	'SELECT count(*) FROM S WHERE coalesce(nullif(C, A), A) %s B',
+	'SELECT count(*) FROM S WHERE CASE WHEN id < 60 THEN C ELSE A END %s B',
+	'SELECT count(*) FROM S WHERE greatest(C, A) %s B',
+	'SELECT count(*) FROM S WHERE least(C, A, B) %s C',
+	'SELECT count(*) FROM S WHERE A = ANY (ARRAY[C, B])',
 	'SELECT count(*) FROM S WHERE array_position(ARRAY[C, B], A) IS NULL',
-	'SELECT count(*) FROM (SELECT C FROM S UNION SELECT A) s', 'SELECT count(*) FROM (SELECT A UNION SELECT C FROM S) s',
-	'SELECT count(*) FROM (SELECT C FROM S EXCEPT SELECT A) s', 'SELECT count(*) FROM (SELECT C FROM S INTERSECT SELECT A) s',
+	'SELECT count(*) FROM (SELECT C FROM S UNION SELECT A) s',
+	'SELECT count(*) FROM (SELECT A UNION SELECT C FROM S) s',
+	'SELECT count(*) FROM (SELECT C FROM S EXCEPT SELECT A) s',
+	'SELECT count(*) FROM (SELECT C FROM S INTERSECT SELECT A) s',
 	'SELECT count(*) FROM (SELECT C AS x FROM S UNION ALL SELECT A) s WHERE x %s B',
 	'SELECT count(*) FROM S, LATERAL (VALUES (C), (A)) v (x) WHERE x %s B',
 	'SELECT count(*) FROM S, LATERAL (VALUES (coalesce(C, A))) v (x) WHERE x %s B',
@@ -135,7 +165,7 @@ sub condition
 	return $pattern;
 }
 
-sub quote { return "'" . ($_[0] =~ s/'/''/gr) . "'"; }
+sub quote   { return "'" . ($_[0] =~ s/'/''/gr) . "'"; }
 sub literal { return 'quote_literal(' . quote($_[0]) . ')'; }
 
 sub fuzz_type
@@ -178,20 +208,55 @@ SQL
 		my $arguments = quote($a) . ($pattern =~ /\bB\b/ ? ', ' . quote($b) : '');
 		my $types = $pattern =~ /\bB\b/ ? "($wide, $wide)" : "($wide)";
 
-		push @rows, [ $id, 'literal', '', $query . condition($pattern, 'n', quote($a), quote($b)),
-			$query . condition($pattern, 'w', quote($a), quote($b)), '' ];
-		push @rows, [ $id, 'unknown', '', $query . condition($pattern, 'n', '$1', '$2'),
-			$query . condition($pattern, 'w', '$1', '$2'), $arguments ];
-		push @rows, [ $id, 'typed', $types, $query . condition($pattern, 'n', '$1', '$2'),
-			$query . condition($pattern, 'w', '$1', '$2'), $arguments ];
+		push @rows,
+		  [
+			$id, 'literal', '',
+			$query . condition($pattern, 'n', quote($a), quote($b)),
+			$query . condition($pattern, 'w', quote($a), quote($b)), ''
+		  ];
+		push @rows,
+		  [
+			$id, 'unknown', '',
+			$query . condition($pattern, 'n', '$1', '$2'),
+			$query . condition($pattern, 'w', '$1', '$2'), $arguments
+		  ];
+		push @rows,
+		  [
+			$id, 'typed', $types,
+			$query . condition($pattern, 'n', '$1', '$2'),
+			$query . condition($pattern, 'w', '$1', '$2'), $arguments
+		  ];
 		my $array = '{' . join(',', map { $_ eq '' || /[ :+]/ ? "\"$_\"" : $_ } ($a, $b)) . '}';
-		push @rows, [ $id, 'any', '', "${query}n $op ANY (" . quote($array) . ')', "${query}w $op ANY (" . quote($array) . ')', '' ];
-		push @rows, [ $id, 'any parameter', '', "${query}n $op ALL (\$1)", "${query}w $op ALL (\$1)", quote($array) ];
+		push @rows,
+		  [
+			$id, 'any', '',
+			"${query}n $op ANY (" . quote($array) . ')',
+			"${query}w $op ANY (" . quote($array) . ')', ''
+		  ];
+		push @rows,
+		  [
+			$id, 'any parameter',
+			'',
+			"${query}n $op ALL (\$1)",
+			"${query}w $op ALL (\$1)",
+			quote($array)
+		  ];
 		my $list = pick(@lists) =~ s/\bS\b/$source/gr;
 		$list = sprintf($list, $op) if $list =~ /%s/;
-		push @rows, [ $id, 'list', '', condition($list, 'n', quote($a), quote($b)), condition($list, 'w', quote($a), quote($b)), '' ];
-		push @rows, [ $id, 'list parameter', '', condition($list, 'n', '$1', '$2'), condition($list, 'w', '$1', '$2'),
-			$list =~ /\bB\b/ ? quote($a) . ', ' . quote($b) : quote($a) ];
+		push @rows,
+		  [
+			$id, 'list', '',
+			condition($list, 'n', quote($a), quote($b)),
+			condition($list, 'w', quote($a), quote($b)), ''
+		  ];
+		push @rows,
+		  [
+			$id, 'list parameter',
+			'',
+			condition($list, 'n', '$1', '$2'),
+			condition($list, 'w', '$1', '$2'),
+			$list =~ /\bB\b/ ? quote($a) . ', ' . quote($b) : quote($a)
+		  ];
 		push @protocol, { map { $_ => condition($list, $_, '%(a)s', '%(b)s') } ('n', 'w') };
 		$protocol[-1]->{parameters} = { a => "$a", $list =~ /\bB\b/ ? (b => "$b") : () };
 		push @bound, [ $id, $query, $pattern, $a, $b ];
@@ -206,7 +271,9 @@ SQL
 		$node->safe_psql('postgres', "INSERT INTO cases_$name VALUES " . join(', ', @some));
 	}
 
-	for my $plan ('SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off', 'SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan')
+	for my $plan (
+		'SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off',
+		'SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan')
 	{
 		is($node->safe_psql('postgres', <<"SQL"), '', "$type counts as $wide does: $plan");
 SET client_min_messages = error;
@@ -223,9 +290,21 @@ SQL
 	# parameters without a type, which a driver binds in text format
 	my ($stdout, $stderr);
 	my $stdin = encode_json(\@protocol);
-	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/../python/compact_types_literal.py", $node->connstr('postgres') ],
-		'<', \$stdin, '>', \$stdout, '2>', \$stderr);
-	like($stdout, qr/^[1-9]\d* equal, \d+ refused\n\z/, "$type: lists of parameters in the extended protocol");
+	IPC::Run::run(
+		[
+			'/usr/bin/python3', "$FindBin::RealBin/../python/compact_types_literal.py",
+			$node->connstr('postgres')
+		],
+		'<',
+		\$stdin,
+		'>',
+		\$stdout,
+		'2>',
+		\$stderr);
+	like(
+		$stdout,
+		qr/^[1-9]\d* equal, \d+ refused\n\z/,
+		"$type: lists of parameters in the extended protocol");
 	note $stdout;
 	is($stderr, '', "$type: nothing on stderr");
 
@@ -237,20 +316,32 @@ SQL
 	{
 		my ($id, $query, $pattern, $a, $b) = @$case;
 
-		next if $node->safe_psql('postgres', "SELECT outcome(" . quote($query . condition($pattern, 'w', quote($a), quote($b))) . ')') eq '!';
+		next
+		  if $node->safe_psql('postgres',
+				"SELECT outcome("
+			  . quote($query . condition($pattern, 'w', quote($a), quote($b)))
+			  . ')') eq '!';
 		my $values = $query =~ s/count\(\*\)/'$name', $id, BOOL, count(*)/r;
-		push @script, 'INSERT INTO got ' . ($values =~ s/BOOL/true/r) . condition($pattern, 'n', ":a$id", ":b$id") . ";\n";
-		push @script, 'INSERT INTO got ' . ($values =~ s/BOOL/false/r) . condition($pattern, 'w', quote($a), quote($b)) . ";\n";
+		push @script,
+			'INSERT INTO got '
+		  . ($values =~ s/BOOL/true/r)
+		  . condition($pattern, 'n', ":a$id", ":b$id") . ";\n";
+		push @script,
+			'INSERT INTO got '
+		  . ($values =~ s/BOOL/false/r)
+		  . condition($pattern, 'w', quote($a), quote($b)) . ";\n";
 		push @variables, '-D', "a$id=$a", '-D', "b$id=$b";
 	}
 	my $script = $node->basedir . "/$name.sql";
 	append_to_file($script, join '', @script);
 	for my $mode ('extended', 'prepared')
 	{
-		$node->command_ok([ 'pgbench', '-n', '-t', '1', '-M', $mode, '-f', $script, @variables, 'postgres' ],
+		$node->command_ok(
+			[ 'pgbench', '-n', '-t', '1', '-M', $mode, '-f', $script, @variables, 'postgres' ],
 			"$type: pgbench -M $mode succeeds");
 	}
-	is($node->safe_psql('postgres', <<"SQL"), scalar(@script) / 2 . '|0', "$type: parameters of the extended protocol give the same counts");
+	is( $node->safe_psql('postgres',
+			<<"SQL"), scalar(@script) / 2 . '|0', "$type: parameters of the extended protocol give the same counts");
 SELECT count(DISTINCT id), count(*) FILTER (WHERE least <> greatest)
 FROM (SELECT id, min(n) AS least, max(n) AS greatest FROM got WHERE type = '$name' GROUP BY id) s
 SQL
@@ -260,10 +351,14 @@ SQL
 	{
 		my %methods = (
 			nestloop => 'SET enable_hashjoin = off; SET enable_mergejoin = off',
-			index => 'SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off',
+			index =>
+			  'SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off',
 			merge => 'SET enable_hashjoin = off; SET enable_nestloop = off',
 			hash => 'SET enable_mergejoin = off; SET enable_nestloop = off');
-		my @expected = split /\n/, $node->safe_psql('postgres', "SELECT count(*), sum(a.id + 31 * b.id) FROM plain_$name a JOIN plain_$name b ON a.w $op b.w");
+		my @expected = split /\n/,
+		  $node->safe_psql('postgres',
+			"SELECT count(*), sum(a.id + 31 * b.id) FROM plain_$name a JOIN plain_$name b ON a.w $op b.w"
+		  );
 		my %results = map {
 			$_ => $node->safe_psql('postgres', <<"SQL")
 $methods{$_};
@@ -273,10 +368,12 @@ SELECT count(*), sum(a.id + 31 * b.id) FROM plain_$name a JOIN plain_$name b ON 
 SELECT count(*), sum(a.id + 31 * b.id) FROM plain_$name a JOIN plain_$name b ON a.w $op b.n;
 SQL
 		} keys %methods;
-		is(join("\n", map { "$_ $results{$_}" } sort keys %results),
-			join("\n", map { "$_ " . join("\n", (@expected) x 4) } sort keys %results), "$type $op $type: joins give the same counts");
+		is( join("\n", map { "$_ $results{$_}" } sort keys %results),
+			join("\n", map { "$_ " . join("\n", (@expected) x 4) } sort keys %results),
+			"$type $op $type: joins give the same counts");
 	}
-	is($node->safe_psql('postgres', <<"SQL"), "1\n1\n1\n1\n1", "$type: other clauses give the same counts");
+	is( $node->safe_psql('postgres',
+			<<"SQL"), "1\n1\n1\n1\n1", "$type: other clauses give the same counts");
 SELECT count(DISTINCT s) FROM (
   SELECT (SELECT sum(id) FROM plain_$name a WHERE n IN (SELECT n FROM hash_$name b WHERE b.id % 3 = 0)) UNION
   SELECT (SELECT sum(id) FROM plain_$name a WHERE w IN (SELECT w FROM hash_$name b WHERE b.id % 3 = 0))) q (s);
@@ -297,7 +394,12 @@ SQL
 
 # the narrow integers of the extension, with their ranges
 my @integers;
-for my $type (split /\n/, $node->safe_psql('postgres', q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}))
+for my $type (
+	split /\n/,
+	$node->safe_psql(
+		'postgres',
+		q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}
+	))
 {
 	my ($unsigned, $bytes) = $type =~ /^(u?)int(\d)$/;
 	my $count = 2**(8 * $bytes);
@@ -311,15 +413,24 @@ for my $integer (@integers)
 	my ($type, $min, $max) = @$integer;
 
 	fuzz_type(
-		type => $type, name => $type, wide => 'int8', share => $share, middle => int(($min + $max) / 2),
-		values => "$min + (g * 37 % 100) * (($max - $min) / 99)", random => sub { random_integer($min, $max) });
+		type => $type,
+		name => $type,
+		wide => 'int8',
+		share => $share,
+		middle => int(($min + $max) / 2),
+		values => "$min + (g * 37 % 100) * (($max - $min) / 99)",
+		random => sub { random_integer($min, $max) });
 }
 for my $seconds ([ 'seconds4', 'timestamp', '' ], [ 'seconds4tz', 'timestamptz', '+00' ])
 {
 	my ($type, $wide, $zone) = @$seconds;
 
 	fuzz_type(
-		type => $type, name => $type, wide => $wide, share => $share, middle => "2000-01-10$zone",
+		type => $type,
+		name => $type,
+		wide => $wide,
+		share => $share,
+		middle => "2000-01-10$zone",
 		values => "CASE WHEN g = 1 THEN '1970-01-01$zone' WHEN g = 2 THEN '2106-02-07 06:28:15$zone'
 			ELSE $wide '2000-01-01$zone' + (g * 37 % 100) * interval '4 h' + (g % 2) * interval '1 s' END",
 		random => sub { random_timestamp($zone) });
@@ -330,17 +441,26 @@ for my $decimal (@decimals)
 	my $type = "compact_decimal$decimal";
 
 	fuzz_type(
-		type => $type, name => $type, wide => 'numeric', share => $share, middle => '0',
-		values => "((g * 37 % 100) - 50) * 4 * 1e-" . ($scale > 2 ? 0 : $scale) . ' + 1e-' . $scale, random => sub { random_decimal($scale) });
+		type => $type,
+		name => $type,
+		wide => 'numeric',
+		share => $share,
+		middle => '0',
+		values => "((g * 37 % 100) - 50) * 4 * 1e-" . ($scale > 2 ? 0 : $scale) . ' + 1e-' . $scale,
+		random => sub { random_decimal($scale) });
 }
 
 # A value that a statement only stores is rounded, as by numeric(p,s) and timestamp(0).
 my @stored = (
-	'INSERT INTO S VALUES (1, :d, :s), (2, :d, :s)', 'INSERT INTO S SELECT 3, :d, :s',
-	'INSERT INTO S VALUES (1, 0, NULL) ON CONFLICT (id) DO UPDATE SET d = :e', 'UPDATE S SET (d, s) = (:e, :s) WHERE id = 2',
+	'INSERT INTO S VALUES (1, :d, :s), (2, :d, :s)',
+	'INSERT INTO S SELECT 3, :d, :s',
+	'INSERT INTO S VALUES (1, 0, NULL) ON CONFLICT (id) DO UPDATE SET d = :e',
+	'UPDATE S SET (d, s) = (:e, :s) WHERE id = 2',
 	'UPDATE S SET d = coalesce(:d, d), s = CASE WHEN id = 3 THEN :s ELSE s END WHERE id = 3',
-	'UPDATE S SET d = :d WHERE id = 1 AND d <> :d', 'UPDATE S SET d = greatest(d, :e)',
-	'MERGE INTO S USING (SELECT 4) v (x) ON id = x WHEN NOT MATCHED THEN INSERT VALUES (x, :d, :s)');
+	'UPDATE S SET d = :d WHERE id = 1 AND d <> :d',
+	'UPDATE S SET d = greatest(d, :e)',
+	'MERGE INTO S USING (SELECT 4) v (x) ON id = x WHEN NOT MATCHED THEN INSERT VALUES (x, :d, :s)'
+);
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE stored (id int PRIMARY KEY, d compact_decimal4_2, s seconds4);
 CREATE TABLE stored_wide (id int PRIMARY KEY, d numeric(9,2), s timestamp(0));
@@ -348,11 +468,24 @@ SQL
 for my $mode ('extended', 'prepared')
 {
 	my $script = $node->basedir . "/$mode.sql";
-	append_to_file($script, join '', map { my $query = $_; map { ($query =~ s/\bS\b/$_/gr) . ";\n" } ('stored', 'stored_wide') } @stored);
+	append_to_file(
+		$script,
+		join '',
+		map {
+			my $query = $_;
+			map { ($query =~ s/\bS\b/$_/gr) . ";\n" } ('stored', 'stored_wide')
+		} @stored);
 	$node->safe_psql('postgres', 'TRUNCATE stored, stored_wide');
-	$node->command_ok([ 'pgbench', '-n', '-t', '1', '-M', $mode, '-f', $script, '-D', 'd=10.995', '-D', 'e=20.4449', '-D', 's=2000-01-01 00:00:00.7', 'postgres' ],
+	$node->command_ok(
+		[
+			'pgbench', '-n', '-t', '1', '-M', $mode, '-f', $script, '-D', 'd=10.995', '-D',
+			'e=20.4449', '-D', 's=2000-01-01 00:00:00.7', 'postgres'
+		],
 		"stored: pgbench -M $mode succeeds");
-	is($node->safe_psql('postgres', 'SELECT id, d, s FROM stored EXCEPT SELECT id, d, s FROM stored_wide'), '', "stored values are rounded as by the wide type: $mode");
+	is( $node->safe_psql(
+			'postgres', 'SELECT id, d, s FROM stored EXCEPT SELECT id, d, s FROM stored_wide'),
+		'',
+		"stored values are rounded as by the wide type: $mode");
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM stored'), 4,
 		"all rows are stored: $mode");
 }
@@ -370,16 +503,39 @@ INSERT INTO wide VALUES (1);
 CREATE VIEW wide_view AS SELECT d, n, id FROM wide;
 SQL
 my @cast = (
-	[ 'INSERT INTO p AS t VALUES (1, A, NULL) ON CONFLICT (id) DO UPDATE SET s = t.s WHERE t.d < A::numeric RETURNING 1', undef ],
-	[ 'INSERT INTO p AS t VALUES (1, A, NULL) ON CONFLICT (id) DO UPDATE SET s = t.s WHERE t.d <= A::compact_decimal4_2 RETURNING 1', 1 ],
-	[ 'INSERT INTO p AS t VALUES (1, A, NULL) ON CONFLICT (id) DO UPDATE SET s = t.s WHERE t.d <= A::price RETURNING 1', 1 ],
-	[ 'WITH i AS (INSERT INTO wide (d) VALUES (A)) SELECT count(*) FROM p WHERE d::numeric = A::numeric', undef ],
-	[ 'WITH i AS (INSERT INTO wide (d) VALUES (A)) SELECT count(*) FROM p WHERE d::text = A::text', undef ],
-	[ 'WITH i AS (INSERT INTO wide (d) VALUES (A)) SELECT count(*) FROM p WHERE d = A::compact_decimal4_2', 1 ],
-	[ 'WITH i AS (INSERT INTO wide (d) VALUES (A)) INSERT INTO wide (n) VALUES (A) RETURNING 1', undef ],
-	[ 'SELECT count(*) FROM p WHERE d = A::numeric', 0 ], [ 'SELECT count(*) FROM p WHERE d IN (A::numeric, 7)', 0 ],
+	[
+		'INSERT INTO p AS t VALUES (1, A, NULL) ON CONFLICT (id) DO UPDATE SET s = t.s WHERE t.d < A::numeric RETURNING 1',
+		undef
+	],
+	[
+		'INSERT INTO p AS t VALUES (1, A, NULL) ON CONFLICT (id) DO UPDATE SET s = t.s WHERE t.d <= A::compact_decimal4_2 RETURNING 1',
+		1
+	],
+	[
+		'INSERT INTO p AS t VALUES (1, A, NULL) ON CONFLICT (id) DO UPDATE SET s = t.s WHERE t.d <= A::price RETURNING 1',
+		1
+	],
+	[
+		'WITH i AS (INSERT INTO wide (d) VALUES (A)) SELECT count(*) FROM p WHERE d::numeric = A::numeric',
+		undef
+	],
+	[
+		'WITH i AS (INSERT INTO wide (d) VALUES (A)) SELECT count(*) FROM p WHERE d::text = A::text',
+		undef
+	],
+	[
+		'WITH i AS (INSERT INTO wide (d) VALUES (A)) SELECT count(*) FROM p WHERE d = A::compact_decimal4_2',
+		1
+	],
+	[
+		'WITH i AS (INSERT INTO wide (d) VALUES (A)) INSERT INTO wide (n) VALUES (A) RETURNING 1',
+		undef
+	],
+	[ 'SELECT count(*) FROM p WHERE d = A::numeric', 0 ],
+	[ 'SELECT count(*) FROM p WHERE d IN (A::numeric, 7)', 0 ],
 	[ 'SELECT count(*) FROM p WHERE d IN (A::compact_decimal4_2, B::price)', 1 ],
-	[ 'SELECT count(*) FROM p WHERE d IN (A, B::numeric)', 0 ], [ 'SELECT count(*) FROM p WHERE d IN (A, B)', undef ],
+	[ 'SELECT count(*) FROM p WHERE d IN (A, B::numeric)', 0 ],
+	[ 'SELECT count(*) FROM p WHERE d IN (A, B)', undef ],
 	[ "SELECT count(*) FROM p WHERE d = ANY (('{' || A::text || '}')::compact_decimal4_2[])", 1 ]);
 my @assigned = (
 	[ 'UPDATE wide SET n = greatest(p.d, A) FROM p WHERE p.id = 1 RETURNING 1', undef ],
@@ -398,32 +554,88 @@ my @assigned = (
 	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) FROM p RETURNING 1', 1 ],
 	[ 'INSERT INTO wide (id, d) SELECT DISTINCT id, least(d, A) FROM p RETURNING 1', undef ],
 	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) FROM p GROUP BY 1, 2 RETURNING 1', undef ],
-	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) AS x FROM p ORDER BY x LIMIT 1 RETURNING 1', undef ],
-	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) FROM p ORDER BY 2 LIMIT 1 RETURNING 1', undef ],
-	[ 'INSERT INTO wide (id, d) SELECT id, least(d, A) AS x FROM p ORDER BY id LIMIT 1 RETURNING 1', 1 ],
-	[ 'INSERT INTO wide (id, n) VALUES (2, A), (3, (SELECT coalesce(d, B) FROM p)) RETURNING 1', undef ],
-	[ 'INSERT INTO p (id, d, n) VALUES (2, A, B) ON CONFLICT (id) DO UPDATE SET n = coalesce(excluded.d, A) RETURNING 1', undef ],
-	[ 'INSERT INTO p (id, d, n) VALUES (1, A, B) ON CONFLICT (id) DO UPDATE SET d = coalesce(excluded.d, A), n = excluded.n RETURNING n::text', '7.2345' ],
-	[ 'INSERT INTO p SELECT 5, coalesce(d, A), s, a, coalesce(d, B) FROM p WHERE id = 1 RETURNING 1', undef ],
-	[ 'INSERT INTO p SELECT 6, coalesce(d, A), s, a, coalesce(d, 7) FROM p WHERE id = 1 RETURNING 1', 1 ],
+	[
+		'INSERT INTO wide (id, d) SELECT id, least(d, A) AS x FROM p ORDER BY x LIMIT 1 RETURNING 1',
+		undef
+	],
+	[
+		'INSERT INTO wide (id, d) SELECT id, least(d, A) FROM p ORDER BY 2 LIMIT 1 RETURNING 1',
+		undef
+	],
+	[
+		'INSERT INTO wide (id, d) SELECT id, least(d, A) AS x FROM p ORDER BY id LIMIT 1 RETURNING 1',
+		1
+	],
+	[
+		'INSERT INTO wide (id, n) VALUES (2, A), (3, (SELECT coalesce(d, B) FROM p)) RETURNING 1',
+		undef
+	],
+	[
+		'INSERT INTO p (id, d, n) VALUES (2, A, B) ON CONFLICT (id) DO UPDATE SET n = coalesce(excluded.d, A) RETURNING 1',
+		undef
+	],
+	[
+		'INSERT INTO p (id, d, n) VALUES (1, A, B) ON CONFLICT (id) DO UPDATE SET d = coalesce(excluded.d, A), n = excluded.n RETURNING n::text',
+		'7.2345'
+	],
+	[
+		'INSERT INTO p SELECT 5, coalesce(d, A), s, a, coalesce(d, B) FROM p WHERE id = 1 RETURNING 1',
+		undef
+	],
+	[
+		'INSERT INTO p SELECT 6, coalesce(d, A), s, a, coalesce(d, 7) FROM p WHERE id = 1 RETURNING 1',
+		1
+	],
 	[ 'INSERT INTO p SELECT 7, d, s, a, 2.5, coalesce(d, A) FROM p WHERE id = 1 RETURNING 1', 1 ],
 	[ 'WITH m AS (SELECT 1) INSERT INTO wide (id, d) VALUES (5, A) RETURNING 1', 1 ]);
 $node->safe_psql('postgres', 'CREATE TABLE merged (id int, n numeric, d compact_decimal4_2)');
 my @merged = (
 	[ 'INSERT INTO merged VALUES (1)', 1 ],
-	[ 'MERGE INTO merged USING p ON merged.id = p.id WHEN MATCHED THEN UPDATE SET n = coalesce(p.d, A)', undef ],
-	[ 'MERGE INTO merged m USING p ON m.id = p.id WHEN MATCHED AND m.d IS NULL THEN UPDATE SET d = coalesce(p.d, A)', 1 ],
-	[ 'MERGE INTO merged USING (SELECT 1, d FROM p WHERE id = 1) p (id, d) ON false WHEN NOT MATCHED THEN INSERT (id, n) VALUES (p.id, coalesce(p.d, A))', undef ],
-	[ 'MERGE INTO merged USING (SELECT 1, d FROM p WHERE id = 1) p (id, d) ON false WHEN NOT MATCHED THEN INSERT (d, id) VALUES (coalesce(p.d, A), p.id)', 1 ],
-	[ 'MERGE INTO merged USING (SELECT 1, d FROM p WHERE id = 1) p (id, d) ON false WHEN NOT MATCHED THEN INSERT VALUES (p.id, B, A)', 1 ]);
-my @expected = map { { n => ($_->[0] =~ s/\b([AB])\b/'%(' . lc($1) . ')s'/gre), expected => $_->[1] // '22003',
-	parameters => { $_->[0] =~ /\bA\b/ ? (a => '1.2345') : (), $_->[0] =~ /\bB\b/ ? (b => '7.2345') : () } } } (@cast, @assigned, @merged);
+	[
+		'MERGE INTO merged USING p ON merged.id = p.id WHEN MATCHED THEN UPDATE SET n = coalesce(p.d, A)',
+		undef
+	],
+	[
+		'MERGE INTO merged m USING p ON m.id = p.id WHEN MATCHED AND m.d IS NULL THEN UPDATE SET d = coalesce(p.d, A)',
+		1
+	],
+	[
+		'MERGE INTO merged USING (SELECT 1, d FROM p WHERE id = 1) p (id, d) ON false WHEN NOT MATCHED THEN INSERT (id, n) VALUES (p.id, coalesce(p.d, A))',
+		undef
+	],
+	[
+		'MERGE INTO merged USING (SELECT 1, d FROM p WHERE id = 1) p (id, d) ON false WHEN NOT MATCHED THEN INSERT (d, id) VALUES (coalesce(p.d, A), p.id)',
+		1
+	],
+	[
+		'MERGE INTO merged USING (SELECT 1, d FROM p WHERE id = 1) p (id, d) ON false WHEN NOT MATCHED THEN INSERT VALUES (p.id, B, A)',
+		1
+	]);
+my @expected = map {
+	{
+		n => ($_->[0] =~ s/\b([AB])\b/'%(' . lc($1) . ')s'/gre),
+		expected => $_->[1] // '22003',
+		parameters =>
+		  { $_->[0] =~ /\bA\b/ ? (a => '1.2345') : (), $_->[0] =~ /\bB\b/ ? (b => '7.2345') : () }
+	}
+} (@cast, @assigned, @merged);
 {
 	my ($stdin, $stdout, $stderr) = encode_json(\@expected);
 
-	IPC::Run::run([ '/usr/bin/python3', "$FindBin::RealBin/../python/compact_types_literal.py", $node->connstr('postgres') ],
-		'<', \$stdin, '>', \$stdout, '2>', \$stderr);
-	is($stdout, @expected . " equal, 0 refused\n", 'parameters that are cast or stored as another type give the expected results');
+	IPC::Run::run(
+		[
+			'/usr/bin/python3', "$FindBin::RealBin/../python/compact_types_literal.py",
+			$node->connstr('postgres')
+		],
+		'<',
+		\$stdin,
+		'>',
+		\$stdout,
+		'2>',
+		\$stderr);
+	is( $stdout,
+		@expected . " equal, 0 refused\n",
+		'parameters that are cast or stored as another type give the expected results');
 	is($stderr, '', 'nothing on stderr');
 }
 

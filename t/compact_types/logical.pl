@@ -40,8 +40,12 @@ sub tables
 	my ($to, $from) = $subscribed ? ('wide', 'type') : ('type', 'wide');
 	my $compact = join ', ', map { "$_->{type} $_->{type}" } @samples;
 	my $arrays = join ', ', map { "array_$_->{type} $_->{type}\[]" } @samples;
-	($to, $from) = map { my $side = $_; join ', ', map { "$_->{type} $_->{$side}" } @samples } $to, $from;
-	return <<"SQL" . join '', map { "CREATE TABLE key_$_->{type} (v $_->{type} PRIMARY KEY, n int);\n" } @samples;
+	($to, $from) = map {
+		my $side = $_;
+		join ', ', map { "$_->{type} $_->{$side}" } @samples
+	} $to, $from;
+	return
+	  <<"SQL" . join '', map { "CREATE TABLE key_$_->{type} (v $_->{type} PRIMARY KEY, n int);\n" } @samples;
 CREATE TABLE same (id int PRIMARY KEY, $compact, $arrays);
 CREATE TABLE whole (id int, $compact);
 ALTER TABLE whole REPLICA IDENTITY FULL;
@@ -57,7 +61,8 @@ sub rows
 	my $values = join ', ', map { $_->{expr} } @samples;
 	my $arrays = join ', ', map { "ARRAY[$_->{expr}, NULL]::$_->{type}\[]" } @samples;
 	my $numbers = "generate_series($from, $to) i";
-	return <<"SQL" . join '', map { "INSERT INTO key_$_->{type} SELECT $_->{expr}, i FROM $numbers;\n" } @samples;
+	return
+	  <<"SQL" . join '', map { "INSERT INTO key_$_->{type} SELECT $_->{expr}, i FROM $numbers;\n" } @samples;
 INSERT INTO same SELECT i, $values, $arrays FROM $numbers;
 INSERT INTO whole SELECT i, $values FROM $numbers;
 INSERT INTO to_wide SELECT i, $values FROM $numbers;
@@ -82,7 +87,8 @@ for my $format (sort keys %subscriptions)
 	$subscriber->safe_psql('postgres', "CREATE DATABASE by_$format");
 	$subscriber->safe_psql("by_$format", $create_extensions . tables(1));
 	$subscriber->safe_psql("by_$format",
-		"CREATE SUBSCRIPTION sub_$format CONNECTION '$connstr' PUBLICATION pub_$format WITH ($subscriptions{$format})");
+		"CREATE SUBSCRIPTION sub_$format CONNECTION '$connstr' PUBLICATION pub_$format WITH ($subscriptions{$format})"
+	);
 }
 
 sub catch_up
@@ -94,10 +100,13 @@ sub catch_up
 sub contents
 {
 	my ($node, $db, $format) = @_;
-	my $output = $node->safe_psql($db, join '', map {
-		my $list = $format eq 'binary' && $lists{$_} || '*';
-		"SELECT '=$_'; SELECT t::text FROM (SELECT $list FROM $_) t ORDER BY 1;\n";
-	} @tables);
+	my $output = $node->safe_psql(
+		$db,
+		join '',
+		map {
+			my $list = $format eq 'binary' && $lists{$_} || '*';
+			"SELECT '=$_'; SELECT t::text FROM (SELECT $list FROM $_) t ORDER BY 1;\n";
+		} @tables);
 	return $output =~ /^=(\w+)\n([^=]*)/mg;
 }
 

@@ -58,28 +58,37 @@ SQL
 # by name: settings, a pattern of the parallel plan, and the query, where COLUMN is the compact or
 # the wide column and VALUE a value of the wide type
 my %queries = (
-	'scan' => [ 'SET enable_indexscan = off; SET enable_bitmapscan = off;', qr/Parallel Seq Scan/, <<'SQL' ],
+	'scan' => [
+		'SET enable_indexscan = off; SET enable_bitmapscan = off;', qr/Parallel Seq Scan/,
+		<<'SQL' ],
 SELECT count(*), sum(id) FROM big WHERE COLUMN = VALUE OR COLUMN > VALUE AND id > 100
 SQL
-	'index scan' => [ 'SET enable_seqscan = off; SET enable_bitmapscan = off;', qr/Parallel Index/, <<'SQL' ],
+	'index scan' =>
+	  [ 'SET enable_seqscan = off; SET enable_bitmapscan = off;', qr/Parallel Index/, <<'SQL' ],
 SELECT count(*), sum(id) FROM big WHERE COLUMN >= VALUE
 SQL
-	'sort' => [ 'SET enable_indexscan = off; SET enable_hashagg = off;', qr/Gather Merge/, <<'SQL' ],
+	'sort' =>
+	  [ 'SET enable_indexscan = off; SET enable_hashagg = off;', qr/Gather Merge/, <<'SQL' ],
 SELECT md5(string_agg(n::text, ',')) FROM (SELECT count(*) OVER (PARTITION BY COLUMN) + id AS n FROM big ORDER BY COLUMN, id) s
 SQL
-	'min and max' => [ 'SET enable_indexscan = off; SET enable_indexonlyscan = off;', qr/Partial Aggregate/, <<'SQL' ],
+	'min and max' => [
+		'SET enable_indexscan = off; SET enable_indexonlyscan = off;',
+		qr/Partial Aggregate/, <<'SQL' ],
 SELECT count(COLUMN), min(COLUMN)::text, max(COLUMN)::text FROM big
 SQL
 	'aggregate' => [ '', qr/Group Key/, <<'SQL' ],
 SELECT count(*), md5(string_agg(n::text, ',' ORDER BY n)) FROM (SELECT count(*) * 1000000000 + sum(id) AS n FROM big GROUP BY COLUMN) s
 SQL
-	'hash join' => [ 'SET enable_mergejoin = off; SET enable_nestloop = off;', qr/Parallel Hash/, <<'SQL' ],
+	'hash join' =>
+	  [ 'SET enable_mergejoin = off; SET enable_nestloop = off;', qr/Parallel Hash/, <<'SQL' ],
 SELECT count(*), sum(big.id), sum(few.id) FROM big JOIN few USING (COLUMN)
 SQL
-	'merge join' => [ 'SET enable_hashjoin = off; SET enable_nestloop = off;', qr/Merge Join/, <<'SQL' ],
+	'merge join' =>
+	  [ 'SET enable_hashjoin = off; SET enable_nestloop = off;', qr/Merge Join/, <<'SQL' ],
 SELECT count(*), sum(big.id), sum(few.id) FROM big JOIN few USING (COLUMN)
 SQL
-	'join of both types' => [ 'SET enable_mergejoin = off; SET enable_nestloop = off;', qr/Hash Join/, <<'SQL' ],
+	'join of both types' =>
+	  [ 'SET enable_mergejoin = off; SET enable_nestloop = off;', qr/Hash Join/, <<'SQL' ],
 SELECT count(*), sum(big.id), sum(few.id) FROM big JOIN few ON big.COLUMN = few.WIDE
 SQL
 	'anti join' => [ '', qr/Anti Join/, <<'SQL' ],
@@ -103,7 +112,9 @@ CREATE INDEX h_$c ON big USING hash ($c);
 CREATE INDEX b_$w ON big ($w);
 CREATE INDEX b_few_$c ON few ($c);
 SQL
-	like(slurp_file($node->logfile), qr/building index "b_$c" on table "big" with request for [12] parallel worker/,
+	like(
+		slurp_file($node->logfile),
+		qr/building index "b_$c" on table "big" with request for [12] parallel worker/,
 		"$type: the index is built in parallel");
 
 	# results(MODE, COLUMN, PREFIX) - return the results of the queries, by name
@@ -131,7 +142,10 @@ SQL
 	{
 		like($plan{$name}, qr/Gather/, "$type: $name: the plan is parallel");
 		like($plan{$name}, $queries{$name}[1], "$type: $name: the plan has the expected node");
-		like($expected{$name}, $name =~ /sort/ ? qr/^\w{32}$/ : qr/^[1-9]\d*\|-?\w/, "$type: $name: the wide type gives an answer");
+		like(
+			$expected{$name},
+			$name =~ /sort/ ? qr/^\w{32}$/ : qr/^[1-9]\d*\|-?\w/,
+			"$type: $name: the wide type gives an answer");
 	}
 	for my $mode (sort keys %modes)
 	{
@@ -143,8 +157,13 @@ SQL
 }
 if ($jit)
 {
-	like($node->safe_psql('postgres', "$modes{jit} EXPLAIN (ANALYZE) SELECT count(*) FROM big WHERE c_$samples[0]{type} = w_$samples[0]{type}"),
-		qr/^JIT:/m, 'JIT was used');
+	like(
+		$node->safe_psql(
+			'postgres',
+			"$modes{jit} EXPLAIN (ANALYZE) SELECT count(*) FROM big WHERE c_$samples[0]{type} = w_$samples[0]{type}"
+		),
+		qr/^JIT:/m,
+		'JIT was used');
 }
 elsif (`pg_config --configure` =~ /--with-llvm/)
 {
@@ -160,9 +179,11 @@ $node->safe_psql('postgres', <<"SQL");
 UPDATE big SET $changes WHERE id % 5 = 1;
 DELETE FROM big WHERE id % 501 = 1;
 SQL
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'big'}), 4 * @samples, 'each type has four indexes');
-is($node->safe_psql('postgres', q{SELECT count(*) FROM verify_heapam('big')}), 0,
-	'verify_heapam finds no error');
+is( $node->safe_psql('postgres', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'big'}),
+	4 * @samples,
+	'each type has four indexes');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM verify_heapam('big')}),
+	0, 'verify_heapam finds no error');
 my $checked = $node->safe_psql('postgres', <<'SQL');
 SELECT i.relname, bt_index_parent_check(indexrelid, true, true) FROM pg_index
 JOIN pg_class i ON i.oid = indexrelid JOIN pg_am a ON a.oid = relam
@@ -170,9 +191,14 @@ WHERE indrelid IN ('big'::regclass, 'few'::regclass) AND amname = 'btree'
 SQL
 is(scalar(split /\n/, $checked), 4 * @samples, 'bt_index_parent_check finds no error');
 $node->safe_psql('postgres', 'VACUUM FREEZE big; REINDEX TABLE big');
-is($node->safe_psql('postgres', q{SELECT count(*) FROM verify_heapam('big', on_error_stop := false, check_toast := true)}),
-	0, 'verify_heapam finds no error after VACUUM FREEZE and REINDEX');
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal/,
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT count(*) FROM verify_heapam('big', on_error_stop := false, check_toast := true)}),
+	0,
+	'verify_heapam finds no error after VACUUM FREEZE and REINDEX');
+unlike(
+	slurp_file($node->logfile),
+	qr/PANIC|TRAP|terminated by signal/,
 	'the server has not crashed');
 
 $node->stop;

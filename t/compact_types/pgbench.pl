@@ -25,24 +25,38 @@ sub initialize
 sub convert
 {
 	my ($options) = @_;
-	return $node->safe_psql('postgres', join '', map { "SELECT object_name, new_type FROM compact_types.convert('$_'$options);\n" } @tables);
+	return $node->safe_psql(
+		'postgres',
+		join '',
+		map { "SELECT object_name, new_type FROM compact_types.convert('$_'$options);\n" } @tables);
 }
 
 for my $mode (qw(simple prepared))
 {
 	initialize();
 	convert('');
-	$node->command_ok([ 'pgbench', '-n', '-M', $mode, '-c', '4', '-T', $seconds, 'postgres' ], "pgbench -M $mode runs on converted tables");
+	$node->command_ok([ 'pgbench', '-n', '-M', $mode, '-c', '4', '-T', $seconds, 'postgres' ],
+		"pgbench -M $mode runs on converted tables");
 	# Convert again, with values in the columns, and after updates.
 	convert('');
-	$node->command_ok([ 'pgbench', '-n', '-M', $mode, '-c', '4', '-T', $seconds, 'postgres' ], "pgbench -M $mode runs on tables that were converted again");
+	$node->command_ok(
+		[ 'pgbench', '-n', '-M', $mode, '-c', '4', '-T', $seconds, 'postgres' ],
+		"pgbench -M $mode runs on tables that were converted again");
 }
-is($node->safe_psql('postgres', q{
+is( $node->safe_psql(
+		'postgres', q{
 	SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history)
-		AND (SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches)}), 't', 'the balances agree');
+		AND (SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches)}),
+	't',
+	'the balances agree');
 
 # narrow => true has this risk, and advise() says so.
-my $risks = $node->safe_psql('postgres', join "\nUNION ALL\n", map { "SELECT count(*) FROM compact_types.advise('$_', narrow => true) WHERE proposed_type ~ 'int' AND risk IS NULL" } @tables);
+my $risks = $node->safe_psql(
+	'postgres',
+	join "\nUNION ALL\n",
+	map {
+		"SELECT count(*) FROM compact_types.advise('$_', narrow => true) WHERE proposed_type ~ 'int' AND risk IS NULL"
+	} @tables);
 is($risks, "0\n0\n0\n0", 'no integer is proposed without a risk');
 
 done_testing();

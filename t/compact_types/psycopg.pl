@@ -20,8 +20,16 @@ $node->safe_psql('postgres', join '', map { "CREATE EXTENSION $_;\n" } @extensio
 my ($stdout, $stderr) = ('', '');
 my $samples = samples_json();
 my $result = IPC::Run::run(
-	[ '/usr/bin/python3', "$FindBin::RealBin/../python/compact_types_psycopg.py", $node->connstr('postgres') ],
-	'<', \$samples, '>', \$stdout, '2>', \$stderr);
+	[
+		'/usr/bin/python3', "$FindBin::RealBin/../python/compact_types_psycopg.py",
+		$node->connstr('postgres')
+	],
+	'<',
+	\$samples,
+	'>',
+	\$stdout,
+	'2>',
+	\$stderr);
 
 for (split /\n/, $stdout)
 {

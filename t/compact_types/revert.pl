@@ -25,7 +25,8 @@ sub schema
 	my ($database) = @_;
 	my $file = "$dir/schema.sql";
 
-	$node->command_ok([ 'pg_dump', '--schema-only', '--file', $file, $node->connstr($database) ], "dump of the schema of $database");
+	$node->command_ok([ 'pg_dump', '--schema-only', '--file', $file, $node->connstr($database) ],
+		"dump of the schema of $database");
 	return slurp_file($file) =~ s/^\\(un)?restrict .*$//mgr;
 }
 
@@ -37,17 +38,20 @@ sub differ
 
 	$count{$_}++ for split /\n/, $before;
 	$count{$_}-- for split /\n/, $after;
-	return join "\n", map { ($count{$_} > 0 ? '- ' : '+ ') . $_ } sort grep { $count{$_} } keys %count;
+	return join "\n",
+	  map { ($count{$_} > 0 ? '- ' : '+ ') . $_ } sort grep { $count{$_} } keys %count;
 }
 
-my $types = q{SELECT string_agg(attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attrelid::regclass::text, attnum)
+my $types =
+  q{SELECT string_agg(attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attrelid::regclass::text, attnum)
 	FROM pg_attribute WHERE attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = ANY ('{app,moved}'::regnamespace[])) AND attnum > 0 AND NOT attisdropped
 	AND atttypid IN (SELECT t.oid FROM pg_type t JOIN pg_proc p ON p.oid = typinput WHERE pronamespace = 'compact_types'::regnamespace OR prosrc LIKE 'compact%')};
 
 #
 # A table with everything that a table can have
 #
-security_database($node, 'shop', 'compact_types', map({ "compact_char$_" } 5, 9), 'compact_decimal4_2', 'compact_decimal8_4');
+security_database($node, 'shop', 'compact_types', map({ "compact_char$_" } 5, 9),
+	'compact_decimal4_2', 'compact_decimal8_4');
 $node->safe_psql('shop', <<'SQL');
 CREATE SCHEMA app;
 CREATE SCHEMA moved;
@@ -119,81 +123,155 @@ ALTER VIEW app.v_join OWNER TO role_b;
 GRANT SELECT ON app.item, app.other TO role_b;
 SQL
 my $before = schema('shop');
-my $rows = q{SELECT md5(string_agg(i::text, ',' ORDER BY id)) FROM app.item i; SELECT md5(string_agg(o::text, ',' ORDER BY id)) FROM app.other o; SELECT md5(string_agg(v::text, ',' ORDER BY v::text)) FROM app.v_counts v};
+my $rows =
+  q{SELECT md5(string_agg(i::text, ',' ORDER BY id)) FROM app.item i; SELECT md5(string_agg(o::text, ',' ORDER BY id)) FROM app.other o; SELECT md5(string_agg(v::text, ',' ORDER BY v::text)) FROM app.v_counts v};
 my $rows_before = $node->safe_psql('shop', $rows);
-$node->safe_psql('shop', q{SELECT * FROM compact_types.convert('app.item', narrow => true, narrow_keys => true); SELECT * FROM compact_types.convert('app.other', '{word,n}', narrow => true)});
+$node->safe_psql('shop',
+	q{SELECT * FROM compact_types.convert('app.item', narrow => true, narrow_keys => true); SELECT * FROM compact_types.convert('app.other', '{word,n}', narrow => true)}
+);
 isnt(schema('shop'), $before, 'the conversion changes the dump of the schema');
-$node->safe_psql('shop', q{SELECT * FROM compact_types.revert('app.item'); SELECT * FROM compact_types.revert('app.other')});
+$node->safe_psql('shop',
+	q{SELECT * FROM compact_types.revert('app.item'); SELECT * FROM compact_types.revert('app.other')}
+);
 is(differ($before, schema('shop')), '', 'convert() and revert(): the dump has the same lines');
 ok(schema('shop') eq $before, 'convert() and revert(): the dump is the same');
 is($node->safe_psql('shop', $rows), $rows_before, 'convert() and revert(): the rows are the same');
-is($node->safe_psql('shop', 'SELECT count(*) FROM compact_types.conversions'), '0', 'nothing is left to revert');
+is($node->safe_psql('shop', 'SELECT count(*) FROM compact_types.conversions'),
+	'0', 'nothing is left to revert');
 
 
 #
 # Notes and dumps
 #
-my $convert = q{SELECT count(*) FROM compact_types.convert('app.item', narrow => true, narrow_keys => true); SELECT count(*) FROM compact_types.convert('app.other', '{word,n}', narrow => true)};
-my $notes = q{SELECT string_agg(format('%s %s %s %s %s %s', converted, old_type, old_storage, old_compression, new_type, new_typmod), ', ' ORDER BY converted::text) FROM compact_types.conversions};
+my $convert =
+  q{SELECT count(*) FROM compact_types.convert('app.item', narrow => true, narrow_keys => true); SELECT count(*) FROM compact_types.convert('app.other', '{word,n}', narrow => true)};
+my $notes =
+  q{SELECT string_agg(format('%s %s %s %s %s %s', converted, old_type, old_storage, old_compression, new_type, new_typmod), ', ' ORDER BY converted::text) FROM compact_types.conversions};
 $node->safe_psql('shop', $convert);
-$node->safe_psql('shop', q{ALTER TABLE app.item RENAME code TO "Code.of"; ALTER TABLE app.item RENAME TO item_2; ALTER TABLE app.item_2 SET SCHEMA moved;
+$node->safe_psql(
+	'shop',
+	q{ALTER TABLE app.item RENAME code TO "Code.of"; ALTER TABLE app.item RENAME TO item_2; ALTER TABLE app.item_2 SET SCHEMA moved;
 	CREATE TABLE app.dropped AS SELECT id, word::char(9) FROM app.other; SELECT compact_types.convert('app.dropped', '{word}', narrow => true);
-	CREATE TABLE app.dropped_too (a int, b int8); INSERT INTO app.dropped_too VALUES (1, 2); SELECT compact_types.convert('app.dropped_too', narrow => true); ALTER TABLE app.dropped_too DROP b; DROP TABLE app.dropped});
+	CREATE TABLE app.dropped_too (a int, b int8); INSERT INTO app.dropped_too VALUES (1, 2); SELECT compact_types.convert('app.dropped_too', narrow => true); ALTER TABLE app.dropped_too DROP b; DROP TABLE app.dropped}
+);
 my $notes_before = $node->safe_psql('shop', $notes);
 # Notes hold the former text of a view or a constraint.  So give the tables their old names again.
-my $back = q{ALTER TABLE moved.item_2 SET SCHEMA app; ALTER TABLE app.item_2 RENAME TO item; ALTER TABLE app.item RENAME "Code.of" TO code};
-like($notes_before, qr/moved\.item_2\."Code\.of" character\(9\)/,
+my $back =
+  q{ALTER TABLE moved.item_2 SET SCHEMA app; ALTER TABLE app.item_2 RENAME TO item; ALTER TABLE app.item RENAME "Code.of" TO code};
+like(
+	$notes_before,
+	qr/moved\.item_2\."Code\.of" character\(9\)/,
 	'notes follow renamed tables and columns');
 $node->safe_psql('shop', $back);
 $notes_before = $node->safe_psql('shop', $notes);
-my $definitions = q{SELECT string_agg(format('%s %s %s %s', used, owner, old_definition, new_definition), ', ' ORDER BY used::text, old_definition) FROM compact_types.definitions};
+my $definitions =
+  q{SELECT string_agg(format('%s %s %s %s', used, owner, old_definition, new_definition), ', ' ORDER BY used::text, old_definition) FROM compact_types.definitions};
 my $definitions_before = $node->safe_psql('shop', $definitions);
-like($definitions_before, qr/^app\.item\.code \S+ CHECK .*length\(code\) .*length\(\(code\)::text\)/, 'the notes on definitions have a constraint');
-like($definitions_before, qr/, app\.v_join\.code role_b /,
+like(
+	$definitions_before,
+	qr/^app\.item\.code \S+ CHECK .*length\(code\) .*length\(\(code\)::text\)/,
+	'the notes on definitions have a constraint');
+like(
+	$definitions_before,
+	qr/, app\.v_join\.code role_b /,
 	'the notes on definitions have the owner of a view');
-$node->command_ok([ 'pg_dump', '--file', "$dir/plain.sql", $node->connstr('shop') ], 'pg_dump succeeds');
-$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/custom.dump", $node->connstr('shop') ], 'pg_dump in custom format succeeds');
-$node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE template0") for 'plain', 'custom', 'excluded';
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/plain.sql", $node->connstr('plain') ], 'the plain dump is restored');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '-j', '2', '-d', $node->connstr('custom'), "$dir/custom.dump" ], 'the custom dump is restored in parallel');
+$node->command_ok([ 'pg_dump', '--file', "$dir/plain.sql", $node->connstr('shop') ],
+	'pg_dump succeeds');
+$node->command_ok(
+	[ 'pg_dump', '--format=custom', '--file', "$dir/custom.dump", $node->connstr('shop') ],
+	'pg_dump in custom format succeeds');
+$node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE template0")
+  for 'plain', 'custom', 'excluded';
+$node->command_ok(
+	[
+		'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/plain.sql", $node->connstr('plain')
+	],
+	'the plain dump is restored');
+$node->command_ok(
+	[
+		'pg_restore', '--exit-on-error', '-j', '2', '-d', $node->connstr('custom'),
+		"$dir/custom.dump"
+	],
+	'the custom dump is restored in parallel');
 $notes_before = join ', ', grep { !/^-/ } split /, /, $notes_before;
 
 # A table is left out of the dump, and restored later.
-$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/excluded.dump", '-T', 'app.other', '-T', 'app.v_join', '-T', 'app.v_lengths', $node->connstr('shop') ], 'pg_dump without a table succeeds');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('excluded'), "$dir/excluded.dump" ], 'the dump without a table is restored');
-is($node->safe_psql('excluded', $notes), $notes_before,
-	'the notes on the missing table are restored');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '-t', 'other', '-d', $node->connstr('excluded'), "$dir/custom.dump" ], 'the table is restored later');
+$node->command_ok(
+	[
+		'pg_dump', '--format=custom', '--file', "$dir/excluded.dump", '-T', 'app.other', '-T',
+		'app.v_join', '-T', 'app.v_lengths', $node->connstr('shop')
+	],
+	'pg_dump without a table succeeds');
+$node->command_ok(
+	[ 'pg_restore', '--exit-on-error', '-d', $node->connstr('excluded'), "$dir/excluded.dump" ],
+	'the dump without a table is restored');
+is($node->safe_psql('excluded', $notes),
+	$notes_before, 'the notes on the missing table are restored');
+$node->command_ok(
+	[
+		'pg_restore', '--exit-on-error', '-t', 'other', '-d', $node->connstr('excluded'),
+		"$dir/custom.dump"
+	],
+	'the table is restored later');
 $node->safe_psql('excluded', $_) for 'SELECT count(*) FROM compact_types.revert_all()';
-is($node->safe_psql('excluded', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'app.other'::regclass AND attname = 'word'}), 'character(9)', 'the table is reverted after its restore');
+is( $node->safe_psql(
+		'excluded',
+		q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'app.other'::regclass AND attname = 'word'}
+	),
+	'character(9)',
+	'the table is reverted after its restore');
 
 foreach my $database ('plain', 'custom', 'shop')
 {
-	is($node->safe_psql($database, $notes), $notes_before, "$database: the notes are the same") unless $database eq 'shop';
-	is($node->safe_psql($database, $definitions), $definitions_before, "$database: the notes on definitions are the same");
+	is($node->safe_psql($database, $notes), $notes_before, "$database: the notes are the same")
+	  unless $database eq 'shop';
+	is($node->safe_psql($database, $definitions),
+		$definitions_before, "$database: the notes on definitions are the same");
 	$node->safe_psql($database, 'SELECT count(*) FROM compact_types.revert_all()');
 	is($node->safe_psql($database, $types), '', "$database: no compact types are left");
 	$node->safe_psql($database, 'DROP TABLE app.dropped_too');
-	is(differ($before, schema($database)), '', "$database: the schema has the same lines as before the conversion");
+	is(differ($before, schema($database)),
+		'', "$database: the schema has the same lines as before the conversion");
 	is($node->safe_psql($database, $rows), $rows_before, "$database: the rows are the same");
-	$node->safe_psql($database, "DROP EXTENSION $_") for 'compact_char5', 'compact_char9', 'compact_decimal4_2', 'compact_decimal8_4', 'compact_types';
+	$node->safe_psql($database, "DROP EXTENSION $_")
+	  for 'compact_char5', 'compact_char9', 'compact_decimal4_2', 'compact_decimal8_4',
+	  'compact_types';
 }
 
 #
 # The owner of a database, who is not a superuser, restores his own dump.
 #
 $node->safe_psql('postgres', 'CREATE DATABASE hosted OWNER role_a');
-as_role($node, 'hosted', 'role_a', q{CREATE EXTENSION compact_char9 CASCADE; CREATE SCHEMA app; CREATE TABLE app.t AS SELECT 'c'::char(9) AS c; SELECT count(*) FROM compact_types.convert('app.t', narrow => true)});
+as_role($node, 'hosted', 'role_a',
+	q{CREATE EXTENSION compact_char9 CASCADE; CREATE SCHEMA app; CREATE TABLE app.t AS SELECT 'c'::char(9) AS c; SELECT count(*) FROM compact_types.convert('app.t', narrow => true)}
+);
 $node->safe_psql('postgres', 'CREATE DATABASE hosted_2 OWNER role_a TEMPLATE template0');
-$node->command_ok([ 'pg_dump', '-U', 'role_a', '--format=custom', '--file', "$dir/hosted.dump", $node->connstr('hosted') ], 'the owner of a database can dump it');
-$node->command_ok([ 'pg_restore', '-U', 'role_a', '--no-comments', '--exit-on-error', '--single-transaction', '-d', $node->connstr('hosted_2'), "$dir/hosted.dump" ], 'the owner of a database can restore it');
-is(as_role($node, 'hosted_2', 'role_a', q{SELECT new_type FROM compact_types.revert('app.t')}), 'character(9)', 'the owner of a database can revert the restored table');
+$node->command_ok(
+	[
+		'pg_dump', '-U',
+		'role_a', '--format=custom',
+		'--file', "$dir/hosted.dump",
+		$node->connstr('hosted')
+	],
+	'the owner of a database can dump it');
+$node->command_ok(
+	[
+		'pg_restore', '-U',
+		'role_a', '--no-comments',
+		'--exit-on-error', '--single-transaction',
+		'-d', $node->connstr('hosted_2'),
+		"$dir/hosted.dump"
+	],
+	'the owner of a database can restore it');
+is(as_role($node, 'hosted_2', 'role_a', q{SELECT new_type FROM compact_types.revert('app.t')}),
+	'character(9)', 'the owner of a database can revert the restored table');
 
 #
 # Code of a table's owner must not run with the rights of another user.
 #
 security_database($node, 'app', 'compact_types', 'compact_char9');
-as_role($node, 'app', 'role_a', 'CREATE DOMAIN role_a.checked AS int CHECK (role_a.trap(\'domain\', value) IS NOT NULL)');
+as_role($node, 'app', 'role_a',
+	'CREATE DOMAIN role_a.checked AS int CHECK (role_a.trap(\'domain\', value) IS NOT NULL)');
 
 # table(NAME, SQL) - make role_a.NAME with a column c that is converted to compact_char9; then run
 # the SQL, where T is the name of the table
@@ -217,54 +295,104 @@ sub reverts
 {
 	my ($name, $traps, $call, $type) = @_;
 
-	is_harmless($node, sub { $node->psql('app', "SET client_min_messages = warning; SELECT count(*) FROM compact_types.$call") }, $traps, "$name, $call by a superuser");
-	is($node->safe_psql('app', "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'role_a.$name'::regclass AND attname = 'c'"), $type, "$name: the column has the expected type");
+	is_harmless(
+		$node,
+		sub {
+			$node->psql('app',
+				"SET client_min_messages = warning; SELECT count(*) FROM compact_types.$call");
+		},
+		$traps,
+		"$name, $call by a superuser");
+	is( $node->safe_psql(
+			'app',
+			"SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'role_a.$name'::regclass AND attname = 'c'"
+		),
+		$type,
+		"$name: the column has the expected type");
 	return;
 }
 
 my %kinds = (
 	check => [ q{ALTER TABLE T ADD CHECK (role_a.trap('check', c::text) <> '')}, ['check'] ],
-	check_constant => [ q{ALTER TABLE T ADD CHECK (role_a.trap('check_constant') OR c = '')}, ['check_constant'] ],
-	check_domain => [ q{ALTER TABLE T ADD CHECK (c <> 'x' OR '{1}'::role_a.checked[] IS NULL)}, ['domain'] ],
+	check_constant =>
+	  [ q{ALTER TABLE T ADD CHECK (role_a.trap('check_constant') OR c = '')}, ['check_constant'] ],
+	check_domain =>
+	  [ q{ALTER TABLE T ADD CHECK (c <> 'x' OR '{1}'::role_a.checked[] IS NULL)}, ['domain'] ],
 	default => [ q{ALTER TABLE T ALTER c SET DEFAULT role_a.trap('default', 'x'::text)}, [] ],
 	index => [ q{CREATE INDEX ON T ((role_a.trap('index', c::text)))}, ['index'] ],
-	predicate => [ q{CREATE INDEX ON T (c) WHERE role_a.trap('predicate', c::text) <> ''}, ['predicate'] ],
-	statistics => [ q{CREATE STATISTICS role_a.stat ON (role_a.trap('statistics', c::text)), (role_a.trap('constant', 1)) FROM T; ANALYZE T}, [ 'constant', 'statistics' ] ],
-	trigger => [ q{CREATE TRIGGER trap BEFORE INSERT OR UPDATE ON T FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('trigger')}, [] ],
-	view => [ q{CREATE VIEW role_a.view_t AS SELECT id, c, '{1}'::role_a.checked[] AS x FROM T}, ['domain'] ],
-	foreign_key => [ q{ALTER TABLE T ADD UNIQUE (c); CREATE TABLE role_a.referencing (c char(9) REFERENCES T (c) CHECK (role_a.trap('check', c::text) <> '')); INSERT INTO role_a.referencing VALUES ('c1')}, [] ]);
+	predicate =>
+	  [ q{CREATE INDEX ON T (c) WHERE role_a.trap('predicate', c::text) <> ''}, ['predicate'] ],
+	statistics => [
+		q{CREATE STATISTICS role_a.stat ON (role_a.trap('statistics', c::text)), (role_a.trap('constant', 1)) FROM T; ANALYZE T},
+		[ 'constant', 'statistics' ]
+	],
+	trigger => [
+		q{CREATE TRIGGER trap BEFORE INSERT OR UPDATE ON T FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('trigger')},
+		[]
+	],
+	view => [
+		q{CREATE VIEW role_a.view_t AS SELECT id, c, '{1}'::role_a.checked[] AS x FROM T},
+		['domain']
+	],
+	foreign_key => [
+		q{ALTER TABLE T ADD UNIQUE (c); CREATE TABLE role_a.referencing (c char(9) REFERENCES T (c) CHECK (role_a.trap('check', c::text) <> '')); INSERT INTO role_a.referencing VALUES ('c1')},
+		[]
+	]);
 foreach my $kind (sort keys %kinds)
 {
 	table($kind, $kinds{$kind}[0]);
 	reverts($kind, $kinds{$kind}[1], "revert('role_a.$kind')", 'character(9)');
-	is($node->safe_psql('app', "SELECT relowner::regrole FROM pg_class WHERE oid = 'role_a.view_t'::regclass"), 'role_a', 'the view still belongs to its owner') if $kind eq 'view';
+	is( $node->safe_psql(
+			'app', "SELECT relowner::regrole FROM pg_class WHERE oid = 'role_a.view_t'::regclass"),
+		'role_a',
+		'the view still belongs to its owner') if $kind eq 'view';
 }
 table($_, q{ALTER TABLE T ADD CHECK (role_a.trap('check', c::text) <> '')}) for 'all_1', 'all_2';
 reverts('all_2', ['check'], 'revert_all()', 'character(9)');
 
 table('forged', '');
 $node->safe_psql('app', q{CREATE TABLE mine (c compact_char9); INSERT INTO mine VALUES ('c')});
-as_role($node, 'app', 'role_a', $_) for
-	q{INSERT INTO compact_types.conversions VALUES ('public.mine.c', 'text', 'x', '', 'compact_char9', -1), ('public.later.c', 'text', 'x', '', 'compact_char9', -1)};
-is($node->safe_psql('app', q{SELECT string_agg(converted::text, ' ') FROM compact_types.conversions}), 'role_a.forged.c', 'notes on tables of other users are ignored');
-foreach my $type ('role_a.checked', 'text; ALTER ROLE role_a SUPERUSER', 'int4', 'text[]', 'compact_text')
+as_role($node, 'app', 'role_a', $_)
+  for
+  q{INSERT INTO compact_types.conversions VALUES ('public.mine.c', 'text', 'x', '', 'compact_char9', -1), ('public.later.c', 'text', 'x', '', 'compact_char9', -1)};
+is( $node->safe_psql(
+		'app', q{SELECT string_agg(converted::text, ' ') FROM compact_types.conversions}),
+	'role_a.forged.c',
+	'notes on tables of other users are ignored');
+foreach
+  my $type ('role_a.checked', 'text; ALTER ROLE role_a SUPERUSER', 'int4', 'text[]', 'compact_text')
 {
-	my ($ret, $stdout, $stderr) = $node->psql('app', "INSERT INTO compact_types.conversions VALUES ('role_a.forged.c', '$type', 'x', '', 'compact_char9', -1)", extra_params => [ '-U', 'role_a' ]);
-	like($stderr, qr/ERROR:  (a column of type "compact_char9" cannot have been|syntax error)/, "a note with the type $type is refused");
+	my ($ret, $stdout, $stderr) = $node->psql(
+		'app',
+		"INSERT INTO compact_types.conversions VALUES ('role_a.forged.c', '$type', 'x', '', 'compact_char9', -1)",
+		extra_params => [ '-U', 'role_a' ]);
+	like(
+		$stderr,
+		qr/ERROR:  (a column of type "compact_char9" cannot have been|syntax error)/,
+		"a note with the type $type is refused");
 }
-as_role($node, 'app', 'role_a', q{CREATE TYPE role_a.text AS (a int); SET search_path = role_a, pg_catalog; INSERT INTO compact_types.conversions VALUES ('role_a.forged.c', 'pg_catalog.text', 'x', '', 'compact_char9', -1)});
+as_role($node, 'app', 'role_a',
+	q{CREATE TYPE role_a.text AS (a int); SET search_path = role_a, pg_catalog; INSERT INTO compact_types.conversions VALUES ('role_a.forged.c', 'pg_catalog.text', 'x', '', 'compact_char9', -1)}
+);
 reverts('forged', [], "revert('role_a.forged')", 'text');
 
 # Forged definitions run with the rights of the owner who wrote them, and only on his tables.
 foreach my $name ('definition', 'given')
 {
 	table($name, 'ALTER TABLE T ADD CONSTRAINT forged CHECK (length(c) < 10)');
-	as_role($node, 'app', 'role_a', "INSERT INTO compact_types.definitions VALUES ('role_a.$name.c', '$superuser', \$\$CHECK (role_a.trap('definition'))\$\$,
+	as_role(
+		$node, 'app', 'role_a',
+		"INSERT INTO compact_types.definitions VALUES ('role_a.$name.c', '$superuser', \$\$CHECK (role_a.trap('definition'))\$\$,
 		(SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'forged' AND conrelid = 'role_a.$name'::regclass)),
-		('public.mine.c', '$superuser', 'CHECK (true)', 'CHECK (false)'), ('public.later.c', '$superuser', 'CHECK (true)', 'CHECK (false)')");
+		('public.mine.c', '$superuser', 'CHECK (true)', 'CHECK (false)'), ('public.later.c', '$superuser', 'CHECK (true)', 'CHECK (false)')"
+	);
 }
-is($node->safe_psql('app', q{SELECT string_agg(format('%s %s', used, owner), ', ' ORDER BY used::text) FROM compact_types.definitions WHERE old_definition ~ 'trap|true'}),
-	'role_a.definition.c role_a, role_a.given.c role_a', 'definitions on tables of other users are ignored, and the owner cannot be forged');
+is( $node->safe_psql(
+		'app',
+		q{SELECT string_agg(format('%s %s', used, owner), ', ' ORDER BY used::text) FROM compact_types.definitions WHERE old_definition ~ 'trap|true'}
+	),
+	'role_a.definition.c role_a, role_a.given.c role_a',
+	'definitions on tables of other users are ignored, and the owner cannot be forged');
 reverts('definition', ['definition'], q{revert('role_a.definition')}, 'character(9)');
 $node->safe_psql('app', "ALTER TABLE role_a.given OWNER TO $superuser");
 reverts('given', [], q{revert('role_a.given')}, 'character(9)');
@@ -275,31 +403,63 @@ my $locker = $node->background_psql('app');
 $locker->query_safe('BEGIN; LOCK TABLE role_a.locked');
 foreach my $call (q{revert('role_a.locked')}, q{revert('role_a.locked', unrecorded => true)})
 {
-	my ($ret, $stdout, $stderr) = $node->psql('app', "SET lock_timeout = '1s'; SELECT compact_types.$call", extra_params => [ '-U', 'role_c' ]);
-	like($stderr, qr/ERROR:  must be owner of table locked/,
+	my ($ret, $stdout, $stderr) = $node->psql(
+		'app',
+		"SET lock_timeout = '1s'; SELECT compact_types.$call",
+		extra_params => [ '-U', 'role_c' ]);
+	like(
+		$stderr,
+		qr/ERROR:  must be owner of table locked/,
 		"$call by a user without privileges fails");
 }
-my ($ret, $stdout, $stderr) = $node->psql('app', "SET lock_timeout = '1s'; SET client_min_messages = notice; SELECT compact_types.revert_all(true)", extra_params => [ '-U', 'role_c' ]);
+my ($ret, $stdout, $stderr) = $node->psql(
+	'app',
+	"SET lock_timeout = '1s'; SET client_min_messages = notice; SELECT compact_types.revert_all(true)",
+	extra_params => [ '-U', 'role_c' ]);
 is($ret, 0, 'revert_all() by a user without privileges succeeds');
-like($stderr, qr/NOTICE:  table "locked" is left as it is\nDETAIL:  It belongs to a role that you cannot become/, 'revert_all() names the table that it leaves out');
+like(
+	$stderr,
+	qr/NOTICE:  table "locked" is left as it is\nDETAIL:  It belongs to a role that you cannot become/,
+	'revert_all() names the table that it leaves out');
 $locker->query_safe('ROLLBACK');
 
 #
 # Concurrent sessions, and a transaction that is rolled back
 #
-$node->safe_psql('app', q{CREATE TABLE two AS SELECT i AS id, ('c' || i)::char(9) AS c FROM generate_series(1, 100) i; CREATE TABLE three AS TABLE two;
+$node->safe_psql(
+	'app',
+	q{CREATE TABLE two AS SELECT i AS id, ('c' || i)::char(9) AS c FROM generate_series(1, 100) i; CREATE TABLE three AS TABLE two;
 	BEGIN; SELECT count(*) FROM compact_types.convert('two', '{c}', narrow => true); ROLLBACK});
-is($node->safe_psql('app', q{SELECT count(*) FROM compact_types.conversions WHERE converted::text LIKE 'public.t%'}), '0', 'a conversion that is rolled back leaves no note');
-$locker->query_safe(q{BEGIN; SELECT count(*) FROM compact_types.convert('two', '{c}', narrow => true)});
-is($node->safe_psql('app', q{SET lock_timeout = '10s'; SELECT count(*) FROM compact_types.convert('three', '{c}', narrow => true); SELECT count(*) FROM compact_types.revert('three')}), "1\n1", 'conversions of other tables do not wait');
+is( $node->safe_psql(
+		'app',
+		q{SELECT count(*) FROM compact_types.conversions WHERE converted::text LIKE 'public.t%'}),
+	'0',
+	'a conversion that is rolled back leaves no note');
+$locker->query_safe(
+	q{BEGIN; SELECT count(*) FROM compact_types.convert('two', '{c}', narrow => true)});
+is( $node->safe_psql(
+		'app',
+		q{SET lock_timeout = '10s'; SELECT count(*) FROM compact_types.convert('three', '{c}', narrow => true); SELECT count(*) FROM compact_types.revert('three')}
+	),
+	"1\n1",
+	'conversions of other tables do not wait');
 my $other = $node->background_psql('app');
 $other->query_until(qr/start/, "\\echo start\nSELECT count(*) FROM compact_types.revert('two');\n");
 $node->poll_query_until('app', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted});
 $locker->query_safe('COMMIT');
 $locker->quit;
 $other->quit;
-is($node->safe_psql('app', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'two'::regclass AND attname = 'c'}), 'character(9)', 'revert() waits for the conversion and reverts it');
-is($node->safe_psql('app', q{SELECT count(*) FROM compact_types.conversions WHERE converted::text LIKE 'public.t%'}), '0', 'revert() removes the note');
+is( $node->safe_psql(
+		'app',
+		q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'two'::regclass AND attname = 'c'}
+	),
+	'character(9)',
+	'revert() waits for the conversion and reverts it');
+is( $node->safe_psql(
+		'app',
+		q{SELECT count(*) FROM compact_types.conversions WHERE converted::text LIKE 'public.t%'}),
+	'0',
+	'revert() removes the note');
 
 $node->stop;
 done_testing();

@@ -21,13 +21,15 @@ note "seed $seed, $cases values a type";
 
 my $node = PostgreSQL::Test::Cluster->new('scalar_fuzz');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->append_conf('postgresql.conf', "fsync = off\ntimezone = 'Europe/Berlin'\ndatestyle = 'ISO, YMD'\n");
+$node->append_conf('postgresql.conf',
+	"fsync = off\ntimezone = 'Europe/Berlin'\ndatestyle = 'ISO, YMD'\n");
 $node->start;
 my @decimals = ('4_0', '4_2', '4_6', '4_9', '8_0', '8_2', '8_4', '8_8', '8_18');
 $node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
 # Types without an extension have their operators in the schema.
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET search_path = public, compact_types');
-$node->safe_psql('postgres', "SELECT compact_types.create_decimal($_)") for map { tr/_/,/r } @decimals;
+$node->safe_psql('postgres', "SELECT compact_types.create_decimal($_)")
+  for map { tr/_/,/r } @decimals;
 # Return the outcome of an expression: its value, or "!" and the SQLSTATE of the error.
 $node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION outcome(expression text) RETURNS text LANGUAGE plpgsql AS $$
@@ -58,13 +60,25 @@ sub random_integer
 sub random_timestamp
 {
 	my $r = rand();
-	my $fraction = $r < 0.5 ? '' : sprintf('.%06d', pick(500000, 499999, 500001, int(rand(1000000))));
+	my $fraction =
+	  $r < 0.5 ? '' : sprintf('.%06d', pick(500000, 499999, 500001, int(rand(1000000))));
 
-	return pick('1969-12-31 23:59:59.6', '1969-12-31 23:59:59', '2106-02-07 06:28:15.4', '2106-02-07 06:28:16',
-		'infinity', '1970-01-01 00:00:00', '2106-02-07 06:28:15', '1999-12-31 23:59:59.5', '2000-01-01 00:00:00.5')
-	  if $r < 0.03;
-	return sprintf('%04d-%02d-%02d %02d:%02d:%02d%s', ($r < 0.1 ? 2000 : 1970 + int(rand(137))), 1 + int(rand(12)),
-		1 + int(rand(28)), int(rand(24)), int(rand(60)), int(rand(60)), $fraction);
+	return pick(
+		'1969-12-31 23:59:59.6',
+		'1969-12-31 23:59:59',
+		'2106-02-07 06:28:15.4',
+		'2106-02-07 06:28:16',
+		'infinity',
+		'1970-01-01 00:00:00',
+		'2106-02-07 06:28:15',
+		'1999-12-31 23:59:59.5',
+		'2000-01-01 00:00:00.5') if $r < 0.03;
+	return sprintf(
+		'%04d-%02d-%02d %02d:%02d:%02d%s',
+		($r < 0.1 ? 2000 : 1970 + int(rand(137))),
+		1 + int(rand(12)),
+		1 + int(rand(28)),
+		int(rand(24)), int(rand(60)), int(rand(60)), $fraction);
 }
 
 # Return a number with about as many digits as the type has, sometimes in another notation.
@@ -76,11 +90,13 @@ sub random_decimal
 	my $r = rand();
 
 	$digits =~ s/.{3}$/pick('000', '500', '499', '999', '005')/e if $r < 0.3 && $ndigits > 3;
-	return (rand() < 0.4 ? '-' : '') . $digits . 'e' . (int(rand(12)) - 6 - int($scale / 2)) if $r > 0.9;
+	return (rand() < 0.4 ? '-' : '') . $digits . 'e' . (int(rand(12)) - 6 - int($scale / 2))
+	  if $r > 0.9;
 	return pick('NaN', 'Infinity', '-Infinity', '1e40', '-1e40', '1e-40', '0', '-0.0') if $r > 0.88;
 	my $point = int(rand($scale + 3));
 	$point = $ndigits if $point > $ndigits;
-	$digits = substr($digits, 0, $ndigits - $point) . '.' . substr($digits, $ndigits - $point) if $point;
+	$digits = substr($digits, 0, $ndigits - $point) . '.' . substr($digits, $ndigits - $point)
+	  if $point;
 	return (rand() < 0.4 ? '-' : '') . $digits;
 }
 
@@ -141,8 +157,10 @@ SQL
 	if ($t{arithmetic})
 	{
 		$checks{"$type $_ $type"} = "(x.n $_ y.n) <> (x.w $_ y.w)" for ('+', '-');
-		$checks{"$type * $type"} = 'CASE WHEN x.w::numeric * y.w BETWEEN -2147483648 AND 2147483647 THEN (x.n * y.n) <> (x.w * y.w) END';
-		$checks{"$type $_ $type"} = "CASE WHEN y.w <> 0 THEN (x.n $_ y.n) <> (x.w $_ y.w) END" for ('/', '%');
+		$checks{"$type * $type"} =
+		  'CASE WHEN x.w::numeric * y.w BETWEEN -2147483648 AND 2147483647 THEN (x.n * y.n) <> (x.w * y.w) END';
+		$checks{"$type $_ $type"} = "CASE WHEN y.w <> 0 THEN (x.n $_ y.n) <> (x.w $_ y.w) END"
+		  for ('/', '%');
 	}
 	$columns = join ",\n", map { "count(*) FILTER (WHERE $checks{$_})" } sort keys %checks;
 	@counts = split /\|/, $node->safe_psql('postgres', <<"SQL");
@@ -169,7 +187,8 @@ SQL
 		my $some = $cases < 4000 ? $cases : 4000;
 		for my $op (@{ $t{arithmetic} })
 		{
-			is($node->safe_psql('postgres', <<"SQL"), '', "$type $op $type: the same results as of the wide type");
+			is( $node->safe_psql('postgres',
+					<<"SQL"), '', "$type $op $type: the same results as of the wide type");
 SELECT a, b, narrow, wide FROM (
   SELECT x.n AS a, y.n AS b, outcome(quote_literal(x.n) || '::$type $op ' || quote_literal(y.n) || '::$type') AS narrow,
                outcome(quote_literal(x.n) || '::$t{exact} $op ' || quote_literal(y.n) || '::$t{exact}') AS wide
@@ -181,8 +200,12 @@ SQL
 	}
 
 	# order, aggregates, windows
-	my $sums = $t{arithmetic} ? 'count(*) > 0, sum(n) = sum(w), avg(n)::text = avg(w)::text' : 'count(*) > 0, true, true';
-	is($node->safe_psql('postgres', <<"SQL"), '(t,t,t)|t|t|0', "$type: sorts and aggregates give the same results as with $wide");
+	my $sums =
+	  $t{arithmetic}
+	  ? 'count(*) > 0, sum(n) = sum(w), avg(n)::text = avg(w)::text'
+	  : 'count(*) > 0, true, true';
+	is( $node->safe_psql('postgres',
+			<<"SQL"), '(t,t,t)|t|t|0', "$type: sorts and aggregates give the same results as with $wide");
 SELECT (SELECT ROW($sums)::text FROM samples_$name),
        (SELECT min(n)::$wide = min(w) AND max(n)::$wide = max(w) FROM samples_$name),
        (SELECT count(DISTINCT n) = count(DISTINCT w) FROM samples_$name),
@@ -193,7 +216,8 @@ SELECT (SELECT ROW($sums)::text FROM samples_$name),
 SQL
 
 	# Joins: hash, merge, and nested loop with an index; also with the wide type on one side
-	my $join = "SELECT count(*), sum(x.id + 31 * y.id) FROM (SELECT * FROM samples_$name WHERE id <= 500) x JOIN samples_$name y ON";
+	my $join =
+	  "SELECT count(*), sum(x.id + 31 * y.id) FROM (SELECT * FROM samples_$name WHERE id <= 500) x JOIN samples_$name y ON";
 	my $expected = $node->safe_psql('postgres', "$join x.w = y.w");
 	for my $other ($type, $t{exact})
 	{
@@ -201,23 +225,30 @@ SQL
 		my %methods = (
 			hash => 'SET enable_mergejoin = off; SET enable_nestloop = off',
 			merge => 'SET enable_hashjoin = off; SET enable_nestloop = off',
-			index => 'SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off');
+			index =>
+			  'SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off');
 
-		$node->safe_psql('postgres', "CREATE INDEX IF NOT EXISTS samples_${name}_n ON samples_$name (n)");
-		my %results = map { $_ => $node->safe_psql('postgres', "$methods{$_}; $join $side = y.n") } keys %methods;
-		is(join("\n", map { "$_ $results{$_}" } sort keys %results),
-			join("\n", map { "$_ $expected" } sort keys %results), "$type: joins with $other give the same results");
+		$node->safe_psql('postgres',
+			"CREATE INDEX IF NOT EXISTS samples_${name}_n ON samples_$name (n)");
+		my %results = map { $_ => $node->safe_psql('postgres', "$methods{$_}; $join $side = y.n") }
+		  keys %methods;
+		is( join("\n", map { "$_ $results{$_}" } sort keys %results),
+			join("\n", map { "$_ $expected" } sort keys %results),
+			"$type: joins with $other give the same results");
 	}
 
 	# Scans by every access method
 	for my $method ('btree', 'hash', 'brin')
 	{
 		my @ops = $method eq 'hash' ? ('=') : ('=', '<', '>=');
-		my $counts = join ' + ', map { "count(*) FILTER (WHERE (SELECT count(*) FROM samples_$name y WHERE y.n $_ x.n)
+		my $counts = join ' + ', map {
+			"count(*) FILTER (WHERE (SELECT count(*) FROM samples_$name y WHERE y.n $_ x.n)
 			<> (SELECT count(*) FROM judged y WHERE y.w $_ x.w) OR (SELECT count(*) FROM samples_$name y WHERE y.n $_ x.w)
-			<> (SELECT count(*) FROM judged y WHERE y.w $_ x.w))" } @ops;
+			<> (SELECT count(*) FROM judged y WHERE y.w $_ x.w))"
+		} @ops;
 
-		is($node->safe_psql('postgres', <<"SQL"), '0', "$type: a $method index finds the rows that a scan finds");
+		is( $node->safe_psql('postgres',
+				<<"SQL"), '0', "$type: a $method index finds the rows that a scan finds");
 CREATE TEMP TABLE judged AS SELECT w FROM samples_$name;
 DROP INDEX IF EXISTS samples_${name}_n;
 CREATE INDEX samples_${name}_n ON samples_$name USING $method (n);
@@ -230,7 +261,8 @@ SQL
 
 	# COPY in binary format; the wide type reads the file, too
 	my $binary = File::Spec->rel2abs($node->basedir . "/$name.bin");
-	is($node->safe_psql('postgres', <<"SQL"), '0|0', "$type: COPY in binary format keeps the values");
+	is( $node->safe_psql('postgres',
+			<<"SQL"), '0|0', "$type: COPY in binary format keeps the values");
 COPY (SELECT id, n FROM samples_$name) TO '$binary' (FORMAT binary);
 CREATE TABLE back_$name (id int8, n $type);
 COPY back_$name FROM '$binary' (FORMAT binary);
@@ -249,17 +281,29 @@ COPY back_$name FROM '$binary' (FORMAT binary);
 SQL
 		like($stderr, qr/ERROR:  (22003|22008|0A000)/, "$type refuses $bad in binary format");
 	}
-	$node->safe_psql('postgres', "DROP TABLE input_$name, result_$name, judged_$name, samples_$name, back_$name, twin_$name");
+	$node->safe_psql('postgres',
+		"DROP TABLE input_$name, result_$name, judged_$name, samples_$name, back_$name, twin_$name"
+	);
 }
 
 # the narrow integers of the extension: name, range, type whose binary format they have
 my @integers;
-for my $type (split /\n/, $node->safe_psql('postgres', q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}))
+for my $type (
+	split /\n/,
+	$node->safe_psql(
+		'postgres',
+		q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}
+	))
 {
 	my ($unsigned, $bytes) = $type =~ /^(u?)int(\d)$/;
 	my $count = 2**(8 * $bytes);
 
-	push @integers, [ $type, $unsigned ? (0, $count - 1) : (-$count / 2, $count / 2 - 1), $bytes == 1 ? 'int2' : 'int4' ];
+	push @integers,
+	  [
+		$type,
+		$unsigned   ? (0, $count - 1) : (-$count / 2, $count / 2 - 1),
+		$bytes == 1 ? 'int2'          : 'int4'
+	  ];
 }
 cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
 for my $integer (@integers)
@@ -292,13 +336,15 @@ for my $integer (@integers)
 			'from numeric' => "(w + 0.25)::$type <> n",
 			'from float8' => "(w::float8 + 0.25)::$type <> n",
 			minus => '-n <> -w',
-			bits => '~n <> ~w OR n << 5 <> w << 5 OR n >> 2 <> w >> 2 OR n & 77 <> w & 77 OR +n <> w',
+			bits =>
+			  '~n <> ~w OR n << 5 <> w << 5 OR n >> 2 <> w >> 2 OR n & 77 <> w & 77 OR +n <> w',
 			absolute => '@n <> @w OR abs(n) <> abs(w)',
 			json => 'to_json(n)::text <> to_json(w)::text OR to_jsonb(n) <> to_jsonb(w)',
 			'plus int4' => 'n + 1000 <> w + 1000 OR 1000 + n <> w + 1000',
 			'minus int2' => 'n - 100::int2 <> w - 100 OR 100::int2 - n <> 100 - w',
 			'times int8' => 'n * 3000000000 <> w * 3000000000 OR 3000000000 * n <> w * 3000000000',
-			'divided' => 'n / 7 <> w / 7 OR n % 7 <> w % 7 OR (w <> 0 AND (1000 / n <> 1000 / w OR 1000::int8 % n <> 1000 % w))'
+			'divided' =>
+			  'n / 7 <> w / 7 OR n % 7 <> w % 7 OR (w <> 0 AND (1000 / n <> 1000 / w OR 1000::int8 % n <> 1000 % w))'
 		},
 		arithmetic => [ '+', '-', '*', '/', '%', '&', '|', '#' ],
 		bad_wire => [ "($max + 1)::$wire", "($min - 1)::$wire" ]);
@@ -316,9 +362,8 @@ for my $seconds ([ 'seconds4', 'timestamp', '' ], [ 'seconds4tz', 'timestamptz',
 		wire => $wide,
 		others => [ 'timestamp', 'timestamptz', 'date', 'seconds4', 'seconds4tz' ],
 		# Local times near the ends of the range do not fit both types.
-		other_fits => {
-			map { $_ => "y.w BETWEEN '1970-01-02' AND '2106-02-06'" } ('seconds4', 'seconds4tz')
-		},
+		other_fits =>
+		  { map { $_ => "y.w BETWEEN '1970-01-02' AND '2106-02-06'" } ('seconds4', 'seconds4tz') },
 		random => sub { my $s = random_timestamp(); return $s eq 'infinity' ? $s : $s . $zone; },
 		fits => "wide::$wide BETWEEN '1970-01-01 00:00:00$zone' AND '2106-02-07 06:28:15$zone'",
 		shown => 'wide',
@@ -326,10 +371,13 @@ for my $seconds ([ 'seconds4', 'timestamp', '' ], [ 'seconds4tz', 'timestamptz',
 		hash => 'timestamp_hash',
 		send => "${wide}_send(w)",
 		checks => {
-			hash => "compact_types.${type}_hash(n) <> hashint8((extract(epoch FROM w" . ($zone ? " AT TIME ZONE 'UTC'" : '')
+			hash => "compact_types.${type}_hash(n) <> hashint8((extract(epoch FROM w"
+			  . ($zone ? " AT TIME ZONE 'UTC'" : '')
 			  . ") * 1000000)::int8 - 946684800000000)",
-			'extended hash' => "compact_types.${type}_hash_extended(n, id) <> hashint8extended((extract(epoch FROM w"
-			  . ($zone ? " AT TIME ZONE 'UTC'" : '') . ") * 1000000)::int8 - 946684800000000, id)",
+			'extended hash' =>
+			  "compact_types.${type}_hash_extended(n, id) <> hashint8extended((extract(epoch FROM w"
+			  . ($zone ? " AT TIME ZONE 'UTC'" : '')
+			  . ") * 1000000)::int8 - 946684800000000, id)",
 			json => 'to_json(n)::text <> to_json(w)::text OR to_jsonb(n) <> to_jsonb(w)',
 			date => 'n::date <> w::date',
 			time => 'n::time <> w::time',
@@ -338,7 +386,11 @@ for my $seconds ([ 'seconds4', 'timestamp', '' ], [ 'seconds4tz', 'timestamptz',
 			minus => "n - '2000-01-01'::$wide <> w - '2000-01-01'::$wide",
 			plus => "n + interval '1 month' <> w + interval '1 month'"
 		},
-		bad_wire => [ "'1969-12-31 23:59:59$zone'::$wide", "'2106-02-07 06:28:15.5$zone'::$wide", "'-infinity'::$wide" ]);
+		bad_wire => [
+			"'1969-12-31 23:59:59$zone'::$wide",
+			"'2106-02-07 06:28:15.5$zone'::$wide",
+			"'-infinity'::$wide"
+		]);
 }
 
 for my $decimal (@decimals)
@@ -355,20 +407,24 @@ for my $decimal (@decimals)
 		wire => 'numeric',
 		others => ['numeric'],
 		random => sub { random_decimal($width, $scale) },
-		fits => "wide !~ 'NaN|Inf' AND wide::numeric BETWEEN -$limit * 1e-$scale AND ($limit - 1) * 1e-$scale",
+		fits =>
+		  "wide !~ 'NaN|Inf' AND wide::numeric BETWEEN -$limit * 1e-$scale AND ($limit - 1) * 1e-$scale",
 		shown => 'wide',
 		output => 'w::text',
 		hash => 'hash_numeric',
 		send => 'numeric_send(w)',
 		checks => {
-			'extended hash' => "compact_types.${type}_hash_extended(n, id) <> hash_numeric_extended(w, id)",
+			'extended hash' =>
+			  "compact_types.${type}_hash_extended(n, id) <> hash_numeric_extended(w, id)",
 			int8 => 'n::int8 <> w::int8',
 			int4 => 'abs(w) < 2147483647 AND n::int4 <> w::int4',
 			float4 => 'n::float4 <> w::float4',
 			float8 => 'n::float8 <> w::float8',
-			'from int4' => "abs(w) < least(100000, $limit * 1e-$scale - 1) AND round(w)::int4::$type <> round(w)",
+			'from int4' =>
+			  "abs(w) < least(100000, $limit * 1e-$scale - 1) AND round(w)::int4::$type <> round(w)",
 			'from float8' => "w::float8::$type <> w::float8::numeric(100,$scale)",
-			'comparison near by' => "(n < w + 1e-30) IS NOT TRUE OR (n > w + 1e-30) IS NOT FALSE OR (n = w + 1e-30) OR (n > w - 1e-30) IS NOT TRUE",
+			'comparison near by' =>
+			  "(n < w + 1e-30) IS NOT TRUE OR (n > w + 1e-30) IS NOT FALSE OR (n = w + 1e-30) OR (n > w - 1e-30) IS NOT TRUE",
 			json => 'to_json(n)::text <> to_json(w)::text OR to_jsonb(n) <> to_jsonb(w)',
 			times => 'n * 3 <> w * 3 OR n * n <> w * w',
 			minus => '-n <> -w'
@@ -380,7 +436,8 @@ for my $decimal (@decimals)
 # soft errors, if the server has them
 if ($node->pg_version >= 16)
 {
-	is( $node->safe_psql('postgres', <<'SQL'), 't|f|f|t|f|t|f|f|f|t|f|f|f', 'input functions report soft errors');
+	is( $node->safe_psql('postgres',
+			<<'SQL'), 't|f|f|t|f|t|f|f|f|t|f|f|f', 'input functions report soft errors');
 SELECT pg_input_is_valid('0x10', 'uint2'), pg_input_is_valid('70000', 'uint2'), pg_input_is_valid('0x', 'uint1'),
   pg_input_is_valid('0xffffff', 'uint3'), pg_input_is_valid('-1', 'uint3'),
   pg_input_is_valid('2000-01-01', 'seconds4'), pg_input_is_valid('1900-01-01', 'seconds4'),

@@ -35,13 +35,23 @@ my @punctuation = split //, q{!"#$%&'()*,;<=>?@[\\]^_`{|}~};
 my @control = map { chr } (1 .. 8, 0x0e .. 0x1f);
 my %letters = (
 	'latin1' => [ map { chr } 0xa1 .. 0xff ],
-	'euc-jp' => [ map { chr } 0x3041 .. 0x3093, 0x30a1 .. 0x30f3, 0x65e5, 0x672c, 0x8a9e, 0x6771, 0x4eac ],
+	'euc-jp' =>
+	  [ map { chr } 0x3041 .. 0x3093, 0x30a1 .. 0x30f3, 0x65e5, 0x672c, 0x8a9e, 0x6771, 0x4eac ],
 	'cp866' => [ map { chr } 0x410 .. 0x44f ],
-	'utf8' => [ map { chr } 0xe4, 0xf6, 0xfc, 0xdf, 0xe9, 0x20ac, 0x301, 0x3042 .. 0x3060, 0x65e5, 0x672c,
-		0x8a9e, 0x410 .. 0x44f, 0x1f600, 0x10fffd, 0xac00, 0xff21 ]);
+	'utf8' => [
+		map { chr } 0xe4,
+		0xf6, 0xfc, 0xdf, 0xe9, 0x20ac, 0x301, 0x3042 .. 0x3060,
+		0x65e5, 0x672c, 0x8a9e, 0x410 .. 0x44f,
+		0x1f600, 0x10fffd, 0xac00, 0xff21
+	]);
 
 sub pick { return $_[ int(rand(@_)) ]; }
-sub some { my ($n, @set) = @_; return join '', map { pick(@set) } 1 .. $n; }
+
+sub some
+{
+	my ($n, @set) = @_;
+	return join '', map { pick(@set) } 1 .. $n;
+}
 
 # One in four strings is a variation of the last one, so that pairs share a prefix.
 my $last = '';
@@ -52,16 +62,16 @@ sub random_string
 	my $kind = int(rand(14));
 	my $n = int(rand(rand() < 0.7 ? 12 : rand() < 0.9 ? 140 : 900));
 	my $s =
-	    $kind == 0 ? some($n, @digits)
-	  : $kind == 1 ? some($n, @time)
-	  : $kind == 2 ? some($n, '0' .. '9', 'a' .. 'f')
-	  : $kind == 3 ? some($n, '0' .. '9', 'A' .. 'F')
-	  : $kind == 4 ? join('-', map { some($_, '0' .. '9', 'a' .. 'f') } 8, 4, 4, 4, 12)
-	  : $kind == 5 ? some($n, @alnum)
-	  : $kind == 6 ? join(' ', map { pick(@words) } 0 .. $n / 5)
-	  : $kind == 7 ? join('', map { rand() < 0.8 ? pick(@words) : pick(@punctuation) } 0 .. $n / 4)
-	  : $kind == 8 ? some($n, @foreign)
-	  : $kind == 9 ? some($n, @foreign, @alnum, @punctuation)
+		$kind == 0  ? some($n, @digits)
+	  : $kind == 1  ? some($n, @time)
+	  : $kind == 2  ? some($n, '0' .. '9', 'a' .. 'f')
+	  : $kind == 3  ? some($n, '0' .. '9', 'A' .. 'F')
+	  : $kind == 4  ? join('-', map { some($_, '0' .. '9', 'a' .. 'f') } 8, 4, 4, 4, 12)
+	  : $kind == 5  ? some($n, @alnum)
+	  : $kind == 6  ? join(' ', map { pick(@words) } 0 .. $n / 5)
+	  : $kind == 7  ? join('', map { rand() < 0.8 ? pick(@words) : pick(@punctuation) } 0 .. $n / 4)
+	  : $kind == 8  ? some($n, @foreign)
+	  : $kind == 9  ? some($n, @foreign, @alnum, @punctuation)
 	  : $kind == 10 ? pick(@control) . some($n, @alnum, @control, "\t", "\n")
 	  : $kind == 11 ? some($n, 'a' .. 'c', ' ')
 	  : $kind == 12 ? some(1, @alnum) x (rand() < 0.05 ? 1990 + int(rand(20)) : $n)
@@ -101,8 +111,10 @@ $pair_checks{'compared with its own text'} =
 for my $op ('LIKE', 'NOT LIKE', 'ILIKE')
 {
 	$pair_checks{"$op prefix"} = "(x.c $op left(y.p, 3) || '%') <> (x.s $op left(y.p, 3) || '%')";
-	$pair_checks{"$op own prefix"} = "(x.c $op left(x.p, 3) || '%') <> (x.s $op left(x.p, 3) || '%')";
-	$pair_checks{"$op middle"} = "(x.c $op '%' || substr(y.p, 2, 2) || '_%') <> (x.s $op '%' || substr(y.p, 2, 2) || '_%')";
+	$pair_checks{"$op own prefix"} =
+	  "(x.c $op left(x.p, 3) || '%') <> (x.s $op left(x.p, 3) || '%')";
+	$pair_checks{"$op middle"} =
+	  "(x.c $op '%' || substr(y.p, 2, 2) || '_%') <> (x.s $op '%' || substr(y.p, 2, 2) || '_%')";
 }
 $pair_checks{'regular expression'} = "(x.c ~ '^[a-c]+[0-9]*') <> (x.s ~ '^[a-c]+[0-9]*')";
 $pair_checks{'starts_with'} = 'starts_with(x.c, left(y.s, 2)) <> starts_with(x.s, left(y.s, 2))';
@@ -123,9 +135,9 @@ my %single_checks = (
 	'length' => 'length(c) <> length(s) OR octet_length(c) <> octet_length(s)',
 	'text functions' =>
 	  q{lower(c) <> lower(s) OR substr(c, 2, 3) <> substr(s, 2, 3) OR md5(c) <> md5(s) OR reverse(c) <> reverse(s)},
-	'size' => q{pg_column_size(c::text::compact_text) > pg_column_size(s || '') + CASE WHEN s ~ '^[\x01-\x08\x0e-\x1f]' THEN 1 ELSE 0 END},
-	'same bytes again' => 'NOT record_image_eq(ROW(c), ROW(c::text::compact_text))',
-);
+	'size' =>
+	  q{pg_column_size(c::text::compact_text) > pg_column_size(s || '') + CASE WHEN s ~ '^[\x01-\x08\x0e-\x1f]' THEN 1 ELSE 0 END},
+	'same bytes again' => 'NOT record_image_eq(ROW(c), ROW(c::text::compact_text))',);
 
 sub fuzz_database
 {
@@ -137,7 +149,8 @@ sub fuzz_database
 	open my $out, '>:raw', $file or die "could not open $file: $!";
 	for my $id (1 .. $cases)
 	{
-		print $out $id, "\t", encode($encoding, copy_escape(random_string(@$foreign)), Encode::FB_CROAK), "\n";
+		print $out $id, "\t",
+		  encode($encoding, copy_escape(random_string(@$foreign)), Encode::FB_CROAK), "\n";
 	}
 	close $out;
 
@@ -152,13 +165,15 @@ CREATE INDEX ON samples (other);
 ANALYZE samples;
 SQL
 
-	my $columns = join ",\n", map { "count(*) FILTER (WHERE $pair_checks{$_})" } sort keys %pair_checks;
+	my $columns = join ",\n",
+	  map { "count(*) FILTER (WHERE $pair_checks{$_})" } sort keys %pair_checks;
 	my @counts = split /\|/,
 	  $node->safe_psql($db, "SELECT $columns FROM samples x JOIN samples y ON y.id = x.other");
 	my @wrong = grep { shift @counts } sort keys %pair_checks;
 	is("@wrong", '', "$db: comparisons give the same results as with text");
 
-	$columns = join ",\n", map { "count(*) FILTER (WHERE $single_checks{$_})" } sort keys %single_checks;
+	$columns = join ",\n",
+	  map { "count(*) FILTER (WHERE $single_checks{$_})" } sort keys %single_checks;
 	@counts = split /\|/, $node->safe_psql($db, "SELECT $columns FROM samples");
 	@wrong = grep { shift @counts } sort keys %single_checks;
 	is("@wrong", '', "$db: output, casts, hash values and sizes are as with text");
@@ -172,7 +187,8 @@ FROM (SELECT row_number() OVER (ORDER BY c, id) AS by_c, row_number() OVER (ORDE
              rank() OVER (ORDER BY c) AS rank_c, rank() OVER (ORDER BY s) AS rank_s
       FROM samples) x
 SQL
-	is($node->safe_psql($db, <<'SQL'), 't|t|t|t', "$db: grouping and joins give the same results as with text");
+	is( $node->safe_psql($db,
+			<<'SQL'), 't|t|t|t', "$db: grouping and joins give the same results as with text");
 CREATE TEMP TABLE few AS SELECT * FROM samples WHERE id <= 1000;
 ANALYZE few;
 SELECT (SELECT count(DISTINCT c) FROM samples) = (SELECT count(DISTINCT s) FROM samples),
@@ -182,7 +198,9 @@ SELECT (SELECT count(DISTINCT c) FROM samples) = (SELECT count(DISTINCT s) FROM 
 SQL
 
 	# every row by each kind of index, with constants of each string type
-	$node->safe_psql($db, 'CREATE INDEX samples_c ON samples (c); CREATE INDEX samples_hash ON samples USING hash (c)');
+	$node->safe_psql($db,
+		'CREATE INDEX samples_c ON samples (c); CREATE INDEX samples_hash ON samples USING hash (c)'
+	);
 	is($node->safe_psql($db, <<'SQL'), '0|0|0|0', "$db: an index finds the rows that a scan finds");
 SET enable_seqscan = off;
 SELECT count(*) FILTER (WHERE (SELECT count(*) FROM samples y WHERE y.c = x.s) <> n),
@@ -196,7 +214,8 @@ SQL
 }
 
 fuzz_database('utf8_c', q{ENCODING 'UTF8' LOCALE 'C'}, 'UTF8', 'UTF-8', $letters{'utf8'});
-fuzz_database('latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'}, 'LATIN1', 'iso-8859-1', $letters{'latin1'});
+fuzz_database('latin1_c', q{ENCODING 'LATIN1' LOCALE 'C'},
+	'LATIN1', 'iso-8859-1', $letters{'latin1'});
 fuzz_database('euc_jp_c', q{ENCODING 'EUC_JP' LOCALE 'C'}, 'EUC_JP', 'euc-jp', $letters{'euc-jp'});
 fuzz_database('win866_c', q{ENCODING 'WIN866' LOCALE 'C'}, 'WIN866', 'cp866', $letters{'cp866'});
 

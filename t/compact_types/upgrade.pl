@@ -47,7 +47,8 @@ SQL
 my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY k)), count(*) FROM t;
 	SELECT md5(string_agg(s::text, ',' ORDER BY k)), count(*), sum(pg_column_size(k)) FROM s};
 my $before = $old->safe_psql('app', $contents);
-my $scalars = q{SELECT md5(string_agg(x::text, ',' ORDER BY id)), sum(w), sum(t), avg(d), sum(e), max(s) FROM scalars x};
+my $scalars =
+  q{SELECT md5(string_agg(x::text, ',' ORDER BY id)), sum(w), sum(t), avg(d), sum(e), max(s) FROM scalars x};
 my $scalars_before = $old->safe_psql('app', $scalars);
 # compact_types.auto must not change types during the upgrade.
 my $new = upgrade($old, <<'CONF');
@@ -55,9 +56,15 @@ session_preload_libraries = 'compact_types'
 compact_types.auto = on
 CONF
 is($new->safe_psql('app', $contents), $before, 'the contents are the same');
-is($new->safe_psql('app', q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'b'}),
-	'character(24)', 'the type is the same in spite of compact_types.auto');
-$new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true), bt_index_check('s_pkey', true), bt_index_check('scalars_btree', true)});
+is( $new->safe_psql(
+		'app',
+		q{SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'b'}
+	),
+	'character(24)',
+	'the type is the same in spite of compact_types.auto');
+$new->safe_psql('app',
+	q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_w', true), bt_index_check('s_pkey', true), bt_index_check('scalars_btree', true)}
+);
 is($new->safe_psql('app', $scalars), $scalars_before, 'the contents of scalars are the same');
 is($new->safe_psql('app', <<'SQL'), '1|1|480', 'indexes on narrow types serve the wide types');
 SET enable_seqscan = off;
@@ -78,23 +85,33 @@ SET enable_seqscan = off;
 SELECT count(*) FROM t x WHERE NOT EXISTS (SELECT FROM t y WHERE y.k = x.b)
 SQL
 is($new->safe_psql('app', 'SELECT count(*) FROM t WHERE k <> b'), '0', 'every value is the same');
-is($new->safe_psql('app', <<'SQL'), '0|0', 'compact_text: every value is the same, and would be stored the same');
+is( $new->safe_psql('app',
+		<<'SQL'), '0|0', 'compact_text: every value is the same, and would be stored the same');
 SET enable_seqscan = off;
 SELECT count(*) FILTER (WHERE k <> t OR NOT record_image_eq(ROW(k), ROW(t::compact_text))),
        count(*) FILTER (WHERE NOT EXISTS (SELECT FROM s y WHERE y.k = x.t)) FROM s x
 SQL
-like($new->safe_psql('app', q{SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE k = 'key 7'::text}),
-	qr/Index Cond/, 'an index serves text');
-is($new->safe_psql('app', q{SELECT extname FROM pg_extension WHERE extname ~ 'compact' ORDER BY 1}),
-	"compact_char24\ncompact_char8\ncompact_decimal4_2\ncompact_types", 'the extensions are the same');
+like(
+	$new->safe_psql(
+		'app', q{SET enable_seqscan = off; EXPLAIN SELECT * FROM t WHERE k = 'key 7'::text}),
+	qr/Index Cond/,
+	'an index serves text');
+is( $new->safe_psql(
+		'app', q{SELECT extname FROM pg_extension WHERE extname ~ 'compact' ORDER BY 1}),
+	"compact_char24\ncompact_char8\ncompact_decimal4_2\ncompact_types",
+	'the extensions are the same');
 is($new->safe_psql('app', <<'SQL'), 'f', 'objects still belong to their extension');
 SELECT EXISTS (SELECT FROM pg_operator o WHERE oprleft = 'compact_char24'::regtype
   AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_operator'::regclass AND objid = o.oid AND deptype = 'e'));
 SQL
 
 # Revert a conversion that was made before the upgrade.
-is($new->safe_psql('app', q{SELECT object_name, new_type FROM compact_types.revert('noted'); SELECT attstorage FROM pg_attribute WHERE attrelid = 'noted'::regclass AND attname = 'c'}),
-	"c|character(8)\nthe name|character varying(60)\nqty|bigint\nm", 'revert() restores the types of the converted columns');
+is( $new->safe_psql(
+		'app',
+		q{SELECT object_name, new_type FROM compact_types.revert('noted'); SELECT attstorage FROM pg_attribute WHERE attrelid = 'noted'::regclass AND attname = 'c'}
+	),
+	"c|character(8)\nthe name|character varying(60)\nqty|bigint\nm",
+	'revert() restores the types of the converted columns');
 
 # Types are created and dropped as on a server that was never upgraded.
 $new->safe_psql('app', <<'SQL');
@@ -107,6 +124,7 @@ CREATE EXTENSION compact_char24;
 SQL
 my ($ret, $stdout, $stderr) = $new->psql('app', q{INSERT INTO t VALUES ('x')});
 isnt($ret, 0, 'a dropped table is gone');
-$new->command_ok([ 'pg_dump', '-f', File::Spec->devnull, $new->connstr('app') ], 'pg_dump succeeds');
+$new->command_ok([ 'pg_dump', '-f', File::Spec->devnull, $new->connstr('app') ],
+	'pg_dump succeeds');
 $new->stop;
 done_testing();

@@ -34,8 +34,13 @@ default_index_item_alignment = auto
 CONF
 $node->start;
 
-cmp_ok(core_suite($node, 'core', "$tmp/index_align_core", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
-	'>', 200, 'core: the tests ran');
+cmp_ok(
+	core_suite(
+		$node, 'core', "$tmp/index_align_core", $regress, "$regress/pg_regress",
+		"--dlpath=$regress", "--schedule=$regress/parallel_schedule",
+		'--max-concurrent-tests=20'),
+	'>', 200,
+	'core: the tests ran');
 
 # Check the indexes that the tests leave behind.  Those of the catalogs have the stock
 # alignment, the others all three alignments.  All of them are sound.
@@ -47,7 +52,9 @@ SELECT string_agg(is_catalog || ' ' || alignment || ': ' || (n > least), ', ' OR
    FROM pg_class c, page_header(get_raw_page(c.oid::regclass::text, 0))
    WHERE relkind = 'i' AND relam = 403 AND relpersistence <> 't' GROUP BY 1, 2) a
 SQL
-is($node->safe_psql('regression', $alignments), 'catalogs 8: true, others 2: true, others 4: true, others 8: true', 'indexes of user tables have all alignments, those of catalogs only the stock one');
+is( $node->safe_psql('regression', $alignments),
+	'catalogs 8: true, others 2: true, others 4: true, others 8: true',
+	'indexes of user tables have all alignments, those of catalogs only the stock one');
 cmp_ok($node->safe_psql('regression', <<'SQL'), '>', 300, 'amcheck finds all of them sound');
 SELECT count(*) FROM (SELECT bt_index_parent_check(c.oid, true, true) FROM pg_class c JOIN pg_index i ON indexrelid = c.oid
 WHERE relkind = 'i' AND relam = 403 AND relpersistence = 'p' AND indisvalid AND indisready) c
@@ -56,20 +63,31 @@ SQL
 # The test that the patch adds to the suite writes the parameter itself; its tables are
 # named ialign.
 my $file = "$PostgreSQL::Test::Utils::tmp_check/index_align_core.sql";
-$node->command_ok([ 'pg_dump', '-d', $node->connstr('regression'), '--no-sync', '-f', $file ], 'pg_dump of the database');
-is(join("\n", grep { /item_alignment/ && !/ialign/ } split /\n/, slurp_file($file)), '', 'the dump has no item_alignment that nobody wrote');
+$node->command_ok([ 'pg_dump', '-d', $node->connstr('regression'), '--no-sync', '-f', $file ],
+	'pg_dump of the database');
+is(join("\n", grep { /item_alignment/ && !/ialign/ } split /\n/, slurp_file($file)),
+	'', 'the dump has no item_alignment that nobody wrote');
 
 if ($ENV{PGDENSE_SOAK})
 {
 	core_isolation($node, "$tmp/index_align_isolation", $regress);
-	for my $module ('amcheck', 'btree_gin', 'citext', 'cube', 'hstore', 'isn', 'ltree', 'pgstattuple', 'seg', 'pg_trgm', 'pg_visibility', 'postgres_fdw')
+	for my $module (
+		'amcheck', 'btree_gin', 'citext', 'cube',
+		'hstore', 'isn', 'ltree', 'pgstattuple',
+		'seg', 'pg_trgm', 'pg_visibility', 'postgres_fdw')
 	{
 		my $dir = "$tree/contrib/$module";
 		my $makefile = -e "$dir/Makefile" ? slurp_file("$dir/Makefile") =~ s/\\\n//gr : '';
 		my @tests = map { split } $makefile =~ /^REGRESS *= *(.*)/m;
 
 		ok(scalar(@tests), "$module has tests") or next;
-		cmp_ok(core_suite($node, $module, "$tmp/index_align_$module", $dir, "$regress/pg_regress", "--dbname=contrib_$module", @tests), '>=', scalar(@tests), "$module: the tests ran");
+		cmp_ok(
+			core_suite(
+				$node, $module, "$tmp/index_align_$module", $dir, "$regress/pg_regress",
+				"--dbname=contrib_$module", @tests),
+			'>=',
+			scalar(@tests),
+			"$module: the tests ran");
 	}
 }
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'nothing crashed');

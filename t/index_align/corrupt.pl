@@ -23,7 +23,11 @@ needs_patch('index_align', 'default_index_item_alignment');
 my $soak = $ENV{PGDENSE_SOAK};
 my $node = PostgreSQL::Test::Cluster->new('corrupt');
 # Version 18 enables checksums by default.  They would report any damage.
-$node->init(extra => [ '--encoding=UTF8', '--locale=C', $node->pg_version->major >= 18 ? '--no-data-checksums' : () ]);
+$node->init(
+	extra => [
+		'--encoding=UTF8', '--locale=C',
+		$node->pg_version->major >= 18 ? '--no-data-checksums' : ()
+	]);
 # Keep shared_buffers small: evict() searches all of them.
 $node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
@@ -150,7 +154,10 @@ my $wide = 'x' x 63;
 my $columns = join ', ', map { "$_ name DEFAULT '$wide'" } 'a' .. 'g';
 for my $table ('t2', 't4', 't8', 't4d')
 {
-	my ($type, $key) = $table eq 't2' ? ('name', q{lpad(i::text, 6, '0')}) : $table eq 't8' ? ('int8', 'i * 10') : ('int', 'i * 10');
+	my ($type, $key) =
+		$table eq 't2' ? ('name', q{lpad(i::text, 6, '0')})
+	  : $table eq 't8' ? ('int8', 'i * 10')
+	  :                  ('int', 'i * 10');
 	my $alignment = $table eq 't8' ? 'max' : 'auto';
 	my ($rows, $dups) = $table eq 't4d' ? (40, 60) : (340, 1);
 	my $index_columns = $table eq 't4d' ? 'k' : 'a, b, c, d, e, f, g, k';
@@ -165,14 +172,17 @@ SQL
 	# Delete some pages in the middle, and let them become free for reuse.
 	if ($table ne 't4d')
 	{
-		$node->safe_psql('postgres', "DELETE FROM $table WHERE (replace(v, 'row ', '')::int / @{[ $table eq 't2' ? 1 : 10 ]}) BETWEEN 220 AND 265");
+		$node->safe_psql('postgres',
+			"DELETE FROM $table WHERE (replace(v, 'row ', '')::int / @{[ $table eq 't2' ? 1 : 10 ]}) BETWEEN 220 AND 265"
+		);
 		$node->safe_psql('postgres', "VACUUM $table");
 		$node->safe_psql('postgres', "CREATE TABLE more_$_ (); DROP TABLE more_$_") for 1 .. 3;
 		$node->safe_psql('postgres', "VACUUM (FREEZE) $table; VACUUM (FREEZE) $table");
 	}
 }
 $node->safe_psql('postgres', 'CHECKPOINT');
-$node->safe_psql('postgres', "SELECT take_image('$_'), take_image('${_}_key')") for 't2', 't4', 't8', 't4d';
+$node->safe_psql('postgres', "SELECT take_image('$_'), take_image('${_}_key')")
+  for 't2', 't4', 't8', 't4d';
 
 # places(TABLE) - return the places to damage: [name, offset in the file, byte there]
 my %one;
@@ -185,10 +195,18 @@ sub places
 	my (%block, @places);
 	my $root = $node->safe_psql('postgres', "SELECT root FROM bt_metap('${table}_key')");
 
-	for my $line (split /\n/, $node->safe_psql('postgres', "SELECT blkno, type, btpo_prev, btpo_next FROM bt_multi_page_stats('${table}_key', 1, -1)"))
+	for my $line (
+		split /\n/,
+		$node->safe_psql(
+			'postgres',
+			"SELECT blkno, type, btpo_prev, btpo_next FROM bt_multi_page_stats('${table}_key', 1, -1)"
+		))
 	{
 		my ($blkno, $type, $prev, $next) = split /\|/, $line;
-		my $kind = $blkno == $root ? 'root' : { l => 'leaf', i => 'internal page', d => 'deleted page' }->{$type};
+		my $kind =
+		  $blkno == $root
+		  ? 'root'
+		  : { l => 'leaf', i => 'internal page', d => 'deleted page' }->{$type};
 
 		next if !defined $kind;
 		# Prefer a leaf that has a page on both sides.
@@ -196,7 +214,9 @@ sub places
 	}
 	$block{metapage} = 0;
 	# a key of that leaf
-	$one{$table} = $node->safe_psql('postgres', "SELECT k FROM $table WHERE ctid = (SELECT htid FROM bt_page_items('${table}_key', $block{leaf}) WHERE htid IS NOT NULL ORDER BY itemoffset DESC LIMIT 1)");
+	$one{$table} = $node->safe_psql('postgres',
+		"SELECT k FROM $table WHERE ctid = (SELECT htid FROM bt_page_items('${table}_key', $block{leaf}) WHERE htid IS NOT NULL ORDER BY itemoffset DESC LIMIT 1)"
+	);
 	for my $kind (sort keys %block)
 	{
 		my $page = read_page($path, $block{$kind});
@@ -206,14 +226,21 @@ sub places
 		for my $byte (0, 1)
 		{
 			# The order of the two bytes depends on the machine.
-			push @places, [ "$kind, pd_flags byte " . ($byte ^ (pack('S', 1) ne "\1\0")), $block{$kind} * 8192 + 10 + $byte, unpack('C', substr($page, 10 + $byte, 1)) ];
+			push @places,
+			  [
+				"$kind, pd_flags byte " . ($byte ^ (pack('S', 1) ne "\1\0")),
+				$block{$kind} * 8192 + 10 + $byte,
+				unpack('C', substr($page, 10 + $byte, 1))
+			  ];
 		}
 	}
 	# It follows btm_allequalimage, which is the byte after 7 words of 4 bytes and one
 	# of 8.
 	my $meta = read_page($path, 0);
 	push @places, [ 'metapage, btm_itemalign', 24 + 41, unpack('C', substr($meta, 24 + 41, 1)) ];
-	is($places[-1][2], { 2 => 2, 4 => 1, 8 => 0 }->{ substr($table, 1, 1) }, "$table: btm_itemalign has the alignment");
+	is( $places[-1][2],
+		{ 2 => 2, 4 => 1, 8 => 0 }->{ substr($table, 1, 1) },
+		"$table: btm_itemalign has the alignment");
 	return @places;
 }
 
@@ -226,7 +253,8 @@ sub run_script
 	unlink $file;
 	append_to_file($file, join('', "\\set VERBOSITY verbose\n\\o /dev/null\n", @script));
 	my ($out, $err);
-	my $ok = IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-f', $file ], '>', \$out, '2>', \$err);
+	my $ok = IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-f', $file ],
+		'>', \$out, '2>', \$err);
 	# The functions above record the errors of statements, so only a lost connection
 	# fails here.
 	ok($ok, "$name: the server does not crash") or diag substr($err, -2000);
@@ -244,8 +272,11 @@ sub some
 	return grep { $_ != $byte } sort { $a <=> $b } keys %value;
 }
 
-my $summary = q{SELECT what, string_agg(is_now || ' ' || n, ', ' ORDER BY is_now) FROM (SELECT what, is_now, count(*) AS n FROM outcome GROUP BY 1, 2) o GROUP BY 1 ORDER BY 1};
-my $plan = $node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT v FROM t2 ORDER BY a, b, c, d, e, f, g, k; EXPLAIN (COSTS OFF) SELECT k FROM t2 ORDER BY a DESC, b DESC, c DESC, d DESC, e DESC, f DESC, g DESC, k DESC');
+my $summary =
+  q{SELECT what, string_agg(is_now || ' ' || n, ', ' ORDER BY is_now) FROM (SELECT what, is_now, count(*) AS n FROM outcome GROUP BY 1, 2) o GROUP BY 1 ORDER BY 1};
+my $plan = $node->safe_psql('postgres',
+	'SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT v FROM t2 ORDER BY a, b, c, d, e, f, g, k; EXPLAIN (COSTS OFF) SELECT k FROM t2 ORDER BY a DESC, b DESC, c DESC, d DESC, e DESC, f DESC, g DESC, k DESC'
+);
 is($plan, "Index Scan using t2_key on t2\nIndex Only Scan Backward using t2_key on t2", 'plans');
 
 for my $table ('t2', 't4', 't8', 't4d')
@@ -283,11 +314,13 @@ for my $table ('t2', 't4', 't8', 't4d')
 			  "INSERT INTO outcome VALUES ('$what', :byte, 'insert after vacuum', replace(:'SQLSTATE', '00000', 'ok'));\n",
 			  "SELECT read_all('$table', '$what', :byte, 'after vacuum: ', in_heap('$table'), '');\n";
 			$count += 6;
-			push @script, "SELECT put('${table}_key'$here), put('$table');\nBEGIN;\nREINDEX INDEX ${table}_key;\n",
+			push @script,
+			  "SELECT put('${table}_key'$here), put('$table');\nBEGIN;\nREINDEX INDEX ${table}_key;\n",
 			  "INSERT INTO outcome VALUES ('$what', :byte, 'reindex', replace(:'SQLSTATE', '00000', 'ok'));\n",
 			  "SELECT read_all('$table', '$what', :byte, 'after reindex: ', :'expected', :'one');\n";
 			# Roll the transaction back, but keep its outcome.
-			push @script, "SELECT string_agg(format('(%L,%s,%L,%L)', what, byte, use, is_now), ',') AS outcomes FROM outcome WHERE use LIKE '%reindex%' AND what = '$what' AND byte = :byte \\gset\n",
+			push @script,
+			  "SELECT string_agg(format('(%L,%s,%L,%L)', what, byte, use, is_now), ',') AS outcomes FROM outcome WHERE use LIKE '%reindex%' AND what = '$what' AND byte = :byte \\gset\n",
 			  "ROLLBACK;\nINSERT INTO outcome VALUES :outcomes;\n";
 			$count += 4;
 		}
@@ -295,20 +328,51 @@ for my $table ('t2', 't4', 't8', 't4d')
 	my $err = run_script($table, @script);
 
 	# Expect right rows, or the error codes of damaged data.
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM outcome'), $count, "$table: all cases were tried") or diag substr($err, -1000);
-	is($node->safe_psql('postgres', q{SELECT DISTINCT use, is_now FROM outcome WHERE what = 'nothing' AND is_now <> 'ok'}), '', "$table: every use succeeds on undamaged files");
-	is($node->safe_psql('postgres', q{SELECT * FROM outcome WHERE is_now NOT IN ('ok', 'XX001', 'XX002') LIMIT 20}), '', "$table: every use gives the right rows or a proper error");
-	is($node->safe_psql('postgres', q{SELECT * FROM outcome WHERE use LIKE '%reindex%' AND is_now <> 'ok' LIMIT 20}), '', "$table: REINDEX repairs the index");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM outcome'),
+		$count, "$table: all cases were tried")
+	  or diag substr($err, -1000);
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT DISTINCT use, is_now FROM outcome WHERE what = 'nothing' AND is_now <> 'ok'}),
+		'',
+		"$table: every use succeeds on undamaged files");
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT * FROM outcome WHERE is_now NOT IN ('ok', 'XX001', 'XX002') LIMIT 20}),
+		'',
+		"$table: every use gives the right rows or a proper error");
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT * FROM outcome WHERE use LIKE '%reindex%' AND is_now <> 'ok' LIMIT 20}),
+		'',
+		"$table: REINDEX repairs the index");
 	# Check that a use which reads the damaged page reports it.
-	my $scans = q{use IN ('index scan', 'index-only scan', 'backward scan', 'lookup', 'bt_index_check', 'bt_index_parent_check', 'insert', 'only lookup', 'only bt_index_check')};
-	is($node->safe_psql('postgres', "SELECT DISTINCT what, byte, use FROM outcome WHERE is_now = 'ok' AND what ~ '^(metapage|leaf|root).*(byte 1|itemalign)' AND $scans ORDER BY 1, 2, 3 LIMIT 20"),
-		'', "$table: every use reports a damaged alignment");
-	is($node->safe_psql('postgres', "SELECT DISTINCT what, byte, use FROM outcome WHERE (is_now = 'ok') <> (byte < 8) AND what ~ '^(metapage|leaf|root).*byte 0' AND $scans ORDER BY 1, 2, 3 LIMIT 20"),
-		'', "$table: other flags are handled as by the stock server");
-	is($node->safe_psql('postgres', "SELECT DISTINCT what, byte, use, is_now FROM outcome WHERE (is_now = 'ok') AND what ~ '^(leaf|root).*byte 1' AND use = 'vacuum' ORDER BY 1, 2, 3 LIMIT 20"),
-		'', "$table: VACUUM with dead rows reports a damaged alignment");
-	is($node->safe_psql('postgres', "SELECT DISTINCT what, byte, use, is_now FROM outcome WHERE (is_now = 'ok') <> (byte < 8) AND what ~ '^(leaf|root).*byte 0' AND use = 'vacuum' ORDER BY 1, 2, 3 LIMIT 20"),
-		'', "$table: VACUUM accepts other flags");
+	my $scans =
+	  q{use IN ('index scan', 'index-only scan', 'backward scan', 'lookup', 'bt_index_check', 'bt_index_parent_check', 'insert', 'only lookup', 'only bt_index_check')};
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT DISTINCT what, byte, use FROM outcome WHERE is_now = 'ok' AND what ~ '^(metapage|leaf|root).*(byte 1|itemalign)' AND $scans ORDER BY 1, 2, 3 LIMIT 20"
+		),
+		'',
+		"$table: every use reports a damaged alignment");
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT DISTINCT what, byte, use FROM outcome WHERE (is_now = 'ok') <> (byte < 8) AND what ~ '^(metapage|leaf|root).*byte 0' AND $scans ORDER BY 1, 2, 3 LIMIT 20"
+		),
+		'',
+		"$table: other flags are handled as by the stock server");
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT DISTINCT what, byte, use, is_now FROM outcome WHERE (is_now = 'ok') AND what ~ '^(leaf|root).*byte 1' AND use = 'vacuum' ORDER BY 1, 2, 3 LIMIT 20"
+		),
+		'',
+		"$table: VACUUM with dead rows reports a damaged alignment");
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT DISTINCT what, byte, use, is_now FROM outcome WHERE (is_now = 'ok') <> (byte < 8) AND what ~ '^(leaf|root).*byte 0' AND use = 'vacuum' ORDER BY 1, 2, 3 LIMIT 20"
+		),
+		'',
+		"$table: VACUUM accepts other flags");
 	note "$table, $_" for split /\n/, $node->safe_psql('postgres', $summary);
 	$node->safe_psql('postgres', "SELECT put('${table}_key'), put('$table')");
 }
@@ -348,53 +412,88 @@ BEGIN
 	INSERT INTO outcome VALUES (what, byte, 'insert', state);
 END $$;
 SQL
-my %condition = (heap => 'true', heap_hash => 'k = 7', heap_gist => 'p <@ box(point(7, 7), point(7, 7))',
-	heap_spgist => 'p <@ box(point(7, 7), point(7, 7))', heap_gin => 'a @> ARRAY[7, 8]', heap_brin => 'k = 7', sequence => '');
+my %condition = (
+	heap => 'true',
+	heap_hash => 'k = 7',
+	heap_gist => 'p <@ box(point(7, 7), point(7, 7))',
+	heap_spgist => 'p <@ box(point(7, 7), point(7, 7))',
+	heap_gin => 'a @> ARRAY[7, 8]',
+	heap_brin => 'k = 7',
+	sequence => '');
 my @script;
 my $count = 0;
 for my $relation (sort keys %condition)
 {
 	my $pages = page_count(path_of($node, $relation));
 	# Invalidate the other indexes, so that this one is used and changed.
-	push @script, "UPDATE pg_index SET indisvalid = indexrelid = '$relation'::regclass, indisready = indexrelid = '$relation'::regclass WHERE indrelid = 'heap'::regclass;\n";
+	push @script,
+	  "UPDATE pg_index SET indisvalid = indexrelid = '$relation'::regclass, indisready = indexrelid = '$relation'::regclass WHERE indrelid = 'heap'::regclass;\n";
 	for my $block (0 .. $pages - 1)
 	{
 		last if $block > 3 && !$soak;
 		for my $value (some(0, $block == 0 && $relation eq 'heap'))
 		{
 			my $offset = $block * 8192 + 10 + (pack('S', 1) eq "\1\0");
-			push @script, "SELECT put('$relation', $offset, $value);\n", "SELECT try_other('$relation', '$relation, block $block', $value, 'scan', '$condition{$relation}');\n";
-			push @script, "SELECT change_other('$relation, block $block', $value), put('heap');\n" if $relation ne 'sequence';
+			push @script, "SELECT put('$relation', $offset, $value);\n",
+			  "SELECT try_other('$relation', '$relation, block $block', $value, 'scan', '$condition{$relation}');\n";
+			push @script, "SELECT change_other('$relation, block $block', $value), put('heap');\n"
+			  if $relation ne 'sequence';
 			$count += 1 + ($relation ne 'sequence');
 		}
 	}
 	push @script, "SELECT put('$relation');\n";
 }
 my $err = run_script('other pages', @script);
-is($node->safe_psql('postgres', 'SELECT count(*) FROM outcome'), $count, 'other pages: all cases were tried') or diag substr($err, -1000);
-is($node->safe_psql('postgres', q{SELECT * FROM outcome WHERE is_now NOT IN ('ok', 'XX001', 'XX002') LIMIT 20}), '', 'other pages: every use gives the right rows or a proper error');
-is($node->safe_psql('postgres', q{SELECT DISTINCT what, byte, use, is_now FROM outcome WHERE what ~ '^heap, ' AND use = 'scan' AND is_now <> 'XX001' LIMIT 20}), '',
+is($node->safe_psql('postgres', 'SELECT count(*) FROM outcome'),
+	$count, 'other pages: all cases were tried')
+  or diag substr($err, -1000);
+is( $node->safe_psql(
+		'postgres', q{SELECT * FROM outcome WHERE is_now NOT IN ('ok', 'XX001', 'XX002') LIMIT 20}),
+	'',
+	'other pages: every use gives the right rows or a proper error');
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT DISTINCT what, byte, use, is_now FROM outcome WHERE what ~ '^heap, ' AND use = 'scan' AND is_now <> 'XX001' LIMIT 20}
+	),
+	'',
 	'a heap page with alignment bits is invalid');
 note $_ for split /\n/, $node->safe_psql('postgres', $summary);
-my (undef, undef, $message) = run_sql($node, "SELECT put('heap', @{[ 10 + (pack('S', 1) eq qq{\1\0}) ]}, 1); SELECT count(*) FROM heap");
-like($message, qr/ERROR:  XX001: invalid page in block 0 of relation /, 'the error of a heap page with alignment bits');
+my (undef, undef, $message) = run_sql($node,
+	"SELECT put('heap', @{[ 10 + (pack('S', 1) eq qq{\1\0}) ]}, 1); SELECT count(*) FROM heap");
+like(
+	$message,
+	qr/ERROR:  XX001: invalid page in block 0 of relation /,
+	'the error of a heap page with alignment bits');
 
 # With checksums, every damage is reported as an invalid page.
-$node->safe_psql('postgres', q{SELECT put('heap'); UPDATE pg_index SET indisvalid = true, indisready = true; REINDEX TABLE heap; DELETE FROM image; CHECKPOINT});
+$node->safe_psql('postgres',
+	q{SELECT put('heap'); UPDATE pg_index SET indisvalid = true, indisready = true; REINDEX TABLE heap; DELETE FROM image; CHECKPOINT}
+);
 $node->stop;
 command_ok([ 'pg_checksums', '--enable', '-D', $node->data_dir ], 'checksums enabled');
 $node->start;
-$node->safe_psql('postgres', "CHECKPOINT; SELECT take_image('$_'), take_image('${_}_key')") for 't2', 't8';
+$node->safe_psql('postgres', "CHECKPOINT; SELECT take_image('$_'), take_image('${_}_key')")
+  for 't2', 't8';
 for my $table ('t2', 't8')
 {
-	@script = ("TRUNCATE outcome;\n\\set expected '@{[ $node->safe_psql('postgres', qq{SELECT in_heap('$table')}) ]}'\n\\set one '$one{$table}'\n");
+	@script = (
+		"TRUNCATE outcome;\n\\set expected '@{[ $node->safe_psql('postgres', qq{SELECT in_heap('$table')}) ]}'\n\\set one '$one{$table}'\n"
+	);
 	for my $place (places($table))
 	{
-		push @script, map { "SELECT put('${table}_key', $place->[1], $_);\nSELECT read_all('$table', '$place->[0]', $_, '', :'expected', :'one');\n" } some($place->[2]);
+		push @script, map {
+			"SELECT put('${table}_key', $place->[1], $_);\nSELECT read_all('$table', '$place->[0]', $_, '', :'expected', :'one');\n"
+		} some($place->[2]);
 	}
 	run_script("$table with checksums", @script);
-	is($node->safe_psql('postgres', q{SELECT DISTINCT is_now FROM outcome WHERE what !~ '^(deleted|internal)'}), 'XX001', "$table with checksums: all damage is an invalid page");
-	is($node->safe_psql('postgres', q{SELECT DISTINCT is_now FROM outcome WHERE is_now NOT IN ('ok', 'XX001')}), '', "$table with checksums: every use gives the right rows or a proper error");
+	is( $node->safe_psql(
+			'postgres', q{SELECT DISTINCT is_now FROM outcome WHERE what !~ '^(deleted|internal)'}),
+		'XX001',
+		"$table with checksums: all damage is an invalid page");
+	is( $node->safe_psql(
+			'postgres', q{SELECT DISTINCT is_now FROM outcome WHERE is_now NOT IN ('ok', 'XX001')}),
+		'',
+		"$table with checksums: every use gives the right rows or a proper error");
 	$node->safe_psql('postgres', "SELECT put('${table}_key')");
 }
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'no process crashed');

@@ -58,7 +58,8 @@ my @tables = sort keys %columns;
 
 # the indexes of each table, and their alignment
 my %indexes;
-my $schema = 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect; CREATE TABLE ledger (c int2, n int4, PRIMARY KEY (c, n));';
+my $schema =
+  'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect; CREATE TABLE ledger (c int2, n int4, PRIMARY KEY (c, n));';
 $indexes{ledger_pkey} = 4;
 for my $table (@tables)
 {
@@ -91,13 +92,15 @@ $node->safe_psql('postgres', $schema);
 
 # the transaction n of a client, and the rows that stay
 my $stays = 'n % 20 >= 18';
-my $transaction = "SELECT coalesce(max(n), 0) + 1 AS n FROM ledger WHERE c = :client_id \\gset\nBEGIN;\nINSERT INTO ledger VALUES (:client_id, :n);\n";
+my $transaction =
+  "SELECT coalesce(max(n), 0) + 1 AS n FROM ledger WHERE c = :client_id \\gset\nBEGIN;\nINSERT INTO ledger VALUES (:client_id, :n);\n";
 for my $table (@tables)
 {
 	my ($g, $w) = @{ $columns{$table} }{qw(g w)};
 	my $of = sub {
 		my ($n) = @_;
-		return "s BETWEEN ($n) * 20 % 32000 AND ($n) * 20 % 32000 + 19 AND n = $n AND c = :client_id";
+		return
+		  "s BETWEEN ($n) * 20 % 32000 AND ($n) * 20 % 32000 + 19 AND n = $n AND c = :client_id";
 	};
 	$transaction .= <<"SQL";
 INSERT INTO $table SELECT :client_id, :n, j, :n * 20 % 32000 + j, :n % 7, wide(:client_id, :n, j, false)::$w, repeat('p', j) FROM generate_series(0, 19) j;
@@ -124,15 +127,20 @@ SQL
 my %scripts = (
 	transactions => $transaction,
 	vacuum => join('', map { "VACUUM (INDEX_CLEANUP on) $_;\n\\sleep 30 ms\n" } @tables),
-	reindex => join('', map { "REINDEX INDEX CONCURRENTLY $_;\n\\sleep 50 ms\n" } sort grep { !/ledger/ } keys %indexes),
-	create => "CREATE INDEX CONCURRENTLY more_2 ON align2 (g, c, w);\nDROP INDEX CONCURRENTLY more_2;\n"
+	reindex => join('',
+		map       { "REINDEX INDEX CONCURRENTLY $_;\n\\sleep 50 ms\n" }
+		sort grep { !/ledger/ } keys %indexes),
+	create =>
+	  "CREATE INDEX CONCURRENTLY more_2 ON align2 (g, c, w);\nDROP INDEX CONCURRENTLY more_2;\n"
 	  . "CREATE INDEX CONCURRENTLY more_4 ON align4 (w) INCLUDE (g);\nDROP INDEX CONCURRENTLY more_4;\n"
 	  . "CREATE INDEX CONCURRENTLY more_8 ON align8 (s, g, c);\nDROP INDEX CONCURRENTLY more_8;\n"
 	  . "CREATE INDEX CONCURRENTLY more_m ON mixed (padding, g);\nDROP INDEX CONCURRENTLY more_m;\n",
-	scan => "SET enable_seqscan = off;\nSET enable_bitmapscan = off;\n"
-	  . join('', map { "SELECT count(*) FROM $_ WHERE g >= 0;\nSELECT count(*) FROM $_ WHERE s > 0;\n\\sleep 20 ms\n" } @tables),
-	checkpoint => "\\sleep 400 ms\nCHECKPOINT;\n",
-);
+	scan => "SET enable_seqscan = off;\nSET enable_bitmapscan = off;\n" . join(
+		'',
+		map {
+			"SELECT count(*) FROM $_ WHERE g >= 0;\nSELECT count(*) FROM $_ WHERE s > 0;\n\\sleep 20 ms\n"
+		} @tables),
+	checkpoint => "\\sleep 400 ms\nCHECKPOINT;\n",);
 my $dir = $node->basedir;
 append_to_file("$dir/$_.sql", $scripts{$_}) for keys %scripts;
 
@@ -147,7 +155,9 @@ for my $round (1 .. $rounds)
 	my $seconds = 0.3 + rand($round % 5 == 0 ? 4 : 1.5);
 	my $random = int(rand(1_000_000));
 	my $again = rand() < 0.5 ? rand(0.2) : undef;
-	my @pgbench = ('pgbench', '--no-vacuum', "--random-seed=$random", '--time=600', $node->connstr('postgres'));
+	my @pgbench = (
+		'pgbench', '--no-vacuum', "--random-seed=$random", '--time=600', $node->connstr('postgres')
+	);
 	# In every other round, recovery compares pages, which takes the clients much time.
 	my $check = $round % 2 ? 'btree' : '';
 	my $hints = $round % 4 < 2 ? 'on' : 'off';
@@ -159,17 +169,28 @@ for my $round (1 .. $rounds)
 	my $log = "$dir/round$round";
 	my @errors = ('') x keys %scripts;
 
-	my @running = IPC::Run::start([ @pgbench, "--client=$clients", '--jobs=2', '--log', "--log-prefix=$log", "--file=$dir/transactions.sql" ],
-		'>', '/dev/null', '2>', \$errors[0]);
+	my @running = IPC::Run::start(
+		[
+			@pgbench, "--client=$clients",
+			'--jobs=2', '--log',
+			"--log-prefix=$log", "--file=$dir/transactions.sql"
+		],
+		'>',
+		'/dev/null',
+		'2>',
+		\$errors[0]);
 	for my $script (grep { $_ ne 'transactions' } sort keys %scripts)
 	{
-		push @running, IPC::Run::start([ @pgbench, "--file=$dir/$script.sql" ], '>', '/dev/null', '2>', \$errors[@running]);
+		push @running,
+		  IPC::Run::start([ @pgbench, "--file=$dir/$script.sql" ],
+			'>', '/dev/null', '2>', \$errors[@running]);
 	}
 	usleep(1_000_000 * $seconds);
 	$killed += kill_all($node);
 	$_->finish for @running;
 	# Report a script that ended early for another reason than the crash.
-	note $_ for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
+	note $_
+	  for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
 
 	# Sometimes crash once more, during recovery.
 	if (defined $again)
@@ -185,8 +206,13 @@ for my $round (1 .. $rounds)
 		/^(\d+) / and $acknowledged[$1]++ for split /\n/, slurp_file($file);
 		unlink $file;
 	}
-	my @last = map { $node->safe_psql('postgres', "SELECT coalesce(max(n), 0) FROM ledger WHERE c = $_") } 0 .. $clients - 1;
-	my @lost = grep { $last[$_] < $before[$_] + $acknowledged[$_] || $last[$_] > $before[$_] + $acknowledged[$_] + 1 } 0 .. $clients - 1;
+	my @last =
+	  map { $node->safe_psql('postgres', "SELECT coalesce(max(n), 0) FROM ledger WHERE c = $_") }
+	  0 .. $clients - 1;
+	my @lost = grep {
+			 $last[$_] < $before[$_] + $acknowledged[$_]
+		  || $last[$_] > $before[$_] + $acknowledged[$_] + 1
+	} 0 .. $clients - 1;
 	$transactions += $_ for @acknowledged;
 
 	my $what = sprintf('round %d, killed after %.2f s', $round, $seconds);
@@ -195,16 +221,21 @@ for my $round (1 .. $rounds)
 
 	# Drop the indexes whose build did not finish.
 	my @unfinished = split /\n/,
-	  $node->safe_psql('postgres', "SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid AND indrelid >= 16384");
+	  $node->safe_psql('postgres',
+		"SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid AND indrelid >= 16384");
 	$invalid += @unfinished;
-	$node->safe_psql('postgres', join('', map { "DROP INDEX IF EXISTS $_;" } @unfinished) . 'DROP INDEX IF EXISTS more_2, more_4, more_8, more_m;');
+	$node->safe_psql('postgres',
+		join('', map { "DROP INDEX IF EXISTS $_;" } @unfinished)
+		  . 'DROP INDEX IF EXISTS more_2, more_4, more_8, more_m;');
 
 	my @wrong;
 	for my $table ('ledger', @tables)
 	{
-		my $expected = $table eq 'ledger'
-		  ? join(' UNION ALL ', map { "SELECT $_\::int2, n FROM generate_series(1, $last[$_]) n" } 0 .. $#last)
-		  : $table eq 'unlogged' ? 'SELECT * FROM unlogged WHERE false' : expected($table, @last);
+		my $expected =
+		  $table eq 'ledger' ? join(' UNION ALL ',
+			map { "SELECT $_\::int2, n FROM generate_series(1, $last[$_]) n" } 0 .. $#last)
+		  : $table eq 'unlogged' ? 'SELECT * FROM unlogged WHERE false'
+		  :                        expected($table, @last);
 		my $differences = $node->safe_psql('postgres', <<"SQL");
 SELECT count(*) FROM ((TABLE $table EXCEPT ALL ($expected)) UNION ALL (($expected) EXCEPT ALL TABLE $table)) d
 SQL
@@ -213,7 +244,8 @@ SQL
 	is("@wrong", '', "$what: the tables hold exactly the expected rows");
 	check_structure($node, 'postgres', $what, $round < $rounds ? 'public' : undef);
 
-	is_deeply(page_alignments($node, 'postgres', keys %indexes), \%indexes, "$what: all indexes have their alignment");
+	is_deeply(page_alignments($node, 'postgres', keys %indexes),
+		\%indexes, "$what: all indexes have their alignment");
 	die "seed $seed: nothing can be said of later rounds" if @lost || @wrong;
 	@before = @last;
 }

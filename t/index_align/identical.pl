@@ -146,14 +146,16 @@ sub wal_between
 {
 	my ($node, $from, $to) = @_;
 	my $segment_size = 16 * 1024 * 1024;
-	my ($begin, $end) = map { my ($high, $low) = split m{/}, $_; (hex($high) << 32) + hex $low } $from, $to;
+	my ($begin, $end) =
+	  map { my ($high, $low) = split m{/}, $_; (hex($high) << 32) + hex $low } $from, $to;
 	my $wal = '';
 	my $skip = 0;
 
 	for (my $page = $begin - $begin % 8192; $page < $end; $page += 8192)
 	{
 		my $number = int($page / $segment_size);
-		my $path = sprintf '%s/pg_wal/%08X%08X%08X', $node->data_dir, 1, int($number / 256), $number % 256;
+		my $path = sprintf '%s/pg_wal/%08X%08X%08X', $node->data_dir, 1, int($number / 256),
+		  $number % 256;
 		open my $file, '<:raw', $path or die "could not open $path: $!";
 		seek $file, $page % $segment_size, 0 or die "could not seek in $path: $!";
 		read($file, my $bytes, 8192) == 8192 or die "could not read $path";
@@ -188,8 +190,13 @@ sub records
 		while ($offset < $total && $offset < $data)
 		{
 			my $id = unpack 'C', substr($record, $offset++, 1);
-			if ($id == 255) { $main = unpack 'C', substr($record, $offset++, 1); $sum += $main; }
-			elsif ($id == 254) { $main = unpack 'L', substr($record, $offset, 4); $offset += 4; $sum += $main; }
+			if    ($id == 255) { $main = unpack 'C', substr($record, $offset++, 1); $sum += $main; }
+			elsif ($id == 254)
+			{
+				$main = unpack 'L', substr($record, $offset, 4);
+				$offset += 4;
+				$sum    += $main;
+			}
 			elsif ($id == 253) { $offset += 2; }
 			elsif ($id == 252) { $offset += 4; }
 			else
@@ -207,7 +214,13 @@ sub records
 				if (!($fork & 0x80)) { $locator = substr $record, $offset, 12; $offset += 12; }
 				my $block = unpack 'L', substr($record, $offset, 4);
 				$offset += 4;
-				push @blocks, { image => $image, length => $length, head => join(',', $id, $fork, $hole, $image_info, unpack('H*', $locator), $block) };
+				push @blocks,
+				  {
+					image => $image,
+					length => $length,
+					head =>
+					  join(',', $id, $fork, $hole, $image_info, unpack('H*', $locator), $block)
+				  };
 				$sum += $image + $length;
 			}
 			$data = $total - $sum;
@@ -221,11 +234,27 @@ sub records
 			my $bytes = substr $record, $offset, $block->{length};
 			$offset += $block->{length};
 			# The server does not set the last bytes of xl_btree_metadata.
-			substr($bytes, 25, 3) = "\0" x 3 if $manager == $btree && length $bytes == 28 && ($info & 0xf0) =~ /^(32|144|160|224)$/;
-			push @parts, $block->{head} . ' ' . length($image) . ' ' . sha1_hex($image) . ' ' . unpack('H*', $bytes);
+			substr($bytes, 25, 3) = "\0" x 3
+			  if $manager == $btree
+			  && length $bytes == 28
+			  && ($info & 0xf0) =~ /^(32|144|160|224)$/;
+			push @parts,
+				$block->{head} . ' '
+			  . length($image) . ' '
+			  . sha1_hex($image) . ' '
+			  . unpack('H*', $bytes);
 		}
-		push @records, { manager => $manager, info => $info, total => $total, xid => $xid, main => unpack('H*', substr($record, $offset)), blocks => \@parts,
-			text => join(' ', $manager, $info, $xid, $total, unpack('H*', substr($record, $offset)), @parts) };
+		push @records,
+		  {
+			manager => $manager,
+			info => $info,
+			total => $total,
+			xid => $xid,
+			main => unpack('H*', substr($record, $offset)),
+			blocks => \@parts,
+			text => join(' ',
+				$manager, $info, $xid, $total, unpack('H*', substr($record, $offset)), @parts)
+		  };
 		$at += ($total + 7) & ~7;
 	}
 	return @records;
@@ -240,16 +269,27 @@ for my $server ('stock', 'patched')
 	my $node = $nodes->{$server};
 	my ($from, $to);
 
-	$from = $node->safe_psql('postgres', 'SELECT pg_switch_wal()') && $node->safe_psql('postgres', 'SELECT pg_current_wal_lsn()');
+	$from = $node->safe_psql('postgres', 'SELECT pg_switch_wal()')
+	  && $node->safe_psql('postgres', 'SELECT pg_current_wal_lsn()');
 	$rows{$server} = $node->safe_psql('postgres', $workload);
 	# It is one record after the last one of the workload.
 	$to = $node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_current_wal_insert_lsn()');
 	$wal{$server} = [ records(wal_between($node, $from, $to)) ];
-	my ($out, $err) = run_command([ "$stock_path/bin/pg_waldump", '-p', $node->data_dir . '/pg_wal', '-s', $from, '-e', $to, '-r', 'Btree' ]);
+	my ($out, $err) = run_command(
+		[
+			"$stock_path/bin/pg_waldump", '-p', $node->data_dir . '/pg_wal', '-s',
+			$from, '-e', $to, '-r',
+			'Btree'
+		]);
 	is($err, '', "$server: the stock pg_waldump reads the WAL");
 	$out =~ s/, lsn: \S+, prev \S+,//g;
 	$waldump{$server} = [ split /\n/, $out ];
-	for my $line (split /\n/, $node->safe_psql('postgres', q{SELECT oid::regclass, pg_relation_filepath(oid) FROM pg_class WHERE relkind = 'i' ORDER BY oid::regclass::text COLLATE "C"}))
+	for my $line (
+		split /\n/,
+		$node->safe_psql(
+			'postgres',
+			q{SELECT oid::regclass, pg_relation_filepath(oid) FROM pg_class WHERE relkind = 'i' ORDER BY oid::regclass::text COLLATE "C"}
+		))
 	{
 		my ($index, $path) = split /\|/, $line;
 		$files{$server}{$index} = $path;
@@ -262,7 +302,10 @@ for my $server ('stock', 'patched')
 		# Leave out LSN and checksum.
 		substr($content, $_ * 8192, 10) = "\0" x 10 for 0 .. length($content) / 8192 - 1;
 		# GiST has another LSN in its pages.
-		if ($index eq 'hashed_p') { substr($content, $_ * 8192 - 16, 8) = "\0" x 8 for 1 .. length($content) / 8192; }
+		if ($index eq 'hashed_p')
+		{
+			substr($content, $_ * 8192 - 16, 8) = "\0" x 8 for 1 .. length($content) / 8192;
+		}
 		$files{$server}{$index} .= ' ' . length($content) . ' ' . sha1_hex($content);
 	}
 }
@@ -271,38 +314,81 @@ is($rows{patched}, $rows{stock}, 'both servers give the same answers');
 # Compare the files.
 my @ours = grep { !/^pg_/ } sort keys %{ $files{stock} };
 cmp_ok(scalar(@ours), '>', 25, 'there are indexes to compare');
-is_deeply([ sort keys %{ $files{patched} } ], [ sort keys %{ $files{stock} } ], 'both servers have the same indexes');
+is_deeply(
+	[ sort keys %{ $files{patched} } ],
+	[ sort keys %{ $files{stock} } ],
+	'both servers have the same indexes');
 my @different = grep { ($files{patched}{$_} // '') ne $files{stock}{$_} } @ours;
 is("@different", '', 'indexes have the same bytes in files of the same names');
-my @catalogs = grep { /^pg_/ && ($files{patched}{$_} // '') ne $files{stock}{$_} } sort keys %{ $files{stock} };
+my @catalogs =
+  grep { /^pg_/ && ($files{patched}{$_} // '') ne $files{stock}{$_} } sort keys %{ $files{stock} };
 note 'catalogs whose indexes differ: ' . (@catalogs ? "@catalogs" : 'none');
 
 # Compare the records.
-for my $case ([ 'nbtree', sub { $_[0]{manager} == $btree } ], [ 'pages of builds', sub { $_[0]{manager} == $xlog && ($_[0]{info} & 0xf0) == 0xb0 } ],
+for my $case (
+	[ 'nbtree', sub { $_[0]{manager} == $btree } ],
+	[ 'pages of builds', sub { $_[0]{manager} == $xlog && ($_[0]{info} & 0xf0) == 0xb0 } ],
 	# Their records have LSNs, and bytes that nobody sets.  Compare their lengths only.
 	[ 'other index access methods', sub { $_[0]{manager} =~ /^(12|13|14|16|17)$/ } ])
 {
 	my ($what, $filter) = @$case;
-	my %these = map { my $server = $_; $server => [ map { $what =~ /other/ ? "$_->{manager} $_->{info} $_->{total}" : $_->{text} } grep { $filter->($_) } @{ $wal{$server} } ] } keys %wal;
+	my %these = map {
+		my $server = $_;
+		$server => [
+			map  { $what =~ /other/ ? "$_->{manager} $_->{info} $_->{total}" : $_->{text} }
+			grep { $filter->($_) } @{ $wal{$server} }
+		]
+	} keys %wal;
 
-	cmp_ok(scalar(@{ $these{stock} }), '>', $what eq 'nbtree' ? 10000 : 50, "$what: there are records to compare");
-	is(scalar(@{ $these{patched} }), scalar(@{ $these{stock} }), "$what: both servers wrote as many records");
-	my ($first) = grep { ($these{patched}[$_] // '') ne $these{stock}[$_] } 0 .. $#{ $these{stock} };
-	is(defined $first ? $these{patched}[$first] : '', defined $first ? $these{stock}[$first] : '', "$what: records have the same lengths and bytes");
+	cmp_ok(
+		scalar(@{ $these{stock} }),
+		'>',
+		$what eq 'nbtree' ? 10000 : 50,
+		"$what: there are records to compare");
+	is( scalar(@{ $these{patched} }),
+		scalar(@{ $these{stock} }),
+		"$what: both servers wrote as many records");
+	my ($first) =
+	  grep { ($these{patched}[$_] // '') ne $these{stock}[$_] } 0 .. $#{ $these{stock} };
+	is( defined $first ? $these{patched}[$first] : '',
+		defined $first ? $these{stock}[$first]   : '',
+		"$what: records have the same lengths and bytes");
 }
 # The background writer logs snapshots for standbys by the clock.
-my %all = map { my $server = $_; $server => scalar(grep { $_->{manager} != $standby } @{ $wal{$server} }) } keys %wal;
+my %all = map {
+	my $server = $_;
+	$server => scalar(grep { $_->{manager} != $standby } @{ $wal{$server} })
+} keys %wal;
 is($all{patched}, $all{stock}, 'both servers wrote as many records of each kind');
-is(scalar(@{ $waldump{patched} }), scalar(@{ $waldump{stock} }), 'pg_waldump prints as many lines for both');
-my ($first) = grep { ($waldump{patched}[$_] // '') ne $waldump{stock}[$_] } 0 .. $#{ $waldump{stock} };
-is(defined $first ? $waldump{patched}[$first] : '', defined $first ? $waldump{stock}[$first] : '', 'pg_waldump prints the same lines for both');
+is( scalar(@{ $waldump{patched} }),
+	scalar(@{ $waldump{stock} }),
+	'pg_waldump prints as many lines for both');
+my ($first) =
+  grep { ($waldump{patched}[$_] // '') ne $waldump{stock}[$_] } 0 .. $#{ $waldump{stock} };
+is( defined $first ? $waldump{patched}[$first] : '',
+	defined $first ? $waldump{stock}[$first]   : '',
+	'pg_waldump prints the same lines for both');
 
 # Check that the workload wrote all kinds of records.
-my %opcode = (0x00 => 'INSERT_LEAF', 0x10 => 'INSERT_UPPER', 0x20 => 'INSERT_META', 0x30 => 'SPLIT_L', 0x40 => 'SPLIT_R', 0x50 => 'INSERT_POST', 0x60 => 'DEDUP',
-	0x70 => 'DELETE', 0x80 => 'UNLINK_PAGE', 0x90 => 'UNLINK_PAGE_META', 0xA0 => 'NEWROOT', 0xB0 => 'MARK_PAGE_HALFDEAD', 0xC0 => 'VACUUM', 0xD0 => 'REUSE_PAGE',
+my %opcode = (
+	0x00 => 'INSERT_LEAF',
+	0x10 => 'INSERT_UPPER',
+	0x20 => 'INSERT_META',
+	0x30 => 'SPLIT_L',
+	0x40 => 'SPLIT_R',
+	0x50 => 'INSERT_POST',
+	0x60 => 'DEDUP',
+	0x70 => 'DELETE',
+	0x80 => 'UNLINK_PAGE',
+	0x90 => 'UNLINK_PAGE_META',
+	0xA0 => 'NEWROOT',
+	0xB0 => 'MARK_PAGE_HALFDEAD',
+	0xC0 => 'VACUUM',
+	0xD0 => 'REUSE_PAGE',
 	0xE0 => 'META_CLEANUP');
 my %seen;
-$seen{ $opcode{ $_->{info} & 0xf0 } // 'unknown' }++ for grep { $_->{manager} == $btree } @{ $wal{patched} };
+$seen{ $opcode{ $_->{info} & 0xf0 } // 'unknown' }++
+  for grep { $_->{manager} == $btree } @{ $wal{patched} };
 note join ', ', map { "$_ $seen{$_}" } sort keys %seen;
 for my $opcode (grep { !/INSERT_META|UNLINK_PAGE_META|META_CLEANUP/ } sort values %opcode)
 {
@@ -315,14 +401,18 @@ is($seen{unknown}, undef, 'the workload wrote no unknown records');
 # kind.
 for my $how ('initdb -c', 'postgresql.conf')
 {
-	my $node = $how eq 'initdb -c' ? init('initdb', undef, '-c', 'default_index_item_alignment=auto') : init('conf');
+	my $node =
+	  $how eq 'initdb -c'
+	  ? init('initdb', undef, '-c', 'default_index_item_alignment=auto')
+	  : init('conf');
 
 	if ($how eq 'postgresql.conf')
 	{
 		$node->append_conf('postgresql.conf', "default_index_item_alignment = auto\n");
 		$node->restart;
 	}
-	is($node->safe_psql('postgres', 'SHOW default_index_item_alignment'), 'auto', "$how: auto is the default");
+	is($node->safe_psql('postgres', 'SHOW default_index_item_alignment'),
+		'auto', "$how: auto is the default");
 	$node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION amcheck;
 CREATE EXTENSION pageinspect;
@@ -341,9 +431,18 @@ SQL
 SELECT string_agg(DISTINCT (flags & 768)::text, ','), count(*) > 100 FROM pg_class c, page_header(get_raw_page(c.oid::regclass::text, 0))
 WHERE relam = 403 AND relkind = 'i' AND (relnamespace IN ('pg_catalog'::regnamespace, 'pg_toast'::regnamespace))
 SQL
-	is($node->safe_psql('postgres', $flags), '0|t', "$how: no index of a catalog or of a TOAST table is aligned");
-	is($node->safe_psql('postgres', q{SELECT flags & 768 FROM page_header(get_raw_page('t_pkey', 0))}), '256', "$how: an index of a user table is aligned");
-	is($node->safe_psql('postgres', q{SELECT count(*) > 100 FROM (SELECT bt_index_check(oid) FROM pg_class WHERE relam = 403 AND relkind = 'i' AND relpersistence <> 't') c}), 't', "$how: all indexes are sound");
+	is($node->safe_psql('postgres', $flags),
+		'0|t', "$how: no index of a catalog or of a TOAST table is aligned");
+	is( $node->safe_psql(
+			'postgres', q{SELECT flags & 768 FROM page_header(get_raw_page('t_pkey', 0))}),
+		'256',
+		"$how: an index of a user table is aligned");
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT count(*) > 100 FROM (SELECT bt_index_check(oid) FROM pg_class WHERE relam = 403 AND relkind = 'i' AND relpersistence <> 't') c}
+		),
+		't',
+		"$how: all indexes are sound");
 	$node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL; DROP TABLE t');
 	$node->stop;
 	# A stock server does not start with a setting that it does not know.  Remove it.
@@ -351,15 +450,23 @@ SQL
 	my $file = $stock->data_dir . '/postgresql.conf';
 	my $content = slurp_file($file);
 	is($stock->start(fail_ok => 1), 0, "$how: a stock server does not start with the setting");
-	like(slurp_file($stock->logfile), qr/unrecognized configuration parameter "default_index_item_alignment"/, "$how: the stock server names the unknown setting");
+	like(
+		slurp_file($stock->logfile),
+		qr/unrecognized configuration parameter "default_index_item_alignment"/,
+		"$how: the stock server names the unknown setting");
 	$content =~ s/^default_index_item_alignment.*\n//mg;
 	unlink $file;
 	append_to_file($file, $content);
 	chmod 0600, $file;
 	$stock->start;
-	is($stock->safe_psql('postgres', q{SELECT count(*) > 100 FROM (SELECT bt_index_parent_check(oid, true, true) FROM pg_class WHERE relam = 403 AND relkind = 'i' AND relpersistence <> 't') c}), 't',
+	is( $stock->safe_psql(
+			'postgres',
+			q{SELECT count(*) > 100 FROM (SELECT bt_index_parent_check(oid, true, true) FROM pg_class WHERE relam = 403 AND relkind = 'i' AND relpersistence <> 't') c}
+		),
+		't',
 		"$how: a stock server finds all catalogs sound");
-	is($stock->safe_psql('other', 'SELECT count(*) FROM pg_class WHERE relname = \'pg_class\''), '1', "$how: the stock server reads the other database");
+	is($stock->safe_psql('other', 'SELECT count(*) FROM pg_class WHERE relname = \'pg_class\''),
+		'1', "$how: the stock server reads the other database");
 	$stock->stop;
 }
 

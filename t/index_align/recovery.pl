@@ -47,7 +47,8 @@ sub count_all
 {
 	my ($node, $dbname) = @_;
 
-	return $node->safe_psql($dbname, join("\n", map { "SELECT '$_->{name}', count(*) FROM $_->{name};" } @shapes));
+	return $node->safe_psql($dbname,
+		join("\n", map { "SELECT '$_->{name}', count(*) FROM $_->{name};" } @shapes));
 }
 
 # With wal_level = minimal, a table created and filled in one transaction is not logged.
@@ -66,13 +67,17 @@ for my $threshold ('0', '2GB')
 	my $fill = '';
 	for my $shape (@shapes)
 	{
-		$fill .= "BEGIN;\nTRUNCATE $shape->{name};\n" . put($shape, "generate_series(1, $shape->{rows}) i ORDER BY hashint4(i + $seed)") . "COMMIT;\n";
+		$fill .=
+			"BEGIN;\nTRUNCATE $shape->{name};\n"
+		  . put($shape, "generate_series(1, $shape->{rows}) i ORDER BY hashint4(i + $seed)")
+		  . "COMMIT;\n";
 	}
 	$minimal->safe_psql('postgres', "SET wal_skip_threshold = '$threshold';\n$fill");
 	my $before = count_all($minimal, 'postgres');
 	kill_all($minimal);
 	$minimal->start;
-	is(count_all($minimal, 'postgres'), $before, "wal_level = minimal, wal_skip_threshold = $threshold: rows after a crash");
+	is(count_all($minimal, 'postgres'),
+		$before, "wal_level = minimal, wal_skip_threshold = $threshold: rows after a crash");
 	check_all($minimal, 'postgres', 'filled in one transaction');
 
 	# Build indexes on rows, and leave the files of a transaction that is lost.
@@ -80,15 +85,23 @@ for my $threshold ('0', '2GB')
 	for my $shape (@shapes)
 	{
 		my $t = $shape->{name};
-		$build .= "REINDEX TABLE $t;\nBEGIN;\nALTER TABLE $t ALTER id TYPE int8;\n"
-		  . put($shape, "generate_series(1, $shape->{more}) i") . "COMMIT;\n" . "ALTER TABLE $t ALTER id TYPE int4;\n"
+		$build .=
+			"REINDEX TABLE $t;\nBEGIN;\nALTER TABLE $t ALTER id TYPE int8;\n"
+		  . put($shape, "generate_series(1, $shape->{more}) i")
+		  . "COMMIT;\n"
+		  . "ALTER TABLE $t ALTER id TYPE int4;\n"
 		  . put($shape, "generate_series(1, $shape->{more}) i");
 	}
-	$build .= join '', map { "VACUUM FULL $_->{name};\nBEGIN;\nTRUNCATE $_->{name};\n" . put($_, 'generate_series(1, 10) i') . "ROLLBACK;\n" } @shapes;
+	$build .= join '', map {
+			"VACUUM FULL $_->{name};\nBEGIN;\nTRUNCATE $_->{name};\n"
+		  . put($_, 'generate_series(1, 10) i')
+		  . "ROLLBACK;\n"
+	} @shapes;
 	$minimal->safe_psql('postgres', $build);
 	$before = count_all($minimal, 'postgres');
 	my $session = $minimal->background_psql('postgres');
-	$session->query_safe("BEGIN;\nTRUNCATE $shapes[0]{name};\n" . put($shapes[0], 'generate_series(1, 10) i'));
+	$session->query_safe(
+		"BEGIN;\nTRUNCATE $shapes[0]{name};\n" . put($shapes[0], 'generate_series(1, 10) i'));
 	kill_all($minimal);
 	eval { $session->quit };
 	$minimal->start;
@@ -105,7 +118,10 @@ is(unexpected_log($minimal), '', 'log');
 # After a crash, an unlogged index is a copy of its init fork, whatever the default is
 # then.
 my $node = PostgreSQL::Test::Cluster->new('node');
-$node->init(has_archiving => 1, allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->init(
+	has_archiving => 1,
+	allows_streaming => 1,
+	extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "$settings\nwal_keep_size = 1GB\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
@@ -114,25 +130,30 @@ create_shapes($node, 'unlogged', 'UNLOGGED');
 work_through($node, 'unlogged', $seed);
 my $before = check_all($node, 'unlogged', 'unlogged tables');
 $node->restart;
-is(check_all($node, 'unlogged', 'unlogged tables after a restart'), $before, 'unlogged tables hold the same rows after a restart');
+is(check_all($node, 'unlogged', 'unlogged tables after a restart'),
+	$before, 'unlogged tables hold the same rows after a restart');
 
 $node->safe_psql('unlogged', 'ALTER SYSTEM SET default_index_item_alignment = max');
 kill_all($node);
 $node->start;
-is(count_all($node, 'unlogged') =~ s/\D+\d*\|0\n?//gr, '', 'unlogged tables are empty after a crash');
+is(count_all($node, 'unlogged') =~ s/\D+\d*\|0\n?//gr,
+	'', 'unlogged tables are empty after a crash');
 check_all($node, 'unlogged', 'unlogged tables after a crash');
-$node->safe_psql('unlogged', join('', map { put($_, 'generate_series(1, 3000) i ORDER BY hashint4(i)') } @shapes));
+$node->safe_psql('unlogged',
+	join('', map { put($_, 'generate_series(1, 3000) i ORDER BY hashint4(i)') } @shapes));
 check_all($node, 'unlogged', 'unlogged tables written to after a crash');
 
 # A table that becomes logged gets new indexes, with the default of that time.
 $node->safe_psql('unlogged', 'ALTER SYSTEM RESET default_index_item_alignment');
 $node->reload;
-$node->poll_query_until('unlogged', q{SELECT current_setting('default_index_item_alignment') = 'auto'});
+$node->poll_query_until('unlogged',
+	q{SELECT current_setting('default_index_item_alignment') = 'auto'});
 $node->safe_psql('unlogged', join('', map { "ALTER TABLE $_->{name} SET LOGGED;" } @shapes));
 $before = count_all($node, 'unlogged');
 kill_all($node);
 $node->start;
-is(count_all($node, 'unlogged'), $before, 'tables that became logged keep their rows after a crash');
+is(count_all($node, 'unlogged'), $before,
+	'tables that became logged keep their rows after a crash');
 check_all($node, 'unlogged', 'tables that became logged');
 
 # Checkpoint during the work, then crash.
@@ -144,7 +165,8 @@ for my $shape (@shapes)
 $node->safe_psql('postgres', 'CHECKPOINT');
 for my $shape (@shapes)
 {
-	$node->safe_psql('postgres', put($shape, "generate_series(1, $shape->{rows}, 2) i ORDER BY hashint4(i + $seed)"));
+	$node->safe_psql('postgres',
+		put($shape, "generate_series(1, $shape->{rows}, 2) i ORDER BY hashint4(i + $seed)"));
 }
 $before = count_all($node, 'postgres');
 kill_all($node);
@@ -155,7 +177,9 @@ check_all($node, 'postgres', 'a checkpoint and a crash');
 # Take a backup while indexes change, and restore it.
 my $file = $node->basedir . '/work.sql';
 append_to_file($file, work_sql($seed + 1));
-my $work = IPC::Run::start([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $file ], '>', '/dev/null');
+my $work = IPC::Run::start(
+	[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $file ],
+	'>', '/dev/null');
 usleep(300_000);
 $node->backup('base');
 ok($work->finish, 'indexes changed while a backup was taken');
@@ -168,7 +192,9 @@ my $to = $node->lsn('insert');
 my $end = check_contents($node, 'postgres', 'at the end');
 $node->safe_psql('postgres', 'SELECT pg_switch_wal()');
 my $segment = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_current_wal_lsn())');
-$node->poll_query_until('postgres', "SELECT last_archived_wal >= (SELECT max(name) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}\$' AND name < '$segment') FROM pg_stat_archiver");
+$node->poll_query_until('postgres',
+	"SELECT last_archived_wal >= (SELECT max(name) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}\$' AND name < '$segment') FROM pg_stat_archiver"
+);
 
 # restore(NAME, BACKUP, SETTINGS) - start a new primary from a backup and the archive
 sub restore
@@ -176,7 +202,8 @@ sub restore
 	my ($name, $backup, $target) = @_;
 	my $restored = PostgreSQL::Test::Cluster->new("restored_$name");
 	$restored->init_from_backup($node, $backup, has_restoring => 1, standby => 0);
-	$restored->append_conf('postgresql.conf', "archive_mode = off\nrecovery_target_action = promote\n$target");
+	$restored->append_conf('postgresql.conf',
+		"archive_mode = off\nrecovery_target_action = promote\n$target");
 	$restored->start;
 	$restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 	return $restored;
@@ -184,9 +211,16 @@ sub restore
 
 for my $target ('point', 'end')
 {
-	my $restored = restore($target, 'base', $target eq 'point' ? "recovery_target_name = 'point'\n" : '');
-	is(check_all($restored, 'postgres', "restored to the $target"), $target eq 'point' ? $point : $end, "the server restored to the $target holds the expected rows");
-	$restored->safe_psql('postgres', join('', map { put($_, "generate_series(1, $_->{rows}) i ORDER BY hashint4(i + $seed)") } @shapes));
+	my $restored =
+	  restore($target, 'base', $target eq 'point' ? "recovery_target_name = 'point'\n" : '');
+	is( check_all($restored, 'postgres', "restored to the $target"),
+		$target eq 'point' ? $point : $end,
+		"the server restored to the $target holds the expected rows");
+	$restored->safe_psql(
+		'postgres',
+		join('',
+			map { put($_, "generate_series(1, $_->{rows}) i ORDER BY hashint4(i + $seed)") }
+			  @shapes));
 	check_all($restored, 'postgres', "restored to the $target and written to");
 	$restored->stop;
 	is(unexpected_log($restored), '', 'log');
@@ -217,7 +251,8 @@ SQL
 	is($flagged->(), 1, "$name, alignment $shape->{align}: the operation is unfinished at $lsn");
 	check_all($restored, 'postgres', $name);
 	$restored->safe_psql('postgres',
-		put($shape, "generate_series(1, $shape->{rows} + 7 * $shape->{more}) i") . "VACUUM (INDEX_CLEANUP on) $shape->{name}");
+		put($shape, "generate_series(1, $shape->{rows} + 7 * $shape->{more}) i")
+		  . "VACUUM (INDEX_CLEANUP on) $shape->{name}");
 	is($flagged->(), 0, "$name: finished");
 	check_all($restored, 'postgres', "$name, finished");
 	$restored->stop;

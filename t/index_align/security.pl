@@ -33,10 +33,22 @@ sub start_call
 	my ($role, $sql, $count) = @_;
 	my %call = (out => '', err => '');
 
-	$call{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') . " user=$role application_name=caller_$role", '-c', $sql ],
-		'<', \undef, '>', \$call{out}, '2>', \$call{err}, IPC::Run::timeout($timeout));
-	$node->poll_query_until('postgres', "SELECT count(*) = $count FROM pg_stat_activity WHERE backend_type = 'index_align worker' AND wait_event_type = 'Lock'")
-	  or die 'the worker does not wait';
+	$call{run} = IPC::Run::start(
+		[
+			'psql', '-XAtq', '-d',
+			$node->connstr('postgres') . " user=$role application_name=caller_$role",
+			'-c', $sql
+		],
+		'<',
+		\undef,
+		'>',
+		\$call{out},
+		'2>',
+		\$call{err},
+		IPC::Run::timeout($timeout));
+	$node->poll_query_until('postgres',
+		"SELECT count(*) = $count FROM pg_stat_activity WHERE backend_type = 'index_align worker' AND wait_event_type = 'Lock'"
+	) or die 'the worker does not wait';
 	return \%call;
 }
 
@@ -89,17 +101,32 @@ CREATE TABLE hostile_rest PARTITION OF hostile_parted DEFAULT;
 CREATE INDEX hostile_parted_body ON hostile_parted (trap('index expression of a partition', body)) WITH (item_alignment = auto);
 INSERT INTO hostile_parted SELECT i, i FROM generate_series(1, 4) i;
 SQL
-as_role($node, 'postgres', 'role_a', join '', map {
-	my ($when, $what) = split / /;
+as_role(
+	$node,
+	'postgres',
+	'role_a',
+	join '',
+	map {
+		my ($when, $what) = split / /;
 
-	map { "CREATE TRIGGER ${when}_${what}_$_ $when $what ON role_a.hostile FOR EACH $_ EXECUTE FUNCTION role_a.trap_trigger('$when $what $_');\n" }
-	  $what eq 'TRUNCATE' ? 'STATEMENT' : ('ROW', 'STATEMENT');
-} map { my $what = $_; map { "$_ $what" } 'BEFORE', 'AFTER' } qw(INSERT UPDATE DELETE TRUNCATE));
-as_role($node, 'postgres', 'role_a', 'ALTER TABLE role_a.hostile ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY; ANALYZE role_a.hostile');
+		map {
+			"CREATE TRIGGER ${when}_${what}_$_ $when $what ON role_a.hostile FOR EACH $_ EXECUTE FUNCTION role_a.trap_trigger('$when $what $_');\n"
+		} $what eq 'TRUNCATE' ? 'STATEMENT' : ('ROW', 'STATEMENT');
+	} map {
+		my $what = $_;
+		map { "$_ $what" } 'BEFORE', 'AFTER'
+	} qw(INSERT UPDATE DELETE TRUNCATE));
+as_role($node, 'postgres', 'role_a',
+	'ALTER TABLE role_a.hostile ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY; ANALYZE role_a.hostile'
+);
 
 # Check that REINDEX of the stock server evaluates all this code as the owner.
 # Otherwise the test would prove nothing.
-my @rebuilt = ('index expression', 'constant of an index expression', 'index predicate', 'constant of an index predicate');
+my @rebuilt = (
+	'index expression',
+	'constant of an index expression',
+	'index predicate',
+	'constant of an index predicate');
 my @rebuilt_part = ('index expression of a partition');
 my @rebuilt_matview = ('index of a materialized view');
 
@@ -109,7 +136,8 @@ sub superuser
 
 	return sub {
 		$node->safe_psql('postgres', join ";\n", @sql);
-		$node->safe_psql('postgres', join ";\n", 'SET search_path = role_a, pg_catalog, public', @sql);
+		$node->safe_psql('postgres', join ";\n", 'SET search_path = role_a, pg_catalog, public',
+			@sql);
 	};
 }
 
@@ -126,16 +154,63 @@ SQL
 }
 
 my @matrix = (
-	[ 'views', superuser('SELECT * FROM index_align.indexes', 'SELECT * FROM index_align.candidates'), [] ],
-	[ 'looks at one index', superuser(map { my $index = $_; map { "SELECT index_align.$_" } "item_alignment('role_a.$index')", "auto_alignment('role_a.$index')", "estimated_ratio('role_a.$index', 4, 10, 1000)" } qw(hostile_pkey hostile_expression hostile_constant hostile_predicate hostile_constant_predicate hostile_matview_id hostile_parted_body)), [] ],
-	[ 'restore_stock_commands()', superuser('SELECT * FROM index_align.restore_stock_commands()', q{SELECT * FROM index_align.restore_stock_commands('role_a.hostile', false)}), [] ],
-	[ 'restore_stock() of a table', superuser(q{CALL index_align.restore_stock('role_a.hostile')}), \@rebuilt ],
-	[ 'restore_stock() of a table, not concurrently', superuser(q{CALL index_align.restore_stock('role_a.hostile', false)}), \@rebuilt ],
-	[ 'restore_stock() of an index', superuser(q{CALL index_align.restore_stock('role_a.hostile_expression')}), ['index expression'] ],
-	[ 'restore_stock() of a materialized view', superuser(q{CALL index_align.restore_stock('role_a.hostile_matview')}), \@rebuilt_matview ],
-	[ 'restore_stock() of partitions', superuser(q{CALL index_align.restore_stock('role_a.hostile_parted')}), \@rebuilt_part ],
-	[ 'restore_stock() of the database', superuser(q{CALL index_align.restore_stock()}), [ @rebuilt, @rebuilt_part, @rebuilt_matview ] ],
-	[ 'restore_stock() of a view', sub { $node->psql('postgres', q{CALL index_align.restore_stock('role_a.hostile_view')}) }, [] ]);
+	[
+		'views',
+		superuser('SELECT * FROM index_align.indexes', 'SELECT * FROM index_align.candidates'), []
+	],
+	[
+		'looks at one index',
+		superuser(
+			map {
+				my $index = $_;
+				map { "SELECT index_align.$_" } "item_alignment('role_a.$index')",
+				  "auto_alignment('role_a.$index')", "estimated_ratio('role_a.$index', 4, 10, 1000)"
+			} qw(hostile_pkey hostile_expression hostile_constant hostile_predicate hostile_constant_predicate hostile_matview_id hostile_parted_body)
+		),
+		[]
+	],
+	[
+		'restore_stock_commands()',
+		superuser(
+			'SELECT * FROM index_align.restore_stock_commands()',
+			q{SELECT * FROM index_align.restore_stock_commands('role_a.hostile', false)}),
+		[]
+	],
+	[
+		'restore_stock() of a table',
+		superuser(q{CALL index_align.restore_stock('role_a.hostile')}),
+		\@rebuilt
+	],
+	[
+		'restore_stock() of a table, not concurrently',
+		superuser(q{CALL index_align.restore_stock('role_a.hostile', false)}),
+		\@rebuilt
+	],
+	[
+		'restore_stock() of an index',
+		superuser(q{CALL index_align.restore_stock('role_a.hostile_expression')}),
+		['index expression']
+	],
+	[
+		'restore_stock() of a materialized view',
+		superuser(q{CALL index_align.restore_stock('role_a.hostile_matview')}),
+		\@rebuilt_matview
+	],
+	[
+		'restore_stock() of partitions',
+		superuser(q{CALL index_align.restore_stock('role_a.hostile_parted')}),
+		\@rebuilt_part
+	],
+	[
+		'restore_stock() of the database',
+		superuser(q{CALL index_align.restore_stock()}),
+		[ @rebuilt, @rebuilt_part, @rebuilt_matview ]
+	],
+	[
+		'restore_stock() of a view',
+		sub { $node->psql('postgres', q{CALL index_align.restore_stock('role_a.hostile_view')}) },
+		[]
+	]);
 for (@matrix)
 {
 	align();
@@ -144,7 +219,9 @@ for (@matrix)
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE INDEX hostile_parted_id ON role_a.hostile_parted (id) WITH (item_alignment = auto);
 SQL
-is_harmless($node, superuser(q{SELECT index_align.reset_item_alignment('role_a.hostile_parted_id')}), [], 'reset_item_alignment()');
+is_harmless($node,
+	superuser(q{SELECT index_align.reset_item_alignment('role_a.hostile_parted_id')}),
+	[], 'reset_item_alignment()');
 
 #
 # A role that owns nothing is refused before it waits for a lock
@@ -164,10 +241,13 @@ SQL
 for my $role (qw(role_b role_c))
 {
 	for my $call (
-		(map { "CALL index_align.restore_stock('role_a.$_')" } qw(hostile hostile_pkey hostile_expression hostile_parted hostile_parted_id)),
-		q{CALL index_align.restore_stock('role_a.hostile', false)}, q{SELECT index_align.reset_item_alignment('role_a.hostile_parted_id')})
+		(   map { "CALL index_align.restore_stock('role_a.$_')" }
+			qw(hostile hostile_pkey hostile_expression hostile_parted hostile_parted_id)),
+		q{CALL index_align.restore_stock('role_a.hostile', false)},
+		q{SELECT index_align.reset_item_alignment('role_a.hostile_parted_id')})
 	{
-		my ($ret, $stdout, $stderr) = $node->psql('postgres', "SET lock_timeout = '5s'; $call", extra_params => [ '-U', $role ]);
+		my ($ret, $stdout, $stderr) = $node->psql('postgres', "SET lock_timeout = '5s'; $call",
+			extra_params => [ '-U', $role ]);
 
 		like($stderr, qr/ERROR:  (permission denied for|must be owner of) /, "$role: $call");
 	}
@@ -182,66 +262,101 @@ CREATE INDEX secret_word ON role_b.secret (word, id);
 CREATE INDEX secret_expression ON role_b.secret (left(word, 90), id);
 ANALYZE role_b.secret;
 SQL
-my $ratios = q{SELECT round(index_align.estimated_ratio('role_b.secret_word', 4, 100, 1000)::numeric, 4), round(index_align.estimated_ratio('role_b.secret_expression', 4, 100, 1000)::numeric, 4)};
+my $ratios =
+  q{SELECT round(index_align.estimated_ratio('role_b.secret_word', 4, 100, 1000)::numeric, 4), round(index_align.estimated_ratio('role_b.secret_expression', 4, 100, 1000)::numeric, 4)};
 my $own = as_role($node, 'postgres', 'role_b', $ratios);
 my $foreign = as_role($node, 'postgres', 'role_c', $ratios);
 isnt($foreign, $own, 'an estimate does not reveal the width of values');
 $node->safe_psql('postgres', 'GRANT SELECT (word) ON role_b.secret TO role_c');
-is(as_role($node, 'postgres', 'role_c', $ratios), (split /\|/, $own)[0] . '|' . (split /\|/, $foreign)[1], 'a role that may read the column gets its estimate');
+is( as_role($node, 'postgres', 'role_c', $ratios),
+	(split /\|/, $own)[0] . '|' . (split /\|/, $foreign)[1],
+	'a role that may read the column gets its estimate');
 $node->safe_psql('postgres', 'GRANT SELECT ON role_b.secret TO role_c');
-is(as_role($node, 'postgres', 'role_c', $ratios), $own, 'a role that may read the table gets the estimate of an expression');
+is(as_role($node, 'postgres', 'role_c', $ratios),
+	$own, 'a role that may read the table gets the estimate of an expression');
 $node->safe_psql('postgres', 'ALTER TABLE role_b.secret ENABLE ROW LEVEL SECURITY');
-is(as_role($node, 'postgres', 'role_c', $ratios), $foreign, 'row-level security hides the width of values');
+is(as_role($node, 'postgres', 'role_c', $ratios),
+	$foreign, 'row-level security hides the width of values');
 
 #
 # Worker processes
 #
 for my $role (qw(a b d))
 {
-	$node->safe_psql($_, "CREATE SCHEMA IF NOT EXISTS role_$role AUTHORIZATION role_$role") for 'postgres', 'other';
-	as_role($node, 'postgres', "role_$role", "CREATE TABLE role_$role.slow (id int PRIMARY KEY WITH (item_alignment = auto))");
+	$node->safe_psql($_, "CREATE SCHEMA IF NOT EXISTS role_$role AUTHORIZATION role_$role")
+	  for 'postgres', 'other';
+	as_role($node, 'postgres', "role_$role",
+		"CREATE TABLE role_$role.slow (id int PRIMARY KEY WITH (item_alignment = auto))");
 }
-as_role($node, 'other', 'role_d', 'CREATE TABLE role_d.slow (id int PRIMARY KEY WITH (item_alignment = auto))');
+as_role($node, 'other', 'role_d',
+	'CREATE TABLE role_d.slow (id int PRIMARY KEY WITH (item_alignment = auto))');
 $node->safe_psql('postgres', 'CREATE TABLE slow (id int PRIMARY KEY WITH (item_alignment = auto))');
 
-$node->safe_psql('postgres', "BEGIN; LOCK TABLE role_a.slow, role_b.slow, role_d.slow, slow IN SHARE MODE; PREPARE TRANSACTION 'locks'");
+$node->safe_psql('postgres',
+	"BEGIN; LOCK TABLE role_a.slow, role_b.slow, role_d.slow, slow IN SHARE MODE; PREPARE TRANSACTION 'locks'"
+);
 my @calls = (start_call('role_a', q{CALL index_align.restore_stock('role_a.slow')}, 1));
 my ($ret, $stdout, $stderr);
 for my $call (1 .. 8)
 {
-	($ret, $stdout, $stderr) = $node->psql('postgres', q{SET lock_timeout = '5s'; CALL index_align.restore_stock('role_a.slow')}, extra_params => [ '-U', 'role_a' ]);
+	($ret, $stdout, $stderr) = $node->psql(
+		'postgres',
+		q{SET lock_timeout = '5s'; CALL index_align.restore_stock('role_a.slow')},
+		extra_params => [ '-U', 'role_a' ]);
 	last if $stderr !~ /already running/;
 }
-like($stderr, qr/ERROR:  index_align.restore_stock\(\) is already running for role "role_a"/, 'a role can have only one call');
+like(
+	$stderr,
+	qr/ERROR:  index_align.restore_stock\(\) is already running for role "role_a"/,
+	'a role can have only one call');
 like($stderr, qr/HINT:  .*restore_stock_commands/, 'the error has a hint');
 is($node->safe_psql('postgres', $workers), '1', 'the role has one worker');
 push @calls, start_call('role_b', q{CALL index_align.restore_stock('role_b.slow')}, 2);
 for my $database ('postgres', 'other')
 {
-	($ret, $stdout, $stderr) = $node->psql($database, q{\set VERBOSITY verbose
-SET lock_timeout = '5s'; CALL index_align.restore_stock('role_d.slow')}, extra_params => [ '-U', 'role_d' ]);
-	like($stderr, qr/ERROR:  53400: too many calls of index_align.restore_stock\(\) are running/, "a call of a third role is refused in database $database");
+	($ret, $stdout, $stderr) = $node->psql(
+		$database, q{\set VERBOSITY verbose
+SET lock_timeout = '5s'; CALL index_align.restore_stock('role_d.slow')},
+		extra_params => [ '-U', 'role_d' ]);
+	like(
+		$stderr,
+		qr/ERROR:  53400: too many calls of index_align.restore_stock\(\) are running/,
+		"a call of a third role is refused in database $database");
 }
 push @calls, start_call($superuser, q{CALL index_align.restore_stock('slow')}, 3);
-($ret, $stdout, $stderr) = $node->psql('postgres', q{SET lock_timeout = '5s'; CALL index_align.restore_stock('slow')});
+($ret, $stdout, $stderr) =
+  $node->psql('postgres', q{SET lock_timeout = '5s'; CALL index_align.restore_stock('slow')});
 like($stderr, qr/already running for role/, 'a superuser can have only one call');
-is($node->safe_psql('postgres', $workers), '3', 'a superuser has a worker beside those of two roles');
+is($node->safe_psql('postgres', $workers),
+	'3', 'a superuser has a worker beside those of two roles');
 
 # Advisory locks of users are in another space, whatever their keys.
-is(as_role($node, 'postgres', 'role_c', q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = 0}), '5', 'an advisory lock of a user does not count as a call');
+is( as_role(
+		$node, 'postgres',
+		'role_c', q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = 0}),
+	'5',
+	'an advisory lock of a user does not count as a call');
 
 # The end of a call, for any reason, admits the next one.
-$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller_role_a'});
-like(end_call(shift @calls), qr/canceling statement due to user request/, 'a call can be cancelled');
+$node->safe_psql('postgres',
+	q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller_role_a'}
+);
+like(end_call(shift @calls), qr/canceling statement due to user request/,
+	'a call can be cancelled');
 push @calls, start_call('role_d', q{CALL index_align.restore_stock('role_d.slow')}, 3);
-$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'caller_role_b'});
+$node->safe_psql('postgres',
+	q{SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'caller_role_b'}
+);
 end_call(shift @calls);
 $node->poll_query_until('postgres', $workers, '2') or die 'the worker does not end';
 push @calls, start_call('role_a', q{CALL index_align.restore_stock('role_a.slow')}, 3);
 $node->safe_psql('postgres', q{COMMIT PREPARED 'locks'});
 is(end_call($_), '', 'a waiting call finishes without a message') for @calls;
 as_role($node, 'postgres', 'role_b', q{CALL index_align.restore_stock('role_b.slow')});
-is($node->safe_psql('postgres', q{SELECT count(*) FROM index_align.indexes WHERE table_name::text ~ 'slow'}), '0', 'no aligned index is left');
+is( $node->safe_psql(
+		'postgres', q{SELECT count(*) FROM index_align.indexes WHERE table_name::text ~ 'slow'}),
+	'0',
+	'no aligned index is left');
 
 #
 # Changes between the check and the action
@@ -258,33 +373,53 @@ sub race
 	return end_call($call);
 }
 
-$node->safe_psql('postgres', 'CREATE SCHEMA common; GRANT CREATE, USAGE ON SCHEMA common TO role_a, role_b');
+$node->safe_psql('postgres',
+	'CREATE SCHEMA common; GRANT CREATE, USAGE ON SCHEMA common TO role_a, role_b');
 as_role($node, 'postgres', "role_$_", <<"SQL") for qw(a b);
 CREATE TABLE common.table_$_ (id int, value int);
 CREATE INDEX index_$_ ON common.table_$_ (id) WITH (item_alignment = auto);
 CREATE INDEX drop_$_ ON common.table_$_ (value);
 SQL
-my $state = q{SELECT string_agg(indexrelid::regclass || ' ' || coalesce(reloptions::text, '-'), ', ' ORDER BY relname) FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'common.table_b'::regclass};
+my $state =
+  q{SELECT string_agg(indexrelid::regclass || ' ' || coalesce(reloptions::text, '-'), ', ' ORDER BY relname) FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'common.table_b'::regclass};
 
 $stderr = race('common.index_a', 'ALTER INDEX common.index_a RENAME TO elsewhere');
-like($stderr, qr/WARNING:  could not restore index "common.index_a"/, 'an index that was renamed is not restored');
+like(
+	$stderr,
+	qr/WARNING:  could not restore index "common.index_a"/,
+	'an index that was renamed is not restored');
 $node->safe_psql('postgres', 'ALTER INDEX common.elsewhere RENAME TO index_a');
 
 $stderr = race('common.index_a',
 	'ALTER INDEX common.index_a RENAME TO elsewhere; ALTER INDEX common.index_b RENAME TO index_a');
-like($stderr, qr/WARNING:  could not restore index "common.index_a"/, 'an index whose name another index took over is not restored');
-is($node->safe_psql('postgres', $state), 'common.drop_b -, common.index_a {item_alignment=auto}', 'the other index keeps its storage parameter');
-$node->safe_psql('postgres', 'ALTER INDEX common.index_a RENAME TO index_b; ALTER INDEX common.elsewhere RENAME TO index_a');
+like(
+	$stderr,
+	qr/WARNING:  could not restore index "common.index_a"/,
+	'an index whose name another index took over is not restored');
+is( $node->safe_psql('postgres', $state),
+	'common.drop_b -, common.index_a {item_alignment=auto}',
+	'the other index keeps its storage parameter');
+$node->safe_psql('postgres',
+	'ALTER INDEX common.index_a RENAME TO index_b; ALTER INDEX common.elsewhere RENAME TO index_a');
 
-$node->safe_psql('postgres', q{UPDATE pg_index SET indislive = false, indisready = false, indisvalid = false WHERE indexrelid = 'common.drop_a'::regclass;
+$node->safe_psql(
+	'postgres',
+	q{UPDATE pg_index SET indislive = false, indisready = false, indisvalid = false WHERE indexrelid = 'common.drop_a'::regclass;
 ALTER INDEX common.drop_a SET (item_alignment = auto)});
 $stderr = race('common.drop_a',
 	'ALTER INDEX common.drop_a RENAME TO elsewhere; ALTER INDEX common.drop_b RENAME TO drop_a');
-like($stderr, qr/WARNING:  could not restore index "common.drop_a"\nDETAIL:  must be owner of index drop_a/, 'the worker completes DROP INDEX as the owner');
-is($node->safe_psql('postgres', $state), 'common.drop_a -, common.index_b {item_alignment=auto}', 'an index that took over the name is not dropped');
-$node->safe_psql('postgres', 'ALTER INDEX common.drop_a RENAME TO drop_b; ALTER INDEX common.elsewhere RENAME TO drop_a');
+like(
+	$stderr,
+	qr/WARNING:  could not restore index "common.drop_a"\nDETAIL:  must be owner of index drop_a/,
+	'the worker completes DROP INDEX as the owner');
+is( $node->safe_psql('postgres', $state),
+	'common.drop_a -, common.index_b {item_alignment=auto}',
+	'an index that took over the name is not dropped');
+$node->safe_psql('postgres',
+	'ALTER INDEX common.drop_a RENAME TO drop_b; ALTER INDEX common.elsewhere RENAME TO drop_a');
 $node->safe_psql('postgres', q{CALL index_align.restore_stock('common.drop_a')});
-is($node->safe_psql('postgres', q{SELECT to_regclass('common.drop_a') IS NULL}), 't', 'DROP INDEX is completed if the name is unchanged');
+is($node->safe_psql('postgres', q{SELECT to_regclass('common.drop_a') IS NULL}),
+	't', 'DROP INDEX is completed if the name is unchanged');
 
 # Take a lock that the call does not need, but its worker does.
 for my $change ('ALTER TABLE common.table_a OWNER TO role_b', 'DROP TABLE common.table_a')
@@ -299,7 +434,10 @@ for my $change ('ALTER TABLE common.table_a OWNER TO role_b', 'DROP TABLE common
 	$stderr = end_call($call);
 	if ($owner eq 'role_a')
 	{
-		like($stderr, qr/WARNING:  could not restore index "common.index_a"\nDETAIL:  permission denied for index index_a/, 'a role that lost the table while it waited is refused');
+		like(
+			$stderr,
+			qr/WARNING:  could not restore index "common.index_a"\nDETAIL:  permission denied for index index_a/,
+			'a role that lost the table while it waited is refused');
 	}
 	else
 	{
@@ -313,7 +451,8 @@ for my $change ('ALTER TABLE common.table_a OWNER TO role_b', 'DROP TABLE common
 $node->safe_psql('postgres', 'CALL index_align.restore_stock()');
 for my $strings ('on', 'off')
 {
-	my $set = "SET standard_conforming_strings = $strings; SET backslash_quote = on; SET escape_string_warning = off; SET client_min_messages = error;";
+	my $set =
+	  "SET standard_conforming_strings = $strings; SET backslash_quote = on; SET escape_string_warning = off; SET client_min_messages = error;";
 	my $schema = qq{"s""'\\'; SELECT role_a.act('quote') --"};
 
 	$node->safe_psql('postgres', "CREATE SCHEMA $schema AUTHORIZATION role_a");
@@ -322,11 +461,28 @@ CREATE TABLE $schema."t\\""'; --" (id int PRIMARY KEY WITH (item_alignment = aut
 CREATE TABLE $schema."p\\""'; --" (id int, b int) PARTITION BY LIST (id);
 CREATE INDEX "i\\""'; --" ON $schema."p\\""'; --" (b) WITH (item_alignment = auto);
 SQL
-	is_harmless($node, sub { $node->safe_psql('postgres', "$set\nSELECT * FROM index_align.restore_stock_commands() \\gexec") }, [], "quotes in commands, standard_conforming_strings $strings");
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM index_align.indexes WHERE index::text ~ 'quote'}), '0', 'and they work');
-	as_role($node, 'postgres', 'role_a', qq{DROP INDEX $schema."i\\""'; --"; CREATE INDEX "i\\""'; --" ON $schema."p\\""'; --" (b) WITH (item_alignment = auto); ALTER TABLE $schema."t\\""'; --" ADD UNIQUE (b) WITH (item_alignment = auto)});
-	is_harmless($node, sub { $node->safe_psql('postgres', "$set\nCALL index_align.restore_stock()") }, [], "quotes in restore_stock(), standard_conforming_strings $strings");
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM index_align.indexes WHERE index::text ~ 'quote'}), '0', 'and it works');
+	is_harmless(
+		$node,
+		sub {
+			$node->safe_psql('postgres',
+				"$set\nSELECT * FROM index_align.restore_stock_commands() \\gexec");
+		},
+		[],
+		"quotes in commands, standard_conforming_strings $strings");
+	is( $node->safe_psql(
+			'postgres', q{SELECT count(*) FROM index_align.indexes WHERE index::text ~ 'quote'}),
+		'0',
+		'and they work');
+	as_role($node, 'postgres', 'role_a',
+		qq{DROP INDEX $schema."i\\""'; --"; CREATE INDEX "i\\""'; --" ON $schema."p\\""'; --" (b) WITH (item_alignment = auto); ALTER TABLE $schema."t\\""'; --" ADD UNIQUE (b) WITH (item_alignment = auto)}
+	);
+	is_harmless(
+		$node, sub { $node->safe_psql('postgres', "$set\nCALL index_align.restore_stock()") },
+		[], "quotes in restore_stock(), standard_conforming_strings $strings");
+	is( $node->safe_psql(
+			'postgres', q{SELECT count(*) FROM index_align.indexes WHERE index::text ~ 'quote'}),
+		'0',
+		'and it works');
 	$node->safe_psql('postgres', "DROP SCHEMA $schema CASCADE");
 }
 

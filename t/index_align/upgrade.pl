@@ -43,7 +43,17 @@ sub alignment_code
 	return item_code(read_page(path_of($node, $index, $db), 0));
 }
 
-my %codes = (t_pkey => 1, t_s => 2, t_i => 1, t_b => 0, t_param => 1, t_max => 0, t_plain => 0, '"Odd name"' => 1, u_pkey => 1, p1_a_idx => 1);
+my %codes = (
+	t_pkey => 1,
+	t_s => 2,
+	t_i => 1,
+	t_b => 0,
+	t_param => 1,
+	t_max => 0,
+	t_plain => 0,
+	'"Odd name"' => 1,
+	u_pkey => 1,
+	p1_a_idx => 1);
 
 sub codes_are
 {
@@ -68,7 +78,8 @@ SQL
 }
 
 # Return a digest of t that does not depend on any index.
-my $contents = q{SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;
+my $contents =
+  q{SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;
 	SELECT count(*), md5(string_agg(t::text, ',' ORDER BY id)) FROM t; SELECT sum(a) FROM p};
 
 sub list
@@ -109,7 +120,11 @@ sub stock_upgrade
 	my $stock_bindir = "$stock{$to}/bin";
 
 	# A later server brings its own pg_upgrade.
-	command_ok(pg_upgrade_command($to == $major ? $bindir : $stock_bindir, $old, $bindir, $new, $stock_bindir), "pg_upgrade to stock $to, $name");
+	command_ok(
+		pg_upgrade_command(
+			$to == $major ? $bindir : $stock_bindir,
+			$old, $bindir, $new, $stock_bindir),
+		"pg_upgrade to stock $to, $name");
 	$new->start;
 	return $new;
 }
@@ -121,7 +136,10 @@ sub restore
 	my $err = '';
 
 	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS app');
-	run_log([ "$stock{$major}/bin/psql", '-X', '-q', '-d', $node->connstr('postgres'), '-f', $file ], '>', \my $out, '2>', \$err) or $err .= 'failed';
+	run_log(
+		[ "$stock{$major}/bin/psql", '-X', '-q', '-d', $node->connstr('postgres'), '-f', $file ],
+		'>', \my $out, '2>', \$err)
+	  or $err .= 'failed';
 	return $err;
 }
 
@@ -155,18 +173,23 @@ ALTER DATABASE plain SET default_index_item_alignment = auto;
 GRANT SET ON PARAMETER default_index_item_alignment TO holder;
 SQL
 # This invalid index is not upgraded.
-my ($ret, undef, $err) = $old->psql('app', 'CREATE UNIQUE INDEX CONCURRENTLY t_invalid ON t (s) WITH (item_alignment = auto)');
+my ($ret, undef, $err) = $old->psql('app',
+	'CREATE UNIQUE INDEX CONCURRENTLY t_invalid ON t (s) WITH (item_alignment = auto)');
 like($err, qr/could not create unique index "t_invalid"/, 'an invalid index');
-$old->safe_psql('other', 'SET default_index_item_alignment = auto; CREATE TABLE o (id int PRIMARY KEY)');
+$old->safe_psql('other',
+	'SET default_index_item_alignment = auto; CREATE TABLE o (id int PRIMARY KEY)');
 my $before = $old->safe_psql('app', $contents);
-my $options = q{SELECT string_agg(relname || reloptions::text, ' ' ORDER BY relname) FROM pg_class WHERE reloptions IS NOT NULL AND relname ~ '^[tp]' AND relname <> 't_invalid'};
+my $options =
+  q{SELECT string_agg(relname || reloptions::text, ' ' ORDER BY relname) FROM pg_class WHERE reloptions IS NOT NULL AND relname ~ '^[tp]' AND relname <> 't_invalid'};
 my $options_before = $old->safe_psql('app', $options);
 codes_are($old, \%codes, 'indexes are aligned');
 
 # A dump has the parameters that were written, and no others.
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/app.sql";
 command_ok([ 'pg_dump', '--create', '-f', $dump, '-d', $old->connstr('app') ], 'pg_dump');
-is(join(' ', sort(slurp_file($dump) =~ /^CREATE INDEX (\w+) .*\bitem_alignment=/mg)), 'p1_a_idx p_a t_max t_param', 'the dump has the storage parameters that were written');
+is( join(' ', sort(slurp_file($dump) =~ /^CREATE INDEX (\w+) .*\bitem_alignment=/mg)),
+	'p1_a_idx p_a t_max t_param',
+	'the dump has the storage parameters that were written');
 
 # To the same server
 my $list = <<'EOT';
@@ -193,13 +216,16 @@ my $refusing = init_cluster('refusing', install_path => $stock{$major});
 refused($old, $refusing, $list, 'pg_upgrade --check of the running server', '--check');
 $old->stop;
 my $same = init_cluster('same');
-command_ok(pg_upgrade_command($bindir, $old, $bindir, $same, $bindir), 'pg_upgrade to the same server');
+command_ok(pg_upgrade_command($bindir, $old, $bindir, $same, $bindir),
+	'pg_upgrade to the same server');
 $same->start;
 codes_are($same, \%codes, 'pg_upgrade keeps the alignment of all indexes');
 is($same->safe_psql('app', $contents), $before, 'same rows');
 is($same->safe_psql('app', $options), $options_before, 'same storage parameters');
 indexes_ok($same, 'the indexes work');
-$same->safe_psql('app', 'INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 40000) i; DELETE FROM t WHERE id % 3 = 0 AND id > 20000; VACUUM t; DELETE FROM t WHERE id > 20000; REINDEX INDEX t_s');
+$same->safe_psql('app',
+	'INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 40000) i; DELETE FROM t WHERE id % 3 = 0 AND id > 20000; VACUUM t; DELETE FROM t WHERE id > 20000; REINDEX INDEX t_s'
+);
 indexes_ok($same, 'the indexes work after changes');
 is(alignment_code($same, 'app', 't_s'), 0, 'a rebuilt index gets the default alignment');
 is(alignment_code($same, 'app', 't_i'), 1, 'other indexes keep their alignment');
@@ -209,10 +235,17 @@ $same->stop;
 refused($old, $refusing, $list, 'pg_upgrade --check', '--check');
 refused($old, $refusing, $list, 'pg_upgrade');
 $refusing->start;
-is($refusing->safe_psql('postgres', q{SELECT count(*) FROM pg_database}), '3', 'the new cluster is unchanged');
+is($refusing->safe_psql('postgres', q{SELECT count(*) FROM pg_database}),
+	'3', 'the new cluster is unchanged');
 my $error = restore($refusing, $dump);
-like($error, qr/ERROR:  unrecognized parameter "item_alignment"/, 'a stock server does not restore the storage parameter');
-like($error, qr/ERROR:  unrecognized configuration parameter "default_index_item_alignment"/, 'a stock server does not restore a setting of the default');
+like(
+	$error,
+	qr/ERROR:  unrecognized parameter "item_alignment"/,
+	'a stock server does not restore the storage parameter');
+like(
+	$error,
+	qr/ERROR:  unrecognized configuration parameter "default_index_item_alignment"/,
+	'a stock server does not restore a setting of the default');
 $refusing->safe_psql('postgres', 'DROP DATABASE app');
 $refusing->stop;
 $old->start;
@@ -235,7 +268,8 @@ ALTER ROLE holder IN DATABASE app RESET ALL;
 ALTER DATABASE plain RESET ALL;
 REVOKE SET ON PARAMETER default_index_item_alignment FROM holder;
 SQL
-command_ok([ 'pg_dump', '--create', '-f', $dump, '-d', $old->connstr('app') ], 'pg_dump without storage parameters');
+command_ok([ 'pg_dump', '--create', '-f', $dump, '-d', $old->connstr('app') ],
+	'pg_dump without storage parameters');
 unlike(slurp_file($dump), qr/item_alignment/, 'the default is not dumped');
 $old->stop;
 $list =~ s/.*?(?=In database)//s;
@@ -250,11 +284,17 @@ if ($later)
 	for my $options ([], ['--check'], ['--link'])
 	{
 		my $name = "pg_upgrade of stock, @$options";
-		my $next = init_cluster('next' . scalar(@$options) . ($options->[0] // '') =~ s/-//gr, install_path => $later);
+		my $next = init_cluster('next' . scalar(@$options) . ($options->[0] // '') =~ s/-//gr,
+			install_path => $later);
 
-		command_checks_all(pg_upgrade_command("$later/bin", $old, $bindir, $next, "$later/bin", @$options),
-			1, [qr/FATAL:  database "(app|other)" has B-tree indexes with item alignment, which this pg_upgrade does not know\n.*DETAIL:  One of them is "public\.\S.*"\.\n.*HINT:  .*restore_stock/s],
-			[qr/^$/], $name);
+		command_checks_all(
+			pg_upgrade_command("$later/bin", $old, $bindir, $next, "$later/bin", @$options),
+			1,
+			[
+				qr/FATAL:  database "(app|other)" has B-tree indexes with item alignment, which this pg_upgrade does not know\n.*DETAIL:  One of them is "public\.\S.*"\.\n.*HINT:  .*restore_stock/s
+			],
+			[qr/^$/],
+			$name);
 	}
 	ok(-e $old->data_dir . '/global/pg_control', 'pg_upgrade fails before it links a file');
 }
@@ -268,7 +308,8 @@ $old->start;
 $old->safe_psql('app', 'SET default_index_item_alignment = max; REINDEX SCHEMA public');
 $old->safe_psql('other', 'REINDEX TABLE o');
 codes_are($old, { map { $_ => 0 } keys %codes }, 'restored');
-my $extension = $old->safe_psql('app', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'index_align'});
+my $extension = $old->safe_psql('app',
+	q{SELECT count(*) FROM pg_available_extensions WHERE name = 'index_align'});
 ok($extension, 'the extension is installed');
 $old->safe_psql('app', 'CREATE EXTENSION index_align') if $extension;
 $old->stop;
@@ -277,8 +318,12 @@ $old->stop;
 if ($later)
 {
 	my $next = init_cluster('unloadable', install_path => $later);
-	command_checks_all(pg_upgrade_command("$later/bin", $old, $bindir, $next, "$later/bin", '--check'),
-		1, [qr/^Your installation references loadable libraries that are missing from the$/m], [qr/^$/], 'the installed extension blocks the upgrade');
+	command_checks_all(
+		pg_upgrade_command("$later/bin", $old, $bindir, $next, "$later/bin", '--check'),
+		1,
+		[qr/^Your installation references loadable libraries that are missing from the$/m],
+		[qr/^$/],
+		'the installed extension blocks the upgrade');
 }
 $old->start;
 $old->safe_psql('app', 'DROP EXTENSION IF EXISTS index_align');
@@ -293,7 +338,9 @@ sub to_stock
 	is($new->safe_psql('app', $contents), $before, "stock $to: same rows");
 	codes_are($new, { map { $_ => 0 } keys %codes }, "stock $to: indexes of its own layout");
 	indexes_ok($new, "stock $to: the indexes work");
-	$new->safe_psql('app', q{INSERT INTO t VALUES (-1, 1, 1, 1, 'x'); INSERT INTO p VALUES (5000); INSERT INTO u VALUES (0)});
+	$new->safe_psql('app',
+		q{INSERT INTO t VALUES (-1, 1, 1, 1, 'x'); INSERT INTO p VALUES (5000); INSERT INTO u VALUES (0)}
+	);
 	if ($to == $major)
 	{
 		# Restore the dump that has indexes aligned by the default, too.
@@ -313,8 +360,10 @@ for my $from (grep { -d "$top/index_align/$_" } $major - 1)
 	{
 		my $name = "patched $from, $how";
 		my $patched = init_cluster("patched_$how", install_path => $path);
-		my $files = q{SELECT pg_relation_filepath(indexrelid) FROM pg_index WHERE indrelid = 't'::regclass ORDER BY indexrelid::regclass::text};
-		my $rows = q{SELECT count(*), sum(id + s + i + b), md5(string_agg(note, ' ' ORDER BY id)) FROM t};
+		my $files =
+		  q{SELECT pg_relation_filepath(indexrelid) FROM pg_index WHERE indrelid = 't'::regclass ORDER BY indexrelid::regclass::text};
+		my $rows =
+		  q{SELECT count(*), sum(id + s + i + b), md5(string_agg(note, ' ' ORDER BY id)) FROM t};
 
 		$patched->start;
 		$patched->safe_psql('postgres', 'CREATE DATABASE app');
@@ -336,14 +385,18 @@ SQL
 		my @pages = map { slurp_file($patched->data_dir . "/$_") } @files;
 
 		my $next = init_cluster("from_patched_$how");
-		command_ok(pg_upgrade_command($bindir, $patched, "$path/bin", $next, $bindir, "--$how"), "$name: pg_upgrade");
+		command_ok(pg_upgrade_command($bindir, $patched, "$path/bin", $next, $bindir, "--$how"),
+			"$name: pg_upgrade");
 		$next->start;
 		@files = split /\n/, $next->safe_psql('app', $files);
-		is(scalar(grep { slurp_file($next->data_dir . "/$files[$_]") ne $pages[$_] } 0 .. 3), 0, "$name: no index was rebuilt");
+		is(scalar(grep { slurp_file($next->data_dir . "/$files[$_]") ne $pages[$_] } 0 .. 3),
+			0, "$name: no index was rebuilt");
 		is($next->safe_psql('app', $rows), $then, "$name: the rows are the same");
 		codes_are($next, \%aligned, "$name: aligned as before");
 		indexes_ok($next, "$name: the indexes work");
-		$next->safe_psql('app', q{INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 30000) i; DELETE FROM t WHERE id > 20000; VACUUM t});
+		$next->safe_psql('app',
+			q{INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 30000) i; DELETE FROM t WHERE id > 20000; VACUUM t}
+		);
 		indexes_ok($next, "$name: the indexes work after changes");
 		$next->stop;
 	}
@@ -373,8 +426,13 @@ my $new = upgrade($older, "default_index_item_alignment = auto\n");
 is($new->safe_psql('app', $contents), $before, 'same rows from an older server');
 codes_are($new, { t_pkey => 0, t_s => 0, t_i => 0 }, 'files of an older server are as they were');
 indexes_ok($new, 'indexes from an older server work');
-$new->safe_psql('app', 'INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 40000) i; DELETE FROM t WHERE id > 20000; VACUUM t; REINDEX INDEX t_s; CREATE INDEX t_new ON t (i)');
-codes_are($new, { t_pkey => 0, t_s => 2, t_i => 0, t_new => 1, 'pg_catalog.pg_class_oid_index' => 0 }, 'only new indexes are aligned');
+$new->safe_psql('app',
+	'INSERT INTO t SELECT i, i % 1000, i, i, i FROM generate_series(20001, 40000) i; DELETE FROM t WHERE id > 20000; VACUUM t; REINDEX INDEX t_s; CREATE INDEX t_new ON t (i)'
+);
+codes_are(
+	$new,
+	{ t_pkey => 0, t_s => 2, t_i => 0, t_new => 1, 'pg_catalog.pg_class_oid_index' => 0 },
+	'only new indexes are aligned');
 indexes_ok($new, 'old and new indexes work');
 $new->stop;
 done_testing();

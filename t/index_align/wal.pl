@@ -22,7 +22,9 @@ use Time::HiRes qw(usleep);
 needs_patch('index_align', 'default_index_item_alignment');
 
 my $seed = ($ENV{PGDENSE_FUZZ_SEED} || time()) % 1_000_000;
-my %at_least = ((map { $_ => $ENV{PGDENSE_SOAK} ? 50 : 1 } @opcodes), (map { $_ => $ENV{PGDENSE_SOAK} ? 10 : 1 } @special));
+my %at_least = (
+	(map { $_ => $ENV{PGDENSE_SOAK} ? 50 : 1 } @opcodes),
+	(map { $_ => $ENV{PGDENSE_SOAK} ? 10 : 1 } @special));
 note "PGDENSE_FUZZ_SEED=$seed";
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
@@ -63,8 +65,11 @@ while (1)
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 	push @counts, btree_records($primary, 'postgres', $from, $primary->lsn('flush'));
 
-	check_structure($_, 'postgres', $_->name . " after round $round, full_page_writes = $images") for $primary, $standby;
-	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'primary and standby hold the same rows');
+	check_structure($_, 'postgres', $_->name . " after round $round, full_page_writes = $images")
+	  for $primary, $standby;
+	is( check_contents($primary, 'postgres', 'primary'),
+		check_contents($standby, 'postgres', 'standby'),
+		'primary and standby hold the same rows');
 	$primary->safe_psql('postgres', 'CHECKPOINT');
 
 	last if ++$round >= 2 && !too_few(\@counts, 2, 4, 8) || $round > 40;
@@ -76,7 +81,8 @@ sub set_page_images
 
 	$primary->safe_psql('postgres', "ALTER SYSTEM SET full_page_writes = $images");
 	$primary->reload;
-	$primary->poll_query_until('postgres', "SELECT current_setting('full_page_writes') = '$images'");
+	$primary->poll_query_until('postgres',
+		"SELECT current_setting('full_page_writes') = '$images'");
 }
 
 # Return the kinds of records that some alignment has too few of.
@@ -100,23 +106,31 @@ sub too_few
 print_census("records, $round rounds", @counts);
 for my $align (2, 4, 8)
 {
-	is_deeply([ too_few(\@counts, $align) ], [], "alignment $align has enough records of every kind");
-	is(scalar(grep { $_->{$align}{wrong} } @counts), 0, "no record for alignment $align has another one");
+	is_deeply([ too_few(\@counts, $align) ],
+		[], "alignment $align has enough records of every kind");
+	is(scalar(grep { $_->{$align}{wrong} } @counts),
+		0, "no record for alignment $align has another one");
 }
-ok(!(grep { grep { !/^(2|4|8)$/ } keys %$_ } @counts), 'no record has an unknown alignment');
-is(scalar(grep { $_->{2}{elsewhere} || $_->{4}{elsewhere} } @counts), 0, 'no record of a catalog index is aligned');
+ok( !(  grep {
+			grep { !/^(2|4|8)$/ }
+			  keys %$_
+		} @counts),
+	'no record has an unknown alignment');
+is(scalar(grep { $_->{2}{elsewhere} || $_->{4}{elsewhere} } @counts),
+	0, 'no record of a catalog index is aligned');
 
 # Check that pages have the alignment of their index.  Some pivot tuples have kept a
 # TID.
 for my $node ($primary, $standby)
 {
 	my %expected = map { ("$_->{name}_k" => $_->{align}, "$_->{name}_v" => $_->{align}) } @shapes;
-	is_deeply(page_alignments($node, 'postgres', keys %expected), \%expected, $node->name . ': alignments of all pages');
+	is_deeply(page_alignments($node, 'postgres', keys %expected),
+		\%expected, $node->name . ': alignments of all pages');
 }
 for my $shape (grep { $_->{name} =~ /dups/ } @shapes)
 {
 	$primary->safe_psql('postgres', put($shape, 'generate_series(1, 6000) i'));
-	ok( $primary->safe_psql('postgres', <<"SQL") > 0, "$shape->{name} has pivot tuples with a TID");
+	ok($primary->safe_psql('postgres', <<"SQL") > 0, "$shape->{name} has pivot tuples with a TID");
 SELECT count(*) FROM bt_metap('$shape->{name}_k') m, bt_page_items('$shape->{name}_k', m.root::int8) i WHERE m.level > 0 AND i.htid IS NOT NULL
 SQL
 }
@@ -133,15 +147,21 @@ for my $crash (1 .. 3)
 	my $out = '';
 	unlink $file;
 	append_to_file($file, work_sql($seed + $crash));
-	my $work = IPC::Run::start([ 'psql', '-X', '-q', '-d', $primary->connstr('postgres'), '-f', $file ], '>', \$out, '2>', \$out);
+	my $work =
+	  IPC::Run::start([ 'psql', '-X', '-q', '-d', $primary->connstr('postgres'), '-f', $file ],
+		'>', \$out, '2>', \$out);
 	my $seconds = 0.2 + rand(3);
 	usleep(1_000_000 * $seconds);
 	kill_all($primary);
 	$work->finish;
 	$primary->start;
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-	check_structure($_, 'postgres', sprintf('%s after a crash after %.1f s', $_->name, $seconds), 'public') for $primary, $standby;
-	is(check_contents($primary, 'postgres', 'primary'), check_contents($standby, 'postgres', 'standby'), 'primary and standby hold the same rows');
+	check_structure($_, 'postgres', sprintf('%s after a crash after %.1f s', $_->name, $seconds),
+		'public')
+	  for $primary, $standby;
+	is( check_contents($primary, 'postgres', 'primary'),
+		check_contents($standby, 'postgres', 'standby'),
+		'primary and standby hold the same rows');
 }
 
 # Promote the standby.
@@ -153,5 +173,6 @@ check_structure($standby, 'postgres', 'promoted standby, written to');
 check_contents($standby, 'postgres', 'promoted standby, written to');
 
 $_->stop for $standby, $primary;
-is(unexpected_log($_), '', 'nothing unexpected in the log of the ' . $_->name) for $primary, $standby;
+is(unexpected_log($_), '', 'nothing unexpected in the log of the ' . $_->name)
+  for $primary, $standby;
 done_testing();

@@ -39,7 +39,9 @@ def main():
                 if narrow == case["expected"]:
                     equal += 1
                 else:
-                    print(f"{narrow} instead of {case['expected']}: {case['n']} with {case['parameters']}")
+                    print(
+                        f"{narrow} instead of {case['expected']}: {case['n']} with {case['parameters']}"
+                    )
                 continue
             wide = outcome(connection, case["w"], case["parameters"])
             if narrow == wide:

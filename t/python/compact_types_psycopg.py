@@ -2,7 +2,7 @@
 # registration, in text and in binary format, with server-side binding, COPY
 # and pipelines.
 #
-#	python3 compact_types_psycopg.py CONNINFO < SAMPLES
+# 	python3 compact_types_psycopg.py CONNINFO < SAMPLES
 #
 # SAMPLES is JSON: a list of {type, wide, kind, literals}.  Prints TAP lines
 # without numbers, "ok - NAME" or "not ok - NAME", that the calling test counts.
@@ -74,12 +74,17 @@ def run(conn, sample):
         for placeholder in ("%s", "%b", "%t"):
             found = []
             for value in values:
-                for query in (f"SELECT id FROM p WHERE v = {placeholder}",
-                              f"SELECT id FROM p WHERE {placeholder} = v"):
+                for query in (
+                    f"SELECT id FROM p WHERE v = {placeholder}",
+                    f"SELECT id FROM p WHERE {placeholder} = v",
+                ):
                     cur.execute(query, (value,), prepare=prepare)
                     found.extend(row[0] for row in cur.fetchall())
-            check(f"{type_}: {placeholder}, prepare={prepare}", found,
-                  [i for i in range(len(values)) for _ in range(2)])
+            check(
+                f"{type_}: {placeholder}, prepare={prepare}",
+                found,
+                [i for i in range(len(values)) for _ in range(2)],
+            )
 
     # an explicit cast of the result gives Python's own type
     cur.execute(f"SELECT v::{wide} FROM p ORDER BY id LIMIT 1")
@@ -121,14 +126,23 @@ def run(conn, sample):
 
     # registered, it is a Python value
     info = psycopg.types.TypeInfo.fetch(conn, type_)
-    check(f"{type_}: TypeInfo", (info.name, info.oid > 16384, info.array_oid > 16384),
-          (type_, True, True))
+    check(
+        f"{type_}: TypeInfo",
+        (info.name, info.oid > 16384, info.array_oid > 16384),
+        (type_, True, True),
+    )
     info.register(conn)
     adapters = conn.adapters
-    own = {"string": "text", "int": "int8", "numeric": "numeric",
-           "timestamp": "timestamp", "timestamptz": "timestamptz"}[kind]
-    adapters.register_loader(info.oid, adapters.get_loader(
-        adapters.types[own].oid, psycopg.pq.Format.TEXT))
+    own = {
+        "string": "text",
+        "int": "int8",
+        "numeric": "numeric",
+        "timestamp": "timestamp",
+        "timestamptz": "timestamptz",
+    }[kind]
+    adapters.register_loader(
+        info.oid, adapters.get_loader(adapters.types[own].oid, psycopg.pq.Format.TEXT)
+    )
     cur = conn.cursor()
     cur.execute("SELECT v, ARRAY[v, NULL] FROM c LIMIT 1")
     value, array = cur.fetchone()

@@ -1,7 +1,7 @@
 # What a browser shows of a page: headless Chromium is told over a pipe to load it on
 # screens of several sizes, with light and with dark colours, and asked what it sees.
 #
-#	python3 report_page.py CHROMIUM PAGE DIRECTORY
+# 	python3 report_page.py CHROMIUM PAGE DIRECTORY
 #
 # Leaves screenshots and the browser's profile in DIRECTORY, and prints JSON: what was
 # requested, and what each view measured.  Needs matplotlib, to read the screenshots.
@@ -77,8 +77,20 @@ class Browser:
             os.dup2(first, 3)
             os.dup2(second, 4)
 
-        words = [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
-        words += ["--disable-background-networking", "--disable-component-update", "--disable-breakpad", "--hide-scrollbars"]
+        words = [
+            program,
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+        ]
+        words += [
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-breakpad",
+            "--hide-scrollbars",
+        ]
         words += [f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"]
         self.process = subprocess.Popen(
             words,
@@ -121,17 +133,25 @@ class Browser:
             self.events.append(self.read())
 
     def requests(self):
-        return [event["params"]["request"]["url"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
+        return [
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event.get("method") == "Network.requestWillBeSent"
+        ]
 
     def complaints(self):
         return [
-            event["params"] for event in self.events if event.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")
+            event["params"]
+            for event in self.events
+            if event.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")
         ]
 
     def screenshot(self, path):
         import base64
 
-        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+        path.write_bytes(
+            base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+        )
         return path
 
 
@@ -156,7 +176,9 @@ def main():
         browser = Browser(program, profile)
         try:
             target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-            browser.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+            browser.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)[
+                "sessionId"
+            ]
             for domain in ("Page", "Network", "Runtime", "Log"):
                 browser.call(f"{domain}.enable")
             views = {}
@@ -169,19 +191,38 @@ def main():
                         deviceScaleFactor=1,
                         mobile=screen == "telephone",
                     )
-                    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-                    browser.events = [event for event in browser.events if event.get("method") != "Page.loadEventFired"]
+                    browser.call(
+                        "Emulation.setEmulatedMedia",
+                        features=[{"name": "prefers-color-scheme", "value": scheme}],
+                    )
+                    browser.events = [
+                        event
+                        for event in browser.events
+                        if event.get("method") != "Page.loadEventFired"
+                    ]
                     browser.call("Page.navigate", url=page.as_uri())
                     browser.wait("Page.loadEventFired")
                     name = f"{screen}-{scheme}"
                     shots = {"top": pixels(browser.screenshot(directory / f"{name}.png"))}
-                    browser.call("Runtime.evaluate", expression="document.querySelector('figure').scrollIntoView()")
+                    browser.call(
+                        "Runtime.evaluate",
+                        expression="document.querySelector('figure').scrollIntoView()",
+                    )
                     shots["chart"] = pixels(browser.screenshot(directory / f"{name}-chart.png"))
                     seen = browser.call("Runtime.evaluate", expression=MEASURE, returnByValue=True)
                     if "exceptionDetails" in seen:
                         sys.exit(f"{name}: {seen['exceptionDetails']}")
                     views[name] = {**seen["result"]["value"], "shots": shots}
-            print(json.dumps({"page": page.as_uri(), "requests": browser.requests(), "complaints": browser.complaints(), "views": views}))
+            print(
+                json.dumps(
+                    {
+                        "page": page.as_uri(),
+                        "requests": browser.requests(),
+                        "complaints": browser.complaints(),
+                        "views": views,
+                    }
+                )
+            )
         finally:
             browser.process.kill()
             browser.process.wait()
@@ -191,6 +232,8 @@ if __name__ == "__main__":
     # What waits for a browser that hangs is ended by this.
     import signal
 
-    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"the browser has not answered for {TIMEOUT} s"))
+    signal.signal(
+        signal.SIGALRM, lambda *_: sys.exit(f"the browser has not answered for {TIMEOUT} s")
+    )
     signal.alarm(TIMEOUT)
     main()

@@ -30,9 +30,17 @@ def get_constraints(self, cursor, table_name):
         # What joins the parts is none of the table's: columns that the view does not have, and
         # the copy of its key in the cold part, with an index and, since 18, NOT NULL constraints.
         kinds = ("unique", "foreign_key", "check", "index")
-        cold = {name: one for name, one in cold.items() if not one["primary_key"]
-                and (any(one[kind] for kind in kinds) or not key.issuperset(one["columns"]))}
-        found.update((name, one) for name, one in (hot | cold).items() if columns.issuperset(filter(None, one["columns"])))
+        cold = {
+            name: one
+            for name, one in cold.items()
+            if not one["primary_key"]
+            and (any(one[kind] for kind in kinds) or not key.issuperset(one["columns"]))
+        }
+        found.update(
+            (name, one)
+            for name, one in (hot | cold).items()
+            if columns.issuperset(filter(None, one["columns"]))
+        )
     cursor.execute(VIEWS)
     views = dict(cursor.fetchall())
     for one in found.values():

@@ -28,7 +28,8 @@ my @applications = qw(basic model_fields schema migrations introspection inspect
   generic_relations field_defaults migrate_signals validation from_db_value
   select_related null_fk db_utils);
 # the tests of SQLAlchemy's dialect, without the many on range types
-my @files = ('test/dialect/test_suite.py',
+my @files = (
+	'test/dialect/test_suite.py',
 	map { "test/dialect/postgresql/test_$_.py" } qw(dialect on_conflict query reflection types));
 my $selection = 'not Range and not _multiple_host_';
 
@@ -47,13 +48,19 @@ my %settings = (
 	auto => 'compact_types.auto',
 	auto_varchar => 'compact_types.auto compact_types.auto_varchar');
 $node->safe_psql('postgres', 'CREATE DATABASE template_plain; CREATE DATABASE template_compact');
-$node->safe_psql('template_compact',
-	join "\n", 'CREATE EXTENSION compact_types;', map { "CREATE EXTENSION compact_char$_;" } 1 .. 64);
+$node->safe_psql(
+	'template_compact', join "\n",
+	'CREATE EXTENSION compact_types;',
+	map { "CREATE EXTENSION compact_char$_;" } 1 .. 64);
+
 for my $mode (sort keys %settings)
 {
 	my $template = $mode eq 'plain' ? 'template_plain' : 'template_compact';
-	$node->safe_psql('postgres', "CREATE ROLE django_$mode SUPERUSER LOGIN; CREATE DATABASE sqlalchemy_$mode TEMPLATE $template");
-	$node->safe_psql('postgres', "ALTER ROLE django_$mode SET $_ = on; ALTER DATABASE sqlalchemy_$mode SET $_ = on")
+	$node->safe_psql('postgres',
+		"CREATE ROLE django_$mode SUPERUSER LOGIN; CREATE DATABASE sqlalchemy_$mode TEMPLATE $template"
+	);
+	$node->safe_psql('postgres',
+		"ALTER ROLE django_$mode SET $_ = on; ALTER DATABASE sqlalchemy_$mode SET $_ = on")
 	  for split / /, $settings{$mode};
 	# the settings of SQLAlchemy's README
 	$node->safe_psql("sqlalchemy_$mode", <<"SQL");
@@ -71,7 +78,8 @@ sub output_of
 	my ($name, $directory, @command) = @_;
 	my $log = "$logs/orm_$name.log";
 
-	IPC::Run::run([ @command ], '<', '/dev/null', '>', $log, '2>&1', init => sub { chdir $directory or die $! });
+	IPC::Run::run([@command], '<', '/dev/null', '>', $log, '2>&1',
+		init => sub { chdir $directory or die $! });
 	return slurp_file($log);
 }
 
@@ -80,10 +88,30 @@ my %suites = (
 	sqlalchemy => sub {
 		my ($mode) = @_;
 		local $ENV{PYTHONPATH} = "$FindBin::RealBin/../python:$orm/sqlalchemy/lib";
-		my $output = output_of("sqlalchemy_$mode", "$orm/sqlalchemy",
-			$python, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'compact_types_sqlalchemy',
-			'--maxfail=100000', '--tb=short', '-rfE', '-k', $selection, '--dburi',
-			'postgresql+psycopg://@/sqlalchemy_' . $mode . '?host=' . $node->host . '&port=' . $node->port, @files);
+		my $output = output_of(
+			"sqlalchemy_$mode",
+			"$orm/sqlalchemy",
+			$python,
+			'-m',
+			'pytest',
+			'-q',
+			'-p',
+			'no:cacheprovider',
+			'-p',
+			'compact_types_sqlalchemy',
+			'--maxfail=100000',
+			'--tb=short',
+			'-rfE',
+			'-k',
+			$selection,
+			'--dburi',
+			'postgresql+psycopg://@/sqlalchemy_'
+			  . $mode
+			  . '?host='
+			  . $node->host
+			  . '&port='
+			  . $node->port,
+			@files);
 		my $count = 0;
 		my ($last) = $output =~ /^=+ (.*) in [\d.]+s.*=+$/m;
 		$count += $1 while ($last // '') =~ /(\d+) (?:passed|failed|skipped|errors?|xfailed)/g;
@@ -102,8 +130,10 @@ my %suites = (
 		local $ENV{PGPORT} = $node->port;
 		local $ENV{PGDENSE_ROLE} = "django_$mode";
 		local $ENV{PGDENSE_TEMPLATE} = $mode eq 'plain' ? 'template_plain' : 'template_compact';
-		my $output = output_of("django_$mode", "$orm/django/tests", $python, '-W', 'ignore', 'runtests.py',
-			'--settings=compact_types_django', '--parallel=1', '--noinput', @applications);
+		my $output =
+		  output_of("django_$mode", "$orm/django/tests", $python, '-W', 'ignore', 'runtests.py',
+			'--settings=compact_types_django',
+			'--parallel=1', '--noinput', @applications);
 		my ($count) = $output =~ /^Ran (\d+) tests? in/m;
 		my %failed;
 		$failed{$1} = 1 while $output =~ /^(?:FAIL|ERROR): \S+ \(([^()\s]+)\)/mg;
@@ -133,7 +163,8 @@ for my $suite (sort keys %suites)
 	{
 		my ($count, $failed) = $suites{$suite}->($mode);
 		is($count, $plain_count, "$suite, $mode: the same number of tests ran");
-		is(join("\n", grep { !$plain->{$_} } sort keys %$failed), join("\n", sort keys %{ $listed{$suite}{$mode} }),
+		is( join("\n", grep { !$plain->{$_} } sort keys %$failed),
+			join("\n", sort keys %{ $listed{$suite}{$mode} }),
 			"$suite, $mode: exactly the listed tests fail");
 	}
 }

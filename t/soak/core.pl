@@ -63,17 +63,28 @@ shared_buffers = 32MB
 $forced$switches$io
 CONF
 	$node->start;
-	is($node->safe_psql('postgres', 'SHOW io_method'), $method, "$name: the I/O method is in effect") if $method;
-	is(effective_mode($node)->{mode}, $direct ? 'direct' : 'buffered', "$name: WAL is written with direct I/O if the directory allows");
+	is($node->safe_psql('postgres', 'SHOW io_method'),
+		$method, "$name: the I/O method is in effect")
+	  if $method;
+	is( effective_mode($node)->{mode},
+		$direct ? 'direct' : 'buffered',
+		"$name: WAL is written with direct I/O if the directory allows");
 	$node->safe_psql('postgres', 'CREATE EXTENSION bgvacuum');
-	cmp_ok(core_suite($node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
-		'>', 200, "$name: the tests ran");
+	cmp_ok(
+		core_suite(
+			$node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress",
+			"--schedule=$regress/parallel_schedule",
+			'--max-concurrent-tests=20'),
+		'>', 200,
+		"$name: the tests ran");
 	core_isolation($node, "$tmp/isolation_$name", $regress);
 	my $stats = bgvacuum_stats($node);
 	cmp_ok($stats->{$_}, '>', 0, "$name: $_: $stats->{$_}") foreach qw(pages_pruned pages_visible);
 
 	core_crash($node, $name, $tmp);
-	$node->safe_psql('regression', 'CREATE SCHEMA check_heaps; CREATE EXTENSION amcheck SCHEMA check_heaps; CREATE EXTENSION pg_visibility SCHEMA check_heaps; ALTER DATABASE regression SET search_path = public, check_heaps');
+	$node->safe_psql('regression',
+		'CREATE SCHEMA check_heaps; CREATE EXTENSION amcheck SCHEMA check_heaps; CREATE EXTENSION pg_visibility SCHEMA check_heaps; ALTER DATABASE regression SET search_path = public, check_heaps'
+	);
 	check_heaps($node, $name, 'regression');
 	cmp_ok($node->safe_psql('regression', <<'SQL'), '>', 300, "$name: amcheck reads all indexes");
 SELECT count(*) FROM (SELECT bt_index_parent_check(c.oid, true, true) FROM pg_class c JOIN pg_index i ON indexrelid = c.oid
@@ -83,8 +94,17 @@ SQL
 	$node->stop;
 	system_or_bail('rm', '-rf', $node->data_dir);
 	mkdir "$tmp/tap_$name" or die "could not create directory \"$tmp/tap_$name\": $!";
-	core_tap($regress, "$tmp/tap_$name", "$forced$switches$io", 'src/test/recovery', 'contrib/amcheck',
-		$method eq $methods[0] ? ('src/test/subscription', 'src/bin/pg_amcheck', 'src/bin/pg_rewind', 'src/bin/pg_basebackup', 'src/bin/pg_combinebackup') : ());
+	core_tap(
+		$regress,
+		"$tmp/tap_$name",
+		"$forced$switches$io",
+		'src/test/recovery',
+		'contrib/amcheck',
+		$method eq $methods[0]
+		? ( 'src/test/subscription', 'src/bin/pg_amcheck',
+			'src/bin/pg_rewind', 'src/bin/pg_basebackup',
+			'src/bin/pg_combinebackup')
+		: ());
 	# It runs the regression tests, and needs rows in order.
 	mkdir "$tmp/upgrade_$name" or die "could not create directory \"$tmp/upgrade_$name\": $!";
 	core_tap($regress, "$tmp/upgrade_$name", "$switches$io", 'src/bin/pg_upgrade');

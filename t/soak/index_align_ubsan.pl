@@ -22,11 +22,15 @@ my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $path = "$top/build/$major/ubsan";
 my $regress = "$top/build/$major/obj/ubsan/src/test/regress";
-ok(-x "$path/bin/postgres" && -x "$regress/regress.so", 'the server with the sanitizer exists') or die "no $path, run tools/server $major ubsan";
+ok(-x "$path/bin/postgres" && -x "$regress/regress.so", 'the server with the sanitizer exists')
+  or die "no $path, run tools/server $major ubsan";
 
 # Check that the server was built with the sanitizer: the functions that read index
 # entries call it.
-like(`nm -D --undefined-only '$path/bin/postgres'`, qr/__ubsan_handle_type_mismatch/, 'the server calls the sanitizer');
+like(
+	`nm -D --undefined-only '$path/bin/postgres'`,
+	qr/__ubsan_handle_type_mismatch/,
+	'the server calls the sanitizer');
 
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 my $node = PostgreSQL::Test::Cluster->new('ubsan', install_path => $path);
@@ -41,8 +45,13 @@ log_statement = none
 default_index_item_alignment = auto
 CONF
 $node->start;
-cmp_ok(core_suite($node, 'core', "$tmp/index_align_ubsan", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
-	'>', 200, 'core: the tests ran');
+cmp_ok(
+	core_suite(
+		$node, 'core', "$tmp/index_align_ubsan", $regress, "$regress/pg_regress",
+		"--dlpath=$regress", "--schedule=$regress/parallel_schedule",
+		'--max-concurrent-tests=20'),
+	'>', 200,
+	'core: the tests ran');
 $node->safe_psql('regression', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
 cmp_ok($node->safe_psql('regression', <<'SQL'), '>', 300, 'amcheck reads all indexes');
 SELECT count(*) FROM (SELECT bt_index_parent_check(c.oid, true, true) FROM pg_class c JOIN pg_index i ON indexrelid = c.oid
@@ -58,6 +67,7 @@ $node->start;
 is($node->safe_psql('regression', 'SELECT 1'), '1', 'recovery');
 $node->stop;
 my $log = slurp_file($node->logfile);
-is(join("\n", grep { /runtime error|PANIC|TRAP|terminated by signal/ } split /\n/, $log), '', 'no process made a misaligned access');
+is(join("\n", grep { /runtime error|PANIC|TRAP|terminated by signal/ } split /\n/, $log),
+	'', 'no process made a misaligned access');
 
 done_testing();

@@ -24,7 +24,8 @@ my %modes = (
 			SELECT pg_temp.enabled(rel), rel FROM $shop_tables t},
 		back => [ 'SELECT toast_policy.disable_all()', 'disable_all()' ],
 		changed => { '^governed\|' => $governed },
-		still => "SELECT count(*) >= $governed FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'toast_policy' AND c.relkind = 'r'"
+		still =>
+		  "SELECT count(*) >= $governed FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'toast_policy' AND c.relkind = 'r'"
 	},);
 
 # there is none

@@ -101,23 +101,40 @@ my %results;
 for my $where ('in memory', 'stored')
 {
 	my $value = $where eq 'stored' ? 'z' : 'payload::ztext';
-	$node->safe_psql('postgres', 'UPDATE garbage SET z = payload::ztext, y = payload::ztext::zbytea') if $where eq 'stored';
+	$node->safe_psql('postgres',
+		'UPDATE garbage SET z = payload::ztext, y = payload::ztext::zbytea')
+	  if $where eq 'stored';
 	$results{$where} = $node->safe_psql('postgres', <<"SQL");
 SELECT result, count(*), min(id) FROM (SELECT id, judge($value, $value\::zbytea, id % 300 - 10, id % 7000) AS result FROM garbage) x GROUP BY result ORDER BY result
 SQL
 	my %count = map { /^(.*)\|(\d+)\|\d+$/; ($1 => $2) } split /\n/, $results{$where};
 	note "$where: $results{$where}";
-	is(join(' ', sort keys %count), 'corrupt lz4 none snappy zstd', "$where: each payload is an error or a consistent value");
+	is( join(' ', sort keys %count),
+		'corrupt lz4 none snappy zstd',
+		"$where: each payload is an error or a consistent value");
 	cmp_ok($count{corrupt}, '>', $cases / 4, "$where: many payloads are corrupt");
 }
-is($results{'stored'}, $results{'in memory'}, 'payloads give the same results in memory and out of line');
-cmp_ok($node->safe_psql('postgres', q{SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = 'garbage'::regclass}), '>', 100000, 'the TOAST table has values');
+is($results{'stored'}, $results{'in memory'},
+	'payloads give the same results in memory and out of line');
+cmp_ok(
+	$node->safe_psql(
+		'postgres',
+		q{SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = 'garbage'::regclass}),
+	'>', 100000,
+	'the TOAST table has values');
 
 # An impossible size is refused before memory is allocated for it.
-for my $payload ('0100000020', '02000000208080808002', '030000002028b52ffda000000020', '01ffffff3f', '03ffffff7f28b52ffda0ffffff7f')
+for my $payload (
+	'0100000020', '02000000208080808002',
+	'030000002028b52ffda000000020', '01ffffff3f',
+	'03ffffff7f28b52ffda0ffffff7f')
 {
-	my (undef, undef, $err) = $node->psql('postgres', "SELECT ('\\x$payload'::bytea || random_bytes(1000))::ztext::text");
-	like($err, qr/ERROR:  compressed value is corrupt\nDETAIL:  The size that the value claims is impossible/, "an impossible size is refused: $payload");
+	my (undef, undef, $err) =
+	  $node->psql('postgres', "SELECT ('\\x$payload'::bytea || random_bytes(1000))::ztext::text");
+	like(
+		$err,
+		qr/ERROR:  compressed value is corrupt\nDETAIL:  The size that the value claims is impossible/,
+		"an impossible size is refused: $payload");
 }
 
 $node->stop;

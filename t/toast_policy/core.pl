@@ -87,12 +87,20 @@ my %known = (
 	# The keys of an index on an EXTERNAL column are compressed.
 	alter_table => qr/^[<>] a \| text \| yes \| a \| (external|extended) \|$/,
 	# This test lists operators and classes.  Those of ztext and zbytea are new.
-	opr_sanity => qr/^> (#[<>=]+# \| #[<>=]+#|\d+ \| \d \| (#[<>=]+#|\d{5,})|\| z(text|bytea)_ops \| z(text|bytea)_ops \| z(text|bytea))$/,
+	opr_sanity =>
+	  qr/^> (#[<>=]+# \| #[<>=]+#|\d+ \| \d \| (#[<>=]+#|\d{5,})|\| z(text|bytea)_ops \| z(text|bytea)_ops \| z(text|bytea))$/,
 	# This test of the server patch shows that the patch leaves EXTERNAL columns alone.
-	toast_chunks => qr/^[<>] \d \| \d+ \|( pglz)? \| \d+ \| \d+ \| t$/,
-);
-my %number = (create_am => 1, psql => 4, event_trigger => 1, create_index => 8, strings => 2, misc_functions => 2, opr_sanity => 39,
-	toast_chunks => 8, alter_table => 2);
+	toast_chunks => qr/^[<>] \d \| \d+ \|( pglz)? \| \d+ \| \d+ \| t$/,);
+my %number = (
+	create_am => 1,
+	psql => 4,
+	event_trigger => 1,
+	create_index => 8,
+	strings => 2,
+	misc_functions => 2,
+	opr_sanity => 39,
+	toast_chunks => 8,
+	alter_table => 2);
 
 # With all types EXTERNAL, the first test lists every column of the system catalogs.
 # The second one needs EXTENDED columns.
@@ -112,20 +120,27 @@ CONF
 
 	# pg_regress creates its database from template0.
 	$node->safe_psql('postgres', 'ALTER DATABASE template0 ALLOW_CONNECTIONS true');
-	$node->safe_psql('template0', q{SET allow_system_table_mods = on; UPDATE pg_type SET typstorage = 'e' WHERE typstorage = 'x'})
-	  if $all;
+	$node->safe_psql('template0',
+		q{SET allow_system_table_mods = on; UPDATE pg_type SET typstorage = 'e' WHERE typstorage = 'x'}
+	) if $all;
 	$node->safe_psql('template0', 'CREATE EXTENSION toast_policy');
 	$node->append_conf('postgresql.conf', "default_table_access_method = toast_policy\n");
 	$node->restart;
 
-	my $out = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check) . ($all ? '/toast_core_all' : '/toast_core');
+	my $out = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check)
+	  . ($all ? '/toast_core_all' : '/toast_core');
 	mkdir $out or die "could not create $out: $!";
-	run_log([
-		"$regress/pg_regress", "--inputdir=$regress", "--dlpath=$regress", "--outputdir=$out",
-		"--bindir=$bindir", '--host=' . $node->host, '--port=' . $node->port,
-		"--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20' ]);
+	run_log(
+		[
+			"$regress/pg_regress", "--inputdir=$regress",
+			"--dlpath=$regress", "--outputdir=$out",
+			"--bindir=$bindir", '--host=' . $node->host,
+			'--port=' . $node->port, "--schedule=$regress/parallel_schedule",
+			'--max-concurrent-tests=20'
+		]);
 
-	my %ran = map { $_ => 1 } slurp_file("$out/regression.out") =~ /^(?:not )?ok +\d+ +[-+] (\w+(?:\.\w+)*)/mg;
+	my %ran = map { $_ => 1 }
+	  slurp_file("$out/regression.out") =~ /^(?:not )?ok +\d+ +[-+] (\w+(?:\.\w+)*)/mg;
 	my @results = grep { $ran{ basename($_, '.out') } } sort glob "$out/results/*.out";
 	cmp_ok(scalar(@results), '>', 200, "$what: the regression tests ran");
 	is(scalar(@results), scalar(keys %ran), "$what: each test has a result");
@@ -138,7 +153,9 @@ CONF
 		{
 			chomp $line;
 			# notices about columns that are added to these tables
-			next if $line =~ /^> (?:NOTICE: column "\w+" of table "\w+" is not governed by toast_policy|HINT: If it holds large values: SELECT toast_policy\.enable\(.*\)\.)$/;
+			next
+			  if $line =~
+			  /^> (?:NOTICE: column "\w+" of table "\w+" is not governed by toast_policy|HINT: If it holds large values: SELECT toast_policy\.enable\(.*\)\.)$/;
 
 			my $pattern = ($all ? $known_all{$test} : undef) // $known{$test};
 
@@ -149,17 +166,22 @@ CONF
 	is(join("\n", @strange), '', "$what: only known lines differ");
 	delete $count{type_sanity} if $all;
 	$count{$_} = $number{$_} for $all ? ('toast_chunks', 'alter_table') : ();
-	is_deeply(\%count, \%number, "$what: the known number of lines differs") or diag explain \%count;
+	is_deeply(\%count, \%number, "$what: the known number of lines differs")
+	  or diag explain \%count;
 
 	# Check that the tables really used the access method.
-	is($node->safe_psql('regression', <<'SQL'), $all ? 't|t|t' : 't|t|', "$what: the tables use the access method");
+	is( $node->safe_psql('regression',
+			<<'SQL'), $all ? 't|t|t' : 't|t|', "$what: the tables use the access method");
 SELECT count(*) FILTER (WHERE amname = 'toast_policy') > 500, count(*) FILTER (WHERE amname = 'toast_policy') > 5 * count(*) FILTER (WHERE amname <> 'toast_policy'),
        (SELECT sum(compressed) > 0 FROM toast_policy.stats_rows())
 FROM pg_class c JOIN pg_am a ON c.relam = a.oid WHERE relkind IN ('r', 'm') AND c.oid >= 16384
 SQL
-	like($node->safe_psql('regression', q{SELECT count(*) FROM pg_attribute JOIN pg_class c ON attrelid = c.oid
+	like(
+		$node->safe_psql(
+			'regression', q{SELECT count(*) FROM pg_attribute JOIN pg_class c ON attrelid = c.oid
 		WHERE attstorage = 'e' AND relam = (SELECT oid FROM pg_am WHERE amname = 'toast_policy')}),
-		$all ? qr/^\d{3,}$/ : qr/^\d\d?$/, "$what: they are governed");
+		$all ? qr/^\d{3,}$/ : qr/^\d\d?$/,
+		"$what: they are governed");
 
 	# The tables that the tests leave behind can become heap, and read the same.
 	my $tables = <<'SQL';
@@ -168,12 +190,19 @@ FROM pg_class c WHERE relkind IN ('r', 'm') AND c.oid >= 16384 AND relispopulate
   AND relnamespace::regnamespace::text IN ('public', 'testxmlschema', 'temporal_test') ORDER BY c.oid::regclass::text
 SQL
 	my @queries = split /\n/, $node->safe_psql('regression', $tables);
-	my $contents = sub { $node->safe_psql('regression', join '', map { "$_;\n" } @queries) };
+	my $contents = sub {
+		$node->safe_psql('regression', join '', map { "$_;\n" } @queries);
+	};
 	my $before = $contents->();
-	cmp_ok($node->safe_psql('regression', 'SELECT toast_policy.disable_all()'), '>', 500, "$what: disable_all()");
+	cmp_ok($node->safe_psql('regression', 'SELECT toast_policy.disable_all()'),
+		'>', 500, "$what: disable_all()");
 	ok($contents->() eq $before, "$what: all tables read the same as heap");
-	is($node->safe_psql('regression', q{SELECT count(*) FROM pg_class c JOIN pg_am a ON relam = a.oid WHERE amname = 'toast_policy'}),
-		'0', "$what: no table of the access method is left");
+	is( $node->safe_psql(
+			'regression',
+			q{SELECT count(*) FROM pg_class c JOIN pg_am a ON relam = a.oid WHERE amname = 'toast_policy'}
+		),
+		'0',
+		"$what: no table of the access method is left");
 	$node->safe_psql('regression', 'DROP EXTENSION toast_policy');
 	$node->stop;
 }

@@ -73,7 +73,8 @@ SQL
 sub storage
 {
 	my ($node) = @_;
-	my $toast = $node->safe_psql('postgres', q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'stored'::regclass});
+	my $toast = $node->safe_psql('postgres',
+		q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'stored'::regclass});
 
 	return $node->safe_psql('postgres', <<SQL);
 SELECT id, pg_column_compression(v), pg_column_size(v), chunks, digest FROM stored LEFT JOIN
@@ -83,16 +84,19 @@ ORDER BY id
 SQL
 }
 
-my $reads_same = q{SELECT count(*), count(*) FILTER (WHERE stored.v = source.v) FROM stored RIGHT JOIN source USING (id)};
+my $reads_same =
+  q{SELECT count(*), count(*) FILTER (WHERE stored.v = source.v) FROM stored RIGHT JOIN source USING (id)};
 my $stock_path = "$top/build/$major/stock";
 ok(-x "$stock_path/bin/postgres", 'a stock server to compare with') or BAIL_OUT("no $stock_path");
 my $stock = start('stock', install_path => $stock_path);
 my $node = start('patched');
 
 is($node->safe_psql('postgres', 'SHOW toast_min_saved_chunks'), '0', 'the patch is off by default');
-is($node->safe_psql('postgres', 'SHOW toast_chunk_aware_min_size'), '4kB', 'the default of the minimum size');
+is($node->safe_psql('postgres', 'SHOW toast_chunk_aware_min_size'),
+	'4kB', 'the default of the minimum size');
 my ($values) = $node->safe_psql('postgres', 'SELECT count(*) FROM source');
-my %raw_size = map { split /\|/ } split /\n/, $node->safe_psql('postgres', 'SELECT id, total FROM source');
+my %raw_size = map { split /\|/ } split /\n/,
+  $node->safe_psql('postgres', 'SELECT id, total FROM source');
 my %seen;
 
 sub chunks { return int(($_[0] + $chunk - 1) / $chunk); }
@@ -106,7 +110,8 @@ for my $method (@methods)
 		fill($node, $method, $target);
 		is(storage($node), $expected, "$method, target $target: off is stock");
 		fill($node, $method, $target, 'toast_chunk_aware_min_size = 0');
-		is(storage($node), $expected, "$method, target $target: off is stock, whatever the least size");
+		is(storage($node), $expected,
+			"$method, target $target: off is stock, whatever the least size");
 
 		my %stock = map { /^(\d+)\|(.*)/ ? ($1, $2) : () } split /\n/, $expected;
 		my @settings = ([ 1, 0 ], [ 2147483647, 4096 ]);
@@ -117,7 +122,10 @@ for my $method (@methods)
 			my $name = "$method, target $target, min_saved_chunks $min_saved, min_size $min_size";
 			my (@wrong, $raw);
 
-			fill($node, $method, $target, "toast_min_saved_chunks = $min_saved", "toast_chunk_aware_min_size = $min_size");
+			fill(
+				$node, $method, $target,
+				"toast_min_saved_chunks = $min_saved",
+				"toast_chunk_aware_min_size = $min_size");
 			for my $line (split /\n/, storage($node))
 			{
 				my ($id, $is) = $line =~ /^(\d+)\|(.*)/;
@@ -133,8 +141,10 @@ for my $method (@methods)
 					$seen{"$method $target fits not"}++ if $size + 4 == $target - 24 + 1;
 					$seen{"$method just saved"}++ if $saved == $min_saved;
 					$seen{"$method just not saved"}++ if $saved == $min_saved - 1;
-					$seen{"$method just exempt"}++ if $saved < $min_saved && $raw_size{$id} == $min_size;
-					$seen{"$method just not exempt"}++ if $saved < $min_saved && $raw_size{$id} == $min_size + 1;
+					$seen{"$method just exempt"}++
+					  if $saved < $min_saved && $raw_size{$id} == $min_size;
+					$seen{"$method just not exempt"}++
+					  if $saved < $min_saved && $raw_size{$id} == $min_size + 1;
 					if ($raw_size{$id} > $min_size && $saved < $min_saved)
 					{
 						$is =~ s/\|[0-9a-f]{32}$//;
@@ -145,19 +155,24 @@ for my $method (@methods)
 				}
 				else
 				{
-					$seen{"$method $target fits"}++ if $compression ne '' && $size + 4 == $target - 24;
+					$seen{"$method $target fits"}++
+					  if $compression ne '' && $size + 4 == $target - 24;
 				}
 				push @wrong, $line if $is ne $stock{$id};
 			}
 			is(join("\n", @wrong), '', "$name: stored as the rule says");
 			is(!!$raw, $min_size != 2147483647, "$name: some values are stored uncompressed");
-			is($node->safe_psql('postgres', $reads_same), "$values|$values", "$name: the values read the same");
+			is($node->safe_psql('postgres', $reads_same),
+				"$values|$values", "$name: the values read the same");
 		}
 	}
 }
 for my $method (@methods)
 {
-	for my $case ((map { ("$_ fits", "$_ fits not") } 1000, 2032, 5000), 'just saved', 'just not saved', 'just exempt', 'just not exempt')
+	for my $case (
+		(map { ("$_ fits", "$_ fits not") } 1000, 2032, 5000),
+		'just saved', 'just not saved',
+		'just exempt', 'just not exempt')
 	{
 		cmp_ok($seen{"$method $case"} // 0, '>', 0, "$method, $case: the case occurred");
 	}
@@ -193,7 +208,10 @@ SQL
 }
 is("@{$result[1]}", "@{$result[0]}", 'rows of several columns: off is stock');
 is($result[2][0], $result[0][0], 'rows of several columns: on changes only what is out of line');
-cmp_ok($result[2][1], '>', $result[0][1] + 100, 'rows of several columns: on changes values out of line');
+cmp_ok(
+	$result[2][1], '>',
+	$result[0][1] + 100,
+	'rows of several columns: on changes values out of line');
 
 # A catalog without a TOAST table must compress values that would not fit on a page.
 $node->safe_psql('postgres', <<'SQL');
@@ -204,23 +222,30 @@ DO $$ BEGIN
   EXECUTE (SELECT 'GRANT SELECT ON granted TO ' || string_agg(rolname, ',') FROM pg_roles WHERE rolname ~ '^regress_toast_');
 END $$;
 SQL
-is($node->safe_psql('postgres', <<'SQL'), 'pglz|t|t', 'values of a table without a TOAST table are compressed');
+is( $node->safe_psql('postgres',
+		<<'SQL'), 'pglz|t|t', 'values of a table without a TOAST table are compressed');
 SELECT pg_column_compression(relacl), pg_column_size(relacl) > 2032, cardinality(relacl) > 900 FROM pg_class WHERE relname = 'granted'
 SQL
 
 # A rewrite, an update and a copy keep the stored form if the setting is the same.
 $node->safe_psql('postgres', 'ALTER SYSTEM SET toast_min_saved_chunks = 3');
 $node->reload;
-$node->poll_query_until('postgres', q{SELECT current_setting('toast_min_saved_chunks') = '3'}) or die 'no reload';
+$node->poll_query_until('postgres', q{SELECT current_setting('toast_min_saved_chunks') = '3'})
+  or die 'no reload';
 fill($node, 'pglz', 2032);
 my $before = storage($node);
-for my $statement ('VACUUM FULL stored', 'CLUSTER stored USING stored_pkey', 'UPDATE stored SET id = -id; UPDATE stored SET id = -id',
-	'CREATE TABLE copy (LIKE stored INCLUDING ALL); INSERT INTO copy SELECT * FROM stored; DROP TABLE stored; ALTER TABLE copy RENAME TO stored')
+for my $statement (
+	'VACUUM FULL stored',
+	'CLUSTER stored USING stored_pkey',
+	'UPDATE stored SET id = -id; UPDATE stored SET id = -id',
+	'CREATE TABLE copy (LIKE stored INCLUDING ALL); INSERT INTO copy SELECT * FROM stored; DROP TABLE stored; ALTER TABLE copy RENAME TO stored'
+  )
 {
 	$node->safe_psql('postgres', $statement);
 	is(storage($node), $before, "the stored form is kept by $statement");
 }
-is($node->safe_psql('postgres', $reads_same), "$values|$values", 'values read the same after these statements');
+is($node->safe_psql('postgres', $reads_same),
+	"$values|$values", 'values read the same after these statements');
 
 # A standby has the same bytes.  It reads them with any setting.
 $node->backup('base');
@@ -232,24 +257,36 @@ $node->safe_psql('postgres', 'UPDATE stored SET v = v || int4send(id)');
 $node->wait_for_replay_catchup($standby);
 is(storage($standby), storage($node), 'a standby has the same stored form');
 my $digest = q{SELECT md5(string_agg(md5(v), ',' ORDER BY id)) FROM stored};
-is($standby->safe_psql('postgres', $digest), $node->safe_psql('postgres', $digest), 'a standby reads the same values');
+is( $standby->safe_psql('postgres', $digest),
+	$node->safe_psql('postgres', $digest),
+	'a standby reads the same values');
 $standby->stop;
 
 # A dump has none of the settings, so any server can restore it.
 my $file = "$PostgreSQL::Test::Utils::tmp_check/toast_policy_core_patch.sql";
-$node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'stored', '-f', $file ], 'dump');
-unlike(slurp_file($file), qr/toast_min_saved|toast_chunk_aware/, 'the dump names no setting of the patch');
+$node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'stored', '-f', $file ],
+	'dump');
+unlike(
+	slurp_file($file),
+	qr/toast_min_saved|toast_chunk_aware/,
+	'the dump names no setting of the patch');
 $stock->safe_psql('postgres', 'DROP TABLE stored');
-$stock->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $stock->connstr('postgres'), '-f', $file ], 'a stock server restores the dump');
-is($stock->safe_psql('postgres', $digest), $node->safe_psql('postgres', $digest), 'restored values read the same');
+$stock->command_ok(
+	[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $stock->connstr('postgres'), '-f', $file ],
+	'a stock server restores the dump');
+is( $stock->safe_psql('postgres', $digest),
+	$node->safe_psql('postgres', $digest),
+	'restored values read the same');
 
 # A stock server reads the data directory.
 my $data = $node->safe_psql('postgres', $digest);
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET toast_min_saved_chunks');
 $node->stop;
-command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, '-l', $node->logfile, 'start' ], 'a stock server starts on the same data directory');
+command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, '-l', $node->logfile, 'start' ],
+	'a stock server starts on the same data directory');
 is($node->safe_psql('postgres', $digest), $data, 'a stock server reads the same values');
-command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, 'stop' ], 'the stock server stops');
+command_ok([ "$stock_path/bin/pg_ctl", '-w', '-D', $node->data_dir, 'stop' ],
+	'the stock server stops');
 
 $stock->stop;
 done_testing();

@@ -91,13 +91,17 @@ sub random_value
 
 	return '\N' if rand() < 0.1;
 	return random_text() if $type eq 'text';
-	return sprintf('{"k": "%s", "n": [%s], "t": "%s"}', random_text(), join(',', map { int(rand(1e6)) } 0 .. rand(20)), 'z' x rand(3000))
-	  if $type eq 'jsonb';
+	return sprintf(
+		'{"k": "%s", "n": [%s], "t": "%s"}',
+		random_text(),
+		join(',', map { int(rand(1e6)) } 0 .. rand(20)),
+		'z' x rand(3000)) if $type eq 'jsonb';
 	return '\\\\x' . unpack('H*', encode('UTF-8', random_text())) if rand() < 0.5;
 	return '\\\\x' . cut($hex, 2 * random_size());
 }
 
 my %failures;
+
 sub check
 {
 	my ($what, $result, $context, $sql) = @_;
@@ -136,7 +140,10 @@ for (my $done = 0; $done < $cases; $done += $batch)
 	  'toast_policy.recompress_source = ' . choose('on', 'off')
 	  if $mode eq 'random';
 	my $settings = join '', map { "SET $_;\n" } @settings;
-	my $context = "rows from $done, $mode, $definition, target $target, ungoverned " . join(' ', %ungoverned) . "\n$settings";
+	my $context =
+		"rows from $done, $mode, $definition, target $target, ungoverned "
+	  . join(' ', %ungoverned)
+	  . "\n$settings";
 
 	# the rows, and twice as many rows as source of updates
 	my $file = $node->basedir . '/rows';
@@ -157,20 +164,27 @@ CREATE TABLE policy ($definition);
 CREATE TABLE twin ($definition);
 SQL
 	$sql .= "ALTER TABLE $_ SET (toast_tuple_target = $target);\n" for ('policy', 'twin');
-	$sql .= "ALTER TABLE source ALTER $_ SET STORAGE EXTERNAL;\n" for @columns;
+	$sql .= "ALTER TABLE source ALTER $_ SET STORAGE EXTERNAL;\n"  for @columns;
 	for my $column (keys %ungoverned)
 	{
-		$sql .= "ALTER TABLE $_ ALTER $column SET STORAGE $ungoverned{$column};\n" for ('policy', 'twin');
+		$sql .= "ALTER TABLE $_ ALTER $column SET STORAGE $ungoverned{$column};\n"
+		  for ('policy', 'twin');
 	}
 	$sql .= "SELECT toast_policy.enable('policy', " . join(', ', map { "'$_'" } @governed) . ");\n";
 	$sql .= "COPY source FROM '$file';\nINSERT INTO packed SELECT * FROM source;\n$settings";
-	my $in_memory = join ', ', map { $types[$_] eq 'jsonb' ? "c$_ || '{}'" : "c$_ || ''" } 0 .. $#types;
+	my $in_memory = join ', ',
+	  map { $types[$_] eq 'jsonb' ? "c$_ || '{}'" : "c$_ || ''" } 0 .. $#types;
 	my $column = choose(@columns);
 	my $other = choose(@columns);
 	my $same_type = (grep { $types[ substr($_, 1) ] eq $types[ substr($column, 1) ] } @columns)[0];
 	my $append = $types[ substr($column, 1) ] eq 'jsonb' ? q{'{"more": 1}'} : q{'more'};
 	# An UPDATE that moves a TOAST pointer to another column keeps its value.
-	my $moved = $mode eq 'core' || $mode eq 'no abort' ? $types[ substr($same_type, 1) ] eq 'jsonb' ? "$same_type || '{}'" : "$same_type || ''" : $same_type;
+	my $moved =
+		$mode eq 'core' || $mode eq 'no abort'
+	  ? $types[ substr($same_type, 1) ] eq 'jsonb'
+		  ? "$same_type || '{}'"
+		  : "$same_type || ''"
+	  : $same_type;
 	my @steps = (
 		"INSERT INTO %s SELECT * FROM source WHERE id <= $batch AND id % 4 = 0",
 		"INSERT INTO %s SELECT id, x, $in_memory FROM source WHERE id <= $batch AND id % 4 = 1",
@@ -191,49 +205,72 @@ SQL
 		$sql .= ($step =~ s/%s/$_/r) . ";\n" for ('policy', 'twin');
 	}
 
-	my $row = sub { my ($t) = @_; join ', ', map { "$t.$_" } 'id', 'x', @columns };
+	my $row = sub {
+		my ($t) = @_;
+		join ', ', map { "$t.$_" } 'id', 'x', @columns;
+	};
 	my $size = sub {
 		my ($t, @which) = @_;
 		join ', ', map { "pg_column_size($t.$_), pg_column_compression($t.$_)" } @which;
 	};
-	my $raw = sub { my ($c) = @_; $types[ substr($c, 1) ] eq 'jsonb' ? "pg_column_size($c || '{}')" : "octet_length($c)" };
+	my $raw = sub {
+		my ($c) = @_;
+		$types[ substr($c, 1) ] eq 'jsonb' ? "pg_column_size($c || '{}')" : "octet_length($c)";
+	};
 	my $inline = sub {
 		my ($c) = @_;
 		$major >= 17 ? "pg_column_toast_chunk_id($c) IS NULL" : "pg_column_size($c) <= $target";
 	};
-	my $differences = 'SELECT count(*) FROM policy p FULL JOIN twin e USING (id) WHERE ROW('
-	  . $row->('p') . ') IS DISTINCT FROM ROW(' . $row->('e') . ")";
-	my $sizes = 'SELECT count(*) FROM policy p JOIN twin e USING (id) WHERE '
-	  . 'ROW(' . $size->('p', @columns) . ') IS DISTINCT FROM ROW(' . $size->('e', @columns) . ')';
+	my $differences =
+		'SELECT count(*) FROM policy p FULL JOIN twin e USING (id) WHERE ROW('
+	  . $row->('p')
+	  . ') IS DISTINCT FROM ROW('
+	  . $row->('e') . ")";
+	my $sizes =
+		'SELECT count(*) FROM policy p JOIN twin e USING (id) WHERE ' . 'ROW('
+	  . $size->('p', @columns)
+	  . ') IS DISTINCT FROM ROW('
+	  . $size->('e', @columns) . ')';
 	# A row can keep a value raw because another one went out of line.
-	my $growth = 'SELECT count(*) FROM policy p JOIN twin e USING (id) WHERE '
-	  . join ' OR ', map { "pg_column_size(p.$_) - pg_column_size(e.$_) >= $target - 36" } @governed;
-	my $useless = 'SELECT count(*) FROM policy WHERE '
-	  . join ' OR ', map {
-		"(pg_column_compression($_) IS NOT NULL AND NOT (" . $inline->($_) . ') AND ' . $raw->($_)
-		  . "> 4096 + 8 AND (pg_column_size($_) + 1995) / 1996 >= (" . $raw->($_) . ' + 1995) / 1996)'
-	  } @governed;
+	my $growth = 'SELECT count(*) FROM policy p JOIN twin e USING (id) WHERE ' . join ' OR ',
+	  map { "pg_column_size(p.$_) - pg_column_size(e.$_) >= $target - 36" } @governed;
+	my $useless = 'SELECT count(*) FROM policy WHERE ' . join ' OR ', map {
+			"(pg_column_compression($_) IS NOT NULL AND NOT ("
+		  . $inline->($_)
+		  . ') AND '
+		  . $raw->($_)
+		  . "> 4096 + 8 AND (pg_column_size($_) + 1995) / 1996 >= ("
+		  . $raw->($_)
+		  . ' + 1995) / 1996)'
+	} @governed;
 
-	$sql .= "SELECT 'result', ($differences), ($sizes), ($growth), ($useless), (SELECT count(*) FROM policy), (SELECT count(*) FROM policy WHERE "
+	$sql .=
+	  "SELECT 'result', ($differences), ($sizes), ($growth), ($useless), (SELECT count(*) FROM policy), (SELECT count(*) FROM policy WHERE "
 	  . join(' OR ', map { "pg_column_compression($_) IS NOT NULL" } @governed) . ");\n";
-	$sql .= "SELECT toast_policy.recompress('policy');\nSELECT 'result', ($differences), ($useless);\n";
-	$sql .= "CREATE INDEX ON policy (md5($governed[0]::text));\nVACUUM FULL policy;\nSELECT toast_policy.disable('policy');\nSELECT 'result', ($differences);\n";
+	$sql .=
+	  "SELECT toast_policy.recompress('policy');\nSELECT 'result', ($differences), ($useless);\n";
+	$sql .=
+	  "CREATE INDEX ON policy (md5($governed[0]::text));\nVACUUM FULL policy;\nSELECT toast_policy.disable('policy');\nSELECT 'result', ($differences);\n";
 
-	my ($ret, $stdout, $stderr) = $node->psql('postgres', $sql, extra_params => [ '-v', 'ON_ERROR_STOP=1' ]);
+	my ($ret, $stdout, $stderr) =
+	  $node->psql('postgres', $sql, extra_params => [ '-v', 'ON_ERROR_STOP=1' ]);
 	my @results = map { [ split /\|/ ] } grep { /^result/ } split /\n/, $stdout;
 	check('every statement works', $ret == 0 && @results == 3 ? 0 : $stderr, $context, $sql);
 	next if @results != 3;
 	check('the values are the same', $results[0][1], $context, $sql);
 	# heap may compress an EXTENDED column beside a governed one that arrives
 	# compressed, and then has room for others.
-	check('the sizes are those of EXTENDED', $results[0][2], $context, $sql) if $mode eq 'core' && $exact;
-	check('a value grows by less than a chunk', $results[0][3], $context, $sql) if $mode eq 'core' || $mode eq 'no abort';
+	check('the sizes are those of EXTENDED', $results[0][2], $context, $sql)
+	  if $mode eq 'core' && $exact;
+	check('a value grows by less than a chunk', $results[0][3], $context, $sql)
+	  if $mode eq 'core' || $mode eq 'no abort';
 	# Values that arrive compressed are stored unchanged.
 	check('the values are the same after recompress()', $results[1][1], $context, $sql);
-	check('a value compressed out of line saves a chunk', $results[1][2], $context, $sql) if $mode eq 'default' || $mode eq 'no abort';
+	check('a value compressed out of line saves a chunk', $results[1][2], $context, $sql)
+	  if $mode eq 'default' || $mode eq 'no abort';
 	check('the values are the same after disable()', $results[2][1], $context, $sql);
 	$batches++;
-	$compared += $results[0][5];
+	$compared   += $results[0][5];
 	$compressed += $results[0][6];
 	unlink $file;
 }

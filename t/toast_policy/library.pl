@@ -22,16 +22,21 @@ my ($copy, $pkglibdir) = copy_installation('library_installation');
 my $library = "$pkglibdir/toast_policy.so";
 ok(-e $library, 'the copied installation has the library');
 
-sub hide { rename $library, "$library.hidden" or die "could not rename $library: $!"; }
+sub hide    { rename $library, "$library.hidden" or die "could not rename $library: $!"; }
 sub restore { rename "$library.hidden", $library or die "could not rename $library: $!"; }
 
 my $node = PostgreSQL::Test::Cluster->new('library', install_path => $copy);
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->append_conf('postgresql.conf', "fsync = off\nautovacuum_naptime = 1s\nautovacuum_vacuum_insert_threshold = 0\nautovacuum_analyze_threshold = 0\n");
+$node->append_conf('postgresql.conf',
+	"fsync = off\nautovacuum_naptime = 1s\nautovacuum_vacuum_insert_threshold = 0\nautovacuum_analyze_threshold = 0\n"
+);
 $node->start;
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
-like($node->safe_psql('postgres', 'SHOW dynamic_library_path') . `ls -l /proc/@{[ slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/ ]}/exe`,
-	qr/\Q$copy\E/, 'the server runs from the copied installation');
+like(
+	$node->safe_psql('postgres', 'SHOW dynamic_library_path')
+	  . `ls -l /proc/@{[ slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/ ]}/exe`,
+	qr/\Q$copy\E/,
+	'the server runs from the copied installation');
 
 # Statistics are shared from 17 on, or if the library is preloaded.
 $node->safe_psql('postgres', <<'SQL');
@@ -49,11 +54,17 @@ CREATE SCHEMA unrelated;
 CREATE TABLE external (v text);
 ALTER TABLE external ALTER v SET STORAGE EXTERNAL;
 SQL
-my $rows = q{SELECT i, repeat(i || ' ', 20000), string_agg(md5(i * 1000 + j || ''), '') FROM generate_series(1, 20) i, generate_series(1, 300) j GROUP BY i};
-$node->safe_psql('postgres', "INSERT INTO governed $rows; INSERT INTO parted SELECT id, v FROM governed; REFRESH MATERIALIZED VIEW matview");
+my $rows =
+  q{SELECT i, repeat(i || ' ', 20000), string_agg(md5(i * 1000 + j || ''), '') FROM generate_series(1, 20) i, generate_series(1, 300) j GROUP BY i};
+$node->safe_psql('postgres',
+	"INSERT INTO governed $rows; INSERT INTO parted SELECT id, v FROM governed; REFRESH MATERIALIZED VIEW matview"
+);
 my $seen = q{SELECT values_seen FROM toast_policy.stats WHERE relname = 'governed'};
-is($node->safe_psql('postgres', $seen), $major >= 17 ? '40' : '', 'without preloading, statistics are shared from 17 on');
-my $contents = q{SELECT md5(string_agg(g::text, ',' ORDER BY id)) FROM governed g; SELECT md5(string_agg(g::text, ',' ORDER BY id)) FROM parted g; SELECT md5(v) FROM matview};
+is( $node->safe_psql('postgres', $seen),
+	$major >= 17 ? '40' : '',
+	'without preloading, statistics are shared from 17 on');
+my $contents =
+  q{SELECT md5(string_agg(g::text, ',' ORDER BY id)) FROM governed g; SELECT md5(string_agg(g::text, ',' ORDER BY id)) FROM parted g; SELECT md5(v) FROM matview};
 my $expected = $node->safe_psql('postgres', $contents);
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'toast_policy'\n");
@@ -63,18 +74,25 @@ $node->safe_psql('postgres', "UPDATE governed SET v = v || 'x'");
 is($node->safe_psql('postgres', $seen), '20', 'with preloading, statistics are shared');
 $node->safe_psql('postgres', "CREATE DATABASE other");
 $node->safe_psql('other', 'CREATE EXTENSION toast_policy');
-is($node->safe_psql('other', 'SELECT count(*) FROM toast_policy.stats'), '0', 'statistics show tables of their own database only');
+is($node->safe_psql('other', 'SELECT count(*) FROM toast_policy.stats'),
+	'0', 'statistics show tables of their own database only');
 $node->safe_psql('postgres', 'SELECT toast_policy.stats_reset()');
 is($node->safe_psql('postgres', $seen), '', 'a reset affects all sessions');
 my ($ret, $stdout, $stderr) = $node->psql('postgres', 'SET toast_policy.nothing = 1');
-like($stderr, qr/invalid configuration parameter name "toast_policy.nothing"/, 'with preloading, a misspelled setting is refused at once');
+like(
+	$stderr,
+	qr/invalid configuration parameter name "toast_policy.nothing"/,
+	'with preloading, a misspelled setting is refused at once');
 $expected = $node->safe_psql('postgres', $contents);
 $node->stop;
 
 # Preloaded and missing: the server names the library and does not start.
 hide();
 is($node->start(fail_ok => 1), 0, 'the server does not start if a preloaded library is missing');
-like(slurp_file($node->logfile), qr/FATAL:  could not access file "toast_policy": No such file or directory/, 'the error names the library');
+like(
+	slurp_file($node->logfile),
+	qr/FATAL:  could not access file "toast_policy": No such file or directory/,
+	'the error names the library');
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', undef);
 $node->start;
 
@@ -119,33 +137,54 @@ CREATE TABLE new_table (v text);
 DROP TABLE new_table;
 SQL
 $node->safe_psql('postgres', 'INSERT INTO plain SELECT i, i FROM generate_series(100, 2000) i');
-ok($node->poll_query_until('postgres', q{SELECT last_autoanalyze IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'plain'}),
+ok( $node->poll_query_until(
+		'postgres',
+		q{SELECT last_autoanalyze IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'plain'}),
 	'autovacuum processes other tables');
-$node->command_ok([ 'pg_dump', '-f', File::Spec->devnull, '-T', 'governed', '-T', 'part*', '-T', 'matview', $node->connstr('postgres') ],
+$node->command_ok(
+	[
+		'pg_dump', '-f', File::Spec->devnull, '-T', 'governed', '-T', 'part*', '-T', 'matview',
+		$node->connstr('postgres')
+	],
 	'pg_dump of other tables works');
-$node->command_fails_like([ 'pg_dump', '-f', File::Spec->devnull, $node->connstr('postgres') ],
-	qr/could not access file "(\$libdir\/)?toast_policy"/, 'pg_dump of the database names the missing library');
-$node->command_fails_like([ 'vacuumdb', '-d', $node->connstr('postgres') ], qr/could not access file "(\$libdir\/)?toast_policy"/, 'vacuumdb names the missing library');
+$node->command_fails_like(
+	[ 'pg_dump', '-f', File::Spec->devnull, $node->connstr('postgres') ],
+	qr/could not access file "(\$libdir\/)?toast_policy"/,
+	'pg_dump of the database names the missing library');
+$node->command_fails_like(
+	[ 'vacuumdb', '-d', $node->connstr('postgres') ],
+	qr/could not access file "(\$libdir\/)?toast_policy"/,
+	'vacuumdb names the missing library');
 # The library can also be preloaded for a role or a database.
-$node->safe_psql('postgres', q{ALTER DATABASE other SET session_preload_libraries = 'toast_policy'});
+$node->safe_psql('postgres',
+	q{ALTER DATABASE other SET session_preload_libraries = 'toast_policy'});
 # Pass the statement on the command line, because psql may lose its connection before it
 # reads one.
-$node->command_fails_like([ 'psql', '-X', '-c', 'SELECT 1', $node->connstr('other') ],
-	qr/(FATAL|ERROR):  could not access file "toast_policy": No such file or directory/, 'a session that preloads the missing library fails');
+$node->command_fails_like(
+	[ 'psql', '-X', '-c', 'SELECT 1', $node->connstr('other') ],
+	qr/(FATAL|ERROR):  could not access file "toast_policy": No such file or directory/,
+	'a session that preloads the missing library fails');
 $node->safe_psql('postgres', 'ALTER DATABASE other RESET session_preload_libraries');
 is($node->safe_psql('other', 'SELECT 1'), '1', 'sessions work without the setting');
 
 # The library is back, and the tables work.
 restore();
-is($node->safe_psql('postgres', $contents), $expected, 'with the library all values are readable again');
+is($node->safe_psql('postgres', $contents),
+	$expected, 'with the library all values are readable again');
 hide();
 
 # Repair without the library.
 is($node->safe_psql('postgres', 'SELECT count(*) FROM external'), '0', 'before');
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-1', '-f', "$top/toast_policy/without_library.sql", $node->connstr('postgres') ],
+$node->command_ok(
+	[
+		'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-1', '-f',
+		"$top/toast_policy/without_library.sql",
+		$node->connstr('postgres')
+	],
 	'without_library.sql');
 is($node->safe_psql('postgres', $contents), $expected, 'heap reads all values');
-is($node->safe_psql('postgres', <<'SQL'), "0|0|x x\nx\ne", 'the script leaves the catalogs as disable() does');
+is( $node->safe_psql('postgres',
+		<<'SQL'), "0|0|x x\nx\ne", 'the script leaves the catalogs as disable() does');
 SELECT (SELECT count(*) FROM pg_class JOIN pg_am a ON a.oid = relam WHERE amname = 'toast_policy'),
        (SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_am'::regclass AND deptype = 'n'),
        (SELECT string_agg(attstorage::text, ' ') FROM pg_attribute WHERE attrelid = 'governed'::regclass AND attlen = -1 AND attnum > 0);
@@ -153,12 +192,20 @@ SELECT attstorage FROM pg_attribute WHERE attrelid = 'parted'::regclass AND attn
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'external'::regclass AND attname = 'v';
 SQL
 # Statements that failed without the library work.
-$node->safe_psql('postgres', $_) for 'VACUUM', 'ANALYZE', 'CREATE TABLE like_governed (LIKE governed INCLUDING ALL)', 'CREATE SCHEMA s', 'DROP SCHEMA s', 'DROP SCHEMA unrelated CASCADE',
-  'CREATE EXTENSION pgstattuple', 'DROP EXTENSION pgstattuple', 'CREATE ROLE library_role', 'DROP OWNED BY library_role', 'DROP TABLE like_governed';
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_user_tables WHERE relname IN ('governed', 'part', 'matview') AND last_vacuum IS NOT NULL AND last_analyze IS NOT NULL}),
-	'3', 'VACUUM and ANALYZE of the database process all tables');
+$node->safe_psql('postgres', $_)
+  for 'VACUUM', 'ANALYZE', 'CREATE TABLE like_governed (LIKE governed INCLUDING ALL)',
+  'CREATE SCHEMA s', 'DROP SCHEMA s', 'DROP SCHEMA unrelated CASCADE',
+  'CREATE EXTENSION pgstattuple', 'DROP EXTENSION pgstattuple', 'CREATE ROLE library_role',
+  'DROP OWNED BY library_role', 'DROP TABLE like_governed';
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT count(*) FROM pg_stat_user_tables WHERE relname IN ('governed', 'part', 'matview') AND last_vacuum IS NOT NULL AND last_analyze IS NOT NULL}
+	),
+	'3',
+	'VACUUM and ANALYZE of the database process all tables');
 $node->command_ok([ 'vacuumdb', '-q', '-d', $node->connstr('postgres') ], 'vacuumdb works');
-$node->command_ok([ 'pg_dump', '-f', File::Spec->devnull, $node->connstr('postgres') ], 'pg_dump works');
+$node->command_ok([ 'pg_dump', '-f', File::Spec->devnull, $node->connstr('postgres') ],
+	'pg_dump works');
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION amcheck;
 SELECT bt_index_check('governed_pkey', true), bt_index_check('governed_md5_idx', true);
@@ -172,20 +219,31 @@ REINDEX TABLE governed;
 CREATE TABLE part2 PARTITION OF parted FOR VALUES FROM (100) TO (200);
 REFRESH MATERIALIZED VIEW matview;
 SQL
-is($node->safe_psql('postgres', $contents), $expected, 'with the library, all values are still the same');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM verify_heapam(\'governed\')'), '0', 'amcheck finds no damage');
+is($node->safe_psql('postgres', $contents),
+	$expected, 'with the library, all values are still the same');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM verify_heapam(\'governed\')'),
+	'0', 'amcheck finds no damage');
 $node->safe_psql('postgres', 'DROP EXTENSION toast_policy');
-is($node->safe_psql('postgres', $contents), $expected, 'the extension can be dropped, and the tables stay');
+is($node->safe_psql('postgres', $contents),
+	$expected, 'the extension can be dropped, and the tables stay');
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/dump.sql";
 $node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'pg_dump works');
 unlike(slurp_file($dump), qr/toast_policy/, 'the dump has no trace of toast_policy');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ], 'the dump is restored');
+$node->command_ok(
+	[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ],
+	'the dump is restored');
 is($node->safe_psql('restored', $contents), $expected, 'the restored values are the same');
 
 # A second run does no harm.  A database without the extension only gives an error.
-$node->command_fails_like([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-1', '-f', "$top/toast_policy/without_library.sql", $node->connstr('postgres') ],
-	qr/event trigger "toast_policy_guard" does not exist/, 'in a database without the extension, the script stops at once');
+$node->command_fails_like(
+	[
+		'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-1', '-f',
+		"$top/toast_policy/without_library.sql",
+		$node->connstr('postgres')
+	],
+	qr/event trigger "toast_policy_guard" does not exist/,
+	'in a database without the extension, the script stops at once');
 
 $node->stop;
 done_testing();

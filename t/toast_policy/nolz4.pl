@@ -35,10 +35,20 @@ else
 
 	# the headers of the server, without the macro for lz4
 	make_path("$tmp/build");
-	system_or_bail('sh', '-c', 'cp "$1"/bundle.mk "$1"/bundle_compat.h "$2" && cp -R "$1"/toast_policy "$2" && rm -f "$2"/toast_policy/*.o "$2"/toast_policy/*/*.o "$2"/toast_policy/*.so',
-		'sh', $top, "$tmp/build");
+	system_or_bail(
+		'sh',
+		'-c',
+		'cp "$1"/bundle.mk "$1"/bundle_compat.h "$2" && cp -R "$1"/toast_policy "$2" && rm -f "$2"/toast_policy/*.o "$2"/toast_policy/*/*.o "$2"/toast_policy/*.so',
+		'sh',
+		$top,
+		"$tmp/build");
 	append_to_file("$tmp/build/nolz4.h", "#include \"postgres.h\"\n#undef USE_LZ4\n");
-	system_or_bail('sh', '-c', 'make -s -C "$1"/toast_policy PG_CONFIG=pg_config PG_CFLAGS="-include $1/nolz4.h" with_llvm=no all > "$1"/log 2>&1 || { cat "$1"/log; exit 1; }', 'sh', "$tmp/build");
+	system_or_bail(
+		'sh',
+		'-c',
+		'make -s -C "$1"/toast_policy PG_CONFIG=pg_config PG_CFLAGS="-include $1/nolz4.h" with_llvm=no all > "$1"/log 2>&1 || { cat "$1"/log; exit 1; }',
+		'sh',
+		"$tmp/build");
 	unlike(slurp_file("$tmp/build/log"), qr/warning:/, 'the extension builds without warnings');
 	system_or_bail('cp', "$tmp/build/toast_policy/toast_policy.so", $pkglibdir);
 }
@@ -67,8 +77,10 @@ system_or_bail('rm', '-rf', $without->data_dir);
 make_path(dirname($without->data_dir));
 system_or_bail('cp', '-a', $with->data_dir, $without->data_dir);
 # Port and socket are those of the node.
-$without->append_conf('postgresql.conf', "port = @{[ $without->port ]}\nunix_socket_directories = '@{[ $without->host ]}'\n");
+$without->append_conf('postgresql.conf',
+	"port = @{[ $without->port ]}\nunix_socket_directories = '@{[ $without->host ]}'\n");
 $without->start;
+
 sub fails
 {
 	my ($sql, $pattern, $name) = @_;
@@ -77,8 +89,10 @@ sub fails
 	like($stderr, $pattern, $name);
 }
 
-is($without->safe_psql('postgres', $sum . 'by_default'), $expected{by_default}, 'values compressed by pglz are readable');
-is($without->safe_psql('postgres', <<'SQL'), "11|pglz\n11|pglz", 'the policy works with pglz, whatever toast_policy.lz4_level is');
+is($without->safe_psql('postgres', $sum . 'by_default'),
+	$expected{by_default}, 'values compressed by pglz are readable');
+is( $without->safe_psql('postgres',
+		<<'SQL'), "11|pglz\n11|pglz", 'the policy works with pglz, whatever toast_policy.lz4_level is');
 INSERT INTO by_default VALUES (11, repeat('x', 100000));
 SELECT count(*), max(pg_column_compression(v)) FROM by_default;
 SET toast_policy.lz4_level = 9;
@@ -87,11 +101,18 @@ DO 'BEGIN PERFORM toast_policy.recompress(''by_default''); END';
 SELECT count(*), max(pg_column_compression(v)) FROM by_default;
 SQL
 
-my $refused = qr/ERROR:  0A000: compression method lz4 not supported\nDETAIL:  This functionality requires the server to be built with lz4 support\./;
-fails(q{INSERT INTO by_lz4 VALUES (20, repeat('x', 100000))}, qr/$refused\nHINT:  .*SET COMPRESSION pglz/, 'a row that needs lz4 is refused');
-fails(q{INSERT INTO by_lz4 SELECT i, repeat('x', 100000) FROM generate_series(20, 30) i}, $refused, 'an INSERT of several rows that need lz4 is refused');
-fails(q{UPDATE by_lz4 SET v = repeat('x', 100000) WHERE id = 11}, $refused, 'an UPDATE that needs lz4 is refused');
-is($without->safe_psql('postgres', 'SELECT count(*), count(v) FROM by_lz4'), '12|11', 'the refused statements lose no row');
+my $refused =
+  qr/ERROR:  0A000: compression method lz4 not supported\nDETAIL:  This functionality requires the server to be built with lz4 support\./;
+fails(
+	q{INSERT INTO by_lz4 VALUES (20, repeat('x', 100000))},
+	qr/$refused\nHINT:  .*SET COMPRESSION pglz/,
+	'a row that needs lz4 is refused');
+fails(q{INSERT INTO by_lz4 SELECT i, repeat('x', 100000) FROM generate_series(20, 30) i},
+	$refused, 'an INSERT of several rows that need lz4 is refused');
+fails(q{UPDATE by_lz4 SET v = repeat('x', 100000) WHERE id = 11},
+	$refused, 'an UPDATE that needs lz4 is refused');
+is($without->safe_psql('postgres', 'SELECT count(*), count(v) FROM by_lz4'),
+	'12|11', 'the refused statements lose no row');
 $without->safe_psql('postgres', <<'SQL');
 UPDATE by_lz4 SET n = id;
 INSERT INTO by_lz4 VALUES (21, 'small');
@@ -100,26 +121,42 @@ VACUUM FULL by_lz4;
 SQL
 pass('small rows, and rows whose large values do not change, can be written');
 $without->safe_psql('postgres', q{ALTER TABLE by_lz4 ALTER v SET COMPRESSION pglz});
-$without->safe_psql('postgres', q{INSERT INTO by_lz4 VALUES (22, repeat('x', 100000)); DELETE FROM by_lz4 WHERE id = 22});
+$without->safe_psql('postgres',
+	q{INSERT INTO by_lz4 VALUES (22, repeat('x', 100000)); DELETE FROM by_lz4 WHERE id = 22});
 pass('after SET COMPRESSION pglz, all rows can be written');
+
 if ($real)
 {
 	# a server that really has no lz4
-	fails('SELECT md5(v) FROM by_lz4 WHERE id = 1', $refused, 'values compressed by lz4 cannot be read');
-	fails(q{SELECT toast_policy.recompress('by_lz4')}, $refused, 'values compressed by lz4 cannot be recompressed');
-	fails('ALTER TABLE by_lz4 ALTER v SET COMPRESSION lz4', qr/0A000: compression method lz4 not supported/, 'COMPRESSION lz4 is refused');
-	fails('SET default_toast_compression = lz4', qr/22023: invalid value for parameter "default_toast_compression": "lz4"/, 'default_toast_compression = lz4 is refused');
-	fails('CREATE TABLE t (v text COMPRESSION lz4)', qr/0A000: compression method lz4 not supported/, 'a table with COMPRESSION lz4 is refused');
+	fails('SELECT md5(v) FROM by_lz4 WHERE id = 1',
+		$refused, 'values compressed by lz4 cannot be read');
+	fails(q{SELECT toast_policy.recompress('by_lz4')},
+		$refused, 'values compressed by lz4 cannot be recompressed');
+	fails(
+		'ALTER TABLE by_lz4 ALTER v SET COMPRESSION lz4',
+		qr/0A000: compression method lz4 not supported/,
+		'COMPRESSION lz4 is refused');
+	fails(
+		'SET default_toast_compression = lz4',
+		qr/22023: invalid value for parameter "default_toast_compression": "lz4"/,
+		'default_toast_compression = lz4 is refused');
+	fails(
+		'CREATE TABLE t (v text COMPRESSION lz4)',
+		qr/0A000: compression method lz4 not supported/,
+		'a table with COMPRESSION lz4 is refused');
 }
 $without->stop;
 
 # Back on a server with lz4.
 system_or_bail('rm', '-rf', $with->data_dir);
 system_or_bail('cp', '-a', $without->data_dir, $with->data_dir);
-$with->append_conf('postgresql.conf', "port = @{[ $with->port ]}\nunix_socket_directories = '@{[ $with->host ]}'\n");
+$with->append_conf('postgresql.conf',
+	"port = @{[ $with->port ]}\nunix_socket_directories = '@{[ $with->host ]}'\n");
 $with->start;
-is($with->safe_psql('postgres', $sum . 'by_lz4'), $expected{by_lz4}, 'on a server with lz4, all values of lz4 are readable');
-is($with->safe_psql('postgres', 'SELECT count(*) FROM by_default WHERE v LIKE \'%y\''), '11', 'on a server with lz4, all values of pglz are readable');
+is($with->safe_psql('postgres', $sum . 'by_lz4'),
+	$expected{by_lz4}, 'on a server with lz4, all values of lz4 are readable');
+is($with->safe_psql('postgres', 'SELECT count(*) FROM by_default WHERE v LIKE \'%y\''),
+	'11', 'on a server with lz4, all values of pglz are readable');
 $with->stop;
 
 done_testing();

@@ -22,7 +22,8 @@ logical_decoding_work_mem = 64kB
 autovacuum_naptime = 1s
 CONF
 # Releases before 17 share statistics only if the library is preloaded.
-$primary->append_conf('postgresql.conf', "shared_preload_libraries = 'toast_policy'") if $major < 17;
+$primary->append_conf('postgresql.conf', "shared_preload_libraries = 'toast_policy'")
+  if $major < 17;
 $primary->start;
 $primary->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION toast_policy;
@@ -37,7 +38,8 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
 $standby->start;
 
-my $stored = q{SELECT count(*), md5(string_agg(concat_ws(' ', id, md5(doc), pg_column_size(doc), pg_column_compression(doc)), ',' ORDER BY id)) FROM @};
+my $stored =
+  q{SELECT count(*), md5(string_agg(concat_ws(' ', id, md5(doc), pg_column_size(doc), pg_column_compression(doc)), ',' ORDER BY id)) FROM @};
 
 sub catch_up
 {
@@ -46,7 +48,9 @@ sub catch_up
 	for my $table (@_[ 1 .. $#_ ])
 	{
 		my $query = $stored =~ s/\@/$table/r;
-		is($standby->safe_psql('postgres', $query), $primary->safe_psql('postgres', $query), "standby: $what, $table");
+		is( $standby->safe_psql('postgres', $query),
+			$primary->safe_psql('postgres', $query),
+			"standby: $what, $table");
 	}
 }
 
@@ -69,16 +73,28 @@ SELECT toast_policy.recompress('t');
 ROLLBACK;
 SQL
 catch_up('changes', 't');
-$primary->safe_psql('postgres', q{SELECT toast_policy.recompress('t'); CREATE TABLE u (LIKE t) USING toast_policy; ALTER TABLE u ALTER doc SET STORAGE EXTERNAL; INSERT INTO u TABLE t; VACUUM FULL t;});
+$primary->safe_psql('postgres',
+	q{SELECT toast_policy.recompress('t'); CREATE TABLE u (LIKE t) USING toast_policy; ALTER TABLE u ALTER doc SET STORAGE EXTERNAL; INSERT INTO u TABLE t; VACUUM FULL t;}
+);
 catch_up('recompressed', 't', 'u');
-is($standby->safe_psql('postgres', q{SET enable_seqscan = off; SELECT count(*) > 0 FROM t WHERE md5(doc) = md5(sample(103))}), 't', 'standby: an index finds rows');
+is( $standby->safe_psql(
+		'postgres',
+		q{SET enable_seqscan = off; SELECT count(*) > 0 FROM t WHERE md5(doc) = md5(sample(103))}),
+	't',
+	'standby: an index finds rows');
 my ($ret, $out, $err) = $standby->psql('postgres', q{SELECT toast_policy.recompress('t')});
 like($err, qr/read-only transaction/, 'standby: recompress() is refused');
 ($ret, $out, $err) = $standby->psql('postgres', q{SELECT toast_policy.enable('t')});
 like($err, qr/read-only transaction/, 'standby: enable() is refused');
-is($standby->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'), '0', 'standby: statistics are empty');
-ok($standby->safe_psql('postgres', q{SELECT bt_index_check('t_pkey', true) IS NOT NULL, bt_index_check('t_doc', true) IS NOT NULL}), 'standby: indexes');
-ok(slurp_file($standby->logfile) !~ /FATAL|PANIC|inconsistent page/, 'standby: replayed pages match the primary');
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'),
+	'0', 'standby: statistics are empty');
+ok( $standby->safe_psql(
+		'postgres',
+		q{SELECT bt_index_check('t_pkey', true) IS NOT NULL, bt_index_check('t_doc', true) IS NOT NULL}
+	),
+	'standby: indexes');
+ok(slurp_file($standby->logfile) !~ /FATAL|PANIC|inconsistent page/,
+	'standby: replayed pages match the primary');
 
 #
 # Logical replication, to a server whose tables are of the other kind
@@ -104,7 +120,8 @@ SQL
 my $list = join ', ', sort keys %tables;
 my $connstr = $primary->connstr . ' dbname=postgres';
 $primary->safe_psql('postgres', "CREATE PUBLICATION pub FOR TABLE $list");
-$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION sub CONNECTION '$connstr' PUBLICATION pub WITH (streaming = on)");
+$subscriber->safe_psql('postgres',
+	"CREATE SUBSCRIPTION sub CONNECTION '$connstr' PUBLICATION pub WITH (streaming = on)");
 $subscriber->wait_for_subscription_sync($primary, 'sub');
 
 sub compare
@@ -114,7 +131,9 @@ sub compare
 	for my $table (sort keys %tables)
 	{
 		my $query = "SELECT count(*), md5(string_agg(x::text, ',' ORDER BY id)) FROM $table x";
-		is($subscriber->safe_psql('postgres', $query), $primary->safe_psql('postgres', $query), "logical: $what, $table");
+		is( $subscriber->safe_psql('postgres', $query),
+			$primary->safe_psql('postgres', $query),
+			"logical: $what, $table");
 	}
 }
 compare('first copy');
@@ -136,10 +155,16 @@ UPDATE $table SET id = -id WHERE id % 6 = 0;
 SQL
 }
 compare('changes');
-$primary->safe_psql('postgres', "SELECT toast_policy.recompress('$_'); UPDATE $_ SET n = n + 1; UPDATE $_ SET doc = doc || 'x' WHERE id % 2 = 0") for grep { $tables{$_} } sort keys %tables;
+$primary->safe_psql('postgres',
+	"SELECT toast_policy.recompress('$_'); UPDATE $_ SET n = n + 1; UPDATE $_ SET doc = doc || 'x' WHERE id % 2 = 0"
+) for grep { $tables{$_} } sort keys %tables;
 compare('after recompress()');
-is($subscriber->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE pg_column_compression(doc) = 'pglz') > 0, count(*) FILTER (WHERE pg_column_size(doc) > 5000 AND pg_column_compression(doc) IS NULL) > 0 FROM l_heap}),
-	't|t', 'logical: the subscriber applies the policy');
+is( $subscriber->safe_psql(
+		'postgres',
+		q{SELECT count(*) FILTER (WHERE pg_column_compression(doc) = 'pglz') > 0, count(*) FILTER (WHERE pg_column_size(doc) > 5000 AND pg_column_compression(doc) IS NULL) > 0 FROM l_heap}
+	),
+	't|t',
+	'logical: the subscriber applies the policy');
 unlike(slurp_file($subscriber->logfile), qr/ERROR/, 'logical: no error on the subscriber');
 $subscriber->safe_psql('postgres', 'DROP SUBSCRIPTION sub');
 $subscriber->stop;
@@ -158,7 +183,11 @@ SELECT bool_or(pg_column_compression(doc) = 'pglz') , bool_or(pg_column_size(doc
 SELECT compressed > 0 AND kept_raw + aborted > 0 FROM toast_policy.stats WHERE relname = 't';
 SQL
 $standby->safe_psql('postgres', q{SELECT toast_policy.recompress('t')});
-is($standby->safe_psql('postgres', q{SELECT count(*), bool_and(doc IS NOT DISTINCT FROM sample(id)) FROM t WHERE id > 1000}), '20|t', 'promoted: recompress()');
+is( $standby->safe_psql(
+		'postgres',
+		q{SELECT count(*), bool_and(doc IS NOT DISTINCT FROM sample(id)) FROM t WHERE id > 1000}),
+	'20|t',
+	'promoted: recompress()');
 $standby->stop;
 
 #
@@ -174,26 +203,62 @@ SQL
 # it.
 my $value = 'sample(abs(id) + version)';
 my %scripts = (
-	insert => join('', map { my $from = $_ * 10; my $to = $from + 9; "INSERT INTO c SELECT id, 0, sample(id) FROM generate_series($from, $to) id;\n\\echo $from $to 0\n" } 1 .. 3000),
-	copy => join('', map { my $from = 100000 + $_ * 5;
-			my $lines = join '', map { my $id = $from + $_; "$id\t0\t" . ($id % 5 == 0 ? "short $id" : $id % 5 == 1 ? "many $id" x 3000 : '\N') . "\n" } 0, 1, 4;
-			"COPY c FROM STDIN;\n$lines\\.\n\\echo $from $from 0\n" } 1 .. 2000),
-	update => join('', map { my $v = $_; map { "UPDATE c SET version = $v, doc = sample(abs(id) + $v) WHERE id = -$_;\n\\echo -$_ -$_ $v\n" } 1 .. 100 } 1 .. 100),
-	touch => join('', map { "BEGIN; UPDATE c SET version = version + 5 WHERE id = -(100 + $_ % 100) AND false; UPDATE c SET doc = 'never' WHERE id < -150; ROLLBACK;\n" } 1 .. 5000),
+	insert => join(
+		'',
+		map {
+			my $from = $_ * 10;
+			my $to = $from + 9;
+			"INSERT INTO c SELECT id, 0, sample(id) FROM generate_series($from, $to) id;\n\\echo $from $to 0\n"
+		} 1 .. 3000),
+	copy => join(
+		'',
+		map {
+			my $from = 100000 + $_ * 5;
+			my $lines = join '', map {
+				my $id = $from + $_;
+				"$id\t0\t"
+				  . ($id % 5 == 0 ? "short $id" : $id % 5 == 1 ? "many $id" x 3000 : '\N') . "\n"
+			} 0, 1, 4;
+			"COPY c FROM STDIN;\n$lines\\.\n\\echo $from $from 0\n"
+		} 1 .. 2000),
+	update => join(
+		'',
+		map {
+			my $v = $_;
+			map {
+				"UPDATE c SET version = $v, doc = sample(abs(id) + $v) WHERE id = -$_;\n\\echo -$_ -$_ $v\n"
+			} 1 .. 100
+		} 1 .. 100),
+	touch => join(
+		'',
+		map {
+			"BEGIN; UPDATE c SET version = version + 5 WHERE id = -(100 + $_ % 100) AND false; UPDATE c SET doc = 'never' WHERE id < -150; ROLLBACK;\n"
+		} 1 .. 5000),
 	recompress => "SELECT toast_policy.recompress('c');\nSELECT pg_sleep(0.05);\n" x 1000);
 
 for my $round (1 .. ($ENV{PGDENSE_SOAK} ? 10 : $major >= 17 ? 3 : 1))
 {
 	my (%logs, @clients);
 
-	$primary->safe_psql('postgres', 'DELETE FROM c WHERE id > 0; UPDATE c SET version = 0, doc = sample(-id)');
+	$primary->safe_psql('postgres',
+		'DELETE FROM c WHERE id > 0; UPDATE c SET version = 0, doc = sample(-id)');
 	for my $name (sort keys %scripts)
 	{
 		my $file = "${PostgreSQL::Test::Utils::tmp_check}/crash_$name.sql";
 
 		PostgreSQL::Test::Utils::append_to_file($file, $scripts{$name}) if !-e $file;
-		push @clients, IPC::Run::start([ 'psql', '-X', '-q', '-At', '-v', 'ON_ERROR_STOP=1', '-f', $file, $primary->connstr('postgres') ],
-			'<', \undef, '>', \$logs{$name}, '2>', \$logs{"$name.err"});
+		push @clients,
+		  IPC::Run::start(
+			[
+				'psql', '-X', '-q', '-At', '-v', 'ON_ERROR_STOP=1', '-f', $file,
+				$primary->connstr('postgres')
+			],
+			'<',
+			\undef,
+			'>',
+			\$logs{$name},
+			'2>',
+			\$logs{"$name.err"});
 	}
 	usleep(1_500_000 + 700_000 * $round);
 	$primary->kill9;
@@ -216,19 +281,34 @@ for my $round (1 .. ($ENV{PGDENSE_SOAK} ? 10 : $major >= 17 ? 3 : 1))
 		my ($from, $to, $version) = $line =~ /^(-?\d+) (-?\d+) (\d+)$/ or next;
 		$version{$_} = $version for $from .. $to;
 	}
-	my %rows = map { split /\|/ } split /\n/, $primary->safe_psql('postgres', 'SELECT id, version FROM c');
-	my @lost = grep { !exists $rows{$_} || $rows{$_} < $version{$_} } sort { $a <=> $b } keys %version;
+	my %rows = map { split /\|/ } split /\n/,
+	  $primary->safe_psql('postgres', 'SELECT id, version FROM c');
+	my @lost =
+	  grep { !exists $rows{$_} || $rows{$_} < $version{$_} } sort { $a <=> $b } keys %version;
 
 	cmp_ok(scalar(keys %version), '>', 20, "crash $round: transactions committed");
-	like($logs{recompress}, qr/\d/, "crash $round: recompress() committed") or diag $logs{'recompress.err'};
+	like($logs{recompress}, qr/\d/, "crash $round: recompress() committed")
+	  or diag $logs{'recompress.err'};
 	is("@lost", '', "crash $round: no committed row is lost");
-	is($primary->safe_psql('postgres', q{SELECT count(*) FROM c WHERE doc IS DISTINCT FROM CASE WHEN id < 100000 THEN } . $value . q{
+	is( $primary->safe_psql(
+			'postgres',
+			q{SELECT count(*) FROM c WHERE doc IS DISTINCT FROM CASE WHEN id < 100000 THEN }
+			  . $value . q{
 			WHEN id % 5 = 0 THEN 'short ' || id WHEN id % 5 = 1 THEN repeat('many ' || id, 3000) END}),
-		'0', "crash $round: every value belongs to its row");
-	is($primary->safe_psql('postgres', q{SELECT bt_index_check('c_pkey', true), bt_index_check('c_doc', true); SELECT count(*) FROM c WHERE id BETWEEN -200 AND -1}),
-		"|\n200", "crash $round: indexes are complete");
-	is($primary->safe_psql('postgres', q{SELECT toast_policy.disable('c'); SELECT count(*) FROM verify_heapam('c', check_toast := true); SELECT toast_policy.enable('c', 'doc')}),
-		"\n0\n", "crash $round: verify_heapam() finds no damage");
+		'0',
+		"crash $round: every value belongs to its row");
+	is( $primary->safe_psql(
+			'postgres',
+			q{SELECT bt_index_check('c_pkey', true), bt_index_check('c_doc', true); SELECT count(*) FROM c WHERE id BETWEEN -200 AND -1}
+		),
+		"|\n200",
+		"crash $round: indexes are complete");
+	is( $primary->safe_psql(
+			'postgres',
+			q{SELECT toast_policy.disable('c'); SELECT count(*) FROM verify_heapam('c', check_toast := true); SELECT toast_policy.enable('c', 'doc')}
+		),
+		"\n0\n",
+		"crash $round: verify_heapam() finds no damage");
 }
 $primary->stop;
 done_testing();

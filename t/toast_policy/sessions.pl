@@ -14,7 +14,8 @@ $node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ])
 # A session under a memory limit cannot map more memory for statistics, so reserve it
 # before.
 $node->append_conf('postgresql.conf',
-	"fsync = off\nautovacuum = off\nmax_wal_size = 4GB\nmax_locks_per_transaction = 1000\nmin_dynamic_shared_memory = 64MB\n");
+	"fsync = off\nautovacuum = off\nmax_wal_size = 4GB\nmax_locks_per_transaction = 1000\nmin_dynamic_shared_memory = 64MB\n"
+);
 $node->start;
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 $node->safe_psql('postgres', <<'SQL');
@@ -34,13 +35,17 @@ SQL
 # Run another script in its own session, from within psql.
 my $connection = $node->connstr('postgres');
 my $others = 0;
+
 sub other
 {
 	my ($sql, $user) = @_;
 	my $file = $node->basedir . '/other' . $others++ . '.sql';
 
 	append_to_file($file, "\\set VERBOSITY terse\nSET lock_timeout = '2s';\n$sql\n");
-	return "\\! psql -X -A -t -q -d \"$connection user=" . ($user // getpwuid($<)) . "\" -f $file 2>&1";
+	return
+		"\\! psql -X -A -t -q -d \"$connection user="
+	  . ($user // getpwuid($<))
+	  . "\" -f $file 2>&1";
 }
 
 # a temporary table of another session
@@ -57,15 +62,28 @@ DROP EXTENSION toast_policy CASCADE;}) ]}
 INSERT INTO mine VALUES (repeat('y', 10000));
 SELECT pg_column_compression(v), octet_length(v) FROM mine;
 SQL
-is(() = $stdout =~ /ERROR:  cannot alter temporary tables of other sessions/g, 4, "another session's temporary table is refused") or diag $stdout;
+is(() = $stdout =~ /ERROR:  cannot alter temporary tables of other sessions/g,
+	4, "another session's temporary table is refused")
+  or diag $stdout;
 like($stdout, qr/^3$/m, 'disable_all() has changed nothing');
-like($stdout, qr/cannot drop extension "toast_policy" while tables use its access method/, 'the extension cannot be dropped');
+like(
+	$stdout,
+	qr/cannot drop extension "toast_policy" while tables use its access method/,
+	'the extension cannot be dropped');
 like($stdout, qr/pglz\|10000\npglz\|10000/, 'the other session still works');
 
 # tables of other owners
-($ret, $stdout, $stderr) = $node->psql('postgres', 'SELECT toast_policy.disable_all()', extra_params => [ '-U', 'regress_toast_policy_alice' ]);
+($ret, $stdout, $stderr) = $node->psql(
+	'postgres',
+	'SELECT toast_policy.disable_all()',
+	extra_params => [ '-U', 'regress_toast_policy_alice' ]);
 like($stderr, qr/must be owner of table (held|bobs)/, "disable_all() refuses other owners' tables");
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE amname = 'toast_policy'}), '2', 'and changes nothing');
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT count(*) FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE amname = 'toast_policy'}
+	),
+	'2',
+	'and changes nothing');
 
 # A role that may not lock a table does not wait for the lock.  A role that may does.
 ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
@@ -73,18 +91,22 @@ BEGIN;
 SELECT count(*) FROM held;
 @{[ other(q{SELECT toast_policy.enable('held'); SELECT toast_policy.disable('held'); SELECT toast_policy.recompress('held'); SELECT toast_policy.disable_all();}, 'regress_toast_policy_alice') ]}
 SQL
-is(() = $stdout =~ /must be owner of table/g, 4, 'a role without privileges does not wait for a lock') or diag $stdout;
+is(() = $stdout =~ /must be owner of table/g,
+	4, 'a role without privileges does not wait for a lock')
+  or diag $stdout;
 ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
 BEGIN;
 SELECT count(*) FROM held;
 @{[ other(q{SELECT toast_policy.disable('held'); SELECT toast_policy.recompress('held');}) ]}
 SQL
-is(() = $stdout =~ /canceling statement due to lock timeout/g, 2, 'the owner waits for the lock') or diag $stdout;
+is(() = $stdout =~ /canceling statement due to lock timeout/g, 2, 'the owner waits for the lock')
+  or diag $stdout;
 
 # Statistics of other sessions are counted when their transactions end.
 if ($major >= 17)
 {
-	my $seen = q{SELECT coalesce(sum(values_seen), 0) FROM toast_policy.stats WHERE relname = 'held'};
+	my $seen =
+	  q{SELECT coalesce(sum(values_seen), 0) FROM toast_policy.stats WHERE relname = 'held'};
 	($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
 BEGIN;
 INSERT INTO held SELECT i, repeat('x', 10000) FROM generate_series(1, 10) i;
@@ -99,8 +121,10 @@ SQL
 }
 else
 {
-	$node->safe_psql('postgres', q{INSERT INTO held SELECT i, repeat('x', 10000) FROM generate_series(1, 10) i});
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'), '0', 'without preloading, statistics are local to the session');
+	$node->safe_psql('postgres',
+		q{INSERT INTO held SELECT i, repeat('x', 10000) FROM generate_series(1, 10) i});
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'),
+		'0', 'without preloading, statistics are local to the session');
 }
 
 # more tables than the statistics have entries for
@@ -130,7 +154,11 @@ $node->safe_psql('postgres', 'SELECT toast_policy.stats_reset()');
 # too little memory for the state of lz4hc, which takes 256 kB
 SKIP:
 {
-	skip 'the server has no lz4', 5 if $node->safe_psql('postgres', q{SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'}) ne 't';
+	skip 'the server has no lz4',
+	  5
+	  if $node->safe_psql('postgres',
+		q{SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'})
+	  ne 't';
 	my $limit = $node->basedir . '/limit';
 	append_to_file($limit, <<'SH');
 size=$(awk '/^VmSize/ { print $2 }' /proc/$BACKEND/status)
@@ -162,17 +190,27 @@ SELECT toast_policy.recompress('held');
 SELECT count(*), sum(octet_length(v)) FROM held;
 SQL
 	my @sums = $stdout =~ /^(\d+\|\d+)$/mg;
-	is(() = $stderr =~ /ERROR:  out of memory/g, 3, 'too little memory for lz4hc is an error') or diag $stderr;
-	like($stderr, qr/Failed on request of size 2\d{5} in memory context "TopMemoryContext"/, 'the error is about the state of lz4hc');
+	is(() = $stderr =~ /ERROR:  out of memory/g, 3, 'too little memory for lz4hc is an error')
+	  or diag $stderr;
+	like(
+		$stderr,
+		qr/Failed on request of size 2\d{5} in memory context "TopMemoryContext"/,
+		'the error is about the state of lz4hc');
 	is($sums[1], $sums[0], 'the failed statements lose no row');
 	my ($count, $bytes) = split /\|/, $sums[0];
 	is($sums[2], ($count + 2) . '|' . ($bytes + 18000), 'the session still works');
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM held WHERE v <> repeat('x', 10000) AND v NOT LIKE 'abcabc%'}), '0', 'all values are right');
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT count(*) FROM held WHERE v <> repeat('x', 10000) AND v NOT LIKE 'abcabc%'}),
+		'0',
+		'all values are right');
 }
 
 # Compare the memory of the backend near the last of 100,000 rows with that at row
 # 2,000.
-like($node->safe_psql('postgres', <<'SQL'), qr/^t\|t\|t$/m, 'memory does not grow with the number of rows');
+like(
+	$node->safe_psql('postgres',
+		<<'SQL'), qr/^t\|t\|t$/m, 'memory does not grow with the number of rows');
 CREATE TABLE wide (id int, v text, w text, a int[], used numeric);
 SELECT toast_policy.enable('wide');
 CREATE FUNCTION used() RETURNS numeric LANGUAGE sql VOLATILE AS 'SELECT sum(total_bytes) FROM pg_backend_memory_contexts';
@@ -192,7 +230,9 @@ BEGIN
 END $$;
 SELECT (SELECT growth FROM after_insert) < 100000, (SELECT growth FROM after_update) < 100000, (SELECT growth FROM after_recompress) < 1000000;
 SQL
-note $node->safe_psql('postgres', 'SELECT (SELECT growth FROM after_insert), (SELECT growth FROM after_update), (SELECT growth FROM after_recompress)');
+note $node->safe_psql('postgres',
+	'SELECT (SELECT growth FROM after_insert), (SELECT growth FROM after_update), (SELECT growth FROM after_recompress)'
+);
 
 $node->safe_psql('postgres', 'DROP TABLE wide');
 
@@ -201,17 +241,26 @@ $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
-$node->safe_psql('postgres', q{INSERT INTO bobs SELECT i, repeat('z', 10000) || i FROM generate_series(1, 10) i});
+$node->safe_psql('postgres',
+	q{INSERT INTO bobs SELECT i, repeat('z', 10000) || i FROM generate_series(1, 10) i});
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
-my $sum = 'SELECT count(*), md5(string_agg(v, \',\' ORDER BY id)), sum(pg_column_size(v)) FROM bobs';
-is($standby->safe_psql('postgres', $sum), $node->safe_psql('postgres', $sum), 'a standby reads the same');
+my $sum =
+  'SELECT count(*), md5(string_agg(v, \',\' ORDER BY id)), sum(pg_column_size(v)) FROM bobs';
+is( $standby->safe_psql('postgres', $sum),
+	$node->safe_psql('postgres', $sum),
+	'a standby reads the same');
+
 for my $function (q{enable('bobs')}, q{disable('bobs')}, q{recompress('bobs')}, 'disable_all()')
 {
 	my ($name) = $function =~ /(\w+)/;
 	($ret, $stdout, $stderr) = $standby->psql('postgres', "SELECT toast_policy.$function");
-	like($stderr, qr/ERROR:  cannot execute toast_policy\.$name\(\) in a read-only transaction/, "a standby refuses $name()");
+	like(
+		$stderr,
+		qr/ERROR:  cannot execute toast_policy\.$name\(\) in a read-only transaction/,
+		"a standby refuses $name()");
 }
-is($standby->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'), '0', 'statistics of a standby are empty');
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM toast_policy.stats'),
+	'0', 'statistics of a standby are empty');
 $standby->stop;
 
 # values of 1 GB
@@ -234,9 +283,14 @@ SELECT (SELECT md5(v) FROM huge WHERE id = 1) = md5(repeat('0123456789', 1073000
        (SELECT pg_column_size(v) < 20000000 FROM huge WHERE id = 1)
 SQL
 	}
-	($ret, $stdout, $stderr) = $node->psql('postgres', q{INSERT INTO huge SELECT 3, repeat('x', 1073741815)});
-	like($stderr, qr/ERROR:  invalid memory alloc request size|^$/, 'a value that is too large for a row of heap is an error');
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM huge WHERE id < 3'), '2', 'changes nothing');
+	($ret, $stdout, $stderr) =
+	  $node->psql('postgres', q{INSERT INTO huge SELECT 3, repeat('x', 1073741815)});
+	like(
+		$stderr,
+		qr/ERROR:  invalid memory alloc request size|^$/,
+		'a value that is too large for a row of heap is an error');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM huge WHERE id < 3'),
+		'2', 'changes nothing');
 }
 
 $node->stop;

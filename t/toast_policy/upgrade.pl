@@ -37,8 +37,10 @@ SELECT toast_policy.enable('mv');
 REFRESH MATERIALIZED VIEW mv;
 SQL
 
-my $contents = join ";\n", map { "SELECT count(*), md5(string_agg(x::text, ',' ORDER BY id)) FROM $_ x" } 't', 'p1', 'mv';
-my $stored = q{SELECT md5(string_agg(concat_ws(' ', id, pg_column_size(doc), pg_column_compression(doc), pg_column_size(l), pg_column_compression(l)), ',' ORDER BY id)) FROM t;
+my $contents = join ";\n",
+  map { "SELECT count(*), md5(string_agg(x::text, ',' ORDER BY id)) FROM $_ x" } 't', 'p1', 'mv';
+my $stored =
+  q{SELECT md5(string_agg(concat_ws(' ', id, pg_column_size(doc), pg_column_compression(doc), pg_column_size(l), pg_column_compression(l)), ',' ORDER BY id)) FROM t;
 	SELECT md5(string_agg(concat_ws(' ', id, pg_column_size(doc), pg_column_compression(doc)), ',' ORDER BY id)) FROM p1;
 	SELECT md5(string_agg(concat_ws(' ', id, pg_column_size(doc), pg_column_compression(doc)), ',' ORDER BY id)) FROM mv;
 	SELECT pg_relation_size(reltoastrelid), pg_relation_size(oid) FROM pg_class WHERE relname IN ('t', 'p1', 'mv') ORDER BY relname};
@@ -47,18 +49,29 @@ SELECT relname, amname, string_agg(format('%s=%s%s', attname, attstorage, attcom
 FROM pg_attribute JOIN pg_class c ON c.oid = attrelid LEFT JOIN pg_am a ON a.oid = relam
 WHERE attnum > 0 AND relname IN ('t', 'p', 'p1', 'mv', 't_doc', 't_pkey') GROUP BY 1, 2 ORDER BY 1
 SQL
-my %before = map { $_->[0] => $old->safe_psql('app', $_->[1]) } [ contents => $contents ], [ stored => $stored ], [ state => $state ];
-like($before{state}, qr/^t\|toast_policy\|id=p doc=e l=el extra=x$/m, 'the old tables are governed');
+my %before = map { $_->[0] => $old->safe_psql('app', $_->[1]) }[ contents => $contents ],
+  [ stored => $stored ], [ state => $state ];
+like($before{state}, qr/^t\|toast_policy\|id=p doc=e l=el extra=x$/m,
+	'the old tables are governed');
 my $new = upgrade($old);
 is($new->safe_psql('app', $contents), $before{contents}, 'same rows');
 is($new->safe_psql('app', $stored), $before{stored}, 'stored in the same form');
 is($new->safe_psql('app', $state), $before{state}, 'same access methods and storage');
 $new->safe_psql('app', q{SELECT bt_index_check('t_pkey', true), bt_index_check('t_doc', true)});
-is($new->safe_psql('app', q{SELECT count(*) FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-	WHERE extname = 'toast_policy' AND classid IN ('pg_am'::regclass, 'pg_event_trigger'::regclass)}), '2', 'access method and event trigger belong to the extension');
-is($new->safe_psql('app', q{SELECT evtenabled, evttags FROM pg_event_trigger}), q{A|{"DROP EXTENSION","DROP ACCESS METHOD","DROP SCHEMA","DROP OWNED","DROP TYPE"}}, 'event trigger');
+is( $new->safe_psql(
+		'app',
+		q{SELECT count(*) FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+	WHERE extname = 'toast_policy' AND classid IN ('pg_am'::regclass, 'pg_event_trigger'::regclass)}),
+	'2',
+	'access method and event trigger belong to the extension');
+is( $new->safe_psql('app', q{SELECT evtenabled, evttags FROM pg_event_trigger}),
+	q{A|{"DROP EXTENSION","DROP ACCESS METHOD","DROP SCHEMA","DROP OWNED","DROP TYPE"}},
+	'event trigger');
 my ($ret, $out, $err) = $new->psql('app', 'DROP EXTENSION toast_policy CASCADE');
-like($err, qr/cannot drop extension "toast_policy" while tables use its access method/, 'the tables are guarded');
+like(
+	$err,
+	qr/cannot drop extension "toast_policy" while tables use its access method/,
+	'the tables are guarded');
 
 # Write to the upgraded tables.
 is($new->safe_psql('app', <<'SQL'), "t|t\n400|f|f|f|f|t\npglz|", 'writes follow the policy');
@@ -72,6 +85,9 @@ INSERT INTO p VALUES (900, repeat('p', 30000)), (901, sample(2));
 SELECT string_agg(pg_column_compression(doc), ',') || '|' FROM p WHERE id >= 900;
 SQL
 $new->safe_psql('app', q{SELECT toast_policy.disable_all(); DROP EXTENSION toast_policy});
-is($new->safe_psql('app', q{SELECT count(*), bool_or(doc IS DISTINCT FROM sample(id)) FROM t WHERE id >= 50}), '351|f', 'the rows are the same as in a heap table');
+is( $new->safe_psql(
+		'app', q{SELECT count(*), bool_or(doc IS DISTINCT FROM sample(id)) FROM t WHERE id >= 50}),
+	'351|f',
+	'the rows are the same as in a heap table');
 $new->stop;
 done_testing();

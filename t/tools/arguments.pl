@@ -13,10 +13,7 @@ my $dir = checkout();
 # [pattern, command...]
 my @wrong = (
 	[ qr/unknown argument "nonsense"/, 'tools/deps', 'nonsense' ],
-	[
-		qr/unknown argument "--nonsense"/, 'tools/deps',
-		'--list', '--nonsense'
-	],
+	[ qr/unknown argument "--nonsense"/, 'tools/deps', '--list', '--nonsense' ],
 	[ qr/no major version given/, 'tools/source' ],
 	[ qr/unknown argument "18"/, 'tools/source', '17', '18' ],
 	[ qr/no major version given/, 'tools/server' ],
@@ -24,10 +21,7 @@ my @wrong = (
 	[ qr/unknown argument "--nonsense"/, 'tools/server', '17', '--nonsense' ],
 	[ qr/no command given/, 'tools/patches' ],
 	[ qr/unknown argument "nonsense"/, 'tools/patches', 'nonsense' ],
-	[
-		qr/unknown argument "--nonsense"/,
-		'tools/patches', 'check', '--nonsense', '17'
-	],
+	[ qr/unknown argument "--nonsense"/, 'tools/patches', 'check', '--nonsense', '17' ],
 	[ qr/unknown argument "alpha"/, 'tools/patches', 'check', '17', 'alpha' ],
 	[ qr/unknown argument "alpha"/, 'tools/patches', 'compile', '17', 'alpha' ],
 	[ qr/export needs one feature/, 'tools/patches', 'export', '17' ],
@@ -41,21 +35,11 @@ my @wrong = (
 	[ qr/no command given/, 'tools/cluster' ],
 	[ qr/unknown argument "nonsense"/, 'tools/cluster', 'nonsense' ],
 	[ qr/no instance name given/, 'tools/cluster', 'start' ],
-	[
-		qr/unknown argument "--nonsense"/,
-		'tools/cluster', 'start', 'a', '--nonsense'
-	],
-	[
-		qr/option --bin needs a value/, 'tools/cluster', 'start', 'a',
-		'--bin'
-	],
+	[ qr/unknown argument "--nonsense"/, 'tools/cluster', 'start', 'a', '--nonsense' ],
+	[ qr/option --bin needs a value/, 'tools/cluster', 'start', 'a', '--bin' ],
 	[ qr/copy needs the name/, 'tools/cluster', 'copy', 'a' ],
 	[ qr/PG_CONFIG and OUTDIR are needed/, 'tools/extensions', 'pg_config' ],
-	[
-		qr/unknown argument "more"/, 'tools/extensions',
-		'pg_config', 'out',
-		'more'
-	],
+	[ qr/unknown argument "more"/, 'tools/extensions', 'pg_config', 'out', 'more' ],
 	[ qr/unknown argument "16"/, 'tools/distribution-15', '16' ],
 	[ qr/unknown argument "--nonsense"/, 'tools/indent', '--nonsense' ],
 	[ qr/unknown argument "--nonsense"/, 'tools/venv', '--nonsense' ],
@@ -77,12 +61,12 @@ foreach my $case (@wrong)
 # tools/check prints its counts even if it runs no test.
 my ($code, $out, $err) = run_tool($dir, 'tools/check', '--nonsense');
 is($code, 2, 'tools/check --nonsense');
-like(
-	$err,
-	qr/^tools\/check: error: unknown argument "--nonsense"/,
-	'the error names the argument');
+like($err, qr/^tools\/check: error: unknown argument "--nonsense"/, 'the error names the argument');
 
-is_clear_error([ run_tool($dir, 'tools/check', '--leg', '9-dense') ], qr/unknown PostgreSQL major version "9"/, 'a leg of an unknown release');
+is_clear_error(
+	[ run_tool($dir, 'tools/check', '--leg', '9-dense') ],
+	qr/unknown PostgreSQL major version "9"/,
+	'a leg of an unknown release');
 is_clear_error(
 	[ run_tool($dir, 'tools/source', '99') ],
 	qr/unknown PostgreSQL major version "99", known: 17 18$/,
@@ -102,14 +86,8 @@ is_clear_error(
 
 # make adds a line to the error.
 foreach my $case (
-	[
-		qr/error: unknown PostgreSQL major version "99"/, 'server',
-		'MAJOR=99'
-	],
-	[
-		qr/error: "\/nowhere" is not a working pg_config/, 'install',
-		'PG_CONFIG=/nowhere'
-	],
+	[ qr/error: unknown PostgreSQL major version "99"/, 'server', 'MAJOR=99' ],
+	[ qr/error: "\/nowhere" is not a working pg_config/, 'install', 'PG_CONFIG=/nowhere' ],
 	[ qr/No rule to make target 'nonsense'/, 'nonsense' ],)
 {
 	my ($pattern, @args) = @$case;

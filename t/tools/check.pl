@@ -14,30 +14,31 @@ delete $ENV{TESTDIR};
 # [name, test script, passed, failed, skipped, of these excused, what failed]
 foreach my $case (
 	[ 'passing', 'use Test::More tests => 2; ok 1; ok 1;', 2, 0, 0 ],
-	[ 'failing', 'use Test::More tests => 2; ok 1; ok 0, "of two";', 1, 1, 0, 0, 'test 2 - of two' ],
 	[
-		'skipping',
-		'use Test::More tests => 3; ok 1; SKIP: { skip "why", 2; }',
-		1, 0, 2
+		'failing', 'use Test::More tests => 2; ok 1; ok 0, "of two";', 1, 1, 0, 0,
+		'test 2 - of two'
 	],
+	[ 'skipping', 'use Test::More tests => 3; ok 1; SKIP: { skip "why", 2; }', 1, 0, 2 ],
 	[ 'skipping all', 'use Test::More skip_all => "why";', 0, 0, 1 ],
 	[
 		'skipping for want of a mount',
 		'use Test::More tests => 4; ok 1; SKIP: { skip "no mount xfs: why", 2; } SKIP: { skip "why, no mount", 1; }',
-		1, 0, 3, 2
+		1,
+		0,
+		3,
+		2
 	],
 	[
 		'skipping all for want of a mount',
 		'use Test::More skip_all => "no mount xfs: why";',
 		0, 0, 1, 1
 	],
-	[ 'planned more', 'use Test::More tests => 2; ok 1;', 1, 1, 0, 0, 'exit status 255, 1 tests run' ],
-	[ 'dying at once', 'die "at once";', 0, 1, 0, 0, 'exit status 255, 0 tests run' ],
 	[
-		'dying at the end',
-		'use Test::More; ok 1; done_testing; exit 3;',
-		1, 1, 0
+		'planned more', 'use Test::More tests => 2; ok 1;',
+		1, 1, 0, 0, 'exit status 255, 1 tests run'
 	],
+	[ 'dying at once', 'die "at once";', 0, 1, 0, 0, 'exit status 255, 0 tests run' ],
+	[ 'dying at the end', 'use Test::More; ok 1; done_testing; exit 3;', 1, 1, 0 ],
 	[ 'without output', '', 0, 1, 0 ],
 	[
 		'known to fail',
@@ -55,42 +56,48 @@ foreach my $case (
 	is($code, $counts[1] ? 1 : 0, 'exit code');
 	like($out, qr/^# t\/a.pl skipped: no mount xfs: why$/m, 'the reason of the skip')
 	  if $counts[3];
-	is(join("\n", $out =~ /^# t\/a.pl failed: (.*)$/mg), $counts[4], 'the names of the failed tests') if $counts[4];
+	is(join("\n", $out =~ /^# t\/a.pl failed: (.*)$/mg),
+		$counts[4], 'the names of the failed tests')
+	  if $counts[4];
 	unlike($out, qr/ failed: /, 'no failure is named') if !$counts[1];
 }
 
 # Data directories are in memory, if the machine has a mount for that, except for tests
 # of how files are written.
-write_file("$dir/t/$_/a.pl", 'use Test::More tests => 1; ok 1; print STDERR "# $0 in $ENV{TESTDATADIR}\n";') foreach qw(alpha bench wal_directio_patch);
+write_file("$dir/t/$_/a.pl",
+	'use Test::More tests => 1; ok 1; print STDERR "# $0 in $ENV{TESTDATADIR}\n";')
+  foreach qw(alpha bench wal_directio_patch);
 system_ok('cp', "$top/t/$_/ON_DISK", "$dir/t/$_") foreach qw(bench wal_directio_patch);
-my @tap = ("PGDENSE_MOUNTS=$dir/mounts", 'TESTDIR=disk', 'tools/tap-count', map { "t/$_/a.pl" } qw(alpha bench wal_directio_patch));
+my @tap = (
+	"PGDENSE_MOUNTS=$dir/mounts", 'TESTDIR=disk', 'tools/tap-count',
+	map { "t/$_/a.pl" } qw(alpha bench wal_directio_patch));
 my ($said) = (run_tool($dir, 'env', @tap))[2];
-is(join("\n", sort $said =~ /(t\/.* in .*)/g), join("\n", map { "t/$_/a.pl in $dir/disk/$_/tmp_check/a" } qw(alpha bench wal_directio_patch)), 'without a mount in memory, data directories are on disk');
+is( join("\n", sort $said =~ /(t\/.* in .*)/g),
+	join("\n", map { "t/$_/a.pl in $dir/disk/$_/tmp_check/a" } qw(alpha bench wal_directio_patch)),
+	'without a mount in memory, data directories are on disk');
 system_ok('mkdir', '-p', "$dir/mounts/memory");
 $said = (run_tool($dir, 'env', @tap))[2];
-like(join("\n", sort $said =~ /(t\/.* in .*)/g), qr{^t/alpha/a.pl in \Q$dir\E/mounts/memory/\w+/alpha/a\nt/bench/a.pl in \Q$dir\E/disk/bench/tmp_check/a\nt/wal_directio_patch/a.pl in \Q$dir\E/disk/wal_directio_patch/tmp_check/a$}, 'with a mount in memory, data directories are there');
+like(
+	join("\n", sort $said =~ /(t\/.* in .*)/g),
+	qr{^t/alpha/a.pl in \Q$dir\E/mounts/memory/\w+/alpha/a\nt/bench/a.pl in \Q$dir\E/disk/bench/tmp_check/a\nt/wal_directio_patch/a.pl in \Q$dir\E/disk/wal_directio_patch/tmp_check/a$},
+	'with a mount in memory, data directories are there');
 is_deeply([ glob("$dir/mounts/memory/*") ], [], 'the mount in memory is empty afterwards');
 ok(-d "$dir/disk/alpha/tmp_check/log", 'there is a directory for logs');
 
 # the functions that count, on the output of both generations of pg_regress
-my ($functions) =
-  read_file("$top/tools/common.sh") =~ /^(count_regress\(\)\n\{\n.*?^\}\n)/ms;
+my ($functions) = read_file("$top/tools/common.sh") =~ /^(count_regress\(\)\n\{\n.*?^\}\n)/ms;
 foreach my $case (
 	[
-		'15',
-		0,
+		'15', 0,
 		"test one                          ... ok           12 ms\ntest two     ... ok  3 ms\n",
 		'2 0'
 	],
 	[
-		'15, failed',
-		1,
-		"test one      ... ok   12 ms\ntest two     ... FAILED        3 ms\n",
+		'15, failed', 1, "test one      ... ok   12 ms\ntest two     ... FAILED        3 ms\n",
 		'1 1'
 	],
 	[
-		'15, parallel',
-		0,
+		'15, parallel', 0,
 		"parallel group (2 tests):  a b\n     a    ... ok    1 ms\n     b   ... ok     2 ms\n",
 		'2 0'
 	],
@@ -100,11 +107,7 @@ foreach my $case (
 		"# +++ regress install-check +++\nok 1         - one   12 ms\nok 2         + two   3 ms\n1..2\n",
 		'2 0'
 	],
-	[
-		'17, failed', 1,
-		"ok 1         - one   12 ms\nnot ok 2     - two   3 ms\n1..2\n",
-		'1 1'
-	],
+	[ '17, failed', 1, "ok 1         - one   12 ms\nnot ok 2     - two   3 ms\n1..2\n", '1 1' ],
 	[ 'no server', 2, "psql: error: connection to server failed\n", '0 1' ],)
 {
 	my ($name, $rc, $log, $counts) = @$case;
@@ -117,9 +120,14 @@ foreach my $case (
 
 # Failures of a TAP test are repeated at the end.
 ($functions) = read_file("$top/tools/check") =~ /^(failures_of_tap\(\)\n\{\n.*?^\}\n)/ms;
-write_file("$dir/tap.log", "a.pl ... ok\n\n#   Failed test 'one'\n#     '0'\nb.pl ... ok\n# a.pl skipped: why\n# b.pl failed: test 1 - one\n# passed 0 failed 1 skipped 0 excused 0\n");
-(my $status, $said) = run_tool($dir, 'bash', '-c', "set -euo pipefail\n${functions}failures_of_tap 15 tap.log");
-is($said, "15: b.pl failed: test 1 - one\n#   Failed test 'one'\n#     '0'\n", 'failures of TAP tests are repeated');
+write_file("$dir/tap.log",
+	"a.pl ... ok\n\n#   Failed test 'one'\n#     '0'\nb.pl ... ok\n# a.pl skipped: why\n# b.pl failed: test 1 - one\n# passed 0 failed 1 skipped 0 excused 0\n"
+);
+(my $status, $said) =
+  run_tool($dir, 'bash', '-c', "set -euo pipefail\n${functions}failures_of_tap 15 tap.log");
+is( $said,
+	"15: b.pl failed: test 1 - one\n#   Failed test 'one'\n#     '0'\n",
+	'failures of TAP tests are repeated');
 
 # A run that ends before its first test fails, and its last line shows that.
 write_file("$dir/tools/deps", "#!/bin/sh\nexit 1\n");

@@ -39,8 +39,8 @@ sub sql
 	my ($name, $sql) = @_;
 	my $env = settings($name);
 	local @ENV{ keys %$env } = values %$env;
-	my ($code, $out, $err) = run_tool($dir, "$dir/build/17/dense/bin/psql",
-		'-XAtc', $sql, 'postgres');
+	my ($code, $out, $err) =
+	  run_tool($dir, "$dir/build/17/dense/bin/psql", '-XAtc', $sql, 'postgres');
 	chomp $out;
 	return $code == 0 ? $out : "error: $err";
 }
@@ -52,11 +52,10 @@ my $stranger = 65533;
 sub connect_as
 {
 	my ($uid, $socket) = @_;
-	my ($code, $out, $err) = run_tool(
-		'/', 'setpriv', '--reuid', $uid, '--regid', $uid,
+	my ($code, $out, $err) =
+	  run_tool('/', 'setpriv', '--reuid', $uid, '--regid', $uid,
 		'--clear-groups', $^X, '-MIO::Socket::UNIX', '-e',
-		'print IO::Socket::UNIX->new(Peer => $ARGV[0]) ? "connected" : $!',
-		$socket);
+		'print IO::Socket::UNIX->new(Peer => $ARGV[0]) ? "connected" : $!', $socket);
 	return $out;
 }
 
@@ -72,11 +71,14 @@ sub is_private
 	foreach my $path ($socket_dir, $socket, "$checkout/build/cluster/$name/data")
 	{
 		my ($mode, $uid) = (stat $path)[ 2, 4 ];
-		is(sprintf('%04o %d', $mode & 07777, $uid), "0700 $owner", "$title: mode and owner of " . ($path =~ s{.*/}{}r));
+		is(sprintf('%04o %d', $mode & 07777, $uid),
+			"0700 $owner", "$title: mode and owner of " . ($path =~ s{.*/}{}r));
 	}
 	return if $> != 0;
 	is(connect_as($owner, $socket), 'connected', "$title: the account of the server can connect");
-	is(connect_as($stranger, $socket), 'Permission denied', "$title: another account cannot connect");
+	is( connect_as($stranger, $socket),
+		'Permission denied',
+		"$title: another account cannot connect");
 }
 
 my @checkouts = ($dir);
@@ -99,10 +101,8 @@ is_clear_error(
 is((cluster('stop', 'a'))[0], 0, 'stop of a missing instance is no error');
 
 my ($code, $out, $err) = cluster(
-	'start', 'a',
-	'--set', 'shared_buffers=16MB',
-	'--set', "cluster_name=it's",
-	'--initdb-arg', '--data-checksums');
+	'start', 'a', '--set', 'shared_buffers=16MB',
+	'--set', "cluster_name=it's", '--initdb-arg', '--data-checksums');
 is($code, 0, 'start') or diag $err;
 is((cluster('status', 'a'))[0], 0, 'status of a running instance is 0');
 my $env = settings('a');
@@ -114,10 +114,7 @@ is(sql('a', 'SHOW shared_buffers'), '16MB', 'a setting is applied');
 is(sql('a', 'SHOW cluster_name'), "it's", 'a setting with a quote is applied');
 is(sql('a', 'SHOW data_checksums'), 'on', 'an argument of initdb is applied');
 is( sql('a', 'SHOW server_encoding')
-	  . sql(
-		'a',
-		'SELECT datcollate FROM pg_database WHERE datname = current_database()'
-	  ),
+	  . sql('a', 'SELECT datcollate FROM pg_database WHERE datname = current_database()'),
 	'UTF8C',
 	'encoding and locale have their defaults');
 isnt((stat "$dir/build/cluster/a/data")[4], 0, 'root does not own the data');
@@ -175,17 +172,14 @@ is_clear_error(
 	[ cluster('start', 'd', '--initdb-arg', '--encoding=NONSENSE') ],
 	qr/initdb failed: .*NONSENSE/,
 	'a wrong argument of initdb is refused');
-run_tool($dir, 'tools/run-unprivileged', 'mkdir', '-p',
-	"$dir/build/cluster/d/data.new/base");
-is((cluster('start', 'd'))[0],
-	0, 'the leftovers of a killed initdb are no hindrance');
+run_tool($dir, 'tools/run-unprivileged', 'mkdir', '-p', "$dir/build/cluster/d/data.new/base");
+is((cluster('start', 'd'))[0], 0, 'the leftovers of a killed initdb are no hindrance');
 is_clear_error(
 	[ cluster('start', 'e', '--bin', '/nowhere') ],
 	qr{there is no server in "/nowhere"},
 	'a missing server is an error');
 is((cluster('remove', $_))[0], 0, "removal of $_") foreach 'a', 'b', 'c', 'd';
-is_deeply([ grep { !m{/e$} } glob "$dir/build/cluster/*" ],
-	[], 'leaves nothing');
+is_deeply([ grep { !m{/e$} } glob "$dir/build/cluster/*" ], [], 'leaves nothing');
 
 # a path that is too long for a socket
 my $long = checkout("$private/" . 'long' x 25);
@@ -201,7 +195,8 @@ run_tool($long, 'tools/cluster', 'remove', 'a');
 ok(!-e $socket_dir, 'the other directory is removed');
 
 # Check who can connect, in a checkout that every account can enter.
-my $barred = $> == 0 && system("setpriv --reuid $stranger --regid $stranger --clear-groups test -x '$base'") != 0;
+my $barred = $> == 0
+  && system("setpriv --reuid $stranger --regid $stranger --clear-groups test -x '$base'") != 0;
 my $passable = checkout(
 	File::Temp::tempdir(
 		'pg_dense.XXXXXX',
@@ -211,19 +206,28 @@ push @checkouts, $passable;
 my @start = ('tools/cluster', 'start', '--bin', "$top/build/17/dense/bin");
 my $open = IO::Socket::UNIX->new(Local => "$passable/socket", Listen => 1);
 chmod 0777, "$passable/socket";
-is(connect_as($stranger, "$passable/socket"), 'connected', 'every account can enter this checkout') if $> == 0;
+is(connect_as($stranger, "$passable/socket"), 'connected', 'every account can enter this checkout')
+  if $> == 0;
 
-is((run_tool($passable, @start[0, 1], 'a', @start[2, 3]))[0], 0, 'an instance starts in this checkout');
+is((run_tool($passable, @start[ 0, 1 ], 'a', @start[ 2, 3 ]))[0],
+	0, 'an instance starts in this checkout');
 is_private($passable, 'a', 'an instance');
 run_tool($passable, 'tools/cluster', 'stop', 'a');
 is((run_tool($passable, 'tools/cluster', 'copy', 'a', 'b'))[0], 0, 'the instance can be copied');
 # the permissions that an earlier version of tools/cluster used
 system_ok('chmod', '755', "$passable/build/cluster/b");
-is((run_tool($passable, @start[0, 1], 'b', @start[2, 3], '--set', 'unix_socket_permissions=0777'))[0], 0, 'the copy starts with a setting that opens the socket to others');
+is( (   run_tool(
+			$passable, @start[ 0, 1 ], 'b', @start[ 2, 3 ],
+			'--set', 'unix_socket_permissions=0777'))[0],
+	0,
+	'the copy starts with a setting that opens the socket to others');
 is((stat "$passable/build/cluster/b")[2] & 07777, 0700, 'the directory of the instance is private');
-is(connect_as($stranger, glob "$passable/build/cluster/b/.s.PGSQL.*[0-9]"), 'Permission denied', 'another account cannot connect') if $> == 0;
-run_tool($passable, @start[0, 1], 'a', @start[2, 3]);
-is(`find '$passable/build/cluster' -perm /0022 ! -type l ! -path '*/b/.s.PGSQL*'`, '', 'no file is writable for others');
+is( connect_as($stranger, glob "$passable/build/cluster/b/.s.PGSQL.*[0-9]"),
+	'Permission denied',
+	'another account cannot connect') if $> == 0;
+run_tool($passable, @start[ 0, 1 ], 'a', @start[ 2, 3 ]);
+is(`find '$passable/build/cluster' -perm /0022 ! -type l ! -path '*/b/.s.PGSQL*'`,
+	'', 'no file is writable for others');
 
 SKIP:
 {
@@ -232,8 +236,10 @@ SKIP:
 	{
 		is_clear_error(
 			[
-				run_tool($passable, 'setpriv', '--reuid', $stranger, '--regid', $stranger,
-					'--clear-groups', 'tools/cluster', $command, 'a')
+				run_tool(
+					$passable, 'setpriv', '--reuid', $stranger,
+					'--regid', $stranger, '--clear-groups', 'tools/cluster',
+					$command, 'a')
 			],
 			qr/instance "a" belongs to account "nobody"/,
 			"$command of an instance of another account is refused");
@@ -243,9 +249,16 @@ SKIP:
 # The nodes of TAP tests trust all connections, too.
 my ($pgxs) = map { s/\s+//gr . '/pgxs/src/test' } `$top/build/17/dense/bin/pg_config --pkglibdir`;
 ($code, $out, $err) = run_tool(
-	$passable, 'tools/run-unprivileged', 'sh', '-c',
+	$passable,
+	'tools/run-unprivileged',
+	'sh',
+	'-c',
 	'cd "$(mktemp -d)" && PATH=$1:$PATH PG_REGRESS=$3/regress/pg_regress TESTDATADIR=$PWD TESTLOGDIR=$PWD "$2" -I "$3/perl" -MPostgreSQL::Test::Cluster -e "$4"; rm -rf "$PWD"',
-	'sh', "$top/build/17/dense/bin", $^X, $pgxs, <<'PERL');
+	'sh',
+	"$top/build/17/dense/bin",
+	$^X,
+	$pgxs,
+	<<'PERL');
 use strict;
 my $node = PostgreSQL::Test::Cluster->new('a');
 $node->init;
@@ -255,21 +268,17 @@ Test::More::note(join(" ", $node->safe_psql('postgres', 'SHOW listen_addresses')
 $node->stop;
 Test::More::done_testing();
 PERL
-like($out, qr/^# no TCP 0700 0700$/m, 'the nodes of TAP tests have private directories') or diag $err;
+like($out, qr/^# no TCP 0700 0700$/m, 'the nodes of TAP tests have private directories')
+  or diag $err;
 
 SKIP:
 {
 	skip 'only root drops privileges', 4 if $> != 0;
-	my ($code, $out, $err) = run_tool(
-		$dir,
-		'tools/run-unprivileged',
-		'sh',
-		'-c',
-		'id -un; id -Gn; pwd; [ -r tools/cluster ] && echo readable; ls -d "$HOME"'
-	);
-	is($out, "nobody\nnogroup\n$dir\nreadable\n$dir/build/home\n",
-		'a command of root runs as nobody, in a checkout that only root can reach'
-	) or diag $err;
+	my ($code, $out, $err) = run_tool($dir, 'tools/run-unprivileged', 'sh', '-c',
+		'id -un; id -Gn; pwd; [ -r tools/cluster ] && echo readable; ls -d "$HOME"');
+	is( $out,
+		"nobody\nnogroup\n$dir\nreadable\n$dir/build/home\n",
+		'a command of root runs as nobody, in a checkout that only root can reach') or diag $err;
 	is((run_tool($dir, 'tools/run-unprivileged', 'sh', '-c', 'exit 7'))[0],
 		7, 'the exit code of the command is passed on');
 	{
@@ -289,8 +298,7 @@ SKIP:
 SKIP:
 {
 	skip 'no mounts can be made here', 2 if !$can_mount;
-	is((stat $private)[2] & 07777,
-		0700, 'the private directory stays private');
+	is((stat $private)[2] & 07777, 0700, 'the private directory stays private');
 	is_clear_error(
 		[
 			run_tool(

@@ -21,7 +21,8 @@ MAKEFILE
 	'src/a.h' => "extern int\ta(int i);\n",
 	'src/a.c' => "#include \"ten.h\"\n#include \"a.h\"\nint\na(int i)\n{\n\treturn i + TEN;\n}\n",
 	'src/b.c' => "#include \"a.h\"\nint\t\tb(void);\nint\nb(void)\n{\n\treturn a(1);\n}\n");
-pin_release($dir, '17.11', release_tarball("$dir/sources/postgresql-17.11.tar.bz2", '17.11', \%release));
+pin_release($dir, '17.11',
+	release_tarball("$dir/sources/postgresql-17.11.tar.bz2", '17.11', \%release));
 $ENV{PG_SOURCES} = "$dir/sources";
 write_file("$dir/tools/feature-list", "alpha\nbeta\n");
 system_ok('mkdir', "$dir/alpha", "$dir/beta");
@@ -62,7 +63,8 @@ sub series
 sub with_variable
 {
 	my (@statements) = @_;
-	return $release{'src/a.c'} =~ s/\treturn.*/join "\n", map { "\t$_;" } 'int k', @statements, 'return i + k'/re;
+	return $release{'src/a.c'} =~
+	  s/\treturn.*/join "\n", map { "\t$_;" } 'int k', @statements, 'return i + k'/re;
 }
 
 my ($code, $out, $err) = compile();
@@ -80,7 +82,10 @@ series(
 is($code, 0, 'the series applies') or diag $err;
 ($code, $out, $err) = compile();
 isnt($code, 0, 'a patch that reads a variable which a later one sets is an error');
-like($err, qr{error: "17: compiling alpha/17/0002-Change-number-2\.patch" failed, full log in "\Q$dir\E/build/17/log/prefixes\.alpha\.log"$}m, 'the error names the patch');
+like(
+	$err,
+	qr{error: "17: compiling alpha/17/0002-Change-number-2\.patch" failed, full log in "\Q$dir\E/build/17/log/prefixes\.alpha\.log"$}m,
+	'the error names the patch');
 like($err, qr/a\.c:\d+:\d+: error: .*uninitialized/, 'the warning is shown');
 unlike($err, qr/0003/, 'later patches are not compiled');
 calls();
@@ -97,9 +102,12 @@ calls();
 ($code, $out, $err) = compile();
 is($code, 0, 'mended') or diag $err;
 is($out, "17: each patch of alpha compiles without a warning\n", 'the output confirms each patch');
-is(calls(), 'a.c a.c a.c', 'the file is compiled after each patch but the documentation, and with all series');
+is(calls(), 'a.c a.c a.c',
+	'the file is compiled after each patch but the documentation, and with all series');
 ($code, $out, $err) = compile();
-is("$code $out $err", "0 17: each patch of alpha compiles without a warning\n ", 'the same series passes again');
+is( "$code $out $err",
+	"0 17: each patch of alpha compiles without a warning\n ",
+	'the same series passes again');
 is(calls(), '', 'the same series is not compiled again');
 
 # One patch changes a function in a file, and a later one its caller in another file.
@@ -109,7 +117,10 @@ my %caller = ('src/b.c' => $release{'src/b.c'} =~ s/a\(1\)/a(1, 2)/r);
 series('alpha', \%wide, \%caller);
 ($code, $out, $err) = compile();
 isnt($code, 0, 'a caller that is changed by a later patch than its function is an error');
-like($err, qr{"17: compiling alpha/17/0001-.*too few arguments|too few arguments.*"17: compiling alpha/17/0001-}s, 'the error names the first patch');
+like(
+	$err,
+	qr{"17: compiling alpha/17/0001-.*too few arguments|too few arguments.*"17: compiling alpha/17/0001-}s,
+	'the error names the first patch');
 
 # Each series compiles alone, but not together.
 series('alpha', { %wide, %caller });
@@ -117,12 +128,17 @@ series('beta', { 'src/c.c' => $release{'src/b.c'} =~ s/\bb\b/c/gr });
 is((run_tool($dir, 'tools/patches', 'check', '17'))[0], 0, 'two series apply');
 ($code, $out, $err) = compile();
 isnt($code, 0, 'a call of a function that another series changes is an error');
-like($err, qr{error: "17: compiling all series together" failed}, 'the error is found with both series');
+like(
+	$err,
+	qr{error: "17: compiling all series together" failed},
+	'the error is found with both series');
 calls();
 series('beta', { 'src/c.c' => "extern int\tc;\nint\t\t\tc = 1;\n" });
 ($code, $out, $err) = compile();
 is($code, 0, 'mended') or diag $err;
-is(join(' ', sort split / /, calls()), 'a.c b.c c.c c.c', 'only combinations that had not passed are compiled');
+is( join(' ', sort split / /, calls()),
+	'a.c b.c c.c c.c',
+	'only combinations that had not passed are compiled');
 
 # An interrupted run leaves no result that is trusted.
 write_file("$dir/build/17/obj/prefixes.building", '');
@@ -130,6 +146,8 @@ write_file("$dir/build/17/obj/prefixes/src/a.c", "half a file\n");
 unlink "$dir/build/17/compiled/alpha";
 ($code, $out, $err) = compile();
 is($code, 0, 'the run after a killed one succeeds') or diag $err;
-is(join(' ', sort split / /, calls()), 'a.c b.c configure', 'the run after a killed one makes the tree anew');
+is( join(' ', sort split / /, calls()),
+	'a.c b.c configure',
+	'the run after a killed one makes the tree anew');
 
 done_testing();

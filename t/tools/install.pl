@@ -14,11 +14,16 @@ my $pg_config = "$top/build/17/dense/bin/pg_config";
 # extensions with one line each
 my $stub = checkout();
 write_file("$stub/tools/feature-list", "# the order\none\ntwo\nthree\n");
-write_file("$stub/$_/Makefile", "all:\n\t\@echo all $_\ninstallcheck:\n\t\@echo tests of $_\n\t\@test $_ != one -a $_ != two\n") for 'one', 'two', 'three';
+write_file("$stub/$_/Makefile",
+	"all:\n\t\@echo all $_\ninstallcheck:\n\t\@echo tests of $_\n\t\@test $_ != one -a $_ != two\n")
+  for 'one', 'two', 'three';
 my ($code, $out, $err) = run_tool($stub, 'make', 'installcheck', "PG_CONFIG=$pg_config");
 isnt($code, 0, 'installcheck fails if two of three fail');
 is($out, "tests of one\ntests of two\ntests of three\n", 'all extensions are tested');
-like($err, qr/^make installcheck: error: failed: one two$/m, 'the error names the failed extensions');
+like(
+	$err,
+	qr/^make installcheck: error: failed: one two$/m,
+	'the error names the failed extensions');
 write_file("$stub/one/Makefile", "all:\n\t\@false\ninstallcheck:\n\t\@true\n");
 write_file("$stub/two/Makefile", "all installcheck:\n\t\@echo two\n");
 ($code, $out, $err) = run_tool($stub, 'make', 'all', "PG_CONFIG=$pg_config");
@@ -28,9 +33,13 @@ is($out, '', 'no extension is tested after a failed build');
 is("$code $err", '0 ', 'installcheck succeeds if all pass');
 
 # tools/extensions builds only changed extensions.  plpgsql stands for an installed one.
-my %makefile = (one => "EXTENSION = plpgsql\nall install:\n", two => "EXTENSION = nosuch\nall install:\n", three => "all install:\n\t\@echo 'three: skipped, no patch'\n");
+my %makefile = (
+	one => "EXTENSION = plpgsql\nall install:\n",
+	two => "EXTENSION = nosuch\nall install:\n",
+	three => "all install:\n\t\@echo 'three: skipped, no patch'\n");
 write_file("$stub/$_/Makefile", $makefile{$_}) foreach keys %makefile;
 write_file("$stub/$_", '') foreach 'bundle.mk', 'bundle_compat.h';
+
 sub extensions
 {
 	my ($code, $out, $err) = run_tool($stub, 'tools/extensions', $pg_config, 'build/extensions');
@@ -51,14 +60,24 @@ is(extensions(), '0 one two three', 'a change of a shared header builds all agai
 
 # a copy of all files that belong to this checkout
 my $dir = checkout();
-system_ok('sh', '-c', 'cd "$1" && git -c safe.directory="*" ls-files -z --cached --others --exclude-standard --deduplicate | tar -c --null -T - --ignore-failed-read 2> /dev/null | tar -x --no-same-owner -C "$2"', 'sh', $top, $dir);
-my @git = ('git', '-c', 'safe.directory=*', '-c', 'user.name=Ada Example', '-c', 'user.email=ada@example.org');
-system_ok('sh', '-c', 'cd "$1"; shift; "$@" init -q && "$@" add -A && "$@" commit -q -m All', 'sh', $dir, @git);
+system_ok(
+	'sh',
+	'-c',
+	'cd "$1" && git -c safe.directory="*" ls-files -z --cached --others --exclude-standard --deduplicate | tar -c --null -T - --ignore-failed-read 2> /dev/null | tar -x --no-same-owner -C "$2"',
+	'sh',
+	$top,
+	$dir);
+my @git = (
+	'git', '-c', 'safe.directory=*', '-c',
+	'user.name=Ada Example', '-c', 'user.email=ada@example.org');
+system_ok('sh', '-c', 'cd "$1"; shift; "$@" init -q && "$@" add -A && "$@" commit -q -m All',
+	'sh', $dir, @git);
 
 # the untracked files; with --ignored, also those that .gitignore lists
 sub untracked
 {
-	my ($code, $out, $err) = run_tool($dir, @git, 'status', '--porcelain', '--untracked-files=all', @_);
+	my ($code, $out, $err) =
+	  run_tool($dir, @git, 'status', '--porcelain', '--untracked-files=all', @_);
 	return $code ? $err : join ' ', map { s/^\S+ //r } split /\n/, $out;
 }
 
@@ -66,16 +85,20 @@ is(untracked(), '', 'the copy has no untracked file');
 is((run_tool($dir, 'make', '-j2', 'all', "PG_CONFIG=$pg_config"))[0], 0, 'make all');
 is(untracked(), '', 'make all leaves no untracked file');
 like(untracked('--ignored'), qr/compact_types\.so/, 'make all leaves ignored files');
-is((run_tool($dir, 'make', 'install', "PG_CONFIG=$pg_config", "DESTDIR=$dir/build/installed"))[0], 0, 'make install');
+is( (run_tool($dir, 'make', 'install', "PG_CONFIG=$pg_config", "DESTDIR=$dir/build/installed"))[0],
+	0,
+	'make install');
 is(untracked(), '', 'make install leaves no untracked file');
 
 # the tests of one extension, on an instance whose superuser has another name
 my $name = "install-$$";
-($code, $out, $err) = run_tool($top, 'tools/cluster', 'start', $name, '--superuser', 'Some-One', '--set', 'fsync=off');
+($code, $out, $err) =
+  run_tool($top, 'tools/cluster', 'start', $name, '--superuser', 'Some-One', '--set', 'fsync=off');
 is($code, 0, 'an instance starts') or diag $err;
 my ($env) = (run_tool($top, 'tools/cluster', 'env', $name))[1];
 like($env, qr/^PGUSER=Some-One$/m, 'the instance has the other superuser');
-($code, $out, $err) = run_tool($dir, 'env', split(/\n/, $env), 'make', '-C', 'wal_directio_patch', 'installcheck', "PG_CONFIG=$pg_config");
+($code, $out, $err) = run_tool($dir, 'env', split(/\n/, $env),
+	'make', '-C', 'wal_directio_patch', 'installcheck', "PG_CONFIG=$pg_config");
 is($code, 0, 'make installcheck') or diag $out . $err;
 like($out, qr/^ok 1 +[-+] wal_directio/m, 'make installcheck ran tests');
 is(untracked(), '', 'make installcheck leaves no untracked file');

@@ -35,15 +35,26 @@ my ($code, $out, $err) = run_tool($dir, 'tools/mounts', 'create');
 is($code, 0, 'create succeeds, whatever the machine allows');
 is($out, '', 'create prints nothing');
 my @missing = map { m{/([^/]+)\.missing$} } glob("$mounts/*.missing");
-is(scalar(() = $err =~ /^tools\/mounts: no mount "/mg), scalar(@missing), 'each missing mount is named')
+is(scalar(() = $err =~ /^tools\/mounts: no mount "/mg),
+	scalar(@missing), 'each missing mount is named')
   or diag $err;
 foreach my $name (@missing)
 {
 	my $reason = read_file("$mounts/$name.missing");
 	like($reason, qr/^\S.*\n\z/, "$name: the reason is one line");
-	like($err, qr/^tools\/mounts: no mount "\Q$name\E": \Q$reason\E/m, "$name: the reason is the printed one");
+	like(
+		$err,
+		qr/^tools\/mounts: no mount "\Q$name\E": \Q$reason\E/m,
+		"$name: the reason is the printed one");
 }
-is_deeply([ sort(mounted()) ], [ map { "$mounts/$_" } sort grep { my $n = $_; !grep { $_ eq $n } @missing } @names ],
+is_deeply(
+	[ sort(mounted()) ],
+	[
+		map { "$mounts/$_" } sort grep {
+			my $n = $_;
+			!grep { $_ eq $n } @missing
+		} @names
+	],
 	'all other file systems are mounted');
 
 SKIP:
@@ -53,7 +64,9 @@ SKIP:
 	write_file("$mounts/ext4/file", 'content');
 	is(read_file("$mounts/readonly/file"), 'content', 'readonly has the files of ext4');
 	ok(!open(my $file, '>', "$mounts/readonly/file"), 'readonly cannot be written to');
-	is((stat("$mounts/$_"))[4], scalar getpwnam('nobody'), "$_ belongs to the account of the servers") for @names;
+	is( (stat("$mounts/$_"))[4],
+		scalar getpwnam('nobody'),
+		"$_ belongs to the account of the servers") for @names;
 	is(devices(), 6, 'create makes six loop devices');
 
 	# A mount of others stays, even if its name is similar.
@@ -71,7 +84,9 @@ SKIP:
 	select(undef, undef, undef, 0.2);
 	($code, $out, $err) = run_tool($dir, 'tools/mounts', 'create');
 	is($code, 0, 'create succeeds again');
-	is($err, qq{tools/mounts: "$mounts/xfs" is still in use, it is detached\n}, 'a mount that is in use is named');
+	is( $err,
+		qq{tools/mounts: "$mounts/xfs" is still in use, it is detached\n},
+		'a mount that is in use is named');
 	is(mounted(), scalar(@names), 'all file systems are mounted again');
 	ok(!-e "$mounts/ext4/file", 'the file systems are new');
 	kill 'KILL', $user;
@@ -83,15 +98,20 @@ SKIP:
 	is("$code$err", '0', 'remove');
 	is_deeply([ mounted(), devices() ], [], 'no mount and no device is left');
 	ok(!-e $mounts, 'no file is left');
-	is(`losetup --noheadings --output NAME $foreign | xargs`, "$foreign\n", 'a loop device of others stays');
+	is( `losetup --noheadings --output NAME $foreign | xargs`,
+		"$foreign\n",
+		'a loop device of others stays');
 	system_ok('losetup', '--detach', $foreign);
 
 	# Each file system is independent: one without a working mkfs does not affect the
 	# others.
 	mkdir "$dir/bin";
 	symlink("/bin/false", "$dir/bin/mkfs.btrfs");
-	($code, $out, $err) = run_tool($dir, 'env', "PATH=$dir/bin:$ENV{PATH}", 'tools/mounts', 'create');
-	is("$code$err", qq{0tools/mounts: no mount "btrfs": mkfs.btrfs failed\n}, 'a failed mkfs is named');
+	($code, $out, $err) =
+	  run_tool($dir, 'env', "PATH=$dir/bin:$ENV{PATH}", 'tools/mounts', 'create');
+	is( "$code$err",
+		qq{0tools/mounts: no mount "btrfs": mkfs.btrfs failed\n},
+		'a failed mkfs is named');
 	is(mounted(), @names - 1, 'all other file systems are mounted after a failed mkfs');
 	is(devices(), 5, 'the failed file system has no device');
 }
@@ -104,7 +124,9 @@ SKIP:
 	system_ok('chown', '-R', 'nobody', "$dir/build");
 	($code, $out, $err) = run_tool($dir, 'tools/run-unprivileged', 'tools/mounts', 'create');
 	is($code, 0, 'create without root succeeds');
-	is($err, join('', map { qq{tools/mounts: no mount "$_": only root can mount\n} } @names), 'create without root names all mounts');
+	is( $err,
+		join('', map { qq{tools/mounts: no mount "$_": only root can mount\n} } @names),
+		'create without root names all mounts');
 	($code, $out, $err) = run_tool($dir, 'tools/run-unprivileged', 'tools/mounts', 'remove');
 	is("$code$err", '0', 'remove without root succeeds');
 }

@@ -38,7 +38,10 @@ sub is_skipped
 
 local $ENV{PATH} = "$dir/bin:$ENV{PATH}";
 
-is_skipped([ run_tool($dir, 'tools/run-unprivileged', 'tools/check-packages', '19') ], qr/^it takes root to make a chroot$/, 'without root');
+is_skipped(
+	[ run_tool($dir, 'tools/run-unprivileged', 'tools/check-packages', '19') ],
+	qr/^it takes root to make a chroot$/,
+	'without root');
 SKIP:
 {
 	skip 'it takes root', 7 if $> != 0;
@@ -55,16 +58,25 @@ SKIP:
 	symlink "$dir/bin/$_", "$dir/few/$_" for qw(apt-get apt-cache);
 	{
 		local $ENV{PATH} = "$dir/few";
-		is_skipped([ run_tool($dir, 'tools/check-packages', '19') ], qr/^"debootstrap" was not found, run tools\/deps test$/, 'without debootstrap');
+		is_skipped(
+			[ run_tool($dir, 'tools/check-packages', '19') ],
+			qr/^"debootstrap" was not found, run tools\/deps test$/,
+			'without debootstrap');
 	}
 
 	program('debootstrap', 'exit 1');
 	program('unshare', 'exit 1');
-	is_skipped([ run_tool($dir, 'tools/check-packages', '19') ], qr/^no namespaces of mounts and of processes can be made here$/, 'without namespaces');
+	is_skipped(
+		[ run_tool($dir, 'tools/check-packages', '19') ],
+		qr/^no namespaces of mounts and of processes can be made here$/,
+		'without namespaces');
 	unlink "$dir/bin/unshare";
 
 	skip 'no namespaces here', 5 if !can_mount();
-	is_skipped([ run_tool($dir, 'tools/check-packages', '19') ], qr/^apt has no lists of a mirror of Debian/, 'without a mirror');
+	is_skipped(
+		[ run_tool($dir, 'tools/check-packages', '19') ],
+		qr/^apt has no lists of a mirror of Debian/,
+		'without a mirror');
 
 	skip 'no keyring of Debian here', 4 if !-f '/usr/share/keyrings/debian-archive-keyring.gpg';
 	my $indextargets = <<'SH';
@@ -72,7 +84,8 @@ case "$*" in
 	*indextargets*) printf 'http://localhost:9/%s\n' 'other/ Other' 'backports/ Debian Backports' 'debian/ Debian' 'more/ Debian'; exit ;;
 esac
 SH
-	program('apt-get', "${indextargets}echo 'E: Failed to fetch http://localhost:9/debian'\nexit 100\n");
+	program('apt-get',
+		"${indextargets}echo 'E: Failed to fetch http://localhost:9/debian'\nexit 100\n");
 	is_skipped(
 		[ run_tool($dir, 'tools/check-packages', '19') ],
 		qr/^no package lists of unstable and experimental: Failed to fetch http:\/\/localhost:9\/debian$/,
@@ -84,14 +97,21 @@ SH
 
 	program('apt-get', $indextargets);
 	program('apt-cache', "printf 'postgresql-19:\\n  Installed: (none)\\n  Candidate: (none)\\n'");
-	is_skipped([ run_tool($dir, 'tools/check-packages', '19') ], qr/^neither unstable nor experimental has a package postgresql-19$/, 'without packages');
+	is_skipped(
+		[ run_tool($dir, 'tools/check-packages', '19') ],
+		qr/^neither unstable nor experimental has a package postgresql-19$/,
+		'without packages');
 
-	program('apt-cache', "printf 'postgresql-19:\\n  Installed: (none)\\n  Candidate: 19~rc1-1\\n'");
-	program('debootstrap', "echo 'E: Failed getting release file http://localhost:9/debian'\nexit 1\n");
+	program('apt-cache',
+		"printf 'postgresql-19:\\n  Installed: (none)\\n  Candidate: 19~rc1-1\\n'");
+	program('debootstrap',
+		"echo 'E: Failed getting release file http://localhost:9/debian'\nexit 1\n");
 	my ($code, $out, $err) = run_tool($dir, 'tools/check-packages', '19');
 	is($code, 0, 'it fails if packages are not available');
 	is($out, "0 passed, 0 failed, 1 skipped\n", 'counts');
-	like($err, qr/^tools\/check-packages: packages are not to be had: Failed getting release file /m, 'why');
+	like($err,
+		qr/^tools\/check-packages: packages are not to be had: Failed getting release file /m,
+		'why');
 
 	# Interrupt a run that has mounted something, and that has a process in its own
 	# session.
@@ -115,13 +135,18 @@ SH
 		kill $run == 1 ? 'INT' : 'TERM', $pid;
 		waitpid $pid, 0;
 		is($? >> 8, 130, 'an interrupt gives exit code 130');
-		like(read_file("$dir/err"), qr/^tools\/check-packages: error: interrupted$/m, 'an interrupt is reported');
+		like(
+			read_file("$dir/err"),
+			qr/^tools\/check-packages: error: interrupted$/m,
+			'an interrupt is reported');
 		is(read_file("$dir/out"), "0 passed, 1 failed, 0 skipped\n", 'counts');
 		# The kernel ends the other processes of a namespace soon after its first one
 		# has ended.
 		wait_until(sub { !sleepers() });
 		is(scalar(sleepers()), 0, 'no process is left');
-		is(scalar(grep { index($_, "$dir/") >= 0 } split /\n/, read_file('/proc/self/mountinfo')), 0, 'no mount is left');
+		is( scalar(grep { index($_, "$dir/") >= 0 } split /\n/, read_file('/proc/self/mountinfo')),
+			0,
+			'no mount is left');
 	}
 	ok(!-e "$dir/build/packages/19.again", 'the next run deletes the unfinished chroot');
 	is((stat("$dir/build/packages"))[2] & 07777, 0700, 'other accounts cannot reach the chroot');
@@ -134,14 +159,28 @@ case "\$*" in
 	*initdb*) cat '$dir/said' ;;
 esac
 SH
-	write_file("$dir/$_", '') foreach 'bundle.mk', 'bundle_compat.h', 'sql/alpha.sql', 'expected/alpha.out', 'specs/alpha.spec';
-	my $regress = "== alpha, regress\nok 1         - alpha    9 ms\nok 2         - alpha_b    9 ms\n== status 0\n";
+	write_file("$dir/$_", '')
+	  foreach 'bundle.mk', 'bundle_compat.h', 'sql/alpha.sql', 'expected/alpha.out',
+	  'specs/alpha.spec';
+	my $regress =
+	  "== alpha, regress\nok 1         - alpha    9 ms\nok 2         - alpha_b    9 ms\n== status 0\n";
 	my $isolation = "== alpha, isolation\nok 1         - alpha    9 ms\n== status 0\n";
 	foreach my $case (
 		[ 'all pass', $regress . $isolation, 0, '3 passed, 0 failed' ],
-		[ 'one fails', ($regress =~ s/ok 2/not ok 2/r =~ s/status 0/status 1/r) . $isolation, 1, '2 passed, 1 failed' ],
-		[ 'one kind ends early', $regress . ($isolation =~ s/status 0/status 1/r), 1, '3 passed, 1 failed' ],
-		[ 'one kind has no end', $regress . ($isolation =~ s/== status 0\n//r), 1, '3 passed, 1 failed' ],
+		[
+			'one fails', ($regress =~ s/ok 2/not ok 2/r =~ s/status 0/status 1/r) . $isolation,
+			1, '2 passed, 1 failed'
+		],
+		[
+			'one kind ends early',
+			$regress . ($isolation =~ s/status 0/status 1/r),
+			1, '3 passed, 1 failed'
+		],
+		[
+			'one kind has no end',
+			$regress . ($isolation =~ s/== status 0\n//r),
+			1, '3 passed, 1 failed'
+		],
 		[ 'one kind is missing', $regress, 1, '2 passed, 1 failed' ],
 		[ 'nothing is said', '', 1, '0 passed, 2 failed' ])
 	{

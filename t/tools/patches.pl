@@ -26,18 +26,14 @@ $ENV{PG_SOURCES} = "$dir/sources";
 
 sub order
 {
-	write_file(
-		"$dir/tools/feature-list", join '',
-		"# the order\n",
-		map { "$_\n" } @_);
+	write_file("$dir/tools/feature-list", join '', "# the order\n", map { "$_\n" } @_);
 }
 sub patches { return run_tool($dir, 'tools/patches', @_); }
 
 sub series
 {
 	my ($feature) = @_;
-	return join '',
-	  map { read_file($_) } sort glob "$dir/$feature/17/*.patch";
+	return join '', map { read_file($_) } sort glob "$dir/$feature/17/*.patch";
 }
 
 # Replace a line of a file in the source tree, and commit.
@@ -48,15 +44,13 @@ sub commit_change
 	my $content = read_file($path);
 	$content =~ s/^line $line\n/$new\n/m or die "no line $line";
 	write_file($path, $content);
-	git_src($dir, 'commit', '-q', '-a', '--date=2026-01-01T00:00:00Z', '-m',
-		$message);
+	git_src($dir, 'commit', '-q', '-a', '--date=2026-01-01T00:00:00Z', '-m', $message);
 }
 
 sub check_is_red
 {
 	my ($pattern, $name) = @_;
-	is_clear_error([ patches('check', '17') ],
-		$pattern, "$name turns check red");
+	is_clear_error([ patches('check', '17') ], $pattern, "$name turns check red");
 }
 
 # Edit the first patch of a feature, check that "check" fails, and restore the patch.
@@ -82,13 +76,11 @@ order('alpha', 'beta');
 mkdir "$dir/$_" foreach 'alpha', 'beta';
 ($code, $out, $err) = patches('tree', '17', 'alpha');
 is($code, 0, 'a feature without patches starts at the release') or diag $err;
-commit_change('src/a.c', 20, 'twenty',
-	"Spell the twentieth line\n\nBecause.");
+commit_change('src/a.c', 20, 'twenty', "Spell the twentieth line\n\nBecause.");
 commit_change('src/a.c', 30, 'thirty', 'Spell the thirtieth line');
 ($code, $out, $err) = patches('export', '17', 'alpha');
 is($code, 0, 'export') or diag $err;
-is(scalar(my @files = glob "$dir/alpha/17/*.patch"),
-	2, 'a file for each commit');
+is(scalar(my @files = glob "$dir/alpha/17/*.patch"), 2, 'a file for each commit');
 like(series('alpha'), qr/^From 0{40} /, 'no commit id in the files');
 
 patches('tree', '17', 'beta');
@@ -110,8 +102,7 @@ is( git_src($dir, 'log', '--format=%s', 'pristine..'),
 	'the series are stacked in order');
 my $bundle = git_src($dir, 'rev-parse', 'bundle');
 patches('tree', '--force', '17');
-is(git_src($dir, 'rev-parse', 'bundle'),
-	$bundle, 'the same files give the same commits');
+is(git_src($dir, 'rev-parse', 'bundle'), $bundle, 'the same files give the same commits');
 
 # The git configuration of a user must not show in the files.
 my $before = series('alpha');
@@ -138,11 +129,9 @@ CONFIG
 	local $ENV{GIT_DIFF_OPTS} = '-u1';
 	patches('tree', '--force', '17');
 	patches('export', '17', 'alpha');
-	is(series('alpha'), $before,
-		'export writes the same bytes under a hostile git configuration');
+	is(series('alpha'), $before, 'export writes the same bytes under a hostile git configuration');
 	is((patches('check', '17'))[0], 0, 'check passes under a hostile git configuration');
-	is(git_src($dir, 'rev-parse', 'bundle'),
-		$bundle, 'the commits are the same under it');
+	is(git_src($dir, 'rev-parse', 'bundle'), $bundle, 'the commits are the same under it');
 }
 
 # Nor may the name of the user appear in a commit made in the tree.
@@ -152,19 +141,17 @@ CONFIG
 	delete local $ENV{GIT_AUTHOR_EMAIL};
 	delete local $ENV{GIT_CONFIG_GLOBAL};
 	delete local $ENV{GIT_CONFIG_NOSYSTEM};
-	is(`git -c safe.directory='*' -C '$dir/build/17/src' var GIT_AUTHOR_IDENT` =~ s/ \d+ \S+\n//r,
-		'pg_dense <pg_dense@localhost>', 'commits in the tree have the author of the project');
+	is( `git -c safe.directory='*' -C '$dir/build/17/src' var GIT_AUTHOR_IDENT` =~ s/ \d+ \S+\n//r,
+		'pg_dense <pg_dense@localhost>',
+		'commits in the tree have the author of the project');
 }
 
 # "check" leaves the branch and the uncommitted work of a developer alone.
 patches('tree', '17', 'alpha');
 write_file("$dir/build/17/src/src/b.c", "work in progress\n");
 is((patches('check', '17'))[0], 0, 'check passes beside uncommitted work');
-is( read_file("$dir/build/17/src/src/b.c"),
-	"work in progress\n",
-	'the uncommitted work stays');
-is(git_src($dir, 'rev-parse', '--abbrev-ref', 'HEAD'),
-	"alpha\n", 'the branch stays checked out');
+is(read_file("$dir/build/17/src/src/b.c"), "work in progress\n", 'the uncommitted work stays');
+is(git_src($dir, 'rev-parse', '--abbrev-ref', 'HEAD'), "alpha\n", 'the branch stays checked out');
 
 # Work that is not exported is never thrown away.
 is_clear_error(
@@ -214,8 +201,7 @@ edited_is_red(
 is((patches('check', '17'))[0], 0, 'check passes again without the edits');
 
 write_file("$dir/alpha/17/notes.txt", "stray\n");
-check_is_red(qr{alpha/17 is not what its branch exports.*notes\.txt},
-	'a stray file is refused');
+check_is_red(qr{alpha/17 is not what its branch exports.*notes\.txt}, 'a stray file is refused');
 unlink "$dir/alpha/17/notes.txt";
 
 # features that do not fit together, or are not listed
@@ -232,16 +218,14 @@ check_is_red(
 	'a feature without a place in the order is refused');
 system_ok('rm', '-r', "$dir/gamma");
 order('alpha', 'beta', 'delta');
-check_is_red(
-	qr{lists "delta", which is not a folder},
+check_is_red(qr{lists "delta", which is not a folder},
 	'a place in the order without a feature is refused');
 order('alpha', 'beta');
 
 patches('tree', '17', 'beta');
 commit_change('src/b.c', 11, 'eleven', 'fixup! Spell the tenth line');
 patches('export', '17', 'beta');
-check_is_red(qr{beta/17 holds a commit that belongs folded},
-	'a fix-up commit is refused');
+check_is_red(qr{beta/17 holds a commit that belongs folded}, 'a fix-up commit is refused');
 
 # wrong use
 is_clear_error(
@@ -257,36 +241,60 @@ is_clear_error(
 	[ patches('export', '17', 'beta') ],
 	qr/no commits to export/,
 	'export of an empty branch is refused');
-is(scalar(@files = glob "$dir/build/17/apply.*"),
-	0, 'no temporary clone is left');
+is(scalar(@files = glob "$dir/build/17/apply.*"), 0, 'no temporary clone is left');
 
 # A series for another major version.  Differences elsewhere in the file do not matter.
 # A line that is changed there as well is a conflict.
 unlink glob "$dir/beta/17/0002-*";
 my $other = "line 0\nline 0.5\n" . $release =~ s/^line 25$/fünfundzwanzig/mr;
-my $sum = release_tarball("$dir/sources/postgresql-18.1.tar.bz2", '18.1', { 'src/a.c' => $other, 'src/b.c' => $release =~ s/^line 10$/zehn/mr });
+my $sum = release_tarball("$dir/sources/postgresql-18.1.tar.bz2",
+	'18.1', { 'src/a.c' => $other, 'src/b.c' => $release =~ s/^line 10$/zehn/mr });
 append_file("$dir/tools/pg-versions", "18 18.1 postgresql-18.1.tar.bz2 $sum unstable\n");
 my $theirs = "$dir/build/18/src";
 is_clear_error([ patches('port', '18') ], qr/port needs a feature/, 'port without a feature');
-is_clear_error([ patches('port', '18', 'alpha') ], qr/alpha has no series for 18/, 'port without a source');
-is_clear_error([ patches('port', '17', 'alpha', '18') ], qr/alpha has no series for 18/, 'port of a missing series is refused');
+is_clear_error(
+	[ patches('port', '18', 'alpha') ],
+	qr/alpha has no series for 18/,
+	'port without a source');
+is_clear_error(
+	[ patches('port', '17', 'alpha', '18') ],
+	qr/alpha has no series for 18/,
+	'port of a missing series is refused');
 my @before = map { git_src($dir, 'rev-parse', $_) } 'alpha', 'HEAD';
 ($code, $out, $err) = patches('port', '18', 'alpha', '17');
 is($code, 0, 'a port without conflicts succeeds') or diag $err;
-like($err, qr{build/18/src is at branch "alpha", ported from 17: 2 commits}, 'port prints the next step');
-is(read_file("$theirs/src/a.c"), $other =~ s/^line 20$/twenty/mr =~ s/^line 30$/thirty/mr, 'the ported file has the changes of both versions');
-is_deeply([ map { git_src($dir, 'rev-parse', $_) } 'alpha', 'HEAD' ], \@before, 'the tree of the other version is unchanged');
+like(
+	$err,
+	qr{build/18/src is at branch "alpha", ported from 17: 2 commits},
+	'port prints the next step');
+is( read_file("$theirs/src/a.c"),
+	$other =~ s/^line 20$/twenty/mr =~ s/^line 30$/thirty/mr,
+	'the ported file has the changes of both versions');
+is_deeply([ map { git_src($dir, 'rev-parse', $_) } 'alpha', 'HEAD' ],
+	\@before, 'the tree of the other version is unchanged');
 is((patches('export', '18', 'alpha'))[0], 0, 'the ported series can be exported');
 is(scalar(@files = glob "$dir/alpha/18/*.patch"), 2, 'the ported series has as many patches');
-like(read_file($files[0]), qr/^Author: |^From: Ada Example <ada\@example\.org>$/m, 'the ported patches keep their author');
+like(
+	read_file($files[0]),
+	qr/^Author: |^From: Ada Example <ada\@example\.org>$/m,
+	'the ported patches keep their author');
 is((patches('check', '18'))[0], 0, 'the ported patches apply');
 write_file("$theirs/src/a.c", "work\n");
-is_clear_error([ patches('port', '18', 'alpha', '17') ], qr/changes that are not committed/, 'port over uncommitted work is refused');
+is_clear_error(
+	[ patches('port', '18', 'alpha', '17') ],
+	qr/changes that are not committed/,
+	'port over uncommitted work is refused');
 ($code, $out, $err) = patches('port', '--force', '18', 'beta', '17');
 is($code, 1, 'a port with a conflict fails');
-like($err, qr{error: a patch of beta conflicts in src/b\.c\n.*hint: mend these in build/18/src, git add and git cherry-pick --continue there, then tools/patches export 18 beta}, 'names the file, and how to go on');
+like(
+	$err,
+	qr{error: a patch of beta conflicts in src/b\.c\n.*hint: mend these in build/18/src, git add and git cherry-pick --continue there, then tools/patches export 18 beta},
+	'names the file, and how to go on');
 write_file("$theirs/src/b.c", $release =~ s/^line 10$/ten/mr);
-my @git = ('git', '-c', 'safe.directory=*', '-c', 'user.name=A', '-c', 'user.email=a@example.org', '-c', 'core.editor=true', '-C', $theirs);
+my @git = (
+	'git', '-c', 'safe.directory=*', '-c',
+	'user.name=A', '-c', 'user.email=a@example.org', '-c',
+	'core.editor=true', '-C', $theirs);
 system_ok(@git, 'add', 'src/b.c');
 system_ok('sh', '-c', '"$@" > /dev/null 2>&1', 'sh', @git, 'cherry-pick', '--continue');
 is((patches('export', '18', 'beta'))[0], 0, 'the port can be continued as the message says');
@@ -296,11 +304,14 @@ is($code, 0, 'the continued port applies') or diag $err;
 # A newer release of the same major version: one in which lines have moved, and one in
 # which the patched lines have changed.
 patches('tree', '17', '--force');
-foreach my $minor ([ '17.12', $release =~ s/^line 22$/line 22a\nline 22b/mr ], [ '17.13', $release =~ s/^line 30$/dreißig/mr ])
+foreach my $minor (
+	[ '17.12', $release =~ s/^line 22$/line 22a\nline 22b/mr ],
+	[ '17.13', $release =~ s/^line 30$/dreißig/mr ])
 {
 	my ($version, $content) = @$minor;
 
-	my $sha = release_tarball("$dir/sources/postgresql-$version.tar.bz2", $version, { 'src/a.c' => $content, 'src/b.c' => $release });
+	my $sha = release_tarball("$dir/sources/postgresql-$version.tar.bz2",
+		$version, { 'src/a.c' => $content, 'src/b.c' => $release });
 	pin_release($dir, $version, $sha);
 	isnt((patches('check', '17'))[0], 0, "$version: the series does not apply");
 	($code, $out, $err) = patches('port', '--force', '17', 'alpha');
@@ -311,7 +322,10 @@ foreach my $minor ([ '17.12', $release =~ s/^line 22$/line 22a\nline 22b/mr ], [
 		is((patches('check', '17'))[0], 0, "$version: the ported series applies");
 		next;
 	}
-	like($err, qr{error: a patch of alpha conflicts in src/a\.c\n.*git am --continue there}, 'a conflict with the newer release is named');
+	like(
+		$err,
+		qr{error: a patch of alpha conflicts in src/a\.c\n.*git am --continue there},
+		'a conflict with the newer release is named');
 	isnt((patches('port', '17', 'alpha'))[0], 0, 'port refuses to drop the unfinished work');
 }
 

@@ -21,7 +21,8 @@ my $secret = 'what only root may read';
 END
 {
 	my $rc = $?;
-	system("awk '\$5 ~ \"^$dir/\" { print \$5 }' /proc/self/mountinfo | tac | xargs -r -n 1 umount") if defined $dir;
+	system("awk '\$5 ~ \"^$dir/\" { print \$5 }' /proc/self/mountinfo | tac | xargs -r -n 1 umount")
+	  if defined $dir;
 	$? = $rc;
 }
 
@@ -51,14 +52,19 @@ sub are_unharmed
 		my $content = defined $mode && !S_ISDIR($mode) ? ' ' . read_file($path) : '';
 		push @all, defined $mode ? sprintf('%04o %d%s', $mode & 07777, $uid, $content) : 'gone';
 	}
-	is_deeply(\@all, [ "0600 0 $secret", '0700 0', "0644 0 $secret" ], "$title: files of root are unchanged") or diag explain \@all;
-	is_deeply([ glob "$folder/*" ], ["$folder/image"], "$title: no file is added to directories of root");
+	is_deeply(
+		\@all,
+		[ "0600 0 $secret", '0700 0', "0644 0 $secret" ],
+		"$title: files of root are unchanged") or diag explain \@all;
+	is_deeply([ glob "$folder/*" ],
+		["$folder/image"], "$title: no file is added to directories of root");
 }
 
 # as_account(COMMAND...) - run it as another process of that account would
 sub as_account
 {
-	my ($code, $out, $err) = run_tool($dir, 'setpriv', '--reuid', $account, '--regid', $account, '--clear-groups', @_);
+	my ($code, $out, $err) =
+	  run_tool($dir, 'setpriv', '--reuid', $account, '--regid', $account, '--clear-groups', @_);
 	die "@_: $err" if $code != 0;
 }
 
@@ -85,12 +91,14 @@ is_clear_error(
 are_unharmed('a link in its directory');
 {
 	local $ENV{PGDENSE_ACCOUNT} = 'daemon';
-	is((run_tool($dir, 'tools/cluster', 'remove', 'a'))[0], 0, 'an instance can be removed if the account is named');
+	is((run_tool($dir, 'tools/cluster', 'remove', 'a'))[0],
+		0, 'an instance can be removed if the account is named');
 }
 
 system_ok('rm', '-rf', "$dir/build/cluster", "$dir/build/home");
 system_ok('mkdir', '-p', "$dir/build/cluster/mine");
-is((run_tool($dir, 'tools/cluster', 'remove', 'a'))[0], 0, 'remove succeeds in a directory made by root');
+is((run_tool($dir, 'tools/cluster', 'remove', 'a'))[0],
+	0, 'remove succeeds in a directory made by root');
 is((stat "$dir/build/cluster")[4], $account, 'the directory is given to the account');
 is((stat "$dir/build/cluster/mine")[4], 0, 'files in the directory stay with root');
 
@@ -110,15 +118,17 @@ foreach my $account ('no-such-account', 'root', "--reference=$victim", 'daemon:r
 		[ 'tools/cluster', 'start', 'a', '--bin', '/bin' ],
 		[ 'tools/cluster', 'env', 'a' ],
 		[ 'tools/mounts', 'create' ],
-		[ 'tools/check' ],
-		[ 'tools/run-unprivileged', 'true' ])
+		['tools/check'], [ 'tools/run-unprivileged', 'true' ])
 	{
 		# a server, as far as the tool looks at it
 		my @command = map { $_ eq '/bin' ? "$dir/bin" : $_ } @$command;
 		write_file("$dir/bin/postgres", '');
 		chmod 0755, "$dir/bin/postgres";
 		their_folder("$dir/build/cluster/a");
-		is_clear_error([ run_tool($dir, @command) ], qr/error: account "\Q$account\E" (?:does not exist|has root's user id)/, "PGDENSE_ACCOUNT=$account " . join(' ', grep { !m{^/} } @$command));
+		is_clear_error(
+			[ run_tool($dir, @command) ],
+			qr/error: account "\Q$account\E" (?:does not exist|has root's user id)/,
+			"PGDENSE_ACCOUNT=$account " . join(' ', grep { !m{^/} } @$command));
 	}
 }
 
@@ -183,13 +193,17 @@ MAKEFILE
 mkdir "$dir/specs";
 write_file("$dir/$_", '') foreach 'alpha/17/0001-a.patch', 'sql/alpha.sql', 'sql/beta.sql';
 write_file("$dir/t/alpha/a.pl", "use Test::More tests => 1;\nok 1;\n");
-foreach my $bin ("$dir/build/17/dense/bin", "$dir/build/18/stock/bin", "$dir/build/15/stock/lib/postgresql/15/bin")
+foreach my $bin ("$dir/build/17/dense/bin", "$dir/build/18/stock/bin",
+	"$dir/build/15/stock/lib/postgresql/15/bin")
 {
 	write_file("$bin/pg_config", "#!/bin/sh\necho '$bin'\n");
 	chmod 0755, "$bin/pg_config";
 }
 ($code, $out, $err) = run_tool($dir, 'tools/check');
-like($out, qr/^\d passed, [1-9] failed, \d skipped\n\z/m, 'tools/check fails with links in place of logs') or diag $err;
+like(
+	$out,
+	qr/^\d passed, [1-9] failed, \d skipped\n\z/m,
+	'tools/check fails with links in place of logs') or diag $err;
 like($out, qr/^ok 1 - |t\/alpha\/a\.pl \.* *ok/m, 'tools/check runs the tests') or diag $out;
 like($out, qr/^what differs$/m, 'tools/check shows the differences of a failed test');
 unlike($out . $err, qr/\Q$secret\E/, 'tools/check shows no file behind a link');
@@ -205,7 +219,8 @@ SKIP:
 	system_ok('cp', '-a', "$top/bench", $dir);
 	my $python = sub {
 		my ($code, @arguments) = @_;
-		return run_tool($dir, 'timeout', '20', '/usr/bin/python3', '-B', '-c', "import sys\nfrom pathlib import Path\nsys.path.insert(0, '.')\n$code", @arguments);
+		return run_tool($dir, 'timeout', '20', '/usr/bin/python3', '-B', '-c',
+			"import sys\nfrom pathlib import Path\nsys.path.insert(0, '.')\n$code", @arguments);
 	};
 
 	# the loop device of "bench/run wal"
@@ -216,7 +231,7 @@ try:
     device.remove()
 except loopdevice.NoDevice as reason:
     print(f"none: {reason}")';
-	foreach my $planted ([ 'device' ], [ 'device/image', 'device' ])
+	foreach my $planted (['device'], [ 'device/image', 'device' ])
 	{
 		my ($link, $made) = @$planted;
 
@@ -225,36 +240,52 @@ except loopdevice.NoDevice as reason:
 		as_account('mkdir', "$dir/build/cluster/$made") if $made;
 		as_account('ln', '-s', $made ? $victim : $folder, "$dir/build/cluster/$link");
 		($code, $out, $err) = $python->($device, "$dir/build/cluster/device");
-		like($out, qr/^none: another account can write to/, "no loop device is made where an account has put $link") or diag $err;
+		like(
+			$out,
+			qr/^none: another account can write to/,
+			"no loop device is made where an account has put $link") or diag $err;
 		are_unharmed($link);
 	}
 	($code, $out, $err) = $python->($device, "$dir/build/device");
-	like($out, qr/^(?:$account|none: (?:losetup|mount|could not).*)$/, 'a loop device is made in a private directory') or diag $err;
+	like(
+		$out,
+		qr/^(?:$account|none: (?:losetup|mount|could not).*)$/,
+		'a loop device is made in a private directory') or diag $err;
 	ok(!-e "$dir/build/device", 'the loop device is removed');
-	($code, $out, $err) = $python->('from bench.lib.paths import CLUSTERS, DEVICE; print(DEVICE.is_relative_to(CLUSTERS))');
+	($code, $out, $err) = $python->(
+		'from bench.lib.paths import CLUSTERS, DEVICE; print(DEVICE.is_relative_to(CLUSTERS))');
 	is($out, "False\n", 'the loop device of "bench/run wal" is outside the instances');
 
 	# the files that it reads in a data directory
 	their_folder("$dir/build/cluster");
 	as_account('mkdir', "$dir/build/cluster/sub");
-	as_account('sh', '-c', 'yes | head -c 20000 > "$1/sub/file"; mkfifo "$1/pipe"; ln -s "$2" "$1/link"', 'sh', "$dir/build/cluster", "$folder/image");
-	($code, $out, $err) = $python->('from bench.lib import cgroup, pagecache
+	as_account('sh', '-c',
+		'yes | head -c 20000 > "$1/sub/file"; mkfifo "$1/pipe"; ln -s "$2" "$1/link"',
+		'sh', "$dir/build/cluster", "$folder/image");
+	($code, $out, $err) = $python->(
+		'from bench.lib import cgroup, pagecache
 where = Path(sys.argv[1])
 cgroup.evict(where)
-print(pagecache.size_below(where), pagecache.resident_below(where) in range(0, 24577), pagecache.size_below(where / "none"))', "$dir/build/cluster");
-	is("$code $out", "0 20000 True 0\n", 'a pipe and a link among the files of an instance are not read') or diag $err;
-	($code, $out, $err) = $python->('from bench.wal.variants import written_unit
+print(pagecache.size_below(where), pagecache.resident_below(where) in range(0, 24577), pagecache.size_below(where / "none"))',
+		"$dir/build/cluster");
+	is( "$code $out",
+		"0 20000 True 0\n",
+		'a pipe and a link among the files of an instance are not read') or diag $err;
+	($code, $out, $err) = $python->(
+		'from bench.wal.variants import written_unit
 for name in ("pipe", "link"):
     try:
         print(written_unit(Path(sys.argv[1]) / name))
     except OSError:
         print("not read")', "$dir/build/cluster");
-	is("$code $out", "0 not read\nnot read\n", 'a pipe and a link in place of a log are not read') or diag $err;
+	is("$code $out", "0 not read\nnot read\n", 'a pipe and a link in place of a log are not read')
+	  or diag $err;
 
 	# The read-ahead of the device is restored, however a study ends.
 	my $ahead = sub {
 		my ($code) = @_;
-		my (undef, $out, $err) = $python->("import os
+		my (undef, $out, $err) = $python->(
+			"import os
 from bench.lib import cgroup, device
 from bench.lib.session import session
 disk = device.block_device(Path('.'))
@@ -266,39 +297,54 @@ $code");
 	my $can = $ahead->("device._set_read_ahead(disk, 256)\nnow()") eq "256\n";
 	diag "no read-ahead can be set here: $before" if !$can;
 	my ($reduced, $restored) = $can ? ("128\n", "256\n") : ("$before\n", "$before\n");
-	is($ahead->("print(device.reduce_read_ahead(disk))\nnow()"), ($can ? 'True' : $before eq '128' ? 'True' : 'False') . "\n$reduced", 'the study reduces the read-ahead');
+	is( $ahead->("print(device.reduce_read_ahead(disk))\nnow()"),
+		($can ? 'True' : $before eq '128' ? 'True' : 'False') . "\n$reduced",
+		'the study reduces the read-ahead');
 	is($ahead->('now()'), $reduced, 'the read-ahead stays reduced when the study is killed');
-	is($ahead->("device.reduce_read_ahead(disk)\nnow()"), $reduced, 'it stays reduced when the next study is killed, too');
+	is($ahead->("device.reduce_read_ahead(disk)\nnow()"),
+		$reduced, 'it stays reduced when the next study is killed, too');
 	is($ahead->("with session():\n    now()"), $restored, 'the next study restores the read-ahead');
 	ok(!-e "$dir/build/read-ahead.json", 'the saved read-ahead is removed');
-	is($ahead->("with session():\n    device.reduce_read_ahead(disk)\n    now()\n    raise KeyboardInterrupt"), "${reduced}KeyboardInterrupt\n", 'the read-ahead is reduced until a study is interrupted');
+	is( $ahead->(
+			"with session():\n    device.reduce_read_ahead(disk)\n    now()\n    raise KeyboardInterrupt"
+		),
+		"${reduced}KeyboardInterrupt\n",
+		'the read-ahead is reduced until a study is interrupted');
 	is($ahead->('now()'), $restored, 'an interrupted study restores the read-ahead');
 	like(
-		$ahead->('group = cgroup.create(64, 0, Path("."))
+		$ahead->(
+			'group = cgroup.create(64, 0, Path("."))
 if group:
     print(group.describe().rpartition(", ")[2])
     group.remove()
 now()'),
-		qr/^(?:read-ahead \Q${\($reduced =~ s!\n!!r)}\E kB|no writable cgroup\b.*)\n\Q$restored\E\z/, 'a memory limit comes with it');
+		qr/^(?:read-ahead \Q${\($reduced =~ s!\n!!r)}\E kB|no writable cgroup\b.*)\n\Q$restored\E\z/,
+		'a memory limit comes with it');
 	$ahead->("device._set_read_ahead(disk, $before)") if $can;
 	write_file("$dir/build/read-ahead.json", '{"../../x": 1, "9999:9999": "x"}');
-	is($ahead->("with session():\n    now()"), "$before\n", 'a read-ahead that was not saved is not restored');
+	is($ahead->("with session():\n    now()"),
+		"$before\n", 'a read-ahead that was not saved is not restored');
 
 	# the files that it writes
 	make_victims();
 	system_ok('mkdir', "$dir/tmp");
 	chmod 01777, "$dir/tmp";
 	as_account('ln', '-s', $victim, "$dir/tmp/$_") foreach 'a.json', 'a.json.new', 'a.html';
-	($code, $out, $err) = $python->('from bench.lib.result import Result
+	($code, $out, $err) = $python->(
+		'from bench.lib.result import Result
 from bench import report
 Result("a", 1, True).save(Path(sys.argv[1]) / "a.json")
 report.write(Path(sys.argv[1]) / "a.html", "page")', "$dir/tmp");
 	is($code, 0, 'results can be written where links are in their place') or diag $err;
-	ok(-f "$dir/tmp/$_" && !-l "$dir/tmp/$_" && -s "$dir/tmp/$_", "$_ is written as a new file") foreach 'a.json', 'a.html';
+	ok(-f "$dir/tmp/$_" && !-l "$dir/tmp/$_" && -s "$dir/tmp/$_", "$_ is written as a new file")
+	  foreach 'a.json', 'a.html';
 	are_unharmed('results');
 	local $ENV{PGDENSE_BENCH_DIR} = "$dir/tmp";
 	($code, $out, $err) = $python->('from bench.lib.paths import work; print(work())');
-	like($err, qr/anybody can write to directory "\Q$dir\E\/tmp"/, 'scripts and logs are not written to a public directory');
+	like(
+		$err,
+		qr/anybody can write to directory "\Q$dir\E\/tmp"/,
+		'scripts and logs are not written to a public directory');
 }
 
 done_testing();

@@ -30,11 +30,8 @@ install-world-bin:
 MAKEFILE
 	'one.c' => "int\tone = 1;\n",
 	'two.c' => "int\ttwo = 2;\n",);
-pin_release(
-	$dir, '17.11',
-	release_tarball(
-		"$dir/sources/postgresql-17.11.tar.bz2",
-		'17.11', \%release));
+pin_release($dir, '17.11',
+	release_tarball("$dir/sources/postgresql-17.11.tar.bz2", '17.11', \%release));
 $ENV{PG_SOURCES} = "$dir/sources";
 write_file("$dir/tools/feature-list", "alpha\n");
 my $calls = "$dir/build/17/obj/calls";
@@ -59,20 +56,18 @@ sub patch_one
 	git_src($dir, 'reset', '-q', '--hard', 'pristine');
 	write_file("$dir/build/17/src/one.c", $new);
 	git_src($dir, 'commit', '-q', '-a', '-m', 'Change one');
-	my ($code, $out, $err) =
-	  run_tool($dir, 'tools/patches', 'export', '17', 'alpha');
+	my ($code, $out, $err) = run_tool($dir, 'tools/patches', 'export', '17', 'alpha');
 	is($code, 0, 'a patch is exported') or diag $err;
 }
 
 my ($code, $out, $err) = server();
 is($code, 0, 'the first build succeeds') or diag $err;
-is( calls(),
-	'configure one.c two.c',
-	'one build serves stock and dense while there is no patch');
-ok(-e "$dir/build/17/$_/bin/one.o", "$_ is installed")
-  foreach 'stock', 'dense';
+is(calls(), 'configure one.c two.c', 'one build serves stock and dense while there is no patch');
+ok(-e "$dir/build/17/$_/bin/one.o", "$_ is installed") foreach 'stock', 'dense';
 is(scalar(split /\n/, $err), 5, 'the output has one line for each step') or diag $err;
-is(`find '$dir/build' ! -type l '(' ! -user '$>' -o -perm /0022 ')'`, '', 'no other account owns or can change the built files');
+is( `find '$dir/build' ! -type l '(' ! -user '$>' -o -perm /0022 ')'`,
+	'',
+	'no other account owns or can change the built files');
 
 ($code, $out, $err) = server();
 is($code, 0, 'the second call succeeds');
@@ -80,9 +75,7 @@ is(calls() . $err, '', 'an up-to-date tree is not built again');
 
 patch_one("int\tone = 11;\n");
 is((server())[0], 0, 'the build with a patch succeeds');
-is( calls(),
-	'configure one.c two.c',
-	'dense gets its own build, and stock is not rebuilt');
+is(calls(), 'configure one.c two.c', 'dense gets its own build, and stock is not rebuilt');
 isnt(
 	read_file("$dir/build/17/stock/bin/one.o"),
 	read_file("$dir/build/17/dense/bin/one.o"),
@@ -102,10 +95,7 @@ like(read_file("$dir/build/17/cassert/.pgdense"),
 patch_one("int\tone = ;\n");
 ($code, $out, $err) = server();
 is($code, 1, 'a compiler error ends the build');
-like(
-	$err,
-	qr/one\.c:1.*error: expected expression/,
-	'the error shows the end of the log');
+like($err, qr/one\.c:1.*error: expected expression/, 'the error shows the end of the log');
 like(
 	$err,
 	qr{error: "17 dense: compiling" failed, full log in "\Q$dir\E/build/17/log/dense\.make\.log"\n\z},
@@ -150,17 +140,13 @@ foreach my $signal ('TERM', 'KILL')
 	kill $signal, $pid, $signal eq 'KILL' ? -$step : ();
 	waitpid $pid, 0;
 	isnt($?, 0, "SIG$signal ends the build");
-	like(
-		read_file("$dir/interrupted.log"),
-		qr/error: interrupted\n\z/,
-		'SIGTERM is reported') if $signal eq 'TERM';
+	like(read_file("$dir/interrupted.log"), qr/error: interrupted\n\z/, 'SIGTERM is reported')
+	  if $signal eq 'TERM';
 	unlink "$dir/build/17/obj/slow";
 	write_file("$dir/build/17/obj/dense/one.o", "half an object\n");
 	calls();
 	is((server())[0], 0, 'the next run succeeds');
-	is( calls(),
-		'configure one.c two.c',
-		'the next run builds everything again');
+	is(calls(), 'configure one.c two.c', 'the next run builds everything again');
 }
 
 # a missing installation
@@ -197,9 +183,7 @@ SKIP:
 			is_clear_error(
 				[
 					run_tool(
-						$dir, 'unshare', '-m', 'sh',
-						'-c', $mount, 'sh', "$dir/tmp",
-						@$command)
+						$dir, 'unshare', '-m', 'sh', '-c', $mount, 'sh', "$dir/tmp", @$command)
 				],
 				qr{not enough disk space in "\Q$dir\E/tmp": \d MB free, 32 MB needed},
 				"@$command reports a full TMPDIR");
@@ -214,8 +198,7 @@ SKIP:
 	is_clear_error(
 		[
 			run_tool(
-				$dir, 'unshare', '-m', 'sh', '-c', $mount, 'sh',
-				"$dir/build", 'tools/server', '17')
+				$dir, 'unshare', '-m', 'sh', '-c', $mount, 'sh', "$dir/build", 'tools/server', '17')
 		],
 		qr{not enough disk space in "\Q$dir\E/build},
 		'a full build/ is reported');
@@ -224,11 +207,8 @@ SKIP:
 
 # A new minor release replaces the old one.  The patches stay.
 $release{'two.c'} = "int\ttwo = 22;\n";
-pin_release(
-	$dir, '17.12',
-	release_tarball(
-		"$dir/sources/postgresql-17.12.tar.bz2",
-		'17.12', \%release));
+pin_release($dir, '17.12',
+	release_tarball("$dir/sources/postgresql-17.12.tar.bz2", '17.12', \%release));
 calls();
 is((server())[0], 0, 'the build of a new minor release succeeds');
 is(calls(), 'two.c two.c', 'the changed file is compiled in stock and in dense');

@@ -18,7 +18,9 @@ sub scripts
 	find(
 		{
 			no_chdir => 1,
-			preprocess => sub { sort grep { !/^(?:\.git|build|results_\w+|output_iso|tmp_check|__pycache__)$/ } @_ },
+			preprocess => sub {
+				sort grep { !/^(?:\.git|build|results_\w+|output_iso|tmp_check|__pycache__)$/ } @_;
+			},
 			wanted => sub {
 				return if -l $_ || !-f $_;
 				open my $file, '<:raw', $_ or die "could not open $_: $!";
@@ -55,9 +57,13 @@ foreach my $script (@scripts)
 
 # Check that the test can fail, inside tools/ with its settings, and elsewhere without.
 my $dir = checkout();
-write_file("$dir/tools/bad", "#!/usr/bin/env bash\n. \"\$(dirname \"\$0\")/common.sh\"\nrm -rf \$top/\$1\n");
+write_file("$dir/tools/bad",
+	"#!/usr/bin/env bash\n. \"\$(dirname \"\$0\")/common.sh\"\nrm -rf \$top/\$1\n");
 write_file("$dir/other/bad.sh", "#!/bin/sh\necho \$1\n");
-is_deeply([ grep { /bad/ } scripts($dir) ], [ "$dir/other/bad.sh", "$dir/tools/bad" ], 'scripts with a defect are found');
+is_deeply(
+	[ grep { /bad/ } scripts($dir) ],
+	[ "$dir/other/bad.sh", "$dir/tools/bad" ],
+	'scripts with a defect are found');
 foreach my $script ("$dir/tools/bad", "$dir/other/bad.sh")
 {
 	($code, $out) = shellcheck($script);

@@ -9,7 +9,10 @@ use PgDense::Tools;
 use Test::More;
 
 my $dir = checkout();
-my @git = ('git', '-c', 'safe.directory=*', '-c', 'user.name=Ada Example', '-c', 'user.email=ada@example.org', '-C', $dir);
+my @git = (
+	'git', '-c', 'safe.directory=*', '-c',
+	'user.name=Ada Example', '-c', 'user.email=ada@example.org', '-C',
+	$dir);
 write_file("$dir/tools/pg-versions", "17 17.1 a b c\n18 18.1 a b c\n");
 write_file("$dir/tools/feature-list", "alpha\nbeta\n");
 write_file("$dir/alpha/Makefile", "EXTENSION = alpha\n");
@@ -43,20 +46,32 @@ sub soak
 {
 	unlink "$dir/build/asked";
 	my ($code, $out, $err) = run_tool($dir, 'tools/soak', @_);
-	my @asked = -e "$dir/build/asked" ? map { s/--soak //r } split /\n/, read_file("$dir/build/asked") : ();
+	my @asked =
+	  -e "$dir/build/asked"
+	  ? map { s/--soak //r } split /\n/, read_file("$dir/build/asked")
+	  : ();
 	return (join(', ', $code, @asked), $out, $err);
 }
 
-my $all = 'tools, --leg 17-dense alpha, --leg 17-dense beta, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19';
+my $all =
+  'tools, --leg 17-dense alpha, --leg 17-dense beta, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19';
 write_file("$dir/build/fails", '17-dense beta');
 my ($done, $out, $err) = soak();
 is($done, "1, $all", 'all parts run, also after a failed one');
-like($out, qr/^17-dense:beta: 3 passed, 1 failed, 0 skipped, 0:00:0\d\n== failed\nsome test$/m, 'the output of a failed part names the failed tests');
+like(
+	$out,
+	qr/^17-dense:beta: 3 passed, 1 failed, 0 skipped, 0:00:0\d\n== failed\nsome test$/m,
+	'the output of a failed part names the failed tests');
 like($err, qr/^tools\/soak: error: failed: 17-dense:beta$/m, 'the failed part is named at the end');
-like($out, qr/^packages:19: 0 passed, 0 failed, 1 skipped, 0:00:0\d\ntools\/check-packages: no packages$/m, 'a part without tests names the reason');
+like(
+	$out,
+	qr/^packages:19: 0 passed, 0 failed, 1 skipped, 0:00:0\d\ntools\/check-packages: no packages$/m,
+	'a part without tests names the reason');
 write_file("$dir/build/fails", 'none');
 write_file("$dir/build/skips", 'beta');
-is((soak())[0], '1, --leg 17-dense beta', 'only the failed part runs again, and a skipped test that makes tools/check fail is a failure');
+is( (soak())[0],
+	'1, --leg 17-dense beta',
+	'only the failed part runs again, and a skipped test that makes tools/check fail is a failure');
 write_file("$dir/build/skips", 'none');
 write_file("$dir/build/dies", 'beta');
 ($done, $out) = soak();
@@ -78,26 +93,43 @@ for (1 .. 600)
 kill 'INT', $pid;
 waitpid $pid, 0;
 is($? >> 8, 130, 'an interrupt gives exit code 130');
-like(read_file("$dir/build/err"), qr/^tools\/soak: error: interrupted; /m, 'an interrupt is reported');
+like(
+	read_file("$dir/build/err"),
+	qr/^tools\/soak: error: interrupted; /m,
+	'an interrupt is reported');
 write_file("$dir/build/waits", 'none');
-is((soak())[0], '0, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19', 'the next run continues with the interrupted part');
+is( (soak())[0],
+	'0, --leg 17 alpha, --leg 15 alpha, --leg 17-dense bench, --leg 17-dense soak, packages 19',
+	'the next run continues with the interrupted part');
 
 # another major version, single parts, the summary
 ($done, $out, $err) = soak('--major', '18', '18:alpha');
 is($done, '1, --leg 18 alpha', 'a part of another major version runs');
-like($err, qr/not all parts of 18 have passed/, 'the other parts of that version are still missing');
-is((soak('--major', '18'))[0], '0, --leg 18 beta', 'the other parts run; a feature without a series has no second leg');
+like($err, qr/not all parts of 18 have passed/,
+	'the other parts of that version are still missing');
+is( (soak('--major', '18'))[0],
+	'0, --leg 18 beta',
+	'the other parts run; a feature without a series has no second leg');
 soak('--summary', 'build/summary.md');
 my $summary = read_file("$dir/build/summary.md");
-like($summary, qr/^\| 15:alpha \| 3 \| 0 \| 0 \| 0:00:0\d \| 20\d\d-\d\d-\d\d \| [0-9a-f]{10} \|$/m, 'the summary has a row for a part');
-like($summary, qr/^\| packages:19 \| 0 \| 0 \| 1 \| /m, 'the summary has the version of the packages');
+like(
+	$summary,
+	qr/^\| 15:alpha \| 3 \| 0 \| 0 \| 0:00:0\d \| 20\d\d-\d\d-\d\d \| [0-9a-f]{10} \|$/m,
+	'the summary has a row for a part');
+like(
+	$summary,
+	qr/^\| packages:19 \| 0 \| 0 \| 1 \| /m,
+	'the summary has the version of the packages');
 is(scalar(my @rows = $summary =~ /^\| [^|]+:/mg), 8, 'the summary has all parts');
 
 # A part that was not run here keeps its row in the summary.
-write_file("$dir/build/summary.md", $summary =~ s/^(\| 15:alpha \| 3 .*) [0-9a-f]{10} \|$/$1 0123456789 |/mr);
+write_file("$dir/build/summary.md",
+	$summary =~ s/^(\| 15:alpha \| 3 .*) [0-9a-f]{10} \|$/$1 0123456789 |/mr);
 unlink "$dir/build/soak/17/15:alpha.result" or die "no result: $!";
 soak('--summary', 'build/summary.md');
-is(read_file("$dir/build/summary.md") =~ s/ 0123456789 / HEAD /r, $summary =~ s/^(\| 15:alpha .*) [0-9a-f]{10} \|$/$1 HEAD |/mr, 'a part that was not run here keeps its row');
+is( read_file("$dir/build/summary.md") =~ s/ 0123456789 / HEAD /r,
+	$summary =~ s/^(\| 15:alpha .*) [0-9a-f]{10} \|$/$1 HEAD |/mr,
+	'a part that was not run here keeps its row');
 is((soak())[0], '0, --leg 15 alpha', 'a part that was not run here has to run');
 
 # a commit that changes only documents and results of benchmarks

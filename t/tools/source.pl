@@ -12,8 +12,7 @@ use Test::More;
 
 my $dir = checkout();
 my $name = 'postgresql-17.11.tar.bz2';
-my $sha256 =
-  release_tarball("$dir/sources/$name", '17.11', { README => "a release\n" });
+my $sha256 = release_tarball("$dir/sources/$name", '17.11', { README => "a release\n" });
 pin_release($dir, '17.11', $sha256);
 
 # $bin/apt-get and $bin/curl; there is no network unless a test sets it up
@@ -46,7 +45,8 @@ sub source { return run_tool($dir, 'tools/source', '17'); }
 	($code, $out, $err) = source();
 	is($code, 0, 'a tarball that is replaced meanwhile is no error') or diag $err;
 	chomp $out;
-	is(Digest::SHA->new(256)->addfile($out)->hexdigest, $sha256, 'the copy has the verified content');
+	is(Digest::SHA->new(256)->addfile($out)->hexdigest,
+		$sha256, 'the copy has the verified content');
 	is(read_file("$dir/sources/$name"), "replaced\n", 'the original was replaced');
 	unlink "$bin/sha256sum";
 	system_ok('mv', "$dir/kept", "$dir/sources/$name");
@@ -73,11 +73,9 @@ sub source { return run_tool($dir, 'tools/source', '17'); }
 }
 
 # the download site, and the copy that is kept
-$sha256 =
-  release_tarball("$dir/site/$name", '17.11', { README => "a release\n" });
+$sha256 = release_tarball("$dir/site/$name", '17.11', { README => "a release\n" });
 pin_release($dir, '17.11', $sha256);
-program('curl',
-	"while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
+program('curl', "while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
 my ($code, $out, $err) = source();
 is($code, 0, 'a download succeeds') or diag $err;
 is($out, "$dir/build/sources/$name\n", 'the download is kept below build/');
@@ -86,8 +84,7 @@ is((source())[0], 0, 'the kept copy is used without a network');
 
 append_file("$dir/build/sources/$name", 'x');
 is((source())[0], 1, 'a damaged copy without a network is an error');
-program('curl',
-	"while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
+program('curl', "while [ \"\$1\" != -o ]; do shift; done; cp '$dir/site/$name' \"\$2\"");
 ($code, $out, $err) = source();
 is($code, 0, 'a damaged copy is fetched again') or diag $err;
 
@@ -95,24 +92,23 @@ unlink "$dir/build/sources/$name";
 append_file("$dir/site/$name", 'x');
 ($code, $out, $err) = source();
 isnt($code, 0, 'a download with a wrong checksum is an error');
-like($err, qr/wrong checksum of .*: expected $sha256, got [0-9a-f]{64}/,
+like(
+	$err,
+	qr/wrong checksum of .*: expected $sha256, got [0-9a-f]{64}/,
 	'the error shows the wrong checksum');
-is_deeply([ glob "$dir/build/sources/*.bz2" ],
-	[], 'a download with a wrong checksum is not kept');
+is_deeply([ glob "$dir/build/sources/*.bz2" ], [], 'a download with a wrong checksum is not kept');
 program('curl', 'exit 6');
 
 # a newer minor release, with a checksum beside it
 my $newer = release_tarball("$dir/sources/postgresql-17.13.tar.bz2",
 	'17.13', { README => "a newer release\n" });
-release_tarball("$dir/sources/postgresql-17.9.tar.bz2",
-	'17.9', { README => "an older release\n" });
+release_tarball("$dir/sources/postgresql-17.9.tar.bz2", '17.9', { README => "an older release\n" });
 {
 	local $ENV{PG_SOURCES} = "$dir/sources";
 	isnt((source())[0], 0, 'a newer release without a checksum is not taken');
 	write_file("$dir/sources/postgresql-17.13.tar.bz2.sha256",
 		"$newer  postgresql-17.13.tar.bz2\n");
-	write_file("$dir/sources/postgresql-17.9.tar.bz2.sha256",
-		"$newer  postgresql-17.9.tar.bz2\n");
+	write_file("$dir/sources/postgresql-17.9.tar.bz2.sha256", "$newer  postgresql-17.9.tar.bz2\n");
 	($code, $out, $err) = source();
 	is($code, 0, 'a newer release with a checksum is taken') or diag $err;
 	is($out, "$dir/build/sources/postgresql-17.13.tar.bz2\n", 'the newest release is taken');
@@ -120,8 +116,7 @@ release_tarball("$dir/sources/postgresql-17.9.tar.bz2",
 		$err,
 		qr/taking postgresql-17\.13 instead of the pinned 17\.11/,
 		'a notice names the newer release');
-	write_file("$dir/sources/postgresql-17.13.tar.bz2.sha256",
-		('0' x 64) . "\n");
+	write_file("$dir/sources/postgresql-17.13.tar.bz2.sha256", ('0' x 64) . "\n");
 	is_clear_error(
 		[ source() ],
 		qr/wrong checksum .* expected 0{64}/,
@@ -149,8 +144,7 @@ case "\$*" in
 esac
 SCRIPT
 program('apt-cache',
-	"printf '%s\\n' 'Version: 17.12-0+deb13u1' 'Version: 17.9-1' 'Version: 17.13-0+deb13u1'"
-);
+	"printf '%s\\n' 'Version: 17.12-0+deb13u1' 'Version: 17.9-1' 'Version: 17.13-0+deb13u1'");
 ($code, $out, $err) = source();
 is($code, 0, 'a source package is taken') or diag $err;
 is( $out,
@@ -163,10 +157,7 @@ like(
 my $calls = read_file("$dir/calls");
 like($calls, qr/17\.13.*17\.12/s, 'the newest versions are tried first');
 unlike($calls, qr/17\.9/, 'older versions are not tried');
-like(
-	$calls,
-	qr{^\Q$dir\E/build/apt/apt\.conf update}m,
-	'apt gets a private configuration');
+like($calls, qr{^\Q$dir\E/build/apt/apt\.conf update}m, 'apt gets a private configuration');
 my $sources = read_file("$dir/build/apt/sources.list");
 like(
 	$sources,

@@ -21,8 +21,7 @@ sub wheel
 	my ($version) = @_;
 	my $path = "$wheels/densetest-$version-py3-none-any.whl";
 
-	system_ok(
-		'/usr/bin/python3', '-c', <<'SCRIPT', $path, $version);
+	system_ok('/usr/bin/python3', '-c', <<'SCRIPT', $path, $version);
 import sys, zipfile
 path, version = sys.argv[1:]
 info = f"densetest-{version}.dist-info"
@@ -32,7 +31,9 @@ with zipfile.ZipFile(path, "w") as file:
     file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     file.writestr(f"{info}/RECORD", "")
 SCRIPT
-	return "densetest==$version --hash=sha256:" . Digest::SHA->new(256)->addfile($path)->hexdigest . "\n";
+	return
+	  "densetest==$version --hash=sha256:"
+	  . Digest::SHA->new(256)->addfile($path)->hexdigest . "\n";
 }
 
 sub venv { return run_tool($dir, 'tools/venv'); }
@@ -58,7 +59,8 @@ umask 022;
 is($code, 0, 'the first run succeeds') or diag $err;
 is($out, '', 'the first run prints nothing on stdout');
 is(version(), "1.0\n", 'the package is installed');
-my @private = grep { !((stat)[2] & 04) } split /\0/, (run_tool($dir, 'find', "$dir/build/venv", '!', '-type', 'l', '-print0'))[1];
+my @private = grep { !((stat)[2] & 04) } split /\0/,
+  (run_tool($dir, 'find', "$dir/build/venv", '!', '-type', 'l', '-print0'))[1];
 is_deeply(\@private, [], 'every account can read the environment');
 ok(!-e "$dir/elsewhere", 'the environment is in no other place');
 
@@ -95,7 +97,10 @@ cmp_ok(scalar(split /\n/, $err), '<=', 2, 'the error is at most two lines');
 	local $ENV{PIP_RETRIES} = 0;
 	($code, $out, $err) = venv();
 	isnt($code, 0, 'no network is an error');
-	like($err, qr/^tools\/venv: error: could not download Python packages: .* \(hint: is there a network,/m, 'the error asks for a network');
+	like(
+		$err,
+		qr/^tools\/venv: error: could not download Python packages: .* \(hint: is there a network,/m,
+		'the error asks for a network');
 	cmp_ok(scalar(split /\n/, $err), '<=', 2, 'the error is at most two lines');
 }
 

@@ -66,7 +66,9 @@ SQL
 sub schema_dump
 {
 	my ($database) = @_;
-	$node->command_ok([ 'pg_dump', '--schema-only', '--file', "$dir/$database.sql", $node->connstr($database) ], "pg_dump of $database");
+	$node->command_ok(
+		[ 'pg_dump', '--schema-only', '--file', "$dir/$database.sql", $node->connstr($database) ],
+		"pg_dump of $database");
 	return slurp_file("$dir/$database.sql") =~ s/^\\(un)?restrict .*$//mgr;
 }
 
@@ -75,45 +77,85 @@ for my $method (@partition_methods)
 	my $rows = 'SELECT * FROM t ORDER BY id';
 
 	$node->safe_psql('postgres', "CREATE DATABASE $method");
-	$node->safe_psql($method, "CREATE EXTENSION vertical_partition; CREATE TABLE u (id int PRIMARY KEY); INSERT INTO u SELECT generate_series(1, 9);" . make($method, 't'));
+	$node->safe_psql($method,
+		"CREATE EXTENSION vertical_partition; CREATE TABLE u (id int PRIMARY KEY); INSERT INTO u SELECT generate_series(1, 9);"
+		  . make($method, 't'));
 	$node->safe_psql($method, $ddl);
 	$node->safe_psql($method, 'UPDATE t SET n3 = id WHERE id < 10; DELETE FROM u WHERE id = 9');
-	is($node->safe_psql($method, 'SELECT count(*), count(n3), sum(n2), sum(n5), trim_scale(sum(d)) FROM t'), '19|8|201|201|100.5',
+	is( $node->safe_psql(
+			$method, 'SELECT count(*), count(n3), sum(n2), sum(n5), trim_scale(sum(d)) FROM t'),
+		'19|8|201|201|100.5',
 		"$method: rows");
 
 	# Dump and restore.
 	$node->safe_psql('postgres', "CREATE DATABASE restored_$method TEMPLATE template0");
-	$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/$method", $node->connstr($method) ], "$method: pg_dump");
-	$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr("restored_$method"), "$dir/$method" ], "$method: pg_restore");
-	is(schema_dump("restored_$method"), schema_dump($method), "$method: the dump of the restored database is the same");
-	$node->safe_psql("restored_$method", q{SELECT vertical_partition.relink('t')}) if $method eq 'row_pointer';
-	is($node->safe_psql("restored_$method", $rows), $node->safe_psql($method, $rows), "$method: the rows are restored");
-	$node->safe_psql("restored_$method", q{ALTER TABLE t ADD later int DEFAULT 1, ALTER a TYPE bigint; ALTER TABLE t DROP n1; CREATE INDEX ON t (later)});
-	is($node->safe_psql("restored_$method", q{INSERT INTO t (a, b) VALUES (99, 'new') RETURNING a, long_text, d, later}), '99|c|9|1', "$method: DDL works in the restored database");
+	$node->command_ok(
+		[ 'pg_dump', '--format=custom', '--file', "$dir/$method", $node->connstr($method) ],
+		"$method: pg_dump");
+	$node->command_ok(
+		[
+			'pg_restore', '--exit-on-error',
+			'-d', $node->connstr("restored_$method"),
+			"$dir/$method"
+		],
+		"$method: pg_restore");
+	is(schema_dump("restored_$method"),
+		schema_dump($method), "$method: the dump of the restored database is the same");
+	$node->safe_psql("restored_$method", q{SELECT vertical_partition.relink('t')})
+	  if $method eq 'row_pointer';
+	is( $node->safe_psql("restored_$method", $rows),
+		$node->safe_psql($method, $rows),
+		"$method: the rows are restored");
+	$node->safe_psql("restored_$method",
+		q{ALTER TABLE t ADD later int DEFAULT 1, ALTER a TYPE bigint; ALTER TABLE t DROP n1; CREATE INDEX ON t (later)}
+	);
+	is( $node->safe_psql(
+			"restored_$method",
+			q{INSERT INTO t (a, b) VALUES (99, 'new') RETURNING a, long_text, d, later}),
+		'99|c|9|1',
+		"$method: DDL works in the restored database");
 
 	# A table that is split now has the same view.
 	my ($had, $depended) = map { $node->safe_psql($method, $_) } $columns, $depends;
 	$node->safe_psql($method, "SELECT vertical_partition.merge('t')");
-	$node->safe_psql($method, "SELECT vertical_partition.split('t', '{long_text,d,n4}', '$method')");
-	is($node->safe_psql($method, $columns), $had, "$method: the view is the one that split() makes now");
-	is($node->safe_psql($method, $depends), $depended, "$method: the dependencies are the ones that split() makes now");
+	$node->safe_psql($method,
+		"SELECT vertical_partition.split('t', '{long_text,d,n4}', '$method')");
+	is($node->safe_psql($method, $columns),
+		$had, "$method: the view is the one that split() makes now");
+	is($node->safe_psql($method, $depends),
+		$depended, "$method: the dependencies are the ones that split() makes now");
 }
 
 #
 # CREATE INDEX CONCURRENTLY
 #
-$node->safe_psql('postgres', 'CREATE EXTENSION vertical_partition; CREATE TABLE u (id int PRIMARY KEY);' . make('shared_key', 't'));
-my $indexes = q{SELECT indexdef, indisvalid FROM pg_indexes JOIN pg_index ON indexrelid = indexname::regclass WHERE tablename ~ '^t_' AND indexname !~ 'pkey' ORDER BY indexname};
+$node->safe_psql('postgres',
+	'CREATE EXTENSION vertical_partition; CREATE TABLE u (id int PRIMARY KEY);'
+	  . make('shared_key', 't'));
+my $indexes =
+  q{SELECT indexdef, indisvalid FROM pg_indexes JOIN pg_index ON indexrelid = indexname::regclass WHERE tablename ~ '^t_' AND indexname !~ 'pkey' ORDER BY indexname};
 $node->safe_psql('postgres', 'CREATE INDEX CONCURRENTLY ON t (a, lower(b))');
-$node->safe_psql('postgres', 'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS cold ON t (id, c) WHERE d IS NOT NULL');
-is($node->safe_psql('postgres', $indexes), "CREATE UNIQUE INDEX cold ON public.t_cold USING btree (id, c) WHERE (d IS NOT NULL)|t\n"
-	. 'CREATE INDEX t_a_lower_idx ON public.t_hot USING btree (a, lower(b))|t', 'CREATE INDEX CONCURRENTLY');
+$node->safe_psql('postgres',
+	'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS cold ON t (id, c) WHERE d IS NOT NULL');
+is( $node->safe_psql('postgres', $indexes),
+	"CREATE UNIQUE INDEX cold ON public.t_cold USING btree (id, c) WHERE (d IS NOT NULL)|t\n"
+	  . 'CREATE INDEX t_a_lower_idx ON public.t_hot USING btree (a, lower(b))|t',
+	'CREATE INDEX CONCURRENTLY');
 my ($ret, $out, $err) = $node->psql('postgres', "BEGIN;\nCREATE INDEX CONCURRENTLY ON t (a);");
-like($err, qr/CREATE INDEX CONCURRENTLY cannot run inside a transaction block/, 'CREATE INDEX CONCURRENTLY is refused in a transaction block');
+like(
+	$err,
+	qr/CREATE INDEX CONCURRENTLY cannot run inside a transaction block/,
+	'CREATE INDEX CONCURRENTLY is refused in a transaction block');
 $node->safe_psql('postgres', 'INSERT INTO t (a) VALUES (1)');
 ($ret, $out, $err) = $node->psql('postgres', 'CREATE UNIQUE INDEX CONCURRENTLY twice ON t (a)');
-like($err, qr/could not create unique index "twice"/, 'CREATE UNIQUE INDEX CONCURRENTLY fails on duplicate rows');
-is($node->safe_psql('postgres', q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'twice'::regclass}), 'f', 'the failed build leaves an invalid index, as on a table');
+like(
+	$err,
+	qr/could not create unique index "twice"/,
+	'CREATE UNIQUE INDEX CONCURRENTLY fails on duplicate rows');
+is( $node->safe_psql(
+		'postgres', q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'twice'::regclass}),
+	'f',
+	'the failed build leaves an invalid index, as on a table');
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY twice');
 
 # It waits for transactions that see the table, and holds no lock that blocks others.
@@ -121,25 +163,35 @@ my $reader = $node->background_psql('postgres');
 $reader->query_safe('BEGIN; UPDATE t SET a = a WHERE id = 1');
 my $builder = $node->background_psql('postgres', on_error_stop => 0);
 $builder->query_until(qr/begun/, "\\echo begun\nCREATE INDEX CONCURRENTLY waits ON t (a);\n");
-$node->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^CREATE INDEX CONCURRENTLY waits' AND wait_event_type = 'Lock')})
-  or die 'CREATE INDEX CONCURRENTLY did not wait';
-is($node->safe_psql('postgres', q{INSERT INTO t (a, c) VALUES (77, 'meanwhile') RETURNING c}), 'meanwhile', 'rows can be written during the build');
+$node->poll_query_until('postgres',
+	q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^CREATE INDEX CONCURRENTLY waits' AND wait_event_type = 'Lock')}
+) or die 'CREATE INDEX CONCURRENTLY did not wait';
+is($node->safe_psql('postgres', q{INSERT INTO t (a, c) VALUES (77, 'meanwhile') RETURNING c}),
+	'meanwhile', 'rows can be written during the build');
 $reader->query_safe('COMMIT');
 $builder->quit;
-is($node->safe_psql('postgres', q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'waits'::regclass}), 't', 'the index is built after the wait');
+is( $node->safe_psql(
+		'postgres', q{SELECT indisvalid FROM pg_index WHERE indexrelid = 'waits'::regclass}),
+	't',
+	'the index is built after the wait');
 
 #
 # Other sessions
 #
 my $user = $node->background_psql('postgres', on_error_stop => 0);
-$user->query_safe($_) foreach 'PREPARE hot (int) AS UPDATE t SET a = a + 1 WHERE id = $1 RETURNING a',
-  'PREPARE two (int) AS SELECT a, c FROM t WHERE id = $1', q{PREPARE new (int) AS INSERT INTO t (a, d) VALUES ($1, 'd') RETURNING c},
-  'SET plan_cache_mode = force_generic_plan', 'PREPARE every (int) AS SELECT * FROM t WHERE id = $1';
+$user->query_safe($_)
+  foreach 'PREPARE hot (int) AS UPDATE t SET a = a + 1 WHERE id = $1 RETURNING a',
+  'PREPARE two (int) AS SELECT a, c FROM t WHERE id = $1',
+  q{PREPARE new (int) AS INSERT INTO t (a, d) VALUES ($1, 'd') RETURNING c},
+  'SET plan_cache_mode = force_generic_plan',
+  'PREPARE every (int) AS SELECT * FROM t WHERE id = $1';
+
 sub uses
 {
 	my ($what, @expected) = @_;
 	$user->{stderr} = '';
-	my @got = map { $user->query_safe($_) } 'EXECUTE hot (5)', 'EXECUTE two (5)', 'EXECUTE new (100)';
+	my @got = map { $user->query_safe($_) } 'EXECUTE hot (5)', 'EXECUTE two (5)',
+	  'EXECUTE new (100)';
 	is("@got", "@expected", $what);
 }
 uses('prepared statements', 6, '6|5', 'c');
@@ -150,29 +202,41 @@ uses('after DROP COLUMN', 8, '8|5', 'new');
 $node->safe_psql('postgres', 'ALTER TABLE t ALTER id TYPE bigint, ALTER d TYPE varchar(10)');
 uses('after ALTER TYPE', 9, '9|5', 'new');
 $user->query('EXECUTE every (5)');
-like($user->{stderr}, qr/cached plan must not change result type/, 'a prepared statement with changed result columns fails, as on a table');
+like(
+	$user->{stderr},
+	qr/cached plan must not change result type/,
+	'a prepared statement with changed result columns fails, as on a table');
 $user->{stderr} = '';
 
 # A statement that waits for DDL continues with the new definition.
 my $altering = $node->background_psql('postgres');
 $altering->query_safe('BEGIN; ALTER TABLE t DROP x; ALTER TABLE t ADD y int DEFAULT 8');
-$user->query_until(qr/begun/, "\\echo begun\nINSERT INTO t (id, a) VALUES (1000, 5) RETURNING y;\n");
-$node->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^INSERT INTO t .id' AND wait_event_type = 'Lock')})
-  or die 'INSERT did not wait';
+$user->query_until(qr/begun/,
+	"\\echo begun\nINSERT INTO t (id, a) VALUES (1000, 5) RETURNING y;\n");
+$node->poll_query_until('postgres',
+	q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^INSERT INTO t .id' AND wait_event_type = 'Lock')}
+) or die 'INSERT did not wait';
 $altering->query_safe('COMMIT');
 $user->query_safe('SELECT 1');
-is($node->safe_psql('postgres', 'SELECT a, y FROM t WHERE id = 1000'), '5|8', 'a statement waits for DROP COLUMN and ADD COLUMN, and continues');
+is($node->safe_psql('postgres', 'SELECT a, y FROM t WHERE id = 1000'),
+	'5|8', 'a statement waits for DROP COLUMN and ADD COLUMN, and continues');
 $_->quit foreach $altering, $user, $reader;
 
 # VALIDATE CONSTRAINT blocks no writer.
-$node->safe_psql('postgres', 'ALTER TABLE t ADD CONSTRAINT fk FOREIGN KEY (a) REFERENCES u NOT VALID');
+$node->safe_psql('postgres',
+	'ALTER TABLE t ADD CONSTRAINT fk FOREIGN KEY (a) REFERENCES u NOT VALID');
 my $validating = $node->background_psql('postgres');
 $node->safe_psql('postgres', 'INSERT INTO u SELECT generate_series(1, 200)');
 $validating->query_safe('BEGIN; ALTER TABLE t VALIDATE CONSTRAINT fk');
-is($node->safe_psql('postgres', q{SET lock_timeout = '10 s'; UPDATE t SET a = 3, c = 'during' WHERE id = 2 RETURNING c}), 'during', 'VALIDATE CONSTRAINT blocks no writer');
+is( $node->safe_psql(
+		'postgres',
+		q{SET lock_timeout = '10 s'; UPDATE t SET a = 3, c = 'during' WHERE id = 2 RETURNING c}),
+	'during',
+	'VALIDATE CONSTRAINT blocks no writer');
 $validating->query_safe('COMMIT');
 $validating->quit;
-is($node->safe_psql('postgres', q{SELECT convalidated FROM pg_constraint WHERE conname = 'fk'}), 't', 'the constraint is valid afterwards');
+is($node->safe_psql('postgres', q{SELECT convalidated FROM pg_constraint WHERE conname = 'fk'}),
+	't', 'the constraint is valid afterwards');
 
 #
 # Event triggers, also for a command inside another one
@@ -187,22 +251,42 @@ CREATE FUNCTION alters() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
 CREATE TABLE made AS SELECT alters() AS a;
 ALTER TABLE t ADD zz int;
 SQL
-is($node->safe_psql('postgres', q{SELECT count(*) > 0 FROM log WHERE tag = 'ALTER TABLE' AND identity = 'public.t'}), 't', 'event triggers fire');
-is($node->safe_psql('postgres', q{SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0}), 'id a b c d z zz', 'the commands are executed');
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT count(*) > 0 FROM log WHERE tag = 'ALTER TABLE' AND identity = 'public.t'}),
+	't',
+	'event triggers fire');
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0}
+	),
+	'id a b c d z zz',
+	'the commands are executed');
 $node->safe_psql('postgres', 'DROP EVENT TRIGGER log');
 
 #
 # Ownership, and other properties of the view
 #
-$node->safe_psql('postgres', 'CREATE ROLE alice; GRANT CREATE ON SCHEMA public TO alice; ALTER TABLE t ADD o int, OWNER TO alice; ALTER TABLE t SET (security_invoker = true); ALTER TABLE t DROP o');
-is($node->safe_psql('postgres', q{SELECT relname, relowner::regrole, reloptions FROM pg_class WHERE relname ~ '^t(_hot|_cold)?$' ORDER BY 1}),
-	"t|alice|{security_invoker=true}\nt_cold|alice|\nt_hot|alice|", 'OWNER TO beside ADD COLUMN, options of the view through DROP COLUMN');
+$node->safe_psql('postgres',
+	'CREATE ROLE alice; GRANT CREATE ON SCHEMA public TO alice; ALTER TABLE t ADD o int, OWNER TO alice; ALTER TABLE t SET (security_invoker = true); ALTER TABLE t DROP o'
+);
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT relname, relowner::regrole, reloptions FROM pg_class WHERE relname ~ '^t(_hot|_cold)?$' ORDER BY 1}
+	),
+	"t|alice|{security_invoker=true}\nt_cold|alice|\nt_hot|alice|",
+	'OWNER TO beside ADD COLUMN, options of the view through DROP COLUMN');
 if ($major >= 16)
 {
-	$node->safe_psql('postgres', 'CREATE STATISTICS ON a, b FROM t; CREATE STATISTICS ON a, b FROM t');
-	is($node->safe_psql('postgres', 'SELECT stxname, stxrelid::regclass FROM pg_statistic_ext ORDER BY 1'), "t_a_b_stat|t_hot\nt_a_b_stat1|t_hot", 'statistics objects keep their names');
+	$node->safe_psql('postgres',
+		'CREATE STATISTICS ON a, b FROM t; CREATE STATISTICS ON a, b FROM t');
+	is( $node->safe_psql(
+			'postgres', 'SELECT stxname, stxrelid::regclass FROM pg_statistic_ext ORDER BY 1'),
+		"t_a_b_stat|t_hot\nt_a_b_stat1|t_hot",
+		'statistics objects keep their names');
 }
-($ret, $out, $err) = $node->psql('postgres', 'SET transaction_read_only = on; BEGIN READ ONLY; ALTER TABLE t ADD r int');
+($ret, $out, $err) = $node->psql('postgres',
+	'SET transaction_read_only = on; BEGIN READ ONLY; ALTER TABLE t ADD r int');
 like($err, qr/cannot execute ALTER TABLE in a read-only transaction/, 'read-only transaction');
 
 #
@@ -210,10 +294,20 @@ like($err, qr/cannot execute ALTER TABLE in a read-only transaction/, 'read-only
 # that might not see all rows
 #
 $node->safe_psql('row_pointer', 'ALTER TABLE t ALTER d TYPE text');
-is($node->safe_psql('row_pointer', q{SELECT pointers_valid, (SELECT count(d) FROM t) FROM vertical_partition.parts}), 't|19', 'row pointers are right after ALTER TYPE');
-($ret, $out, $err) = $node->psql('row_pointer', 'BEGIN ISOLATION LEVEL REPEATABLE READ; ALTER TABLE t ALTER d TYPE numeric USING d::numeric; COMMIT');
-like($err, qr/cannot execute relink\(\) in a REPEATABLE READ transaction/, 'ALTER TYPE is refused where relink() is refused');
-is($node->safe_psql('row_pointer', 'SELECT pg_typeof(d) FROM t LIMIT 1'), 'text', 'the refused command changes nothing');
+is( $node->safe_psql(
+		'row_pointer',
+		q{SELECT pointers_valid, (SELECT count(d) FROM t) FROM vertical_partition.parts}),
+	't|19',
+	'row pointers are right after ALTER TYPE');
+($ret, $out, $err) = $node->psql('row_pointer',
+	'BEGIN ISOLATION LEVEL REPEATABLE READ; ALTER TABLE t ALTER d TYPE numeric USING d::numeric; COMMIT'
+);
+like(
+	$err,
+	qr/cannot execute relink\(\) in a REPEATABLE READ transaction/,
+	'ALTER TYPE is refused where relink() is refused');
+is($node->safe_psql('row_pointer', 'SELECT pg_typeof(d) FROM t LIMIT 1'),
+	'text', 'the refused command changes nothing');
 
 #
 # Without the library
@@ -221,7 +315,10 @@ is($node->safe_psql('row_pointer', 'SELECT pg_typeof(d) FROM t LIMIT 1'), 'text'
 {
 	local $ENV{PGOPTIONS} = '-c session_preload_libraries=';
 	($ret, $out, $err) = $node->psql('postgres', 'ALTER TABLE t ADD w int');
-	like($err, qr/"t"\nDETAIL:  This operation is not supported for views/, 'ALTER TABLE without the library');
+	like(
+		$err,
+		qr/"t"\nDETAIL:  This operation is not supported for views/,
+		'ALTER TABLE without the library');
 	($ret, $out, $err) = $node->psql('postgres', 'CREATE INDEX ON t (a)');
 	like($err, qr/cannot create index on relation "t"/, 'CREATE INDEX without the library');
 }

@@ -45,8 +45,12 @@ SQL
 	my $two = $node->background_psql('postgres', on_error_stop => 0);
 	$one->query_safe("SET client_min_messages = error; BEGIN; LOCK TABLE a.t IN ACCESS SHARE MODE");
 	$one->query_safe($first) if $options{before};
-	$two->query_until(qr/begins/, "\\set VERBOSITY terse\n" . ($options{path} // '') . "\n\\echo begins\n$second;\n\\echo ends\n");
-	$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)") or die 'nobody waits';
+	$two->query_until(qr/begins/,
+			"\\set VERBOSITY terse\n"
+		  . ($options{path} // '')
+		  . "\n\\echo begins\n$second;\n\\echo ends\n");
+	$node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+	  or die 'nobody waits';
 	$one->query_safe($first) unless $options{before};
 	$one->query_safe('COMMIT');
 	my $out = $two->query_until(qr/^ends$/m, '');
@@ -56,17 +60,36 @@ SQL
 }
 
 # The owner replaces the object to be dropped with a view of tables of others.
-my $replace = q{CREATE OR REPLACE VIEW a.t AS SELECT h.id, h.x, h.x AS gone, c.big FROM b.x h LEFT JOIN b.y c ON h.id = c.id WHERE vertical_partition.linked('shared_key', h.tableoid, c.id)};
-like(race($replace, 'DROP TABLE a.t'), qr/relation "t" was changed by another session/, 'DROP TABLE of a view that was replaced is refused');
-is($node->safe_psql('postgres', 'SELECT big FROM b.y'), 'precious', 'the tables of others are unchanged');
-like(race($replace, 'ALTER TABLE a.t ADD COLUMN y int'), qr/relation "t" was changed by another session/, 'ALTER TABLE of a view that was replaced is refused');
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_attribute WHERE attrelid IN ('b.x'::regclass, 'b.y'::regclass) AND attnum > 0}), '4', 'the columns of the other tables are unchanged');
+my $replace =
+  q{CREATE OR REPLACE VIEW a.t AS SELECT h.id, h.x, h.x AS gone, c.big FROM b.x h LEFT JOIN b.y c ON h.id = c.id WHERE vertical_partition.linked('shared_key', h.tableoid, c.id)};
+like(
+	race($replace, 'DROP TABLE a.t'),
+	qr/relation "t" was changed by another session/,
+	'DROP TABLE of a view that was replaced is refused');
+is($node->safe_psql('postgres', 'SELECT big FROM b.y'),
+	'precious', 'the tables of others are unchanged');
+like(
+	race($replace, 'ALTER TABLE a.t ADD COLUMN y int'),
+	qr/relation "t" was changed by another session/,
+	'ALTER TABLE of a view that was replaced is refused');
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT count(*) FROM pg_attribute WHERE attrelid IN ('b.x'::regclass, 'b.y'::regclass) AND attnum > 0}
+	),
+	'4',
+	'the columns of the other tables are unchanged');
 
 # Another table takes over the name.
 $node->safe_psql('postgres', 'CREATE VIEW public.t AS SELECT 1 AS not_mine');
-like(race('ALTER VIEW a.t RENAME TO t9', 'DROP TABLE t CASCADE', path => 'SET search_path = a, public;'),
-	qr/relation "t" was changed by another session/, 'DROP TABLE is refused if another table took over the name');
-is($node->safe_psql('postgres', 'SELECT not_mine FROM public.t'), '1', 'the other table is unchanged');
+like(
+	race(
+		'ALTER VIEW a.t RENAME TO t9',
+		'DROP TABLE t CASCADE',
+		path => 'SET search_path = a, public;'),
+	qr/relation "t" was changed by another session/,
+	'DROP TABLE is refused if another table took over the name');
+is($node->safe_psql('postgres', 'SELECT not_mine FROM public.t'),
+	'1', 'the other table is unchanged');
 
 # DROP COLUMN creates the view anew.  A command that waits for it acts on the new view.
 my %after = (
@@ -74,10 +97,14 @@ my %after = (
 	'CREATE INDEX made ON a.t (x)' => q{SELECT to_regclass('a.made') || ' ' || count(big) FROM a.t},
 	q{COMMENT ON TABLE a.t IS 'ours'} => q{SELECT obj_description('a.t'::regclass)},
 	'TRUNCATE a.t' => 'SELECT count(*) FROM a.t',
-	'ALTER TABLE a.t RENAME x TO xx' => q{SELECT string_agg(attrelid::regclass::text, ' ' ORDER BY 1) FROM (SELECT attrelid FROM pg_attribute WHERE attname = 'xx' ORDER BY attrelid::regclass::text) s},
-	'DROP TABLE a.t' => q{SELECT count(*) FROM pg_class WHERE relname IN ('t', 't_hot', 't_cold') AND relnamespace = 'a'::regnamespace},
+	'ALTER TABLE a.t RENAME x TO xx' =>
+	  q{SELECT string_agg(attrelid::regclass::text, ' ' ORDER BY 1) FROM (SELECT attrelid FROM pg_attribute WHERE attname = 'xx' ORDER BY attrelid::regclass::text) s},
+	'DROP TABLE a.t' =>
+	  q{SELECT count(*) FROM pg_class WHERE relname IN ('t', 't_hot', 't_cold') AND relnamespace = 'a'::regnamespace},
 	'COPY a.t TO STDOUT' => 'SELECT count(*) FROM a.t',
-	'ALTER TABLE a.t SET SCHEMA b' => q{SELECT to_regclass('b.t') || ' ' || to_regclass('b.t_hot') || ' ' || to_regclass('b.t_cold')});
+	'ALTER TABLE a.t SET SCHEMA b' =>
+	  q{SELECT to_regclass('b.t') || ' ' || to_regclass('b.t_hot') || ' ' || to_regclass('b.t_cold')}
+);
 my %expected = (
 	'ALTER TABLE a.t ADD COLUMN y int' => '0 20',
 	'CREATE INDEX made ON a.t (x)' => 'a.made 20',
@@ -91,7 +118,8 @@ foreach my $statement (sort keys %after)
 {
 	my $said = race('ALTER TABLE a.t DROP COLUMN gone', $statement, before => 1);
 	unlike($said, qr/ERROR/, "$statement waits for DROP COLUMN and succeeds") or next;
-	is($node->safe_psql('postgres', $after{$statement}), $expected{$statement}, "$statement acts on the new definition");
+	is($node->safe_psql('postgres', $after{$statement}),
+		$expected{$statement}, "$statement acts on the new definition");
 	like($said, qr/^1\t1\tbig 1$/m, 'COPY has no dropped column') if $statement =~ /^COPY/;
 }
 
@@ -115,39 +143,72 @@ CREATE FUNCTION a.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; EN
 GRANT SELECT ON a.t TO other;
 $before;
 SQL
-	my $one = $node->background_psql('postgres', extra_params => [ '-U', 'owner' ], on_error_stop => 0);
-	$one->query_until(qr/^begun$/m, "\\set VERBOSITY verbose\nBEGIN ISOLATION LEVEL $isolation; SELECT 1;\n\\echo begun\n");
+	my $one =
+	  $node->background_psql('postgres', extra_params => [ '-U', 'owner' ], on_error_stop => 0);
+	$one->query_until(qr/^begun$/m,
+		"\\set VERBOSITY verbose\nBEGIN ISOLATION LEVEL $isolation; SELECT 1;\n\\echo begun\n");
 	$node->safe_psql('postgres', "SET ROLE owner; $first");
 	$one->query_until(qr/^done$/m, "$second;\nCOMMIT;\n\\echo done\n");
 	$one->quit;
 	return $one->{stderr};
 }
 
-my $state = q{SELECT has_table_privilege('other', 'a.t', 'SELECT') || ' ' || (SELECT count(*) FROM pg_trigger WHERE tgrelid = 'a.t'::regclass AND tgname = 'theirs')
+my $state =
+  q{SELECT has_table_privilege('other', 'a.t', 'SELECT') || ' ' || (SELECT count(*) FROM pg_trigger WHERE tgrelid = 'a.t'::regclass AND tgname = 'theirs')
 	|| ' ' || coalesce((SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum WHERE adrelid = 'a.t'::regclass AND attname = 'x'), 'none')};
-my $theirs = 'REVOKE SELECT ON a.t FROM other; ALTER TABLE a.t ALTER x SET DEFAULT 7; CREATE TRIGGER theirs AFTER INSERT ON a.t FOR EACH STATEMENT EXECUTE FUNCTION a.f()';
-my $refused = qr/ERROR:  0A000: cannot execute this command on split table "t" in a (REPEATABLE READ|SERIALIZABLE) transaction\n.*HINT:  Use READ COMMITTED\./s;
+my $theirs =
+  'REVOKE SELECT ON a.t FROM other; ALTER TABLE a.t ALTER x SET DEFAULT 7; CREATE TRIGGER theirs AFTER INSERT ON a.t FOR EACH STATEMENT EXECUTE FUNCTION a.f()';
+my $refused =
+  qr/ERROR:  0A000: cannot execute this command on split table "t" in a (REPEATABLE READ|SERIALIZABLE) transaction\n.*HINT:  Use READ COMMITTED\./s;
 foreach my $isolation ('REPEATABLE READ', 'SERIALIZABLE')
 {
-	like(stale($isolation, $theirs, 'ALTER TABLE a.t DROP COLUMN gone'), $refused, "$isolation: DROP COLUMN is refused");
+	like(stale($isolation, $theirs, 'ALTER TABLE a.t DROP COLUMN gone'),
+		$refused, "$isolation: DROP COLUMN is refused");
 	is($node->safe_psql('postgres', $state), 'false 1 7', "$isolation: the changes of others stay");
 }
 # Others have swapped the names of two columns.
-my $swap = 'ALTER VIEW a.t RENAME x TO z; ALTER VIEW a.t RENAME y TO x; ALTER VIEW a.t RENAME z TO y';
-like(stale('REPEATABLE READ', $swap, 'ALTER TABLE a.t ALTER x TYPE bigint'), $refused, 'ALTER of columns that were renamed is refused');
-is($node->safe_psql('postgres', q{SELECT string_agg(attname || ' ' || atttypid::regtype, ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'a.t_hot'::regclass AND attname IN ('x', 'y')}),
-	'x integer, y integer', 'no other column was altered');
-like(stale('REPEATABLE READ', $swap, 'ALTER TABLE a.t RENAME x TO v'), $refused, 'RENAME COLUMN, too');
-like(stale('REPEATABLE READ', 'ALTER TABLE a.t ADD k int', 'ALTER TABLE a.t ALTER id TYPE bigint'), $refused, 'ALTER TYPE of a key that was changed is refused');
-like(stale('REPEATABLE READ', 'ALTER TABLE a.t ADD k int', 'ALTER TABLE a.t ADD l int GENERATED BY DEFAULT AS IDENTITY'), $refused, 'ADD of an identity column is refused');
+my $swap =
+  'ALTER VIEW a.t RENAME x TO z; ALTER VIEW a.t RENAME y TO x; ALTER VIEW a.t RENAME z TO y';
+like(stale('REPEATABLE READ', $swap, 'ALTER TABLE a.t ALTER x TYPE bigint'),
+	$refused, 'ALTER of columns that were renamed is refused');
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT string_agg(attname || ' ' || atttypid::regtype, ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'a.t_hot'::regclass AND attname IN ('x', 'y')}
+	),
+	'x integer, y integer',
+	'no other column was altered');
+like(stale('REPEATABLE READ', $swap, 'ALTER TABLE a.t RENAME x TO v'),
+	$refused, 'RENAME COLUMN, too');
+like(stale('REPEATABLE READ', 'ALTER TABLE a.t ADD k int', 'ALTER TABLE a.t ALTER id TYPE bigint'),
+	$refused, 'ALTER TYPE of a key that was changed is refused');
+like(
+	stale(
+		'REPEATABLE READ',
+		'ALTER TABLE a.t ADD k int',
+		'ALTER TABLE a.t ADD l int GENERATED BY DEFAULT AS IDENTITY'),
+	$refused,
+	'ADD of an identity column is refused');
 # a table that was split since
 my $split = q{SELECT vertical_partition.split('a.t', '{big,also}')};
-like(stale('REPEATABLE READ', $split, 'ALTER TABLE a.t ADD FOREIGN KEY (x) REFERENCES a.u ON DELETE CASCADE NOT VALID'), $refused, 'ON DELETE CASCADE of a table that was split is refused');
-like(stale('REPEATABLE READ', $split, 'ALTER TABLE a.t ALTER id TYPE bigint'), $refused, 'ALTER TYPE of the key of a table that was split is refused');
+like(
+	stale(
+		'REPEATABLE READ',
+		$split, 'ALTER TABLE a.t ADD FOREIGN KEY (x) REFERENCES a.u ON DELETE CASCADE NOT VALID'),
+	$refused,
+	'ON DELETE CASCADE of a table that was split is refused');
+like(stale('REPEATABLE READ', $split, 'ALTER TABLE a.t ALTER id TYPE bigint'),
+	$refused, 'ALTER TYPE of the key of a table that was split is refused');
 # Commands that do not read the catalogs by SQL succeed.
-is(stale('REPEATABLE READ', $theirs, 'ALTER TABLE a.t ADD n int DEFAULT 3, ALTER gone TYPE text, ALTER big SET NOT NULL, ADD UNIQUE (y)'), '', 'other commands are not refused');
+is( stale(
+		'REPEATABLE READ',
+		$theirs,
+		'ALTER TABLE a.t ADD n int DEFAULT 3, ALTER gone TYPE text, ALTER big SET NOT NULL, ADD UNIQUE (y)'
+	),
+	'',
+	'other commands are not refused');
 is($node->safe_psql('postgres', $state), 'false 1 7', 'other commands keep the changes of others');
-is($node->safe_psql('postgres', 'SELECT count(n) || pg_typeof(min(gone))::text FROM a.t'), '20text', 'other commands take effect');
+is($node->safe_psql('postgres', 'SELECT count(n) || pg_typeof(min(gone))::text FROM a.t'),
+	'20text', 'other commands take effect');
 
 # Others change privileges while the view is created anew, after the privileges have
 # been read.  GRANT takes no lock on the view.  An event trigger waits at the right
@@ -167,41 +228,59 @@ CREATE FUNCTION public.wait() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN P
 CREATE EVENT TRIGGER wait ON ddl_command_start WHEN TAG IN ('DROP VIEW') EXECUTE FUNCTION public.wait();
 SQL
 	my $keeper = $node->background_psql('postgres');
-	my $one = $node->background_psql('postgres', extra_params => [ '-U', 'owner' ], on_error_stop => 0);
-	my $two = $node->background_psql('postgres', extra_params => [ '-U', 'owner' ], on_error_stop => 0);
+	my $one =
+	  $node->background_psql('postgres', extra_params => [ '-U', 'owner' ], on_error_stop => 0);
+	my $two =
+	  $node->background_psql('postgres', extra_params => [ '-U', 'owner' ], on_error_stop => 0);
 	$keeper->query_safe('SELECT pg_advisory_lock(1)');
-	$one->query_until(qr/^begun$/m, "\\echo begun\nALTER TABLE a.t DROP COLUMN gone;\n\\echo done\n");
-	$node->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory')}) or die 'nobody waits';
+	$one->query_until(qr/^begun$/m,
+		"\\echo begun\nALTER TABLE a.t DROP COLUMN gone;\n\\echo done\n");
+	$node->poll_query_until('postgres',
+		q{SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory')})
+	  or die 'nobody waits';
 	$two->query_until(qr/^begun$/m, "\\echo begun\n$change;\n\\echo done\n");
-	$node->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^REVOKE' AND (state <> 'active' OR wait_event_type = 'Lock'))})
-	  or die 'REVOKE neither waits nor ends';
+	$node->poll_query_until('postgres',
+		q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^REVOKE' AND (state <> 'active' OR wait_event_type = 'Lock'))}
+	) or die 'REVOKE neither waits nor ends';
 	$keeper->query_safe('SELECT pg_advisory_unlock(1)');
 	$_->query_until(qr/^done$/m, '') foreach $one, $two;
 	$_->quit foreach $keeper, $one, $two;
 	is($one->{stderr}, '', 'DROP COLUMN succeeds');
-	my $has = $node->safe_psql('postgres', q{SELECT has_column_privilege('other', 'a.t', 'x', 'SELECT')});
+	my $has =
+	  $node->safe_psql('postgres', q{SELECT has_column_privilege('other', 'a.t', 'x', 'SELECT')});
 	my $failed = $two->{stderr} =~ /ERROR/ ? 't' : 'f';
 	is($has, $failed, "$change meanwhile takes effect or fails with an error");
 	$node->safe_psql('postgres', 'DROP EVENT TRIGGER wait; DROP FUNCTION public.wait');
 }
 
 # split() and merge() wait for such changes, and carry them over.
-$node->safe_psql('postgres', 'SET client_min_messages = error; DROP SCHEMA IF EXISTS a CASCADE; CREATE SCHEMA a; CREATE TABLE a.t (id int PRIMARY KEY, x int, big text)');
+$node->safe_psql('postgres',
+	'SET client_min_messages = error; DROP SCHEMA IF EXISTS a CASCADE; CREATE SCHEMA a; CREATE TABLE a.t (id int PRIMARY KEY, x int, big text)'
+);
 foreach my $call (q{split('a.t', '{big}')}, q{merge('a.t')})
 {
-	my $grant = $call =~ /split/ ? 'GRANT SELECT (x) ON a.t TO other' : 'GRANT SELECT (id), UPDATE (x) ON a.t TO other';
+	my $grant =
+	  $call =~ /split/
+	  ? 'GRANT SELECT (x) ON a.t TO other'
+	  : 'GRANT SELECT (id), UPDATE (x) ON a.t TO other';
 	my $one = $node->background_psql('postgres');
 	my $two = $node->background_psql('postgres', on_error_stop => 0);
 	$one->query_safe("BEGIN; $grant");
-	$two->query_until(qr/^begun$/m, "SET client_min_messages = error;\n\\echo begun\nSELECT vertical_partition.$call;\n\\echo done\n");
-	$node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)') or die 'nobody waits';
+	$two->query_until(qr/^begun$/m,
+		"SET client_min_messages = error;\n\\echo begun\nSELECT vertical_partition.$call;\n\\echo done\n"
+	);
+	$node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)')
+	  or die 'nobody waits';
 	$one->query_safe('COMMIT');
 	$two->query_until(qr/^done$/m, '');
 	$_->quit foreach $one, $two;
 	is($two->{stderr}, '', "$call waits for GRANT");
 }
-is($node->safe_psql('postgres', q{SELECT string_agg(attname || attacl::text, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'a.t'::regclass}) =~ s/[^ ]*\{([^}]*)\}/$1/gr =~ s{/\w+}{}gr,
-	'other=r other=rw', 'split() and merge() keep the privileges');
+is( $node->safe_psql('postgres',
+		q{SELECT string_agg(attname || attacl::text, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'a.t'::regclass}
+	) =~ s/[^ ]*\{([^}]*)\}/$1/gr =~ s{/\w+}{}gr,
+	'other=r other=rw',
+	'split() and merge() keep the privileges');
 
 # Two sessions add a trigger, and a foreign key that would keep it from firing.
 foreach my $order (0, 1)
@@ -216,18 +295,24 @@ CREATE TABLE a.t (id int PRIMARY KEY, x int, big text);
 CREATE FUNCTION a.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 SELECT vertical_partition.split('a.t', '{big}');
 SQL
-	my @do = ('CREATE TRIGGER deletes AFTER DELETE ON a.t FOR EACH STATEMENT EXECUTE FUNCTION a.f()',
+	my @do = (
+		'CREATE TRIGGER deletes AFTER DELETE ON a.t FOR EACH STATEMENT EXECUTE FUNCTION a.f()',
 		'ALTER TABLE a.t ADD CONSTRAINT cascades FOREIGN KEY (x) REFERENCES a.u ON DELETE CASCADE');
 	@do = reverse @do if $order;
 	my $one = $node->background_psql('postgres', extra_params => [ '-U', 'owner' ]);
-	my $two = $node->background_psql('postgres', extra_params => [ '-U', 'owner' ], on_error_stop => 0);
+	my $two =
+	  $node->background_psql('postgres', extra_params => [ '-U', 'owner' ], on_error_stop => 0);
 	$one->query_safe("BEGIN; $do[0]");
 	$two->query_until(qr/^begun$/m, "\\echo begun\n$do[1];\n\\echo done\n");
-	$node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)') or die 'nobody waits';
+	$node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)')
+	  or die 'nobody waits';
 	$one->query_safe('COMMIT');
 	$two->query_until(qr/^done$/m, '');
 	$_->quit foreach $one, $two;
-	like($two->{stderr}, qr/cannot have both trigger "deletes" and foreign key "cascades" with ON DELETE CASCADE/, "the second session is refused: $do[1]");
+	like(
+		$two->{stderr},
+		qr/cannot have both trigger "deletes" and foreign key "cascades" with ON DELETE CASCADE/,
+		"the second session is refused: $do[1]");
 }
 
 # A table that an extension's script changes does not become a member of the extension.
@@ -238,14 +323,22 @@ if ($node->safe_psql('postgres', 'SHOW server_version_num') >= 180000)
 {
 	my $dir = $node->basedir . '/share/extension';
 	system("mkdir -p $dir") == 0 or die;
-	append_to_file("$dir/changes.control", "default_version = '1'\nrelocatable = false\nschema = public\n");
+	append_to_file("$dir/changes.control",
+		"default_version = '1'\nrelocatable = false\nschema = public\n");
 	append_to_file("$dir/changes--1.sql", "ALTER TABLE public.s DROP COLUMN a;\n");
-	$node->append_conf('postgresql.conf', "extension_control_path = '" . $node->basedir . "/share:\$system'");
+	$node->append_conf('postgresql.conf',
+		"extension_control_path = '" . $node->basedir . "/share:\$system'");
 	$node->reload;
 	$node->safe_psql('postgres', 'CREATE EXTENSION changes');
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_depend WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'changes')}), '0', 'the extension has no members');
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT count(*) FROM pg_depend WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'changes')}
+		),
+		'0',
+		'the extension has no members');
 	$node->safe_psql('postgres', 'DROP EXTENSION changes');
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM s'), '0', 'the split table stays after DROP EXTENSION');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM s'),
+		'0', 'the split table stays after DROP EXTENSION');
 }
 
 $node->stop;

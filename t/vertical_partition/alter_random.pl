@@ -23,13 +23,20 @@ srand($seed);
 
 # The regression test has the query that describes a table.
 my $functions = slurp_file("$FindBin::RealBin/../../sql/vertical_partition_alter.sql");
-my ($describe) = $functions =~ /^(CREATE FUNCTION tool\.describe\(.*?^\$\$;\n)/ms or die 'no tool.describe()';
-my ($merge) = $functions =~ /^(CREATE FUNCTION tool\.merge\(.*?^\$\$;\n)/ms or die 'no tool.merge()';
+my ($describe) = $functions =~ /^(CREATE FUNCTION tool\.describe\(.*?^\$\$;\n)/ms
+  or die 'no tool.describe()';
+my ($merge) = $functions =~ /^(CREATE FUNCTION tool\.merge\(.*?^\$\$;\n)/ms
+  or die 'no tool.merge()';
 
 my $node = partition_node('alter_random', "autovacuum = off\n");
-$node->safe_psql('postgres', "CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain')
+$node->safe_psql('postgres',
+		"CREATE EXTENSION vertical_partition;\n"
+	  . partition_helpers('plain')
 	  . join('', map { "CREATE SCHEMA $_;\n" } @schemas, 'tool')
-	  . 'CREATE TABLE tool.schemas (name text PRIMARY KEY); INSERT INTO tool.schemas VALUES ' . join(', ', map { "('$_')" } @schemas) . ";\n$describe$merge" . <<'SQL');
+	  . 'CREATE TABLE tool.schemas (name text PRIMARY KEY); INSERT INTO tool.schemas VALUES '
+	  . join(', ', map { "('$_')" } @schemas)
+	  . ";\n$describe$merge"
+	  . <<'SQL');
 -- Executes a statement in each schema.  Where one of them does not do it, none does.  Returns nothing if all did
 -- the same, and the reason if it was refused for split tables only.
 CREATE FUNCTION tool.same(statement text) RETURNS TABLE (kind text, what text) LANGUAGE plpgsql AS $$
@@ -146,7 +153,11 @@ sub quoted
 
 sub plain_type
 {
-	return pick('int', 'int', 'bigint', 'smallint', 'text', 'text', 'varchar(30)', 'numeric', 'numeric(12,2)', 'bool', 'int_domain', 'text_domain', 'char(12)', 'real');
+	return pick(
+		'int', 'int', 'bigint', 'smallint',
+		'text', 'text', 'varchar(30)', 'numeric',
+		'numeric(12,2)', 'bool', 'int_domain', 'text_domain',
+		'char(12)', 'real');
 }
 
 sub constant
@@ -163,7 +174,10 @@ sub expression
 {
 	my @from = grep { !$generated{$_} } @columns;
 	my ($a, $b) = map { quoted(pick(@from)) } 1, 2;
-	return pick("$a", "length($a\::text)", "$a\::text || coalesce($b\::text, '')", "hashtext($a\::text)", "coalesce(length($b\::text), 0) + length($a\::text)", "($a IS NULL)", "$a = $b");
+	return pick(
+		"$a", "length($a\::text)", "$a\::text || coalesce($b\::text, '')",
+		"hashtext($a\::text)", "coalesce(length($b\::text), 0) + length($a\::text)",
+		"($a IS NULL)", "$a = $b");
 }
 
 sub using
@@ -171,8 +185,12 @@ sub using
 	my ($column, $type) = @_;
 	return '' if rand() < 0.4;
 	my ($a, $b) = (column(), column());
-	return ' USING ' . pick("$column\::text::$type", "length($a\::text)::text::$type", "(length($column\::text) + length($b\::text))::text::$type", "hashtext($column\::text)::text::$type",
-		"(-(length($column\::text)))::text::$type", "coalesce($a\::text, '5')::$type", "NULL", "(id + 1000)::text::$type", "(1000 - id)::text::$type",
+	return ' USING ' . pick(
+		"$column\::text::$type", "length($a\::text)::text::$type",
+		"(length($column\::text) + length($b\::text))::text::$type",
+		"hashtext($column\::text)::text::$type",
+		"(-(length($column\::text)))::text::$type", "coalesce($a\::text, '5')::$type", "NULL",
+		"(id + 1000)::text::$type", "(1000 - id)::text::$type",
 		# Use only columns of the key, where the command is refused.  With others, the
 		# result depends on the order of rows.
 		(grep { quoted($_) eq $column } @key) ? "nextval('tool.counter')::text::$type" : $column);
@@ -181,7 +199,12 @@ sub using
 sub check
 {
 	my ($a, $b) = (column(), column());
-	return pick("CHECK ($a IS NOT NULL OR true)", "CHECK (length($a\::text) < 100)", "CHECK (length($a\::text) < 100 AND $b IS NOT NULL OR true)", "CHECK (coalesce(length($a\::text), 0) + coalesce(length($b\::text), 0) >= 0)", "CHECK ($a\::text <> 'bad')");
+	return pick(
+		"CHECK ($a IS NOT NULL OR true)",
+		"CHECK (length($a\::text) < 100)",
+		"CHECK (length($a\::text) < 100 AND $b IS NOT NULL OR true)",
+		"CHECK (coalesce(length($a\::text), 0) + coalesce(length($b\::text), 0) >= 0)",
+		"CHECK ($a\::text <> 'bad')");
 }
 
 sub new_column
@@ -191,14 +214,16 @@ sub new_column
 	$text .= ' COLLATE ' . pick('"C"', '"POSIX"') if $type =~ /^(text|varchar)/ && rand() < 0.3;
 	if (rand() < 0.2)
 	{
-		return $text . ' GENERATED ALWAYS AS ((' . expression() . ")::text::$type) STORED" if $major < 18 || rand() < 0.6;
+		return $text . ' GENERATED ALWAYS AS ((' . expression() . ")::text::$type) STORED"
+		  if $major < 18 || rand() < 0.6;
 		return $text . ' GENERATED ALWAYS AS ((' . expression() . ")::text::$type) VIRTUAL";
 	}
 	$text .= ' DEFAULT ' . constant($type) if rand() < 0.6;
 	$text .= ' NOT NULL' if rand() < 0.3;
 	$text .= ' ' . check() if rand() < 0.15;
 	$text .= ' UNIQUE' if rand() < 0.1;
-	$text .= ' REFERENCES u' . pick('', ' ON DELETE CASCADE', ' ON DELETE SET NULL') if $type eq 'int' && rand() < 0.2;
+	$text .= ' REFERENCES u' . pick('', ' ON DELETE CASCADE', ' ON DELETE SET NULL')
+	  if $type eq 'int' && rand() < 0.2;
 	return $text;
 }
 
@@ -207,10 +232,14 @@ my @commands = (
 	sub { 'ADD ' . new_column() },
 	sub { 'ADD COLUMN ' . pick('', 'IF NOT EXISTS ') . new_column() },
 	sub { 'ADD COLUMN IF NOT EXISTS ' . column() . ' int' },
-	sub { 'DROP ' . pick('', 'COLUMN ', 'COLUMN IF EXISTS ') . column() . pick('', '', ' CASCADE') },
+	sub { 'DROP ' . pick('', 'COLUMN ', 'COLUMN IF EXISTS ') . column() . pick('', '', ' CASCADE') }
+	,
 	sub { my ($c, $t) = (column(), plain_type()); "ALTER $c TYPE $t" . using($c, $t) },
 	sub { my ($c, $t) = (column(), plain_type()); "ALTER $c TYPE $t" . using($c, $t) },
-	sub { my ($c, $t) = (quoted(pick(@key ? @key : @columns)), plain_type()); "ALTER $c TYPE $t" . using($c, $t) },
+	sub {
+		my ($c, $t) = (quoted(pick(@key ? @key : @columns)), plain_type());
+		"ALTER $c TYPE $t" . using($c, $t);
+	},
 	sub { 'ALTER ' . column() . ' TYPE text COLLATE ' . pick('"C"', '"POSIX"') },
 	sub { my $c = column(); "ALTER $c SET DEFAULT " . constant($type{ $c =~ s/"//gr }) },
 	sub { 'ALTER ' . column() . ' DROP DEFAULT' },
@@ -222,37 +251,118 @@ my @commands = (
 	sub { 'ALTER ' . column() . pick(' SET (n_distinct = 5)', ' RESET (n_distinct)') },
 	sub { 'ALTER ' . column() . pick(' DROP EXPRESSION', ' DROP EXPRESSION IF EXISTS') },
 	sub { 'ALTER ' . column() . ' ADD GENERATED ' . pick('ALWAYS', 'BY DEFAULT') . ' AS IDENTITY' },
-	sub { 'ALTER ' . column() . pick(' DROP IDENTITY', ' DROP IDENTITY IF EXISTS', ' SET GENERATED ALWAYS', ' RESTART WITH 50') },
-	sub { 'ADD ' . pick('', 'CONSTRAINT ' . new_name() . ' ') . check() . pick('', '', ' NOT VALID', ' NO INHERIT') },
-	sub { 'ADD ' . pick('', 'CONSTRAINT ' . new_name() . ' ') . 'UNIQUE (' . join(', ', column(), rand() < 0.4 ? column() : ()) . ')' . pick('', '', ' DEFERRABLE INITIALLY DEFERRED') },
-	sub { 'ADD FOREIGN KEY (' . column() . ') REFERENCES u' . pick('', ' NOT VALID', ' ON UPDATE CASCADE', ' DEFERRABLE') },
+	sub {
+		'ALTER '
+		  . column()
+		  . pick(
+			' DROP IDENTITY',
+			' DROP IDENTITY IF EXISTS',
+			' SET GENERATED ALWAYS',
+			' RESTART WITH 50');
+	},
+	sub {
+		'ADD '
+		  . pick('', 'CONSTRAINT ' . new_name() . ' ')
+		  . check()
+		  . pick('', '', ' NOT VALID', ' NO INHERIT');
+	},
+	sub {
+		'ADD '
+		  . pick('', 'CONSTRAINT ' . new_name() . ' ')
+		  . 'UNIQUE ('
+		  . join(', ', column(), rand() < 0.4 ? column() : ()) . ')'
+		  . pick('', '', ' DEFERRABLE INITIALLY DEFERRED');
+	},
+	sub {
+		'ADD FOREIGN KEY ('
+		  . column()
+		  . ') REFERENCES u'
+		  . pick('', ' NOT VALID', ' ON UPDATE CASCADE', ' DEFERRABLE');
+	},
 	sub { 'ADD EXCLUDE USING btree (' . column() . ' WITH =)' },
-	sub { 'DROP CONSTRAINT ' . (@constraints ? quoted(pick(@constraints)) : 'nosuch') . pick('', ' CASCADE') },
+	sub {
+		'DROP CONSTRAINT '
+		  . (@constraints ? quoted(pick(@constraints)) : 'nosuch')
+		  . pick('', ' CASCADE');
+	},
 	sub { 'DROP CONSTRAINT IF EXISTS nosuch' },
 	sub { 'VALIDATE CONSTRAINT ' . (@constraints ? quoted(pick(@constraints)) : 'nosuch') },
-	sub { 'ALTER CONSTRAINT ' . (@constraints ? quoted(pick(@constraints)) : 'nosuch') . ' DEFERRABLE' },
+	sub {
+		'ALTER CONSTRAINT '
+		  . (@constraints ? quoted(pick(@constraints)) : 'nosuch')
+		  . ' DEFERRABLE';
+	},
 	sub { 'ADD PRIMARY KEY (' . column() . ')' },
-	sub { pick('SET (fillfactor = 70)', 'RESET (fillfactor)', 'SET (autovacuum_enabled = off)', 'SET LOGGED', 'SET WITHOUT CLUSTER', 'SET WITHOUT OIDS', 'REPLICA IDENTITY FULL', 'REPLICA IDENTITY DEFAULT', 'DISABLE TRIGGER ALL', 'ENABLE TRIGGER ALL', 'FORCE ROW LEVEL SECURITY', 'NO FORCE ROW LEVEL SECURITY') },
+	sub {
+		pick(
+			'SET (fillfactor = 70)',
+			'RESET (fillfactor)',
+			'SET (autovacuum_enabled = off)',
+			'SET LOGGED',
+			'SET WITHOUT CLUSTER',
+			'SET WITHOUT OIDS',
+			'REPLICA IDENTITY FULL',
+			'REPLICA IDENTITY DEFAULT',
+			'DISABLE TRIGGER ALL',
+			'ENABLE TRIGGER ALL',
+			'FORCE ROW LEVEL SECURITY',
+			'NO FORCE ROW LEVEL SECURITY');
+	},
 	$major >= 17 ? sub { 'ALTER ' . column() . ' SET EXPRESSION AS (' . expression() . ')' } : (),
-	$major >= 18 ? sub { 'ADD CONSTRAINT ' . new_name() . ' NOT NULL ' . column() } : (),);
+	$major >= 18 ? sub { 'ADD CONSTRAINT ' . new_name() . ' NOT NULL ' . column() }          : (),);
 
 # several commands on one column or one name
 my @together = (
-	sub { my $n = new_name(); my $t = plain_type(); "ADD $n $t" . pick('', ' DEFAULT ' . constant($t)) . ", ALTER $n " . pick('SET DEFAULT ' . constant($t), 'DROP DEFAULT', 'SET NOT NULL', 'SET STATISTICS 5') },
-	sub { my $c = column(); "ALTER $c DROP DEFAULT, ALTER $c ADD GENERATED BY DEFAULT AS IDENTITY (START 100)" },
+	sub {
+		my $n = new_name();
+		my $t = plain_type();
+		"ADD $n $t"
+		  . pick('', ' DEFAULT ' . constant($t))
+		  . ", ALTER $n "
+		  . pick('SET DEFAULT ' . constant($t), 'DROP DEFAULT', 'SET NOT NULL', 'SET STATISTICS 5');
+	},
+	sub {
+		my $c = column();
+		"ALTER $c DROP DEFAULT, ALTER $c ADD GENERATED BY DEFAULT AS IDENTITY (START 100)";
+	},
 	sub { my $c = column(); "ALTER $c DROP IDENTITY IF EXISTS, ALTER $c SET DEFAULT 5" },
-	sub { my $c = column(); "ALTER $c " . pick('DROP DEFAULT', 'DROP EXPRESSION IF EXISTS', 'DROP IDENTITY IF EXISTS', 'SET STATISTICS 5', 'DROP NOT NULL') . ", DROP $c" . pick('', ' CASCADE') },
+	sub {
+		my $c = column();
+		"ALTER $c "
+		  . pick(
+			'DROP DEFAULT',
+			'DROP EXPRESSION IF EXISTS',
+			'DROP IDENTITY IF EXISTS',
+			'SET STATISTICS 5',
+			'DROP NOT NULL')
+		  . ", DROP $c"
+		  . pick('', ' CASCADE');
+	},
 	sub { my $c = column(); "DROP $c CASCADE, ADD $c " . plain_type() },
 	sub { my $c = column(); 'ALTER ' . column() . " DROP EXPRESSION IF EXISTS, DROP $c CASCADE" },
-	sub { my $c = column(); my $n = new_name(); "ADD $n text GENERATED ALWAYS AS ($c\::text) STORED, ALTER $c DROP NOT NULL" },
-	sub { 'ADD CONSTRAINT ' . pick('one', 'other') . ' ' . check() . pick('', ', ADD CONSTRAINT ' . pick('one', 'other') . ' ' . check()) },
-	sub { my $n = pick('one', 'other'); "DROP CONSTRAINT IF EXISTS $n, ADD CONSTRAINT $n " . check() },
-);
+	sub {
+		my $c = column();
+		my $n = new_name();
+		"ADD $n text GENERATED ALWAYS AS ($c\::text) STORED, ALTER $c DROP NOT NULL";
+	},
+	sub {
+		'ADD CONSTRAINT '
+		  . pick('one', 'other') . ' '
+		  . check()
+		  . pick('', ', ADD CONSTRAINT ' . pick('one', 'other') . ' ' . check());
+	},
+	sub {
+		my $n = pick('one', 'other');
+		"DROP CONSTRAINT IF EXISTS $n, ADD CONSTRAINT $n " . check();
+	},);
 
 my @others = (
 	sub { 'RENAME ' . pick('', 'COLUMN ') . column() . ' TO ' . new_name() },
-	sub { 'RENAME CONSTRAINT ' . (@constraints ? quoted(pick(@constraints)) : 'nosuch') . ' TO ' . pick('one', 'other', new_name()) },
-);
+	sub {
+		'RENAME CONSTRAINT '
+		  . (@constraints ? quoted(pick(@constraints)) : 'nosuch') . ' TO '
+		  . pick('one', 'other', new_name());
+	},);
 
 sub rows
 {
@@ -260,28 +370,65 @@ sub rows
 	my @given = grep { !$generated{$_} } @columns;
 	return map {
 		my $i = $_;
-		'(' . join(', ', map { $_ eq 'id' ? $i : rand() < 0.15 ? 'DEFAULT' : constant($type{$_}) } @given) . ')'
+		'('
+		  . join(', ',
+			map { $_ eq 'id' ? $i : rand() < 0.15 ? 'DEFAULT' : constant($type{$_}) } @given)
+		  . ')'
 	} $from .. $to;
 }
 
 my $next;
 my @dml = (
-	sub { my $n = int(rand(3)); my $from = $next; $next += $n + 1; 'INSERT INTO t (' . join(', ', map { quoted($_) } grep { !$generated{$_} } @columns) . ') VALUES ' . join(', ', rows($from, $from + $n)) },
+	sub {
+		my $n = int(rand(3));
+		my $from = $next;
+		$next += $n + 1;
+		'INSERT INTO t ('
+		  . join(', ', map { quoted($_) } grep { !$generated{$_} } @columns)
+		  . ') VALUES '
+		  . join(', ', rows($from, $from + $n));
+	},
 	# For a split table, an UPDATE of a generated column fails only if there are rows to
 	# update.
-	sub { my $c = quoted(pick(grep { !$generated{$_} } @columns)); "UPDATE t SET $c = " . constant($type{ $c =~ s/"//gr }) . ' WHERE ' . column() . '::text ' . pick('>', '<', '<>') . q{ '5'} },
+	sub {
+		my $c = quoted(pick(grep { !$generated{$_} } @columns));
+		"UPDATE t SET $c = "
+		  . constant($type{ $c =~ s/"//gr })
+		  . ' WHERE '
+		  . column()
+		  . '::text '
+		  . pick('>', '<', '<>') . q{ '5'};
+	},
 	sub { 'DELETE FROM t WHERE ' . column() . '::text = ' . pick(q{'7'}, q{'3'}, q{'x'}) },
 	sub { 'DELETE FROM u WHERE id = ' . pick(1, 7) },
 	sub { "INSERT INTO u VALUES (1), (7), (0), (-3), (12) ON CONFLICT DO NOTHING" },);
 
 my @beside = (
-	sub { 'CREATE ' . pick('', '', 'UNIQUE ') . 'INDEX ' . pick('', new_name() . ' ') . 'ON t (' . join(', ', pick(column(), '(' . expression() . ')'), rand() < 0.4 ? column() : ()) . ')' . pick('', '', ' WHERE ' . column() . ' IS NOT NULL') },
+	sub {
+		'CREATE '
+		  . pick('', '', 'UNIQUE ')
+		  . 'INDEX '
+		  . pick('', new_name() . ' ')
+		  . 'ON t ('
+		  . join(', ', pick(column(), '(' . expression() . ')'), rand() < 0.4 ? column() : ()) . ')'
+		  . pick('', '', ' WHERE ' . column() . ' IS NOT NULL');
+	},
 	sub { @indexes ? 'DROP INDEX ' . quoted(pick(@indexes)) : 'DROP INDEX nosuch' },
 	sub { 'CREATE STATISTICS ' . new_name() . ' ON ' . column() . ', ' . column() . ' FROM t' },
 	sub { 'COMMENT ON COLUMN t.' . column() . ' IS ' . pick('NULL', q{'a comment'}) },
 	sub { 'COMMENT ON TABLE t IS ' . pick('NULL', q{'the table'}) },
-	sub { 'COMMENT ON CONSTRAINT ' . (@constraints ? quoted(pick(@constraints)) : 'nosuch') . q{ ON t IS 'of a constraint'} },
-	sub { pick('GRANT', 'GRANT', 'REVOKE') . ' ' . pick('SELECT', 'UPDATE', 'INSERT') . pick('', '(' . column() . ')') . ' ON t ' . 'TO PUBLIC' },
+	sub {
+		'COMMENT ON CONSTRAINT '
+		  . (@constraints ? quoted(pick(@constraints)) : 'nosuch')
+		  . q{ ON t IS 'of a constraint'};
+	},
+	sub {
+		pick('GRANT', 'GRANT', 'REVOKE') . ' '
+		  . pick('SELECT', 'UPDATE', 'INSERT')
+		  . pick('', '(' . column() . ')')
+		  . ' ON t '
+		  . 'TO PUBLIC';
+	},
 	sub { rand() < 0.1 ? 'TRUNCATE t' : 'ANALYZE t' },
 	sub { 'ALTER TABLE t RENAME TO other; ALTER TABLE other RENAME TO t' },);
 
@@ -315,16 +462,20 @@ CREATE TABLE t (id int NOT NULL, a int DEFAULT 1, b text NOT NULL, c text DEFAUL
 INSERT INTO t SELECT i, i % 5, 'b' || i, 'c' || i, i * 1.5, nullif('e' || i, 'e3'), repeat('f', i) FROM generate_series(1, 12) i;
 SQL
 	my $cold = pick('{c,d}', '{c,d,e,f}', '{f}', '{a,d,e,g}');
-	my $split = join '', map { "SELECT vertical_partition.split('$_.t', '$cold', '$_');\n" } @partition_methods;
+	my $split = join '',
+	  map { "SELECT vertical_partition.split('$_.t', '$cold', '$_');\n" } @partition_methods;
 	$session = $node->background_psql('postgres');
-	$session->query_safe("SET client_min_messages = error;\nCREATE SEQUENCE IF NOT EXISTS tool.counter;\n${setup}RESET search_path;\n$split");
+	$session->query_safe(
+		"SET client_min_messages = error;\nCREATE SEQUENCE IF NOT EXISTS tool.counter;\n${setup}RESET search_path;\n$split"
+	);
 
 	foreach my $step (1 .. $statements)
 	{
 		look();
 		my $statement = statement();
 		push @log, $statement;
-		my ($said) = $session->query_safe("SELECT * FROM tool.same(\$statement\$$statement\$statement\$)");
+		my ($said) =
+		  $session->query_safe("SELECT * FROM tool.same(\$statement\$$statement\$statement\$)");
 		foreach my $line (grep { /\S/ } split /\n(?=refused|differs|error)/, $said)
 		{
 			my ($kind, $what) = $line =~ /^(\w+)\|(.*)/s or die $line;
@@ -335,7 +486,10 @@ SQL
 		if ($said eq '')
 		{
 			$counts{done}++;
-			$done{$_}++ foreach map { s/\b(?:n\d+|[a-g]|id)\b.*//r } $statement =~ /(?:^|, )(?:ALTER TABLE (?:IF EXISTS |ONLY )?t )?([A-Z][A-Z ]+[A-Z].*?)(?=,|\z)/g;
+			$done{$_}++
+			  foreach map { s/\b(?:n\d+|[a-g]|id)\b.*//r }
+			  $statement =~
+			  /(?:^|, )(?:ALTER TABLE (?:IF EXISTS |ONLY )?t )?([A-Z][A-Z ]+[A-Z].*?)(?=,|\z)/g;
 		}
 		$wrong .= $session->query_safe('SELECT tool.same_rows()');
 		last if $wrong;
@@ -347,10 +501,11 @@ SQL
 		$wrong .= $session->query_safe('SELECT tool.same_rows()');
 	}
 	$session->quit;
-	is($wrong, '', "round $round: the split tables are like the plain one") or diag(join ";\n", @log);
+	is($wrong, '', "round $round: the split tables are like the plain one")
+	  or diag(join ";\n", @log);
 }
-note "$_: $counts{$_}" foreach sort keys %counts;
+note "$_: $counts{$_}"     foreach sort keys %counts;
 note "done $done{$_} x $_" foreach sort keys %done;
-note "$reasons{$_} x $_" foreach sort { $reasons{$b} <=> $reasons{$a} } keys %reasons;
+note "$reasons{$_} x $_"   foreach sort { $reasons{$b} <=> $reasons{$a} } keys %reasons;
 cmp_ok($counts{done}, '>', $rounds * $statements / 5, 'many DDL commands succeed');
 done_testing();

@@ -25,7 +25,10 @@ my %cold = (
 	auth_user => 'password,first_name,last_name,email',
 	auth_permission => 'name',
 	django_session => 'session_data');
-my %method = (shop_counter => 'surrogate_key', shop_product => 'surrogate_key', shop_review => 'row_pointer');
+my %method = (
+	shop_counter => 'surrogate_key',
+	shop_product => 'surrogate_key',
+	shop_review => 'row_pointer');
 
 # A table that a view reads is refused.
 my $report = <<'SQL';
@@ -36,9 +39,21 @@ my $report_again = q{SELECT format('CREATE VIEW shop_report AS %s', definition) 
 my %modes = (
 	split => {
 		loaders => 'split_tables',
-		settings => [ "session_preload_libraries = 'vertical_partition'", 'vertical_partition.declare_keys = on' ],
-		sql => $report . join('', map { "SELECT 'split', vertical_partition.split('$_', '{$cold{$_}}', '" . ($method{$_} // 'shared_key') . "');\n" } sort keys %cold) . $report_again,
-		back => [ "$report SELECT vertical_partition.merge(view) FROM vertical_partition.parts; $report_again", 'merge()' ],
+		settings => [
+			"session_preload_libraries = 'vertical_partition'",
+			'vertical_partition.declare_keys = on'
+		],
+		sql => $report . join(
+			'',
+			map {
+				"SELECT 'split', vertical_partition.split('$_', '{$cold{$_}}', '"
+				  . ($method{$_} // 'shared_key') . "');\n"
+			} sort keys %cold)
+		  . $report_again,
+		back => [
+			"$report SELECT vertical_partition.merge(view) FROM vertical_partition.parts; $report_again",
+			'merge()'
+		],
 		rebuilt => 1,
 		changed => { '^split\|' => scalar(keys %cold) },
 		still => 'SELECT count(*) = ' . keys(%cold) . ' FROM vertical_partition.parts'
@@ -73,23 +88,37 @@ my @differences = (
 		step => qr/^Django's catalogs: tables$/,
 		catalogs => 1,
 		# The test has renamed the table, but not its parts.
-		same => sub { my %seen; [ sort grep { !$seen{$_}++ } map { s/_(?:hot|cold)$//r =~ s/^str shop_preference$/str shop_setting/r } @{ $_[0] } ] }
+		same => sub {
+			my %seen;
+			[
+				sort grep { !$seen{$_}++ }
+				  map     { s/_(?:hot|cold)$//r =~ s/^str shop_preference$/str shop_setting/r }
+				  @{ $_[0] }
+			];
+		}
 	},
 	{
-		doc => 'No column of the view is NOT NULL. An identity column of the table has a default in the view',
+		doc =>
+		  'No column of the view is NOT NULL. An identity column of the table has a default in the view',
 		# name, type, nullable, default
 		step => qr/^catalogs: columns of /,
-		same => sub { [ map { [ @$_[ 0, 1 ], ($_->[3] // '') =~ s/$sequence//r ] } @{ $_[0] } ] }
+		same => sub {
+			[ map { [ @$_[ 0, 1 ], ($_->[3] // '') =~ s/$sequence//r ] } @{ $_[0] } ]
+		}
 	},
 	{
-		doc => 'No column of the view is NOT NULL. An identity column of the table has a default in the view',
+		doc =>
+		  'No column of the view is NOT NULL. An identity column of the table has a default in the view',
 		# name, null_ok, default, display size, precision, scale, field
 		step => qr/^Django's catalogs: columns of /,
 		catalogs => 1,
-		same => sub { [ map { [ $_->[0], ($_->[2] // '') =~ s/$sequence//r, @$_[ 3 .. 6 ] ] } @{ $_[0] } ] }
+		same => sub {
+			[ map { [ $_->[0], ($_->[2] // '') =~ s/$sequence//r, @$_[ 3 .. 6 ] ] } @{ $_[0] } ]
+		}
 	},
 	{
-		doc => 'find only the primary key of the view, and none of its other constraints and indexes',
+		doc =>
+		  'find only the primary key of the view, and none of its other constraints and indexes',
 		# foreign keys, unique and check constraints, indexes
 		step => qr/^catalogs: constraints of /,
 		catalogs => 1,
@@ -116,7 +145,9 @@ push @differences,
 	doc => 'MERGE on 15',
 	# All columns and rows must be the same, except the one that should have changed.
 	step => qr/(?:^|\w )data(?: \w+)*: shop_(?:setting|preference)$/,
-	same => sub { [ $_[0][0], [ grep { "@$_[1, 2]" ne 'str user:5 str setting.1' } @{ $_[0][1] } ] ] }
+	same => sub {
+		[ $_[0][0], [ grep { "@$_[1, 2]" ne 'str user:5 str setting.1' } @{ $_[0][1] } ] ]
+	}
   } if $major < 17;
 
 test_application('vertical_partition', \%modes, \@differences);

@@ -29,7 +29,8 @@ sub fresh
 {
 	my ($database) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql($database, "CREATE EXTENSION vertical_partition;\n$tables" . partition_helpers('plain'));
+	$node->safe_psql($database,
+		"CREATE EXTENSION vertical_partition;\n$tables" . partition_helpers('plain'));
 }
 
 # the state of the database, with OIDs, which would differ for a new relation, and the
@@ -53,7 +54,8 @@ sub unchanged
 {
 	my ($database, $before, $what) = @_;
 	my $now = $node->safe_psql($database, $everything);
-	return ok($now eq $before, "$what: the database is unchanged") || diag "before:\n$before\nnow:\n$now";
+	return ok($now eq $before, "$what: the database is unchanged")
+	  || diag "before:\n$before\nnow:\n$now";
 }
 
 # An event trigger counts commands, and fails at the requested one.  A setting cannot
@@ -78,9 +80,13 @@ sub fails_everywhere
 {
 	my ($statement, $name, $every) = @_;
 	my $before = $node->safe_psql('fails', $everything);
-	my ($steps) = $node->safe_psql('fails', "BEGIN; SELECT setval('public.commands', 1, false); $statement; SELECT last_value FROM public.commands; ROLLBACK") =~ /(\d+)\z/;
+	my ($steps) = $node->safe_psql('fails',
+		"BEGIN; SELECT setval('public.commands', 1, false); $statement; SELECT last_value FROM public.commands; ROLLBACK"
+	) =~ /(\d+)\z/;
 	my @at = grep { ($_ + $seed) % $every == 0 } 1 .. $steps;
-	my $script = join '', map { "SELECT setval('public.commands', 1, false); SET test.fails_at = '$_'; $statement;\n" } @at;
+	my $script = join '',
+	  map { "SELECT setval('public.commands', 1, false); SET test.fails_at = '$_'; $statement;\n" }
+	  @at;
 
 	cmp_ok($steps, '>', 3, "$name: the statement has $steps places to fail");
 	my ($ret, $out, $err) = $node->psql('fails', $script, on_error_stop => 0);
@@ -95,8 +101,12 @@ my %every = map { $_ => $_ eq 'row_pointer' || $ENV{PGDENSE_SOAK} ? 1 : 6 } @par
 my %rows = map { $_ => $node->safe_psql('fails', partition_contents($_)) } @partition_methods;
 for my $method (@partition_methods)
 {
-	fails_everywhere("SELECT vertical_partition.split('$method', '{note,wide}', '$method')", "split, $method", $every{$method});
-	is($node->safe_psql('fails', partition_contents($method)), $rows{$method}, "$method: rows after split()");
+	fails_everywhere(
+		"SELECT vertical_partition.split('$method', '{note,wide}', '$method')",
+		"split, $method",
+		$every{$method});
+	is($node->safe_psql('fails', partition_contents($method)),
+		$rows{$method}, "$method: rows after split()");
 }
 
 # An ALTER TABLE that rewrites the cold part also relinks.  An index on the pointer
@@ -112,14 +122,20 @@ BEGIN
 END $$;
 CREATE INDEX fails ON row_pointer_hot (public.fail_at_row(cold_tid));
 SQL
-my %updated = (%rows, row_pointer => scalar $node->safe_psql('fails', partition_contents('row_pointer')));
-fails_everywhere(q{ALTER TABLE row_pointer ALTER wide TYPE text USING wide || ''}, 'relink', $ENV{PGDENSE_SOAK} ? 1 : 20);
+my %updated =
+  (%rows, row_pointer => scalar $node->safe_psql('fails', partition_contents('row_pointer')));
+fails_everywhere(q{ALTER TABLE row_pointer ALTER wide TYPE text USING wide || ''},
+	'relink', $ENV{PGDENSE_SOAK} ? 1 : 20);
 $node->safe_psql('fails', 'DROP INDEX fails');
 
 for my $method (@partition_methods)
 {
-	fails_everywhere("SELECT vertical_partition.merge('$method')", "merge, $method", $every{$method});
-	is($node->safe_psql('fails', partition_contents($method)), $updated{$method}, "$method: rows after merge()");
+	fails_everywhere(
+		"SELECT vertical_partition.merge('$method')",
+		"merge, $method",
+		$every{$method});
+	is($node->safe_psql('fails', partition_contents($method)),
+		$updated{$method}, "$method: rows after merge()");
 }
 
 # Errors in the middle: at rows, by limits, and by locks that others hold.
@@ -134,15 +150,26 @@ sub error_in
 	unchanged('errors', $before, $what);
 }
 my $call = q{SELECT vertical_partition.split('row_pointer', '{note,wide}', 'row_pointer')};
-error_in("BEGIN; $call; SELECT 1 / 0; COMMIT", qr/division by zero/, 'an error of the same transaction');
-error_in("SET temp_file_limit = 0; SET work_mem = 64; SET hash_mem_multiplier = 1; BEGIN;"
-	. "INSERT INTO row_pointer (k, wide) SELECT i, '' FROM generate_series(1, 20000) i; $call", qr/temporary file size exceeds/, 'no space for a sort');
-error_in("SET statement_timeout = '30ms'; SELECT vertical_partition.split('shared_key', '{note,wide}'), pg_sleep(1)", qr/statement timeout/, 'statement_timeout');
-error_in("SET statement_timeout = '1ms'; $call", qr/statement timeout/, 'statement_timeout at once');
+error_in(
+	"BEGIN; $call; SELECT 1 / 0; COMMIT",
+	qr/division by zero/,
+	'an error of the same transaction');
+error_in(
+	"SET temp_file_limit = 0; SET work_mem = 64; SET hash_mem_multiplier = 1; BEGIN;"
+	  . "INSERT INTO row_pointer (k, wide) SELECT i, '' FROM generate_series(1, 20000) i; $call",
+	qr/temporary file size exceeds/,
+	'no space for a sort');
+error_in(
+	"SET statement_timeout = '30ms'; SELECT vertical_partition.split('shared_key', '{note,wide}'), pg_sleep(1)",
+	qr/statement timeout/,
+	'statement_timeout');
+error_in("SET statement_timeout = '1ms'; $call", qr/statement timeout/,
+	'statement_timeout at once');
 
 my $other = $node->background_psql('errors');
 $other->query_safe('BEGIN; SELECT count(*) FROM row_pointer');
-error_in("SET lock_timeout = '1500ms'; $call", qr/lock timeout/, 'lock_timeout because of a reader');
+error_in("SET lock_timeout = '1500ms'; $call", qr/lock timeout/,
+	'lock_timeout because of a reader');
 $other->query_safe('ROLLBACK; BEGIN; LOCK row_pointer IN ROW EXCLUSIVE MODE');
 error_in("SET lock_timeout = '100ms'; $call", qr/lock timeout/, 'lock_timeout because of a writer');
 $other->query_safe('ROLLBACK');
@@ -152,68 +179,101 @@ $other->query_safe('ROLLBACK');
 $other->query_safe('BEGIN; LOCK refers_to_row_pointer IN ROW EXCLUSIVE MODE');
 my $splitter = $node->background_psql('errors', on_error_stop => 0);
 $splitter->query_until(qr/started/, "\\echo started\n$call;\n");
-$node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND relation = 'refers_to_row_pointer'::regclass}) or die 'split() does not wait';
-is($node->safe_psql('errors', partition_contents('row_pointer')), $rows{row_pointer}, 'rows can be read while split() waits');
-my ($ret, $out, $err) = $node->psql('errors', q{SET lock_timeout = '100ms'; UPDATE row_pointer SET a = a});
+$node->poll_query_until('errors',
+	q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND relation = 'refers_to_row_pointer'::regclass}
+) or die 'split() does not wait';
+is($node->safe_psql('errors', partition_contents('row_pointer')),
+	$rows{row_pointer}, 'rows can be read while split() waits');
+my ($ret, $out, $err) =
+  $node->psql('errors', q{SET lock_timeout = '100ms'; UPDATE row_pointer SET a = a});
 is($err, '', 'rows can be written while split() waits');
-$node->safe_psql('errors', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%vertical_partition.split%' AND pid <> pg_backend_pid()});
-$node->poll_query_until('errors', q{SELECT count(*) = 0 FROM pg_locks WHERE NOT granted}) or die 'split() is not cancelled';
+$node->safe_psql('errors',
+	q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%vertical_partition.split%' AND pid <> pg_backend_pid()}
+);
+$node->poll_query_until('errors', q{SELECT count(*) = 0 FROM pg_locks WHERE NOT granted})
+  or die 'split() is not cancelled';
 unchanged('errors', $before, 'cancelled');
 $other->query_safe('ROLLBACK');
 
 # Two calls at a time: the second one waits, and then finds the table changed.
 $other->query_safe("BEGIN; $call");
 $splitter->query_until(qr/started/, "\\echo started\n$call;\n\\echo done\n");
-$node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted}) or die 'split() does not wait';
+$node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted})
+  or die 'split() does not wait';
 $other->query_safe('COMMIT');
 $splitter->query_until(qr/done/, "\n");
-like($splitter->{stderr}, qr/ERROR:  relation public\.row_pointer was changed by another session/, 'the second split() is refused');
+like(
+	$splitter->{stderr},
+	qr/ERROR:  relation public\.row_pointer was changed by another session/,
+	'the second split() is refused');
 parts_in_order($node, 'errors', 'after two split()');
 $splitter->{stderr} = '';
 $other->query_safe(q{BEGIN; SELECT vertical_partition.merge('row_pointer')});
-$splitter->query_until(qr/started/, "\\echo started\nSELECT vertical_partition.merge('row_pointer');\n\\echo done\n");
-$node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted}) or die 'merge() does not wait';
+$splitter->query_until(qr/started/,
+	"\\echo started\nSELECT vertical_partition.merge('row_pointer');\n\\echo done\n");
+$node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted})
+  or die 'merge() does not wait';
 $other->query_safe('COMMIT');
 $splitter->query_until(qr/done/, "\n");
-like($splitter->{stderr}, qr/ERROR:  relation public\.row_pointer was changed by another session/, 'the second merge() is refused');
-is($node->safe_psql('errors', partition_contents('row_pointer')), $rows{row_pointer}, 'the table has all rows after the refused calls');
+like(
+	$splitter->{stderr},
+	qr/ERROR:  relation public\.row_pointer was changed by another session/,
+	'the second merge() is refused');
+is($node->safe_psql('errors', partition_contents('row_pointer')),
+	$rows{row_pointer}, 'the table has all rows after the refused calls');
 $splitter->{stderr} = '';
 $other->query_safe("BEGIN; $call; ROLLBACK; BEGIN; $call");
 $splitter->query_until(qr/started/, "\\echo started\n$call;\n\\echo done\n");
-$node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted}) or die 'split() does not wait';
+$node->poll_query_until('errors', q{SELECT count(*) > 0 FROM pg_locks WHERE NOT granted})
+  or die 'split() does not wait';
 $other->query_safe('ROLLBACK');
 $splitter->query_until(qr/done/, "\n");
-is($splitter->{stderr}, '', 'the second split() succeeds if the first one is rolled back') or diag $splitter->{stderr};
+is($splitter->{stderr}, '', 'the second split() succeeds if the first one is rolled back')
+  or diag $splitter->{stderr};
 parts_in_order($node, 'errors', 'after a split() that was rolled back');
 $_->quit foreach $other, $splitter;
 
 # Kill all processes with SIGKILL at any moment.
 fresh('crashes');
-$node->safe_psql('crashes', "INSERT INTO $_ (k, a, owner, note, wide) SELECT 'more ' || i, i, i % 10, 'note ' || i, repeat('w', i % 100) FROM generate_series(1, 10000) i")
-  foreach @partition_methods;
+$node->safe_psql('crashes',
+	"INSERT INTO $_ (k, a, owner, note, wide) SELECT 'more ' || i, i, i % 10, 'note ' || i, repeat('w', i % 100) FROM generate_series(1, 10000) i"
+) foreach @partition_methods;
 my %big = map { $_ => $node->safe_psql('crashes', partition_contents($_)) } @partition_methods;
 my %kinds;
 my $rounds = $ENV{PGDENSE_SOAK} ? 60 : 6;
 for my $round (1 .. $rounds)
 {
 	my $method = $partition_methods[ $round % @partition_methods ];
-	my $was = $node->safe_psql('crashes', "SELECT relkind FROM pg_class WHERE oid = '$method'::regclass");
-	my $sql = $was eq 'r' ? "SELECT vertical_partition.split('$method', '{note,wide}', '$method')" : "SELECT vertical_partition.merge('$method')";
+	my $was =
+	  $node->safe_psql('crashes', "SELECT relkind FROM pg_class WHERE oid = '$method'::regclass");
+	my $sql =
+	  $was eq 'r'
+	  ? "SELECT vertical_partition.split('$method', '{note,wide}', '$method')"
+	  : "SELECT vertical_partition.merge('$method')";
 	# the time that an undisturbed call takes
 	my $started = time();
 	$node->safe_psql('crashes', "BEGIN; $sql; ROLLBACK");
 	my $seconds = (time() - $started) * rand();
 
-	my $client = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr('crashes'), '-c', $sql ], '>', \my $client_out, '2>', \my $client_err);
+	my $client = IPC::Run::start(
+		[ 'psql', '-X', '-q', '-d', $node->connstr('crashes'), '-c', $sql ],
+		'>', \my $client_out,
+		'2>', \my $client_err);
 	usleep(1_000_000 * $seconds);
 	kill_all($node);
 	eval { $client->finish };
 	$node->start;
-	my $is = $node->safe_psql('crashes', "SELECT relkind FROM pg_class WHERE oid = '$method'::regclass");
+	my $is =
+	  $node->safe_psql('crashes', "SELECT relkind FROM pg_class WHERE oid = '$method'::regclass");
 	$kinds{"$was$is"}++;
-	is($node->safe_psql('crashes', partition_contents($method)), $big{$method}, "round $round: rows of $method, $was, now $is");
-	is($node->safe_psql('crashes', "SELECT count(*) FROM pg_class WHERE relname ~ '^(${method}_(hot|cold)|vertical_partition_[0-9]+)\$'"),
-		$is eq 'r' ? 0 : 2, "round $round: no other relation is left");
+	is($node->safe_psql('crashes', partition_contents($method)),
+		$big{$method}, "round $round: rows of $method, $was, now $is");
+	is( $node->safe_psql(
+			'crashes',
+			"SELECT count(*) FROM pg_class WHERE relname ~ '^(${method}_(hot|cold)|vertical_partition_[0-9]+)\$'"
+		),
+		$is eq 'r' ? 0 : 2,
+		"round $round: no other relation is left");
 	parts_in_order($node, 'crashes', "round $round");
 	$node->safe_psql('crashes', $sql) if $is eq $was;
 }

@@ -18,20 +18,27 @@ my ($tables, $split) = partition_tables();
 $node->safe_psql('postgres', 'CREATE DATABASE source');
 $node->safe_psql('source', "CREATE EXTENSION vertical_partition;\n$tables$split");
 # Rows of the cold part get other positions when they are restored.
-$node->safe_psql('source', "UPDATE $_ SET wide = wide || 'x' WHERE id % 3 = 0; DELETE FROM $_ WHERE id % 11 = 0") foreach @partition_methods;
+$node->safe_psql('source',
+	"UPDATE $_ SET wide = wide || 'x' WHERE id % 3 = 0; DELETE FROM $_ WHERE id % 11 = 0")
+  foreach @partition_methods;
 my %contents = map { $_ => $node->safe_psql('source', partition_contents($_)) } @partition_methods;
 
 # dump(DATABASE, FORMAT, FILE, OPTION...) - run pg_dump
 sub dump_to
 {
 	my ($database, $format, $file, @options) = @_;
-	$node->command_ok([ 'pg_dump', "--format=$format", '--file', $file, @options, $node->connstr($database) ], "pg_dump of $database in $format format");
+	$node->command_ok(
+		[ 'pg_dump', "--format=$format", '--file', $file, @options, $node->connstr($database) ],
+		"pg_dump of $database in $format format");
 }
 
 dump_to('source', 'plain', "$dir/source.sql");
 my $plain = slurp_file("$dir/source.sql") =~ s/^\\(un)?restrict .*$//mgr;
 unlike($plain, qr/row_pointers/, 'the dump has no table of row pointers');
-unlike($plain, qr/FUNCTION vertical_partition\.\w+\(.*AS/, 'the dump has no function of the extension');
+unlike(
+	$plain,
+	qr/FUNCTION vertical_partition\.\w+\(.*AS/,
+	'the dump has no function of the extension');
 unlike($plain, qr/vertical_partition_internal/, 'the dump names no internal object');
 
 for my $format ('plain', 'custom', 'directory')
@@ -41,55 +48,93 @@ for my $format ('plain', 'custom', 'directory')
 
 	$node->safe_psql('postgres', "CREATE DATABASE $target TEMPLATE template0");
 	dump_to('source', $format, $file);
-	$node->command_ok($format eq 'plain'
+	$node->command_ok(
+		$format eq 'plain'
 		? [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr($target) ]
-		: [ 'pg_restore', '--exit-on-error', '-j', 2, '-d', $node->connstr($target), $file ], "$format dump is restored");
+		: [ 'pg_restore', '--exit-on-error', '-j', 2, '-d', $node->connstr($target), $file ],
+		"$format dump is restored");
 
-	is($node->safe_psql($target, 'SELECT view, method, pointers_valid FROM vertical_partition.parts ORDER BY view::text'),
-		"row_pointer|row_pointer|f\nshared_key|shared_key|\nsurrogate_key|surrogate_key|", "$format: the tables are split, the pointers need relink()");
-	is($node->safe_psql($target, partition_contents($_)), $contents{$_}, "$format: rows of $_") foreach 'shared_key', 'surrogate_key';
-	is($node->safe_psql($target, 'SELECT count(*), sum(a), sum(n), sum(doubled) FROM row_pointer'),
-		$node->safe_psql('source', 'SELECT count(*), sum(a), sum(n), sum(doubled) FROM row_pointer'), "$format: hot columns can be read");
+	is( $node->safe_psql(
+			$target,
+			'SELECT view, method, pointers_valid FROM vertical_partition.parts ORDER BY view::text'
+		),
+		"row_pointer|row_pointer|f\nshared_key|shared_key|\nsurrogate_key|surrogate_key|",
+		"$format: the tables are split, the pointers need relink()");
+	is($node->safe_psql($target, partition_contents($_)), $contents{$_}, "$format: rows of $_")
+	  foreach 'shared_key', 'surrogate_key';
+	is( $node->safe_psql($target, 'SELECT count(*), sum(a), sum(n), sum(doubled) FROM row_pointer'),
+		$node->safe_psql(
+			'source', 'SELECT count(*), sum(a), sum(n), sum(doubled) FROM row_pointer'),
+		"$format: hot columns can be read");
 	my ($ret, $out, $err) = $node->psql($target, partition_contents('row_pointer'));
-	like($err, qr/has no cold row.*\n.*vertical_partition\.relink/, "$format: cold columns cannot be read before relink()");
+	like(
+		$err,
+		qr/has no cold row.*\n.*vertical_partition\.relink/,
+		"$format: cold columns cannot be read before relink()");
 	($ret, $out, $err) = $node->psql($target, q{UPDATE row_pointer SET note = 'new'});
 	isnt($ret, 0, "$format: cold columns cannot be written before relink()");
-	cmp_ok($node->safe_psql($target, q{SELECT vertical_partition.relink('row_pointer')}), '>', 0, "$format: relink()");
-	is($node->safe_psql($target, partition_contents('row_pointer')), $contents{row_pointer}, "$format: rows of row_pointer");
-	is($node->safe_psql($target, 'SELECT count(*) FROM vertical_partition.parts WHERE pointers_valid'), 1, "$format: the pointers are valid");
+	cmp_ok($node->safe_psql($target, q{SELECT vertical_partition.relink('row_pointer')}),
+		'>', 0, "$format: relink()");
+	is($node->safe_psql($target, partition_contents('row_pointer')),
+		$contents{row_pointer}, "$format: rows of row_pointer");
+	is( $node->safe_psql(
+			$target, 'SELECT count(*) FROM vertical_partition.parts WHERE pointers_valid'),
+		1,
+		"$format: the pointers are valid");
 
-	is($node->safe_psql($target, "SELECT t.*, count(r.n) FROM $_ t LEFT JOIN refers_to_$_ r ON r.n = t.n GROUP BY t.id, t.k ORDER BY t.id LIMIT 1"),
-		$node->safe_psql('source', "SELECT t.*, 1 FROM $_ t ORDER BY t.id LIMIT 1"), "$format: GROUP BY of the key of $_") foreach 'shared_key', 'surrogate_key';
+	is( $node->safe_psql(
+			$target,
+			"SELECT t.*, count(r.n) FROM $_ t LEFT JOIN refers_to_$_ r ON r.n = t.n GROUP BY t.id, t.k ORDER BY t.id LIMIT 1"
+		),
+		$node->safe_psql('source', "SELECT t.*, 1 FROM $_ t ORDER BY t.id LIMIT 1"),
+		"$format: GROUP BY of the key of $_") foreach 'shared_key', 'surrogate_key';
 
 	# A dump of the restored database is the same, except for the pointers.
 	dump_to($target, 'plain', "$dir/second.sql", '--schema-only');
 	dump_to('source', 'plain', "$dir/first.sql", '--schema-only');
-	my ($first, $second) = map { slurp_file("$dir/$_.sql") =~ s/^\\(un)?restrict .*$//mgr } 'first', 'second';
+	my ($first, $second) = map { slurp_file("$dir/$_.sql") =~ s/^\\(un)?restrict .*$//mgr } 'first',
+	  'second';
 	is($second, $first, "$format: the dump of the restored schema is the same");
 
 	# Check that it works: sequences continue, guards refuse, foreign keys are enforced,
 	# and merge() succeeds.
 	for my $method (@partition_methods)
 	{
-		is($node->safe_psql($target, "INSERT INTO $method (k, a) VALUES ('new', 5) RETURNING id, n, note, doubled"), '501|501|none|10', "$format, $method: INSERT");
-		is($node->safe_psql($target, "UPDATE $method SET note = note || '!' WHERE id = 501 RETURNING note"), 'none!', "$format, $method: UPDATE");
+		is( $node->safe_psql(
+				$target,
+				"INSERT INTO $method (k, a) VALUES ('new', 5) RETURNING id, n, note, doubled"),
+			'501|501|none|10',
+			"$format, $method: INSERT");
+		is( $node->safe_psql(
+				$target, "UPDATE $method SET note = note || '!' WHERE id = 501 RETURNING note"),
+			'none!',
+			"$format, $method: UPDATE");
 		($ret, $out, $err) = $node->psql($target, "DELETE FROM ${method}_hot");
 		like($err, qr/a part of a split table/, "$format, $method: guard");
 		($ret, $out, $err) = $node->psql($target, "INSERT INTO refers_to_$method VALUES (10000)");
 		like($err, qr/violates foreign key constraint/, "$format, $method: foreign key");
 		$node->safe_psql($target, "DELETE FROM $method WHERE id = 501");
 		$node->safe_psql($target, "SELECT vertical_partition.merge('$method')");
-		is($node->safe_psql($target, partition_contents($method)), $contents{$method}, "$format, $method: merge()");
+		is($node->safe_psql($target, partition_contents($method)),
+			$contents{$method}, "$format, $method: merge()");
 	}
 }
 
 # Restore the schema first, and the rows later, from a dump or by COPY into the views.
 $node->safe_psql('postgres', 'CREATE DATABASE empty');
 dump_to('source', 'custom', "$dir/all");
-$node->command_ok([ 'pg_restore', '--exit-on-error', '--schema-only', '-d', $node->connstr('empty'), "$dir/all" ], 'schema is restored');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers', '-d', $node->connstr('empty'), "$dir/all" ], 'rows are restored');
+$node->command_ok(
+	[ 'pg_restore', '--exit-on-error', '--schema-only', '-d', $node->connstr('empty'), "$dir/all" ],
+	'schema is restored');
+$node->command_ok(
+	[
+		'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers',
+		'-d', $node->connstr('empty'), "$dir/all"
+	],
+	'rows are restored');
 $node->safe_psql('empty', q{SELECT vertical_partition.relink('row_pointer')});
-is($node->safe_psql('empty', partition_contents($_)), $contents{$_}, "schema, then rows: $_") foreach @partition_methods;
+is($node->safe_psql('empty', partition_contents($_)), $contents{$_}, "schema, then rows: $_")
+  foreach @partition_methods;
 
 # The owner of a database, without the privileges of a superuser
 my @ordinary = ('-U', 'ordinary');
@@ -102,31 +147,59 @@ INSERT INTO t VALUES (1, 1, 'c');
 SELECT vertical_partition.split('t', '{c}', 'row_pointer');
 SQL
 dump_to('owned', 'custom', "$dir/owned", @ordinary);
-$node->command_ok([ 'pg_restore', '--exit-on-error', @ordinary, '-d', $node->connstr('owned_again'), "$dir/owned" ], 'an ordinary role restores its database');
-is($node->safe_psql('owned_again', q{SELECT vertical_partition.relink('t') >= 0; SELECT * FROM t}, extra_params => \@ordinary), "t\n1|1|c", 'the restored table has all rows');
+$node->command_ok(
+	[
+		'pg_restore', '--exit-on-error',
+		@ordinary, '-d',
+		$node->connstr('owned_again'), "$dir/owned"
+	],
+	'an ordinary role restores its database');
+is( $node->safe_psql(
+		'owned_again',
+		q{SELECT vertical_partition.relink('t') >= 0; SELECT * FROM t},
+		extra_params => \@ordinary),
+	"t\n1|1|c",
+	'the restored table has all rows');
 
 # single tables: the view has no rows, its parts have them
 my ($method) = @partition_methods;
-like($node->safe_psql('source', "SELECT obj_description('${method}_hot'::regclass)"), qr/^hot part of the split table public\.$method; a dump of public\.$method alone has no rows/,
+like(
+	$node->safe_psql('source', "SELECT obj_description('${method}_hot'::regclass)"),
+	qr/^hot part of the split table public\.$method; a dump of public\.$method alone has no rows/,
 	'the comment of the hot part warns about a dump of the view alone');
 dump_to('source', 'plain', "$dir/view.sql", '-t', $method);
 unlike(slurp_file("$dir/view.sql"), qr/^COPY|^INSERT/m, 'a dump of the view alone has no rows');
-dump_to('source', 'custom', "$dir/three", '-t', 'owners', map { ('-t', $_) } $method, "${method}_hot", "${method}_cold");
+dump_to('source', 'custom', "$dir/three", '-t', 'owners', map { ('-t', $_) } $method,
+	"${method}_hot", "${method}_cold");
 $node->safe_psql('postgres', 'CREATE DATABASE three');
 $node->safe_psql('three', 'CREATE EXTENSION vertical_partition');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('three'), "$dir/three" ], 'a dump of view and parts is restored');
-is($node->safe_psql('three', partition_contents($method)), $contents{$method}, 'the dump of view and parts has all rows');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('three'), "$dir/three" ],
+	'a dump of view and parts is restored');
+is($node->safe_psql('three', partition_contents($method)),
+	$contents{$method}, 'the dump of view and parts has all rows');
 $node->safe_psql('three', "DELETE FROM $method");
-$node->command_fails_like([ 'pg_restore', '--exit-on-error', '--data-only', '-t', "${method}_hot", '-d', $node->connstr('three'), "$dir/three" ],
-	qr/cannot write to table "${method}_hot", a part of a split table/, 'the parts refuse data of a data-only dump');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers', map({ ('-t', "${method}_$_") } 'hot', 'cold'), '-d', $node->connstr('three'), "$dir/three" ],
+$node->command_fails_like(
+	[
+		'pg_restore', '--exit-on-error', '--data-only', '-t',
+		"${method}_hot", '-d', $node->connstr('three'), "$dir/three"
+	],
+	qr/cannot write to table "${method}_hot", a part of a split table/,
+	'the parts refuse data of a data-only dump');
+$node->command_ok(
+	[
+		'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers',
+		map({ ('-t', "${method}_$_") } 'hot', 'cold'),
+		'-d', $node->connstr('three'), "$dir/three"
+	],
 	'a data-only dump is restored with --disable-triggers');
-is($node->safe_psql('three', partition_contents($method)), $contents{$method}, 'the data-only dump has all rows');
+is($node->safe_psql('three', partition_contents($method)),
+	$contents{$method}, 'the data-only dump has all rows');
 
 # not-null constraints of 18 and later
 if ($node->pg_version >= 18)
 {
-	my $constraints = q{SELECT conname, conrelid::regclass, pg_get_constraintdef(oid), obj_description(oid) FROM pg_constraint
+	my $constraints =
+	  q{SELECT conname, conrelid::regclass, pg_get_constraintdef(oid), obj_description(oid) FROM pg_constraint
 		WHERE connamespace = 'public'::regnamespace AND conrelid::regclass::text ~ '^t(_hot|_cold)?$' ORDER BY conname, conrelid::regclass::text};
 	$node->safe_psql('postgres', 'CREATE DATABASE constraints');
 	$node->safe_psql('constraints', <<'SQL');
@@ -140,7 +213,8 @@ ALTER TABLE t ADD CONSTRAINT cnn NOT NULL c NOT VALID;
 SQL
 	my $before = $node->safe_psql('constraints', $constraints);
 	$node->safe_psql('constraints', q{SELECT vertical_partition.split('t', '{b,c}')});
-	is($node->safe_psql('constraints', $constraints), <<'OUT' =~ s/\n\z//r, 'constraints of the parts');
+	is( $node->safe_psql('constraints', $constraints),
+		<<'OUT' =~ s/\n\z//r, 'constraints of the parts');
 ann|t_hot|NOT NULL a NO INHERIT|
 bnn|t_cold|NOT NULL b|not null
 chk|t_hot|CHECK ((a > 100)) NOT ENFORCED|
@@ -153,12 +227,16 @@ t_cold_id_not_null|t_cold|NOT NULL id|
 t_cold_pkey|t_cold|PRIMARY KEY (id)|
 OUT
 	$node->safe_psql('constraints', q{SELECT vertical_partition.merge('t')});
-	is($node->safe_psql('constraints', $constraints), $before, 'the merged table has its constraints again');
+	is($node->safe_psql('constraints', $constraints),
+		$before, 'the merged table has its constraints again');
 	my ($ret, $out, $err) = $node->psql('constraints', <<'SQL');
 CREATE TABLE refused (id int PRIMARY KEY, a int, r int4range, p daterange, b text, v text GENERATED ALWAYS AS (b) VIRTUAL, CONSTRAINT periods UNIQUE (r, p WITHOUT OVERLAPS));
 SELECT vertical_partition.split('refused', '{b,v}');
 SQL
-	like($err, qr/^column v, a virtual generated column\nconstraint periods on table public\.refused, of periods$/m, 'split() names the columns and constraints that it cannot carry over');
+	like(
+		$err,
+		qr/^column v, a virtual generated column\nconstraint periods on table public\.refused, of periods$/m,
+		'split() names the columns and constraints that it cannot carry over');
 }
 
 $node->stop;

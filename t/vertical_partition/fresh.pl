@@ -43,8 +43,11 @@ sub sessions
 		push @{ $sessions[-1] }, $statements[$i];
 		for (@regions)
 		{
-			if (@open && $open[-1] == $_->[1] && $text =~ $_->[1]) { pop @open }
-			elsif ($text =~ $_->[0] && !grep({ $_ == $regions[3][1] } @open)) { push @open, $_->[1] }
+			if    (@open && $open[-1] == $_->[1] && $text =~ $_->[1]) { pop @open }
+			elsif ($text =~ $_->[0] && !grep({ $_ == $regions[3][1] } @open))
+			{
+				push @open, $_->[1];
+			}
 		}
 	}
 	return @sessions;
@@ -61,12 +64,15 @@ sub script
 	{
 		my @lines = map { "\\echo \@\@ $_->[0]\n$_->[1]" } @$session;
 		# The input of a failed COPY would be commands for psql, so leave it out.
-		my $fails = !$expected || grep { /ERROR:/ } map { $_->[1] =~ /FROM stdin/ ? 'ERROR:' : @{ $expected->{ $_->[0] } } } @$session;
+		my $fails = !$expected
+		  || grep { /ERROR:/ }
+		  map { $_->[1] =~ /FROM stdin/ ? 'ERROR:' : @{ $expected->{ $_->[0] } } } @$session;
 
 		$script .= "\\c -reuse-previous=on \"dbname=$database options=''\"\n\\set failed false\n";
 		$script .= $_ . ($fails ? '' : "\\if :ERROR\n\\set failed true\n\\endif\n") for @lines;
 		next if $fails;
-		$script .= "\\if :failed\n\\c -reuse-previous=on \"dbname=$database options='-c session_preload_libraries=vertical_partition'\"\n";
+		$script .=
+		  "\\if :failed\n\\c -reuse-previous=on \"dbname=$database options='-c session_preload_libraries=vertical_partition'\"\n";
 		$script .= "\\echo \@\@ again $session->[0][0]\n" . join('', @lines) . "\\endif\n";
 	}
 	return $script;
@@ -100,7 +106,10 @@ sub run_script
 partition_database($node, 'plain', 'plain');
 my ($plain) = run_script('plain', script('plain'));
 is(scalar(keys %$plain), scalar(@known), 'plain: all statements ran');
-my $errors = grep { grep { /ERROR/ } @$_ } values %$plain;
+my $errors = grep {
+	grep { /ERROR/ }
+	  @$_
+} values %$plain;
 cmp_ok($errors, '<', @known / 2, "plain: $errors of " . @known . ' statements fail');
 
 # comparable(STATEMENT, OUTPUT) - return the part of the output to compare
@@ -109,7 +118,8 @@ sub comparable
 	my ($statement, $rows) = @_;
 	my @rows = @{ $rows // ['no output'] };
 
-	return join "\n", $statement =~ /\bORDER BY\b/ && $statement !~ /RETURNING [^)]*$/ ? @rows : sort @rows;
+	return join "\n",
+	  $statement =~ /\bORDER BY\b/ && $statement !~ /RETURNING [^)]*$/ ? @rows : sort @rows;
 }
 
 for my $method (@partition_methods)
@@ -120,7 +130,8 @@ for my $method (@partition_methods)
 		my ($different, $silent, $refused) = (0, 0, 0);
 
 		partition_database($node, $database, $method, $mode);
-		my ($split, $first) = run_script($database, script($database, $mode eq 'alone' ? $plain : undef));
+		my ($split, $first) =
+		  run_script($database, script($database, $mode eq 'alone' ? $plain : undef));
 		for (@known)
 		{
 			my ($line, $statement) = @$_;
@@ -130,14 +141,22 @@ for my $method (@partition_methods)
 			if (defined $first->{$line} && $first->{$line} =~ /ERROR|WARNING/)
 			{
 				$refused++;
-				next if $first->{$line} =~ /$unloaded/ || grep { $statement =~ $_->[0] } @same_differences;
-				diag sprintf "%s, line %d: %.300s\nsaid %.500s\n", $what, $line, $statement, $first->{$line} if ++$silent <= 5;
+				next
+				  if $first->{$line} =~ /$unloaded/
+				  || grep { $statement =~ $_->[0] } @same_differences;
+				diag sprintf "%s, line %d: %.300s\nsaid %.500s\n", $what, $line, $statement,
+				  $first->{$line}
+				  if ++$silent <= 5;
 			}
 			next if $known ? $got =~ $known->[1] : $got eq $expected;
 			next if $mode eq 'alone' && $got =~ $unloaded;
-			diag sprintf "%s, line %d: %.500s\nplain: %.1000s\nsplit: %.1000s\n", $what, $line, $statement, $expected, $got if ++$different <= 5;
+			diag sprintf "%s, line %d: %.500s\nplain: %.1000s\nsplit: %.1000s\n", $what, $line,
+			  $statement, $expected, $got
+			  if ++$different <= 5;
 		}
-		is($different, 0, "$what: the answers are those of the plain table" . ($mode eq 'alone' ? ', or an error' : ''));
+		is($different, 0,
+			"$what: the answers are those of the plain table"
+			  . ($mode eq 'alone' ? ', or an error' : ''));
 		is($silent, 0, "$what: each failure is about the missing library, $refused of " . @known);
 		parts_in_order($node, $database, $what);
 	}

@@ -14,20 +14,25 @@ use Test::More;
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $tester = dirname(dirname($ENV{PG_REGRESS})) . '/isolation/isolationtester';
 my $top = dirname(dirname($FindBin::RealBin));
-my @specs = (glob("$top/specs/vertical_partition_*.spec"), $major >= 17 ? "$top/t/vertical_partition/merge_statement.spec" : ());
+my @specs = (
+	glob("$top/specs/vertical_partition_*.spec"),
+	$major >= 17 ? "$top/t/vertical_partition/merge_statement.spec" : ());
 @specs = grep { !/_select\.spec$/ } @specs if $major < 19;
 
 # A MERGE cannot change from one kind of action to another when the row was changed or
 # deleted meanwhile, because a trigger has already been called for the first action.
 # The application must retry it, in READ COMMITTED, too.
-my %retried = map { $_ => 1 } 's1_both s2_choose s1_c', 's1_del s2_upsert s1_c', 's1_move s2_upsert s1_c';
+my %retried = map { $_ => 1 } 's1_both s2_choose s1_c', 's1_del s2_upsert s1_c',
+  's1_move s2_upsert s1_c';
 
 # Append these to the specs.  specs/ has a permutation for each thing to show, with expected output.
 # There are many more here, for which the plain table shows what to expect.
-my %rest = map { ("vertical_partition_$_" => "$top/t/vertical_partition/isolation/$_.spec") } qw(conflict key update);
+my %rest = map { ("vertical_partition_$_" => "$top/t/vertical_partition/isolation/$_.spec") }
+  qw(conflict key update);
 
 # The other session may cause these errors.  Any other error would be a mistake in a step.
-my $conflict = qr/could not (?:serialize access|obtain lock on row)|deadlock detected|duplicate key value|violates foreign key constraint/;
+my $conflict =
+  qr/could not (?:serialize access|obtain lock on row)|deadlock detected|duplicate key value|violates foreign key constraint/;
 
 # expand(LINE) - return the lines that one stands for: "a_{b,c}" is "a_b" and "a_c"
 sub expand
@@ -44,7 +49,10 @@ sub whole_spec
 
 	foreach (map { split /^/, slurp_file($_) } @_)
 	{
-		if (/^permutation /) { push @permutations, grep { !$seen{$_}++ } expand($_) }
+		if (/^permutation /)
+		{
+			push @permutations, grep { !$seen{$_}++ } expand($_);
+		}
 		else { $text .= $_ }
 	}
 	return ($text . join('', @permutations), scalar @permutations);
@@ -54,7 +62,8 @@ my $node = partition_node('isolation', "max_prepared_transactions = 0\nautovacuu
 for my $method ('plain', @partition_methods)
 {
 	$node->safe_psql('postgres', "CREATE DATABASE $method");
-	$node->safe_psql($method, "CREATE EXTENSION vertical_partition; ALTER DATABASE $method SET test.method = '$method'");
+	$node->safe_psql($method,
+		"CREATE EXTENSION vertical_partition; ALTER DATABASE $method SET test.method = '$method'");
 }
 
 for my $spec (@specs)
@@ -62,7 +71,8 @@ for my $spec (@specs)
 	my $name = basename($spec, '.spec');
 	# Version 19 has its own messages.  The alternative expected file has those of the
 	# others.
-	my ($file) = grep { -e } ($major < 19 ? "$top/expected/${name}_1.out" : ()), "$top/expected/$name.out";
+	my ($file) = grep { -e } ($major < 19 ? "$top/expected/${name}_1.out" : ()),
+	  "$top/expected/$name.out";
 	my ($whole, $permutations) = whole_spec($spec, $rest{$name} // ());
 	my %output;
 
@@ -71,7 +81,8 @@ for my $spec (@specs)
 		local $ENV{PGAPPNAME} = "isolation/$name";
 		my $err;
 
-		IPC::Run::run([ $tester, $node->connstr($method) ], '<', \$whole, '>', \$output{$method}, '2>', \$err);
+		IPC::Run::run([ $tester, $node->connstr($method) ],
+			'<', \$whole, '>', \$output{$method}, '2>', \$err);
 		is($?, 0, "$name, $method: runs") or diag $err;
 		# Locks are those of the parts.
 		$output{$method} =~ s{"vp_(?:hot|cold)"}{"vp"}g;
@@ -79,19 +90,34 @@ for my $spec (@specs)
 		is($err, '', "$name, $method: the tester reports no error");
 
 		# Compare one permutation at a time, because the whole output is long.
-		my ($expected, $got) = map { [ split /\n(?=\nstarting permutation)/, $_ ] } $method eq 'plain' ? ($file ? slurp_file($file) =~ s{"vp_(?:hot|cold)"}{"vp"}gr : $output{plain}) : $output{plain}, $output{$method};
+		my ($expected, $got) =
+		  map { [ split /\n(?=\nstarting permutation)/, $_ ] }
+		  $method eq 'plain'
+		  ? ($file ? slurp_file($file) =~ s{"vp_(?:hot|cold)"}{"vp"}gr : $output{plain})
+		  : $output{plain}, $output{$method};
 		# The last one ends in an empty line, which the others have lost.
 		chomp($_->[-1]) foreach grep { @$_ } $expected, $got;
 		my $different = @$got == 1 + $permutations ? 0 : 1;
 		for my $i (0 .. $#$expected)
 		{
 			next if $expected->[$i] eq ($got->[$i] // '');
-			next if $name =~ /merge/ && $expected->[$i] =~ /^starting permutation: s1_b (.*) s1_see$/m && $retried{$1}
-			  && ($got->[$i] // '') =~ /ERROR:  could not serialize access due to concurrent update/;
-			diag "expected: $expected->[$i]", "\n$method: ", $got->[$i] // 'nothing' if ++$different <= 5;
+			next
+			  if $name =~ /merge/
+			  && $expected->[$i] =~ /^starting permutation: s1_b (.*) s1_see$/m
+			  && $retried{$1}
+			  && ($got->[$i] // '') =~
+			  /ERROR:  could not serialize access due to concurrent update/;
+			diag "expected: $expected->[$i]", "\n$method: ", $got->[$i] // 'nothing'
+			  if ++$different <= 5;
 		}
-		is($different, 0, "$name, $method: as " . ($method eq 'plain' ? 'expected' : 'the plain table') . ', ' . $#$got . ' permutations');
-		is(join('', grep { !/$conflict/ } $output{plain} =~ /^(ERROR:.*\n)/mg), '', "$name, plain: no error but those of conflicts") if $method eq 'plain';
+		is($different, 0,
+				"$name, $method: as "
+			  . ($method eq 'plain' ? 'expected' : 'the plain table') . ', '
+			  . $#$got
+			  . ' permutations');
+		is(join('', grep { !/$conflict/ } $output{plain} =~ /^(ERROR:.*\n)/mg),
+			'', "$name, plain: no error but those of conflicts")
+		  if $method eq 'plain';
 	}
 }
 $node->stop;

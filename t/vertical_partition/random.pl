@@ -23,7 +23,8 @@ note "PGDENSE_FUZZ_SEED=$seed";
 srand($seed);
 
 my $node = partition_node('random', "autovacuum = off\n");
-$node->safe_psql('postgres', "CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain') . <<'SQL');
+$node->safe_psql('postgres',
+	"CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain') . <<'SQL');
 CREATE EXTENSION amcheck;
 
 -- what a statement gives for one table: its rows in order, or its error
@@ -105,7 +106,10 @@ sub literal
 	return "'{$i,NULL,7}'::int[]" if $type eq 'int[]';
 	return qq('{"i": $i}'::jsonb) if $type eq 'jsonb';
 	return "'t$i'" if $simple;
-	return pick("'t$i'", "'t$i'", "''", "repeat('long $i', 900)", "(SELECT string_agg(md5(($i + g)::text), '') FROM generate_series(1, 120) g)");
+	return pick(
+		"'t$i'", "'t$i'", "''",
+		"repeat('long $i', 900)",
+		"(SELECT string_agg(md5(($i + g)::text), '') FROM generate_series(1, 120) g)");
 }
 
 # an expression over that column that can be evaluated for any row
@@ -115,7 +119,8 @@ sub expression
 
 	# Whether unique values collide during an UPDATE depends on the order of rows.
 	return literal($type) if rand() < 0.4 || $name eq ($unique // '');
-	return pick("$alias.$name + 1", "$alias.k1 * 2", "$alias.$name - $alias.k1") if $type eq 'int' || $type =~ /^numeric/;
+	return pick("$alias.$name + 1", "$alias.k1 * 2", "$alias.$name - $alias.k1")
+	  if $type eq 'int' || $type =~ /^numeric/;
 	return "NOT $alias.$name" if $type eq 'bool';
 	return "array_append($alias.$name, $alias.k1)" if $type eq 'int[]';
 	return "$alias.$name || '{\"more\": 1}'" if $type eq 'jsonb';
@@ -140,8 +145,14 @@ sub condition
 	my $n = int(rand(60));
 	my $column = pick(@columns);
 
-	return pick("$alias.k1 = $n", "$alias.k1 = $n", "$alias.k1 BETWEEN $n AND $n + 8", "$alias.k1 % 7 = $n % 7", "$alias.$column IS NULL",
-		"$alias.$column = " . literal($type{$column}), "$alias.k1 IN (SELECT x.k1 FROM \@ x WHERE x.$column IS NOT NULL AND x.k1 < $n)",
+	return pick(
+		"$alias.k1 = $n",
+		"$alias.k1 = $n",
+		"$alias.k1 BETWEEN $n AND $n + 8",
+		"$alias.k1 % 7 = $n % 7",
+		"$alias.$column IS NULL",
+		"$alias.$column = " . literal($type{$column}),
+		"$alias.k1 IN (SELECT x.k1 FROM \@ x WHERE x.$column IS NOT NULL AND x.k1 < $n)",
 		"$alias.k1 > $n AND $alias.$column IS NOT NULL");
 }
 
@@ -149,66 +160,169 @@ sub assignments
 {
 	my ($alias) = @_;
 
-	return join ', ', map { "$_ = " . (rand() < 0.1 ? 'DEFAULT' : expression($_, $type{$_}, $alias)) } some_columns();
+	return join ', ',
+	  map { "$_ = " . (rand() < 0.1 ? 'DEFAULT' : expression($_, $type{$_}, $alias)) }
+	  some_columns();
 }
 
 sub new_row
 {
 	my (@names) = @_;
 
-	return '(' . join(', ', (map { int(rand($_ eq 'k1' ? 60 : 3)) } @keys), map { rand() < 0.1 ? 'DEFAULT' : literal($type{$_}) } @names) . ')';
+	return '('
+	  . join(', ',
+		(map { int(rand($_ eq 'k1' ? 60 : 3)) } @keys),
+		map { rand() < 0.1 ? 'DEFAULT' : literal($type{$_}) } @names)
+	  . ')';
 }
 
 sub returning
 {
 	my ($alias) = @_;
 
-	return 'RETURNING ' . pick("$alias.*", "$alias.k1", join ', ', map { "$alias.$_" } 'k1', some_columns());
+	return 'RETURNING '
+	  . pick("$alias.*", "$alias.k1", join ', ', map { "$alias.$_" } 'k1', some_columns());
 }
 
 # The order of rows may differ.  So a statement that could take its values from several
 # rows takes the same values from each.
 my @kinds = (
-	sub { my @c = some_columns(); "INSERT INTO \@ AS t (" . join(', ', @keys, @c) . ') VALUES ' . join(', ', map { new_row(@c) } 0 .. rand(3)) . ' ' . returning('t') },
+	sub {
+		my @c = some_columns();
+		"INSERT INTO \@ AS t ("
+		  . join(', ', @keys, @c)
+		  . ') VALUES '
+		  . join(', ', map { new_row(@c) } 0 .. rand(3)) . ' '
+		  . returning('t');
+	},
 	sub {
 		my @c = some_columns();
 		my $shift = pick(60, 60, 30, 100);
-		"INSERT INTO \@ AS t (" . join(', ', @keys, @c) . ') SELECT ' . join(', ', "k1 + $shift", @keys[ 1 .. $#keys ], @c) . ' FROM @ s WHERE s.k1 < 60 AND ' . condition('s') . ' ' . returning('t')
+		"INSERT INTO \@ AS t ("
+		  . join(', ', @keys, @c)
+		  . ') SELECT '
+		  . join(', ', "k1 + $shift", @keys[ 1 .. $#keys ], @c)
+		  . ' FROM @ s WHERE s.k1 < 60 AND '
+		  . condition('s') . ' '
+		  . returning('t');
 	},
-	sub { 'UPDATE @ t SET ' . assignments('t') . ' WHERE ' . condition('t') . ' ' . returning('t') },
-	sub { 'UPDATE @ t SET ' . assignments('t') . ' WHERE ' . condition('t') . ' ' . returning('t') },
-	sub { 'UPDATE @ t SET ' . assignments('t') . ' WHERE ' . condition('t') . ' ' . returning('t') },
-	sub { 'UPDATE @ t SET ' . assignments('t') . ' FROM generate_series(1, 3) g WHERE ' . condition('t') . ' ' . returning('t') },
+	sub { 'UPDATE @ t SET ' . assignments('t') . ' WHERE ' . condition('t') . ' ' . returning('t') }
+	,
+	sub { 'UPDATE @ t SET ' . assignments('t') . ' WHERE ' . condition('t') . ' ' . returning('t') }
+	,
+	sub { 'UPDATE @ t SET ' . assignments('t') . ' WHERE ' . condition('t') . ' ' . returning('t') }
+	,
+	sub {
+		'UPDATE @ t SET '
+		  . assignments('t')
+		  . ' FROM generate_series(1, 3) g WHERE '
+		  . condition('t') . ' '
+		  . returning('t');
+	},
 	sub {
 		my $c = other_column();
-		"UPDATE \@ t SET $c = o.$c FROM \@ o WHERE o.k1 = t.k1 + 1" . (@keys > 1 ? ' AND o.k2 = t.k2' : '') . ' AND ' . condition('t') . ' ' . returning('t')
+		"UPDATE \@ t SET $c = o.$c FROM \@ o WHERE o.k1 = t.k1 + 1"
+		  . (@keys > 1 ? ' AND o.k2 = t.k2' : '') . ' AND '
+		  . condition('t') . ' '
+		  . returning('t');
 	},
-	sub { my $c = other_column(); "UPDATE \@ t SET $c = (SELECT max(o.k1) FROM \@ o WHERE o.k1 < t.k1)::text::$type{$c} WHERE " . ($type{$c} =~ /int$|numeric|text/ ? '' : 'false AND ') . condition('t') . ' ' . returning('t') },
-	sub { my $n = int(rand(40)); "UPDATE \@ t SET k1 = -t.k1" . pick('', ', ' . assignments('t')) . " WHERE t.k1 > $n AND t.k1 % 9 = 0 " . returning('t') },
-	sub { my $n = int(rand(40)); "UPDATE \@ t SET k1 = t.k1 + 1000 WHERE t.k1 BETWEEN $n AND $n + 2 " . returning('t') },
-	sub { "UPDATE \@ t SET k1 = NULL, " . assignments('t') . ' WHERE ' . condition('t') . ' ' . returning('t') },
-	sub { 'DELETE FROM @ t WHERE ' . condition('t') . ' ' . returning('t') },
-	sub { 'DELETE FROM @ t USING @ o WHERE o.k1 = t.k1 + 1 AND ' . condition('o') . ' ' . returning('t') },
-	sub { 'DELETE FROM @ t WHERE t.k1 > 90 OR t.k1 < 0 ' . returning('t') },
-	sub { my $c = pick(@columns); "SELECT t.k1, t.$c FROM \@ t WHERE " . condition('t') . ' FOR ' . pick('UPDATE', 'SHARE', 'KEY SHARE', 'NO KEY UPDATE') },
-	sub { my $c = pick(@columns); "SELECT count(*), count(t.$c), sum(t.k1), count(o.$c) FROM \@ t " . pick('JOIN', 'LEFT JOIN', 'FULL JOIN') . ' @ o ON o.k1 = t.k1 + 2 WHERE ' . condition('t') },
-	sub { my $c = pick(@columns); "SELECT g, (SELECT count(t.$c) FROM \@ t WHERE t.k1 = g), EXISTS (SELECT FROM \@ t WHERE t.k1 = g AND t.$c IS NULL) FROM generate_series(1, 20) g" },
 	sub {
-		'WITH d AS (DELETE FROM @ t WHERE t.k1 % 10 = 3 AND ' . condition('t') . ' RETURNING t.*), u AS (UPDATE @ t SET ' . assignments('t') . ' WHERE t.k1 % 10 = 4 AND ' . condition('t') . ' RETURNING t.*) SELECT * FROM d UNION ALL SELECT * FROM u'
+		my $c = other_column();
+		"UPDATE \@ t SET $c = (SELECT max(o.k1) FROM \@ o WHERE o.k1 < t.k1)::text::$type{$c} WHERE "
+		  . ($type{$c} =~ /int$|numeric|text/ ? '' : 'false AND ')
+		  . condition('t') . ' '
+		  . returning('t');
 	},
-);
+	sub {
+		my $n = int(rand(40));
+		"UPDATE \@ t SET k1 = -t.k1"
+		  . pick('', ', ' . assignments('t'))
+		  . " WHERE t.k1 > $n AND t.k1 % 9 = 0 "
+		  . returning('t');
+	},
+	sub {
+		my $n = int(rand(40));
+		"UPDATE \@ t SET k1 = t.k1 + 1000 WHERE t.k1 BETWEEN $n AND $n + 2 " . returning('t');
+	},
+	sub {
+		"UPDATE \@ t SET k1 = NULL, "
+		  . assignments('t')
+		  . ' WHERE '
+		  . condition('t') . ' '
+		  . returning('t');
+	},
+	sub { 'DELETE FROM @ t WHERE ' . condition('t') . ' ' . returning('t') },
+	sub {
+		'DELETE FROM @ t USING @ o WHERE o.k1 = t.k1 + 1 AND '
+		  . condition('o') . ' '
+		  . returning('t');
+	},
+	sub { 'DELETE FROM @ t WHERE t.k1 > 90 OR t.k1 < 0 ' . returning('t') },
+	sub {
+		my $c = pick(@columns);
+		"SELECT t.k1, t.$c FROM \@ t WHERE "
+		  . condition('t') . ' FOR '
+		  . pick('UPDATE', 'SHARE', 'KEY SHARE', 'NO KEY UPDATE');
+	},
+	sub {
+		my $c = pick(@columns);
+		"SELECT count(*), count(t.$c), sum(t.k1), count(o.$c) FROM \@ t "
+		  . pick('JOIN', 'LEFT JOIN', 'FULL JOIN')
+		  . ' @ o ON o.k1 = t.k1 + 2 WHERE '
+		  . condition('t');
+	},
+	sub {
+		my $c = pick(@columns);
+		"SELECT g, (SELECT count(t.$c) FROM \@ t WHERE t.k1 = g), EXISTS (SELECT FROM \@ t WHERE t.k1 = g AND t.$c IS NULL) FROM generate_series(1, 20) g";
+	},
+	sub {
+		'WITH d AS (DELETE FROM @ t WHERE t.k1 % 10 = 3 AND '
+		  . condition('t')
+		  . ' RETURNING t.*), u AS (UPDATE @ t SET '
+		  . assignments('t')
+		  . ' WHERE t.k1 % 10 = 4 AND '
+		  . condition('t')
+		  . ' RETURNING t.*) SELECT * FROM d UNION ALL SELECT * FROM u';
+	},);
 my @conflicts = (
-	sub { my @c = some_columns(); 'INSERT INTO @ AS t (' . join(', ', @keys, @c) . ') VALUES ' . join(', ', map { new_row(@c) } 0 .. rand(4)) . ' ON CONFLICT ' . pick('', '(' . join(', ', @keys) . ')') . ' DO NOTHING' . ' ' . returning('t') },
 	sub {
 		my @c = some_columns();
-		'INSERT INTO @ AS t (' . join(', ', @keys, @c) . ') VALUES ' . join(', ', map { new_row(@c) } 0 .. rand(4)) . ' ON CONFLICT (' . join(', ', @keys) . ') DO UPDATE SET '
-		  . pick(assignments('t'), join ', ', map { "$_ = excluded.$_" } some_columns()) . ' ' . pick('', 'WHERE ' . condition('t')) . ' ' . returning('t')
+		'INSERT INTO @ AS t ('
+		  . join(', ', @keys, @c)
+		  . ') VALUES '
+		  . join(', ', map { new_row(@c) } 0 .. rand(4))
+		  . ' ON CONFLICT '
+		  . pick('', '(' . join(', ', @keys) . ')')
+		  . ' DO NOTHING' . ' '
+		  . returning('t');
+	},
+	sub {
+		my @c = some_columns();
+		'INSERT INTO @ AS t ('
+		  . join(', ', @keys, @c)
+		  . ') VALUES '
+		  . join(', ', map { new_row(@c) } 0 .. rand(4))
+		  . ' ON CONFLICT ('
+		  . join(', ', @keys)
+		  . ') DO UPDATE SET '
+		  . pick(assignments('t'), join ', ', map { "$_ = excluded.$_" } some_columns()) . ' '
+		  . pick('', 'WHERE ' . condition('t')) . ' '
+		  . returning('t');
 	});
 my @merges = (
 	sub {
-		'MERGE INTO @ t USING (SELECT g AS k, g % 3 AS m FROM generate_series(0, 60, 7) g) s ON t.k1 = s.k' . (@keys > 1 ? ' AND t.k2 = s.m' : '') . ' WHEN MATCHED AND ' . condition('t')
-		  . ' THEN ' . pick('DELETE', 'DO NOTHING', 'UPDATE SET ' . assignments('t')) . ' WHEN MATCHED THEN UPDATE SET ' . assignments('t')
-		  . ' WHEN NOT MATCHED THEN ' . pick('DO NOTHING', 'INSERT (' . join(', ', @keys) . ') VALUES (s.k' . (@keys > 1 ? ', s.m' : '') . ')') . ' RETURNING merge_action(), t.*'
+		'MERGE INTO @ t USING (SELECT g AS k, g % 3 AS m FROM generate_series(0, 60, 7) g) s ON t.k1 = s.k'
+		  . (@keys > 1 ? ' AND t.k2 = s.m' : '')
+		  . ' WHEN MATCHED AND '
+		  . condition('t')
+		  . ' THEN '
+		  . pick('DELETE', 'DO NOTHING', 'UPDATE SET ' . assignments('t'))
+		  . ' WHEN MATCHED THEN UPDATE SET '
+		  . assignments('t')
+		  . ' WHEN NOT MATCHED THEN '
+		  . pick('DO NOTHING',
+			'INSERT (' . join(', ', @keys) . ') VALUES (s.k' . (@keys > 1 ? ', s.m' : '') . ')')
+		  . ' RETURNING merge_action(), t.*';
 	});
 
 sub quoted
@@ -220,27 +334,47 @@ sub quoted
 my %count;
 for my $round (1 .. $rounds)
 {
-	my @types = map { pick('int', 'int', 'numeric(8,2)', 'bool', 'int[]', 'jsonb', 'text', 'text', 'text') } 0 .. 2 + rand(6);
+	my @types =
+	  map { pick('int', 'int', 'numeric(8,2)', 'bool', 'int[]', 'jsonb', 'text', 'text', 'text') }
+	  0 .. 2 + rand(6);
 	%type = map { ("c$_" => $types[$_]) } 0 .. $#types;
 	@columns = sort keys %type;
 	@keys = rand() < 0.5 ? ('k1') : ('k1', 'k2');
-	my @defined = map { "$_ $type{$_}" . pick('', '', ' DEFAULT ' . literal($type{$_}, 1), $type{$_} eq 'int' ? " CHECK ($_ < 19)" : '') } @columns;
+	my @defined = map {
+		"$_ $type{$_}"
+		  . pick(
+			'', '',
+			' DEFAULT ' . literal($type{$_}, 1),
+			$type{$_} eq 'int' ? " CHECK ($_ < 19)" : '')
+	} @columns;
 	splice @defined, int(rand(@defined)), 0, $_ for 'k1 int', @keys > 1 ? 'k2 int' : ();
 	$unique = rand() < 0.4 ? pick(grep { $type{$_} =~ /^(int|numeric)/ } @columns) : undef;
-	push @defined, 'PRIMARY KEY (' . join(', ', rand() < 0.5 ? reverse @keys : @keys) . ')', defined $unique ? "UNIQUE ($unique)" : ();
+	push @defined, 'PRIMARY KEY (' . join(', ', rand() < 0.5 ? reverse @keys : @keys) . ')',
+	  defined $unique ? "UNIQUE ($unique)" : ();
 
 	my $split = sub {
 		my @cold = grep { rand() < 0.5 } @columns;
 		@cold = ($columns[0]) if !@cold;
 		pop @cold if @cold == @columns;
-		return map { "SELECT vertical_partition.split('$_', '{" . join(',', @cold) . "}', '$method{$_}');" } sort keys %method;
+		return map {
+			"SELECT vertical_partition.split('$_', '{" . join(',', @cold) . "}', '$method{$_}');"
+		} sort keys %method;
 	};
-	my $fill = quoted("INSERT INTO \@ (" . join(', ', @keys) . ") SELECT g" . (@keys > 1 ? ", g % 3" : "") . " FROM generate_series(0, 50) g RETURNING k1");
-	my $script = join "\n", (map { "CREATE TABLE $_ (" . join(', ', @defined) . ');' } 'p', sort keys %method), "SELECT same($fill);", $split->(), pick("LOAD 'vertical_partition';", "SELECT FROM s WHERE false;"), '';
+	my $fill =
+	  quoted("INSERT INTO \@ ("
+		  . join(', ', @keys)
+		  . ") SELECT g"
+		  . (@keys > 1 ? ", g % 3" : "")
+		  . " FROM generate_series(0, 50) g RETURNING k1");
+	my $script = join "\n",
+	  (map { "CREATE TABLE $_ (" . join(', ', @defined) . ');' } 'p', sort keys %method),
+	  "SELECT same($fill);", $split->(),
+	  pick("LOAD 'vertical_partition';", "SELECT FROM s WHERE false;"), '';
 	my ($in_transaction, $rewrite) = (0, 1);
 	for (1 .. $statements)
 	{
-		my @choices = (@kinds, $rewrite ? (@conflicts, @conflicts) : (), $major >= 17 ? @merges : ());
+		my @choices =
+		  (@kinds, $rewrite ? (@conflicts, @conflicts) : (), $major >= 17 ? @merges : ());
 		my $statement = pick(@choices)->();
 
 		$script .= 'SELECT same(' . quoted($statement) . (rand() < 0.15 ? ', true' : '') . ");\n";
@@ -253,30 +387,45 @@ for my $round (1 .. $rounds)
 		}
 		elsif (rand() < 0.2)
 		{
-			$script .= 'BEGIN ISOLATION LEVEL ' . pick('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE') . ";\n";
+			$script .= 'BEGIN ISOLATION LEVEL '
+			  . pick('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE') . ";\n";
 			$in_transaction = 1;
 		}
 		elsif (rand() < 0.05)
 		{
 			$rewrite = !$rewrite;
-			$script .= 'SET vertical_partition.enable_rewrite = ' . ($rewrite ? 'on' : 'off') . ";\n";
+			$script .=
+			  'SET vertical_partition.enable_rewrite = ' . ($rewrite ? 'on' : 'off') . ";\n";
 		}
 		elsif (rand() < 0.1)
 		{
-			$script .= "SELECT same_rows();\n" . pick(
-				"SET enable_hashjoin = off;\n", "SET enable_nestloop = off;\n", "SET enable_seqscan = off;\n", "RESET enable_seqscan;\nRESET enable_nestloop;\nRESET enable_hashjoin;\n",
-				"SET plan_cache_mode = force_generic_plan;\n", "VACUUM;\n", "VACUUM ANALYZE;\n",
-				join("\n", (map { "SELECT vertical_partition.merge('$_');" } sort keys %method), "SELECT same_rows();", $split->(), ''));
+			$script .= "SELECT same_rows();\n"
+			  . pick(
+				"SET enable_hashjoin = off;\n",
+				"SET enable_nestloop = off;\n",
+				"SET enable_seqscan = off;\n",
+				"RESET enable_seqscan;\nRESET enable_nestloop;\nRESET enable_hashjoin;\n",
+				"SET plan_cache_mode = force_generic_plan;\n",
+				"VACUUM;\n",
+				"VACUUM ANALYZE;\n",
+				join("\n",
+					(map { "SELECT vertical_partition.merge('$_');" } sort keys %method),
+					"SELECT same_rows();",
+					$split->(), ''));
 		}
 	}
 	$script .= "COMMIT;\n" if $in_transaction;
-	$script .= "SELECT same_rows();\n" . join('', map { "SELECT vertical_partition.merge('$_');\n" } sort keys %method) . "SELECT same_rows(), count(*) FROM p;\nRESET ALL;\nDROP TABLE p, s, u, r;\n";
+	$script .=
+		"SELECT same_rows();\n"
+	  . join('', map { "SELECT vertical_partition.merge('$_');\n" } sort keys %method)
+	  . "SELECT same_rows(), count(*) FROM p;\nRESET ALL;\nDROP TABLE p, s, u, r;\n";
 
 	my ($rc, $out, $err) = $node->psql('postgres', $script, on_error_stop => 1, on_error_die => 0);
 	$out =~ s/^[sur]$//mg;
 	$out =~ s/^\n+//mg;
 	is($rc, 0, "seed $seed, round $round: runs") or diag $err;
-	is($out, '', "seed $seed, round $round: all tables give the same ("  . join(', ', @defined) . ')');
+	is($out, '',
+		"seed $seed, round $round: all tables give the same (" . join(', ', @defined) . ')');
 	if ($rc != 0)
 	{
 		append_to_file("${PostgreSQL::Test::Utils::tmp_check}/round.sql", $script);

@@ -14,10 +14,12 @@ use Test::More;
 
 my $primary = partition_node('primary');
 my $definition = 'id int PRIMARY KEY, n int DEFAULT 0, doc text, c int DEFAULT 0';
-my $rows = join ' UNION ALL ', map { "SELECT '$_' AS t, x::text AS r FROM $_ x" } @partition_methods;
+my $rows = join ' UNION ALL ',
+  map { "SELECT '$_' AS t, x::text AS r FROM $_ x" } @partition_methods;
 my $read = "SELECT * FROM ($rows) x ORDER BY 1, 2";
 
-$primary->safe_psql('postgres', "CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain'));
+$primary->safe_psql('postgres',
+	"CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain'));
 $primary->safe_psql('postgres', <<"SQL") for @partition_methods;
 CREATE TABLE $_ ($definition);
 INSERT INTO $_ SELECT i, i, CASE WHEN i % 5 = 0 THEN repeat('long ' || i, 1000) ELSE 'doc ' || i END FROM generate_series(1, 100) i;
@@ -54,8 +56,10 @@ sub compare_standby
 	my ($what) = @_;
 
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-	ok($standby->safe_psql('postgres', $read) eq $primary->safe_psql('postgres', $read), "standby: $what");
-	is($standby->safe_psql('postgres', 'SELECT * FROM parts_wrong()'), '', "standby: $what, hot and cold rows match");
+	ok($standby->safe_psql('postgres', $read) eq $primary->safe_psql('postgres', $read),
+		"standby: $what");
+	is($standby->safe_psql('postgres', 'SELECT * FROM parts_wrong()'),
+		'', "standby: $what, hot and cold rows match");
 }
 compare_standby('rows');
 $primary->safe_psql('postgres', changes($_, 1000) . "VACUUM;\n") for @partition_methods;
@@ -72,19 +76,27 @@ for my $method (@partition_methods)
 		"SELECT vertical_partition.merge('$method')")
 	{
 		my ($rc, $out, $err) = $standby->psql('postgres', $_);
-		like($err, qr/ERROR:  cannot execute .* in a read-only transaction|recovery is in progress/, "standby: $_");
+		like($err, qr/ERROR:  cannot execute .* in a read-only transaction|recovery is in progress/,
+			"standby: $_");
 	}
-	is($standby->safe_psql('postgres', "SELECT count(*), count(doc), sum(n) IS NOT NULL FROM $method") =~ s/\|.*//r, $primary->safe_psql('postgres', "SELECT count(*) FROM $method"), "standby: $method");
+	is( $standby->safe_psql('postgres',
+			"SELECT count(*), count(doc), sum(n) IS NOT NULL FROM $method") =~ s/\|.*//r,
+		$primary->safe_psql('postgres', "SELECT count(*) FROM $method"),
+		"standby: $method");
 }
-my ($rc, $out, $err) = $standby->psql('postgres', q{SELECT vertical_partition.relink('row_pointer')});
+my ($rc, $out, $err) =
+  $standby->psql('postgres', q{SELECT vertical_partition.relink('row_pointer')});
 like($err, qr/read-only transaction|recovery is in progress/, 'standby: relink() is refused');
 
 #
 # Logical replication
 #
 my $subscriber = partition_node('subscriber');
-$subscriber->safe_psql('postgres', "CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain'));
-$subscriber->safe_psql('postgres', "CREATE TABLE $_ ($definition); SELECT vertical_partition.split('$_', '{doc,c}', '$_');") for @partition_methods;
+$subscriber->safe_psql('postgres',
+	"CREATE EXTENSION vertical_partition;\n" . partition_helpers('plain'));
+$subscriber->safe_psql('postgres',
+	"CREATE TABLE $_ ($definition); SELECT vertical_partition.split('$_', '{doc,c}', '$_');")
+  for @partition_methods;
 my $connstr = $primary->connstr . ' dbname=postgres';
 # Without an index, rows of the cold part are identified by all columns.  The pointers
 # of the subscriber before relink() do not matter.  Column lists exist since 15.
@@ -106,7 +118,8 @@ sub compare_subscriber
 	for my $method (@methods)
 	{
 		my $query = "SELECT x FROM $method x ORDER BY id";
-		ok($subscriber->safe_psql('postgres', $query) eq $primary->safe_psql('postgres', $query), "logical: $what, $method");
+		ok($subscriber->safe_psql('postgres', $query) eq $primary->safe_psql('postgres', $query),
+			"logical: $what, $method");
 	}
 }
 
@@ -114,14 +127,24 @@ sub compare_subscriber
 sub compare_pointers
 {
 	my ($what) = @_;
-	my ($hot, $cold) = ('SELECT id, n FROM row_pointer ORDER BY id', 'SELECT id, doc, c FROM row_pointer ORDER BY id');
+	my ($hot, $cold) = (
+		'SELECT id, n FROM row_pointer ORDER BY id',
+		'SELECT id, doc, c FROM row_pointer ORDER BY id');
 
 	$primary->wait_for_catchup('sub');
-	is($subscriber->safe_psql('postgres', $hot), $primary->safe_psql('postgres', $hot), "logical: $what, row_pointer, hot columns");
+	is( $subscriber->safe_psql('postgres', $hot),
+		$primary->safe_psql('postgres', $hot),
+		"logical: $what, row_pointer, hot columns");
 	my ($rc, $out, $err) = $subscriber->psql('postgres', $cold);
-	like($err, qr/ERROR: .*\n(.*\n)*HINT:.*relink/, "logical: $what, row_pointer, cold columns need relink()");
-	is($subscriber->safe_psql('postgres', "SELECT vertical_partition.relink('row_pointer') > 0"), 't', "logical: $what, relink()");
-	is($subscriber->safe_psql('postgres', $cold), $primary->safe_psql('postgres', $cold), "logical: $what, row_pointer after relink()");
+	like(
+		$err,
+		qr/ERROR: .*\n(.*\n)*HINT:.*relink/,
+		"logical: $what, row_pointer, cold columns need relink()");
+	is($subscriber->safe_psql('postgres', "SELECT vertical_partition.relink('row_pointer') > 0"),
+		't', "logical: $what, relink()");
+	is( $subscriber->safe_psql('postgres', $cold),
+		$primary->safe_psql('postgres', $cold),
+		"logical: $what, row_pointer after relink()");
 }
 compare_subscriber('first copy', qw(shared_key surrogate_key));
 compare_pointers('first copy');
@@ -130,10 +153,16 @@ compare_subscriber('changes', qw(shared_key surrogate_key));
 compare_pointers('changes');
 $primary->safe_psql('postgres', "UPDATE $_ SET n = n + 1") for @partition_methods;
 compare_subscriber('hot columns', @partition_methods);
-$primary->safe_psql('postgres', 'TRUNCATE ' . join(', ', @partition_methods) . '; ' . join(' ', map { "INSERT INTO $_ (id, doc) VALUES (1, 'one'), (2, 'two');" } @partition_methods));
+$primary->safe_psql(
+	'postgres',
+	'TRUNCATE '
+	  . join(', ', @partition_methods) . '; '
+	  . join(' ',
+		map { "INSERT INTO $_ (id, doc) VALUES (1, 'one'), (2, 'two');" } @partition_methods));
 compare_subscriber('TRUNCATE', qw(shared_key surrogate_key));
 compare_pointers('TRUNCATE');
-is($subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'), '', 'logical: hot and cold rows match');
+is($subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'),
+	'', 'logical: hot and cold rows match');
 
 # The subscriber takes over.
 $subscriber->safe_psql('postgres', 'DROP SUBSCRIPTION sub');
@@ -141,10 +170,16 @@ $subscriber->safe_psql('postgres', <<'SQL');
 SELECT setval(pg_get_serial_sequence('surrogate_key_cold', 'cold_id'), max(cold_id)) FROM surrogate_key_cold;
 SQL
 $subscriber->safe_psql('postgres', changes($_, 3000)) for @partition_methods;
-$primary->safe_psql('postgres', changes($_, 3000)) for @partition_methods;
-is($subscriber->safe_psql('postgres', $read), $primary->safe_psql('postgres', $read), 'the former subscriber can be written to');
-is($subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'), '', 'former subscriber: hot and cold rows match');
-unlike(slurp_file($subscriber->logfile), qr/logical replication.*ERROR|PANIC|terminated by signal/, 'no error on the subscriber');
+$primary->safe_psql('postgres', changes($_, 3000))    for @partition_methods;
+is( $subscriber->safe_psql('postgres', $read),
+	$primary->safe_psql('postgres', $read),
+	'the former subscriber can be written to');
+is($subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'),
+	'', 'former subscriber: hot and cold rows match');
+unlike(
+	slurp_file($subscriber->logfile),
+	qr/logical replication.*ERROR|PANIC|terminated by signal/,
+	'no error on the subscriber');
 $subscriber->stop;
 
 #
@@ -154,14 +189,22 @@ $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 $standby->promote;
 my $before = $standby->safe_psql('postgres', $read);
 is($before, $primary->safe_psql('postgres', $read), 'promoted: the rows are the same');
-$_->safe_psql('postgres', join '', map { changes($_, 4000) } @partition_methods) for $primary, $standby;
-is($standby->safe_psql('postgres', $read), $primary->safe_psql('postgres', $read), 'promoted: changes have the same result');
+$_->safe_psql('postgres', join '', map { changes($_, 4000) } @partition_methods)
+  for $primary, $standby;
+is( $standby->safe_psql('postgres', $read),
+	$primary->safe_psql('postgres', $read),
+	'promoted: changes have the same result');
 parts_in_order($standby, 'postgres', 'promoted');
 ($rc, $out, $err) = $standby->psql('postgres', q{SELECT vertical_partition.merge('row_pointer')});
-like($err, qr/publication pub, which has a column list/, 'promoted: merge() refuses to lose a publication');
+like(
+	$err,
+	qr/publication pub, which has a column list/,
+	'promoted: merge() refuses to lose a publication');
 $standby->safe_psql('postgres', "DROP PUBLICATION pub");
 $standby->safe_psql('postgres', "SELECT vertical_partition.merge('$_')") for @partition_methods;
-is($standby->safe_psql('postgres', $read), $primary->safe_psql('postgres', $read), 'promoted: merge()');
+is( $standby->safe_psql('postgres', $read),
+	$primary->safe_psql('postgres', $read),
+	'promoted: merge()');
 $standby->stop;
 $primary->stop;
 done_testing();

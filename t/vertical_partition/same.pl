@@ -13,7 +13,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my @statements = same_statements();
-my $script = join '', "\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n", map { "\\echo \@\@ $_->[0]\n$_->[1]" } @statements;
+my $script = join '', "\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n",
+  map { "\\echo \@\@ $_->[0]\n$_->[1]" } @statements;
 my $node = partition_node('same');
 
 partition_database($node, 'plain', 'plain');
@@ -35,7 +36,10 @@ sub same_rows
 	my %plain = map { $_ => 1 } split /\n/, $left;
 	my %split = map { $_ => 1 } split /\n/, $rows;
 
-	ok($rows eq $left, $what) or diag map { sprintf "%.300s\n", $_ } (map { "plain: $_" } grep { !$split{$_} } sort keys %plain), map { "split: $_" } grep { !$plain{$_} } sort keys %split;
+	ok($rows eq $left, $what)
+	  or diag map { sprintf "%.300s\n", $_ }
+	  (map { "plain: $_" } grep { !$split{$_} } sort keys %plain),
+	  map { "split: $_" } grep { !$plain{$_} } sort keys %split;
 }
 
 for my $method (@partition_methods)
@@ -55,18 +59,23 @@ for my $method (@partition_methods)
 			my ($known) = grep { $statement =~ $_->[0] } @same_differences;
 			my ($expected, $got) = map {
 				my @rows = @{ $_->{$line} // ['no output'] };
-				join "\n", $statement =~ /\bORDER BY\b/ && $statement !~ /RETURNING [^)]*$/ ? @rows : sort @rows
+				join "\n", $statement =~ /\bORDER BY\b/ && $statement !~ /RETURNING [^)]*$/
+				  ? @rows
+				  : sort @rows
 			} $plain, $split;
 
 			next if $known ? $got =~ $known->[1] : $got eq $expected;
-			my $difference = sprintf "%s, line %d: %.500s\nplain: %.1000s\nsplit: %.1000s\n", $what, $line, $statement, $expected, $got;
+			my $difference = sprintf "%s, line %d: %.500s\nplain: %.1000s\nsplit: %.1000s\n",
+			  $what, $line, $statement, $expected, $got;
 			append_to_file("${PostgreSQL::Test::Utils::tmp_check}/differences", $difference);
 			diag $difference if ++$different <= 5;
 		}
 		is($different, 0, "$what: the answers are those of the plain table");
 		same_rows($node->safe_psql($database, $rest), "$what: the same rows are left");
 		parts_in_order($node, $database, $what);
-		my ($rc, $merged, $err) = $node->psql($database, "SELECT vertical_partition.merge(view) IS NULL FROM (SELECT view FROM vertical_partition.parts) p; $rest");
+		my ($rc, $merged, $err) = $node->psql($database,
+			"SELECT vertical_partition.merge(view) IS NULL FROM (SELECT view FROM vertical_partition.parts) p; $rest"
+		);
 		is($err, '', "$what: merge()");
 		same_rows($merged =~ s/^(f\n)+//r, "$what: the merged tables have the same rows");
 	}

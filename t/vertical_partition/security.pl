@@ -20,8 +20,10 @@ sub attempt
 {
 	my ($role, $sql, $settings) = @_;
 	my ($rc, $stdout, $stderr) = $node->psql(
-		'postgres', ($settings // '') . "\n$sql",
-		$role ? (extra_params => [ '-U', $role ]) : (), on_error_stop => 1);
+		'postgres',
+		($settings // '') . "\n$sql",
+		$role ? (extra_params => [ '-U', $role ]) : (),
+		on_error_stop => 1);
 
 	return 'ok' if $rc == 0;
 	my ($error) = $stderr =~ /ERROR:  (.*)/;
@@ -80,7 +82,10 @@ SQL
 
 # the code that split() and merge() evaluate: when rows are copied, indexes built, and
 # definitions read again
-my @all = ('check', 'cold check', 'cold index', 'constant in index', 'generated', 'index', 'parse', 'predicate', 'statistics');
+my @all = (
+	'check', 'cold check', 'cold index', 'constant in index',
+	'generated', 'index', 'parse', 'predicate',
+	'statistics');
 for my $method (@methods)
 {
 	my $table = "t_$method";
@@ -89,12 +94,20 @@ for my $method (@methods)
 	# Run this as the owner, because planning it runs code in the index.
 	my $contents = "SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM role_a.$table t";
 	my $before = as_role($node, 'postgres', 'role_a', $contents);
-	is_harmless($node, superuser("SELECT vertical_partition.split('role_a.$table', '{note,long}', '$method')"),
+	is_harmless($node,
+		superuser("SELECT vertical_partition.split('role_a.$table', '{note,long}', '$method')"),
 		\@all, "split by $method");
-	is($node->safe_psql('postgres', "SELECT string_agg(DISTINCT relowner::regrole::text, ' ') FROM pg_class WHERE relname LIKE '$table%'"),
-		'role_a', "split by $method: the owner owns all new objects");
-	is_harmless($node, superuser("SELECT * FROM vertical_partition.advise('role_a.$table')"), [], "advise, $method");
-	is_harmless($node, superuser('TABLE vertical_partition.parts; TABLE vertical_partition.column_updates'), [], "views, $method");
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT string_agg(DISTINCT relowner::regrole::text, ' ') FROM pg_class WHERE relname LIKE '$table%'"
+		),
+		'role_a',
+		"split by $method: the owner owns all new objects");
+	is_harmless($node, superuser("SELECT * FROM vertical_partition.advise('role_a.$table')"),
+		[], "advise, $method");
+	is_harmless($node,
+		superuser('TABLE vertical_partition.parts; TABLE vertical_partition.column_updates'),
+		[], "views, $method");
 
 	# triggers on the parts
 	as_role($node, 'postgres', 'role_a', <<"SQL");
@@ -107,15 +120,22 @@ SQL
 		# Move rows, so that the pointers become wrong.
 		as_role($node, 'postgres', 'role_a', "DELETE FROM role_a.$table WHERE id BETWEEN 2 AND 5");
 		$before = as_role($node, 'postgres', 'role_a', $contents);
-		as_role($node, 'postgres', 'role_a', "SELECT vertical_partition.forget_row_pointers('role_a.${table}_cold'); VACUUM FULL role_a.${table}_cold;")
-		  if $node->safe_psql('postgres', q{SELECT to_regprocedure('vertical_partition.forget_row_pointers(regclass)') IS NOT NULL}) eq 't';
-		is_harmless($node,
-			superuser("SELECT vertical_partition.relink('role_a.$table')"),
-			[ 'constant in index' ], 'relink');
+		as_role($node, 'postgres', 'role_a',
+			"SELECT vertical_partition.forget_row_pointers('role_a.${table}_cold'); VACUUM FULL role_a.${table}_cold;"
+		  )
+		  if $node->safe_psql(
+			'postgres',
+			q{SELECT to_regprocedure('vertical_partition.forget_row_pointers(regclass)') IS NOT NULL}
+		  ) eq 't';
+		is_harmless($node, superuser("SELECT vertical_partition.relink('role_a.$table')"),
+			['constant in index'], 'relink');
 	}
-	as_role($node, 'postgres', 'role_a', join ' ', map { "DROP TRIGGER $_ ON role_a.${table}_hot;" } qw(c d e));
-	is_harmless($node, superuser("SELECT vertical_partition.merge('role_a.$table')"), \@all, "merge of $method");
-	is(as_role($node, 'postgres', 'role_a', $contents), $before, "merge of $method: the rows are the same");
+	as_role($node, 'postgres', 'role_a', join ' ',
+		map { "DROP TRIGGER $_ ON role_a.${table}_hot;" } qw(c d e));
+	is_harmless($node, superuser("SELECT vertical_partition.merge('role_a.$table')"),
+		\@all, "merge of $method");
+	is(as_role($node, 'postgres', 'role_a', $contents),
+		$before, "merge of $method: the rows are the same");
 }
 
 # split() refuses a table before it runs any of its code.  Only a superuser can create
@@ -140,9 +160,15 @@ SQL
 for my $table (qw(ruled policed triggered truncated viewed materialized))
 {
 	my $refusal;
-	is_harmless($node, sub { $refusal = attempt(undef, "SELECT vertical_partition.split('role_a.$table', '{c}')") }, [], "refused, $table");
+	is_harmless(
+		$node,
+		sub { $refusal = attempt(undef, "SELECT vertical_partition.split('role_a.$table', '{c}')") }
+		,
+		[],
+		"refused, $table");
 	is($refusal, "cannot split role_a.$table", "the table $table is refused");
-	is_harmless($node, superuser("SELECT vertical_partition.advise('role_a.$table')"), [], "advise, $table");
+	is_harmless($node, superuser("SELECT vertical_partition.advise('role_a.$table')"),
+		[], "advise, $table");
 }
 
 # No code is left that would run at the end of the transaction, as the role that ends
@@ -158,7 +184,9 @@ CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON role_a.late_hot DEFERRABLE INITIA
 	FOR EACH ROW EXECUTE FUNCTION role_a.trap_trigger('deferred');
 SQL
 my $error;
-is_harmless($node, sub { $error = attempt(undef, q{SELECT vertical_partition.relink('role_a.late')}) }, [], 'relink fires no deferred trigger');
+is_harmless($node,
+	sub { $error = attempt(undef, q{SELECT vertical_partition.relink('role_a.late')}) },
+	[], 'relink fires no deferred trigger');
 is($error, 'ok', 'relink succeeds');
 is($node->safe_psql('postgres', 'SELECT count(c) FROM role_a.late'), '6', 'the rows are relinked');
 
@@ -189,34 +217,60 @@ GRANT pg_read_all_data TO role_b;
 CREATE TABLE public.sale_of_all (shop int CONSTRAINT sale_of_all REFERENCES role_a.shop);
 INSERT INTO public.sale_of_all VALUES (2);
 SQL
-as_role($node, 'postgres', 'role_b', q{CREATE INDEX ON role_b.parent ((role_a.trap('index of parent', 1)), id)});
-as_role($node, 'postgres', 'role_a', q{CREATE STATISTICS role_a.shop_stat ON id, (n + role_a.trap('statistics of a', 1)) FROM role_a.shop});
-my $keys = q{SELECT string_agg(concat_ws(' ', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid)), E'\n' ORDER BY conrelid::regclass::text, conname)
+as_role($node, 'postgres', 'role_b',
+	q{CREATE INDEX ON role_b.parent ((role_a.trap('index of parent', 1)), id)});
+as_role($node, 'postgres', 'role_a',
+	q{CREATE STATISTICS role_a.shop_stat ON id, (n + role_a.trap('statistics of a', 1)) FROM role_a.shop}
+);
+my $keys =
+  q{SELECT string_agg(concat_ws(' ', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid)), E'\n' ORDER BY conrelid::regclass::text, conname)
 	FROM pg_constraint WHERE contype = 'f' AND conname ~ 'sale|shop' AND conparentid = 0};
 my $keys_before = $node->safe_psql('postgres', $keys);
-like(attempt('role_a', q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
-	qr/^cannot split role_a.shop$/, 'the owner alone cannot change what refers to his table');
-is_harmless($node, superuser(q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
-	[ 'index of a', 'statistics of a', 'index of parent as role_b' ], 'foreign keys, split');
-is($node->safe_psql('postgres', $keys), $keys_before =~ s/role_a\.shop\(/role_a.shop_hot(/gr =~ s/role_a\.shop shop/role_a.shop_hot shop/r,
+like(
+	attempt('role_a', q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
+	qr/^cannot split role_a.shop$/,
+	'the owner alone cannot change what refers to his table');
+is_harmless(
+	$node,
+	superuser(q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
+	[ 'index of a', 'statistics of a', 'index of parent as role_b' ],
+	'foreign keys, split');
+is( $node->safe_psql('postgres', $keys),
+	$keys_before =~ s/role_a\.shop\(/role_a.shop_hot(/gr =~
+	  s/role_a\.shop shop/role_a.shop_hot shop/r,
 	'foreign keys reference the hot part, and are as valid as before');
-is(attempt('role_b', 'INSERT INTO role_b.sale VALUES (3)'),
-	'insert or update on table "sale" violates foreign key constraint "sale_shop"', 'the foreign keys are enforced');
-is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT x.grantee::regrole::text, ' ') FROM pg_class c, aclexplode(c.relacl) x
-	WHERE c.relname ~ '^shop' AND c.relnamespace = 'role_a'::regnamespace}), 'role_a', 'nobody keeps a privilege for it');
-is_harmless($node, superuser(q{SELECT vertical_partition.merge('role_a.shop')}),
-	[ 'index of a', 'statistics of a', 'index of parent as role_b' ], 'foreign keys, merge');
+is( attempt('role_b', 'INSERT INTO role_b.sale VALUES (3)'),
+	'insert or update on table "sale" violates foreign key constraint "sale_shop"',
+	'the foreign keys are enforced');
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT string_agg(DISTINCT x.grantee::regrole::text, ' ') FROM pg_class c, aclexplode(c.relacl) x
+	WHERE c.relname ~ '^shop' AND c.relnamespace = 'role_a'::regnamespace}),
+	'role_a',
+	'nobody keeps a privilege for it');
+is_harmless(
+	$node,
+	superuser(q{SELECT vertical_partition.merge('role_a.shop')}),
+	[ 'index of a', 'statistics of a', 'index of parent as role_b' ],
+	'foreign keys, merge');
 is($node->safe_psql('postgres', $keys), $keys_before, 'foreign keys are the same after merge()');
 
-$node->safe_psql('postgres', 'SET session_replication_role = replica; INSERT INTO role_b.sale VALUES (77)');
-like(attempt(undef, q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
-	qr/^insert or update on table "sale" violates foreign key constraint "vertical_partition_/, 'a row that violates the foreign key is found');
-$node->safe_psql('postgres', 'SET session_replication_role = replica; DELETE FROM role_b.sale WHERE shop = 77; DROP TABLE public.sale_of_all');
+$node->safe_psql('postgres',
+	'SET session_replication_role = replica; INSERT INTO role_b.sale VALUES (77)');
+like(
+	attempt(undef, q{SELECT vertical_partition.split('role_a.shop', '{c}')}),
+	qr/^insert or update on table "sale" violates foreign key constraint "vertical_partition_/,
+	'a row that violates the foreign key is found');
+$node->safe_psql('postgres',
+	'SET session_replication_role = replica; DELETE FROM role_b.sale WHERE shop = 77; DROP TABLE public.sale_of_all'
+);
 # The superuser's own statements run the owner's code, as always.
 $node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER; REVOKE pg_read_all_data FROM role_b');
 as_role($node, 'postgres', 'role_b', 'REVOKE REFERENCES ON role_b.parent FROM role_a');
-like($node->safe_psql('postgres', q{SELECT reason FROM vertical_partition.advise('role_a.shop')}),
-	qr/constraint shop_parent_fkey, whose table role_b\.parent the owner may not refer to/, 'the owner has to be allowed to refer to the other table');
+like(
+	$node->safe_psql('postgres', q{SELECT reason FROM vertical_partition.advise('role_a.shop')}),
+	qr/constraint shop_parent_fkey, whose table role_b\.parent the owner may not refer to/,
+	'the owner has to be allowed to refer to the other table');
 as_role($node, 'postgres', 'role_b', 'GRANT REFERENCES ON role_b.parent TO role_a');
 
 # Partitioned tables evaluate their partition keys when a foreign key is added.
@@ -233,16 +287,21 @@ my @variants = ('');
 push @variants, ' NOT VALID', ' NOT ENFORCED' if $major >= 18;
 for my $variant (@variants)
 {
-	as_role($node, 'postgres', 'role_a', 'ALTER TABLE role_a.lines DROP CONSTRAINT lines_orders;'
-		. " ALTER TABLE role_a.lines ADD CONSTRAINT lines_orders FOREIGN KEY (orders) REFERENCES role_a.orders$variant");
+	as_role($node, 'postgres', 'role_a',
+			'ALTER TABLE role_a.lines DROP CONSTRAINT lines_orders;'
+		  . " ALTER TABLE role_a.lines ADD CONSTRAINT lines_orders FOREIGN KEY (orders) REFERENCES role_a.orders$variant"
+	);
 	for my $call ("split('role_a.orders', '{c}')", "merge('role_a.orders')")
 	{
-		is_harmless($node, superuser("SELECT vertical_partition.$call"), ['partition key'], "partitioned table$variant, $call");
+		is_harmless($node, superuser("SELECT vertical_partition.$call"),
+			['partition key'], "partitioned table$variant, $call");
 	}
 }
 as_role($node, 'postgres', 'role_b',
-	'CREATE TABLE role_b.lines (orders int REFERENCES role_a.orders, kind int) PARTITION BY LIST (kind)');
-like(($node->psql('postgres', q{SELECT vertical_partition.split('role_a.orders', '{c}')}))[2],
+	'CREATE TABLE role_b.lines (orders int REFERENCES role_a.orders, kind int) PARTITION BY LIST (kind)'
+);
+like(
+	($node->psql('postgres', q{SELECT vertical_partition.split('role_a.orders', '{c}')}))[2],
 	qr/constraint lines_orders_fkey on table role_b\.lines, a partitioned table that has another owner, or partitions of others/,
 	'a partitioned table of another owner is refused');
 
@@ -272,16 +331,33 @@ CREATE CAST (role_a.number AS int) WITH FUNCTION role_a.to_int(role_a.number) AS
 CREATE TABLE role_a.by_cast (id int PRIMARY KEY, r role_a.number CONSTRAINT by_cast REFERENCES public.referenced, c text);
 SQL
 for my $case (
-	[ 'public.referenced', 'constraint to_referenced on table public.referencing, a partitioned table that has another owner, or partitions of others' ],
-	[ 'public.of_parts', 'constraint to_parts, whose table public.parts has partitions of other owners' ],
-	[ 'role_a.by_cast', 'constraint by_cast on table role_a.by_cast, which compares after a cast that a user has made' ])
+	[
+		'public.referenced',
+		'constraint to_referenced on table public.referencing, a partitioned table that has another owner, or partitions of others'
+	],
+	[
+		'public.of_parts',
+		'constraint to_parts, whose table public.parts has partitions of other owners'
+	],
+	[
+		'role_a.by_cast',
+		'constraint by_cast on table role_a.by_cast, which compares after a cast that a user has made'
+	])
 {
 	my ($table, $reason) = @$case;
 	my $stderr;
-	is_harmless($node, sub { $stderr = ($node->psql('postgres', "SELECT vertical_partition.split('$table', '{c}')"))[2] }, [], "split of $table");
+	is_harmless(
+		$node,
+		sub {
+			$stderr =
+			  ($node->psql('postgres', "SELECT vertical_partition.split('$table', '{c}')"))[2];
+		},
+		[],
+		"split of $table");
 	like($stderr, qr/\Q$reason\E/, "split of $table is refused");
 	my ($constraint) = $reason =~ /^(constraint \w+)/;
-	like($node->safe_psql('postgres', "SELECT reason FROM vertical_partition.advise('$table')"), qr/\Q$constraint\E/, "advise() names the reason for $table");
+	like($node->safe_psql('postgres', "SELECT reason FROM vertical_partition.advise('$table')"),
+		qr/\Q$constraint\E/, "advise() names the reason for $table");
 }
 
 # Settings made by the owner's code end with it.
@@ -320,9 +396,15 @@ GRANT boss TO role_d WITH INHERIT TRUE, SET FALSE;
 CREATE TABLE public.of_boss (id int PRIMARY KEY, n int, c text);
 ALTER TABLE public.of_boss OWNER TO boss;
 SQL
-	is(attempt('role_d', q{SELECT vertical_partition_internal.execute_as('boss'::regrole, 'ALTER ROLE role_d SUPERUSER')}),
-		'must be able to SET ROLE "boss"', 'a member that only inherits privileges is refused');
-	is(attempt('role_d', q{SELECT vertical_partition.split('public.of_boss', '{c}')}), 'must be able to SET ROLE "boss"', 'split() refuses a member that only inherits privileges');
+	is( attempt(
+			'role_d',
+			q{SELECT vertical_partition_internal.execute_as('boss'::regrole, 'ALTER ROLE role_d SUPERUSER')}
+		),
+		'must be able to SET ROLE "boss"',
+		'a member that only inherits privileges is refused');
+	is( attempt('role_d', q{SELECT vertical_partition.split('public.of_boss', '{c}')}),
+		'must be able to SET ROLE "boss"',
+		'split() refuses a member that only inherits privileges');
 }
 
 # The owner of a schema cannot rename it while a table of another owner in it is being
@@ -332,18 +414,23 @@ CREATE SCHEMA named AUTHORIZATION role_a;
 GRANT ALL ON SCHEMA named TO role_b;
 GRANT CREATE ON DATABASE postgres TO role_a;
 SQL
-as_role($node, 'postgres', 'role_b', q{CREATE TABLE named.t (id int PRIMARY KEY, n int, c text); INSERT INTO named.t VALUES (1, 1, 'c')});
+as_role($node, 'postgres', 'role_b',
+	q{CREATE TABLE named.t (id int PRIMARY KEY, n int, c text); INSERT INTO named.t VALUES (1, 1, 'c')}
+);
 for my $call (q{split('named.t', '{c}', 'row_pointer')}, q{relink('named.t')}, q{merge('named.t')})
 {
 	my $session = $node->background_psql('postgres');
 	$session->query_safe("BEGIN; SELECT vertical_partition.$call");
-	is(attempt('role_a', 'ALTER SCHEMA named RENAME TO renamed', 'SET lock_timeout = 100;'),
-		'canceling statement due to lock timeout', "$call blocks renaming of the schema");
-	is(attempt('role_a', 'GRANT USAGE ON SCHEMA named TO role_c', 'SET lock_timeout = 2000;'), 'ok', "$call does not block GRANT on the schema");
+	is( attempt('role_a', 'ALTER SCHEMA named RENAME TO renamed', 'SET lock_timeout = 100;'),
+		'canceling statement due to lock timeout',
+		"$call blocks renaming of the schema");
+	is(attempt('role_a', 'GRANT USAGE ON SCHEMA named TO role_c', 'SET lock_timeout = 2000;'),
+		'ok', "$call does not block GRANT on the schema");
 	$session->query_safe('COMMIT');
 	$session->quit;
 }
-is(attempt('role_a', 'ALTER SCHEMA named RENAME TO renamed', 'SET lock_timeout = 2000;'), 'ok', 'the schema can be renamed afterwards');
+is(attempt('role_a', 'ALTER SCHEMA named RENAME TO renamed', 'SET lock_timeout = 2000;'),
+	'ok', 'the schema can be renamed afterwards');
 $node->safe_psql('postgres', 'REVOKE CREATE ON DATABASE postgres FROM role_a');
 
 # Two schemas of role_a swap their names during a split.
@@ -381,12 +468,25 @@ CREATE TABLE s2.t (id int, n int, c text);
 CREATE TABLE s2.t_cold (id int, c text);
 CREATE TRIGGER b BEFORE INSERT ON s2.t_cold FOR EACH STATEMENT EXECUTE FUNCTION role_a.back();
 SQL
-my @swapped = sprung($node, sub { (undef, undef, $error) = $node->psql('swap', q{SELECT vertical_partition.split('s1.t', '{c,k}')}) });
+my @swapped = sprung(
+	$node,
+	sub {
+		(undef, undef, $error) =
+		  $node->psql('swap', q{SELECT vertical_partition.split('s1.t', '{c,k}')});
+	});
 is("@swapped", 'swap as role_a', 'the schemas are swapped during the split');
-is($node->safe_psql('swap', q{SELECT has_table_privilege('role_c', oid, 'SELECT') FROM pg_class WHERE relname = 't_hot' AND relowner <> 'role_a'::regrole}),
-	't', "another owner's table keeps its privileges");
-is($node->safe_psql('swap', q{SELECT count(*) FROM pg_class WHERE relname IN ('t_hot', 't_cold') AND relowner = 'role_a'::regrole}),
-	$error =~ /ERROR/ ? 1 : 3, 'the split is complete or not done') or diag $error;
+is( $node->safe_psql(
+		'swap',
+		q{SELECT has_table_privilege('role_c', oid, 'SELECT') FROM pg_class WHERE relname = 't_hot' AND relowner <> 'role_a'::regrole}
+	),
+	't',
+	"another owner's table keeps its privileges");
+is( $node->safe_psql(
+		'swap',
+		q{SELECT count(*) FROM pg_class WHERE relname IN ('t_hot', 't_cold') AND relowner = 'role_a'::regrole}
+	),
+	$error =~ /ERROR/ ? 1 : 3,
+	'the split is complete or not done') or diag $error;
 
 # The owner may not create tables in the schema: split() fails before it changes
 # anything.
@@ -400,16 +500,30 @@ SQL
 for my $role (undef, 'role_a')
 {
 	my $who = $role // 'the superuser';
-	my ($rc, $stdout, $stderr) = $node->psql('postgres', q{SELECT vertical_partition.split('closed.t', '{c}')}, $role ? (extra_params => [ '-U', $role ]) : ());
+	my ($rc, $stdout, $stderr) = $node->psql(
+		'postgres',
+		q{SELECT vertical_partition.split('closed.t', '{c}')},
+		$role ? (extra_params => [ '-U', $role ]) : ());
 
-	like($stderr, qr/ERROR:  cannot split closed\.t\n.*DETAIL:  Its owner, role "role_a", has no CREATE privilege on schema "closed"/,
+	like(
+		$stderr,
+		qr/ERROR:  cannot split closed\.t\n.*DETAIL:  Its owner, role "role_a", has no CREATE privilege on schema "closed"/,
 		"no CREATE on the schema: $who is refused");
-	like($stderr, qr/HINT:  GRANT CREATE ON SCHEMA closed TO role_a;/, "the error for $who has a hint");
+	like(
+		$stderr,
+		qr/HINT:  GRANT CREATE ON SCHEMA closed TO role_a;/,
+		"the error for $who has a hint");
 }
-is($node->safe_psql('postgres', q{SELECT reason FROM vertical_partition.advise('closed.t')}),
-	'its owner has no CREATE privilege on schema "closed"', 'advise() names the reason');
-$node->safe_psql('postgres', q{GRANT CREATE ON SCHEMA closed TO role_a; SELECT vertical_partition.split('closed.t', '{c}'); REVOKE CREATE ON SCHEMA closed FROM role_a});
-like(attempt(undef, q{SELECT vertical_partition.merge('closed.t')}), qr/^cannot merge closed\.t/, 'merge is refused as well');
+is( $node->safe_psql('postgres', q{SELECT reason FROM vertical_partition.advise('closed.t')}),
+	'its owner has no CREATE privilege on schema "closed"',
+	'advise() names the reason');
+$node->safe_psql('postgres',
+	q{GRANT CREATE ON SCHEMA closed TO role_a; SELECT vertical_partition.split('closed.t', '{c}'); REVOKE CREATE ON SCHEMA closed FROM role_a}
+);
+like(
+	attempt(undef, q{SELECT vertical_partition.merge('closed.t')}),
+	qr/^cannot merge closed\.t/,
+	'merge is refused as well');
 
 # Default privileges of the owner give nobody access, and take none from the owner.
 as_role($node, 'postgres', 'role_a', <<'SQL');
@@ -421,10 +535,15 @@ CREATE TABLE role_a.defaults (id int PRIMARY KEY, n int, c text);
 ALTER TABLE role_a.defaults OWNER TO role_a;
 SELECT vertical_partition.split('role_a.defaults', '{c}');
 SQL
-is(attempt('role_c', 'SELECT n FROM role_a.defaults_hot'), 'permission denied for table defaults_hot', 'default privileges give nobody access to the parts');
-is(attempt('role_a', q{INSERT INTO role_a.defaults VALUES (1, 1, 'c')}), 'ok', 'default privileges take no access from the owner');
+is( attempt('role_c', 'SELECT n FROM role_a.defaults_hot'),
+	'permission denied for table defaults_hot',
+	'default privileges give nobody access to the parts');
+is(attempt('role_a', q{INSERT INTO role_a.defaults VALUES (1, 1, 'c')}),
+	'ok', 'default privileges take no access from the owner');
 $node->safe_psql('postgres', q{SELECT vertical_partition.merge('role_a.defaults')});
-as_role($node, 'postgres', 'role_a', 'ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM role_c; ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO role_a');
+as_role($node, 'postgres', 'role_a',
+	'ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM role_c; ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO role_a'
+);
 
 # A role that owns nothing is refused before it waits for a lock.
 as_role($node, 'postgres', 'role_a', <<'SQL');
@@ -435,7 +554,8 @@ CREATE TABLE role_a.granted (n int);
 ALTER TABLE role_a.granted ADD FOREIGN KEY (n) REFERENCES role_a.own NOT VALID;
 GRANT SELECT ON role_a.granted TO role_c;
 SQL
-my $locks = hold('role_a', 'LOCK TABLE role_a.own, role_a.two_hot, role_a.two_cold IN ACCESS EXCLUSIVE MODE');
+my $locks =
+  hold('role_a', 'LOCK TABLE role_a.own, role_a.two_hot, role_a.two_cold IN ACCESS EXCLUSIVE MODE');
 my %refused = (
 	q{split('role_a.own', '{c}')} => 'must be owner of relation own',
 	q{merge('role_a.two')} => 'must be owner of relation two',
@@ -444,34 +564,41 @@ my %refused = (
 	q{set_row_pointers('role_a.two_cold')} => 'must be owner of table two_cold',
 	q{forget_row_pointers('role_a.two_cold')} => 'must be owner of table two_cold',
 	q{lock('role_a.own'::regclass, NULL, true, NULL)} => 'must be owner of table own',
-	q{lock('role_a.own'::regclass, 'role_a.granted'::regclass, true, NULL)} => 'must be owner of table granted',
+	q{lock('role_a.own'::regclass, 'role_a.granted'::regclass, true, NULL)} =>
+	  'must be owner of table granted',
 	q{lock_all(ARRAY['role_a.own'::regclass::oid], true, true)} => 'must be owner of table own',
 	q{execute_as('role_a'::regrole, 'SELECT 1')} => 'must be able to SET ROLE "role_a"',
 	q{execute_as(1, 'SELECT 1')} => 'role with OID 1 does not exist',
 	q{run('role_a'::regrole, '{SELECT 1}')} => 'must be able to SET ROLE "role_a"',
-	q{define('role_a'::regrole, ARRAY[row(10, '', '{}', false, NULL, NULL, NULL, 'SELECT 1', NULL, NULL, NULL, NULL, NULL)::vertical_partition_internal.definition], 0, '{}', 0)} =>
+	q{define('role_a'::regrole, ARRAY[row(10, '', '{}', false, NULL, NULL, NULL, 'SELECT 1', NULL, NULL, NULL, NULL, NULL)::vertical_partition_internal.definition], 0, '{}', 0)}
+	  => 'must be able to SET ROLE "role_a"',
+	q{copy_rows('role_a'::regrole, 'role_a.own'::regclass, 'id', 'SELECT 1', '')} =>
 	  'must be able to SET ROLE "role_a"',
-	q{copy_rows('role_a'::regrole, 'role_a.own'::regclass, 'id', 'SELECT 1', '')} => 'must be able to SET ROLE "role_a"',
 	q{own('role_a.own'::regclass, 'role_a'::regrole)} => 'ok',    # has nothing to do
 	q{own('role_a.granted'::regclass, 'role_a'::regrole)} => 'must be able to SET ROLE "role_a"',
 	q{free_names('role_a.own'::regclass)} => 'must be able to SET ROLE "role_a"',
 	q{check_not_in_use('role_a.own'::regclass)} => 'must be able to SET ROLE "role_a"',
-	q{replace_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'), '', 'role_a.own'::regclass, '')} =>
-	  'must be owner of table granted',
-	q{swap_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'), 0)} => 'must be able to SET ROLE "role_a"',
+	q{replace_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'), '', 'role_a.own'::regclass, '')}
+	  => 'must be owner of table granted',
+	q{swap_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'), 0)} =>
+	  'must be able to SET ROLE "role_a"',
 	q{declare_key('role_a.two')} => 'must be owner of view two',
 	q{let_cascade('role_a.two'::regclass)} => 'must be able to SET ROLE "role_a"',
 	q{hold_schema_name('role_a.own')} => 'must be owner of table own',
-	q{validate_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'))} => 'must be owner of table granted',
+	q{validate_foreign_key((SELECT oid FROM pg_constraint WHERE conname = 'granted_n_fkey'))} =>
+	  'must be owner of table granted',
 	q{rename_columns('role_a.two')} => 'ok',    # nothing to rename
-	q{check_parts('role_a.two', 'role_a.two_hot', 'role_a.two_cold')} => 'must be owner of the parts of role_a.two',
+	q{check_parts('role_a.two', 'role_a.two_hot', 'role_a.two_cold')} =>
+	  'must be owner of the parts of role_a.two',
 	q{lock_relation('role_a.own', 'x', true)} => 'must be owner of relation own',
 	q{reset_column_updates()} => 'permission denied for function reset_column_updates');
 for my $call (sort keys %refused)
 {
-	my $for_users = qr/^(split|merge|relink|advise|declare_key|forget_row_pointers|reset_column_updates)\(/;
+	my $for_users =
+	  qr/^(split|merge|relink|advise|declare_key|forget_row_pointers|reset_column_updates)\(/;
 	my $schema = $call =~ $for_users ? 'vertical_partition' : 'vertical_partition_internal';
-	is(attempt('role_c', "SELECT $schema.$call", 'SET lock_timeout = 2000;'), $refused{$call}, "role_c: $call");
+	is(attempt('role_c', "SELECT $schema.$call", 'SET lock_timeout = 2000;'),
+		$refused{$call}, "role_c: $call");
 }
 $locks->quit;
 
@@ -486,32 +613,54 @@ SQL
 as_role($node, 'postgres', 'role_b', q{SELECT vertical_partition.split('role_b.ch', '{c}')});
 my $definition = $node->safe_psql('postgres', q{SELECT pg_get_viewdef('role_b.ch')});
 as_role($node, 'postgres', 'role_a', "CREATE VIEW role_a.ch AS $definition");
-is($node->safe_psql('postgres', q{SELECT hot::text FROM vertical_partition_internal.layout('role_a.ch')}), 'role_b.ch_hot', 'the view looks like it');
+is( $node->safe_psql(
+		'postgres', q{SELECT hot::text FROM vertical_partition_internal.layout('role_a.ch')}),
+	'role_b.ch_hot',
+	'the view looks like it');
 # Entries of the split view come last in pg_depend.
 as_role($node, 'postgres', 'role_b', "CREATE OR REPLACE VIEW role_b.ch AS $definition");
-is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 1'), 'ok', "foreign-key actions do not use another owner's view");
-is($node->safe_psql('postgres', 'SELECT count(*) FROM role_b.ch_cold'), '8', 'foreign-key actions delete the cold row');
+is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 1'),
+	'ok', "foreign-key actions do not use another owner's view");
+is($node->safe_psql('postgres', 'SELECT count(*) FROM role_b.ch_cold'),
+	'8', 'foreign-key actions delete the cold row');
 my $altering = hold('role_a', 'ALTER VIEW role_a.ch ALTER id SET DEFAULT 1');
-is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 2', 'SET lock_timeout = 2000;'), 'ok', "foreign-key actions do not wait for a lock on another owner's view");
-is(attempt('role_b', 'TRUNCATE role_b.par CASCADE', 'SET lock_timeout = 2000;'), 'ok', "TRUNCATE CASCADE does not wait for a lock on another owner's view");
+is(attempt('role_b', 'DELETE FROM role_b.par WHERE id = 2', 'SET lock_timeout = 2000;'),
+	'ok', "foreign-key actions do not wait for a lock on another owner's view");
+is(attempt('role_b', 'TRUNCATE role_b.par CASCADE', 'SET lock_timeout = 2000;'),
+	'ok', "TRUNCATE CASCADE does not wait for a lock on another owner's view");
 $altering->quit;
-as_role($node, 'postgres', 'role_b', q{INSERT INTO role_b.par VALUES (1); INSERT INTO role_b.ch VALUES (1, 1, 'c')});
+as_role($node, 'postgres', 'role_b',
+	q{INSERT INTO role_b.par VALUES (1); INSERT INTO role_b.ch VALUES (1, 1, 'c')});
 is(attempt('role_b', 'DELETE FROM role_b.par'), 'ok', 'foreign-key actions use the split view');
 # Tables of the owner are not locked, and no table of another role is used.
 my $using = hold('role_b', 'LOCK TABLE role_b.ch_hot IN ACCESS EXCLUSIVE MODE');
 for my $function (qw(merge relink))
 {
-	like(attempt(undef, "SELECT vertical_partition.$function('role_a.ch')", 'SET lock_timeout = 2000;'),
-		qr/^split table role_a\.ch and its parts have different owners/, "$function by the superuser: parts of another owner are left alone");
+	like(
+		attempt(
+			undef,
+			"SELECT vertical_partition.$function('role_a.ch')",
+			'SET lock_timeout = 2000;'),
+		qr/^split table role_a\.ch and its parts have different owners/,
+		"$function by the superuser: parts of another owner are left alone");
 }
 $using->quit;
 
 # No role can lock or fill the table that all sessions read.
-is(attempt('role_c', 'BEGIN; LOCK TABLE vertical_partition_internal.row_pointers IN ACCESS EXCLUSIVE MODE'),
-	'permission denied for table row_pointers', 'row_pointers cannot be locked');
-is(attempt('role_a', q{INSERT INTO vertical_partition_internal.row_pointers VALUES ('role_a.late_cold'::regclass, 1)}),
-	'permission denied for table row_pointers', 'row_pointers cannot be filled');
-is(attempt('role_a', 'SELECT FROM vertical_partition_internal.row_pointers FOR UPDATE'), 'permission denied for table row_pointers', 'rows of row_pointers cannot be locked');
+is( attempt(
+		'role_c',
+		'BEGIN; LOCK TABLE vertical_partition_internal.row_pointers IN ACCESS EXCLUSIVE MODE'),
+	'permission denied for table row_pointers',
+	'row_pointers cannot be locked');
+is( attempt(
+		'role_a',
+		q{INSERT INTO vertical_partition_internal.row_pointers VALUES ('role_a.late_cold'::regclass, 1)}
+	),
+	'permission denied for table row_pointers',
+	'row_pointers cannot be filled');
+is( attempt('role_a', 'SELECT FROM vertical_partition_internal.row_pointers FOR UPDATE'),
+	'permission denied for table row_pointers',
+	'rows of row_pointers cannot be locked');
 
 # CLUSTER of the whole database skips tables with pointers to their rows.
 as_role($node, 'postgres', 'role_a', <<'SQL');
@@ -521,23 +670,34 @@ CLUSTER role_a.clustered USING clustered_pkey;
 ALTER TABLE role_a.late_cold CLUSTER ON late_clustering;
 INSERT INTO role_a.clustered VALUES (2), (1);
 SQL
-my $files = q{SELECT string_agg(pg_relation_filenode(oid)::text, ' ' ORDER BY relname) FROM pg_class WHERE relname IN ('clustered', 'late_cold')};
+my $files =
+  q{SELECT string_agg(pg_relation_filenode(oid)::text, ' ' ORDER BY relname) FROM pg_class WHERE relname IN ('clustered', 'late_cold')};
 my @files_before = split / /, $node->safe_psql('postgres', $files);
 for my $role (undef, 'role_a')
 {
-	my ($rc, $stdout, $stderr) = $node->psql('postgres', 'CLUSTER VERBOSE', $role ? (extra_params => [ '-U', $role ]) : ());
+	my ($rc, $stdout, $stderr) =
+	  $node->psql('postgres', 'CLUSTER VERBOSE', $role ? (extra_params => [ '-U', $role ]) : ());
 	my @files_now = split / /, $node->safe_psql('postgres', $files);
 	my $who = $role // 'the superuser';
 
 	is($rc, 0, "CLUSTER by $who succeeds");
-	like($stderr, qr/WARNING:  skipping CLUSTER of "late_cold" --- there are pointers to its rows/, "CLUSTER by $who names the table that it skips");
-	unlike($stderr, qr/clustering "role_a.late_cold"/, "CLUSTER by $who skips a table with row pointers");
+	like(
+		$stderr,
+		qr/WARNING:  skipping CLUSTER of "late_cold" --- there are pointers to its rows/,
+		"CLUSTER by $who names the table that it skips");
+	unlike(
+		$stderr,
+		qr/clustering "role_a.late_cold"/,
+		"CLUSTER by $who skips a table with row pointers");
 	isnt($files_now[0], $files_before[0], "CLUSTER by $who clusters other tables");
-	is($files_now[1], $files_before[1], "CLUSTER by $who does not rewrite a table with row pointers");
+	is($files_now[1], $files_before[1],
+		"CLUSTER by $who does not rewrite a table with row pointers");
 	@files_before = @files_now;
 }
 is(attempt('role_c', 'CLUSTER'), 'ok', 'CLUSTER by a role that owns nothing succeeds');
-is(attempt(undef, 'BEGIN; CLUSTER'), 'CLUSTER cannot run inside a transaction block', 'CLUSTER is refused in a transaction block, as always');
+is( attempt(undef, 'BEGIN; CLUSTER'),
+	'CLUSTER cannot run inside a transaction block',
+	'CLUSTER is refused in a transaction block, as always');
 
 # names with quotes and backslashes, with every setting for reading strings
 for my $setting (qw(on off))
@@ -553,34 +713,49 @@ SQL
 	my $before = $node->safe_psql('postgres', "SELECT t FROM $name t");
 	for my $method (@methods)
 	{
-		is(attempt(undef, "SELECT vertical_partition.split(E$literal, E'{\"c\\\\\\\\''\"}', '$method'); SELECT vertical_partition.merge(E$literal)",
-				"SET standard_conforming_strings = $setting; SET escape_string_warning = off; SET client_min_messages = warning;"),
-			'ok', "$method: names with quotes and backslashes, standard_conforming_strings $setting");
+		is( attempt(
+				undef,
+				"SELECT vertical_partition.split(E$literal, E'{\"c\\\\\\\\''\"}', '$method'); SELECT vertical_partition.merge(E$literal)",
+				"SET standard_conforming_strings = $setting; SET escape_string_warning = off; SET client_min_messages = warning;"
+			),
+			'ok',
+			"$method: names with quotes and backslashes, standard_conforming_strings $setting");
 	}
 	is($node->safe_psql('postgres', "SELECT t FROM $name t"), $before, 'the rows are the same');
-	is($node->safe_psql('postgres', "SELECT col_description(E$literal\::regclass, 3)"), q{it's \\ x}, 'the comments are the same');
+	is($node->safe_psql('postgres', "SELECT col_description(E$literal\::regclass, 3)"),
+		q{it's \\ x}, 'the comments are the same');
 }
 
 # An ordinary user who created the extension can drop it, and the views with it.
-$node->safe_psql('postgres', 'CREATE DATABASE shared; GRANT CREATE ON DATABASE shared TO role_a, role_b');
+$node->safe_psql('postgres',
+	'CREATE DATABASE shared; GRANT CREATE ON DATABASE shared TO role_a, role_b');
 as_role($node, 'shared', 'role_a', 'CREATE EXTENSION vertical_partition');
 for my $role (qw(role_a role_b))
 {
-	as_role($node, 'shared', $role, "CREATE SCHEMA $role; CREATE TABLE $role.t (id int PRIMARY KEY, n int, c text); INSERT INTO $role.t VALUES (1, 1, 'c')");
+	as_role($node, 'shared', $role,
+		"CREATE SCHEMA $role; CREATE TABLE $role.t (id int PRIMARY KEY, n int, c text); INSERT INTO $role.t VALUES (1, 1, 'c')"
+	);
 }
 for my $role (undef, 'role_b')
 {
 	my $who = $role // 'the superuser';
-	my ($rc, $stdout, $stderr) = $node->psql('shared', q{SELECT vertical_partition.split('role_b.t', '{c}')}, $role ? (extra_params => [ '-U', $role ]) : ());
+	my ($rc, $stdout, $stderr) = $node->psql(
+		'shared',
+		q{SELECT vertical_partition.split('role_b.t', '{c}')},
+		$role ? (extra_params => [ '-U', $role ]) : ());
 
-	like($stderr, qr/ERROR:  cannot split role_b\.t\nDETAIL:  Extension "vertical_partition" belongs to role "role_a", who could drop it/,
+	like(
+		$stderr,
+		qr/ERROR:  cannot split role_b\.t\nDETAIL:  Extension "vertical_partition" belongs to role "role_a", who could drop it/,
 		"the extension belongs to an ordinary user: $who is refused");
 }
-is($node->safe_psql('shared', q{SELECT reason FROM vertical_partition.advise('role_b.t')}),
-	'extension "vertical_partition" belongs to role "role_a", who could drop the view', 'advise() names the reason');
-is(as_role($node, 'shared', 'role_a', q{SELECT vertical_partition.split('role_a.t', '{c}')}), 't', 'the owner of the extension may split own tables');
+is( $node->safe_psql('shared', q{SELECT reason FROM vertical_partition.advise('role_b.t')}),
+	'extension "vertical_partition" belongs to role "role_a", who could drop the view',
+	'advise() names the reason');
+is(as_role($node, 'shared', 'role_a', q{SELECT vertical_partition.split('role_a.t', '{c}')}),
+	't', 'the owner of the extension may split own tables');
 $node->safe_psql('postgres', 'ALTER DATABASE shared OWNER TO role_a');
-is(as_role($node, 'shared', 'role_b', q{SELECT vertical_partition.split('role_b.t', '{c}')}), 't',
-	'an extension of the database owner can be used by all');
+is(as_role($node, 'shared', 'role_b', q{SELECT vertical_partition.split('role_b.t', '{c}')}),
+	't', 'an extension of the database owner can be used by all');
 
 done_testing();

@@ -37,9 +37,12 @@ SQL
 sub counted
 {
 	my ($column, $database) = @_;
-	return $node->safe_psql($database // 'postgres',
-		qq{SELECT updates || ' ' || rows_set || ' ' || rows_read FROM vertical_partition.column_updates WHERE relid = 't'::regclass AND "column" = '$column'});
+	return $node->safe_psql(
+		$database // 'postgres',
+		qq{SELECT updates || ' ' || rows_set || ' ' || rows_read FROM vertical_partition.column_updates WHERE relid = 't'::regclass AND "column" = '$column'}
+	);
 }
+
 sub reset_counts
 {
 	$node->safe_psql($_[0] // 'postgres', 'SELECT vertical_partition.reset_column_updates()');
@@ -49,7 +52,9 @@ sub reset_counts
 # several sessions at once
 my $script = $node->basedir . '/update.sql';
 append_to_file($script, "\\set k random(1, 1000)\nUPDATE t SET n = n + 1 WHERE k = :k;\n");
-$node->command_ok([ 'pgbench', '-n', '-c', '4', '-t', '250', '-M', 'prepared', '-f', $script, 'postgres' ], 'four sessions update');
+$node->command_ok(
+	[ 'pgbench', '-n', '-c', '4', '-t', '250', '-M', 'prepared', '-f', $script, 'postgres' ],
+	'four sessions update');
 is(counted('n'), '1000 1000 1000', 'each updated row is counted once');
 is(counted('v'), '1000 0 0', 'other columns are not counted');
 is(counted('n', 'other'), '', 'another database has no counts');
@@ -97,18 +102,28 @@ BEGIN
 END $$;
 SQL
 is(counted('n'), '255 255 0', 'sets in use keep their counts');
-my ($sets, $newest) = split /\|/, $node->safe_psql('postgres',
-	q{SELECT count(*), bool_or(cardinality(columns) = 12) FROM vertical_partition_internal.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass});
+my ($sets, $newest) = split /\|/,
+  $node->safe_psql('postgres',
+	q{SELECT count(*), bool_or(cardinality(columns) = 12) FROM vertical_partition_internal.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass}
+  );
 cmp_ok($sets, '<=', 2048, 'the number of sets is bounded');
 cmp_ok($sets, '>=', 1800, 'nearly all entries are used') or diag $sets;
 is($newest, 't', 'the newest set is counted');
-is($node->safe_psql('postgres', q{SELECT bool_and(rows = 1) FROM vertical_partition_internal.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass}), 't', 'a new set does not inherit the count of an old one');
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT bool_and(rows = 1) FROM vertical_partition_internal.counted_shapes() WHERE NOT is_read AND relid = 'wide'::regclass}
+	),
+	't',
+	'a new set does not inherit the count of an old one');
 is(counted('v', 'other'), '', 'sets that are not used are dropped, of any database');
 
 # a dropped table
 reset_counts();
-$node->safe_psql('postgres', 'CREATE TABLE dropped (k int); INSERT INTO dropped VALUES (1); UPDATE dropped SET k = 2; DROP TABLE dropped');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM vertical_partition.column_updates'), '0', 'a dropped table is not shown');
+$node->safe_psql('postgres',
+	'CREATE TABLE dropped (k int); INSERT INTO dropped VALUES (1); UPDATE dropped SET k = 2; DROP TABLE dropped'
+);
+is($node->safe_psql('postgres', 'SELECT count(*) FROM vertical_partition.column_updates'),
+	'0', 'a dropped table is not shown');
 
 # restarts
 for my $mode ('fast', 'immediate')
@@ -124,8 +139,15 @@ for my $mode ('fast', 'immediate')
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
 $node->append_conf('postgresql.conf', "session_preload_libraries = 'vertical_partition'");
 $node->restart;
-is($node->safe_psql('postgres', q{UPDATE t SET n = 1 WHERE k <= 3; SELECT updates FROM vertical_partition.column_updates WHERE "column" = 'n'}), '3', 'without preloading a session sees what it has counted');
-is(counted('n'), $major >= 17 ? '3 3 0' : '', 'without preloading other sessions see the counts from 17 on');
+is( $node->safe_psql(
+		'postgres',
+		q{UPDATE t SET n = 1 WHERE k <= 3; SELECT updates FROM vertical_partition.column_updates WHERE "column" = 'n'}
+	),
+	'3',
+	'without preloading a session sees what it has counted');
+is( counted('n'),
+	$major >= 17 ? '3 3 0' : '',
+	'without preloading other sessions see the counts from 17 on');
 
 $node->stop;
 done_testing();

@@ -30,7 +30,13 @@ my $size = $mb * 1024 * 1024;
 my $transactions = $ENV{PGDENSE_SOAK} ? 2000 : 100;
 my $library = build_library('record.c');
 
-my $node = wal_node('bounce', $mb, fsync => 'on', max_wal_size => '4GB', wal_keep_size => '4GB', full_page_writes => 'off', wal_writer_delay => '1ms');
+my $node = wal_node(
+	'bounce', $mb,
+	fsync => 'on',
+	max_wal_size => '4GB',
+	wal_keep_size => '4GB',
+	full_page_writes => 'off',
+	wal_writer_delay => '1ms');
 my $dir = $node->data_dir;
 $node->start;
 $node->safe_psql('postgres', 'CREATE TABLE t (c int, n int, v text)');
@@ -44,7 +50,15 @@ INSERT INTO t VALUES (:client_id, :bytes, repeat(md5(:bytes::text), :bytes / 32)
 SELECT pg_logical_emit_message(false, '', repeat('m', :more));
 SQL
 
-for my $setting ([ 'off', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'try', 512 ], [ 'try', 4096 ], [ 'try', 8192 ], [ 'try', 'auto' ], [ 'try', 512, 'refused' ],
+for my $setting (
+	[ 'off', 8192 ],
+	[ 'off', 512 ],
+	[ 'off', 4096 ],
+	[ 'try', 512 ],
+	[ 'try', 4096 ],
+	[ 'try', 8192 ],
+	[ 'try', 'auto' ],
+	[ 'try', 512, 'refused' ],
 	[ 'try', 8192, 'refused' ])
 {
 	my ($direct, $unit, $refused) = @$setting;
@@ -62,10 +76,15 @@ for my $setting ([ 'off', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'try', 512 
 	my $mode = effective_mode($node, $from)->{mode};
 	my $pgbench = IPC::Run::start(
 		[
-			'pgbench', '--no-vacuum', '--client=8', '--jobs=2', "--transactions=$transactions", '--file', $node->basedir . '/insert.sql',
-			$node->connstr('postgres')
+			'pgbench', '--no-vacuum',
+			'--client=8', '--jobs=2',
+			"--transactions=$transactions", '--file',
+			$node->basedir . '/insert.sql', $node->connstr('postgres')
 		],
-		'>', '/dev/null', '2>', \my $errors);
+		'>',
+		'/dev/null',
+		'2>',
+		\my $errors);
 	if ($refused)
 	{
 		# Refuse direct I/O as soon as all backends have files open.
@@ -73,7 +92,9 @@ for my $setting ([ 'off', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'try', 512 
 		append_to_file($refuse, '');
 	}
 	$pgbench->finish or diag $errors;
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM t; TRUNCATE t;'), 8 * $transactions, "$what: the clients inserted all rows");
+	is( $node->safe_psql('postgres', 'SELECT count(*) FROM t; TRUNCATE t;'),
+		8 * $transactions,
+		"$what: the clients inserted all rows");
 	$node->stop;
 
 	my $events = recorded_events($file);
@@ -81,30 +102,35 @@ for my $setting ([ 'off', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'try', 512 
 	unlink $file;
 	if ($refused)
 	{
-		SKIP:
+	  SKIP:
 		{
 			skip 'no direct I/O here', 2 if $mode ne 'direct';
 			is(effective_mode($node, $from)->{mode}, 'buffered', "$what: direct I/O is given up");
-			is(scalar(grep { $_->{type} eq 'C' && $_->{direct} } @$events), 0, "$what: memory does not change during a direct write");
+			is(scalar(grep { $_->{type} eq 'C' && $_->{direct} } @$events),
+				0, "$what: memory does not change during a direct write");
 		}
 		next;
 	}
-	is(scalar(grep { $_->{direct} != ($mode eq 'direct') } @segments), 0, "$what: all writes are $mode");
+	is(scalar(grep { $_->{direct} != ($mode eq 'direct') } @segments),
+		0, "$what: all writes are $mode");
 
 	my ($records) = wal_records("$dir/pg_wal", $redo, $size);
 	if ($mode eq 'buffered' && $unit eq '8192')
 	{
 		# The control behaves like a stock server.
 		my $changes = grep { $_->{type} eq 'C' } @$events;
-		cmp_ok($changes, '>', 0, "$what: memory changes during writes of the control, $changes times");
+		cmp_ok($changes, '>', 0,
+			"$what: memory changes during writes of the control, $changes times");
 	}
 	else
 	{
 		my $bytes = $unit eq 'auto' ? 4096 : $unit;
-		my (undef, $small, undef, $changes) = check_writes($events, segment_contents("$dir/pg_wal"), $records, $bytes, $size, $what);
+		my (undef, $small, undef, $changes) =
+		  check_writes($events, segment_contents("$dir/pg_wal"), $records, $bytes, $size, $what);
 		is($changes, 0, "$what: memory does not change during a write");
 		cmp_ok($small, '>', 10, "$what: some writes are less than a page") if $bytes < 8192;
 	}
 }
-is(join("\n", grep { !/given up/ } split /\n/, unexpected_log($node)), '', 'nothing unexpected in the log');
+is(join("\n", grep { !/given up/ } split /\n/, unexpected_log($node)),
+	'', 'nothing unexpected in the log');
 done_testing();

@@ -21,13 +21,27 @@ needs_patch('wal_directio_patch', 'wal_direct_io');
 
 my $regress = core_tests();
 my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
-my $no_direct = can_write_directly($tmp) ? undef : 'no mount: the folder of the test does not take direct I/O';
+my $no_direct =
+  can_write_directly($tmp) ? undef : 'no mount: the folder of the test does not take direct I/O';
 
 # [name, parameters]; one of them has small segments and small buffers
 my @rounds = ([ 'direct_512', 1, wal_direct_io => 'on', wal_write_unit => 512, fsync => 'off' ]);
 push @rounds,
-  [ 'direct_4096', 16, wal_direct_io => 'on', wal_write_unit => 4096, wal_sync_method => 'open_datasync', wal_init_zero => 'off', wal_recycle => 'off' ],
-  [ 'direct_8192', 1, wal_direct_io => 'on', wal_write_unit => 8192, fsync => 'off', wal_buffers => '64kB' ],
+  [
+	'direct_4096', 16,
+	wal_direct_io => 'on',
+	wal_write_unit => 4096,
+	wal_sync_method => 'open_datasync',
+	wal_init_zero => 'off',
+	wal_recycle => 'off'
+  ],
+  [
+	'direct_8192', 1,
+	wal_direct_io => 'on',
+	wal_write_unit => 8192,
+	fsync => 'off',
+	wal_buffers => '64kB'
+  ],
   [ 'buffered_512', 1, wal_write_unit => 512, fsync => 'off', wal_cache_relief => 'on' ]
   if $ENV{PGDENSE_SOAK};
 
@@ -38,13 +52,29 @@ sub core_round
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C', "--wal-segsize=$mb" ]);
-	set_parameters($node, max_connections => 50, max_prepared_transactions => 10, wal_level => 'logical', log_statement => 'none',
-		max_wal_size => '64MB', min_wal_size => 5 * $mb . 'MB', checkpoint_timeout => '30s', @parameters);
+	set_parameters(
+		$node,
+		max_connections => 50,
+		max_prepared_transactions => 10,
+		wal_level => 'logical',
+		log_statement => 'none',
+		max_wal_size => '64MB',
+		min_wal_size => 5 * $mb . 'MB',
+		checkpoint_timeout => '30s',
+		@parameters);
 	$node->start;
-	is(effective_mode($node)->{mode}, $name =~ /direct/ ? 'direct' : 'buffered', "$name: WAL is written in the expected mode");
-	cmp_ok(core_suite($node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress", "--schedule=$regress/parallel_schedule", '--max-concurrent-tests=20'),
-		'>', 200, "$name: the tests ran");
-	core_isolation($node, "$tmp/wal_directio_isolation", $regress) if $ENV{PGDENSE_SOAK} && $name eq 'direct_512';
+	is( effective_mode($node)->{mode},
+		$name =~ /direct/ ? 'direct' : 'buffered',
+		"$name: WAL is written in the expected mode");
+	cmp_ok(
+		core_suite(
+			$node, $name, "$tmp/$name", $regress, "$regress/pg_regress", "--dlpath=$regress",
+			"--schedule=$regress/parallel_schedule",
+			'--max-concurrent-tests=20'),
+		'>', 200,
+		"$name: the tests ran");
+	core_isolation($node, "$tmp/wal_directio_isolation", $regress)
+	  if $ENV{PGDENSE_SOAK} && $name eq 'direct_512';
 
 	core_crash($node, $name, $tmp);
 	is(unexpected_log($node), '', "$name: nothing unexpected in the log");
@@ -67,8 +97,12 @@ SKIP:
 {
 	last SKIP if !$ENV{PGDENSE_SOAK};
 	skip $no_direct, 1 if $no_direct;
-	core_tap($regress, $tmp, "wal_direct_io = on\nwal_write_unit = force_512\n",
-		'src/test/recovery', 'src/bin/pg_basebackup', 'src/bin/pg_rewind', 'src/bin/pg_waldump', 'src/bin/pg_combinebackup', 'src/bin/pg_archivecleanup', 'src/bin/pg_walsummary');
+	core_tap(
+		$regress, $tmp,
+		"wal_direct_io = on\nwal_write_unit = force_512\n", 'src/test/recovery',
+		'src/bin/pg_basebackup', 'src/bin/pg_rewind',
+		'src/bin/pg_waldump', 'src/bin/pg_combinebackup',
+		'src/bin/pg_archivecleanup', 'src/bin/pg_walsummary');
 }
 
 done_testing();

@@ -81,7 +81,8 @@ srand($seed);
 my @ways;
 for my $round (1 .. $rounds)
 {
-	@ways = sort { $a->[2] <=> $b->[2] } map { [ @$_, rand() ] } [ 'try', 512 ], [ 'try', 4096 ], [ 'try', 8192 ], [ 'try', 'auto' ], [ 'off', 512 ], [ 'off', 4096 ], [ 'off', 'auto' ],
+	@ways = sort { $a->[2] <=> $b->[2] } map { [ @$_, rand() ] }[ 'try', 512 ], [ 'try', 4096 ],
+	  [ 'try', 8192 ], [ 'try', 'auto' ], [ 'off', 512 ], [ 'off', 4096 ], [ 'off', 'auto' ],
 	  [ 'off', 8192 ]
 	  if !@ways;
 	my ($direct, $unit) = @{ shift @ways };
@@ -91,7 +92,8 @@ for my $round (1 .. $rounds)
 	my $method = rand() < 0.5 ? 'fdatasync' : 'open_datasync';
 	my $recycle = rand() < 0.7 ? 'on' : 'off';
 	my $zero = rand() < 0.7 ? 'on' : 'off';
-	my $what = "round $round (wal_direct_io = $direct, wal_write_unit = $unit, wal_buffers = $buffers, $method)";
+	my $what =
+	  "round $round (wal_direct_io = $direct, wal_write_unit = $unit, wal_buffers = $buffers, $method)";
 
 	$node->stop('immediate');
 	set_parameters(
@@ -104,26 +106,39 @@ for my $round (1 .. $rounds)
 		wal_init_zero => $zero);
 	my $from = crash_and_start($node);
 	my $mode = effective_mode($node, $from);
-	is(($mode->{mode} eq 'direct' || defined $mode->{reason}) ? 'told' : 'silent', $direct eq 'off' ? 'silent' : 'told', "$what: the log names the mode unless it is off");
+	is( ($mode->{mode} eq 'direct' || defined $mode->{reason}) ? 'told'   : 'silent',
+		$direct eq 'off'                                       ? 'silent' : 'told',
+		"$what: the log names the mode unless it is off");
 
 	my @scripts = (
 		[ 'sync', "--client=$synchronous", '--jobs=2', '--log', "--log-prefix=$dir/ack.sync" ],
 		[ 'async', "--client=$asynchronous", '--log', "--log-prefix=$dir/ack.async" ],
-		['bulk'], ['switch'], ['checkpoint']);
+		['bulk'],
+		['switch'],
+		['checkpoint']);
 	my @errors = ('') x @scripts;
 	my @running;
 	for my $i (0 .. $#scripts)
 	{
 		my ($script, @options) = @{ $scripts[$i] };
 		push @running,
-		  IPC::Run::start([ 'pgbench', '--no-vacuum', '--time=600', @options, "--file=$dir/$script.sql", $node->connstr('postgres') ],
-			'>', '/dev/null', '2>', \$errors[$i]);
+		  IPC::Run::start(
+			[
+				'pgbench', '--no-vacuum',
+				'--time=600', @options,
+				"--file=$dir/$script.sql", $node->connstr('postgres')
+			],
+			'>',
+			'/dev/null',
+			'2>',
+			\$errors[$i]);
 	}
 	usleep(1_000_000 * $seconds);
 	$count{killed} += kill_all($node);
 	$_->finish for @running;
 	# Report a script that ended early for another reason than the crash.
-	note $_ for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
+	note $_
+	  for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
 
 	if (defined $again && crash_in_recovery($node, $again))
 	{
@@ -142,11 +157,15 @@ for my $round (1 .. $rounds)
 		my $least = $before[$c] + ($c < $synchronous ? $told : 0);
 		my $most = $before[$c] + $told + 1;
 		$last[$c] = $node->safe_psql('postgres', "SELECT n FROM totals WHERE c = $c");
-		push @wrong, "client $c has $last[$c] of $least to $most" if $last[$c] < $least || $last[$c] > $most;
+		push @wrong, "client $c has $last[$c] of $least to $most"
+		  if $last[$c] < $least || $last[$c] > $most;
 		$count{acknowledged} += $told;
-		$count{lost_async} += $before[$c] + $told - $last[$c] if $c >= $synchronous && $last[$c] < $before[$c] + $told;
+		$count{lost_async}   += $before[$c] + $told - $last[$c]
+		  if $c >= $synchronous && $last[$c] < $before[$c] + $told;
 	}
-	is(join(', ', @wrong), '', sprintf('%s: killed after %.2f s, no acknowledged transaction is lost', $what, $seconds));
+	is(join(', ', @wrong),
+		'',
+		sprintf('%s: killed after %.2f s, no acknowledged transaction is lost', $what, $seconds));
 	is($node->safe_psql('postgres', <<'SQL'), '0', "$what: rows and totals agree");
 SELECT count(*) FROM totals FULL JOIN
   (SELECT c, count(*) AS n, max(n) AS last, bool_and(v = repeat(chr(65 + n % 26), n * 37 % 2000)) AS good FROM ledger GROUP BY c) l USING (c)

@@ -24,10 +24,13 @@ use Time::HiRes qw(usleep);
 needs_patch('wal_directio_patch', 'wal_direct_io');
 
 my $given_up = qr/LOG:  direct I\/O for WAL is given up\n.*DETAIL:  (.*)\n/;
-my $fallback = qr/LOG:  WAL is written through the page cache, because direct I\/O is not possible in "pg_wal"\n.*DETAIL:  (.*)\n/;
-my $refused = qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_direct_io" to "try"/;
+my $fallback =
+  qr/LOG:  WAL is written through the page cache, because direct I\/O is not possible in "pg_wal"\n.*DETAIL:  (.*)\n/;
+my $refused =
+  qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_direct_io" to "try"/;
 
-my $not_tested = qr/LOG:  direct I\/O for WAL could not be tested in "pg_wal"\n.*DETAIL:  Could not write file "pg_wal\/xlogtemp\.\d+" with direct I\/O: No space left on device\.\n/;
+my $not_tested =
+  qr/LOG:  direct I\/O for WAL could not be tested in "pg_wal"\n.*DETAIL:  Could not write file "pg_wal\/xlogtemp\.\d+" with direct I\/O: No space left on device\.\n/;
 
 my $node = PostgreSQL::Test::Cluster->new('faults');
 $node->init(extra => ['--wal-segsize=1']);
@@ -47,7 +50,9 @@ set_wal($node);
 my $home = no_mount('ext4') ? undef : mount_folder('ext4');
 move_wal($node, $home) if defined $home;
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION wal_directio; CREATE TABLE ledger (c int, filler text); CREATE TABLE other (n int, filler text)');
+$node->safe_psql('postgres',
+	'CREATE EXTENSION wal_directio; CREATE TABLE ledger (c int, filler text); CREATE TABLE other (n int, filler text)'
+);
 $node->stop;
 my %rows;
 
@@ -58,7 +63,8 @@ $node->stop;
 
 SKIP:
 {
-	skip no_mount('ext4') // 'direct I/O is not possible on a file system of our own', 1 if !$direct_here;
+	skip no_mount('ext4') // 'direct I/O is not possible on a file system of our own', 1
+	  if !$direct_here;
 	check_start();
 	check_load();
 }
@@ -76,7 +82,8 @@ sub set_wal
 	my ($node, %settings) = @_;
 	my $file = $node->data_dir . '/wal.conf';
 
-	$settings{wal_write_unit} = unit_setting($settings{wal_write_unit}) if defined $settings{wal_write_unit};
+	$settings{wal_write_unit} = unit_setting($settings{wal_write_unit})
+	  if defined $settings{wal_write_unit};
 	unlink $file;
 	append_to_file($file, join('', map { "$_ = '$settings{$_}'\n" } sort keys %settings));
 }
@@ -93,7 +100,8 @@ sub status
 {
 	my ($node) = @_;
 
-	return $node->safe_psql('postgres', q{SELECT concat_ws(' ', mode, write_unit) FROM pg_stat_wal_direct});
+	return $node->safe_psql('postgres',
+		q{SELECT concat_ws(' ', mode, write_unit) FROM pg_stat_wal_direct});
 }
 
 sub reason
@@ -109,7 +117,8 @@ sub death
 {
 	my ($log) = @_;
 	# A background worker that is starting during the shutdown may or may not log this.
-	my ($message) = $log =~ /((?:FATAL|PANIC):  (?!terminating \w.*due to administrator command).*)/;
+	my ($message) =
+	  $log =~ /((?:FATAL|PANIC):  (?!terminating \w.*due to administrator command).*)/;
 
 	$message //= 'none';
 	$message =~ s/[0-9A-F]{24}/SEGMENT/g;
@@ -123,34 +132,88 @@ sub check_start
 	# what; settings of the shim; the result for unit 512 with "try", and with "on"; the
 	# reason of a fallback; whether the probe tried a write that proved nothing
 	my @cases = (
-		[ 'no answer', { STATX => 'none' }, 'buffered 512', 'direct 512', qr/^The file system \w+ does not tell the alignment that direct I\/O needs\.$/ ],
-		[ 'the answer "no"', { STATX => '0/0' }, 'buffered 512', undef, qr/^The file system \w+ does not support direct I\/O for this file\.$/ ],
+		[
+			'no answer', { STATX => 'none' },
+			'buffered 512', 'direct 512',
+			qr/^The file system \w+ does not tell the alignment that direct I\/O needs\.$/
+		],
+		[
+			'the answer "no"',
+			{ STATX => '0/0' },
+			'buffered 512', undef,
+			qr/^The file system \w+ does not support direct I\/O for this file\.$/
+		],
 		[ 'sectors of 4096 bytes', { STATX => '512/4096' }, 'direct 4096', 'direct 4096' ],
 		[ 'memory alignment 4096', { STATX => '4096/512' }, 'direct 4096', 'direct 4096' ],
 		[
-			'memory alignment 8192', { STATX => '8192/512' }, 'buffered 512', undef,
+			'memory alignment 8192',
+			{ STATX => '8192/512' },
+			'buffered 512', undef,
 			qr/needs an alignment of 8192 bytes in memory and 512 bytes in the file/
 		],
-		[ 'sectors of two pages', { STATX => '512/16384' }, 'buffered 512', undef, qr/needs an alignment of 512 bytes in memory and 16384 bytes in the file/ ],
 		[
-			'open refused', { OPEN => 'EINVAL,file=temp' }, 'buffered 512', undef,
+			'sectors of two pages',
+			{ STATX => '512/16384' },
+			'buffered 512', undef,
+			qr/needs an alignment of 512 bytes in memory and 16384 bytes in the file/
+		],
+		[
+			'open refused',
+			{ OPEN => 'EINVAL,file=temp' },
+			'buffered 512',
+			undef,
 			qr/^Could not open file "pg_wal\/xlogtemp\.\d+" with direct I\/O: Invalid argument\.$/
 		],
 		[
-			'write refused', { WRITE => 'EINVAL,file=temp' }, 'buffered 512', undef,
+			'write refused',
+			{ WRITE => 'EINVAL,file=temp' },
+			'buffered 512',
+			undef,
 			qr/^Could not write file "pg_wal\/xlogtemp\.\d+" with direct I\/O: Invalid argument\.$/
 		],
-		[ 'write not supported', { WRITE => 'EOPNOTSUPP,file=temp' }, 'buffered 512', undef, qr/^Could not write .*: Operation not supported\.$/ ],
-		[ 'write failed', { WRITE => 'EIO,file=temp' }, 'buffered 512', undef, qr/^Could not write .*: Input\/output error\.$/ ],
+		[
+			'write not supported',
+			{ WRITE => 'EOPNOTSUPP,file=temp' },
+			'buffered 512', undef, qr/^Could not write .*: Operation not supported\.$/
+		],
+		[
+			'write failed', { WRITE => 'EIO,file=temp' },
+			'buffered 512', undef, qr/^Could not write .*: Input\/output error\.$/
+		],
 		# A full disk proves nothing about direct I/O.
-		[ 'no space', { WRITE => 'ENOSPC,file=temp,times=1' }, 'direct 512', 'direct 512', undef, 1 ],
-		[ 'short write', { WRITE => 'short=512,file=temp,times=1' }, 'direct 512', 'direct 512', undef, 1 ],
-		[ 'no space, sectors of 4096 bytes', { STATX => '512/4096', WRITE => 'ENOSPC,file=temp,times=1' }, 'direct 4096', 'direct 4096', undef, 1 ],
-		[ 'no space, no answer', { STATX => 'none', WRITE => 'ENOSPC,file=temp,times=1' }, 'buffered 512', 'direct 8192', qr/does not tell/, 1 ],
+		[
+			'no space', { WRITE => 'ENOSPC,file=temp,times=1' },
+			'direct 512', 'direct 512', undef, 1
+		],
+		[
+			'short write', { WRITE => 'short=512,file=temp,times=1' },
+			'direct 512', 'direct 512', undef, 1
+		],
+		[
+			'no space, sectors of 4096 bytes',
+			{ STATX => '512/4096', WRITE => 'ENOSPC,file=temp,times=1' },
+			'direct 4096', 'direct 4096', undef, 1
+		],
+		[
+			'no space, no answer',
+			{ STATX => 'none', WRITE => 'ENOSPC,file=temp,times=1' },
+			'buffered 512', 'direct 8192', qr/does not tell/, 1
+		],
 		[ 'interrupts', { WRITE => 'EINTR,file=temp,times=3' }, 'direct 512', 'direct 512' ],
-		[ 'wrong answer', { STATX => '512/512', WRITE => 'EINVAL,file=temp,unaligned=4096' }, 'direct 4096', 'direct 4096' ],
-		[ 'no answer, sectors of 4096 bytes', { STATX => 'none', WRITE => 'EINVAL,file=temp,unaligned=4096' }, 'buffered 512', 'direct 4096', qr/does not tell/ ],
-		[ 'whole pages only', { WRITE => 'EINVAL,file=temp,below=8192' }, 'direct 8192', 'direct 8192' ],);
+		[
+			'wrong answer', { STATX => '512/512', WRITE => 'EINVAL,file=temp,unaligned=4096' },
+			'direct 4096', 'direct 4096'
+		],
+		[
+			'no answer, sectors of 4096 bytes',
+			{ STATX => 'none', WRITE => 'EINVAL,file=temp,unaligned=4096' },
+			'buffered 512', 'direct 4096', qr/does not tell/
+		],
+		[
+			'whole pages only',
+			{ WRITE => 'EINVAL,file=temp,below=8192' },
+			'direct 8192', 'direct 8192'
+		],);
 
 	for my $case (@cases)
 	{
@@ -171,25 +234,33 @@ sub check_start
 				ok(!$started, "$what: the server does not start");
 				like($log, $refused, "$what: the error has a hint");
 				like($log =~ $refused ? $1 : '', $reason, "$what: reason");
-				ok(!-e $node->data_dir . '/postmaster.pid', "$what: the server removes its pid file");
+				ok( !-e $node->data_dir . '/postmaster.pid',
+					"$what: the server removes its pid file");
 			}
 			else
 			{
 				ok($started, "$what: the server starts") or BAIL_OUT("$what: $log");
 				is(status($node), $want, "$what: mode and unit");
-				$node->safe_psql('postgres', "INSERT INTO other SELECT i, repeat('z', 900) FROM generate_series(1, 2000) i; TRUNCATE other");
+				$node->safe_psql('postgres',
+					"INSERT INTO other SELECT i, repeat('z', 900) FROM generate_series(1, 2000) i; TRUNCATE other"
+				);
 				$node->stop;
 				$log = log_since($node, $from);
 				my @told = $log =~ /$fallback/g;
 				is(scalar @told, $want =~ /buffered/ ? 1 : 0, "$what: fallback is logged once");
 				like($told[0], $reason, "$what: reason") if @told;
 				my ($unit) = $want =~ /direct (\d+)/;
-				is(scalar(() = $log =~ /LOG:  "wal_write_unit" is raised from 512 to $unit bytes\n/g), $unit > 512 ? 1 : 0, "$what: raised unit is logged once")
-				  if defined $unit;
-				is(scalar(() = $log =~ /$not_tested/g), $untested && $want =~ /direct/ ? 1 : 0, "$what: a probe that proves nothing is logged once");
+				is( scalar(
+						() = $log =~ /LOG:  "wal_write_unit" is raised from 512 to $unit bytes\n/g),
+					$unit > 512 ? 1 : 0,
+					"$what: raised unit is logged once") if defined $unit;
+				is( scalar(() = $log =~ /$not_tested/g),
+					$untested && $want =~ /direct/ ? 1 : 0,
+					"$what: a probe that proves nothing is logged once");
 				unlike($log, $given_up, "$what: direct I/O is not given up later");
 			}
-			is(join(' ', glob($node->data_dir . '/pg_wal/xlogtemp*')), '', "$what: the probe leaves no file");
+			is(join(' ', glob($node->data_dir . '/pg_wal/xlogtemp*')),
+				'', "$what: the probe leaves no file");
 		}
 	}
 }
@@ -208,13 +279,43 @@ sub check_load
 		[ 'small writes refused', { WRITE => 'EINVAL,file=segment,below=8192' }, 512, 1 ],
 		[ 'new segment refused', { OPEN => 'EINVAL,file=temp' }, 4096, 1 ],
 		[ 'zeros refused', { WRITE => 'EINVAL,file=temp' }, 4096, 1 ],
-		[ 'zeros refused, without zero-fill', { WRITE => 'EINVAL,file=temp' }, 512, 1, wal_init_zero => 'off' ],
-		[ 'write refused, open_datasync', { WRITE => 'EINVAL,file=segment' }, 512, 1, wal_sync_method => 'open_datasync' ],
-		[ 'write that ends inside of its first sector', { WRITE => 'short=100,file=segment' }, 512, 1 ],
-		[ 'write that ends inside of its first sector of 4096 bytes', { STATX => '512/4096', WRITE => 'short=1024,file=segment' }, 8192, 1 ],
-		[ 'write that ends inside of a later sector', { WRITE => 'short=1111,file=segment' }, 512, 0 ],
-		[ 'write that ends after a sector, inside of a unit', { WRITE => 'short=1024,file=segment' }, 4096, 1 ],
-		[ 'write that ends after a sector, inside of a page', { WRITE => 'short=1024,file=segment' }, 8192, 1 ],
+		[
+			'zeros refused, without zero-fill',
+			{ WRITE => 'EINVAL,file=temp' },
+			512, 1, wal_init_zero => 'off'
+		],
+		[
+			'write refused, open_datasync',
+			{ WRITE => 'EINVAL,file=segment' },
+			512,
+			1,
+			wal_sync_method => 'open_datasync'
+		],
+		[
+			'write that ends inside of its first sector',
+			{ WRITE => 'short=100,file=segment' },
+			512, 1
+		],
+		[
+			'write that ends inside of its first sector of 4096 bytes',
+			{ STATX => '512/4096', WRITE => 'short=1024,file=segment' },
+			8192, 1
+		],
+		[
+			'write that ends inside of a later sector',
+			{ WRITE => 'short=1111,file=segment' },
+			512, 0
+		],
+		[
+			'write that ends after a sector, inside of a unit',
+			{ WRITE => 'short=1024,file=segment' },
+			4096, 1
+		],
+		[
+			'write that ends after a sector, inside of a page',
+			{ WRITE => 'short=1024,file=segment' },
+			8192, 1
+		],
 		[ 'write that ends after a unit', { WRITE => 'short=4096,file=segment' }, 4096, 0 ],
 		[ 'zeros end early', { WRITE => 'short=100,file=temp,times=1' }, 4096, undef ],
 		[ 'interrupts', { WRITE => 'EINTR,file=segment,times=50' }, 512, 0 ],);
@@ -241,26 +342,36 @@ sub check_load
 		if ($gives_up)
 		{
 			# The next new segment may take a while.
-			ok($node->poll_query_until('postgres', "SELECT mode = 'buffered' AND write_unit = $unit FROM pg_stat_wal_direct"), "$what: WAL is buffered after the fault");
+			ok( $node->poll_query_until(
+					'postgres',
+					"SELECT mode = 'buffered' AND write_unit = $unit FROM pg_stat_wal_direct"),
+				"$what: WAL is buffered after the fault");
 			my $file = qr/"pg_wal\/(?:xlogtemp\.\d+|[0-9A-F]{24})"/;
-			my $reason = ($shim->{WRITE} // '') =~ /^short/ ? qr/^A direct write of file $file ended at an unaligned position\.$/
+			my $reason =
+			  ($shim->{WRITE} // '') =~ /^short/
+			  ? qr/^A direct write of file $file ended at an unaligned position\.$/
 			  : qr/^Could not access file $file with direct I\/O: .*\.$/;
 			like(reason($node), $reason, "$what: reason");
 		}
 		elsif (defined $gives_up)
 		{
-			is(status($node), "direct $unit", "$what: WAL is still written directly after the fault");
+			is(status($node), "direct $unit",
+				"$what: WAL is still written directly after the fault");
 		}
 		$cases % 2 ? kill_all($node) : $node->stop('immediate');
 		$commits += end_load($load, $what);
 
 		my $log = log_since($node, $from);
 		my @told = $log =~ /$given_up/g;
-		is(scalar @told, $gives_up ? 1 : 0, "$what: giving up is logged once, or not at all if direct I/O works") if defined $gives_up;
+		is( scalar @told,
+			$gives_up ? 1 : 0,
+			"$what: giving up is logged once, or not at all if direct I/O works"
+		) if defined $gives_up;
 		unlike($log, qr/PANIC|TRAP|ERROR/, "$what: no session got an error");
 		# Backends that have the file open with direct I/O keep using it after others
 		# gave up.
-		ok(!-s $watch, "$what: memory does not change during a write") or diag slurp_file($watch) =~ s/(?<=\n).*//sr;
+		ok(!-s $watch, "$what: memory does not change during a write")
+		  or diag slurp_file($watch) =~ s/(?<=\n).*//sr;
 
 		unlink $now;
 		$node->start;
@@ -278,12 +389,14 @@ sub begin_load
 	my $script = "$prefix.sql";
 
 	unlink glob("$prefix.*");
-	append_to_file($script, "INSERT INTO ledger VALUES (:client_id, repeat('l', 40 * (:client_id + 1) * (:client_id + 1)));\n");
+	append_to_file($script,
+		"INSERT INTO ledger VALUES (:client_id, repeat('l', 40 * (:client_id + 1) * (:client_id + 1)));\n"
+	);
 	my %load = (prefix => $prefix, out => '', err => '');
 	$load{run} = IPC::Run::start(
 		[
-			qw(pgbench --no-vacuum --client=12 --time=600 --log --protocol=prepared), "--log-prefix=$prefix", "--file=$script",
-			$node->connstr('postgres')
+			qw(pgbench --no-vacuum --client=12 --time=600 --log --protocol=prepared),
+			"--log-prefix=$prefix", "--file=$script", $node->connstr('postgres')
 		],
 		'>',
 		\$load{out},
@@ -315,7 +428,8 @@ sub end_load
 sub check_ledger
 {
 	my ($what) = @_;
-	my %found = map { split /\|/ } split /\n/, $node->safe_psql('postgres', 'SELECT c, count(*) FROM ledger GROUP BY 1');
+	my %found = map { split /\|/ } split /\n/,
+	  $node->safe_psql('postgres', 'SELECT c, count(*) FROM ledger GROUP BY 1');
 	my @lost = grep { ($found{$_} // 0) < $rows{$_} || $found{$_} > $rows{$_} + 1 } sort keys %rows;
 
 	is("@lost", '', "$what: no acknowledged transaction is lost")
@@ -327,8 +441,10 @@ sub check_ledger
 # the error, or with the mode of writing WAL if there is none.
 sub check_conflicts
 {
-	my $with_direct = qr/FATAL: +"wal_direct_io" cannot be used together with "debug_io_direct=wal"\n.*HINT: /;
-	my $with_unit = qr/FATAL: +"wal_write_unit" cannot be used together with "debug_io_direct=wal"\n.*HINT: /;
+	my $with_direct =
+	  qr/FATAL: +"wal_direct_io" cannot be used together with "debug_io_direct=wal"\n.*HINT: /;
+	my $with_unit =
+	  qr/FATAL: +"wal_write_unit" cannot be used together with "debug_io_direct=wal"\n.*HINT: /;
 	my @cases = (
 		[ [qw(debug_io_direct=wal wal_direct_io=try)], $with_direct ],
 		[ [qw(debug_io_direct=wal wal_direct_io=on)], $with_direct ],
@@ -356,25 +472,55 @@ sub check_conflicts
 			$node->stop if $started;
 			set_wal($node);
 			my ($out, $err) = ('', '');
-			IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, (map { ('-c', $_) } @$settings), 'postgres' ], '<', \'', '>', \$out, '2>', \$err);
+			IPC::Run::run(
+				[
+					'postgres', '--single',
+					'-D', $node->data_dir,
+					(map { ('-c', $_) } @$settings), 'postgres'
+				],
+				'<',
+				\'',
+				'>',
+				\$out,
+				'2>',
+				\$err);
 			like($err, $message, "$what: refused by a stand-alone server");
 			ok(!-e $node->data_dir . '/postmaster.pid', "$what: no server is left running");
 		}
 		else
 		{
 			my ($out, $err) = ('', '');
-			my $sql = "INSERT INTO other SELECT i, repeat('z', 900) FROM generate_series(1, 2000) i\nTRUNCATE other\nSELECT mode FROM pg_stat_wal_direct\n";
-			my $ok = IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, (map { ('-c', $_) } @$settings), 'postgres' ], '<', \$sql, '>', \$out, '2>', \$err);
+			my $sql =
+			  "INSERT INTO other SELECT i, repeat('z', 900) FROM generate_series(1, 2000) i\nTRUNCATE other\nSELECT mode FROM pg_stat_wal_direct\n";
+			my $ok = IPC::Run::run(
+				[
+					'postgres', '--single',
+					'-D', $node->data_dir,
+					(map { ('-c', $_) } @$settings), 'postgres'
+				],
+				'<',
+				\$sql,
+				'>',
+				\$out,
+				'2>',
+				\$err);
 			ok($ok, "$what: accepted by a stand-alone server");
 			unlike($err, qr/FATAL|PANIC|ERROR/, "$what: the stand-alone server logs no error");
 			my ($mode) = $out =~ /mode = "(\w+)"/;
-			is($mode, $what =~ /try/ && $direct_here ? 'direct' : 'buffered', "$what: the stand-alone server writes in the expected mode");
+			is( $mode,
+				$what =~ /try/ && $direct_here ? 'direct' : 'buffered',
+				"$what: the stand-alone server writes in the expected mode");
 
 			set_wal($node, map { split /=/, $_, 2 } @$settings);
 			$node->start;
-			$node->safe_psql('postgres', "INSERT INTO other SELECT i, repeat('z', 900) FROM generate_series(1, 2000) i; TRUNCATE other");
-			my $unit = $what =~ /wal_write_unit=512/ ? 512 : $what =~ /wal_write_unit=auto/ ? 4096 : 8192;
-			is(status($node), ($what =~ /try/ && $direct_here ? 'direct' : 'buffered') . " $unit", "$what: accepted") if $direct_here;
+			$node->safe_psql('postgres',
+				"INSERT INTO other SELECT i, repeat('z', 900) FROM generate_series(1, 2000) i; TRUNCATE other"
+			);
+			my $unit =
+			  $what =~ /wal_write_unit=512/ ? 512 : $what =~ /wal_write_unit=auto/ ? 4096 : 8192;
+			is( status($node),
+				($what =~ /try/ && $direct_here ? 'direct' : 'buffered') . " $unit",
+				"$what: accepted") if $direct_here;
 			$node->stop;
 			set_wal($node);
 		}
@@ -384,10 +530,13 @@ sub check_conflicts
 # unknown values
 sub check_values
 {
-	for my $setting (qw(wal_write_unit=16384 wal_write_unit=1024 wal_write_unit=0 wal_write_unit=-1 wal_write_unit=4kB wal_direct_io=maybe wal_cache_relief=try))
+	for my $setting (
+		qw(wal_write_unit=16384 wal_write_unit=1024 wal_write_unit=0 wal_write_unit=-1 wal_write_unit=4kB wal_direct_io=maybe wal_cache_relief=try)
+	  )
 	{
 		my ($name, $value) = split /=/, $setting;
-		my ($out, $err) = run_command([ 'postgres', '-D', $node->data_dir, '-c', $setting, '-C', $name ]);
+		my ($out, $err) =
+		  run_command([ 'postgres', '-D', $node->data_dir, '-c', $setting, '-C', $name ]);
 
 		like($err, qr/invalid value for parameter "$name": "\Q$value\E"/, "$setting is refused");
 		like($err, qr/HINT: +Available values: /, "$setting: the hint lists the available values");
@@ -434,13 +583,16 @@ sub check_moves
 		{
 			my $from = -s $node->logfile;
 			set_wal($node, wal_direct_io => 'on');
-			ok(!$node->start(fail_ok => 1), "$what$crash: the server does not start with wal_direct_io = on");
+			ok(!$node->start(fail_ok => 1),
+				"$what$crash: the server does not start with wal_direct_io = on");
 			like(log_since($node, $from), $refused, "$what$crash: the error has a hint");
 		}
 		set_wal($node, wal_direct_io => 'try', wal_write_unit => 512);
 		$node->start;
 		is(status($node), $kinds{$to}, "$what$crash: mode and unit") if defined $kinds{$to};
-		is($node->safe_psql('postgres', 'SELECT count(*), sum(n) FROM other'), $n ? "$n|" . $n * ($n + 1) / 2 : '0|', "$what$crash: all earlier rows are there");
+		is( $node->safe_psql('postgres', 'SELECT count(*), sum(n) FROM other'),
+			$n ? "$n|" . $n * ($n + 1) / 2 : '0|',
+			"$what$crash: all earlier rows are there");
 		$n++;
 		$node->safe_psql('postgres', "INSERT INTO other VALUES ($n, repeat('m', 3000))");
 		$node->stop($n % 2 ? 'immediate' : 'fast');
@@ -456,7 +608,8 @@ sub settle
 {
 	set_wal($node);
 	$node->start;
-	$node->safe_psql('postgres', 'SELECT pg_switch_wal(); INSERT INTO other VALUES (0); CHECKPOINT');
+	$node->safe_psql('postgres',
+		'SELECT pg_switch_wal(); INSERT INTO other VALUES (0); CHECKPOINT');
 	$node->stop;
 }
 
@@ -479,7 +632,8 @@ sub start_and_write
 	set_wal($node, wal_direct_io => $setting);
 	if ($node->start(fail_ok => 1))
 	{
-		$outcome = $node->psql('postgres', 'INSERT INTO other VALUES (0)') == 0 ? 'works' : 'started';
+		$outcome =
+		  $node->psql('postgres', 'INSERT INTO other VALUES (0)') == 0 ? 'works' : 'started';
 		if ($outcome eq 'works')
 		{
 			$node->stop('fast', fail_ok => 1);
@@ -509,7 +663,8 @@ sub check_readonly
 	{
 		settle();
 		chmod 0500, $wal or die $!;
-		$outcome{$setting} = start_and_write("no new file in pg_wal, $setting", $setting, qr/^Could not create file "pg_wal\/xlogtemp\.\d+": Permission denied\.$/);
+		$outcome{$setting} = start_and_write("no new file in pg_wal, $setting",
+			$setting, qr/^Could not create file "pg_wal\/xlogtemp\.\d+": Permission denied\.$/);
 		chmod 0700, $wal or die $!;
 	}
 	is($outcome{try}, $outcome{off}, 'no new file in pg_wal: the same as without direct I/O');
@@ -526,14 +681,18 @@ sub check_readonly
 			link_wal($folder);
 			settle();
 			link_wal($readonly);
-			$outcome{$setting} = start_and_write("read-only pg_wal, $setting", $setting, qr/^Could not create file "pg_wal\/xlogtemp\.\d+": Read-only file system\.$/);
+			$outcome{$setting} = start_and_write("read-only pg_wal, $setting",
+				$setting,
+				qr/^Could not create file "pg_wal\/xlogtemp\.\d+": Read-only file system\.$/);
 		}
 		is($outcome{try}, $outcome{off}, 'read-only pg_wal: the same as without direct I/O');
 		note "the outcome is: $outcome{off}";
 
 		link_wal($folder);
 		$node->start;
-		is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM ledger'), $direct_here ? 't' : 'f', 'read-only pg_wal: the server works when pg_wal is writable again');
+		is( $node->safe_psql('postgres', 'SELECT count(*) > 0 FROM ledger'),
+			$direct_here ? 't' : 'f',
+			'read-only pg_wal: the server works when pg_wal is writable again');
 		$node->stop;
 	}
 }
@@ -560,7 +719,9 @@ include = 'wal.conf'
 CONF
 		set_wal($full);
 		$full->start;
-		$full->safe_psql('postgres', 'CREATE EXTENSION wal_directio; CREATE TABLE filled (n serial, filler text); ALTER TABLE filled ALTER filler SET STORAGE EXTERNAL');
+		$full->safe_psql('postgres',
+			'CREATE EXTENSION wal_directio; CREATE TABLE filled (n serial, filler text); ALTER TABLE filled ALTER filler SET STORAGE EXTERNAL'
+		);
 		$full->stop;
 
 		my $rows = 0;
@@ -574,15 +735,22 @@ CONF
 				next if $setting eq 'on' && !$direct_here;
 				my $what = "full disk, wal_init_zero = $init_zero, $setting, $unit";
 
-				set_wal($full, wal_direct_io => $setting, wal_write_unit => $unit, wal_init_zero => $init_zero);
+				set_wal(
+					$full,
+					wal_direct_io => $setting,
+					wal_write_unit => $unit,
+					wal_init_zero => $init_zero);
 				move_wal($full, mount_folder('small'));
 				my $from = -s $full->logfile;
 				$full->start;
-				is(status($full), ($setting eq 'off' || !$direct_here ? 'buffered' : 'direct') . " $unit", "$what: mode");
+				is(status($full),
+					($setting eq 'off' || !$direct_here ? 'buffered' : 'direct') . " $unit",
+					"$what: mode");
 
 				# Insert one row in each transaction until there is no room.
 				my ($out, $err) = ('', '');
-				my $sql = "INSERT INTO filled (filler) VALUES (repeat('f', 100000)) RETURNING n;\n" x 600;
+				my $sql =
+				  "INSERT INTO filled (filler) VALUES (repeat('f', 100000)) RETURNING n;\n" x 600;
 				$full->psql('postgres', $sql, stdout => \$out, stderr => \$err, on_error_stop => 1);
 				my @acknowledged = split /\n/, $out;
 				cmp_ok(scalar @acknowledged, '>', 10, "$what: some rows were acknowledged");
@@ -593,9 +761,15 @@ CONF
 				# once more without room
 				$from = -s $full->logfile;
 				my $started = $full->start(fail_ok => 1);
-				$outcome{"$setting $unit"} .= '; then: ' . ($started ? 'started, ' : 'not started, ') . death(log_since($full, $from));
+				$outcome{"$setting $unit"} .=
+					'; then: '
+				  . ($started ? 'started, ' : 'not started, ')
+				  . death(log_since($full, $from));
 				$full->stop('immediate', fail_ok => 1);
-				unlike(log_since($full, $from), $direct_here ? qr/$given_up|$fallback/ : $given_up, "$what: a full disk does not make the server give up direct I/O");
+				unlike(
+					log_since($full, $from),
+					$direct_here ? qr/$given_up|$fallback/ : $given_up,
+					"$what: a full disk does not make the server give up direct I/O");
 
 				# with room
 				mkdir $room;
@@ -603,14 +777,17 @@ CONF
 				set_wal($full, wal_direct_io => 'try', wal_write_unit => 512);
 				$full->start;
 				my $lost = $full->safe_psql('postgres',
-					'SELECT count(*) FROM unnest(ARRAY[' . join(',', @acknowledged) . ']) a WHERE a NOT IN (SELECT n FROM filled WHERE length(filler) = 100000)');
+						'SELECT count(*) FROM unnest(ARRAY['
+					  . join(',', @acknowledged)
+					  . ']) a WHERE a NOT IN (SELECT n FROM filled WHERE length(filler) = 100000)');
 				is($lost, 0, "$what: no acknowledged row is lost");
 				$full->safe_psql('postgres', 'TRUNCATE filled');
 				$full->stop;
 			}
 			for my $mode (sort keys %outcome)
 			{
-				is($outcome{$mode}, $outcome{'off 8192'}, "full disk, wal_init_zero = $init_zero, $mode: the same as without direct I/O");
+				is($outcome{$mode}, $outcome{'off 8192'},
+					"full disk, wal_init_zero = $init_zero, $mode: the same as without direct I/O");
 			}
 			note $outcome{'off 8192'};
 		}

@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../lib";
 use PgDense::Mounts;
 use PgDense::Patch;
-use PgDense::Wal qw(unit_setting wal_counters);
+use PgDense::Wal      qw(unit_setting wal_counters);
 use PgDense::WalFiles qw(resident_bytes);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -29,7 +29,11 @@ my $unsupported = qr/^The file system %s does not support direct I\/O for this f
 my %expected = (
 	'ext4' => { filesystem => 'ext4', unit => 512, try => $tells ? undef : $no_answer },
 	'ext4-4k' => { filesystem => 'ext4', unit => 4096, try => $tells ? undef : $no_answer },
-	'ext4-journal' => { filesystem => 'ext4', try => $tells ? $unsupported : $no_answer, on => $tells ? $unsupported : $cached },
+	'ext4-journal' => {
+		filesystem => 'ext4',
+		try => $tells ? $unsupported : $no_answer,
+		on => $tells ? $unsupported : $cached
+	},
 	'xfs' => { filesystem => 'xfs', unit => 512, try => $tells ? undef : $no_answer },
 	# It reports no alignment, but direct I/O works.
 	'btrfs' => { filesystem => 'btrfs', unit => 512, silent => 1, try => $no_answer },
@@ -51,7 +55,8 @@ wal_consistency_checking = all
 log_statement = none
 CONF
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION wal_directio; CREATE TABLE ledger (n int, filler text)');
+$node->safe_psql('postgres',
+	'CREATE EXTENSION wal_directio; CREATE TABLE ledger (n int, filler text)');
 $node->stop;
 
 for my $name (sort keys %expected)
@@ -63,7 +68,10 @@ for my $name (sort keys %expected)
 		check_file_system($name, $expected{$name});
 	}
 }
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP|inconsistent page|given up/, 'nothing unexpected in the log');
+unlike(
+	slurp_file($node->logfile),
+	qr/PANIC|TRAP|inconsistent page|given up/,
+	'nothing unexpected in the log');
 done_testing();
 
 # Try every setting, one after the other, with a crash in between.
@@ -81,10 +89,15 @@ sub check_file_system
 	}
 
 	# back to the stock behaviour
-	$node->append_conf('postgresql.conf', "wal_direct_io = off\nwal_write_unit = 8192\nfsync = off\n");
+	$node->append_conf('postgresql.conf',
+		"wal_direct_io = off\nwal_write_unit = 8192\nfsync = off\n");
 	$node->start;
-	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n) FROM ledger'), "$rows|$rows", "$name, off: all rows are there");
-	is($node->safe_psql('postgres', 'SELECT mode, fallback_reason IS NULL, write_unit FROM pg_stat_wal_direct'), 'buffered|t|8192', "$name, off: the view shows buffered writes of pages");
+	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n) FROM ledger'),
+		"$rows|$rows", "$name, off: all rows are there");
+	is( $node->safe_psql(
+			'postgres', 'SELECT mode, fallback_reason IS NULL, write_unit FROM pg_stat_wal_direct'),
+		'buffered|t|8192',
+		"$name, off: the view shows buffered writes of pages");
 	$node->stop;
 }
 
@@ -99,33 +112,50 @@ sub check_setting
 
 	# fsync takes long, and changes only what the device does.  Use it for one unit.
 	my $fsync = $unit eq '512' ? 'on' : 'off';
-	$node->append_conf('postgresql.conf', "wal_direct_io = $setting\nwal_write_unit = @{[ unit_setting($unit) ]}\nfsync = $fsync\n");
+	$node->append_conf('postgresql.conf',
+		"wal_direct_io = $setting\nwal_write_unit = @{[ unit_setting($unit) ]}\nfsync = $fsync\n");
 	my $from = -s $node->logfile;
 	if (!$direct && $setting eq 'on')
 	{
 		ok(!$node->start(fail_ok => 1), "$what: the server does not start");
 		my $log = substr(slurp_file($node->logfile), $from);
-		like($log, qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_direct_io" to "try"/, "$what: the error has a hint");
+		like(
+			$log,
+			qr/FATAL:  direct I\/O for WAL is not possible in "pg_wal"\n.*DETAIL:  (.*)\n.*HINT:  Set "wal_direct_io" to "try"/,
+			"$what: the error has a hint");
 		my ($detail) = $log =~ /DETAIL:  (.*)/;
 		like($detail, qr/$pattern/, "$what: reason");
-		is(join(' ', glob($node->data_dir . '/pg_wal/xlogtemp*')), '', "$what: the probe leaves no file");
+		is(join(' ', glob($node->data_dir . '/pg_wal/xlogtemp*')),
+			'', "$what: the probe leaves no file");
 		return;
 	}
 
 	$node->start;
-	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n) FROM ledger'), "$rows|$rows", "$what: all earlier rows are there");
+	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n) FROM ledger'),
+		"$rows|$rows", "$what: all earlier rows are there");
 	my ($mode, $reason, $filesystem, $write_unit, $minimum) =
-	  split /\|/, $node->safe_psql('postgres', 'SELECT mode, fallback_reason, filesystem, write_unit, minimum_unit FROM pg_stat_wal_direct');
-	is("$mode, $filesystem, $write_unit", ($direct ? 'direct' : 'buffered') . ", $expected->{filesystem}, $effective", "$what: effective");
-	is($minimum, $tells && !$expected->{silent} ? $expected->{unit} // '' : '', "$what: the view shows the minimum unit");
+	  split /\|/,
+	  $node->safe_psql(
+		'postgres',
+		'SELECT mode, fallback_reason, filesystem, write_unit, minimum_unit FROM pg_stat_wal_direct'
+	  );
+	is( "$mode, $filesystem, $write_unit",
+		($direct ? 'direct' : 'buffered') . ", $expected->{filesystem}, $effective",
+		"$what: effective");
+	is( $minimum,
+		$tells && !$expected->{silent} ? $expected->{unit} // '' : '',
+		"$what: the view shows the minimum unit");
 	$direct ? is($reason, '', "$what: no fallback") : like($reason, qr/$pattern/, "$what: reason");
 
 	# one message, and one more if the unit is not the requested one
 	my $log = substr(slurp_file($node->logfile), $from);
-	my @messages = $log =~ /LOG:  (.*(?:WAL is written|wal_write_unit|direct I\/O).*\n.*DETAIL:  .*)\n/g;
+	my @messages =
+	  $log =~ /LOG:  (.*(?:WAL is written|wal_write_unit|direct I\/O).*\n.*DETAIL:  .*)\n/g;
 	my @want;
-	push @want, qr/^"wal_write_unit" is raised from $asked to $effective bytes\n/ if $effective != $asked;
-	push @want, $direct
+	push @want, qr/^"wal_write_unit" is raised from $asked to $effective bytes\n/
+	  if $effective != $asked;
+	push @want,
+	  $direct
 	  ? qr/^WAL is written with direct I\/O in units of $effective bytes\n.*DETAIL:  The file system of "pg_wal" is $expected->{filesystem}\.$/
 	  : qr/^WAL is written through the page cache, because direct I\/O is not possible in "pg_wal"\n.*DETAIL:  \Q$reason\E$/;
 	is(scalar @messages, scalar @want, "$what: number of messages") or diag $log;
@@ -133,27 +163,44 @@ sub check_setting
 
 	# many small commits, and whole segments at a time
 	my $begin = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_current_wal_lsn())');
-	$node->safe_psql('postgres', join('', map { "INSERT INTO ledger VALUES (@{[ $rows + $_ ]}, repeat('x', 37 * $_));\n" } 1 .. 20));
+	$node->safe_psql(
+		'postgres',
+		join('',
+			map { "INSERT INTO ledger VALUES (@{[ $rows + $_ ]}, repeat('x', 37 * $_));\n" }
+			  1 .. 20));
 	$rows += 20;
-	$node->safe_psql('postgres', "SELECT pg_switch_wal(); INSERT INTO ledger SELECT $rows + i, repeat('y', 800) FROM generate_series(1, 4000) i; SELECT pg_switch_wal(); INSERT INTO ledger VALUES ($rows + 4001)");
+	$node->safe_psql('postgres',
+		"SELECT pg_switch_wal(); INSERT INTO ledger SELECT $rows + i, repeat('y', 800) FROM generate_series(1, 4000) i; SELECT pg_switch_wal(); INSERT INTO ledger VALUES ($rows + 4001)"
+	);
 	$rows += 4001;
 	my $end = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_current_wal_lsn())');
 
 	# the segments finished since then, which recovery has not read
-	my @finished = grep { my $file = basename_of($_); $file gt $begin && $file lt $end } glob($node->data_dir . '/pg_wal/[0-9A-F]*');
+	my @finished = grep { my $file = basename_of($_); $file gt $begin && $file lt $end }
+	  glob($node->data_dir . '/pg_wal/[0-9A-F]*');
 	my $resident = resident_bytes(@finished);
 	cmp_ok(scalar @finished, '>=', 4, "$what: there are finished segments");
 	if ($direct)
 	{
 		# btrfs drops its own writes from the page cache, unless they are in use.
-		cmp_ok($resident, '<=', $expected->{silent} ? @finished * 10_000 : 0, "$what: finished segments are not in the page cache");
+		cmp_ok(
+			$resident, '<=',
+			$expected->{silent} ? @finished * 10_000 : 0,
+			"$what: finished segments are not in the page cache");
 	}
 	else
 	{
 		cmp_ok($resident, '>', 0, "$what: finished segments are in the page cache");
 	}
-	my @used = split /\|/, $node->safe_psql('postgres', wal_counters('SELECT direct_writes > 0, direct_inits >= 4, buffered_writes > 0, buffered_inits >= 4 FROM pg_stat_wal_direct'));
-	is("@used", $direct ? 't t f f' : 'f f t t', "$what: the counters show how WAL and new segments were written");
+	my @used = split /\|/,
+	  $node->safe_psql(
+		'postgres',
+		wal_counters(
+			'SELECT direct_writes > 0, direct_inits >= 4, buffered_writes > 0, buffered_inits >= 4 FROM pg_stat_wal_direct'
+		));
+	is( "@used",
+		$direct ? 't t f f' : 'f f t t',
+		"$what: the counters show how WAL and new segments were written");
 	$node->stop('immediate');
 }
 

@@ -62,7 +62,12 @@ my @workload = (
 	q{INSERT INTO t SELECT i, 'row ' || i FROM generate_series(1000, 9000) i},
 	'CHECKPOINT',
 	(map { "INSERT INTO w VALUES (repeat('b', " . $_ * 3001 . ')::bytea)' } 1 .. 20),
-	(map { "SELECT pg_logical_emit_message(" . ($_ % 2 ? 'true' : 'false') . ", 'm', repeat('z', " . $_ * 997 % 8000 . '))' } 1 .. 100),
+	(   map {
+				"SELECT pg_logical_emit_message("
+			  . ($_ % 2 ? 'true' : 'false')
+			  . ", 'm', repeat('z', "
+			  . $_ * 997 % 8000 . '))'
+		} 1 .. 100),
 	'CREATE INDEX ON t (v)',
 	"INSERT INTO w SELECT repeat('c', 100000)::bytea FROM generate_series(1, 40)",
 	'CHECKPOINT',
@@ -80,15 +85,17 @@ my @workload = (
 
 # name => [ server, settings ]
 my %servers = (
-	'stock' => [ $stock_path ],
-	'patched, off' => [ undef ],
-	'patched, named defaults' => [ undef, 'wal_direct_io=off', 'wal_write_unit=8192', 'wal_cache_relief=auto' ],
+	'stock' => [$stock_path],
+	'patched, off' => [undef],
+	'patched, named defaults' =>
+	  [ undef, 'wal_direct_io=off', 'wal_write_unit=8192', 'wal_cache_relief=auto' ],
 	'direct, 512' => [ undef, $direct, 'wal_write_unit=force_512' ],
 	'direct, 8192' => [ undef, $direct, 'wal_write_unit=8192' ],
 	'buffered, 4096' => [ undef, 'wal_write_unit=force_4096', 'wal_cache_relief=on' ],
 	'buffered, 512' => [ undef, 'wal_write_unit=force_512' ],
 	# in the state that the switches find
-	'direct, auto, not zero-filled' => [ undef, $direct, 'wal_write_unit=auto', 'wal_init_zero=off', 'wal_recycle=off' ],
+	'direct, auto, not zero-filled' =>
+	  [ undef, $direct, 'wal_write_unit=auto', 'wal_init_zero=off', 'wal_recycle=off' ],
 	'stock, not zero-filled' => [ $stock_path, 'wal_init_zero=off', 'wal_recycle=off' ],
 	'patched, off, not zero-filled' => [ undef, 'wal_init_zero=off', 'wal_recycle=off' ]);
 
@@ -116,18 +123,36 @@ for my $name (sort keys %servers)
 		{ LOG => $log },
 		sub {
 			local $ENV{LD_PRELOAD} = "$clock:$ENV{LD_PRELOAD}";
-			IPC::Run::run([ $postgres, '--single', '-D', $node->data_dir, (map { ('-c', $_) } @settings), 'postgres' ],
-				'<', \join('', map { "$_\n" } @workload), '>', \$out, '2>', "$log.err");
+			IPC::Run::run(
+				[
+					$postgres, '--single',
+					'-D', $node->data_dir,
+					(map { ('-c', $_) } @settings), 'postgres'
+				],
+				'<',
+				\join('', map { "$_\n" } @workload),
+				'>',
+				\$out,
+				'2>',
+				"$log.err");
 		});
 	is($?, 0, "$name: the single-user server exits with 0");
-	is(join(' ', slurp_file("$log.err") =~ /\b(?:ERROR|FATAL|PANIC|WARNING): .*/g), '', "$name: the single-user server logs no error");
+	is(join(' ', slurp_file("$log.err") =~ /\b(?:ERROR|FATAL|PANIC|WARNING): .*/g),
+		'', "$name: the single-user server logs no error");
 	my $dir = $node->data_dir . '/pg_wal';
 	$wal{$name} = { map { $_ => sha1_hex(content("$dir/$_")) } segment_files($dir) };
 	my @log = shim_log($log);
-	$calls{$name} = [ map { join ' ', $_->{call}, $_->{file} =~ s/^(xlogtemp)\.\d+/$1/r, $_->{offset}, $_->{length}, $_->{result} } @log ];
+	$calls{$name} = [
+		map {
+			join ' ', $_->{call}, $_->{file} =~ s/^(xlogtemp)\.\d+/$1/r, $_->{offset}, $_->{length},
+			  $_->{result}
+		} @log
+	];
 	# Include the segments that are made in advance.
 	my %modes = map { $_->{mode} => 1 } grep { $_->{call} eq 'write' } @log;
-	is(join(' ', sort keys %modes), $name =~ /^direct/ && $can ? 'direct' : 'buffered', "$name: all WAL is written in the expected mode");
+	is( join(' ', sort keys %modes),
+		$name =~ /^direct/ && $can ? 'direct' : 'buffered',
+		"$name: all WAL is written in the expected mode");
 	system_or_bail('rm', '-rf', $node->data_dir);
 }
 
@@ -139,27 +164,36 @@ sub written
 	return $sum;
 }
 
-cmp_ok(scalar(grep { /^write/ } @{ $calls{stock} }), '>', 500, 'stock: there are writes to compare');
+cmp_ok(scalar(grep { /^write/ } @{ $calls{stock} }), '>', 500,
+	'stock: there are writes to compare');
 cmp_ok(scalar(grep { /^sync/ } @{ $calls{stock} }), '>', 300, 'stock: there are syncs to compare');
 cmp_ok(scalar(keys %{ $wal{stock} }), '>', 4, 'stock: there are segments to compare');
 for my $name (sort grep { !/^stock/ } keys %servers)
 {
 	my $stock = $name =~ /not zero-filled/ ? 'stock, not zero-filled' : 'stock';
 
-	is_deeply($wal{$name}, $wal{$stock}, "$name: segments have the same names and bytes as those of stock");
+	is_deeply($wal{$name}, $wal{$stock},
+		"$name: segments have the same names and bytes as those of stock");
 	if ($name =~ /^patched/)
 	{
-		my ($first) = grep { ($calls{$name}[$_] // '') ne $calls{$stock}[$_] } 0 .. $#{ $calls{$stock} };
-		is(scalar(@{ $calls{$name} }), scalar(@{ $calls{$stock} }), "$name: the server makes as many calls as stock");
-		is(defined $first ? $calls{$name}[$first] : '', defined $first ? $calls{$stock}[$first] : '', "$name: the server makes the same calls in the same order");
+		my ($first) =
+		  grep { ($calls{$name}[$_] // '') ne $calls{$stock}[$_] } 0 .. $#{ $calls{$stock} };
+		is( scalar(@{ $calls{$name} }),
+			scalar(@{ $calls{$stock} }),
+			"$name: the server makes as many calls as stock");
+		is( defined $first ? $calls{$name}[$first]  : '',
+			defined $first ? $calls{$stock}[$first] : '',
+			"$name: the server makes the same calls in the same order");
 	}
 	elsif ($name =~ /8192/)
 	{
-		cmp_ok(written($name), '<=', written($stock), "$name: the server writes no more bytes than stock");
+		cmp_ok(written($name), '<=', written($stock),
+			"$name: the server writes no more bytes than stock");
 	}
 	else
 	{
-		cmp_ok(written($name), '<', written($stock), "$name: the server writes fewer bytes than stock");
+		cmp_ok(written($name), '<', written($stock),
+			"$name: the server writes fewer bytes than stock");
 	}
 }
 done_testing();

@@ -58,7 +58,8 @@ sub switches
 	my ($node, %switches) = @_;
 	my $file = $node->data_dir . '/switches.conf';
 
-	$switches{wal_write_unit} = unit_setting($switches{wal_write_unit}) if defined $switches{wal_write_unit};
+	$switches{wal_write_unit} = unit_setting($switches{wal_write_unit})
+	  if defined $switches{wal_write_unit};
 	unlink $file;
 	append_to_file($file, join '', map { "$_ = $switches{$_}\n" } sort keys %switches);
 	chmod 0640, $file;
@@ -81,6 +82,7 @@ sub standby
 # Commit single rows in several sessions, synchronously and asynchronously.  Roll back,
 # insert large rows, and leave segments half filled.
 my $work = 0;
+
 sub work
 {
 	my ($node) = @_;
@@ -93,7 +95,9 @@ sub work
 INSERT INTO t (k, v) VALUES (:k, repeat('v', :k));
 UPDATE u SET n = n + 1, v = left(v || :k, 200) WHERE k = :k % 100;
 SQL
-	$node->command_ok([ 'pgbench', '-n', '-c', 4, '-t', 50, '-f', $script, $node->connstr('postgres') ], 'clients worked')
+	$node->command_ok(
+		[ 'pgbench', '-n', '-c', 4, '-t', 50, '-f', $script, $node->connstr('postgres') ],
+		'clients worked')
 	  if $node->{_pid};
 	$node->safe_psql('postgres', <<"SQL");
 SET synchronous_commit = off;
@@ -117,7 +121,10 @@ sub digest
 {
 	my ($node) = @_;
 
-	return join ' ', map { $node->safe_psql('postgres', "SELECT '$_', count(*), md5(string_agg(x::text, ',' ORDER BY id)) FROM $_ x") } 't', 'u', 'big';
+	return join ' ', map {
+		$node->safe_psql('postgres',
+			"SELECT '$_', count(*), md5(string_agg(x::text, ',' ORDER BY id)) FROM $_ x")
+	} 't', 'u', 'big';
 }
 
 sub same_data
@@ -129,7 +136,8 @@ sub same_data
 	$from->safe_psql('postgres', 'SELECT pg_log_standby_snapshot()');
 	for my $node (@nodes)
 	{
-		$node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") or die $node->name . ' does not catch up';
+		$node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'")
+		  or die $node->name . ' does not catch up';
 		is(digest($node), $expected, $node->name . ' has the data of ' . $from->name);
 	}
 	return;
@@ -139,10 +147,13 @@ sub same_data
 sub clean_log
 {
 	my ($node) = @_;
-	my @lines = grep { /\b(?:ERROR|FATAL|PANIC|WARNING|TRAP)\b|given up|inconsistent page/ } split /\n/, slurp_file($node->logfile);
+	my @lines =
+	  grep { /\b(?:ERROR|FATAL|PANIC|WARNING|TRAP)\b|given up|inconsistent page/ } split /\n/,
+	  slurp_file($node->logfile);
 
-	@lines = grep { !/terminating (?:connection|walreceiver|logical)|the database system is (?:starting up|shutting down|not yet accepting)|could not (?:connect to|receive data from|send data to|send end-of-streaming message to) |(?:archive|primary) .*is not available|requested WAL segment .* has already been removed/ }
-	  @lines;
+	@lines = grep {
+		!/terminating (?:connection|walreceiver|logical)|the database system is (?:starting up|shutting down|not yet accepting)|could not (?:connect to|receive data from|send data to|send end-of-streaming message to) |(?:archive|primary) .*is not available|requested WAL segment .* has already been removed/
+	} @lines;
 	is(join("\n", @lines), '', $node->name . ': nothing unexpected in the log');
 	return;
 }
@@ -192,7 +203,9 @@ sub compare_segments
 		}
 		my $difference = substr(eval { slurp_file($path) } // next, 0, $length) ^ $expected;
 		# the first place that differs, and how much differs
-		push @different, "$name: " . ($difference =~ /[^\0]/ && $-[0]) . ' ' . ($difference =~ tr/\0//c) if $difference =~ tr/\0//c;
+		push @different,
+		  "$name: " . ($difference =~ /[^\0]/ && $-[0]) . ' ' . ($difference =~ tr/\0//c)
+		  if $difference =~ tr/\0//c;
 		$compared++;
 	}
 	cmp_ok($compared, '>', 5, "$what: there are segments to compare");
@@ -205,7 +218,10 @@ for my $round ([ 'a', $direct, 512, 'try', 4096 ], [ 'b', 'try', 4096, $direct, 
 	my ($prefix, $mode, $unit, $other_mode, $other_unit) = @$round;
 	note "primary: wal_direct_io=$mode, wal_write_unit=$unit";
 	my $primary = PostgreSQL::Test::Cluster->new("${prefix}_primary");
-	$primary->init(allows_streaming => 'logical', has_archiving => 1, extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
+	$primary->init(
+		allows_streaming => 'logical',
+		has_archiving => 1,
+		extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
 	$primary->append_conf('postgresql.conf', $conf . "include 'switches.conf'\n");
 	switches($primary, wal_direct_io => $mode, wal_write_unit => $unit);
 	$primary->start;
@@ -228,9 +244,24 @@ SQL
 	my $received = $primary->basedir . '/received';
 	my $log = '';
 	mkdir $received;
-	my $receivewal = IPC::Run::start([ 'pg_receivewal', '-D', $received, '-S', 'receive', '-d', $primary->connstr, '--no-loop', '--synchronous' ], '>', \$log, '2>&1');
+	my $receivewal = IPC::Run::start(
+		[
+			'pg_receivewal', '-D', $received, '-S',
+			'receive', '-d', $primary->connstr, '--no-loop',
+			'--synchronous'
+		],
+		'>',
+		\$log,
+		'2>&1');
 	my @standbys;
-	for my $case ([ 'standby', undef, wal_direct_io => $other_mode, wal_write_unit => $other_unit, wal_cache_relief => 'on' ], [ 'stock', $stock_path ])
+	for my $case (
+		[
+			'standby', undef,
+			wal_direct_io => $other_mode,
+			wal_write_unit => $other_unit,
+			wal_cache_relief => 'on'
+		],
+		[ 'stock', $stock_path ])
 	{
 		my ($name, $path, %switches) = @$case;
 
@@ -241,14 +272,18 @@ SQL
 	my ($standby, $stock) = @standbys;
 	# Take a backup from the standby.
 	$standby->backup("for_${prefix}_cascade");
-	my $cascade = standby("${prefix}_cascade", $standby, undef, wal_direct_io => 'try', wal_write_unit => 'auto');
+	my $cascade = standby(
+		"${prefix}_cascade", $standby, undef,
+		wal_direct_io => 'try',
+		wal_write_unit => 'auto');
 	$cascade->start;
 	# a backup for recovery from the archive to a point
 	$primary->backup("for_${prefix}_point");
 
 	my $subscriber = PostgreSQL::Test::Cluster->new("${prefix}_subscriber");
 	$subscriber->init(extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
-	$subscriber->append_conf('postgresql.conf', "fsync = off\nwal_direct_io = try\nwal_write_unit = @{[ unit_setting($other_unit) ]}\n");
+	$subscriber->append_conf('postgresql.conf',
+		"fsync = off\nwal_direct_io = try\nwal_write_unit = @{[ unit_setting($other_unit) ]}\n");
 	$subscriber->start;
 	$subscriber->safe_psql('postgres', <<"SQL");
 CREATE TABLE t (id int PRIMARY KEY, k int, v text);
@@ -270,12 +305,22 @@ SQL
 	$primary->start;
 	is_direct($primary, 'writes as its switches say after a crash');
 	$log = '';
-	$receivewal = IPC::Run::start([ 'pg_receivewal', '-D', $received, '-S', 'receive', '-d', $primary->connstr, '--no-loop', '--synchronous' ], '>', \$log, '2>&1');
+	$receivewal = IPC::Run::start(
+		[
+			'pg_receivewal', '-D', $received, '-S',
+			'receive', '-d', $primary->connstr, '--no-loop',
+			'--synchronous'
+		],
+		'>',
+		\$log,
+		'2>&1');
 	work($primary);
 	same_data($primary, $standby, $stock, $cascade);
 
 	# Decode segments that are only on disk by now, and let the subscriber catch up.
-	my $decoded = $primary->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE data LIKE '%INSERT%') > 2000, count(*) FILTER (WHERE data LIKE '%rolled back%') FROM pg_logical_slot_get_changes('decode', NULL, NULL)});
+	my $decoded = $primary->safe_psql('postgres',
+		q{SELECT count(*) FILTER (WHERE data LIKE '%INSERT%') > 2000, count(*) FILTER (WHERE data LIKE '%rolled back%') FROM pg_logical_slot_get_changes('decode', NULL, NULL)}
+	);
 	is($decoded, 't|0', 'logical decoding returns the committed rows');
 	$primary->wait_for_catchup('sub');
 	is(digest($subscriber), digest($primary), 'the subscriber has the same data');
@@ -287,15 +332,19 @@ SQL
 	my $switched = $primary->safe_psql('postgres', 'SELECT pg_walfile_name(pg_switch_wal())');
 	$primary->safe_psql('postgres', q{INSERT INTO t (k) VALUES (1)});
 	$end = $primary->lsn('flush');
-	$primary->poll_query_until('postgres', "SELECT flush_lsn >= '$end' FROM pg_stat_replication JOIN pg_replication_slots ON pid = active_pid WHERE slot_name = 'receive'");
-	$primary->poll_query_until('postgres', "SELECT last_archived_wal >= '$switched' FROM pg_stat_archiver");
+	$primary->poll_query_until('postgres',
+		"SELECT flush_lsn >= '$end' FROM pg_stat_replication JOIN pg_replication_slots ON pid = active_pid WHERE slot_name = 'receive'"
+	);
+	$primary->poll_query_until('postgres',
+		"SELECT last_archived_wal >= '$switched' FROM pg_stat_archiver");
 	compare_segments($received, $primary, lsn_number($end), 'pg_receivewal');
 	compare_segments($primary->archive_dir, $primary, lsn_number($end), 'archive');
 	# Physical standbys can differ behind the end of WAL, but not before it.
 	for my $node ($standby, $stock, $cascade)
 	{
 		$node->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$end'");
-		compare_segments($node->data_dir . '/pg_wal', $primary, lsn_number($end), $node->name, $node eq $cascade);
+		compare_segments($node->data_dir . '/pg_wal',
+			$primary, lsn_number($end), $node->name, $node eq $cascade);
 	}
 	$receivewal->signal('INT');
 	$receivewal->finish;
@@ -304,7 +353,9 @@ SQL
 	# Recover to the point, from the archive.
 	my $point = PostgreSQL::Test::Cluster->new("${prefix}_point");
 	$point->init_from_backup($primary, "for_${prefix}_point", has_restoring => 1, standby => 0);
-	$point->append_conf('postgresql.conf', "recovery_target_name = 'the_point'\nrecovery_target_action = promote\narchive_mode = off\n");
+	$point->append_conf('postgresql.conf',
+		"recovery_target_name = 'the_point'\nrecovery_target_action = promote\narchive_mode = off\n"
+	);
 	switches($point, wal_direct_io => $mode, wal_write_unit => $other_unit);
 	$point->start;
 	$point->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
@@ -324,7 +375,8 @@ SQL
 	is_direct($standby, 'writes as its switches say after its promotion');
 	work($standby) for 1 .. 2;
 	same_data($standby, $cascade);
-	cmp_ok(scalar(grep { /^00000002/ } segment_files($standby->data_dir . '/pg_wal')), '>', 5, 'there are segments of the new timeline');
+	cmp_ok(scalar(grep { /^00000002/ } segment_files($standby->data_dir . '/pg_wal')),
+		'>', 5, 'there are segments of the new timeline');
 	kill_all($standby);
 	$standby->start;
 	same_data($standby, $cascade);
@@ -347,10 +399,17 @@ SQL
 	my $source = $standby->connstr('postgres');
 	copy_conf($primary, 'save');
 	$standby->safe_psql('postgres', 'CHECKPOINT');
-	command_ok([ 'pg_rewind', '--debug', '--source-server', $source, '--target-pgdata', $primary->data_dir, '--no-sync', '--config-file', $primary->data_dir . '/postgresql.conf' ],
+	command_ok(
+		[
+			'pg_rewind', '--debug', '--source-server', $source, '--target-pgdata',
+			$primary->data_dir, '--no-sync', '--config-file',
+			$primary->data_dir . '/postgresql.conf'
+		],
 		'pg_rewind of the old primary');
 	copy_conf($primary, 'restore');
-	$primary->append_conf('postgresql.conf', "archive_mode = off\nprimary_conninfo = '@{[ $standby->connstr ]} application_name=@{[ $primary->name ]}'\nprimary_slot_name = back\n");
+	$primary->append_conf('postgresql.conf',
+		"archive_mode = off\nprimary_conninfo = '@{[ $standby->connstr ]} application_name=@{[ $primary->name ]}'\nprimary_slot_name = back\n"
+	);
 	$primary->set_standby_mode;
 	$primary->start;
 	work($standby);
@@ -381,7 +440,8 @@ sub copy_conf
 	mkdir $copy;
 	for my $name ('postgresql.conf', 'switches.conf', 'postgresql.auto.conf')
 	{
-		system_or_bail('cp', '-p', $what eq 'save' ? ("$dir/$name", "$copy/$name") : ("$copy/$name", "$dir/$name"));
+		system_or_bail('cp', '-p',
+			$what eq 'save' ? ("$dir/$name", "$copy/$name") : ("$copy/$name", "$dir/$name"));
 	}
 	return;
 }
@@ -390,7 +450,9 @@ sub copy_conf
 # becomes its standby.
 {
 	my $primary = PostgreSQL::Test::Cluster->new('c_primary', install_path => $stock_path);
-	$primary->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
+	$primary->init(
+		allows_streaming => 1,
+		extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
 	$primary->append_conf('postgresql.conf', $conf . "include 'switches.conf'\n");
 	switches($primary);
 	$primary->start;
@@ -401,13 +463,15 @@ CREATE TABLE big (id serial PRIMARY KEY, v text);
 INSERT INTO u (k) SELECT i FROM generate_series(0, 99) i;
 SQL
 	$primary->backup('for_c_standby');
-	my $standby = standby('c_standby', $primary, undef, wal_direct_io => $direct, wal_write_unit => 512);
+	my $standby =
+	  standby('c_standby', $primary, undef, wal_direct_io => $direct, wal_write_unit => 512);
 	$standby->start;
 	work($primary) for 1 .. 2;
 	same_data($primary, $standby);
 	my $end = $primary->lsn('flush');
 	$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$end'");
-	compare_segments($standby->data_dir . '/pg_wal', $primary, lsn_number($end), 'patched standby of stock');
+	compare_segments($standby->data_dir . '/pg_wal',
+		$primary, lsn_number($end), 'patched standby of stock');
 	# Shut down cleanly, so that the old primary can follow without pg_rewind.
 	$primary->stop;
 	clean_log($primary);
@@ -429,7 +493,8 @@ SQL
 	system_or_bail('mkdir', '-p', $stock->basedir);
 	system_or_bail('mv', $standby->data_dir, $stock->data_dir);
 	unlink $stock->data_dir . '/postmaster.pid';
-	$stock->append_conf('postgresql.conf', "port = @{[ $stock->port ]}\nunix_socket_directories = '@{[ $stock->host ]}'\n");
+	$stock->append_conf('postgresql.conf',
+		"port = @{[ $stock->port ]}\nunix_socket_directories = '@{[ $stock->host ]}'\n");
 	$stock->start;
 	work($stock);
 	$stock->stop;

@@ -30,14 +30,16 @@ cmp_ok(scalar @met, '>', 0, 'the server has met a symbolic link');
 ok(!-e $_, 'the server has removed the symbolic link') for @met;
 $node->safe_psql('postgres', 'SELECT pg_switch_wal()') for 1 .. 3;
 is(slurp_file($victim), 'mine', 'the target of the link is unchanged');
-is($node->safe_psql('postgres', q{SELECT current_setting('wal_direct_io')}), 'try', 'the server runs');
+is($node->safe_psql('postgres', q{SELECT current_setting('wal_direct_io')}),
+	'try', 'the server runs');
 $node->stop;
 
 # A file that cannot be removed does not prevent the start.
 unlink @links;
 mkdir $_ or die "mkdir: $!" for @links;
 $node->start;
-is($node->safe_psql('postgres', 'SELECT 1'), '1', 'the server starts with a directory of that name');
+is($node->safe_psql('postgres', 'SELECT 1'), '1',
+	'the server starts with a directory of that name');
 is(scalar(grep { -d $_ } @links), scalar @links, 'the directory remains');
 $node->stop;
 

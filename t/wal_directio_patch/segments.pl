@@ -28,7 +28,8 @@ my $can = can_write_directly($PostgreSQL::Test::Utils::tmp_check);
 my $direct = $can ? 'on' : 'try';
 note 'no direct I/O in the folder of the test, all falls back' if !$can;
 
-my @modes = ([ $direct, 512 ], [ $direct, 4096 ], [ $direct, 8192 ], [ 'off', 512 ], [ 'off', 8192 ]);
+my @modes =
+  ([ $direct, 512 ], [ $direct, 4096 ], [ $direct, 8192 ], [ 'off', 512 ], [ 'off', 8192 ]);
 my @pairs = ([ 'on', 'on' ], [ 'on', 'off' ], [ 'off', 'on' ], [ 'off', 'off' ]);
 
 # segments(NODE) - return the paths of the server's segments
@@ -48,6 +49,7 @@ sub resident
 
 # fill(NODE, MB) - write so much WAL, in a hundred commits; the rows have a ledger
 my $rows = 0;
+
 sub fill
 {
 	my ($node, $mb) = @_;
@@ -70,7 +72,13 @@ for my $size (1, 16, 64)
 	my $turn = $size;
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C', "--wal-segsize=$size" ]);
 	# Keep all WAL, or much less than a load writes.
-	set_parameters($node, autovacuum => 'off', checkpoint_timeout => '1h', shared_buffers => '32MB', max_wal_size => 4 * $size . 'MB', min_wal_size => 2 * $size . 'MB');
+	set_parameters(
+		$node,
+		autovacuum => 'off',
+		checkpoint_timeout => '1h',
+		shared_buffers => '32MB',
+		max_wal_size => 4 * $size . 'MB',
+		min_wal_size => 2 * $size . 'MB');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE TABLE ledger (id int PRIMARY KEY, v text)');
 	$rows = 0;
@@ -83,22 +91,38 @@ for my $size (1, 16, 64)
 			for my $pair (@pairs)
 			{
 				# one of the eight combinations for each mode, another one for each size
-				my $number = ($sync eq 'fdatasync' ? 0 : 4) + ($pair->[0] eq 'on' ? 0 : 2) + ($pair->[1] eq 'on' ? 0 : 1);
+				my $number =
+				  ($sync eq 'fdatasync' ? 0 : 4) +
+				  ($pair->[0] eq 'on'   ? 0 : 2) +
+				  ($pair->[1] eq 'on'   ? 0 : 1);
 				next if !$ENV{PGDENSE_SOAK} && $number != $turn % 8;
 
 				my ($zero, $recycle) = @$pair;
 				my $buffers = $number % 2 ? '64kB' : '16MB';
 				my $level = $mode->[1] == 4096 && $number % 3 == 0 ? 'minimal' : 'replica';
-				my $fsync = $mode->[1] == 512 && $size < 64 || $ENV{PGDENSE_SOAK} && $number % 3 == 1 ? 'on' : 'off';
-				my $what = "$size MB, wal_direct_io=$mode->[0], wal_write_unit=$mode->[1], wal_init_zero=$zero, wal_recycle=$recycle, wal_sync_method=$sync, wal_buffers=$buffers, wal_level=$level, fsync=$fsync";
+				my $fsync = $mode->[1] == 512 && $size < 64
+				  || $ENV{PGDENSE_SOAK} && $number % 3 == 1 ? 'on' : 'off';
+				my $what =
+				  "$size MB, wal_direct_io=$mode->[0], wal_write_unit=$mode->[1], wal_init_zero=$zero, wal_recycle=$recycle, wal_sync_method=$sync, wal_buffers=$buffers, wal_level=$level, fsync=$fsync";
 				my $from = log_position($node);
 
-				set_parameters($node, wal_direct_io => $mode->[0], wal_write_unit => $mode->[1], wal_init_zero => $zero, wal_recycle => $recycle,
-					wal_sync_method => $sync, wal_buffers => $buffers, wal_level => $level, max_wal_senders => $level eq 'minimal' ? 0 : 10, fsync => $fsync);
+				set_parameters(
+					$node,
+					wal_direct_io => $mode->[0],
+					wal_write_unit => $mode->[1],
+					wal_init_zero => $zero,
+					wal_recycle => $recycle,
+					wal_sync_method => $sync,
+					wal_buffers => $buffers,
+					wal_level => $level,
+					max_wal_senders => $level eq 'minimal' ? 0 : 10,
+					fsync => $fsync);
 				$node->start;
+
 				if ($mode->[0] ne 'off' && $can)
 				{
-					is(effective_mode($node, $from)->{mode}, 'direct', "$what: WAL is written directly");
+					is(effective_mode($node, $from)->{mode},
+						'direct', "$what: WAL is written directly");
 				}
 				$node->safe_psql('postgres', 'CHECKPOINT');
 				evict(segments($node));
@@ -110,12 +134,18 @@ for my $size (1, 16, 64)
 				$node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_switch_wal()');
 				fill($node, $mb);
 				# With wal_level = minimal, this is not in WAL.
-				$node->safe_psql('postgres', q{BEGIN; DROP TABLE IF EXISTS made; CREATE TABLE made (v text); COPY made FROM PROGRAM 'seq 1000'; COMMIT});
-				my $written = $node->safe_psql('postgres', "SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '$start')");
+				$node->safe_psql('postgres',
+					q{BEGIN; DROP TABLE IF EXISTS made; CREATE TABLE made (v text); COPY made FROM PROGRAM 'seq 1000'; COMMIT}
+				);
+				my $written = $node->safe_psql('postgres',
+					"SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '$start')");
 				my $resident = resident(segments($node));
 				if ($mode->[0] ne 'off' && $can)
 				{
-					cmp_ok($resident, '<=', $written / 100, "$what: nothing of $written bytes is cached");
+					cmp_ok(
+						$resident, '<=',
+						$written / 100,
+						"$what: nothing of $written bytes is cached");
 				}
 				elsif ($level ne 'minimal')
 				{
@@ -125,9 +155,11 @@ for my $size (1, 16, 64)
 				# The server crashes, and has to read all of it.
 				kill_all($node);
 				$node->start;
-				is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM ledger'), "$rows|$rows", "$what: all rows are there after a crash");
-				is($node->safe_psql('postgres', 'SELECT count(*) FROM made'), '1000', "$what: that, too");
-				fill($node, $size == 1 ? 2 : 0.2 * $size);
+				is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM ledger'),
+					"$rows|$rows", "$what: all rows are there after a crash");
+				is($node->safe_psql('postgres', 'SELECT count(*) FROM made'),
+					'1000', "$what: that, too");
+				fill($node, $size == 1  ? 2      : 0.2 * $size);
 				$node->stop($number % 2 ? 'fast' : 'immediate');
 				is(unexpected_log($node, $from), '', "$what: nothing unexpected in the log");
 			}
@@ -135,7 +167,8 @@ for my $size (1, 16, 64)
 		$turn += 3;
 	}
 	$node->start;
-	is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM ledger'), "$rows|$rows", "$size MB: all rows are there at the end");
+	is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM ledger'),
+		"$rows|$rows", "$size MB: all rows are there at the end");
 	$node->stop;
 	system_or_bail('rm', '-rf', $node->data_dir);
 }
@@ -149,8 +182,17 @@ my $hold = $node->basedir . '/hold';
 my $archive = $node->basedir . '/archive';
 $node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C', '--wal-segsize=1' ]);
 mkdir $archive;
-set_parameters($node, autovacuum => 'off', checkpoint_timeout => '1h', max_wal_size => '1GB', wal_keep_size => '1GB', fsync => 'on',
-	archive_mode => 'on', archive_command => qq{test ! -e "$hold" && cp "%p" "$archive/%f"}, wal_writer_delay => '50ms', wal_cache_relief => 'on');
+set_parameters(
+	$node,
+	autovacuum => 'off',
+	checkpoint_timeout => '1h',
+	max_wal_size => '1GB',
+	wal_keep_size => '1GB',
+	fsync => 'on',
+	archive_mode => 'on',
+	archive_command => qq{test ! -e "$hold" && cp "%p" "$archive/%f"},
+	wal_writer_delay => '50ms',
+	wal_cache_relief => 'on');
 $node->start;
 $node->safe_psql('postgres', 'CREATE TABLE ledger (id int PRIMARY KEY, v text)');
 
@@ -160,7 +202,8 @@ sub finished
 	my ($from) = @_;
 	my ($now) = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_current_wal_flush_lsn())');
 
-	return grep { my ($name) = /(\w{24})$/; $name lt $now && $name ge ($from // '') } segments($node);
+	return
+	  grep { my ($name) = /(\w{24})$/; $name lt $now && $name ge($from // '') } segments($node);
 }
 
 # Write a load, and return its segments from the next one on.
@@ -177,7 +220,9 @@ sub relieved
 {
 	my ($first, $what) = @_;
 
-	$node->safe_psql('postgres', q{SELECT pg_logical_emit_message(true, '', 'x'); SELECT pg_switch_wal(); SELECT pg_logical_emit_message(true, '', 'x')});
+	$node->safe_psql('postgres',
+		q{SELECT pg_logical_emit_message(true, '', 'x'); SELECT pg_switch_wal(); SELECT pg_logical_emit_message(true, '', 'x')}
+	);
 	ok(poll_for(sub { resident(finished($first)) == 0 }), "$what: finished segments are dropped")
 	  or diag(resident(finished($first)) . ' bytes are cached');
 	cmp_ok(scalar(finished($first)), '>=', 8, "$what: there are finished segments");
@@ -190,7 +235,11 @@ sub not_relieved
 	my ($first, $what) = @_;
 
 	sleep 1.5;
-	cmp_ok(resident(finished($first)), '>=', 8 * 1024 * 1024, "$what: finished segments stay in the page cache");
+	cmp_ok(
+		resident(finished($first)),
+		'>=',
+		8 * 1024 * 1024,
+		"$what: finished segments stay in the page cache");
 	return;
 }
 
@@ -198,7 +247,8 @@ sub reload
 {
 	my (%settings) = @_;
 
-	$node->safe_psql('postgres', join ';', map { "ALTER SYSTEM SET $_ = '$settings{$_}'" } sort keys %settings);
+	$node->safe_psql('postgres', join ';',
+		map { "ALTER SYSTEM SET $_ = '$settings{$_}'" } sort keys %settings);
 	$node->reload;
 	for my $name (keys %settings)
 	{
@@ -214,14 +264,18 @@ my $first = some_segments();
 not_relieved($first, 'while the archiver makes no progress');
 unlink $hold;
 relieved($first, 'after the archiver continues');
-cmp_ok(scalar(grep { -s "$archive/$_" } map { /(\w{24})$/ } finished($first)), '>=', 8, 'the segments are archived');
+cmp_ok(scalar(grep { -s "$archive/$_" } map { /(\w{24})$/ } finished($first)),
+	'>=', 8, 'the segments are archived');
 
 # clients that receive WAL
 my $received = $node->basedir . '/received';
 my $log = '';
 mkdir $received;
-my $receivewal = IPC::Run::start([ 'pg_receivewal', '-D', $received, '-d', $node->connstr, '--no-loop', '--no-sync' ], '>', \$log, '2>&1');
-$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming'});
+my $receivewal = IPC::Run::start(
+	[ 'pg_receivewal', '-D', $received, '-d', $node->connstr, '--no-loop', '--no-sync' ],
+	'>', \$log, '2>&1');
+$node->poll_query_until('postgres',
+	q{SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming'});
 relieved(some_segments(), 'with a walsender');
 $receivewal->signal('STOP');
 $first = some_segments();
@@ -238,9 +292,11 @@ relieved($first, 'after the client is gone');
 
 # the WAL summarizer
 reload(summarize_wal => 'on');
-$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'walsummarizer'});
+$node->poll_query_until('postgres',
+	q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'walsummarizer'});
 relieved(some_segments(), 'with the WAL summarizer');
-my $summarizer = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walsummarizer'});
+my $summarizer = $node->safe_psql('postgres',
+	q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walsummarizer'});
 kill 'STOP', $summarizer;
 $first = some_segments();
 not_relieved($first, 'while the WAL summarizer is stopped');
@@ -267,7 +323,8 @@ fill($node, 20);
 $node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT');
 # One segment is being written, and another may have been recycled before it was
 # checked.
-ok(poll_for(sub { resident(segments($node)) <= 2 * 1024 * 1024 }), 'at most two segments are cached')
+ok(poll_for(sub { resident(segments($node)) <= 2 * 1024 * 1024 }),
+	'at most two segments are cached')
   or diag(join ' ', map { resident($_) } segments($node));
 cmp_ok(scalar(segments($node)), '>=', 5, 'there are more segments');
 
@@ -282,7 +339,9 @@ SKIP:
 		$node->start;
 		reload(wal_keep_size => '1GB', wal_cache_relief => $relief);
 		$first = some_segments();
-		$node->poll_query_until('postgres', "SELECT last_archived_wal >= '@{[ (finished($first))[-1] =~ /(\w{24})$/ ]}' FROM pg_stat_archiver");
+		$node->poll_query_until('postgres',
+			"SELECT last_archived_wal >= '@{[ (finished($first))[-1] =~ /(\w{24})$/ ]}' FROM pg_stat_archiver"
+		);
 		if ($relief eq 'off')
 		{
 			not_relieved($first, 'direct, wal_cache_relief=off, what the archiver has read');

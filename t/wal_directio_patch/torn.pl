@@ -44,11 +44,22 @@ my $library = build_library('record.c');
 note "PGDENSE_FUZZ_SEED=$seed";
 
 # the ways to write WAL; "off" with 8192 is the stock one
-my @ways = ([ 'try', 512 ], [ 'try', 4096 ], [ 'try', 8192 ], [ 'off', 512 ], [ 'off', 4096 ], [ 'off', 8192 ]);
+my @ways = (
+	[ 'try', 512 ],
+	[ 'try', 4096 ],
+	[ 'try', 8192 ],
+	[ 'off', 512 ],
+	[ 'off', 4096 ],
+	[ 'off', 8192 ]);
 
 # a server that writes nothing on its own
-my $quiet = wal_node('quiet', 1, fsync => 'off', wal_keep_size => '1GB', wal_level => 'minimal', max_wal_senders => 0);
-stale_tail($quiet, @$_) for @ways;
+my $quiet = wal_node(
+	'quiet', 1,
+	fsync => 'off',
+	wal_keep_size => '1GB',
+	wal_level => 'minimal',
+	max_wal_senders => 0);
+stale_tail($quiet, @$_)        for @ways;
 lost_continuation($quiet, @$_) for @ways;
 
 my $promoted = wal_node('promoted', 1, fsync => 'on', wal_keep_size => '1GB');
@@ -73,7 +84,9 @@ sub stale_tail
 	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
 	my $begin = log_position($node);
 	$node->start;
-	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);');
+	$node->safe_psql('postgres',
+		'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);'
+	);
 	my $here = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
 	# The end of a unit, but not of its page unless the unit is a page.
 	my $boundary = $here - $here % 8192 + 2 * 8192 + ($unit == 8192 ? 512 : $unit);
@@ -90,7 +103,8 @@ SQL
 	my $redo = redo_of($node->data_dir);
 	my ($all) = wal_records($wal, $redo, $size);
 	my ($r2, $r3) = grep { $_->{lsn} >= $boundary - $length } @$all;
-	is("$r2->{lsn} $r2->{end} $r3->{lsn} " . ($r3->{text} =~ /^rmgr: (\w+)/)[0], ($boundary - $length) . " $boundary $boundary Heap",
+	is( "$r2->{lsn} $r2->{end} $r3->{lsn} " . ($r3->{text} =~ /^rmgr: (\w+)/)[0],
+		($boundary - $length) . " $boundary $boundary Heap",
 		"$what: records are where they should be");
 	write_wal($wal, 1, $boundary - 512, $before, $size);
 	my ($r1) = wal_records($wal, $redo, $size);
@@ -101,17 +115,23 @@ SQL
 	kill_all($node);
 	my ($written) = wal_records($wal, $redo, $size);
 	my ($checkpoint, @more) = grep { $_->{lsn} >= $boundary - $length } @$written;
-	is("$checkpoint->{lsn} $checkpoint->{end}", ($boundary - $length) . " $boundary", "$what: the new record takes the place of the torn one");
-	like($checkpoint->{text}, qr/CHECKPOINT_SHUTDOWN/, "$what: the new record is a shutdown checkpoint");
+	is( "$checkpoint->{lsn} $checkpoint->{end}",
+		($boundary - $length) . " $boundary",
+		"$what: the new record takes the place of the torn one");
+	like($checkpoint->{text}, qr/CHECKPOINT_SHUTDOWN/,
+		"$what: the new record is a shutdown checkpoint");
 	is(join("\n", map { $_->{text} } @more), '', "$what: no record follows the checkpoint");
 
 	$node->start;
-	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2', "$what: rows");
+	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'),
+		'1 2', "$what: rows");
 	# Write more, and recover it.
 	$node->safe_psql('postgres', 'INSERT INTO t SELECT generate_series(10, 1000)');
 	kill_all($node);
 	$node->start;
-	is($node->safe_psql('postgres', 'SELECT count(*), sum(v) FROM t'), '993|' . (3 + 991 * 505), "$what: rows written afterwards");
+	is( $node->safe_psql('postgres', 'SELECT count(*), sum(v) FROM t'),
+		'993|' . (3 + 991 * 505),
+		"$what: rows written afterwards");
 	$node->stop;
 	is(unexpected_log($node, $begin), '', "$what: log");
 }
@@ -128,7 +148,9 @@ sub lost_continuation
 	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
 	my $begin = log_position($node);
 	$node->start;
-	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);');
+	$node->safe_psql('postgres',
+		'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);'
+	);
 	my $here = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
 	my $start = $here - $here % 8192 + 3 * 8192 - 2000;
 	move_to($node, $start, $size);
@@ -151,10 +173,14 @@ SQL
 	kill_all($node);
 	my ($records, $error) = wal_records($wal, $redo, $size);
 	my ($next) = grep { $_->{lsn} >= $start } @$records;
-	like($next ? $next->{text} : $error, qr/OVERWRITE_CONTRECORD/, "$what: the next page begins with a record of the loss");
+	like($next ? $next->{text} : $error,
+		qr/OVERWRITE_CONTRECORD/, "$what: the next page begins with a record of the loss");
 	$log = crash_and_start($node);
-	is(redo_end($node, $log), lsn_text($records->[-1]{lsn}), "$what: recovery ends at the end of WAL");
-	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2 4', "$what: rows");
+	is( redo_end($node, $log),
+		lsn_text($records->[-1]{lsn}),
+		"$what: recovery ends at the end of WAL");
+	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'),
+		'1 2 4', "$what: rows");
 	$node->stop;
 	is(unexpected_log($node, $begin), '', "$what: log");
 }
@@ -176,7 +202,9 @@ sub promoted
 	set_parameters($node, wal_direct_io => $direct, wal_write_unit => $unit);
 	my $begin = log_position($node);
 	$node->start;
-	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); SELECT pg_switch_wal();');
+	$node->safe_psql('postgres',
+		'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); SELECT pg_switch_wal();'
+	);
 	$node->stop;
 	copy_data($dir, $base);
 	$node->start;
@@ -194,7 +222,8 @@ INSERT INTO t VALUES (3);
 SQL
 	kill_all($node);
 	my ($old) = wal_records($wal, redo_of($dir), $size, $timeline);
-	is(scalar(grep { $_->{lsn} == $boundary && $_->{text} =~ /^rmgr: Heap/ } @$old), 1, "$what: records are where they should be");
+	is(scalar(grep { $_->{lsn} == $boundary && $_->{text} =~ /^rmgr: Heap/ } @$old),
+		1, "$what: records are where they should be");
 	my $stale = read_wal($wal, $timeline, $boundary, 64, $size);
 
 	# Recovery to a target starts from older files.  Keep just one segment after it, so
@@ -202,32 +231,44 @@ SQL
 	my $contents = segment_contents($wal);
 	copy_data($base, $dir);
 	put_contents($contents, $wal);
-	unlink map { "$wal/$_" } grep { $_ gt segment_name($timeline, $boundary, $size) } segment_files($wal);
-	set_parameters($node, recovery_target_name => "here$timeline", recovery_target_action => 'promote', restore_command => 'false');
+	unlink map { "$wal/$_" }
+	  grep { $_ gt segment_name($timeline, $boundary, $size) } segment_files($wal);
+	set_parameters(
+		$node,
+		recovery_target_name => "here$timeline",
+		recovery_target_action => 'promote',
+		restore_command => 'false');
 	append_to_file($node->data_dir . '/recovery.signal', '');
 	unlink $ENV{PGDENSE_WAL_RECORD};
 	$node->start;
 	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'no promotion';
 	$node->safe_psql('postgres', 'CHECKPOINT');
-	is(eval { read_wal($wal, $timeline + 1, $boundary, 64, $size) } // $@, $stale, "$what: the new timeline has the old contents at the same place");
+	is(eval { read_wal($wal, $timeline + 1, $boundary, 64, $size) } // $@,
+		$stale, "$what: the new timeline has the old contents at the same place");
 
 	move_to($node, $boundary - $length, $size);
-	$node->safe_psql('postgres', "SELECT pg_logical_emit_message(false, '', repeat('n', $length - 51), true)");
+	$node->safe_psql('postgres',
+		"SELECT pg_logical_emit_message(false, '', repeat('n', $length - 51), true)");
 	kill_all($node);
 	my ($new) = wal_records($wal, redo_of($base), $size, $timeline + 1);
 	$contents = segment_contents($wal);
-	is(lsn_text($new->[-1]{end}), lsn_text($boundary), "$what: WAL ends at the last record of the new timeline");
+	is(lsn_text($new->[-1]{end}),
+		lsn_text($boundary), "$what: WAL ends at the last record of the new timeline");
 
 	my $events = recorded_events($ENV{PGDENSE_WAL_RECORD});
 	my $log = crash_and_start($node);
-	is(redo_end($node, $log), lsn_text($new->[-1]{lsn}), "$what: recovery ends at the last record of the new timeline");
-	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'), '1 2', "$what: rows");
+	is( redo_end($node, $log),
+		lsn_text($new->[-1]{lsn}),
+		"$what: recovery ends at the last record of the new timeline");
+	is($node->safe_psql('postgres', 'SELECT string_agg(v::text, $$ $$ ORDER BY v) FROM t'),
+		'1 2', "$what: rows");
 	$node->stop;
 	is(unexpected_log($node), '', "$what: log");
 
 	# writes of the first server on the new timeline
 	my $new_timeline = sprintf('%08X', $timeline + 1);
-	check_writes([ grep { $_->{name} =~ /^$new_timeline/ } @$events ], $contents, $new, $unit, $size, $what)
+	check_writes([ grep { $_->{name} =~ /^$new_timeline/ } @$events ],
+		$contents, $new, $unit, $size, $what)
 	  if "$direct $unit" ne 'off 8192';
 }
 
@@ -241,7 +282,8 @@ sub redo_end
 
 sub torn
 {
-	my $node = wal_node('torn', 1, max_connections => 20, max_wal_size => '4MB', min_wal_size => '4MB');
+	my $node =
+	  wal_node('torn', 1, max_connections => 20, max_wal_size => '4MB', min_wal_size => '4MB');
 	my ($dir, $base) = ($node->data_dir, $node->basedir . '/base');
 	my $wal = "$dir/pg_wal";
 	my $scratch = $node->basedir . '/scratch';
@@ -252,7 +294,8 @@ sub torn
 	mkdir $scratch;
 
 	# the transactions of the clients; the last two clients commit asynchronously
-	append_to_file($node->basedir . "/$_->[0].sql", <<"SQL") for [ 'sync', 0, 'on' ], [ 'async', $synchronous, 'off' ];
+	append_to_file($node->basedir . "/$_->[0].sql",
+		<<"SQL") for [ 'sync', 0, 'on' ], [ 'async', $synchronous, 'off' ];
 \\set c :client_id + $_->[1]
 \\set bytes random(0, 1500)
 SET synchronous_commit = $_->[2];
@@ -272,13 +315,22 @@ SQL
 	# Make segments with old contents for later.
 	set_parameters($node, fsync => 'off');
 	$node->start;
-	$node->safe_psql('postgres', 'CREATE TABLE ledger (c int, n int, v text, PRIMARY KEY (c, n)); CREATE TABLE bulk (i int, v text);');
+	$node->safe_psql('postgres',
+		'CREATE TABLE ledger (c int, n int, v text, PRIMARY KEY (c, n)); CREATE TABLE bulk (i int, v text);'
+	);
 	for (1 .. 8)
 	{
-		$node->safe_psql('postgres', "INSERT INTO bulk SELECT i, repeat('a', 100) FROM generate_series(1, 6000) i; TRUNCATE bulk; CHECKPOINT; SELECT pg_switch_wal();");
+		$node->safe_psql('postgres',
+			"INSERT INTO bulk SELECT i, repeat('a', 100) FROM generate_series(1, 6000) i; TRUNCATE bulk; CHECKPOINT; SELECT pg_switch_wal();"
+		);
 	}
 	# From now on keep all WAL, for images older than the last checkpoint.
-	set_parameters($node, fsync => 'on', max_wal_size => '8GB', wal_keep_size => '8GB', wal_writer_delay => '20ms');
+	set_parameters(
+		$node,
+		fsync => 'on',
+		max_wal_size => '8GB',
+		wal_keep_size => '8GB',
+		wal_writer_delay => '20ms');
 	$node->stop;
 	$node->start;
 	kill_all($node);
@@ -294,13 +346,18 @@ SQL
 		my $unit = $asked < $sector ? $sector : $asked;
 		my $method = rand() < 0.3 ? 'open_datasync' : 'fdatasync';
 		my $buffers = rand() < 0.5 ? '64kB' : '1MB';
-		my $what = "crash $crash (wal_direct_io = $direct, wal_write_unit = $asked, sectors of $sector bytes, $method, $buffers)";
+		my $what =
+		  "crash $crash (wal_direct_io = $direct, wal_write_unit = $asked, sectors of $sector bytes, $method, $buffers)";
 		# Use the data directory at the crash, or at the start.
 		my $at_end = rand() < 0.5;
 		my $seconds = 0.2 + rand(0.6);
 		my $events_file = $node->basedir . '/events';
 
-		set_parameters($node, wal_direct_io => $direct, wal_sync_method => $method, wal_buffers => $buffers);
+		set_parameters(
+			$node,
+			wal_direct_io => $direct,
+			wal_sync_method => $method,
+			wal_buffers => $buffers);
 		$node->append_conf('postgresql.conf', "wal_write_unit = $asked");
 		copy_data($dir, $base);
 		my $oldest = redo_of($base);
@@ -310,19 +367,27 @@ SQL
 
 		# Recover, and check the rows.
 		$log = log_position($node);
-		with_recorder($library, $events_file, 0, sub { local $ENV{PGDENSE_WAL_SECTOR} = $sector; $node->start });
+		with_recorder($library, $events_file, 0,
+			sub { local $ENV{PGDENSE_WAL_SECTOR} = $sector; $node->start });
 		if (defined $expected_end)
 		{
-			is(redo_end($node, $log), $expected_end, "$what: recovery from the previous crash ends at the end of WAL");
+			is(redo_end($node, $log),
+				$expected_end, "$what: recovery from the previous crash ends at the end of WAL");
 		}
-		my %found = map { split /\|/ } split /\n/, $node->safe_psql('postgres', 'SELECT c, max(n) FROM ledger GROUP BY c');
-		is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT c FROM ledger GROUP BY c HAVING min(n) <> 1 OR count(*) <> max(n)) t'),
-			'0', "$what: rows of a client have no gaps");
+		my %found = map { split /\|/ } split /\n/,
+		  $node->safe_psql('postgres', 'SELECT c, max(n) FROM ledger GROUP BY c');
+		is( $node->safe_psql(
+				'postgres',
+				'SELECT count(*) FROM (SELECT c FROM ledger GROUP BY c HAVING min(n) <> 1 OR count(*) <> max(n)) t'
+			),
+			'0',
+			"$what: rows of a client have no gaps");
 		for my $client (grep { defined $must{$_} } @clients)
 		{
 			my ($least, $most) = @{ $must{$client} };
 			my $n = $found{$client} // 0;
-			ok($n >= $least && $n <= $most, "$what: client $client has $least to $most rows") or diag "it has $n";
+			ok($n >= $least && $n <= $most, "$what: client $client has $least to $most rows")
+			  or diag "it has $n";
 		}
 
 		# Go on, and crash.
@@ -330,15 +395,34 @@ SQL
 		my $prefix = $node->basedir . '/ack';
 		my @pgbench = ('pgbench', '--no-vacuum', '--time=600', $node->connstr('postgres'));
 		my @running = (
-			IPC::Run::start([ @pgbench, "--client=$synchronous", '--log', "--log-prefix=$prefix.sync", '--file', $node->basedir . '/sync.sql' ],
-				'>', '/dev/null', '2>', \$errors[0]),
-			IPC::Run::start([ @pgbench, '--client=' . (@clients - $synchronous), '--log', "--log-prefix=$prefix.async", '--file', $node->basedir . '/async.sql' ],
-				'>', '/dev/null', '2>', \$errors[1]),
-			IPC::Run::start([ @pgbench, '--file', $node->basedir . '/bulk.sql' ], '>', '/dev/null', '2>', \$errors[2]));
+			IPC::Run::start(
+				[
+					@pgbench, "--client=$synchronous",
+					'--log', "--log-prefix=$prefix.sync",
+					'--file', $node->basedir . '/sync.sql'
+				],
+				'>',
+				'/dev/null',
+				'2>',
+				\$errors[0]),
+			IPC::Run::start(
+				[
+					@pgbench, '--client=' . (@clients - $synchronous),
+					'--log', "--log-prefix=$prefix.async",
+					'--file', $node->basedir . '/async.sql'
+				],
+				'>',
+				'/dev/null',
+				'2>',
+				\$errors[1]),
+			IPC::Run::start(
+				[ @pgbench, '--file', $node->basedir . '/bulk.sql' ],
+				'>', '/dev/null', '2>', \$errors[2]));
 		usleep(1_000_000 * $seconds);
 		kill_all($node);
 		$_->finish for @running;
-		note $_ for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
+		note $_
+		  for grep { /error/i && !/terminat|closed|connection|aborted/ } map { split /\n/ } @errors;
 
 		my $events = recorded_events($events_file);
 		my $whole = { data => { %{ $disk->{data} } }, pending => {} };
@@ -348,7 +432,8 @@ SQL
 		my ($records, $error) = wal_records($scratch, $oldest, $size);
 		note "$what: $error";
 		my @ends = map { $_->{end} } @$records;
-		check_writes($events, $contents, $records, $unit, $size, $what) if "$direct $unit" ne 'off 8192';
+		check_writes($events, $contents, $records, $unit, $size, $what)
+		  if "$direct $unit" ne 'off 8192';
 
 		# Build images at random events.  Go on with the last one.
 		my %acknowledged = (%{ acknowledged("$prefix.sync") });
@@ -360,7 +445,8 @@ SQL
 		for my $record (grep { $_->{lsn} >= $start_end } @$records)
 		{
 			$client{ $record->{xid} } = $1 if $record->{text} =~ /prefix "client (\d+)"/;
-			push @{ $commits{ $client{ $record->{xid} } } }, $record->{end} if $record->{text} =~ /desc: COMMIT/ && defined $client{ $record->{xid} };
+			push @{ $commits{ $client{ $record->{xid} } } }, $record->{end}
+			  if $record->{text} =~ /desc: COMMIT/ && defined $client{ $record->{xid} };
 		}
 		my @places = sort { $a <=> $b } map { int(rand(@$events)) } 1 .. $images;
 		push @places, $at_end ? $#$events : int(rand(@$events));
@@ -379,12 +465,22 @@ SQL
 				{
 					my $times = $acknowledged{$client};
 					$told{$client} //= 0;
-					$told{$client}++ while $told{$client} < @$times && $times->[ $told{$client} ] < $events->[$k]{time} - 1000;
-					my $end = $told{$client} ? $commits{$client}[ $told{$client} - 1 ] // die "no transaction $told{$client} of client $client" : 0;
+					$told{$client}++
+					  while $told{$client} < @$times
+					  && $times->[ $told{$client} ] < $events->[$k]{time} - 1000;
+					my $end =
+						$told{$client}
+					  ? $commits{$client}[ $told{$client} - 1 ]
+					  // die "no transaction $told{$client} of client $client"
+					  : 0;
 					$needed = $end if $needed < $end;
 				}
 				$durable = durable_end($disk, $events, $k, \@ends, $contents, $start_end);
-				push @wrong, "at event $k: a client was told of " . lsn_text($needed) . ', of what is sure to be there is ' . lsn_text($durable)
+				push @wrong,
+					"at event $k: a client was told of "
+				  . lsn_text($needed)
+				  . ', of what is sure to be there is '
+				  . lsn_text($durable)
 				  if $durable < $needed;
 			}
 			my $probability = (0, 0.1, 0.5, 0.5, 0.9)[ int(rand(5)) ];
@@ -392,17 +488,22 @@ SQL
 			# last image.
 			my $first = $i < $#places ? before(\@ends, $durable) - 200 : 0;
 			$first = 0 if $first < 0;
-			$lost += disk_crash($disk, $scratch, sub { rand() < $probability },
+			$lost += disk_crash(
+				$disk, $scratch,
+				sub { rand() < $probability },
 				$i < $#places ? segment_name(1, $records->[$first]{lsn}, $size) : undef);
 			my ($image) = wal_records($scratch, $records->[$first]{lsn}, $size);
 			my $differs = first_difference($image, $records, $first);
 			push @wrong, "at event $k: $differs" if $differs;
 			my $end = @$image ? $image->[-1]{end} : 0;
-			push @wrong, "at event $k: WAL ends at " . lsn_text($end) . ', before ' . lsn_text($durable) if $end < $durable;
+			push @wrong,
+			  "at event $k: WAL ends at " . lsn_text($end) . ', before ' . lsn_text($durable)
+			  if $end < $durable;
 			$count{torn}++ if $disk->{pending} && %{ $disk->{pending} };
 			$count{images}++;
 		}
-		is(join("\n", @wrong[ 0 .. (@wrong < 9 ? $#wrong : 9) ]), '', "$what: images hold the written records, $lost sectors lost");
+		is(join("\n", @wrong[ 0 .. (@wrong < 9 ? $#wrong : 9) ]),
+			'', "$what: images hold the written records, $lost sectors lost");
 
 		# Go on with the last image.
 		copy_data($base, $dir) if !$at_end;
@@ -456,8 +557,8 @@ sub before
 	while ($low < $high)
 	{
 		my $middle = int(($low + $high) / 2);
-		if ($numbers->[$middle] <= $limit) { $low = $middle + 1 }
-		else { $high = $middle }
+		if   ($numbers->[$middle] <= $limit) { $low = $middle + 1 }
+		else                                 { $high = $middle }
 	}
 	return $low;
 }
@@ -478,7 +579,11 @@ sub durable_end
 		{
 			my ($high, $low) = map { hex } $event->{name} =~ /^.{8}(.{8})(.{8})$/;
 			my $final = substr($contents->{ $event->{name} }, $event->{offset}, $event->{length});
-			$event->{same} = $high * 2**32 + $low * $size + $event->{offset} + length(($event->{data} ^ $final) =~ /^(\0*)/s ? $1 : '');
+			$event->{same} =
+			  $high * 2**32 +
+			  $low * $size +
+			  $event->{offset} +
+			  length(($event->{data} ^ $final) =~ /^(\0*)/s ? $1 : '');
 		}
 		my $n = before($ends, $event->{same});
 		return $ends->[ $n - 1 ] if $n;

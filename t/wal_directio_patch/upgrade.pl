@@ -43,13 +43,16 @@ sub linked_cluster
 sub contents
 {
 	my ($node) = @_;
-	return $node->safe_psql('app', q{SELECT count(*), md5(string_agg(t::text, ',' ORDER BY i)) FROM t});
+	return $node->safe_psql('app',
+		q{SELECT count(*), md5(string_agg(t::text, ',' ORDER BY i)) FROM t});
 }
 
 sub add_rows
 {
 	my ($node, $rows) = @_;
-	$node->safe_psql('app', "INSERT INTO t SELECT m + i, md5(i::text) FROM generate_series(1, $rows) i, (SELECT coalesce(max(i), 0) AS m FROM t) s");
+	$node->safe_psql('app',
+		"INSERT INTO t SELECT m + i, md5(i::text) FROM generate_series(1, $rows) i, (SELECT coalesce(max(i), 0) AS m FROM t) s"
+	);
 	return;
 }
 
@@ -62,13 +65,20 @@ add_rows($old, 10000);
 my $before = contents($old);
 $old->stop;
 my $dense = linked_cluster('dense', settings => $switches);
-command_ok(pg_upgrade_command($bindir, $old, "$stock_path/bin", $dense, $bindir), 'pg_upgrade from a stock server');
+command_ok(pg_upgrade_command($bindir, $old, "$stock_path/bin", $dense, $bindir),
+	'pg_upgrade from a stock server');
 $dense->start;
-like(slurp_file($dense->logfile), qr/WAL is written (?:with direct I\/O in units of|through the page cache, because)/, 'the upgraded server logs the mode of WAL');
+like(
+	slurp_file($dense->logfile),
+	qr/WAL is written (?:with direct I\/O in units of|through the page cache, because)/,
+	'the upgraded server logs the mode of WAL');
 is(contents($dense), $before, 'same rows');
 add_rows($dense, 10000);
 $dense->safe_psql('app', 'CREATE EXTENSION wal_directio; SELECT pg_switch_wal()');
-is($dense->safe_psql('app', wal_counters('SELECT direct_writes + buffered_writes > 0 FROM pg_stat_wal_direct')), 't', 'the upgraded server writes WAL');
+is( $dense->safe_psql(
+		'app', wal_counters('SELECT direct_writes + buffered_writes > 0 FROM pg_stat_wal_direct')),
+	't',
+	'the upgraded server writes WAL');
 $before = contents($dense);
 $dense->stop;
 
@@ -87,14 +97,19 @@ for my $path ($stock_path, $next_path)
 
 	if ($to == $major)
 	{
-		command_checks_all(pg_upgrade_command($upgrade_bindir, $dense, $bindir, $new, "$path/bin", '--check'),
-			1, [qr/^Your installation references loadable libraries that are missing from the$/m], [qr/^$/], "stock $to: the installed extension blocks the upgrade");
+		command_checks_all(
+			pg_upgrade_command($upgrade_bindir, $dense, $bindir, $new, "$path/bin", '--check'),
+			1,
+			[qr/^Your installation references loadable libraries that are missing from the$/m],
+			[qr/^$/],
+			"stock $to: the installed extension blocks the upgrade");
 		system_or_bail('rm', '-rf', $new->data_dir . '/pg_upgrade_output.d');
 		$dense->start;
 		$dense->safe_psql('app', 'DROP EXTENSION wal_directio');
 		$dense->stop;
 	}
-	command_ok(pg_upgrade_command($upgrade_bindir, $dense, $bindir, $new, "$path/bin"), "pg_upgrade to stock $to");
+	command_ok(pg_upgrade_command($upgrade_bindir, $dense, $bindir, $new, "$path/bin"),
+		"pg_upgrade to stock $to");
 	$new->start;
 	is(contents($new), $before, "stock $to: same rows");
 	add_rows($new, 1000);
@@ -120,31 +135,53 @@ for my $turn (0 .. $turns)
 		$node = hand_over($node, "turn$turn", $patched ? undef : $stock_path, 1);
 		if ($turn == 1)
 		{
-			is($node->start(fail_ok => 1), 0, "$name: the stock server does not start with the settings");
-			like(slurp_file($node->logfile), qr/unrecognized configuration parameter "wal_direct_io" in file/, "$name: the stock server names the unknown setting");
+			is($node->start(fail_ok => 1),
+				0, "$name: the stock server does not start with the settings");
+			like(
+				slurp_file($node->logfile),
+				qr/unrecognized configuration parameter "wal_direct_io" in file/,
+				"$name: the stock server names the unknown setting");
 		}
 		my $conf = $node->data_dir . '/postgresql.conf';
 		my $text = slurp_file($conf) =~ s/$switched//gr;
 		unlink $conf;
-		append_to_file($conf, $text . (!$patched ? '' : $turn % 4 == 2 ? $switches =~ s/512/4096/r : $switches));
+		append_to_file($conf,
+			$text . (!$patched ? '' : $turn % 4 == 2 ? $switches =~ s/512/4096/r : $switches));
 	}
 	$node->start;
 	if ($turn == 0)
 	{
 		$node->safe_psql('postgres', 'CREATE DATABASE app');
-		$node->safe_psql('app', 'CREATE TABLE t (i int PRIMARY KEY, v text); CREATE TABLE load (id bigserial PRIMARY KEY, v text)');
+		$node->safe_psql('app',
+			'CREATE TABLE t (i int PRIMARY KEY, v text); CREATE TABLE load (id bigserial PRIMARY KEY, v text)'
+		);
 	}
-	like(slurp_file($node->logfile), $turn == 0 || $turn == $turns ? qr/database system was shut down at/ : qr/database system was not properly shut down/,
+	like(
+		slurp_file($node->logfile),
+		$turn == 0 || $turn == $turns
+		? qr/database system was shut down at/
+		: qr/database system was not properly shut down/,
 		"$name: the server starts after a crash of the other one");
-	is($node->safe_psql('app', 'SELECT count(*) FROM t'), $acknowledged, "$name: no acknowledged row is lost");
-	$node->safe_psql('app', 'SET enable_seqscan = off; SELECT count(*), sum(length(v)) FROM load WHERE id > 0');
+	is($node->safe_psql('app', 'SELECT count(*) FROM t'),
+		$acknowledged, "$name: no acknowledged row is lost");
+	$node->safe_psql('app',
+		'SET enable_seqscan = off; SELECT count(*), sum(length(v)) FROM load WHERE id > 0');
 
-	my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 4, '-T', 60, '-f', $script, '-d', $node->connstr('app') ], '>', \my $out, '2>', \my $err);
-	$node->safe_psql('app', join ";\n", map { "INSERT INTO t VALUES ($_, 'turn $turn')" } $acknowledged + 1 .. $acknowledged + 100);
+	my $load = IPC::Run::start(
+		[ 'pgbench', '-n', '-c', 4, '-T', 60, '-f', $script, '-d', $node->connstr('app') ],
+		'>', \my $out, '2>', \my $err);
+	$node->safe_psql(
+		'app',
+		join ";\n",
+		map { "INSERT INTO t VALUES ($_, 'turn $turn')" } $acknowledged + 1 .. $acknowledged + 100);
 	$acknowledged += 100;
 	$node->safe_psql('app', 'CHECKPOINT; SELECT pg_switch_wal()') if $turn == 2 || $turn == 3;
-	$node->safe_psql('app', join ";\n", map { "INSERT INTO t VALUES ($_, 'turn $turn')" } $acknowledged + 1 .. $acknowledged + 100);
+	$node->safe_psql(
+		'app',
+		join ";\n",
+		map { "INSERT INTO t VALUES ($_, 'turn $turn')" } $acknowledged + 1 .. $acknowledged + 100);
 	$acknowledged += 100;
+
 	if ($turn < $turns - 1)
 	{
 		kill_all($node);
@@ -155,7 +192,10 @@ for my $turn (0 .. $turns)
 		$node->stop('fast');
 	}
 	$load->finish;
-	unlike(slurp_file($node->logfile), qr/PANIC|invalid page|could not (?:read|write) file/, "$name: nothing unexpected in the log");
+	unlike(
+		slurp_file($node->logfile),
+		qr/PANIC|invalid page|could not (?:read|write) file/,
+		"$name: nothing unexpected in the log");
 }
 
 done_testing();

@@ -21,7 +21,8 @@ our @EXPORT = qw(test_application $shop_tables $json);
 
 our $json = JSON::PP->new->ascii->canonical->allow_nonref;
 # all tables of the shop, as a table with the column "rel"
-our $shop_tables = q{(SELECT format('%I.%I', schemaname, tablename)::regclass AS rel FROM pg_tables WHERE schemaname = 'public' ORDER BY 1)};
+our $shop_tables =
+  q{(SELECT format('%I.%I', schemaname, tablename)::regclass AS rel FROM pg_tables WHERE schemaname = 'public' ORDER BY 1)};
 
 my $top = $ENV{PGDENSE_TOP} // "$FindBin::RealBin/../..";
 my $python = "$top/build/venv/bin/python";
@@ -41,9 +42,9 @@ sub start_part
 		PYTHONDONTWRITEBYTECODE => 1,
 		PYTHONHASHSEED => 0);
 
-	$run{handle} = IPC::Run::start(
-		[ $python, '-m', 'shop.application', $part, $loaders // 'none' ],
-		'<', \undef, '>', \$run{out}, '2>', \$run{err}, IPC::Run::timeout(5 * $PostgreSQL::Test::Utils::timeout_default));
+	$run{handle} = IPC::Run::start([ $python, '-m', 'shop.application', $part, $loaders // 'none' ],
+		'<', \undef, '>', \$run{out}, '2>', \$run{err},
+		IPC::Run::timeout(5 * $PostgreSQL::Test::Utils::timeout_default));
 	return \%run;
 }
 
@@ -64,14 +65,16 @@ sub dump_of
 
 	die "pg_dump of $database: $err" if $err ne '';
 	# Leave out the extensions of the types that convert() has created.
-	$out =~ s/^--\n-- Name: (?:EXTENSION )?compact_decimal\w+;.*\n--\n+(?:CREATE|COMMENT ON) EXTENSION .*\n+//mg;
+	$out =~
+	  s/^--\n-- Name: (?:EXTENSION )?compact_decimal\w+;.*\n--\n+(?:CREATE|COMMENT ON) EXTENSION .*\n+//mg;
 	return $out =~ s/^\\(?:un)?restrict .*\n//mgr;
 }
 
 # sorted_dump_of(DATABASE, OPTION...) - return the same with sorted rows
 sub sorted_dump_of
 {
-	return dump_of(@_) =~ s/(^COPY [^\n]* FROM stdin;\n)(.*?)(?=^\\\.\n)/$1 . join '', sort split m{^}m, $2/msger;
+	return dump_of(@_) =~
+	  s/(^COPY [^\n]* FROM stdin;\n)(.*?)(?=^\\\.\n)/$1 . join '', sort split m{^}m, $2/msger;
 }
 
 # restored_schema(DATABASE) - return a dump of the schema, after a dump and a restore
@@ -88,8 +91,13 @@ sub restored_schema
 sub difference
 {
 	my @dumps = map { [ split /\n/, dump_of($_) ] } @_;
-	my @lines = map { my %other = map { $_ => 1 } @{ $dumps[ 1 - $_ ] }; [ grep { !$other{$_} } @{ $dumps[$_] } ] } 0, 1;
-	return map { "$_[$_]: " . join("\n", grep { defined } @{ $lines[$_] }[ 0 .. 19 ]) } 0, 1;
+	my @lines = map {
+		my %other = map { $_ => 1 } @{ $dumps[ 1 - $_ ] };
+		[ grep { !$other{$_} } @{ $dumps[$_] } ]
+	} 0, 1;
+	return map {
+		"$_[$_]: " . join("\n", grep { defined } @{ $lines[$_] }[ 0 .. 19 ])
+	} 0, 1;
 }
 
 # make_database(NAME, TEMPLATE, MODE) - make a copy, with the mode's settings
@@ -97,7 +105,10 @@ sub make_database
 {
 	my ($database, $template, $mode) = @_;
 
-	$node->safe_psql('postgres', join ";\n", "CREATE DATABASE $database TEMPLATE $template", map { "ALTER DATABASE $database SET $_" } @{ $mode->{settings} // [] });
+	$node->safe_psql(
+		'postgres', join ";\n",
+		"CREATE DATABASE $database TEMPLATE $template",
+		map { "ALTER DATABASE $database SET $_" } @{ $mode->{settings} // [] });
 	return;
 }
 
@@ -145,7 +156,9 @@ sub test_application
 
 	$node = PostgreSQL::Test::Cluster->new('application');
 	# A shop has the collation of a language.
-	$node->init(extra => [ '--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US' ]);
+	$node->init(
+		extra => [ '--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US' ]
+	);
 	$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\n");
 	$node->start;
 
@@ -163,14 +176,19 @@ sub test_application
 		is($code, 0, "$name: the tables are changed") or diag $err;
 		foreach my $pattern (sort keys %{ $mode->{changed} })
 		{
-			cmp_ok(scalar(() = $out =~ /$pattern/mg), '>=', $mode->{changed}{$pattern}, "$name: there is $pattern") or diag $out;
+			cmp_ok(
+				scalar(() = $out =~ /$pattern/mg),
+				'>=',
+				$mode->{changed}{$pattern},
+				"$name: there is $pattern") or diag $out;
 		}
 
 		# Change the tables back at once: schema and rows are the same.
 		make_database("reverted_$name", $name, $mode);
 		isnt(dump_of("reverted_$name"), dump_of('plain'), "$name: the change shows in a dump");
 		back("reverted_$name", $mode);
-		my ($dumped, $expected) = map { $mode->{rebuilt} ? sorted_dump_of($_) : dump_of($_) } "reverted_$name", 'plain';
+		my ($dumped, $expected) =
+		  map { $mode->{rebuilt} ? sorted_dump_of($_) : dump_of($_) } "reverted_$name", 'plain';
 		ok($dumped eq $expected, "$name: $mode->{back}[1] gives the dump from before")
 		  or diag difference('plain', "reverted_$name");
 	}
@@ -190,15 +208,21 @@ sub test_application
 		my %documented = compare($mode, $seen{plain}, $seen{$mode}, $differences);
 
 		# after all that the program and its migrations have done
-		is($node->safe_psql($mode, $modes{$mode}{still}), 't', "$mode: the tables are still changed") if defined $modes{$mode}{still};
+		is($node->safe_psql($mode, $modes{$mode}{still}),
+			't', "$mode: the tables are still changed")
+		  if defined $modes{$mode}{still};
 		back($mode, $modes{$mode});
-		my ($dumped, $expected) = map { $modes{$mode}{rebuilt} ? restored_schema($_) : dump_of($_, '--schema-only') } $mode, 'plain';
-		ok($dumped eq $expected, "$mode: $modes{$mode}{back}[1] at the end gives the schema of plain tables")
+		my ($dumped, $expected) =
+		  map { $modes{$mode}{rebuilt} ? restored_schema($_) : dump_of($_, '--schema-only') } $mode,
+		  'plain';
+		ok($dumped eq $expected,
+			"$mode: $modes{$mode}{back}[1] at the end gives the schema of plain tables")
 		  or diag difference('plain', $mode);
 		foreach my $difference (@$differences)
 		{
 			next if ($difference->{only} // $mode) ne $mode;
-			ok($documented{$difference}, "$mode: there is still the difference: $difference->{doc}");
+			ok($documented{$difference},
+				"$mode: there is still the difference: $difference->{doc}");
 		}
 	}
 	foreach my $difference (@$differences)
@@ -223,12 +247,16 @@ sub is_known
 	if (!grep { /^\{"error"/ } $plain, $seen)
 	{
 		return 0 if $json->encode($one->{rows}) ne $json->encode($two->{rows});
-		return 0 if $json->encode($one->{catalogs}) ne $json->encode($two->{catalogs}) && !$difference->{catalogs};
+		return 0
+		  if $json->encode($one->{catalogs}) ne $json->encode($two->{catalogs})
+		  && !$difference->{catalogs};
 	}
 	return $seen =~ $difference->{seen} if $difference->{seen};
-	return 0 if ref $results[0] ne ref $results[1] || ref $results[0] eq 'HASH' && !$difference->{hash};
+	return 0
+	  if ref $results[0] ne ref $results[1] || ref $results[0] eq 'HASH' && !$difference->{hash};
 	return $seen eq $plain if !ref $results[0] || !$difference->{same};
-	return $json->encode($difference->{same}->($results[0])) eq $json->encode($difference->{same}->($results[1]));
+	return $json->encode($difference->{same}->($results[0])) eq
+	  $json->encode($difference->{same}->($results[1]));
 }
 
 # compare(MODE, PLAIN, OTHER, DIFFERENCES) - compare two transcripts; return the known differences
@@ -237,13 +265,17 @@ sub compare
 	my ($mode, $plain, $other, $differences) = @_;
 	my %documented;
 
-	is_deeply([ map { $_->{step} } @$other ], [ map { $_->{step} } @$plain ], "$mode: the same steps");
+	is_deeply(
+		[ map { $_->{step} } @$other ],
+		[ map { $_->{step} } @$plain ],
+		"$mode: the same steps");
 	my %steps;
 	push @{ $steps{ $_->{step} } }, $_ foreach @$other;
 	foreach my $one (@$plain)
 	{
 		my $two = shift @{ $steps{ $one->{step} } } or next;
-		my ($expected, $got) = map { $json->encode([ @$_{ 'result', 'rows', 'catalogs' } ]) } $one, $two;
+		my ($expected, $got) = map { $json->encode([ @$_{ 'result', 'rows', 'catalogs' } ]) } $one,
+		  $two;
 		next if $expected eq $got;
 
 		my ($known) = grep { is_known($one, $two, $mode, $_) } @$differences;

@@ -11,12 +11,13 @@ use warnings FATAL => 'all';
 use Cwd qw(abs_path);
 use Exporter 'import';
 use File::Basename qw(dirname);
-use IPC::Run ();
-use JSON::PP ();
+use IPC::Run       ();
+use JSON::PP       ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw($top $work $major needs_python bench python fails_like checkout read_result is_sound bars_said no_instances);
+our @EXPORT =
+  qw($top $work $major needs_python bench python fails_like checkout read_result is_sound bars_said no_instances);
 
 our $top = $ENV{PGDENSE_TOP} || abs_path(dirname(__FILE__) . '/../../..');
 our $work;
@@ -55,8 +56,15 @@ sub python
 	my ($code, @arguments) = @_;
 	my ($out, $err) = ('', '');
 
-	IPC::Run::run([ '/usr/bin/python3', '-B', '-c', "import sys\nsys.path.insert(0, sys.argv[1])\n$code", $top, @arguments ],
-		'>', \$out, '2>', \$err);
+	IPC::Run::run(
+		[
+			'/usr/bin/python3', '-B', '-c', "import sys\nsys.path.insert(0, sys.argv[1])\n$code",
+			$top, @arguments
+		],
+		'>',
+		\$out,
+		'2>',
+		\$err);
 	diag($err) if $err;
 	return $out =~ s/\s+\z//r;
 }
@@ -65,7 +73,8 @@ sub no_instances
 {
 	my ($checkout, $title) = @_;
 
-	is_deeply([ map { s/.*\///r } glob("$checkout/build/cluster/bench-*") ], [], "$title: no instance is left");
+	is_deeply([ map { s/.*\///r } glob("$checkout/build/cluster/bench-*") ],
+		[], "$title: no instance is left");
 	return;
 }
 
@@ -76,7 +85,8 @@ sub fails_like
 	my ($code, $out, $err) = bench($checkout, @$arguments);
 
 	is($code, $expected // 1, "$title: exit code");
-	like($err, qr/\A\n?bench\/run: error: [^\n]*$pattern[^\n]*\n\z/, "$title: one line") or diag($out);
+	like($err, qr/\A\n?bench\/run: error: [^\n]*$pattern[^\n]*\n\z/, "$title: one line")
+	  or diag($out);
 	no_instances($checkout, $title);
 	return;
 }
@@ -116,7 +126,8 @@ sub is_sound
 	}
 	is($result->{environment}{major}, $major, 'and names the major version');
 	is_deeply([ grep { !exists $result->{metrics}{$_} } @$metrics ], [], 'metrics');
-	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %{ $result->{metrics} } ], [], 'metrics are numbers');
+	is_deeply([ grep { ref $_ || $_ !~ /^[-+\d.eE]+$/ } values %{ $result->{metrics} } ],
+		[], 'metrics are numbers');
 	is_deeply([ grep { !exists $result->{intervals}{$_} } @$timed ], [], 'times have an interval');
 	return;
 }
@@ -126,9 +137,12 @@ sub bars_said
 {
 	my ($result) = @_;
 	my ($shown) = grep { $_->{name} eq 'bars' } @{ $result->{tables} };
-	my @said = map { ($_->{metric} => $_->{kept} ? 'met' : $_->{goal} ? 'missed (a goal)' : 'missed') } @{ $result->{bars} };
+	my @said =
+	  map { ($_->{metric} => $_->{kept} ? 'met' : $_->{goal} ? 'missed (a goal)' : 'missed') }
+	  @{ $result->{bars} };
 
-	is_deeply([ map { @$_[ 1, 4 ] } @{ $shown->{rows} } ], \@said, "$result->{study}: the table of bars");
+	is_deeply([ map { @$_[ 1, 4 ] } @{ $shown->{rows} } ],
+		\@said, "$result->{study}: the table of bars");
 	return @said;
 }
 

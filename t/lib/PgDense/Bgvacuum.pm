@@ -19,7 +19,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(bgvacuum_conf bgvacuum_node server_library bgvacuum_stats wait_for_stat wait_for_prunes wait_for_rounds
+our @EXPORT =
+  qw(bgvacuum_conf bgvacuum_node server_library bgvacuum_stats wait_for_stat wait_for_prunes wait_for_rounds
   hold_horizon line_pointers wait_for_tuples check_heaps check_indexes check_rows bad_log_lines check_log set_parameters
   ledger_tables ledger_load ledger_finish check_ledger normalize_core);
 
@@ -74,19 +75,24 @@ CONF
 sub bgvacuum_node
 {
 	my ($name, %options) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name, $options{path} ? (install_path => $options{path}) : ());
+	my $node =
+	  PostgreSQL::Test::Cluster->new($name, $options{path} ? (install_path => $options{path}) : ());
 
 	# From 18 on, initdb enables checksums by default.
-	my @init = $options{no_checksums} && $node->pg_version->major >= 18 ? (extra => ['--no-data-checksums']) : ();
+	my @init = $options{no_checksums}
+	  && $node->pg_version->major >= 18 ? (extra => ['--no-data-checksums']) : ();
 	$node->init(@{ $options{init} // [] }, @init);
 	$node->append_conf('postgresql.conf', bgvacuum_conf($options{shared_buffers}));
 	$node->append_conf('postgresql.conf', "autovacuum = off\n") if !$options{autovacuum};
 	$node->append_conf('postgresql.conf', $options{conf}) if defined $options{conf};
 	$options{prepare}->($node) if $options{prepare};
 	$node->start;
+
 	for my $database ('template1', 'postgres')
 	{
-		$node->safe_psql($database, 'CREATE EXTENSION bgvacuum; CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect; CREATE EXTENSION pg_visibility');
+		$node->safe_psql($database,
+			'CREATE EXTENSION bgvacuum; CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect; CREATE EXTENSION pg_visibility'
+		);
 	}
 	return $node;
 }
@@ -102,7 +108,10 @@ sub server_library
 
 	# take the server's compiler, but without ccache
 	$cc =~ s/^\S*ccache\s+//;
-	system_or_bail(split(/ /, $cc), qw(-std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Werror -shared -fPIC), "-I$include", '-o', $library, "$top/t/bgvacuum_patch/$source");
+	system_or_bail(
+		split(/ /, $cc),
+		qw(-std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Werror -shared -fPIC),
+		"-I$include", '-o', $library, "$top/t/bgvacuum_patch/$source");
 	return $library;
 }
 
@@ -111,7 +120,8 @@ sub set_parameters
 {
 	my ($node, %parameters) = @_;
 
-	$node->safe_psql('postgres', join '', map { "ALTER SYSTEM SET $_ = '$parameters{$_}';\n" } sort keys %parameters);
+	$node->safe_psql('postgres', join '',
+		map { "ALTER SYSTEM SET $_ = '$parameters{$_}';\n" } sort keys %parameters);
 	$node->reload;
 	usleep(100_000);
 	return;
@@ -121,9 +131,11 @@ sub set_parameters
 sub bgvacuum_stats
 {
 	my ($node) = @_;
-	my @names = qw(rounds candidates pages_pruned tuples_removed items_dead bytes_freed pages_visible pages_frozen
+	my @names =
+	  qw(rounds candidates pages_pruned tuples_removed items_dead bytes_freed pages_visible pages_frozen
 	  pages_published pages_reused pages_lost skipped_unstamped skipped_little skipped_clean skipped_recent skipped_locked skipped_image skipped_multixact);
-	my @values = split /\|/, $node->safe_psql('postgres', 'SELECT ' . join(', ', @names) . ' FROM pg_stat_bgvacuum');
+	my @values = split /\|/,
+	  $node->safe_psql('postgres', 'SELECT ' . join(', ', @names) . ' FROM pg_stat_bgvacuum');
 
 	return { map { $names[$_] => $values[$_] } 0 .. $#names };
 }
@@ -171,7 +183,8 @@ sub hold_horizon
 	my ($node, $database) = @_;
 	my $session = $node->background_psql($database // 'postgres');
 
-	$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_catalog.pg_current_snapshot()');
+	$session->query_safe(
+		'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_catalog.pg_current_snapshot()');
 	return $session;
 }
 
@@ -210,7 +223,8 @@ sub wait_for_tuples
 		usleep(50_000);
 	}
 	my $stats = bgvacuum_stats($node);
-	diag "$relation has $found tuples, not $number: " . join ', ', map { "$_ $stats->{$_}" } sort keys %$stats;
+	diag "$relation has $found tuples, not $number: " . join ', ',
+	  map { "$_ $stats->{$_}" } sort keys %$stats;
 	return 0;
 }
 
@@ -271,9 +285,12 @@ sub check_rows
 	subtest "$name: rows" => sub {
 		for my $query (sort keys %expected)
 		{
-			for my $off ('enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off', 'enable_seqscan = off')
+			for my $off (
+				'enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off',
+				'enable_seqscan = off')
 			{
-				is($node->safe_psql($database, "SET $off; $query"), $expected{$query}, "$query, SET $off");
+				is($node->safe_psql($database, "SET $off; $query"),
+					$expected{$query}, "$query, SET $off");
 			}
 		}
 	};
@@ -383,14 +400,25 @@ sub ledger_load
 
 	for my $i (0 .. $#ledger)
 	{
-		append_to_file("$folder/$i.sql", "\\set p random_exponential(1, 295, 3)\n\\set d random(1, 60)\n$ledger[$i][1]");
+		append_to_file("$folder/$i.sql",
+			"\\set p random_exponential(1, 295, 3)\n\\set d random(1, 60)\n$ledger[$i][1]");
 		push @scripts, "--file=$folder/$i.sql\@$ledger[$i][0]";
 	}
 	# a first row, for the sums
-	$node->safe_psql('postgres', 'INSERT INTO journal VALUES (1, 1); UPDATE parent SET v = v + 1, n = n + 1 WHERE id = 1');
+	$node->safe_psql('postgres',
+		'INSERT INTO journal VALUES (1, 1); UPDATE parent SET v = v + 1, n = n + 1 WHERE id = 1');
 	$load{run} = IPC::Run::start(
-		[ 'pgbench', '--no-vacuum', '--host=' . $node->host, '--port=' . $node->port, "--time=$seconds", '--client=' . ($clients // 6), @scripts, 'postgres' ],
-		'<', \undef, '>', \$load{out}, '2>&1');
+		[
+			'pgbench', '--no-vacuum',
+			'--host=' . $node->host, '--port=' . $node->port,
+			"--time=$seconds", '--client=' . ($clients // 6),
+			@scripts, 'postgres'
+		],
+		'<',
+		\undef,
+		'>',
+		\$load{out},
+		'2>&1');
 	return \%load;
 }
 
@@ -401,7 +429,8 @@ sub ledger_finish
 	my $ok = $load->{run}->finish;
 	my ($number) = $load->{out} =~ /number of transactions actually processed: (\d+)/;
 
-	ok($ok && $load->{out} !~ /ERROR|FATAL/, "$name: no transaction fails") or diag substr($load->{out}, 0, 3000);
+	ok($ok && $load->{out} !~ /ERROR|FATAL/, "$name: no transaction fails")
+	  or diag substr($load->{out}, 0, 3000);
 	note "$name: " . ($number // 'no') . ' transactions';
 	return $number // 0;
 }
@@ -411,9 +440,12 @@ sub check_ledger
 {
 	my ($node, $name) = @_;
 
-	for my $off ('enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off', 'enable_seqscan = off')
+	for my $off (
+		'enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off',
+		'enable_seqscan = off')
 	{
-		is($node->safe_psql('postgres', <<"SQL"), "300|0|0|0|0|0", "$name: every row is accounted for, SET $off");
+		is( $node->safe_psql('postgres',
+				<<"SQL"), "300|0|0|0|0|0", "$name: every row is accounted for, SET $off");
 SET $off;
 SELECT
 	(SELECT count(*) FROM parent),

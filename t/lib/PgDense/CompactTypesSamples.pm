@@ -7,7 +7,7 @@ package PgDense::CompactTypesSamples;
 use strict;
 use warnings FATAL => 'all';
 
-use Cwd qw(abs_path);
+use Cwd      qw(abs_path);
 use Exporter qw(import);
 use File::Basename;
 use JSON::PP;
@@ -20,7 +20,8 @@ sub integers
 	my $top = $ENV{PGDENSE_TOP} // abs_path(dirname(__FILE__) . '/../../..');
 	my @result;
 
-	open my $file, '<', "$top/compact_types/compact_scalar_list.h" or die "could not open the list of types: $!";
+	open my $file, '<', "$top/compact_types/compact_scalar_list.h"
+	  or die "could not open the list of types: $!";
 	while (<$file>)
 	{
 		my ($type, $unsigned, $bytes, $wide) = /^\tM\(((u?)int(\d)), \3, .*, (int\d), \\$/ or next;
@@ -36,7 +37,13 @@ sub integers
 			expr => "((i) * $step % $count + $min)::$wide",
 			binary => 1,
 			kind => 'int',
-			literals => [ ($unsigned ? () : $min + 0), 0, (map { 2**(8 * $_) } 0 .. $bytes - 1), ($max + 1) / 2, $max + 0 ],
+			literals => [
+				($unsigned ? () : $min + 0),
+				0,
+				(map { 2**(8 * $_) } 0 .. $bytes - 1),
+				($max + 1) / 2,
+				$max + 0
+			],
 			bad => $unsigned && $bytes == 1 ? '-1' : '' . ($max + 1),
 			sqlstate => '22003',
 		  };
@@ -85,8 +92,9 @@ our @samples = (
 		binary => 1,
 		kind => 'string',
 		literals => [
-			'', "a 'quoted' \\ value", "\x{e4}\x{f6}\x{20ac}\x{65e5}\x{672c}\x{8a9e}",
-			'0123456789', '6f1b2c3d-0000-4000-8000-0123456789ab', 'x' x 3000
+			'', "a 'quoted' \\ value",
+			"\x{e4}\x{f6}\x{20ac}\x{65e5}\x{672c}\x{8a9e}", '0123456789',
+			'6f1b2c3d-0000-4000-8000-0123456789ab', 'x' x 3000
 		],
 	},
 	integers(),

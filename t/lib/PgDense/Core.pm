@@ -26,7 +26,9 @@ our @leave_out;
 sub in_any_order
 {
 	my ($out, $folder, $test) = @_;
-	my ($found, @expected) = map { join "\n", sort split /\n/, $normalize->(slurp_file($_)) } "$out/results/$test.out", glob("$folder/expected/${test}{,_[0-9]}.out");
+	my ($found, @expected) =
+	  map { join "\n", sort split /\n/, $normalize->(slurp_file($_)) } "$out/results/$test.out",
+	  glob("$folder/expected/${test}{,_[0-9]}.out");
 
 	return scalar grep { $_ eq $found } @expected;
 }
@@ -41,8 +43,17 @@ sub core_suite
 
 	mkdir $out or die "could not create $out: $!";
 	# Read the output of the program, because it keeps regression.out only if a test failed.
-	IPC::Run::run([ $program, "--inputdir=$folder", "--outputdir=$out", "--bindir=$bindir", '--host=' . $node->host, '--port=' . $node->port, @arguments ],
-		'>', \$output, '2>&1', init => sub { chdir $folder or die "could not change to $folder: $!" });
+	IPC::Run::run(
+		[
+			$program, "--inputdir=$folder",
+			"--outputdir=$out", "--bindir=$bindir",
+			'--host=' . $node->host, '--port=' . $node->port,
+			@arguments
+		],
+		'>',
+		\$output,
+		'2>&1',
+		init => sub { chdir $folder or die "could not change to $folder: $!" });
 	my @ran = $output =~ /^(?:not )?ok +\d+ +[-+] (\S+)/mg;
 	my @failed = $output =~ /^not ok +\d+ +[-+] (\S+)/mg;
 	if ($any_order)
@@ -51,7 +62,8 @@ sub core_suite
 		note "$name: in another order: @moved" if @moved;
 		@failed = grep { !in_any_order($out, $folder, $_) } @failed;
 	}
-	diag substr(slurp_file("$out/regression.diffs"), 0, 10000) if @failed && -e "$out/regression.diffs";
+	diag substr(slurp_file("$out/regression.diffs"), 0, 10000)
+	  if @failed && -e "$out/regression.diffs";
 	is("@failed", '', "$name: all tests pass") or diag substr($output, -1000);
 	return scalar @ran;
 }
@@ -64,8 +76,15 @@ sub core_isolation
 
   SKIP:
 	{
-		skip 'no isolation tests in the build tree', 2 if !-x "$isolation/pg_isolation_regress" || !-x "$isolation/isolationtester";
-		cmp_ok(core_suite($node, 'isolation', $out, $isolation, "$isolation/pg_isolation_regress", "--schedule=$isolation/isolation_schedule"), '>', 80, 'isolation: the tests ran');
+		skip 'no isolation tests in the build tree', 2
+		  if !-x "$isolation/pg_isolation_regress" || !-x "$isolation/isolationtester";
+		cmp_ok(
+			core_suite(
+				$node, 'isolation', $out, $isolation,
+				"$isolation/pg_isolation_regress",
+				"--schedule=$isolation/isolation_schedule"),
+			'>', 80,
+			'isolation: the tests ran');
 	}
 }
 
@@ -81,10 +100,16 @@ sub core_crash
 	$node->safe_psql('regression', 'CREATE TABLE last_rows AS SELECT generate_series(1, 1000) i');
 	kill_all($node);
 	$node->start;
-	is($node->safe_psql('regression', 'SELECT count(*) FROM last_rows; DROP TABLE last_rows'), '1000', "$name: recovery");
+	is($node->safe_psql('regression', 'SELECT count(*) FROM last_rows; DROP TABLE last_rows'),
+		'1000', "$name: recovery");
 	$node->command_ok([ @dump, "$tmp/$name.after" ], "$name: a dump after it");
 	# Ignore unlogged tables, and values of sequences, because some were cached.
-	my ($before, $after) = map { my $dump = slurp_file($_); $dump =~ s/^\\(?:un)?restrict .*//mg; $dump =~ s/^SELECT pg_catalog.setval.*//mg; $dump } "$tmp/$name.before", "$tmp/$name.after";
+	my ($before, $after) = map {
+		my $dump = slurp_file($_);
+		$dump =~ s/^\\(?:un)?restrict .*//mg;
+		$dump =~ s/^SELECT pg_catalog.setval.*//mg;
+		$dump
+	} "$tmp/$name.before", "$tmp/$name.after";
 	my @unlogged = $before =~ /^CREATE UNLOGGED TABLE (\S+)/mg;
 	for my $dump ($before, $after)
 	{
@@ -130,8 +155,11 @@ sub core_tap
 			TESTLOGDIR => "$dir/tmp_check/log",
 			enable_injection_points => 'no',
 			share_contrib_dir => `pg_config --sharedir` =~ s/\n//r . '/contrib');
-		IPC::Run::run([ 'prove', '--timer', '--ext=.pl', 't/' ], '>', \$output, '2>&1', init => sub { chdir $dir or die "could not change to $dir: $!" });
-		like($output, qr/^Result: PASS$/m, "$name: core's TAP tests pass") or diag substr($output, -5000);
+		IPC::Run::run([ 'prove', '--timer', '--ext=.pl', 't/' ],
+			'>', \$output, '2>&1',
+			init => sub { chdir $dir or die "could not change to $dir: $!" });
+		like($output, qr/^Result: PASS$/m, "$name: core's TAP tests pass")
+		  or diag substr($output, -5000);
 		like($output, qr/^Files=[1-9]\d*, Tests=[1-9]\d*/m, "$name: the tests ran");
 		note "$name: $1" if $output =~ /^(Files=.*)/m;
 		system_or_bail('rm', '-rf', $dir);

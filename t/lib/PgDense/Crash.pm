@@ -37,7 +37,9 @@ sub kill_all
 
 	# All of its children are there only after it has stopped.
 	$stop->($postmaster);
-	my @children = map { m{/proc/(\d+)/} } grep { (eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s } glob('/proc/[0-9]*/stat');
+	my @children = map { m{/proc/(\d+)/} } grep {
+		(eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s
+	} glob('/proc/[0-9]*/stat');
 	$stop->(@children) if $options{whole_writes};
 	kill 'KILL', @children, $postmaster;
 	$node->{_pid} = undef;

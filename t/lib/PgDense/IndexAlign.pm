@@ -15,7 +15,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(stock_path hand_over path_of page_count read_page write_bytes page_flags item_code run_sql fails
+our @EXPORT =
+  qw(stock_path hand_over path_of page_count read_page write_bytes page_flags item_code run_sql fails
   wait_for_log_line);
 
 my $top = $ENV{PGDENSE_TOP} // File::Spec->rel2abs("$FindBin::RealBin/../..");
@@ -43,7 +44,8 @@ sub hand_over
 	system_or_bail($move ? 'mv' : ('cp', '-a'), $node->data_dir, $new->data_dir);
 	unlink $new->data_dir . '/postmaster.pid';
 	# take the port and the socket of the new node
-	$new->append_conf('postgresql.conf', "port = @{[ $new->port ]}\nunix_socket_directories = '@{[ $new->host ]}'\n");
+	$new->append_conf('postgresql.conf',
+		"port = @{[ $new->port ]}\nunix_socket_directories = '@{[ $new->host ]}'\n");
 	return $new;
 }
 
@@ -53,7 +55,8 @@ sub path_of
 {
 	my ($node, $relation, $database) = @_;
 
-	return $node->data_dir . '/' . $node->safe_psql($database // 'postgres', "SELECT pg_relation_filepath('$relation')");
+	return $node->data_dir . '/'
+	  . $node->safe_psql($database // 'postgres', "SELECT pg_relation_filepath('$relation')");
 }
 
 sub page_count
@@ -88,14 +91,15 @@ sub write_bytes
 
 # pd_flags of a page, and the code of its item alignment
 sub page_flags { return unpack('S', substr($_[0], 10, 2)); }
-sub item_code { return page_flags($_[0]) >> 8 & 3; }
+sub item_code  { return page_flags($_[0]) >> 8 & 3; }
 
 # run_sql(NODE, SQL[, DATABASE]) - return (exit code, stdout, stderr), with the codes of errors
 sub run_sql
 {
 	my ($node, $sql, $database) = @_;
 
-	return $node->psql($database // 'postgres', "\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n$sql");
+	return $node->psql($database // 'postgres',
+		"\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n$sql");
 }
 
 # fails(NODE, SQL, PATTERN, NAME) - test that SQL gives the error and no row, and keeps the session

@@ -27,7 +27,7 @@ sub copy_installation
 
 	# The folder above all of them: the server finds them from its own place.
 	my $root = $dirs{bindir};
-	$root = dirname($root) while grep { index($_, "$root/") != 0 } @dirs{'sharedir', 'pkglibdir'};
+	$root = dirname($root) while grep { index($_, "$root/") != 0 } @dirs{ 'sharedir', 'pkglibdir' };
 	BAIL_OUT("no installation of its own at $dirs{bindir}") if $root eq '/' || $root eq '/usr';
 	my $copy = "$PostgreSQL::Test::Utils::tmp_check/$name";
 	make_path($copy);
@@ -39,9 +39,11 @@ sub copy_installation
 		system_or_bail('cp', '-a', $dir, $to);
 	}
 	# libpq and the libraries beside it
-	system_or_bail('sh', '-c', 'cp -a "$1"/lib/lib*.so* "$2"/lib/ 2> /dev/null || true', 'sh', $root, $copy);
+	system_or_bail('sh', '-c', 'cp -a "$1"/lib/lib*.so* "$2"/lib/ 2> /dev/null || true',
+		'sh', $root, $copy);
 
-	my ($bindir, $pkglibdir) = map { $copy . substr($dirs{$_}, length($root)) } 'bindir', 'pkglibdir';
+	my ($bindir, $pkglibdir) = map { $copy . substr($dirs{$_}, length($root)) } 'bindir',
+	  'pkglibdir';
 	return (dirname($bindir), $pkglibdir);
 }
 

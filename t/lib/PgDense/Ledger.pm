@@ -76,7 +76,8 @@ my $see = join '', map { <<"SQL" } sort keys %rows;
 SELECT 1 / (count(*) = $rows{$_} * $clients AND min(n) >= 0 AND count(v) = count(*))::int FROM $_;
 SQL
 my %others = (
-	vacuum => join('', map { "VACUUM $_;\n\\sleep 150 ms\n" } qw(scattered totals passing hot toasted)),
+	vacuum =>
+	  join('', map { "VACUUM $_;\n\\sleep 150 ms\n" } qw(scattered totals passing hot toasted)),
 	checkpoint => "\\sleep 300 ms\nCHECKPOINT;\n",
 	come_and_go => <<"SQL",
 CREATE TABLE gone AS SELECT i, @{[ value('i') ]} AS v FROM generate_series(1, 1000) i;
@@ -88,14 +89,20 @@ UPDATE gone SET i = i + 1;
 \\sleep 15 ms
 DROP TABLE gone;
 SQL
-	read => "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$see\\sleep 30 ms\n${see}COMMIT;\n\\sleep 30 ms\n",
-);
+	read =>
+	  "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$see\\sleep 30 ms\n${see}COMMIT;\n\\sleep 30 ms\n",);
 
 # PgDense::Ledger->new(NODE) - create and fill the tables, in database postgres
 sub new
 {
 	my ($class, $node) = @_;
-	my $self = bless { node => $node, dir => $node->basedir, last => [ (0) x $clients ], transactions => 0, runs => 0 }, $class;
+	my $self = bless {
+		node => $node,
+		dir => $node->basedir,
+		last => [ (0) x $clients ],
+		transactions => 0,
+		runs => 0
+	}, $class;
 
 	$node->safe_psql('postgres', $schema);
 	append_to_file("$self->{dir}/transactions.sql", $transaction);
@@ -108,9 +115,13 @@ sub start
 {
 	my ($self, @names) = @_;
 	my ($node, $dir) = @$self{qw(node dir)};
-	my @pgbench = ('pgbench', '--no-vacuum', '--protocol=prepared', '--time=36000', $node->connstr('postgres'));
+	my @pgbench = (
+		'pgbench', '--no-vacuum', '--protocol=prepared', '--time=36000', $node->connstr('postgres')
+	);
 	my $log = "$dir/acknowledged." . ++$self->{runs};
-	my @runs = ([ 'transactions', "--client=$clients", '--jobs=2', '--log', "--log-prefix=$log" ], map { [$_] } @names ? @names : sort keys %others);
+	my @runs = (
+		[ 'transactions', "--client=$clients", '--jobs=2', '--log', "--log-prefix=$log" ],
+		map { [$_] } @names ? @names : sort keys %others);
 
 	# Drop the table that a killed run may have left.
 	$node->safe_psql('postgres', 'SET client_min_messages = warning; DROP TABLE IF EXISTS gone');
@@ -121,7 +132,9 @@ sub start
 	{
 		my ($name, @options) = @$run;
 		$self->{errors}{$name} = '';
-		push @{ $self->{running} }, IPC::Run::start([ @pgbench, @options, "--file=$dir/$name.sql" ], '>', '/dev/null', '2>', \$self->{errors}{$name});
+		push @{ $self->{running} },
+		  IPC::Run::start([ @pgbench, @options, "--file=$dir/$name.sql" ],
+			'>', '/dev/null', '2>', \$self->{errors}{$name});
 	}
 }
 
@@ -151,7 +164,10 @@ sub errors
 
 	for my $name (sort keys %{ $self->{errors} })
 	{
-		push @errors, map { "$name: $_" } grep { /error|fatal|panic/i && !/terminat|closed|connection|backend died|send failed|Run was aborted/i } split /\n/, $self->{errors}{$name};
+		push @errors, map { "$name: $_" } grep {
+			/error|fatal|panic/i
+			  && !/terminat|closed|connection|backend died|send failed|Run was aborted/i
+		} split /\n/, $self->{errors}{$name};
 	}
 	return @errors;
 }
@@ -165,7 +181,8 @@ sub check
 	my $node = $self->{node};
 	my (@told, @wrong);
 
-	is(join("\n", grep { !defined $expected_errors || !/$expected_errors/ } $self->errors), '', "$what: the clients saw no errors");
+	is(join("\n", grep { !defined $expected_errors || !/$expected_errors/ } $self->errors),
+		'', "$what: the clients saw no errors");
 	@told = (0) x $clients;
 	for my $file (glob("$self->{log}.*"))
 	{
@@ -177,7 +194,8 @@ sub check
 	for my $c (0 .. $clients - 1)
 	{
 		my $least = $self->{last}[$c] + $told[$c];
-		push @wrong, "client $c has " . ($last[$c] // 'nothing') . " of $least or one more" if !defined $last[$c] || $last[$c] < $least || $last[$c] > $least + 1;
+		push @wrong, "client $c has " . ($last[$c] // 'nothing') . " of $least or one more"
+		  if !defined $last[$c] || $last[$c] < $least || $last[$c] > $least + 1;
 	}
 	my $total = 0;
 	$total += $_ for @told;
@@ -189,14 +207,20 @@ sub check
 	{
 		my $n = $last[$c];
 		# the last transaction that changed the row
-		my $of = sub { my ($modulus, $k) = @_; return "greatest($n - (($n - $k) % $modulus + $modulus) % $modulus, 0)" };
+		my $of = sub {
+			my ($modulus, $k) = @_;
+			return "greatest($n - (($n - $k) % $modulus + $modulus) % $modulus, 0)";
+		};
 
 		for my $table (keys %rows)
 		{
-			$expected{$table}[$c] = "SELECT $c, k, k % $parts, n, @{[ value('n') ]} FROM generate_series(1, $rows{$table}) k, LATERAL (SELECT @{[ $of->($parts, 'k') ]} AS n) t";
+			$expected{$table}[$c] =
+			  "SELECT $c, k, k % $parts, n, @{[ value('n') ]} FROM generate_series(1, $rows{$table}) k, LATERAL (SELECT @{[ $of->($parts, 'k') ]} AS n) t";
 		}
-		$expected{passing}[$c] = "SELECT $c, n, j, @{[ value(qq{n + j + (n <= $n - 3)::int}) ]} FROM generate_series(1, $n) n, generate_series(1, 20) j WHERE n > $n - 15 OR $stays";
-		$expected{toasted}[$c] = "SELECT $c, k, n, CASE WHEN n = 0 THEN repeat('t', 6000) ELSE repeat(chr(65 + n % 26), 4000 + n * 37 % 4000) END"
+		$expected{passing}[$c] =
+		  "SELECT $c, n, j, @{[ value(qq{n + j + (n <= $n - 3)::int}) ]} FROM generate_series(1, $n) n, generate_series(1, 20) j WHERE n > $n - 15 OR $stays";
+		$expected{toasted}[$c] =
+		  "SELECT $c, k, n, CASE WHEN n = 0 THEN repeat('t', 6000) ELSE repeat(chr(65 + n % 26), 4000 + n * 37 % 4000) END"
 		  . " FROM generate_series(0, 19) k, LATERAL (SELECT @{[ $of->(20, 'k') ]} AS n) t";
 	}
 	for my $table (sort keys %expected)
@@ -206,7 +230,8 @@ sub check
 SET enable_indexscan = off; SET enable_bitmapscan = off;
 SELECT (SELECT count(*) FROM ($rows EXCEPT ALL TABLE $table) m), (SELECT count(*) FROM (TABLE $table EXCEPT ALL ($rows)) m)
 SQL
-		push @wrong, "$table: $missing missing, $more that should not be there" if "$missing $more" ne '0 0';
+		push @wrong, "$table: $missing missing, $more that should not be there"
+		  if "$missing $more" ne '0 0';
 	}
 	is("@wrong", '', "$what: all rows, and no others");
 	check_heaps($node, $what);

@@ -36,7 +36,8 @@ sub no_mount
 sub mount_folder
 {
 	my ($name) = @_;
-	my $folder = sprintf '%s/%s/%s.%d.%d', $ENV{PGDENSE_MOUNTS}, $name, basename($0, '.pl'), $$, ++$number;
+	my $folder = sprintf '%s/%s/%s.%d.%d', $ENV{PGDENSE_MOUNTS}, $name, basename($0, '.pl'), $$,
+	  ++$number;
 
 	mkdir $folder or die "could not create directory \"$folder\": $!";
 	push @folders, $folder;

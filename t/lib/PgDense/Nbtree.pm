@@ -22,60 +22,169 @@ our @EXPORT = qw(@shapes @opcodes @special create_shapes put work_sql work_throu
 #	rows	number of rows: enough for more than one level, and for several leaf pages
 #	more	number of further rows: enough to split a page that is the only one left on its level
 our @shapes = (
-	{ name => 'short2', align => 2, columns => 'k int2', values => 'i', key => 'k', v => 'int2', rows => 1300, more => 620 },
-	{ name => 'dups2', align => 2, columns => 'k int2', values => 'i % 2', key => 'k', v => 'int2', rows => 2400, more => 1500 },
+	{
+		name => 'short2',
+		align => 2,
+		columns => 'k int2',
+		values => 'i',
+		key => 'k',
+		v => 'int2',
+		rows => 1300,
+		more => 620
+	},
+	{
+		name => 'dups2',
+		align => 2,
+		columns => 'k int2',
+		values => 'i % 2',
+		key => 'k',
+		v => 'int2',
+		rows => 2400,
+		more => 1500
+	},
 	# the length of the last name differs from row to row, and no pivot tuple needs it
 	{
-		name => 'wide2', align => 2, columns => 'a name, b name, c name, d name, k int2, e name',
-		values => q{repeat('a', 61), repeat('b', 60), repeat('c', 59), repeat('d', 58), i, repeat('e', i % 57)},
-		key => 'a, b, c, d, k, e', v => 'bool', rows => 900, more => 80
+		name => 'wide2',
+		align => 2,
+		columns => 'a name, b name, c name, d name, k int2, e name',
+		values =>
+		  q{repeat('a', 61), repeat('b', 60), repeat('c', 59), repeat('d', 58), i, repeat('e', i % 57)},
+		key => 'a, b, c, d, k, e',
+		v => 'bool',
+		rows => 900,
+		more => 80
 	},
 	{
-		name => 'include2', align => 2, columns => 'k int2, u uuid, c "char"', values => q{i, md5(i::text)::uuid, chr(64 + i % 50)::"char"},
-		key => 'k', include => 'u, c', v => '"char"', rows => 1500, more => 300
+		name => 'include2',
+		align => 2,
+		columns => 'k int2, u uuid, c "char"',
+		values => q{i, md5(i::text)::uuid, chr(64 + i % 50)::"char"},
+		key => 'k',
+		include => 'u, c',
+		v => '"char"',
+		rows => 1500,
+		more => 300
 	},
 	{
-		name => 'nulls2', align => 2, columns => 'k int2, c "char", n name',
-		values => q{nullif(i, i / 3 * 3), CASE WHEN i % 5 > 0 THEN chr(64 + i % 50)::"char" END, CASE WHEN i % 7 > 0 THEN repeat('n', i % 60) END},
-		key => 'k, c, n', v => 'int2', rows => 1300, more => 600
+		name => 'nulls2',
+		align => 2,
+		columns => 'k int2, c "char", n name',
+		values =>
+		  q{nullif(i, i / 3 * 3), CASE WHEN i % 5 > 0 THEN chr(64 + i % 50)::"char" END, CASE WHEN i % 7 > 0 THEN repeat('n', i % 60) END},
+		key => 'k, c, n',
+		v => 'int2',
+		rows => 1300,
+		more => 600
 	},
-	{ name => 'int4', align => 4, columns => 'k int4', values => 'i', key => 'k', v => 'int4', rows => 1300, more => 600 },
 	{
-		name => 'dups4', align => 4, columns => 'k text', values => q{repeat('t', i % 2) || i % 2}, key => 'k', v => 'int4', rows => 2400,
+		name => 'int4',
+		align => 4,
+		columns => 'k int4',
+		values => 'i',
+		key => 'k',
+		v => 'int4',
+		rows => 1300,
+		more => 600
+	},
+	{
+		name => 'dups4',
+		align => 4,
+		columns => 'k text',
+		values => q{repeat('t', i % 2) || i % 2},
+		key => 'k',
+		v => 'int4',
+		rows => 2400,
 		more => 1500
 	},
 	{
-		name => 'wide4', align => 4, columns => 'a text, k int4, e text',
-		values => q{repeat('a', 310), i, repeat('e', i % 57)}, key => 'a, k, e', v => 'text', rows => 900, more => 80
+		name => 'wide4',
+		align => 4,
+		columns => 'a text, k int4, e text',
+		values => q{repeat('a', 310), i, repeat('e', i % 57)},
+		key => 'a, k, e',
+		v => 'text',
+		rows => 900,
+		more => 80
 	},
 	{
-		name => 'include4', align => 4, columns => 'k int4, t text, n numeric', values => q{i, repeat('t', i % 41), i * 1.01}, key => 'k',
-		include => 't, n', v => 'int4', rows => 1500, more => 300
+		name => 'include4',
+		align => 4,
+		columns => 'k int4, t text, n numeric',
+		values => q{i, repeat('t', i % 41), i * 1.01},
+		key => 'k',
+		include => 't, n',
+		v => 'int4',
+		rows => 1500,
+		more => 300
 	},
 	{
-		name => 'nulls4', align => 4, columns => 'k int4, t text, s int2',
-		values => q{nullif(i, i / 3 * 3), CASE WHEN i % 5 > 0 THEN repeat('t', i % 41) END, nullif(i % 7, 0)}, key => 'k, t, s', v => 'int4',
-		rows => 1300, more => 600
+		name => 'nulls4',
+		align => 4,
+		columns => 'k int4, t text, s int2',
+		values =>
+		  q{nullif(i, i / 3 * 3), CASE WHEN i % 5 > 0 THEN repeat('t', i % 41) END, nullif(i % 7, 0)},
+		key => 'k, t, s',
+		v => 'int4',
+		rows => 1300,
+		more => 600
 	},
-	{ name => 'int8', align => 8, columns => 'k int8', values => 'i', key => 'k', v => 'int8', rows => 1200, more => 450 },
-	{ name => 'dups8', align => 8, columns => 'k int8', values => 'i % 2', key => 'k', v => 'int8', rows => 2400, more => 1500 },
 	{
-		name => 'wide8', align => 8, columns => 'a text, k int8, e text', values => q{repeat('a', 310), i, repeat('e', i % 57)},
-		key => 'a, k, e', v => 'float8', rows => 900, more => 80
+		name => 'int8',
+		align => 8,
+		columns => 'k int8',
+		values => 'i',
+		key => 'k',
+		v => 'int8',
+		rows => 1200,
+		more => 450
 	},
 	{
-		name => 'nulls8', align => 8, columns => 'k timestamptz, t text',
-		values => q{to_timestamp(nullif(i, i / 3 * 3)), CASE WHEN i % 5 > 0 THEN repeat('t', i % 41) END}, key => 'k, t', v => 'int8',
-		rows => 1200, more => 450
+		name => 'dups8',
+		align => 8,
+		columns => 'k int8',
+		values => 'i % 2',
+		key => 'k',
+		v => 'int8',
+		rows => 2400,
+		more => 1500
+	},
+	{
+		name => 'wide8',
+		align => 8,
+		columns => 'a text, k int8, e text',
+		values => q{repeat('a', 310), i, repeat('e', i % 57)},
+		key => 'a, k, e',
+		v => 'float8',
+		rows => 900,
+		more => 80
+	},
+	{
+		name => 'nulls8',
+		align => 8,
+		columns => 'k timestamptz, t text',
+		values =>
+		  q{to_timestamp(nullif(i, i / 3 * 3)), CASE WHEN i % 5 > 0 THEN repeat('t', i % 41) END},
+		key => 'k, t',
+		v => 'int8',
+		rows => 1200,
+		more => 450
 	},
 	# what a stock server would have built
 	{
-		name => 'max8', align => 8, columns => 'k int2', values => 'i', key => 'k', v => 'int2', with => 'WITH (item_alignment = max)', rows => 1300,
+		name => 'max8',
+		align => 8,
+		columns => 'k int2',
+		values => 'i',
+		key => 'k',
+		v => 'int2',
+		with => 'WITH (item_alignment = max)',
+		rows => 1300,
 		more => 480
 	},);
 
 # All types of WAL records of nbtree
-our @opcodes = qw(INSERT_LEAF INSERT_UPPER INSERT_META SPLIT_L SPLIT_R INSERT_POST DEDUP DELETE UNLINK_PAGE UNLINK_PAGE_META
+our @opcodes =
+  qw(INSERT_LEAF INSERT_UPPER INSERT_META SPLIT_L SPLIT_R INSERT_POST DEDUP DELETE UNLINK_PAGE UNLINK_PAGE_META
   NEWROOT MARK_PAGE_HALFDEAD VACUUM REUSE_PAGE META_CLEANUP);
 
 # Special cases of records, which btree_records() counts as well
@@ -88,7 +197,9 @@ our @special = (
 
 # v of the N-th version of a row; @ stands for N
 my %version = (
-	bool => '(@ % 2 = 1)', '"char"' => '(chr(65 + @ % 26)::"char")', text => q{(repeat('v', @ % 9) || @)},
+	bool => '(@ % 2 = 1)',
+	'"char"' => '(chr(65 + @ % 26)::"char")',
+	text => q{(repeat('v', @ % 9) || @)},
 	map { $_ => "(@)::$_" } qw(int2 int4 int8 float8));
 
 # create_shapes(NODE, DBNAME[, "UNLOGGED"]) - create the tables and indexes of all shapes
@@ -143,7 +254,10 @@ sub work_on
 	# versions of rows that an index on an unchanged column has to hold too, and bottom-up deletion
 	for my $version (1 .. 3)
 	{
-		$sql .= "UPDATE $t SET v = " . ($version{ $shape->{v} } =~ s/\@/$version/gr) . " WHERE id % 4 > 0 AND id < $rows / 2;\n";
+		$sql .=
+			"UPDATE $t SET v = "
+		  . ($version{ $shape->{v} } =~ s/\@/$version/gr)
+		  . " WHERE id % 4 > 0 AND id < $rows / 2;\n";
 	}
 	$sql .= $vacuum;
 
@@ -160,9 +274,11 @@ sub work_on
 
 	# the same, with TIDs for more entries than the pages have room for
 	$sql .= "DELETE FROM $t WHERE id % 2 = 0 AND id < $rows / 2;\n$vacuum";
-	$sql .= "ALTER INDEX ${t}_k SET (deduplicate_items = off);\nALTER INDEX ${t}_v SET (deduplicate_items = off);\n";
+	$sql .=
+	  "ALTER INDEX ${t}_k SET (deduplicate_items = off);\nALTER INDEX ${t}_v SET (deduplicate_items = off);\n";
 	$sql .= $put->("generate_series(1, $rows / 2, 2) i");
-	$sql .= "ALTER INDEX ${t}_k RESET (deduplicate_items);\nALTER INDEX ${t}_v RESET (deduplicate_items);\n";
+	$sql .=
+	  "ALTER INDEX ${t}_k RESET (deduplicate_items);\nALTER INDEX ${t}_v RESET (deduplicate_items);\n";
 
 	# pages without entries, mostly up to a root with one leaf page only; then a split of that page,
 	# with pages that were deleted
@@ -210,13 +326,17 @@ sub dump_btree
 	my ($node, $dbname, $from, $to, $function) = @_;
 	my $files = files($node, $dbname);
 
-	open my $dump, '-|', 'pg_waldump', '--rmgr=Btree', '--path=' . $node->data_dir . '/pg_wal', "--start=$from", "--end=$to"
+	open my $dump, '-|', 'pg_waldump', '--rmgr=Btree', '--path=' . $node->data_dir . '/pg_wal',
+	  "--start=$from", "--end=$to"
 	  or die "pg_waldump: $!";
 	while (<$dump>)
 	{
 		my ($desc) = /desc: (.*)/ or next;
 		my ($file) = $desc =~ m{rel:? (\d+/\d+/\d+)} or next;
-		my ($op, $align) = $desc =~ /^ALIGNED op: (\w+), align: (\d)/ ? ($1, $2) : $desc =~ /^(\w+)/ ? ($1, 8) : ('unknown', 8);
+		my ($op, $align) =
+			$desc =~ /^ALIGNED op: (\w+), align: (\d)/ ? ($1, $2)
+		  : $desc =~ /^(\w+)/                          ? ($1, 8)
+		  :                                              ('unknown', 8);
 		$function->({ index => $files->{$file}, op => $op, align => $align, line => $_ });
 	}
 	close $dump or die "pg_waldump failed: $?";
@@ -229,11 +349,15 @@ sub find_records
 	my ($node, $dbname, $from, $to, $index, $op, $pattern) = @_;
 	my @found;
 
-	dump_btree($node, $dbname, $from, $to, sub {
-		my ($record) = @_;
-		push @found, $record->{line} =~ /lsn: ([0-9A-F\/]+)/
-		  if ($record->{index} // '') eq $index && $record->{op} =~ $op && $record->{line} =~ $pattern;
-	});
+	dump_btree(
+		$node, $dbname, $from, $to,
+		sub {
+			my ($record) = @_;
+			push @found, $record->{line} =~ /lsn: ([0-9A-F\/]+)/
+			  if ($record->{index} // '') eq $index
+			  && $record->{op} =~ $op
+			  && $record->{line} =~ $pattern;
+		});
 	return @found;
 }
 
@@ -246,30 +370,36 @@ sub btree_records
 	my %align = map { ("$_->{name}_k" => $_->{align}, "$_->{name}_v" => $_->{align}) } @shapes;
 	my %count;
 
-	dump_btree($node, $dbname, $from, $to, sub {
-		my ($record) = @_;
-		my ($op, $line) = @$record{qw(op line)};
+	dump_btree(
+		$node, $dbname, $from, $to,
+		sub {
+			my ($record) = @_;
+			my ($op, $line) = @$record{qw(op line)};
 
-		# other relations: those of the catalogs, and files that are gone
-		if (!defined $record->{index})
-		{
-			$count{ $record->{align} }{elsewhere}++;
-			return;
-		}
-		my $align = $align{ $record->{index} };
-		# REUSE_PAGE is for snapshots only, it changes no page
-		if ($record->{align} != $align && $op ne 'REUSE_PAGE')
-		{
-			$count{$align}{wrong}++;
-			diag "an index of alignment $align: $line" if $count{$align}{wrong} < 5;
-		}
-		$count{$align}{$op}++;
-		$count{$align}{'split of a posting list and a page'}++ if $op =~ /^SPLIT/ && $line =~ /postingoff: [1-9]/;
-		$count{$align}{'split of an internal page'}++ if $op =~ /^SPLIT/ && $line =~ /level: [1-9]/;
-		$count{$align}{"posting lists shortened by $op"}++ if $op =~ /^(VACUUM|DELETE)$/ && $line =~ /nupdated: [1-9]/;
-		$count{$align}{'deletion of an internal page'}++ if $op =~ /^UNLINK/ && $line =~ /level: [1-9]/;
-		$count{$align}{'page image applied'}++ if $line =~ /\bFPW\b(?! for WAL verification)/;
-	});
+			# other relations: those of the catalogs, and files that are gone
+			if (!defined $record->{index})
+			{
+				$count{ $record->{align} }{elsewhere}++;
+				return;
+			}
+			my $align = $align{ $record->{index} };
+			# REUSE_PAGE is for snapshots only, it changes no page
+			if ($record->{align} != $align && $op ne 'REUSE_PAGE')
+			{
+				$count{$align}{wrong}++;
+				diag "an index of alignment $align: $line" if $count{$align}{wrong} < 5;
+			}
+			$count{$align}{$op}++;
+			$count{$align}{'split of a posting list and a page'}++
+			  if $op =~ /^SPLIT/ && $line =~ /postingoff: [1-9]/;
+			$count{$align}{'split of an internal page'}++
+			  if $op =~ /^SPLIT/ && $line =~ /level: [1-9]/;
+			$count{$align}{"posting lists shortened by $op"}++
+			  if $op =~ /^(VACUUM|DELETE)$/ && $line =~ /nupdated: [1-9]/;
+			$count{$align}{'deletion of an internal page'}++
+			  if $op =~ /^UNLINK/ && $line =~ /level: [1-9]/;
+			$count{$align}{'page image applied'}++ if $line =~ /\bFPW\b(?! for WAL verification)/;
+		});
 	return \%count;
 }
 
@@ -339,7 +469,8 @@ sub check_contents
 		$seq{"$t $part"} = $found if $by eq 'seq';
 		push @bad, "$by: $found instead of " . $seq{"$t $part"} if $found ne $seq{"$t $part"};
 	}
-	push @bad, map { "no scan of $_->{name}_k" } grep { $contents !~ /Index Scan (Backward )?using $_->{name}_k / } @shapes;
+	push @bad, map { "no scan of $_->{name}_k" }
+	  grep { $contents !~ /Index Scan (Backward )?using $_->{name}_k / } @shapes;
 	is_deeply(\@bad, [], "$what: indexes hold what the tables hold");
 	return $contents;
 }
@@ -351,7 +482,8 @@ sub check_structure
 	my ($node, $dbname, $what, $schema) = @_;
 	my $where = $schema ? "relnamespace = '$schema'::regnamespace" : 'true';
 	my $standby = $node->safe_psql($dbname, 'SELECT pg_is_in_recovery()') eq 't';
-	my $check = $standby ? 'bt_index_check(c.oid, true)' : 'bt_index_parent_check(c.oid, true, true)';
+	my $check =
+	  $standby ? 'bt_index_check(c.oid, true)' : 'bt_index_parent_check(c.oid, true, true)';
 	my ($ret, $stdout, $stderr) = $node->psql($dbname, <<"SQL");
 SET client_min_messages = warning;
 SELECT c.relname, $check FROM pg_class c JOIN pg_index ON indexrelid = c.oid JOIN pg_am a ON a.oid = c.relam
@@ -383,7 +515,7 @@ sub unexpected_log
 	my ($node) = @_;
 	my @lines = grep {
 		/PANIC|TRAP:|inconsistent page found|invalid page|item alignment|unexpected zero page|could not read block|terminated by signal/
-	}
+	  }
 	  split /\n/, slurp_file($node->logfile);
 
 	return join "\n", @lines;

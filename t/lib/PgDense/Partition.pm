@@ -11,7 +11,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(@partition_methods partition_node partition_database partition_helpers psql_output parts_in_order
+our @EXPORT =
+  qw(@partition_methods partition_node partition_database partition_helpers psql_output parts_in_order
   partition_tables partition_contents @same_differences same_statements same_outputs);
 
 our @partition_methods = qw(shared_key surrogate_key row_pointer);
@@ -30,7 +31,9 @@ sub partition_node
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
 	$node->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ]);
-	$node->append_conf('postgresql.conf', "fsync = off\nclient_min_messages = warning\nsession_preload_libraries = 'vertical_partition'\nvertical_partition.declare_keys = on\n" . ($conf // ''));
+	$node->append_conf('postgresql.conf',
+		"fsync = off\nclient_min_messages = warning\nsession_preload_libraries = 'vertical_partition'\nvertical_partition.declare_keys = on\n"
+		  . ($conf // ''));
 	$node->start;
 	return $node;
 }
@@ -41,7 +44,10 @@ sub partition_node
 sub partition_helpers
 {
 	my ($method) = @_;
-	my $split = $method eq 'plain' ? '' : "PERFORM vertical_partition.split(t, cold, '$method', force => true);";
+	my $split =
+	  $method eq 'plain'
+	  ? ''
+	  : "PERFORM vertical_partition.split(t, cold, '$method', force => true);";
 
 	return <<"SQL";
 CREATE FUNCTION split_here(t regclass, cold name[]) RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN $split END \$\$;
@@ -93,7 +99,8 @@ sub psql_output
 	my ($node, $database, $script) = @_;
 	my $output = '';
 
-	IPC::Run::run([ 'psql', '-X', '-A', '-t', '-d', $node->connstr($database) ], '<', \$script, '>&', \$output);
+	IPC::Run::run([ 'psql', '-X', '-A', '-t', '-d', $node->connstr($database) ],
+		'<', \$script, '>&', \$output);
 	return $output;
 }
 
@@ -102,9 +109,14 @@ our @same_differences = (
 	[ qr/WHERE ctid/, qr/ERROR:  42703: column "ctid" does not exist/ ],
 	[ qr/TABLESAMPLE/, qr/ERROR:  0A000: TABLESAMPLE clause can only be applied to tables/ ],
 	# the cold part may come first, and an error may name any one of several tables
-	[ qr/^INSERT INTO stock DEFAULT VALUES/, qr/ERROR:  23502: null value in column "[iw]" of relation "stock"/ ],
-	[ qr/^TRUNCATE tree;/, qr/ERROR:  0A000: cannot truncate a table referenced in a foreign key constraint/ ],
-);
+	[
+		qr/^INSERT INTO stock DEFAULT VALUES/,
+		qr/ERROR:  23502: null value in column "[iw]" of relation "stock"/
+	],
+	[
+		qr/^TRUNCATE tree;/,
+		qr/ERROR:  0A000: cannot truncate a table referenced in a foreign key constraint/
+	],);
 
 # same_statements() - return [LINE, STATEMENT, TAG...] for each statement that this server knows
 sub same_statements
@@ -112,7 +124,8 @@ sub same_statements
 	my ($major) = `pg_config --version` =~ /(\d+)/;
 	my ($line, $begin, $text, @tags, @statements) = (0, 0, '');
 
-	open my $file, '<', dirname(__FILE__) . '/../../vertical_partition/same.sql' or die "could not open the statements: $!";
+	open my $file, '<', dirname(__FILE__) . '/../../vertical_partition/same.sql'
+	  or die "could not open the statements: $!";
 	while (my $read = <$file>)
 	{
 		$line++;
@@ -124,7 +137,9 @@ sub same_statements
 			$begin = $line;
 		}
 		$text .= $read;
-		next if $text =~ /^COPY [^;]* FROM stdin/i ? $read ne "\\.\n" : $read !~ /;$/ || (() = $text =~ /\$\$/g) % 2;
+		next
+		  if $text =~ /^COPY [^;]* FROM stdin/i ? $read ne "\\.\n" : $read !~ /;$/
+		  || (() = $text =~ /\$\$/g) % 2;
 		push @statements, [ $begin, $text, @tags ] if !grep { /^\d+$/ && $_ > $major } @tags;
 		$text = '';
 	}
@@ -161,7 +176,8 @@ sub parts_in_order
 {
 	my ($node, $database, $what) = @_;
 
-	return is($node->safe_psql($database, 'SELECT * FROM parts_wrong()'), '', "$what: the parts belong together");
+	return is($node->safe_psql($database, 'SELECT * FROM parts_wrong()'),
+		'', "$what: the parts belong together");
 }
 
 # partition_tables([METHOD...]) - return SQL of a table for each method, with the method's name, and
@@ -169,7 +185,8 @@ sub parts_in_order
 sub partition_tables
 {
 	my @methods = @_ ? @_ : @partition_methods;
-	my $tables = "CREATE TABLE owners (id int PRIMARY KEY);\nINSERT INTO owners SELECT generate_series(0, 9);\n";
+	my $tables =
+	  "CREATE TABLE owners (id int PRIMARY KEY);\nINSERT INTO owners SELECT generate_series(0, 9);\n";
 
 	$tables .= <<"SQL" foreach @methods;
 CREATE TABLE $_ (
@@ -187,7 +204,8 @@ COMMENT ON TABLE $_ IS 'table of $_';
 COMMENT ON COLUMN $_.wide IS 'wide';
 GRANT SELECT (id, note), INSERT ON $_ TO PUBLIC;
 SQL
-	return ($tables, join '', map { "SELECT vertical_partition.split('$_', '{note,wide}', '$_');\n" } @methods);
+	return ($tables, join '',
+		map { "SELECT vertical_partition.split('$_', '{note,wide}', '$_');\n" } @methods);
 }
 
 # partition_contents(METHOD) - return SQL of a digest of the rows of the method's table

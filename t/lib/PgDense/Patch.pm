@@ -50,9 +50,11 @@ sub core_tests
 {
 	my ($variant, $base) = built_here();
 
-	plan skip_all => 'not a server that is built here: its tests are not at hand' if !defined $variant && !$ENV{PGDENSE_CORE_TESTS};
+	plan skip_all => 'not a server that is built here: its tests are not at hand'
+	  if !defined $variant && !$ENV{PGDENSE_CORE_TESTS};
 	# Where no feature has patches, dense is installed from the build tree of stock.
-	my ($regress) = grep { -x "$_/regress.so" } $ENV{PGDENSE_CORE_TESTS} // map { "$base/obj/$_/src/test/regress" } $variant, 'stock';
+	my ($regress) = grep { -x "$_/regress.so" } $ENV{PGDENSE_CORE_TESTS}
+	  // map { "$base/obj/$_/src/test/regress" } $variant, 'stock';
 	return $regress if ok($regress, 'core\'s tests are in the build tree');
 	done_testing();
 	exit;

@@ -41,7 +41,9 @@ sub security_database
 
 	$node->safe_psql('postgres', "CREATE DATABASE $name") if $name ne 'postgres';
 	$node->safe_psql($name, join "\n", map { "CREATE EXTENSION $_ CASCADE;" } @extensions);
-	$node->safe_psql($name, "CREATE SCHEMA role_$_ AUTHORIZATION role_$_; GRANT USAGE ON SCHEMA role_$_ TO PUBLIC;") for qw(a b);
+	$node->safe_psql($name,
+		"CREATE SCHEMA role_$_ AUTHORIZATION role_$_; GRANT USAGE ON SCHEMA role_$_ TO PUBLIC;")
+	  for qw(a b);
 	as_role($node, $name, 'role_a', <<'SQL');
 CREATE FUNCTION role_a.act(kind text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -107,8 +109,12 @@ sub is_harmless
 	my @expected = sort map { / as / ? $_ : "$_ as role_a" } @$kinds;
 
 	is(join("\n", @got), join("\n", @expected), "$name: code of the owner runs as the owner");
-	is($node->safe_psql('postgres', q{SELECT string_agg(rolname, ' ') FROM pg_roles WHERE rolsuper AND rolname LIKE 'role\_%'}),
-		'', "$name: and wins nothing");
+	is( $node->safe_psql(
+			'postgres',
+			q{SELECT string_agg(rolname, ' ') FROM pg_roles WHERE rolsuper AND rolname LIKE 'role\_%'}
+		),
+		'',
+		"$name: and wins nothing");
 	$node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER');
 	return;
 }

@@ -60,9 +60,8 @@ sub system_ok
 sub can_mount
 {
 	return $> == 0
-	  && system(
-		'unshare --mount --propagation private mount -t tmpfs tmpfs /mnt 2> /dev/null'
-	  ) == 0;
+	  && system('unshare --mount --propagation private mount -t tmpfs tmpfs /mnt 2> /dev/null') ==
+	  0;
 }
 
 # checkout([DIR]) - make a fresh checkout with only the tools and the Makefile.  Without DIR, it is
@@ -103,8 +102,7 @@ sub run_tool
 	my $log = File::Temp->newdir;
 	my $pid = start_tool($dir, $log, @command);
 	waitpid $pid, 0;
-	return ($? & 127 ? 128 + ($? & 127) : $? >> 8,
-		read_file("$log/out"), read_file("$log/err"));
+	return ($? & 127 ? 128 + ($? & 127) : $? >> 8, read_file("$log/out"), read_file("$log/err"));
 }
 
 # is_clear_error([CODE, STDOUT, STDERR], PATTERN, NAME) - test that a tool ended with an exit code
@@ -134,7 +132,8 @@ sub release_tarball
 	}
 	make_path(dirname($path));
 	# The files belong to another account, and are writable for all: unpacking must keep neither.
-	system_ok('tar', '-cjf', $path, '--owner=12345', '--group=12345', '--mode=a+rw', '-C', $tmp, "postgresql-$version");
+	system_ok('tar', '-cjf', $path, '--owner=12345', '--group=12345', '--mode=a+rw', '-C', $tmp,
+		"postgresql-$version");
 	return Digest::SHA->new(256)->addfile($path)->hexdigest;
 }
 
@@ -151,8 +150,7 @@ sub git_src
 {
 	my ($dir, @args) = @_;
 	my ($code, $out, $err) =
-	  run_tool("$dir/build/17/src", 'git',
-		'-c', 'safe.directory=*', '-c', 'user.name=Ada Example',
+	  run_tool("$dir/build/17/src", 'git', '-c', 'safe.directory=*', '-c', 'user.name=Ada Example',
 		'-c', 'user.email=ada@example.org', @args);
 	die "git @args: $err" if $code != 0;
 	return $out;

@@ -25,7 +25,8 @@ my ($old_bindir, $new_bindir, $old_major, $new_major);
 sub init_cluster
 {
 	my ($name, %options) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name, $options{install_path} ? (install_path => $options{install_path}) : ());
+	my $node = PostgreSQL::Test::Cluster->new($name,
+		$options{install_path} ? (install_path => $options{install_path}) : ());
 	$node->init(extra => [@initdb]);
 	$node->append_conf('postgresql.conf', "fsync = off\n" . ($options{settings} // ''));
 	return $node;
@@ -39,9 +40,11 @@ sub pg_upgrade_command
 
 	chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
 	return [
-		"$bindir/pg_upgrade", '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
-		'-b', $old_bindir, '-B', $new_bindir, '-s', $new->host,
-		'-p', $old->port, '-P', $new->port, '--copy', @options
+		"$bindir/pg_upgrade", '--no-sync', '-d', $old->data_dir,
+		'-D', $new->data_dir, '-b', $old_bindir,
+		'-B', $new_bindir, '-s', $new->host,
+		'-p', $old->port, '-P', $new->port,
+		'--copy', @options
 	];
 }
 
@@ -51,10 +54,12 @@ sub start_old
 {
 	chomp($new_bindir = `pg_config --bindir`);
 	$old_bindir = $ENV{PGDENSE_OLD_BINDIR} or plan skip_all => 'PGDENSE_OLD_BINDIR is not set';
-	($old_major, $new_major) = map { `"$_/pg_config" --version` =~ /(\d+)/ ? $1 : 0 } $old_bindir, $new_bindir;
+	($old_major, $new_major) = map { `"$_/pg_config" --version` =~ /(\d+)/ ? $1 : 0 } $old_bindir,
+	  $new_bindir;
 
 	# The older server is tested on its own; there is nothing to upgrade to.
-	plan skip_all => "server $new_major is not newer than $old_major: nothing to upgrade" if $old_major >= $new_major;
+	plan skip_all => "server $new_major is not newer than $old_major: nothing to upgrade"
+	  if $old_major >= $new_major;
 
 	my $old = init_cluster('old', install_path => File::Spec->rel2abs("$old_bindir/.."));
 	$old->start;
@@ -81,7 +86,8 @@ sub upgrade
 	$old->stop;
 
 	my $new = init_cluster('new', settings => $settings);
-	command_ok(pg_upgrade_command($new_bindir, $old, $old_bindir, $new, $new_bindir), "pg_upgrade from $old_major to $new_major");
+	command_ok(pg_upgrade_command($new_bindir, $old, $old_bindir, $new, $new_bindir),
+		"pg_upgrade from $old_major to $new_major");
 	$new->start;
 	return $new;
 }

@@ -14,12 +14,13 @@ use File::Copy;
 use File::Find;
 use FindBin;
 use PgDense::WalSegments qw(lsn_number $page);
-use POSIX ();
+use POSIX                ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(unit_setting wal_counters wal_node set_parameters log_position effective_mode unexpected_log
+our @EXPORT =
+  qw(unit_setting wal_counters wal_node set_parameters log_position effective_mode unexpected_log
   redo_of control_data copy_data move_to crash_and_start acknowledged build_library);
 
 # Make the processes of a killed server children of this process, which can reap them at once.
@@ -45,7 +46,8 @@ sub wal_node
 	if (!$templates{$mb})
 	{
 		$templates{$mb} = PostgreSQL::Test::Utils::tempdir . '/data';
-		system_or_bail('initdb', '-D', $templates{$mb}, '--auth=trust', '--no-sync', "--wal-segsize=$mb", '--encoding=UTF8', '--locale=C');
+		system_or_bail('initdb', '-D', $templates{$mb}, '--auth=trust', '--no-sync',
+			"--wal-segsize=$mb", '--encoding=UTF8', '--locale=C');
 	}
 	local $ENV{INITDB_TEMPLATE} = $templates{$mb};
 	$node->init;
@@ -56,7 +58,8 @@ sub wal_node
 		log_statement => 'none',
 		autovacuum => 'off',
 		checkpoint_timeout => '1h',
-		shared_buffers => '16MB', @parameters);
+		shared_buffers => '16MB',
+		@parameters);
 	return $node;
 }
 
@@ -68,7 +71,9 @@ sub wal_counters
 	my ($major) = `pg_config --version` =~ /(\d+)/;
 	my %column = (writes => 'writes', bytes => 'write_bytes', inits => 'inits');
 
-	$sql =~ s/\b(direct|buffered)_(writes|bytes|inits)\b/(CASE mode WHEN '$1' THEN $column{$2} ELSE 0 END)/g if $major >= 18;
+	$sql =~
+	  s/\b(direct|buffered)_(writes|bytes|inits)\b/(CASE mode WHEN '$1' THEN $column{$2} ELSE 0 END)/g
+	  if $major >= 18;
 	return $sql;
 }
 
@@ -131,7 +136,9 @@ sub effective_mode
 sub unexpected_log
 {
 	my ($node, $from) = @_;
-	my @lines = grep { /PANIC|TRAP:|inconsistent page found|invalid page|unexpected zero page|could not read block|terminated by signal|given up/ }
+	my @lines = grep {
+		/PANIC|TRAP:|inconsistent page found|invalid page|unexpected zero page|could not read block|terminated by signal|given up/
+	  }
 	  split /\n/, substr(slurp_file($node->logfile), $from // 0);
 
 	return join "\n", @lines;
@@ -142,7 +149,9 @@ sub control_data
 	my ($dir, $item) = @_;
 	my ($stdout, $stderr) = run_command([ 'pg_controldata', $dir ]);
 
-	return $stdout =~ /^\Q$item\E:\s+(.*)$/m ? $1 : die "no $item in what pg_controldata says: $stdout $stderr";
+	return $stdout =~ /^\Q$item\E:\s+(.*)$/m
+	  ? $1
+	  : die "no $item in what pg_controldata says: $stdout $stderr";
 }
 
 sub redo_of
@@ -161,19 +170,26 @@ sub copy_data
 	my $list = sub {
 		my ($dir, $function) = @_;
 		return if !-d $dir;
-		find({ no_chdir => 1, wanted => sub {
-			return if $_ eq $dir;
-			my $path = substr($_, length($dir) + 1);
-			return if $path =~ m{(^|/)[0-9A-F]{24}$};
-			my @stat = Time::HiRes::lstat($_);
-			$function->($path, -d $_ ? 'directory' : "@stat[7, 9]");
-		} }, $dir);
+		find(
+			{
+				no_chdir => 1,
+				wanted => sub {
+					return if $_ eq $dir;
+					my $path = substr($_, length($dir) + 1);
+					return if $path =~ m{(^|/)[0-9A-F]{24}$};
+					my @stat = Time::HiRes::lstat($_);
+					$function->($path, -d $_ ? 'directory' : "@stat[7, 9]");
+				}
+			},
+			$dir);
 	};
 
 	mkdir $to;
 	chmod 0700, $to;
 	$list->($to, sub { $there{ $_[0] } = $_[1] });
-	$list->($from, sub { push @copy, $_[0] if ($there{ $_[0] } // '') ne $_[1]; delete $there{ $_[0] } });
+	$list->(
+		$from, sub { push @copy, $_[0] if ($there{ $_[0] } // '') ne $_[1]; delete $there{ $_[0] } }
+	);
 	# delete the contents of a directory first
 	for my $path (reverse sort keys %there)
 	{
@@ -244,7 +260,8 @@ sub acknowledged
 
 	for my $file (glob("$prefix.*"))
 	{
-		/^(\d+) \d+ \d+ \d+ (\d+) (\d+)/ and push @{ $acknowledged{$1} }, $2 * 1_000_000 + $3 for split /\n/, slurp_file($file);
+		/^(\d+) \d+ \d+ \d+ (\d+) (\d+)/ and push @{ $acknowledged{$1} }, $2 * 1_000_000 + $3
+		  for split /\n/, slurp_file($file);
 	}
 	return \%acknowledged;
 }
@@ -256,7 +273,9 @@ sub build_library
 	my $library = PostgreSQL::Test::Utils::tempdir . '/' . ($source =~ s/\.c$/.so/r);
 	my ($cc) = `pg_config --cc` =~ /(.*)/;
 
-	system_or_bail(split(' ', $cc), '-Wall', '-Wextra', '-Werror', '-O2', '-shared', '-fPIC', '-o', $library, "$FindBin::RealBin/$source", '-ldl');
+	system_or_bail(split(' ', $cc),
+		'-Wall', '-Wextra', '-Werror', '-O2', '-shared', '-fPIC', '-o', $library,
+		"$FindBin::RealBin/$source", '-ldl');
 	return $library;
 }
 

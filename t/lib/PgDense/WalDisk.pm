@@ -46,7 +46,8 @@ sub disk_apply
 	}
 	elsif ($type eq 'S')
 	{
-		put_bytes(\$data->{$name}, $_->{offset}, $_->{data}) for @{ delete $pending->{$name} // [] };
+		put_bytes(\$data->{$name}, $_->{offset}, $_->{data})
+		  for @{ delete $pending->{$name} // [] };
 	}
 	elsif ($type eq 'R')
 	{
@@ -99,10 +100,12 @@ sub disk_crash
 				my $to = $at + $sector > $end ? $end : $at + $sector;
 				if ($keep->($event, $from - $begin))
 				{
-					put_bytes(\$contents, $from, substr($event->{data}, $from - $begin, $to - $from));
+					put_bytes(\$contents, $from,
+						substr($event->{data}, $from - $begin, $to - $from));
 					next;
 				}
-				put_bytes(\$contents, $at, "\xDB" x $sector) if $to - $from < $sector && $sector > 512;
+				put_bytes(\$contents, $at, "\xDB" x $sector)
+				  if $to - $from < $sector && $sector > 512;
 				$lost++;
 			}
 		}

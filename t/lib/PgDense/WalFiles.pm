@@ -19,7 +19,8 @@ sub can_write_directly
 {
 	my ($dir) = @_;
 	my $path = "$dir/can_write_directly.$$";
-	my ($out, $err) = run_command([ 'dd', 'if=/dev/zero', "of=$path", 'bs=8192', 'count=4', 'oflag=direct', 'status=none' ]);
+	my ($out, $err) = run_command(
+		[ 'dd', 'if=/dev/zero', "of=$path", 'bs=8192', 'count=4', 'oflag=direct', 'status=none' ]);
 	my $can = -e $path && -s $path == 32768 && resident_bytes($path) == 0;
 
 	unlink $path;
@@ -33,7 +34,8 @@ sub resident_bytes
 	my $sum = 0;
 
 	return 0 if !@files;
-	my ($stdout, $stderr) = run_command([ 'fincore', '--bytes', '--noheadings', '--output', 'RES', @files ]);
+	my ($stdout, $stderr) =
+	  run_command([ 'fincore', '--bytes', '--noheadings', '--output', 'RES', @files ]);
 	$sum += $_ for split ' ', $stdout;
 	return $sum;
 }
@@ -43,7 +45,12 @@ sub evict
 {
 	for my $path (@_)
 	{
-		run_command([ 'dd', "of=$path", 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none' ]);
+		run_command(
+			[
+				'dd', "of=$path",
+				'oflag=nocache', 'conv=notrunc,fdatasync',
+				'count=0', 'status=none'
+			]);
 	}
 	return;
 }
@@ -73,7 +80,9 @@ sub writes_directly
 	my ($node) = @_;
 
 	$node->safe_psql('postgres', 'CHECKPOINT');
-	my @open = open_wal($node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'}));
+	my @open = open_wal(
+		$node->safe_psql(
+			'postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'}));
 	die 'the checkpointer has no segment open' if !@open;
 	return $open[-1][1];
 }

@@ -34,7 +34,8 @@ sub recorded_events
 		my %event;
 		my $length;
 		last if length $header < 80;
-		(@event{qw(time offset length)}, $length, @event{qw(flags pid)}, my $type, $event{name}) = unpack 'q<Q<Q<L<L<L<L<Z40', $header;
+		(@event{qw(time offset length)}, $length, @event{qw(flags pid)}, my $type, $event{name}) =
+		  unpack 'q<Q<Q<L<L<L<L<Z40', $header;
 		$event{type} = chr $type;
 		$event{direct} = $event{flags} & 1;
 		$event{data} = '';
@@ -107,10 +108,12 @@ sub check_writes
 		for (my $at = $offset - $offset % $page; $at < $offset + $length; $at += $page)
 		{
 			my $whole = $at >= $offset && $at + $page <= $offset + $length;
-			$bad->($event, 'first write of a page, but not all of it') if !$whole && !$begun{"$name $at"};
+			$bad->($event, 'first write of a page, but not all of it')
+			  if !$whole && !$begun{"$name $at"};
 			$begun{"$name $at"} = 1 if $whole;
 		}
-		$bad->($event, 'begins after the end of the one before, ' . lsn_text($written)) if defined $written && $lsn > $written;
+		$bad->($event, 'begins after the end of the one before, ' . lsn_text($written))
+		  if defined $written && $lsn > $written;
 
 		# The request ends with the last record whose bytes are final in the write, or with the
 		# page.
@@ -124,8 +127,8 @@ sub check_writes
 			while ($low < $high)
 			{
 				my $middle = int(($low + $high) / 2);
-				if ($ends[$middle] <= $lsn + $same) { $low = $middle + 1 }
-				else { $high = $middle }
+				if   ($ends[$middle] <= $lsn + $same) { $low = $middle + 1 }
+				else                                  { $high = $middle }
 			}
 			$end = $low > 0 ? $ends[ $low - 1 ] : 0;
 			if ($end < $lsn)
@@ -145,11 +148,13 @@ sub check_writes
 		if (defined $written)
 		{
 			my $from = $written - $written % ($begin_partial ? $unit : $page);
-			my $to = $partial ? ($end + $unit - 1) - ($end + $unit - 1) % $unit : $end + (-$end) % $page;
+			my $to =
+			  $partial ? ($end + $unit - 1) - ($end + $unit - 1) % $unit : $end + (-$end) % $page;
 			$bad->($event, 'begins before ' . lsn_text($from)) if $lsn < $from;
 			$bad->($event, 'ends after ' . lsn_text($to)) if $lsn + $length > $to;
 		}
-		$bad->($event, 'ends before ' . lsn_text($written) . ', where the one before it ended') if defined $written && $end < $written;
+		$bad->($event, 'ends before ' . lsn_text($written) . ', where the one before it ended')
+		  if defined $written && $end < $written;
 		$written = $end;
 	}
 	diag join "\n", @wrong[ 0 .. (@wrong < 9 ? $#wrong : 9) ] if @wrong;

@@ -8,7 +8,8 @@ use Exporter 'import';
 use IPC::Run ();
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(lsn_number lsn_text segment_name segment_files segment_contents put_contents read_wal write_wal wal_records record_end);
+our @EXPORT =
+  qw(lsn_number lsn_text segment_name segment_files segment_contents put_contents read_wal write_wal wal_records record_end);
 our @EXPORT_OK = qw($page);
 
 our $page = 8192;
@@ -82,7 +83,7 @@ sub read_wal
 		sysseek $file, $offset, 0 or die $!;
 		sysread($file, my $part, $n) == $n or die "could not read $dir/$name";
 		$data .= $part;
-		$lsn += $n;
+		$lsn    += $n;
 		$length -= $n;
 	}
 	return $data;
@@ -112,10 +113,18 @@ sub wal_records
 	my ($last) = grep { substr($_, 0, 8) eq substr($first, 0, 8) } reverse segment_files($dir);
 
 	# Name the files.  Else pg_waldump takes the segment size from any file, which may be all zeros.
-	IPC::Run::run [ 'pg_waldump', '--path', $dir, '--start', lsn_text($start), $first, $last ], '>', \$stdout, '2>', \$stderr;
+	IPC::Run::run [ 'pg_waldump', '--path', $dir, '--start', lsn_text($start), $first, $last ],
+	  '>', \$stdout, '2>', \$stderr;
 	while ($stdout =~ /^(rmgr: .* len \(rec\/tot\): +\d+\/ *(\d+), tx: +(\d+), lsn: (\S+), .*)$/mg)
 	{
-		push @records, { text => $1, length => $2, xid => $3, lsn => lsn_number($4), end => record_end(lsn_number($4), $2, $size) };
+		push @records,
+		  {
+			text => $1,
+			length => $2,
+			xid => $3,
+			lsn => lsn_number($4),
+			end => record_end(lsn_number($4), $2, $size)
+		  };
 	}
 	return (\@records, $stderr);
 }
@@ -134,8 +143,8 @@ sub record_end
 			return ($lsn + $length + 7) & ~7;
 		}
 		$length -= $room;
-		$lsn += $room;
-		$lsn += $lsn % $size == 0 ? 40 : 24;
+		$lsn    += $room;
+		$lsn    += $lsn % $size == 0 ? 40 : 24;
 	}
 }
 

@@ -24,7 +24,8 @@ sub with_shim
 	my ($settings, $sub) = @_;
 
 	$library //= build();
-	local %ENV = (%ENV, LD_PRELOAD => $library, map { ("WAL_SHIM_$_" => $settings->{$_}) } keys %$settings);
+	local %ENV =
+	  (%ENV, LD_PRELOAD => $library, map { ("WAL_SHIM_$_" => $settings->{$_}) } keys %$settings);
 	return $sub->();
 }
 
@@ -46,7 +47,10 @@ sub build
 
 	# take the server's compiler, but without ccache
 	$cc =~ s/^\S*ccache\s+//;
-	system_or_bail(split(/ /, $cc), qw(-std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -o), $file, "$top/t/wal_directio_patch/shim.c", '-ldl');
+	system_or_bail(
+		split(/ /, $cc),
+		qw(-std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -o),
+		$file, "$top/t/wal_directio_patch/shim.c", '-ldl');
 	return $file;
 }
 

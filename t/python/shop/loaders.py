@@ -10,8 +10,12 @@ from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
 WIDE = {
-    "compact_text": "text", r"compact_char\d+": "bpchar", r"compact_decimal[48]_\d+": "numeric", r"u?int[123]": "int4",
-    "seconds4": "timestamp", "seconds4tz": "timestamptz",
+    "compact_text": "text",
+    r"compact_char\d+": "bpchar",
+    r"compact_decimal[48]_\d+": "numeric",
+    r"u?int[123]": "int4",
+    "seconds4": "timestamp",
+    "seconds4tz": "timestamptz",
 }
 
 
@@ -26,12 +30,14 @@ def split_tables(conn):
 
 def compact_types(conn):
     with conn.cursor() as cur:
-        cur.execute(r"""
+        cur.execute(
+            r"""
             SELECT t.typname, t.oid, t.typarray
             FROM pg_type t
             JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'
             JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
-            WHERE e.extname LIKE 'compact\_%' AND t.typarray <> 0""")
+            WHERE e.extname LIKE 'compact\_%' AND t.typarray <> 0"""
+        )
         found = cur.fetchall()
     if not conn.autocommit:
         conn.commit()

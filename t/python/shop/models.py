@@ -85,8 +85,10 @@ class Product(models.Model):
             models.CheckConstraint(condition=Q(price__gte=0), name="product_price"),
             models.CheckConstraint(condition=Q(rating__range=(1, 5)), name="product_rating"),
         ]
-        indexes = [models.Index(F("category"), F("price").desc(), name="product_by_price"),
-                   models.Index(fields=["maker", "title"], name="product_by_maker")]
+        indexes = [
+            models.Index(F("category"), F("price").desc(), name="product_by_price"),
+            models.Index(fields=["maker", "title"], name="product_by_maker"),
+        ]
 
 
 class Order(models.Model):
@@ -119,7 +121,9 @@ class OrderLine(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["order", "position"], name="line_position"),
             models.CheckConstraint(condition=Q(quantity__range=(1, 5000)), name="line_quantity"),
-            models.CheckConstraint(condition=Q(position__range=(1, 200)), name="line_position_range"),
+            models.CheckConstraint(
+                condition=Q(position__range=(1, 200)), name="line_position_range"
+            ),
         ]
 
 
@@ -137,6 +141,7 @@ class Review(models.Model):
 
 class Job(models.Model):
     """A queue, which several sessions take from."""
+
     kind = models.CharField(max_length=30)
     payload = models.JSONField()
     state = models.CharField(max_length=10, default="waiting")
@@ -146,6 +151,7 @@ class Job(models.Model):
 
 class Counter(models.Model):
     """A text as a primary key, changed by upserts."""
+
     name = models.CharField(max_length=80, primary_key=True)
     value = models.BigIntegerField(default=0)
     amount = models.DecimalField(max_digits=8, decimal_places=2, default=0)
@@ -154,6 +160,7 @@ class Counter(models.Model):
 
 class Setting(models.Model):
     """Without a key but its unique columns, as upserts name them."""
+
     scope = models.CharField(max_length=40)
     name = models.CharField(max_length=60)
     value = models.TextField()

@@ -17,7 +17,11 @@ INSTALLED_APPS = [
 
 
 def database(**options):
-    return {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"], "OPTIONS": options}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": os.environ["PGDATABASE"],
+        "OPTIONS": options,
+    }
 
 
 DATABASES = {

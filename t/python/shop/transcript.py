@@ -14,7 +14,9 @@ import sqlalchemy
 from django.db import models
 
 
-CATALOGS = re.compile(r"\b(?:FROM|JOIN)\s+(?:pg_catalog\.)?(?:pg_(?!typeof)|vertical_partition\.)", re.IGNORECASE)
+CATALOGS = re.compile(
+    r"\b(?:FROM|JOIN)\s+(?:pg_catalog\.)?(?:pg_(?!typeof)|vertical_partition\.)", re.IGNORECASE
+)
 
 
 def canonical(value):
@@ -30,8 +32,13 @@ def canonical(value):
     if isinstance(value, (bytes, bytearray, memoryview)):
         return f"bytes {bytes(value).hex()}"
     if isinstance(value, models.Model):
-        return {"model " + type(value).__name__: {
-            field.attname: canonical(getattr(value, field.attname)) for field in value._meta.concrete_fields}}
+        return {
+            "model "
+            + type(value).__name__: {
+                field.attname: canonical(getattr(value, field.attname))
+                for field in value._meta.concrete_fields
+            }
+        }
     if isinstance(value, models.QuerySet):
         return [canonical(one) for one in value]
     if isinstance(value, sqlalchemy.Row):
@@ -93,6 +100,12 @@ class Transcript:
         except Exception as error:
             result = error_of(error)
         # what follows the third is for whoever reads a difference, and not compared
-        line = {"step": self.prefix + name, "result": result, "rows": self.counts, "catalogs": self.catalogs,
-                "statements": self.texts[:3], "messages": Transcript.messages}
+        line = {
+            "step": self.prefix + name,
+            "result": result,
+            "rows": self.counts,
+            "catalogs": self.catalogs,
+            "statements": self.texts[:3],
+            "messages": Transcript.messages,
+        }
         print(json.dumps(line), file=self.file, flush=True)

@@ -7,197 +7,314 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Counter',
+            name="Counter",
             fields=[
-                ('name', models.CharField(max_length=80, primary_key=True, serialize=False)),
-                ('value', models.BigIntegerField(default=0)),
-                ('amount', models.DecimalField(decimal_places=2, default=0, max_digits=8)),
-                ('label', models.CharField(default='', max_length=80)),
+                ("name", models.CharField(max_length=80, primary_key=True, serialize=False)),
+                ("value", models.BigIntegerField(default=0)),
+                ("amount", models.DecimalField(decimal_places=2, default=0, max_digits=8)),
+                ("label", models.CharField(default="", max_length=80)),
             ],
         ),
         migrations.CreateModel(
-            name='Country',
+            name="Country",
             fields=[
-                ('code', models.CharField(max_length=2, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=60)),
-                ('vat', models.DecimalField(decimal_places=3, max_digits=5, null=True)),
+                ("code", models.CharField(max_length=2, primary_key=True, serialize=False)),
+                ("name", models.CharField(max_length=60)),
+                ("vat", models.DecimalField(decimal_places=3, max_digits=5, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Job',
+            name="Job",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=30)),
-                ('payload', models.JSONField()),
-                ('state', models.CharField(default='waiting', max_length=10)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('message', models.TextField(null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("kind", models.CharField(max_length=30)),
+                ("payload", models.JSONField()),
+                ("state", models.CharField(default="waiting", max_length=10)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("message", models.TextField(null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Category',
+            name="Category",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=50)),
-                ('slug', models.SlugField(unique=True)),
-                ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='children', to='shop.category')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=50)),
+                ("slug", models.SlugField(unique=True)),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="children",
+                        to="shop.category",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Customer',
+            name="Customer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('email', models.EmailField(max_length=254, unique=True)),
-                ('name', models.CharField(max_length=60)),
-                ('nickname', models.CharField(db_index=True, max_length=40, null=True)),
-                ('phone', models.CharField(blank=True, max_length=30)),
-                ('status', models.CharField(choices=[('new', 'New'), ('active', 'Active'), ('blocked', 'Blocked')], default='new', max_length=10)),
-                ('public_id', models.UUIDField(default=shop.models.next_uuid, unique=True)),
-                ('token', models.CharField(max_length=64)),
-                ('joined', models.DateTimeField(auto_now_add=True)),
-                ('seen', models.DateTimeField(auto_now=True)),
-                ('birthday', models.DateField(null=True)),
-                ('newsletter', models.BooleanField(default=False)),
-                ('points', models.PositiveIntegerField(default=0)),
-                ('credit', models.DecimalField(decimal_places=2, default=0, max_digits=9)),
-                ('notes', models.TextField(blank=True)),
-                ('preferences', models.JSONField(default=dict)),
-                ('tags', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), default=list, size=None)),
-                ('country', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to='shop.country')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254, unique=True)),
+                ("name", models.CharField(max_length=60)),
+                ("nickname", models.CharField(db_index=True, max_length=40, null=True)),
+                ("phone", models.CharField(blank=True, max_length=30)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("new", "New"), ("active", "Active"), ("blocked", "Blocked")],
+                        default="new",
+                        max_length=10,
+                    ),
+                ),
+                ("public_id", models.UUIDField(default=shop.models.next_uuid, unique=True)),
+                ("token", models.CharField(max_length=64)),
+                ("joined", models.DateTimeField(auto_now_add=True)),
+                ("seen", models.DateTimeField(auto_now=True)),
+                ("birthday", models.DateField(null=True)),
+                ("newsletter", models.BooleanField(default=False)),
+                ("points", models.PositiveIntegerField(default=0)),
+                ("credit", models.DecimalField(decimal_places=2, default=0, max_digits=9)),
+                ("notes", models.TextField(blank=True)),
+                ("preferences", models.JSONField(default=dict)),
+                (
+                    "tags",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=20), default=list, size=None
+                    ),
+                ),
+                (
+                    "country",
+                    models.ForeignKey(
+                        null=True, on_delete=django.db.models.deletion.SET_NULL, to="shop.country"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Order',
+            name="Order",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.CharField(max_length=24, unique=True)),
-                ('state', models.CharField(default='open', max_length=12)),
-                ('currency', models.CharField(default='EUR', max_length=3)),
-                ('street', models.CharField(max_length=100)),
-                ('city', models.CharField(max_length=60)),
-                ('ip', models.GenericIPAddressField(null=True)),
-                ('placed', models.DateTimeField(auto_now_add=True)),
-                ('shipped', models.DateTimeField(null=True)),
-                ('due', models.DateField(null=True)),
-                ('total', models.DecimalField(decimal_places=2, default=0, max_digits=12)),
-                ('customer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='orders', to='shop.customer')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.CharField(max_length=24, unique=True)),
+                ("state", models.CharField(default="open", max_length=12)),
+                ("currency", models.CharField(default="EUR", max_length=3)),
+                ("street", models.CharField(max_length=100)),
+                ("city", models.CharField(max_length=60)),
+                ("ip", models.GenericIPAddressField(null=True)),
+                ("placed", models.DateTimeField(auto_now_add=True)),
+                ("shipped", models.DateTimeField(null=True)),
+                ("due", models.DateField(null=True)),
+                ("total", models.DecimalField(decimal_places=2, default=0, max_digits=12)),
+                (
+                    "customer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="orders",
+                        to="shop.customer",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Product',
+            name="Product",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sku', models.CharField(max_length=20)),
-                ('title', models.CharField(max_length=120)),
-                ('subtitle', models.CharField(max_length=120, null=True)),
-                ('description', models.TextField()),
-                ('maker', models.CharField(max_length=80)),
-                ('price', models.DecimalField(decimal_places=2, max_digits=8)),
-                ('cost', models.DecimalField(decimal_places=4, max_digits=12, null=True)),
-                ('weight', models.DecimalField(decimal_places=3, max_digits=7, null=True)),
-                ('stock', models.PositiveIntegerField(default=0)),
-                ('reserved', models.BigIntegerField(default=0)),
-                ('rating', models.SmallIntegerField(null=True)),
-                ('active', models.BooleanField(default=True)),
-                ('attributes', models.JSONField(default=dict)),
-                ('created', models.DateTimeField(auto_now_add=True)),
-                ('category', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='shop.category')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("sku", models.CharField(max_length=20)),
+                ("title", models.CharField(max_length=120)),
+                ("subtitle", models.CharField(max_length=120, null=True)),
+                ("description", models.TextField()),
+                ("maker", models.CharField(max_length=80)),
+                ("price", models.DecimalField(decimal_places=2, max_digits=8)),
+                ("cost", models.DecimalField(decimal_places=4, max_digits=12, null=True)),
+                ("weight", models.DecimalField(decimal_places=3, max_digits=7, null=True)),
+                ("stock", models.PositiveIntegerField(default=0)),
+                ("reserved", models.BigIntegerField(default=0)),
+                ("rating", models.SmallIntegerField(null=True)),
+                ("active", models.BooleanField(default=True)),
+                ("attributes", models.JSONField(default=dict)),
+                ("created", models.DateTimeField(auto_now_add=True)),
+                (
+                    "category",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="shop.category"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='OrderLine',
+            name="OrderLine",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveSmallIntegerField()),
-                ('quantity', models.PositiveIntegerField()),
-                ('price', models.DecimalField(decimal_places=2, max_digits=8)),
-                ('discount', models.DecimalField(decimal_places=3, max_digits=4, null=True)),
-                ('text', models.CharField(max_length=150)),
-                ('order', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='lines', to='shop.order')),
-                ('product', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to='shop.product')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveSmallIntegerField()),
+                ("quantity", models.PositiveIntegerField()),
+                ("price", models.DecimalField(decimal_places=2, max_digits=8)),
+                ("discount", models.DecimalField(decimal_places=3, max_digits=4, null=True)),
+                ("text", models.CharField(max_length=150)),
+                (
+                    "order",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="lines",
+                        to="shop.order",
+                    ),
+                ),
+                (
+                    "product",
+                    models.ForeignKey(
+                        null=True, on_delete=django.db.models.deletion.SET_NULL, to="shop.product"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Review',
+            name="Review",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('stars', models.SmallIntegerField()),
-                ('title', models.CharField(default='', max_length=100)),
-                ('body', models.TextField()),
-                ('created', models.DateTimeField(auto_now_add=True)),
-                ('customer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='shop.customer')),
-                ('product', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reviews', to='shop.product')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("stars", models.SmallIntegerField()),
+                ("title", models.CharField(default="", max_length=100)),
+                ("body", models.TextField()),
+                ("created", models.DateTimeField(auto_now_add=True)),
+                (
+                    "customer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, to="shop.customer"
+                    ),
+                ),
+                (
+                    "product",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="reviews",
+                        to="shop.product",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Setting',
+            name="Setting",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('scope', models.CharField(max_length=40)),
-                ('name', models.CharField(max_length=60)),
-                ('value', models.TextField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("scope", models.CharField(max_length=40)),
+                ("name", models.CharField(max_length=60)),
+                ("value", models.TextField()),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('scope', 'name'), name='setting_name')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("scope", "name"), name="setting_name")
+                ],
             },
         ),
         migrations.AddIndex(
-            model_name='customer',
-            index=models.Index(fields=['status', 'joined'], name='customer_status'),
+            model_name="customer",
+            index=models.Index(fields=["status", "joined"], name="customer_status"),
         ),
         migrations.AddConstraint(
-            model_name='customer',
-            constraint=models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='customer_has_name'),
+            model_name="customer",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("name", ""), _negated=True), name="customer_has_name"
+            ),
         ),
         migrations.AddIndex(
-            model_name='order',
-            index=models.Index(condition=models.Q(('state', 'open')), fields=['state'], name='order_open'),
+            model_name="order",
+            index=models.Index(
+                condition=models.Q(("state", "open")), fields=["state"], name="order_open"
+            ),
         ),
         migrations.AddIndex(
-            model_name='product',
-            index=models.Index(models.F('category'), models.OrderBy(models.F('price'), descending=True), name='product_by_price'),
+            model_name="product",
+            index=models.Index(
+                models.F("category"),
+                models.OrderBy(models.F("price"), descending=True),
+                name="product_by_price",
+            ),
         ),
         migrations.AddIndex(
-            model_name='product',
-            index=models.Index(fields=['maker', 'title'], name='product_by_maker'),
+            model_name="product",
+            index=models.Index(fields=["maker", "title"], name="product_by_maker"),
         ),
         migrations.AddConstraint(
-            model_name='product',
-            constraint=models.UniqueConstraint(fields=('sku',), name='product_sku'),
+            model_name="product",
+            constraint=models.UniqueConstraint(fields=("sku",), name="product_sku"),
         ),
         migrations.AddConstraint(
-            model_name='product',
-            constraint=models.CheckConstraint(condition=models.Q(('price__gte', 0)), name='product_price'),
+            model_name="product",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("price__gte", 0)), name="product_price"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='product',
-            constraint=models.CheckConstraint(condition=models.Q(('rating__range', (1, 5))), name='product_rating'),
+            model_name="product",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("rating__range", (1, 5))), name="product_rating"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='orderline',
-            constraint=models.UniqueConstraint(fields=('order', 'position'), name='line_position'),
+            model_name="orderline",
+            constraint=models.UniqueConstraint(fields=("order", "position"), name="line_position"),
         ),
         migrations.AddConstraint(
-            model_name='orderline',
-            constraint=models.CheckConstraint(condition=models.Q(('quantity__range', (1, 5000))), name='line_quantity'),
+            model_name="orderline",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("quantity__range", (1, 5000))), name="line_quantity"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='orderline',
-            constraint=models.CheckConstraint(condition=models.Q(('position__range', (1, 200))), name='line_position_range'),
+            model_name="orderline",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("position__range", (1, 200))), name="line_position_range"
+            ),
         ),
         migrations.AlterUniqueTogether(
-            name='review',
-            unique_together={('product', 'customer')},
+            name="review",
+            unique_together={("product", "customer")},
         ),
     ]

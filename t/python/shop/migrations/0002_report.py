@@ -2,7 +2,6 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-
     dependencies = [("shop", "0001_initial")]
 
     operations = [
@@ -12,5 +11,6 @@ class Migration(migrations.Migration):
                FROM shop_order o JOIN shop_customer c ON c.id = o.customer_id
                JOIN shop_orderline l ON l.order_id = o.id
                GROUP BY o.number, c.name, o.state, o.placed""",
-            "DROP VIEW shop_report"),
+            "DROP VIEW shop_report",
+        ),
     ]

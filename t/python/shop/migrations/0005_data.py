@@ -8,7 +8,9 @@ def fill(apps, schema_editor):
     product = apps.get_model("shop", "Product")
     product.objects.filter(cost=None).update(cost=F("price") / 2)
     product.objects.filter(pk__lt=20).update(brand=Upper("manufacturer"))
-    for one in product.objects.filter(description__contains="the").order_by("pk").iterator(chunk_size=20):
+    for one in (
+        product.objects.filter(description__contains="the").order_by("pk").iterator(chunk_size=20)
+    ):
         one.description = one.description.replace("the", "The")
         one.save(update_fields=["description"])
     customer = apps.get_model("shop", "Customer")
@@ -16,7 +18,6 @@ def fill(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-
     dependencies = [("shop", "0004_names")]
 
     operations = [
