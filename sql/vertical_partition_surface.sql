@@ -30,6 +30,8 @@ ROLLBACK TO s;
 SELECT vertical_partition.merge('regress_vp_own.t');
 ROLLBACK TO s;
 ALTER TABLE regress_vp_own.t ADD d int;
+ROLLBACK TO s;
+DROP TABLE regress_vp_own.t;
 ROLLBACK;
 DROP SCHEMA regress_vp_own CASCADE;
 DROP ROLE regress_vp_reader;

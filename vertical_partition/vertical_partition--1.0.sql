@@ -59,12 +59,28 @@ CREATE TABLE vertical_partition_internal.row_pointers (
     cold oid PRIMARY KEY,
     filenode oid NOT NULL);
 -- Every statement that locks rows of such a split reads this table, by C functions that check no
--- privilege.  So nobody else may lock or fill it.  A wrong row here makes no read wrong, since the
--- link compares keys as well.
+-- privilege.  A wrong row lets SELECT FOR UPDATE omit rows whose pointers are wrong.  Other reads
+-- compare keys, and raise an error.  So nobody else may fill or lock the table.  Roles that
+-- copy all tables, for logical replication or a backup, may read it.
+GRANT SELECT ON vertical_partition_internal.row_pointers TO PUBLIC;
 
--- Record that the pointers of a split view are valid for the current file of its cold part.
+-- A publication of all tables has this table as well.  The rows of the publisher name its own parts
+-- and files, so a subscriber leaves them out.
+CREATE FUNCTION vertical_partition_internal.leave_out()
+RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN NULL;
+END
+$$;
+REVOKE ALL ON FUNCTION vertical_partition_internal.leave_out() FROM PUBLIC;
+CREATE TRIGGER leave_out BEFORE INSERT OR UPDATE OR DELETE ON vertical_partition_internal.row_pointers
+FOR EACH ROW EXECUTE FUNCTION vertical_partition_internal.leave_out();
+ALTER TABLE vertical_partition_internal.row_pointers ENABLE REPLICA TRIGGER leave_out;
+
+-- Record that the pointers of a split view are valid for the current file of its cold part.  Return
+-- false if they are not, because a subscription writes to the parts.
 CREATE FUNCTION vertical_partition_internal.set_row_pointers(cold regclass)
-RETURNS void LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_set_row_pointers_of';
+RETURNS boolean LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'vp_set_row_pointers_of';
 
 -- Record that they are valid for no file, so that rows of the cold part may be moved.
 CREATE FUNCTION vertical_partition.forget_row_pointers(cold regclass)
@@ -1920,7 +1936,11 @@ BEGIN
     changed := vertical_partition_internal.point_rows(layout.hot, layout.link_column,
         format('SELECT h.ctid, c.ctid FROM ONLY %s h JOIN ONLY %s c ON %s WHERE h.%I OPERATOR(pg_catalog.<>) c.ctid',
             hot_name, cold_name, link, layout.link_column));
-    PERFORM vertical_partition_internal.set_row_pointers(layout.cold);
+    IF NOT vertical_partition_internal.set_row_pointers(layout.cold) THEN
+        RAISE NOTICE 'pointers to rows of % can become wrong again', layout.cold
+            USING DETAIL = 'A subscription writes to the parts of the split table.',
+            HINT = 'Until DROP SUBSCRIPTION and relink(), SELECT FOR UPDATE of cold columns fails.';
+    END IF;
     RETURN changed;
 END
 $$;
@@ -1972,6 +1992,18 @@ EXECUTE FUNCTION vertical_partition_internal.guard_drop();
 ALTER EVENT TRIGGER vertical_partition_guard ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER vertical_partition_guard IS
 'refuses DROP ... CASCADE that would drop the views of split tables and leave their parts';
+
+-- A subscription writes rows without valid pointers.
+CREATE FUNCTION vertical_partition_internal.forget_subscribed()
+RETURNS event_trigger LANGUAGE C AS 'MODULE_PATHNAME', 'vp_forget_subscribed';
+REVOKE ALL ON FUNCTION vertical_partition_internal.forget_subscribed() FROM PUBLIC;
+
+CREATE EVENT TRIGGER vertical_partition_subscribed ON ddl_command_end
+WHEN TAG IN ('CREATE SUBSCRIPTION', 'ALTER SUBSCRIPTION')
+EXECUTE FUNCTION vertical_partition_internal.forget_subscribed();
+ALTER EVENT TRIGGER vertical_partition_subscribed ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER vertical_partition_subscribed IS
+'records that the row pointers of split tables with a subscription are not valid';
 
 --
 -- advise() and the counts that it uses: advise.c, track.c
@@ -2030,7 +2062,7 @@ RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE
-        WHEN c.oid < 16384 OR n.nspname IN ('information_schema', 'vertical_partition') THEN 'it is a system table'
+        WHEN c.oid < 16384 OR n.nspname = 'information_schema' THEN 'it is a system table'
         WHEN c.relkind = 'v' THEN 'it is a view'
         WHEN c.relkind = 'p' THEN 'it is partitioned'
         WHEN c.relkind = 'f' THEN 'it is a foreign table'

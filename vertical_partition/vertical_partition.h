@@ -20,10 +20,12 @@
 extern bool vp_enable_rewrite;
 extern bool vp_declare_keys;
 
+struct VpLayout;
+
 /* vertical_partition_link.c */
 extern bool vp_row_pointers_valid(Oid cold);
 extern List *vp_pointed_tables(void);
-extern void vp_set_row_pointers(Oid cold);
+extern bool vp_set_row_pointers(const struct VpLayout *layout);
 
 /* vertical_partition_owner.c */
 extern void vp_check_owner(Oid relid);

@@ -31,6 +31,8 @@
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_subscription_rel.h"
+#include "commands/event_trigger.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -42,6 +44,7 @@
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -55,6 +58,7 @@ PG_FUNCTION_INFO_V1(vp_linked);
 PG_FUNCTION_INFO_V1(vp_linked_support);
 PG_FUNCTION_INFO_V1(vp_set_row_pointers_of);
 PG_FUNCTION_INFO_V1(vp_forget_row_pointers_of);
+PG_FUNCTION_INFO_V1(vp_forget_subscribed);
 
 /* The columns of vertical_partition_internal.row_pointers */
 #define Anum_row_pointers_cold		1
@@ -199,14 +203,43 @@ write_row_pointers(Oid cold, bool valid)
 		CatalogTupleInsert(rel, heap_form_tuple(RelationGetDescr(rel), values, nulls));
 	}
 	table_close(rel, RowExclusiveLock);
+
+	/* plans that lock rows depend on it, see vp_simplify_linked() */
+	CacheInvalidateRelcacheByRelid(cold);
 	CommandCounterIncrement();
 }
 
-/* Record that the pointers to the cold part are valid as it is now. */
-void
-vp_set_row_pointers(Oid cold)
+/* Return true if a subscription writes to the table. */
+static bool
+is_subscribed(Oid relid)
 {
-	write_row_pointers(cold, true);
+	Relation	rel = table_open(SubscriptionRelRelationId, AccessShareLock);
+	SysScanDesc scan;
+	ScanKeyData key;
+	bool		result;
+
+	ScanKeyInit(&key, Anum_pg_subscription_rel_srrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, SubscriptionRelSrrelidSrsubidIndexId, true, NULL, 1, &key);
+	result = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/*
+ * Record that the pointers to the cold part are valid as it is now, unless a
+ * subscription writes to the parts.  Its rows come without pointers, or with those of
+ * the publisher.  Return true if they are recorded as valid.
+ */
+bool
+vp_set_row_pointers(const VpLayout *layout)
+{
+	bool		valid = !is_subscribed(layout->hot) && !is_subscribed(layout->cold);
+
+	write_row_pointers(layout->cold, valid);
+	return valid;
 }
 
 /* Lock the caller's own cold part against other sessions that would record its pointers. */
@@ -219,9 +252,10 @@ lock_cold_part(Oid cold)
 }
 
 /*
- * vertical_partition_internal.set_row_pointers(cold regclass) returns void
+ * vertical_partition_internal.set_row_pointers(cold regclass) returns boolean
  *
- * Record that the pointers to the rows of a cold part are valid as it is now.  Errors:
+ * Record that the pointers to the rows of a cold part are valid as it is now.  Return
+ * false if they are not, because a subscription writes to the parts.  Errors:
  * 42501 if the caller does not own it, 42809 if it is not the cold part of a split table
  * with row pointers.
  */
@@ -240,8 +274,7 @@ vp_set_row_pointers_of(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not the cold part of a split table with row pointers", get_rel_name(cold))));
-	write_row_pointers(cold, true);
-	PG_RETURN_VOID();
+	PG_RETURN_BOOL(vp_set_row_pointers(layout));
 }
 
 /*
@@ -257,6 +290,38 @@ vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
 	lock_cold_part(PG_GETARG_OID(0));
 	write_row_pointers(PG_GETARG_OID(0), false);
 	PG_RETURN_VOID();
+}
+
+/*
+ * vertical_partition_internal.forget_subscribed() returns event_trigger
+ *
+ * At the end of CREATE or ALTER SUBSCRIPTION, record that the pointers of a split table
+ * whose parts the subscription writes to are not valid.  relink() does not change that
+ * as long as the subscription has the parts.
+ */
+Datum
+vp_forget_subscribed(PG_FUNCTION_ARGS)
+{
+	ListCell   *lc;
+
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" was not called by event trigger manager",
+						"vertical_partition_internal.forget_subscribed")));
+	foreach(lc, vp_pointed_tables())
+	{
+		Oid			cold = lfirst_oid(lc);
+		Oid			view = vp_view_of_part(cold);
+		const VpLayout *layout = OidIsValid(view) ? vp_layout(view) : NULL;
+
+		if (layout == NULL || !(is_subscribed(layout->hot) || is_subscribed(cold)))
+			continue;
+		/* a relink() that runs now must see the subscription */
+		LockRelationOid(cold, ShareUpdateExclusiveLock);
+		write_row_pointers(cold, false);
+	}
+	return PointerGetDatum(NULL);
 }
 
 /*
@@ -376,6 +441,24 @@ cold_use_walker(Node *node, ColdUse *use)
 	return expression_tree_walker(node, cold_use_walker, use);
 }
 
+/* Return true if the expression is a column of a table that a subscription writes to. */
+static bool
+part_is_subscribed(Query *query, Node *node)
+{
+	Var		   *var;
+
+	while (node && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	if (node == NULL || !IsA(node, Var))
+		return false;
+	var = (Var *) node;
+	if (var->varlevelsup != 0 || (int) var->varno < 1 || (int) var->varno > list_length(query->rtable))
+		return false;
+
+	return rt_fetch(var->varno, query->rtable)->rtekind == RTE_RELATION &&
+		is_subscribed(rt_fetch(var->varno, query->rtable)->relid);
+}
+
 /*
  * Simplify a call of linked().
  *
@@ -448,6 +531,12 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 		{
 			Oid			cold = rt_fetch(use.rti, query->rtable)->relid;
 
+			if (is_subscribed(cold) || part_is_subscribed(query, lsecond(call->args)))
+				ereport(ERROR,
+						(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						 errmsg("pointers to rows of table \"%s\" are not valid", get_rel_name(cold)),
+						 errdetail("A subscription writes to the parts of the split table."),
+						 errhint("After DROP SUBSCRIPTION, rebuild the pointers with vertical_partition.relink().")));
 			if (!vp_row_pointers_valid(cold))
 				ereport(ERROR,
 						(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -332,7 +332,7 @@ truncate_split(TruncateStmt *stmt)
 		const VpLayout *layout = vp_layout(lfirst_oid(lc));
 
 		if (layout && layout->method == VP_ROW_POINTER)
-			vp_set_row_pointers(layout->cold);
+			(void) vp_set_row_pointers(layout);
 	}
 	return true;
 }

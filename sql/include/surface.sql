@@ -20,13 +20,16 @@ WHERE p.prokind <> 'a'
     AND NOT EXISTS (SELECT FROM pg_operator o WHERE o.oprcode = p.oid)
     AND NOT EXISTS (SELECT FROM pg_amproc a WHERE a.amproc = p.oid)
     AND NOT EXISTS (SELECT FROM pg_aggregate a WHERE p.oid IN (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn));
--- the functions for users, and whether PUBLIC may execute them
-SELECT name, public, comment FROM functions WHERE NOT is_internal ORDER BY name;
+-- the functions for users, and whether PUBLIC may execute them; without those in pg_catalog, which
+-- do what core's of that name do
+SELECT name, public, comment FROM functions f
+WHERE NOT is_internal AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = f.oid AND p.pronamespace = 'pg_catalog'::regnamespace)
+ORDER BY name;
 -- the other functions that PUBLIC may execute, since functions for users call them as the user
 SELECT proname FROM functions WHERE is_internal AND public ORDER BY proname COLLATE "C";
--- no user may read or write the tables there
+-- no user may write to the tables there
 SELECT c.oid::regclass AS relation FROM members m JOIN pg_class c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid
-WHERE m.is_internal AND has_table_privilege('public', c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
+WHERE m.is_internal AND has_table_privilege('public', c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
 -- nothing for users is without a comment
 SELECT name FROM functions WHERE NOT is_internal AND comment IS NULL
 UNION ALL

@@ -127,9 +127,10 @@ sub compare_subscriber
 sub compare_pointers
 {
 	my ($what) = @_;
-	my ($hot, $cold) = (
+	my ($hot, $cold, $lock) = (
 		'SELECT id, n FROM row_pointer ORDER BY id',
-		'SELECT id, doc, c FROM row_pointer ORDER BY id');
+		'SELECT id, doc, c FROM row_pointer ORDER BY id',
+		'PREPARE locked AS SELECT id, doc, c FROM row_pointer ORDER BY id FOR UPDATE');
 
 	$primary->wait_for_catchup('sub');
 	is( $subscriber->safe_psql('postgres', $hot),
@@ -140,11 +141,31 @@ sub compare_pointers
 		$err,
 		qr/ERROR: .*\n(.*\n)*HINT:.*relink/,
 		"logical: $what, row_pointer, cold columns need relink()");
+	# It would omit the rows whose pointers are wrong.
+	($rc, $out, $err) = $subscriber->psql('postgres', "$lock; EXECUTE locked");
+	is($out, '', "logical: $what, row_pointer, SELECT FOR UPDATE before relink() shows no row");
+	like(
+		$err,
+		qr/ERROR: .*\n(.*\n)*HINT:.*relink/,
+		"logical: $what, row_pointer, SELECT FOR UPDATE before relink() fails");
 	is($subscriber->safe_psql('postgres', "SELECT vertical_partition.relink('row_pointer') > 0"),
 		't', "logical: $what, relink()");
 	is( $subscriber->safe_psql('postgres', $cold),
 		$primary->safe_psql('postgres', $cold),
 		"logical: $what, row_pointer after relink()");
+	# The subscription can make pointers wrong at any time.
+	($rc, $out, $err) = $subscriber->psql('postgres', "$lock; EXECUTE locked");
+	is($out, '', "logical: $what, row_pointer, SELECT FOR UPDATE shows no row");
+	like(
+		$err,
+		qr/ERROR: .*\n(.*\n)*DETAIL:.*subscription.*\nHINT:.*relink/,
+		"logical: $what, row_pointer, SELECT FOR UPDATE fails");
+	is( $subscriber->safe_psql(
+			'postgres',
+			"SELECT pointers_valid FROM vertical_partition.parts WHERE view = 'row_pointer'::regclass"
+		),
+		'f',
+		"logical: $what, row_pointer, the pointers do not count as valid");
 }
 compare_subscriber('first copy', qw(shared_key surrogate_key));
 compare_pointers('first copy');
@@ -161,11 +182,57 @@ $primary->safe_psql(
 		map { "INSERT INTO $_ (id, doc) VALUES (1, 'one'), (2, 'two');" } @partition_methods));
 compare_subscriber('TRUNCATE', qw(shared_key surrogate_key));
 compare_pointers('TRUNCATE');
-is($subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'),
-	'', 'logical: hot and cold rows match');
+is( $subscriber->safe_psql('postgres', 'SELECT * FROM parts_wrong()'),
+	'row_pointer: pointers need relink()',
+	'logical: hot and cold rows match');
+
+# A publication of all tables has the table row_pointers as well.  The replicating role may copy
+# it, and the subscriber takes over no row of it.
+$_->safe_psql('postgres', 'CREATE DATABASE everything') for $primary, $subscriber;
+$_->safe_psql('everything', <<'SQL') for $primary, $subscriber;
+CREATE EXTENSION vertical_partition;
+CREATE TABLE t (id int PRIMARY KEY, n int, c text);
+SELECT vertical_partition.split('t', '{c}', 'shared_key');
+CREATE TABLE p (id int PRIMARY KEY, n int, c text);
+SELECT vertical_partition.split('p', '{c}', 'row_pointer');
+SQL
+$primary->safe_psql('everything', <<'SQL');
+CREATE ROLE copier LOGIN REPLICATION;
+GRANT SELECT ON t_hot, t_cold, p_hot, p_cold TO copier;
+INSERT INTO t VALUES (1, 1, 'c');
+CREATE PUBLICATION everything FOR ALL TABLES;
+SQL
+$subscriber->safe_psql('everything',
+		"CREATE SUBSCRIPTION everything CONNECTION '"
+	  . $primary->connstr
+	  . " dbname=everything user=copier' PUBLICATION everything");
+$subscriber->wait_for_subscription_sync($primary, 'everything', 'everything');
+$primary->safe_psql('everything', <<'SQL');
+INSERT INTO t VALUES (2, 2, 'd');
+SELECT vertical_partition.forget_row_pointers('p_cold'), vertical_partition.relink('p');
+SQL
+$primary->wait_for_catchup('everything');
+my $pointers = 'SELECT count(*) FROM vertical_partition_internal.row_pointers';
+is($primary->safe_psql('everything', $pointers), '1',
+	'all tables: the publisher has a row pointer');
+is($subscriber->safe_psql('everything', $pointers),
+	'0', 'all tables: the subscriber takes over no row pointers');
+is($subscriber->safe_psql('everything', 'SELECT * FROM t ORDER BY id'),
+	"1|1|c\n2|2|d", 'all tables: the subscriber has the rows');
+$subscriber->safe_psql('everything', 'DROP SUBSCRIPTION everything');
 
 # The subscriber takes over.
 $subscriber->safe_psql('postgres', 'DROP SUBSCRIPTION sub');
+my $locked = 'SELECT * FROM row_pointer ORDER BY id FOR UPDATE';
+($rc, $out, $err) = $subscriber->psql('postgres', $locked);
+like(
+	$err,
+	qr/ERROR: .*\n(.*\n)*HINT:.*relink/,
+	'former subscriber: SELECT FOR UPDATE needs relink()');
+$subscriber->safe_psql('postgres', q{SELECT vertical_partition.relink('row_pointer')});
+is( $subscriber->safe_psql('postgres', $locked),
+	$primary->safe_psql('postgres', $locked),
+	'former subscriber: SELECT FOR UPDATE after relink()');
 $subscriber->safe_psql('postgres', <<'SQL');
 SELECT setval(pg_get_serial_sequence('surrogate_key_cold', 'cold_id'), max(cold_id)) FROM surrogate_key_cold;
 SQL
