@@ -666,8 +666,8 @@ compact_ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
 
 /*
  * Fill in the names of a type that the script of an earlier version may have
- * created, in the schema that the extension had then.  Set ddl->exists if it
- * did.  Otherwise do what compact_ddl_init_type() does.
+ * created.  A superuser may have moved or renamed it since.  Set ddl->exists if
+ * it exists.  Otherwise do what compact_ddl_init_type() does.
  */
 void
 compact_ddl_init_type_or_find(TypeDdl *ddl, const char *name, Oid type_schema)

@@ -344,6 +344,8 @@ prepare_sort(SortSupport ssup,
 		pg_ltoa((int32) type##_value(PG_GETARG_DATUM(0)), result); \
 		PG_RETURN_CSTRING(result); \
 	} \
+	StaticAssertDecl((int) twin##_BYTES > (bytes) && (int) twin##_BYTES <= 4, \
+					 #type " needs a wider type of at most four bytes"); \
 	PG_FUNCTION_INFO_V1(compact_##type##_recv); \
 	Datum \
 	compact_##type##_recv(PG_FUNCTION_ARGS) \

@@ -402,6 +402,10 @@ create_integer_operators(const TypeDdl *ddl, const char *symbol)
 	compact_ddl_execute("CREATE FUNCTION %s.mod(%s, %s) RETURNS int4 AS %s, '%s_%s_mod'"
 						" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE",
 						ddl->opschema, type, type, ddl->library, symbol, name);
+	compact_ddl_execute("COMMENT ON FUNCTION %s.abs(%s) IS 'absolute value'",
+						ddl->opschema, type);
+	compact_ddl_execute("COMMENT ON FUNCTION %s.mod(%s, %s) IS 'modulus'",
+						ddl->opschema, type, type);
 }
 
 /* Create the parts of one narrow type, after all types exist. */

@@ -106,14 +106,6 @@ AS 'MODULE_PATHNAME', 'compact_types_create_scalars'
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 SELECT compact_types.create_scalars();
 DROP FUNCTION compact_types.create_scalars();
-COMMENT ON FUNCTION pg_catalog.abs(@extschema@.int1) IS 'absolute value';
-COMMENT ON FUNCTION pg_catalog.abs(@extschema@.uint1) IS 'absolute value';
-COMMENT ON FUNCTION pg_catalog.abs(@extschema@.uint2) IS 'absolute value';
-COMMENT ON FUNCTION pg_catalog.abs(@extschema@.uint3) IS 'absolute value';
-COMMENT ON FUNCTION pg_catalog.mod(@extschema@.int1, @extschema@.int1) IS 'modulus';
-COMMENT ON FUNCTION pg_catalog.mod(@extschema@.uint1, @extschema@.uint1) IS 'modulus';
-COMMENT ON FUNCTION pg_catalog.mod(@extschema@.uint2, @extschema@.uint2) IS 'modulus';
-COMMENT ON FUNCTION pg_catalog.mod(@extschema@.uint3, @extschema@.uint3) IS 'modulus';
 
 -- Create the type compact_decimalW_S, W = width in bytes (4 or 8), S = digits
 -- after the point, with all its operators in the current schema, and return it.

@@ -263,6 +263,14 @@ SQL
 	$node->safe_psql('names', "DROP SCHEMA $schema CASCADE");
 }
 
+# The schema of the extension may have such a name as well.
+$node->safe_psql('postgres', 'CREATE DATABASE odd');
+is($node->safe_psql('odd', <<'SQL'), 'name', 'an extension in a schema with a $ in its name');
+CREATE SCHEMA app$types;
+CREATE EXTENSION compact_types SCHEMA app$types;
+SELECT 'name'::app$types.compact_text;
+SQL
+
 #
 # Binary input: random bytes must give a valid value or an error.
 #
