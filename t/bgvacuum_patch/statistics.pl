@@ -51,7 +51,7 @@ sub run_and_report
 	$node->safe_psql('postgres', "${statements}SELECT pg_stat_force_next_flush();");
 }
 
-# HOT updates, deletes, and HOT updates of a table that bgwriter leaves alone
+# HOT updates, deletes, and HOT updates of an unlogged table, which bgwriter does not prune
 run_and_report(<<'SQL');
 CREATE TABLE updated (i int PRIMARY KEY, t text) WITH (fillfactor = 40);
 CREATE UNLOGGED TABLE control (i int PRIMARY KEY, t text) WITH (fillfactor = 40);

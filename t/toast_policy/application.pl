@@ -1,4 +1,4 @@
-# Run a web shop on plain tables and on governed ones, and compare the answers.  See
+# Run a web shop on plain tables and on tables after toast_policy.enable(), and compare the answers.  See
 # PgDense::Application.
 use strict;
 use warnings FATAL => 'all';

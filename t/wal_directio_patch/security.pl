@@ -1,5 +1,5 @@
-# Test the file by which the server probes direct I/O in pg_wal.  If its name exists
-# already, the server neither follows nor overwrites it.
+# Test the file by which the server probes direct I/O in pg_wal.  If a file or a symbolic link of
+# that name exists already, the server neither follows the link nor overwrites the file.
 use strict;
 use warnings FATAL => 'all';
 
@@ -20,7 +20,7 @@ my $wal = $node->data_dir . '/pg_wal';
 my $victim = $node->basedir . '/victim';
 append_to_file($victim, 'mine');
 
-# The name contains the process ID, which is one of the next.
+# The name contains the process ID of the server, which is one of the next IDs of the machine.
 my $max = slurp_file('/proc/sys/kernel/pid_max');
 my @links = map { "$wal/xlogtemp." . (($$ + $_ - 1) % ($max - 1) + 1) } 1 .. 3000;
 symlink $victim, $_ or die "symlink: $!" for @links;
