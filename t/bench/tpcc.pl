@@ -640,24 +640,24 @@ except BenchError as error:
 result = json.loads(Path(target).read_text())
 killed = [f"{sample['memory']} {sample['stage']}" for sample in result["samples"] if sample.get("killed")]
 metrics = {name: round(value, 3) for name, value in result["metrics"].items() if name.startswith(("tpmc.memory", "tpmc.best", "memory"))}
-rows = [row for table in result["tables"] for row in table["rows"] if row[0] == "runs killed for want of memory"]
+rows = [row for table in result["tables"] for row in table["rows"] if row[0] == "runs killed because memory ran out"]
 print("killed:", killed, len(result["samples"]), metrics, rows, len(charts.tpcc_charts(result)))
 PYTHON
 foreach my $case (
 	[
 		'stock at 250 MB',
-		"killed: ['250 stock'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.5} [['runs killed for want of memory', '1', '0']] 4",
+		"killed: ['250 stock'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.5} [['runs killed because memory ran out', '1', '0']] 4",
 		'250 stock'
 	],
 	[
 		'both at 250 MB',
-		"killed: ['250 stock', '250 off'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.571} [['runs killed for want of memory', '1', '1']] 4",
+		"killed: ['250 stock', '250 off'] 10 {'tpmc.memory400': 2.0, 'tpmc.memory700': 2.0, 'tpmc.best': 2.0, 'memory.equal': 0.571} [['runs killed because memory ran out', '1', '1']] 4",
 		'250 stock',
 		'250 off'
 	],
 	[
 		'the run to be equalled',
-		"killed: ['700 stock'] 10 {'tpmc.memory250': 2.0, 'tpmc.memory400': 2.0, 'tpmc.best': 2.0} [['runs killed for want of memory', '1', '0']] 4",
+		"killed: ['700 stock'] 10 {'tpmc.memory250': 2.0, 'tpmc.memory400': 2.0, 'tpmc.best': 2.0} [['runs killed because memory ran out', '1', '0']] 4",
 		'700 stock'
 	],
 	[
@@ -708,11 +708,11 @@ is_deeply(
 	[ JSON::PP::true, 'data' ],
 	'--direct: the result has the setting');
 is( scalar(
-		grep { $_->[0] =~ /, background vacuum to none\z/ }
+		grep { $_->[0] =~ /, with background vacuum to without\z/ }
 		map  { @{ $_->{rows} } } @{ $result->{tables} }),
 	4,
 	'the tables of the two stages have the bars of background vacuum');
-is(scalar(grep { $_->{claim} =~ /, background vacuum to none\z/ } @{ $result->{bars} }),
+is(scalar(grep { $_->{claim} =~ /, with background vacuum to without\z/ } @{ $result->{bars} }),
 	4, 'the result has the bars of background vacuum');
 
 # Background vacuum on and off within one run
