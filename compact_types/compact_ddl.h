@@ -134,4 +134,7 @@ extern void compact_ddl_create_cast(const TypeDdl *ddl, const char *source,
 extern void compact_ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
 										 const char *attributes);
 
+/* compact_seconds_ddl.c */
+extern void compact_ddl_create_seconds(Oid funcid, Oid nspid);
+
 #endif							/* COMPACT_DDL_H */
