@@ -39,12 +39,14 @@ sub pg_upgrade_command
 	my ($bindir, $old, $old_bindir, $new, $new_bindir, @options) = @_;
 
 	chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
+	# 15 always copies, and does not know the option.
+	push @options, '--copy' if `"$bindir/pg_upgrade" --version` !~ / 15/;
 	return [
 		"$bindir/pg_upgrade", '--no-sync', '-d', $old->data_dir,
 		'-D', $new->data_dir, '-b', $old_bindir,
 		'-B', $new_bindir, '-s', $new->host,
 		'-p', $old->port, '-P', $new->port,
-		'--copy', @options
+		@options
 	];
 }
 
