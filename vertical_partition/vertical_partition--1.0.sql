@@ -2004,6 +2004,12 @@ EXECUTE FUNCTION vertical_partition_internal.forget_subscribed();
 ALTER EVENT TRIGGER vertical_partition_subscribed ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER vertical_partition_subscribed IS
 'records that the row pointers of split tables with a subscription are not valid';
+CREATE EVENT TRIGGER vertical_partition_unsubscribed ON ddl_command_start
+WHEN TAG IN ('ALTER SUBSCRIPTION', 'DROP SUBSCRIPTION')
+EXECUTE FUNCTION vertical_partition_internal.forget_subscribed();
+ALTER EVENT TRIGGER vertical_partition_unsubscribed ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER vertical_partition_unsubscribed IS
+'records that the row pointers of split tables that lose a subscription are not valid';
 
 --
 -- advise() and the counts that it uses: advise.c, track.c

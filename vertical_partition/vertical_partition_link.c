@@ -31,6 +31,7 @@
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_subscription.h"
 #include "catalog/pg_subscription_rel.h"
 #include "commands/event_trigger.h"
 #include "fmgr.h"
@@ -94,10 +95,10 @@ open_row_pointers(LOCKMODE lockmode)
 /*
  * Return the OIDs of the cold parts with valid pointers to their rows, or if "cold" is
  * valid, at most that one.  The pointers to a part are valid if it still has the file
- * that it had when they were made.
+ * that it had when they were made.  Without a snapshot, look at what is committed now.
  */
 static List *
-read_row_pointers(Oid cold)
+read_row_pointers(Oid cold, Snapshot snapshot)
 {
 	List	   *result = NIL;
 	Relation	rel = open_row_pointers(AccessShareLock);
@@ -111,7 +112,7 @@ read_row_pointers(Oid cold)
 	/* with one row for each split of this kind, the table needs no index scan */
 	ScanKeyInit(&key, Anum_row_pointers_cold, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(cold));
-	scan = systable_beginscan(rel, InvalidOid, false, NULL, OidIsValid(cold) ? 1 : 0, &key);
+	scan = systable_beginscan(rel, InvalidOid, false, snapshot, OidIsValid(cold) ? 1 : 0, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		bool		isnull;
@@ -137,14 +138,14 @@ read_row_pointers(Oid cold)
 bool
 vp_row_pointers_valid(Oid cold)
 {
-	return OidIsValid(cold) && read_row_pointers(cold) != NIL;
+	return OidIsValid(cold) && read_row_pointers(cold, NULL) != NIL;
 }
 
 /* Return the OIDs of all cold parts with valid pointers to their rows. */
 List *
 vp_pointed_tables(void)
 {
-	return read_row_pointers(InvalidOid);
+	return read_row_pointers(InvalidOid, NULL);
 }
 
 /*
@@ -205,27 +206,50 @@ write_row_pointers(Oid cold, bool valid)
 	table_close(rel, RowExclusiveLock);
 
 	/* plans that lock rows depend on it, see vp_simplify_linked() */
-	CacheInvalidateRelcacheByRelid(cold);
+	if (OidIsValid(filenode))
+		CacheInvalidateRelcacheByRelid(cold);
 	CommandCounterIncrement();
 }
 
-/* Return true if a subscription writes to the table. */
-static bool
-is_subscribed(Oid relid)
+/*
+ * Return the OIDs of the tables that subscriptions of this database write to, or if
+ * "relid" is valid, at most that one.  A database that was made from a template has
+ * entries of the template's subscriptions, too.
+ */
+static List *
+subscribed_tables(Oid relid)
 {
+	List	   *result = NIL;
 	Relation	rel = table_open(SubscriptionRelRelationId, AccessShareLock);
 	SysScanDesc scan;
 	ScanKeyData key;
-	bool		result;
+	HeapTuple	tuple;
 
 	ScanKeyInit(&key, Anum_pg_subscription_rel_srrelid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(rel, SubscriptionRelSrrelidSrsubidIndexId, true, NULL, 1, &key);
-	result = HeapTupleIsValid(systable_getnext(scan));
+	scan = systable_beginscan(rel, SubscriptionRelSrrelidSrsubidIndexId, true, NULL,
+							  OidIsValid(relid) ? 1 : 0, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_subscription_rel form = (Form_pg_subscription_rel) GETSTRUCT(tuple);
+		HeapTuple	subscription = SearchSysCache1(SUBSCRIPTIONOID, ObjectIdGetDatum(form->srsubid));
+
+		if (!HeapTupleIsValid(subscription))
+			continue;
+		if (((Form_pg_subscription) GETSTRUCT(subscription))->subdbid == MyDatabaseId)
+			result = list_append_unique_oid(result, form->srrelid);
+		ReleaseSysCache(subscription);
+	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
 
 	return result;
+}
+
+static bool
+is_subscribed(Oid relid)
+{
+	return subscribed_tables(relid) != NIL;
 }
 
 /*
@@ -236,9 +260,10 @@ is_subscribed(Oid relid)
 bool
 vp_set_row_pointers(const VpLayout *layout)
 {
-	bool		valid = !is_subscribed(layout->hot) && !is_subscribed(layout->cold);
+	Oid			cold = layout->cold;
+	bool		valid = !is_subscribed(layout->hot) && !is_subscribed(cold);
 
-	write_row_pointers(layout->cold, valid);
+	write_row_pointers(cold, valid);
 	return valid;
 }
 
@@ -295,9 +320,10 @@ vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
 /*
  * vertical_partition_internal.forget_subscribed() returns event_trigger
  *
- * At the end of CREATE or ALTER SUBSCRIPTION, record that the pointers of a split table
- * whose parts the subscription writes to are not valid.  relink() does not change that
- * as long as the subscription has the parts.
+ * At the end of CREATE and ALTER SUBSCRIPTION, and at the start of ALTER and DROP
+ * SUBSCRIPTION, record that the pointers of a split table whose parts a subscription
+ * writes to are not valid.  relink() does not change that as long as the subscription
+ * has the parts.
  */
 Datum
 vp_forget_subscribed(PG_FUNCTION_ARGS)
@@ -309,15 +335,23 @@ vp_forget_subscribed(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function \"%s\" was not called by event trigger manager",
 						"vertical_partition_internal.forget_subscribed")));
-	foreach(lc, vp_pointed_tables())
+	foreach(lc, subscribed_tables(InvalidOid))
 	{
-		Oid			cold = lfirst_oid(lc);
-		Oid			view = vp_view_of_part(cold);
+		Oid			view = vp_view_of_part(lfirst_oid(lc));
 		const VpLayout *layout = OidIsValid(view) ? vp_layout(view) : NULL;
+		Oid			cold;
 
-		if (layout == NULL || !(is_subscribed(layout->hot) || is_subscribed(cold)))
+		if (layout != NULL && layout->method == VP_ROW_POINTER)
+			cold = layout->cold;
+		else if (layout == NULL && vp_row_pointers_valid(lfirst_oid(lc)))
+			cold = lfirst_oid(lc);	/* the view has changed since */
+		else
 			continue;
-		/* a relink() that runs now must see the subscription */
+
+		/*
+		 * Wait for a relink() that runs now and has not seen the
+		 * subscription.  The next one waits for this transaction.
+		 */
 		LockRelationOid(cold, ShareUpdateExclusiveLock);
 		write_row_pointers(cold, false);
 	}
@@ -542,6 +576,16 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 						(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						 errmsg("pointers to rows of table \"%s\" are not valid", get_rel_name(cold)),
 						 errhint("%s", vp_relink_hint)));
+
+			/*
+			 * a snapshot that is older than relink() sees rows with pointers
+			 * from before
+			 */
+			if (IsolationUsesXactSnapshot() && read_row_pointers(cold, GetTransactionSnapshot()) == NIL)
+				ereport(ERROR,
+						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						 errmsg("could not serialize access due to a concurrent relink() of table \"%s\"",
+								get_rel_name(cold))));
 		}
 		test = makeNode(NullTest);
 		test->arg = (Expr *) copyObject(lthird(call->args));

@@ -221,14 +221,71 @@ is($subscriber->safe_psql('everything', 'SELECT * FROM t ORDER BY id'),
 	"1|1|c\n2|2|d", 'all tables: the subscriber has the rows');
 $subscriber->safe_psql('everything', 'DROP SUBSCRIPTION everything');
 
+# A subscription of the hot part alone makes pointers wrong, too.  A plan from before the
+# subscription is not used any more, and the pointers stay wrong after DROP SUBSCRIPTION.
+my $valid = q{SELECT pointers_valid FROM vertical_partition.parts WHERE view = 'p'::regclass};
+my $lock_p = 'SELECT id, c FROM p FOR UPDATE';
+$primary->safe_psql('everything', 'CREATE PUBLICATION hot_part FOR TABLE p_hot');
+is($subscriber->safe_psql('everything', "SELECT vertical_partition.relink('p'); $valid"),
+	"0\nt", 'hot part: relink() without a subscription');
+my $old_plan = $subscriber->background_psql('everything', on_error_stop => 0);
+$old_plan->query("PREPARE locked AS $lock_p; EXECUTE locked; EXECUTE locked");
+my $old_snapshot = $subscriber->background_psql('everything', on_error_stop => 0);
+$subscriber->safe_psql('everything',
+		"CREATE SUBSCRIPTION hot_part CONNECTION '"
+	  . $primary->connstr
+	  . " dbname=everything' PUBLICATION hot_part");
+$subscriber->wait_for_subscription_sync($primary, 'hot_part', 'everything');
+is($subscriber->safe_psql('everything', $valid), 'f', 'hot part: the pointers are not valid');
+$old_plan->query('EXECUTE locked');
+like(
+	$old_plan->{stderr},
+	qr/ERROR: .*\n(.*\n)*DETAIL:.*subscription/,
+	'hot part: a plan from before the subscription is not used');
+$old_plan->quit;
+$subscriber->safe_psql('everything', "SELECT vertical_partition.relink('p')");
+is($subscriber->safe_psql('everything', $valid),
+	'f', 'hot part: relink() does not make the pointers valid');
+$old_snapshot->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+$subscriber->safe_psql('everything', 'DROP SUBSCRIPTION hot_part');
+is($subscriber->safe_psql('everything', $valid),
+	'f', 'hot part: the pointers are not valid after DROP SUBSCRIPTION');
+($rc, $out, $err) = $subscriber->psql('everything', $lock_p);
+like(
+	$err,
+	qr/ERROR: .*\nHINT:.*relink/,
+	'hot part: SELECT FOR UPDATE fails after DROP SUBSCRIPTION');
+is( $subscriber->safe_psql('everything', "SELECT vertical_partition.relink('p'); $valid; $lock_p"),
+	"0\nt",
+	'hot part: relink() after DROP SUBSCRIPTION');
+$old_snapshot->query($lock_p);
+like(
+	$old_snapshot->{stderr},
+	qr/ERROR: .*could not serialize access due to a concurrent relink/,
+	'hot part: a snapshot from before relink() cannot lock rows');
+$old_snapshot->quit;
+
+# A database that is made from a template has no subscription.
+$subscriber->safe_psql('everything',
+		"CREATE SUBSCRIPTION hot_part CONNECTION '"
+	  . $primary->connstr
+	  . " dbname=everything' PUBLICATION hot_part WITH (create_slot = false, slot_name = NONE, enabled = false, connect = false)"
+);
+$subscriber->safe_psql('everything', <<'SQL');
+INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate) SELECT oid, 'p_hot'::regclass, 'r' FROM pg_subscription WHERE subname = 'hot_part';
+SQL
+$subscriber->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE everything');
+($rc, $out, $err) = $subscriber->psql('everything', $lock_p);
+like($err, qr/DETAIL:.*subscription/, 'copied database: the template has a subscription');
+is($subscriber->safe_psql('copied', "SELECT vertical_partition.relink('p'); $lock_p"),
+	'0', 'copied database: relink(), and SELECT FOR UPDATE');
+$subscriber->safe_psql('everything', 'DROP SUBSCRIPTION hot_part');
+
 # The subscriber takes over.
 $subscriber->safe_psql('postgres', 'DROP SUBSCRIPTION sub');
 my $locked = 'SELECT * FROM row_pointer ORDER BY id FOR UPDATE';
 ($rc, $out, $err) = $subscriber->psql('postgres', $locked);
-like(
-	$err,
-	qr/ERROR: .*\n(.*\n)*HINT:.*relink/,
-	'former subscriber: SELECT FOR UPDATE needs relink()');
+like($err, qr/ERROR: .*\nHINT:.*relink/, 'former subscriber: SELECT FOR UPDATE needs relink()');
 $subscriber->safe_psql('postgres', q{SELECT vertical_partition.relink('row_pointer')});
 is( $subscriber->safe_psql('postgres', $locked),
 	$primary->safe_psql('postgres', $locked),
