@@ -79,10 +79,12 @@ create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 		attributes = same_zone(left, right) ? "IMMUTABLE" : "STABLE";
 
 	/*
-	 * timestamptz is the preferred type of the category, so an operand type
-	 * would tie with it.  Instead, seconds4tz = seconds4tz is resolved to
-	 * seconds4tz = timestamptz.  An operator timestamptz = seconds4tz would
-	 * tie with that, so it has another name.
+	 * seconds4tz has no type like timestamp_operand for the right side of
+	 * seconds4tz = seconds4tz, see compact_literal.c.  timestamptz is already
+	 * the preferred type of the category, and the parser could not choose
+	 * between the two.  Without such a type, the parser takes the operator
+	 * seconds4tz = timestamptz.  It could not choose between this operator
+	 * and one named timestamptz = seconds4tz, so the latter is called #=#.
 	 */
 	if (i != j && is_preferred_twin(left, right))
 	{

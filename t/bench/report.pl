@@ -89,7 +89,8 @@ sub bar
 	};
 }
 
-# Return the samples of a run of TPC-C with two stages and a sweep of memory.
+# Return made-up samples of TPC-C: three runs of two stages with each setting.  Four of the
+# settings are memory sizes, from 250 to 700 MB.
 sub tpcc_samples
 {
 	my @samples;

@@ -210,8 +210,8 @@ for my $case (
 	  or diag "$told of $written";
 }
 
-# Background vacuum does not write more pages, and goes on when the limit of written pages is
-# reached.
+# With background vacuum, bgwriter writes no more than bgwriter_lru_maxpages pages in each
+# bgwriter_delay, as without it.  After it has written so many, it still prunes pages.
 {
 	my $writes =
 	  q{SELECT writes FROM pg_stat_io WHERE backend_type = 'background writer' AND object = 'relation' AND context = 'normal'};

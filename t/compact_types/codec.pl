@@ -1,5 +1,5 @@
-# Check the codecs of compact_text.  They are built outside of a server, with the sanitizers of the
-# compiler.
+# Check the codecs of compact_text in a program that runs without a server.  gcc adds checks for
+# memory errors and undefined behavior to it (-fsanitize).  A second program is optimized instead.
 #
 # - The dictionaries have the CRCs that they were frozen with.
 # - Each encoded string has the same bytes as by the plain reference.

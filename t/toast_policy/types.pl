@@ -144,7 +144,7 @@ sub some
 	return join '', map { pick(@set) } 1 .. $n;
 }
 
-# One value in four is a variation of the last, so that pairs agree in a prefix.
+# One value in four begins like the value before it, so that both have a common prefix.
 my $last = '';
 
 sub random_string

@@ -315,7 +315,7 @@ not_relieved($first, 'wal_cache_relief=auto, segments written after the change')
 reload(wal_cache_relief => 'on');
 relieved(some_segments(), 'wal_cache_relief=on');
 
-# Future segments, recycled or zero-filled, are dropped as well.
+# Future segments, recycled or zero-filled, are dropped from the page cache as well.
 reload(wal_keep_size => '0', max_wal_size => '8MB', min_wal_size => '4MB');
 fill($node, 20);
 $node->safe_psql('postgres', 'CHECKPOINT');
