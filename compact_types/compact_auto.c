@@ -5,25 +5,25 @@
  *	  and varchar(n) columns as compact_text(n).
  *
  * A hook on utility commands changes the column types in the parse tree of
- * CREATE TABLE and of ALTER TABLE ... ADD COLUMN, and reports the change.  It
- * uses a type only if the type is a member of the extension that creates it.
- * So a user's type of that name never gets into the table of another user, and
- * neither does a type of an extension that another user could drop.  In doubt
- * it leaves the statement alone, which then does what it says.
+ * CREATE TABLE and of ALTER TABLE ... ADD COLUMN, and reports the change.  The
+ * hook uses a type only if the type is a member of the extension that creates
+ * it.  So a user's own type of that name is never used in the table of another
+ * user.  A type of an extension that another user could drop is not used
+ * either.  If in doubt, the hook does not change the statement.
  *
  * A column with a foreign key gets a compact type only if the referenced
  * column has the same type, because a join of two types has fewer indexes to
  * choose from.  A foreign key that is added later may have a compact type on
  * one side and char or varchar on the other.
  *
- * ALTER COLUMN ... TYPE lets a column with a compact type keep a compact type:
- * the application only wants another length.
+ * If a column has a compact type, ALTER COLUMN ... TYPE char(n) or varchar(n)
+ * gives the column a compact type again, because the application only wants
+ * another length.
  *
- * The setting needs the library before the first statement.  It can be
- * switched on only in sessions that preloaded the library.  In other sessions
- * it would depend on whether a function of the library has been called before.
- * The hook itself is installed as soon as the library is loaded, for
- * compact_auto_index().
+ * The setting can be switched on only in sessions that preloaded the library.
+ * In other sessions, the setting would have no effect until the first call of
+ * a function of the library loads it.  The hook itself is installed as soon as
+ * the library is loaded, for compact_auto_index().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -62,7 +62,7 @@
 #include "compact_types.h"
 #include "compact_types_compat.h"
 
-/* lengths whose extensions are always installed, see the Makefile */
+/* the extensions up to this length are always installed, see the Makefile */
 #define MAX_INSTALLED_LENGTH	64
 
 /* Properties of the statement whose columns are examined. */
@@ -119,7 +119,7 @@ find_type_of_extension(const char *name, int typlen, Oid extid)
 	SysScanDesc scan;
 	HeapTuple	tuple;
 
-	/* it can be in any schema, so examine all types of that name */
+	/* the type can be in any schema, so examine all types of that name */
 	rel = table_open(TypeRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_type_typname, BTEqualStrategyNumber, F_NAMEEQ,
 				CStringGetDatum(name));
@@ -145,7 +145,8 @@ find_type_of_extension(const char *name, int typlen, Oid extid)
 
 /*
  * Return the type that stands for char(length) or, with varchar,
- * varchar(length).  If its extension does not exist, add that to the list of
+ * varchar(length).  If the extension of a compact_charN up to
+ * MAX_INSTALLED_LENGTH has not been created, add its name to the list of
  * missing extensions.
  */
 static Oid
@@ -182,8 +183,8 @@ find_compact_type(AutoContext *context, bool varchar, int length)
 
 /*
  * If the type is char(n), set *typid and *length, and return true.  Do the
- * same for varchar(n) if the setting asks for it.  Leave invalid types to the
- * server, whose messages the user should get.
+ * same for varchar(n) if the setting asks for it.  Return false for an invalid
+ * type, so that the user gets the server's own error message.
  */
 static bool
 is_character_type(const TypeName *typeName, Oid *typid, int *length)
@@ -208,7 +209,10 @@ is_character_type(const TypeName *typeName, Oid *typid, int *length)
 	if (*length < 1 || *length > MaxAttrSize)
 		return false;
 
-	/* without the modifier: an error in it would have no position here */
+	/*
+	 * look up the type without its modifier, because the message of an error
+	 * in the modifier would have no position here
+	 */
 	bare = *typeName;
 	bare.typmods = NIL;
 	*typid = LookupTypeNameOid(NULL, &bare, true);
@@ -217,8 +221,9 @@ is_character_type(const TypeName *typeName, Oid *typid, int *length)
 }
 
 /*
- * Return true if the column's definition asks for a property that a compact
- * type does not have, or for a type that this table does not choose alone.
+ * Return true if the column must keep its type because its definition has a
+ * COLLATE, COMPRESSION, STORAGE or OPTIONS clause, or because the column is an
+ * identity column or a generated column.
  */
 static bool
 column_is_special(const ColumnDef *column)
@@ -312,7 +317,10 @@ primary_key_columns(const CreateStmt *stmt)
 	return NIL;
 }
 
-/* Return true if the statement creates this table.  Nothing critical depends on it. */
+/*
+ * Return true if the statement creates this table.  Compare only the names: a
+ * wrong result can only lead to another choice of a type.
+ */
 static bool
 is_created_table(const CreateStmt *stmt, const RangeVar *table)
 {
@@ -335,9 +343,10 @@ is_self_reference(const AutoContext *context, const Constraint *constraint)
 }
 
 /*
- * Return the type of the column that the foreign key refers to by its column
- * number n, or InvalidOid if that is not known.  In the same statement, that
- * is the type that was chosen.
+ * Return the type of the column that column n (from 0) of the foreign key
+ * refers to, or InvalidOid if the type is not known.  If the foreign key
+ * refers to the table that the statement creates, return the compact type that
+ * was chosen for the column, or InvalidOid if it has none.
  */
 static Oid
 referenced_type(const AutoContext *context, const Constraint *constraint, int n)
@@ -448,8 +457,9 @@ refers_to_itself(const AutoContext *context, const ColumnDef *column)
 /*
  * Return the type name of the compact type for a column of the table that was
  * declared as typeName, or NULL if there is none.  Return NULL also if another
- * user could drop the type together with the column: the application asked for
- * char(n), and gets it.  Report the column and its type in a NOTICE.
+ * user could drop the type together with the column.  The column then keeps
+ * the type that the application asked for.  Report the column and its type in
+ * a NOTICE.
  */
 static TypeName *
 compact_type_name(AutoContext *context, const ColumnDef *column, const char *colname)
@@ -488,7 +498,7 @@ compact_type_name(AutoContext *context, const ColumnDef *column, const char *col
 	if (typid == BPCHAROID)
 		context->detailed = true;
 
-	/* by OID, so that neither search_path nor a name can lead elsewhere */
+	/* name the type by its OID, so that no other type of that name is found */
 	typeName = makeTypeNameFromOid(compact, typmod);
 	typeName->location = column->typeName->location;
 
@@ -516,7 +526,7 @@ report_missing(const AutoContext *context)
 	StringInfoData names;
 	ListCell   *lc;
 
-	/* do not report them where compact types are not in use at all */
+	/* do not report them in a database without the extension compact_types */
 	if (context->missing == NIL ||
 		!OidIsValid(get_extension_oid("compact_types", true)))
 		return;
@@ -533,9 +543,9 @@ report_missing(const AutoContext *context)
 }
 
 /*
- * Record the properties of columns that a table constraint shows.  Columns of
- * an exclusion constraint keep their type, because its operators and index
- * need not exist for a compact type.
+ * Record a foreign key of the table, or the columns of an exclusion
+ * constraint.  Such columns keep their type, because a compact type may lack
+ * the operators and the index access method of the constraint.
  */
 static void
 note_constraint(AutoContext *context, const Constraint *constraint)
@@ -557,9 +567,9 @@ note_constraint(AutoContext *context, const Constraint *constraint)
 }
 
 /*
- * Record the foreign keys of a table that CREATE SCHEMA creates.  From 19 on,
- * CREATE SCHEMA executes foreign keys after everything else, and its CREATE
- * TABLE has none.
+ * Record the foreign keys of a table that CREATE SCHEMA creates.  From
+ * PostgreSQL 19 on, CREATE SCHEMA adds the foreign keys after it has created
+ * all objects.  The CREATE TABLE statements that it runs have no foreign keys.
  */
 static void
 note_keys_of_schema(AutoContext *context)
@@ -600,21 +610,26 @@ choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 	AutoContext context = {.relname = stmt->relation->relname,.owner = GetUserId(),.create = stmt};
 	ListCell   *lc;
 
-	/* the column types come from the type or from the parents */
+	/*
+	 * the column types come from the composite type or from the parent tables
+	 */
 	if (stmt->ofTypename != NULL || stmt->partbound != NULL ||
 		stmt->inhRelations != NIL)
 		return;
 
 	/*
-	 * nothing will be created; a table elsewhere in the search_path does not
-	 * count
+	 * If the table exists, IF NOT EXISTS creates nothing.  A table of that
+	 * name in another schema of the search_path does not count.
 	 */
 	if (stmt->if_not_exists &&
 		OidIsValid(get_relname_relid(stmt->relation->relname,
 									 RangeVarGetCreationNamespace(stmt->relation))))
 		return;
 
-	/* a named operator class belongs to the named type */
+	/*
+	 * a column of the partition key that names an operator class keeps its
+	 * type, because the operator class is one of that type
+	 */
 	if (stmt->partspec != NULL)
 	{
 		foreach(lc, stmt->partspec->partParams)
@@ -634,7 +649,10 @@ choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 	if (executed_schema != NULL && utility_context == PROCESS_UTILITY_SUBCOMMAND)
 		note_keys_of_schema(&context);
 
-	/* columns that refer to the table itself come last */
+	/*
+	 * choose the types of columns that refer to the table itself last, because
+	 * they depend on the types of the referenced columns
+	 */
 	for (int self = 0; self <= 1; self++)
 	{
 		foreach(lc, stmt->tableElts)
@@ -671,7 +689,7 @@ column_is_in_foreign_key(Oid relid, AttrNumber attnum)
 	HeapTuple	tuple;
 	bool		result = false;
 
-	/* foreign keys have no index by referenced table */
+	/* pg_constraint has no index on the referenced table, so read all rows */
 	scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
 	while (!result && HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
@@ -728,8 +746,9 @@ choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
 		return;
 
 	/*
-	 * Many applications write USING c::varchar(n).  That cast would hide the
-	 * server's own cast, which finds out when no row needs to be rewritten.
+	 * Many applications write USING c::varchar(n).  Let that cast name the
+	 * compact type too.  With a cast to varchar, the server could not find out
+	 * that no row needs to be rewritten.
 	 */
 	if (column->raw_default != NULL && IsA(column->raw_default, TypeCast))
 	{
@@ -791,7 +810,10 @@ choose_for_alter(AlterTableStmt *stmt)
 	report_missing(&context);
 }
 
-/* Run the statement, and note it as the one that may be an EXECUTE. */
+/*
+ * Run the statement.  While it runs, remember it if it is a CREATE SCHEMA or,
+ * for compact_parameter.c, an EXECUTE.
+ */
 static void
 run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 			ProcessUtilityContext context, ParamListInfo params,
@@ -835,7 +857,7 @@ compact_auto_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 		 (auto_char && (IsA(pstmt->utilityStmt, CreateStmt) ||
 						IsA(pstmt->utilityStmt, AlterTableStmt)))))
 	{
-		/* the tree of a cached plan is reused */
+		/* copy the tree of a cached plan, because it is used again */
 		if (readOnlyTree)
 		{
 			pstmt = copyObject(pstmt);

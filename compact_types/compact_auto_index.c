@@ -6,14 +6,14 @@
  * An application that believes a column to be varchar(n) may name an operator
  * class of text, varchar or char in CREATE INDEX.  Or it may rely on the
  * default class of such a type for an access method for which the compact type
- * has none.  Either would be an error.  So this file changes the statement's
- * parse tree, and reports the change.  The index gets the compact type's own
- * class, or the collation C in place of a class for patterns, or it is built
- * on the value as text.  All other errors in the statement are left to the
- * server.
+ * has none.  PostgreSQL would reject both statements.  So this file changes
+ * the statement's parse tree, and reports the change.  The index gets the
+ * compact type's own class, or the collation C in place of a class for
+ * patterns, or it is built on the value as text.  All other errors in the
+ * statement are left to the server.
  *
- * The collation C is more than a stopgap: unlike a class of the compact type,
- * it stays valid when the column gets another type.
+ * The collation C has an advantage over a class of the compact type: it stays
+ * valid when the column gets another type.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -110,7 +110,9 @@ is_pattern_family(Oid opfamily)
 	return opfamily == TEXT_PATTERN_BTREE_FAM_OID || opfamily == BPCHAR_PATTERN_BTREE_FAM_OID;
 }
 
-/* Name the bloom class of the type; default_class gives its schema. */
+/*
+ * Return the name of the type's bloom class, in the schema of default_class.
+ */
 static List *
 bloom_class(Oid default_class, Oid typid)
 {
@@ -190,7 +192,10 @@ adapt_element(IndexStmt *stmt, IndexElem *element, Oid relid, Oid amid, int elev
 	else if (OidIsValid(default_class) || !OidIsValid(GetDefaultOpClass(TEXTOID, amid)))
 		return;
 
-	/* ON CONFLICT (c) and foreign keys need a column */
+	/*
+	 * do not change the index of a constraint or a unique index, because ON
+	 * CONFLICT (c) and foreign keys need an index on the column itself
+	 */
 	if (stmt->unique || stmt->isconstraint || stmt->excludeOpNames != NIL)
 		return;
 
@@ -236,7 +241,11 @@ compact_auto_index(IndexStmt *stmt)
 		relkind != RELKIND_MATVIEW)
 		return;
 
-	/* if nothing will be created, the server still checks the classes */
+	/*
+	 * If the index exists, IF NOT EXISTS creates nothing, but the server still
+	 * checks the operator classes.  So change the statement, but do not report
+	 * the change to the user.
+	 */
 	if (stmt->if_not_exists && stmt->idxname != NULL &&
 		OidIsValid(get_relname_relid(stmt->idxname, get_rel_namespace(relid))))
 		elevel = DEBUG1;

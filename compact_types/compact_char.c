@@ -52,9 +52,10 @@
 #define RESULT_TYPE		(-1)
 
 /*
- * A function's information about its type.  fn_extra points to it, but it does
- * not live in fn_mcxt: an index scan has new FmgrInfos each time it is
- * restarted, in memory that lives as long as the query.
+ * A function's information about its type.  fn_extra points to this
+ * information, which is not allocated in fn_mcxt: each restart of an index
+ * scan makes new FmgrInfos, in memory that is freed only at the end of the
+ * query.
  */
 typedef struct CompactCharInfo
 {
@@ -64,10 +65,13 @@ typedef struct CompactCharInfo
 	int			typlen;
 } CompactCharInfo;
 
-/* never shrinks, since entries stay in use */
+/* entries are never removed, since fn_extra can still point to them */
 static HTAB *char_functions = NULL;
 
-/* A new function with the OID of a dropped one may have another type. */
+/*
+ * Invalidate all entries, because a new function can get the OID of a dropped
+ * function, and can have another type.
+ */
 static void
 cc_invalidate_functions(Datum arg, int cacheid, uint32 hashvalue)
 {
@@ -106,7 +110,7 @@ cc_function_entry(Oid funcid)
 
 /*
  * Set fn_extra.  The type is that of argument argno, or of the result.  A
- * function always asks for the same one.
+ * function always passes the same argno.
  */
 static const CompactCharInfo *
 cc_make_info(FunctionCallInfo fcinfo, int argno)
@@ -155,7 +159,7 @@ cc_make_info(FunctionCallInfo fcinfo, int argno)
 	return info;
 }
 
-/* Return the type's description. */
+/* Return the function's information about its type. */
 static inline const CompactCharInfo *
 cc_info(FunctionCallInfo fcinfo, int argno)
 {
@@ -166,9 +170,9 @@ cc_info(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * The same for a function that compares or hashes.  Raise an error if the
- * call's collation does not allow that.  Set *collate_c to true if the
- * collation is C.
+ * Do what cc_info() does, for a function that compares or hashes.  Raise an
+ * error if values cannot be compared in the call's collation.  Set *collate_c
+ * to true if the collation is C.
  */
 static inline const CompactCharInfo *
 cc_collation_info(FunctionCallInfo fcinfo, int argno, bool *collate_c)
@@ -273,8 +277,8 @@ compact_char_recv(PG_FUNCTION_ARGS)
 }
 
 /*
- * compact_char_send(compact_charN) returns bytea: blank-padded as that of char(n),
- * so that a client sees the same string in both formats.
+ * compact_char_send(compact_charN) returns bytea: padded with blanks, as
+ * char(n) sends it, so that a client sees the same string in both formats.
  */
 PG_FUNCTION_INFO_V1(compact_char_send);
 Datum
@@ -519,8 +523,8 @@ compact_char_smaller(PG_FUNCTION_ARGS)
 }
 
 /*
- * Hashing.  Hash the bytes without the padding, so that the hash equals that
- * of the equal text and bpchar.
+ * Hashing.  Hash the bytes without the padding, so that a value has the same
+ * hash as an equal text or bpchar.
  */
 
 /* compact_char_hash(compact_charN) returns int4 */
@@ -556,8 +560,8 @@ compact_char_hash_extended(PG_FUNCTION_ARGS)
 
 /*
  * compact_char_typanalyze(internal) returns bool: the standard statistics.
- * Collect none for a column whose collation cannot compare its values, so that
- * ANALYZE does not fail.
+ * Collect no statistics for a column with a nondeterministic collation, in
+ * which values of the type cannot be compared, so that ANALYZE does not fail.
  */
 PG_FUNCTION_INFO_V1(compact_char_typanalyze);
 Datum

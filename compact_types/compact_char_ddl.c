@@ -29,7 +29,10 @@ create_type(const TypeDdl *ddl, int length)
 {
 	compact_ddl_execute("CREATE TYPE %s", ddl->type);
 
-	/* in binary format the string is converted to the client's encoding */
+	/*
+	 * recv and send are STABLE: they convert between server and client
+	 * encoding
+	 */
 	compact_ddl_create_function(ddl, psprintf("%s_in", ddl->name), "cstring", ddl->type,
 								"compact_char_in", "IMMUTABLE");
 	compact_ddl_create_function(ddl, psprintf("%s_out", ddl->name), ddl->type, "cstring",
@@ -51,9 +54,9 @@ create_type(const TypeDdl *ddl, int length)
 }
 
 /*
- * Create the cast to compact_text.  Without this cast, the output function
- * would convert the value, with the padding.  As the cast is implicit, UNION
- * and CASE of the two types have a common type.
+ * Create the cast to compact_text.  Without this cast, PostgreSQL would
+ * convert a value with the output function, which adds blanks.  As the cast is
+ * implicit, UNION and CASE of the two types have a common type.
  */
 static void
 create_text_cast(const TypeDdl *ddl)
@@ -67,7 +70,7 @@ create_text_cast(const TypeDdl *ddl)
 						ddl->type, text_type, ddl->schema, ddl->name, ddl->type);
 }
 
-/* Create all objects; a callback, whose arg points to the length. */
+/* Callback: create all objects of the type.  arg points to the length. */
 static void
 create_objects(const TypeDdl *ddl, void *arg)
 {

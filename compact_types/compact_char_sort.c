@@ -7,8 +7,8 @@
  * abbreviated key is the first bytes of the value as a big-endian number.
  * Making the key costs one load, so abbreviation is never given up.  Under any
  * other collation, text's own sort support does the work, and the values are
- * passed to it as text.  It knows when the keys of a locale can be trusted,
- * and when they stop paying.
+ * passed to it as text.  It knows in which locales abbreviated keys are
+ * correct, and it gives them up when they no longer save time.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -70,9 +70,9 @@ cc_invalidate_sort_functions(Datum arg, int cacheid, uint32 hashvalue)
 
 /*
  * Find the type that the sort support function serves.  The function's own
- * catalog row does not say: its only argument is of type internal.  But it is
- * a support function of an operator class.  The pg_amproc row of that class
- * depends on the function, and names the type.
+ * catalog row does not contain the type, because the only argument is of type
+ * internal.  But it is a support function of an operator class.  The pg_amproc
+ * row of that class depends on the function, and names the type.
  */
 static Oid
 cc_lookup_sort_function_type(Oid funcid)
@@ -128,7 +128,10 @@ cc_lookup_sort_function_type(Oid funcid)
 	return typid;
 }
 
-/* The same with a cache, since a sort can be set up for every outer row. */
+/*
+ * Do what cc_lookup_sort_function_type() does, with a cache, since a plan can
+ * set up a sort for every outer row of a join.
+ */
 static Oid
 cc_sort_function_type(Oid funcid)
 {
@@ -165,9 +168,9 @@ cc_sort_function_type(Oid funcid)
 		return entry->typid;
 
 	/*
-	 * The lookup can process invalidations.  Its result is right for this
-	 * sort, which holds the operator class.  The cache is then rebuilt at the
-	 * next call.
+	 * The lookup can process an invalidation message, which marks the cache as
+	 * invalid.  Its result is still right for this sort, which uses the
+	 * operator class.  The next call then rebuilds the cache.
 	 */
 	typid = cc_lookup_sort_function_type(funcid);
 	entry = hash_search(sort_functions, &funcid, HASH_ENTER, NULL);

@@ -30,7 +30,10 @@ typedef struct TypeDdl
 	bool		typmod;			/* does it have a type modifier? */
 } TypeDdl;
 
-/* Hint for the sentence of compact_ddl_who_could_drop(). */
+/*
+ * Hint of a message whose detail is the result of
+ * compact_ddl_who_could_drop().
+ */
 #define DDL_OWNER_HINT \
 	"Let a superuser or the database owner drop the extension and create it again, in a schema that belongs to one of them."
 

@@ -5,10 +5,10 @@
  *
  * A column depends on its type.  While there are columns of the extension's
  * types, DROP EXTENSION gives an error, whose hint names CASCADE; CASCADE
- * drops all these columns.  An event trigger looks for the columns before.  It
- * checks whether a statement with CASCADE drops one of the types, or an object
- * that the type depends on: its extension, the extension compact_types, and
- * the schemas that contain them.
+ * drops all these columns.  Before the statement, an event trigger looks for
+ * these columns.  It checks whether a statement with CASCADE drops one of the
+ * types, or an object that the type depends on: its extension, the extension
+ * compact_types, and the schemas that contain them.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -38,12 +38,12 @@
 #include "compact_ddl.h"
 #include "compact_types.h"
 
-/* Number of columns that the error names. */
+/* Largest number of columns that the error message names. */
 #define MAX_NAMED	3
 
 static bool guard_drop = true;
 
-/* Add the object to the list for SQL, if there is one. */
+/* If the object exists, add it to the list of targets for the query. */
 static void
 add_target(StringInfo targets, Oid classid, Oid objectid)
 {

@@ -5,8 +5,9 @@
  *
  * The left operand is of the type, the right one is text.  No other type has
  * an implicit cast to our types.  So these operators are candidates only if
- * the left operand is a value of the type.  A literal there is resolved to
- * text as before, which is the preferred type.
+ * the left operand is a value of the type.  The parser still gives a literal
+ * on the left side the type text, because text is the preferred type of the
+ * category.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -42,8 +43,9 @@ static const PatternOperator pattern_operators[] = {
 
 /*
  * Create the operators of the string type, whose C functions' names begin with
- * symbol.  Core's join estimators do not examine the types; its restriction
- * estimators do.
+ * symbol.  Core's join estimators do not examine the types of the operands, so
+ * the operators use them.  Core's restriction estimators do, so the operators
+ * have estimators of compact_types.
  */
 void
 compact_ddl_create_pattern_operators(const TypeDdl *ddl, const char *symbol)

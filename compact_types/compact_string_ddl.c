@@ -5,17 +5,18 @@
  *
  * The operator families hold all pairs of the type, text and bpchar, as
  * amvalidate() requires.  The operators for pairs of text and bpchar are
- * created once, with names that no query uses.  Core has no mixed ones, and
- * core's own operators stay out of our families (see
+ * created once, with names that no query uses.  Core has no operators of text
+ * with bpchar.  Core's operators of text with text, and of bpchar with bpchar,
+ * must not be members of our families (see
  * compact_ddl_create_core_comparison()).
  *
- * varchar must not have operators under the plain names.  Core has no
- * operators of two varchars, so "varchar = unknown literal" would be resolved
- * to "varchar = compact type", and every index on a varchar column would be
- * lost.  In a query a varchar takes part as text, as it does in core.  A
- * foreign key, however, looks for the type itself in the operator family of
- * the referenced key.  So the families also have operators of varchar, under
- * the names that no query uses.
+ * varchar must not have operators with the names that queries use.  Core has
+ * no operators of two varchars, so the parser would resolve "varchar = unknown
+ * literal" to "varchar = compact type", and such a condition could not use an
+ * index on a varchar column.  In a query a varchar is converted to text, as it
+ * is in core.  A foreign key, however, looks for operators of varchar itself
+ * in the operator family of the referenced key.  So the families also have
+ * operators of varchar, under the names that no query uses.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -46,10 +47,13 @@ static const StringType string_types[] = {
 	{"varchar", NULL}
 };
 
-/* The first types have operators that queries use. */
+/*
+ * Number of types, from the start of the list, with operators that queries
+ * use.
+ */
 #define NUM_QUERIED_TYPES	2
 
-/* Add all pairs of the other string types. */
+/* Add the members for all pairs of the other string types to the lists. */
 static void
 append_string_pairs(StringInfo btree, StringInfo hash, const char *schema)
 {
@@ -191,9 +195,11 @@ create_casts(const TypeDdl *ddl, const char *symbol)
 }
 
 /*
- * Create the operators of two types, one of them name.  name has a cast to
- * text, so as many of our operators as of core's would match it.  The planner
- * inlines the functions' bodies, so that an index serves them.
+ * Create the operators of two types, one of them name.  Without these
+ * operators, a comparison with name would be ambiguous.  name has a cast to
+ * text, so one of our operators and one of core's would match equally well.
+ * The planner inlines the bodies of the operators' functions, so that an index
+ * can serve the comparison.
  */
 static void
 create_name_operators(const TypeDdl *ddl, const char *left, const char *right)
@@ -271,7 +277,9 @@ compact_ddl_create_string_type_parts(const TypeDdl *ddl, const char *symbol)
 	create_casts(ddl, symbol);
 }
 
-/* Name of the type whose functions serve the type. */
+/*
+ * Return the name of the type whose functions the type uses: text for varchar.
+ */
 static const char *
 as_text(const StringType *type)
 {
@@ -317,10 +325,12 @@ create_varchar_hash(const TypeDdl *ddl)
 /*
  * compact_types.create_string_operators() returns void
  *
- * Part of the extension's script: the operators of text with bpchar, and of
- * varchar with all three types, which core does not have; also a btree and a
- * hash family that hold them.  They have the same meaning as comparing a
- * compact type with those types: trailing blanks are significant only in text.
+ * The extension's script calls this function.  Create the operators of text
+ * with bpchar, and of varchar with text, bpchar and varchar; core does not
+ * have these.  Also create a btree and a hash family with all operators of the
+ * three types. The operators compare as those of a compact type with these
+ * types do: trailing blanks are significant in text and varchar, but not in
+ * bpchar.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_string_operators);
 Datum

@@ -5,8 +5,9 @@
  *
  * A value means the same as the equal text.  Comparison follows the collation,
  * trailing blanks are significant, and compact_text(n) has a limit of n
- * characters as varchar(n) has.  The hash is that of the text.  An implicit
- * cast lets functions of text accept it.
+ * characters as varchar(n) has.  The hash of a value is that of the equal
+ * text.  An implicit cast to text lets functions of text accept a
+ * compact_text.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -317,7 +318,7 @@ ct_compare(FunctionCallInfo fcinfo)
 /*
  * Return true if the strings are equal.  In a deterministic collation only
  * identical strings are equal.  These have the same bytes, because a string
- * has one form only; compact_text_codec.c explains why that is for ever.
+ * has one form only; compact_text_codec.c explains why this can never change.
  */
 static bool
 ct_equal(FunctionCallInfo fcinfo)

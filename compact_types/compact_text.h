@@ -21,14 +21,14 @@
 
 /*
  * A string read from a value.  If the value holds the string unencoded, data
- * points into the value itself.  Otherwise it points into decoded, which is a
- * varlena then.
+ * points into the value itself.  Otherwise data points into decoded, which
+ * then is a varlena with the decoded string.
  */
 typedef struct CompactTextString
 {
 	const char *data;
 	int			len;			/* in bytes */
-	/* the decoder writes whole words */
+	/* with some space at the end, because the decoder writes whole words */
 	int32		decoded[(VARHDRSZ + COMPACT_TEXT_MAX_ENCODED +
 						 COMPACT_TEXT_DECODE_SLACK) / sizeof(int32)];
 } CompactTextString;

@@ -28,7 +28,10 @@ create_type(const TypeDdl *ddl)
 
 	compact_ddl_execute("CREATE TYPE %s", type);
 
-	/* in binary format the string is converted to the client's encoding */
+	/*
+	 * recv and send are STABLE: they convert between server and client
+	 * encoding
+	 */
 	compact_ddl_create_function(ddl, "compact_text_in", "cstring, oid, int4", type,
 								"compact_text_in", "IMMUTABLE");
 	compact_ddl_create_function(ddl, "compact_text_out", type, "cstring",
@@ -56,8 +59,8 @@ create_type(const TypeDdl *ddl)
 /*
  * compact_types.create_text() returns void
  *
- * Part of the extension's script: the type compact_text with its functions,
- * operators, casts and operator classes.
+ * The extension's script calls this function to create the type compact_text
+ * with its functions, operators, casts and operator classes.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_text);
 Datum
@@ -79,7 +82,10 @@ compact_types_create_text(PG_FUNCTION_ARGS)
 	create_type(&ddl);
 	compact_ddl_create_string_type_parts(&ddl, "compact_text");
 
-	/* core's support function finds that a larger limit needs no rewrite */
+	/*
+	 * with core's support function, ALTER TABLE to a larger limit does not
+	 * rewrite the table
+	 */
 	compact_ddl_create_function(&ddl, "compact_text", psprintf("%s, int4, bool", ddl.type),
 								ddl.type, "compact_text",
 								"IMMUTABLE SUPPORT pg_catalog.varchar_support");

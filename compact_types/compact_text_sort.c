@@ -3,9 +3,9 @@
  * compact_text_sort.c
  *	  Sort support of compact_text.
  *
- * text's own sort support does the work; it knows how to abbreviate under each
- * collation.  A value is decoded once to make its abbreviated key, and again
- * only where two keys are equal.
+ * text's own sort support does the work, because it knows how to make
+ * abbreviated keys under each collation.  A value is decoded once to make its
+ * abbreviated key, and again only where two keys are equal.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -24,7 +24,9 @@
 #include "compact_text.h"
 #include "compact_types.h"
 
-/* Longer values are not remembered; bytes of the encoded form. */
+/*
+ * Length limit, in bytes of the encoded form, of a value that is remembered.
+ */
 #define LAST_LENGTH		128
 
 typedef struct CompactTextSort
@@ -60,7 +62,10 @@ ct_as_text(Datum value, CompactTextString *string, void **copy)
 	if (string->data == VARDATA(string->decoded))
 		return PointerGetDatum(string->decoded);
 
-	/* a raw string behind a zero byte */
+	/*
+	 * the value is a string stored as it is behind a zero byte: copy the
+	 * string
+	 */
 	packed = (struct varlena *) compact_text_to_text(packed);
 	if (*copy != NULL)
 		pfree(*copy);

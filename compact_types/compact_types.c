@@ -30,8 +30,8 @@ void		_PG_init(void);
 
 /*
  * The last deterministic collation that was looked up, and whether it is C.
- * This is not kept in fn_extra: an index scan has new FmgrInfos each time it
- * is restarted, in memory that lives as long as the query.
+ * Do not keep them in fn_extra: each restart of an index scan makes new
+ * FmgrInfos, in memory that is freed only at the end of the query.
  */
 Oid			compact_last_collid = InvalidOid;
 bool		compact_last_collate_c = false;

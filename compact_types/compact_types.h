@@ -29,8 +29,9 @@ compact_char_strlen(const char *value, int typlen)
 }
 
 /*
- * Macros that make functions of several types: the six comparison operators
- * and the btree support function 1 of one pair of types.
+ * Macros that define the functions of one pair of types: those of the six
+ * comparison operators, and btree support function 1.  The files of several
+ * types use these macros.
  */
 #define COMPARISON_FUNCTION(name, expression, return_result) \
 	PG_FUNCTION_INFO_V1(name); \
@@ -58,9 +59,9 @@ extern Oid	compact_last_collid;
 extern bool compact_last_collate_c;
 
 /*
- * The same with a cache, for every comparison of values: mostly the collation
- * is that of the comparison before.  The properties of a collation never
- * change.
+ * Do what compact_collation_is_c() does, with a cache.  Every comparison of
+ * values calls this function, and mostly with the same collation as the
+ * comparison before.  The properties of a collation never change.
  */
 static inline bool
 compact_collation_is_c_cached(Oid collid, Oid typid)
@@ -77,7 +78,7 @@ extern void compact_auto_init(void);
 /* compact_guard.c */
 extern void compact_guard_init(void);
 
-/* The output functions identify the types. */
+/* compact_string_kind() recognizes a type by its output function. */
 extern Datum compact_char_out(PG_FUNCTION_ARGS);
 extern Datum compact_text_out(PG_FUNCTION_ARGS);
 
