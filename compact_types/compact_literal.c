@@ -7,36 +7,43 @@
  * If a narrow type T had an operator T = T, the parser would give a literal on
  * the other side the type T.  The literal would be rounded or refused, and the
  * comparison would give a wrong result.  So the operators of a type with
- * itself have names that no query uses, #=# for =.  The operator classes use
- * them.  Other types stand in for the other operands:
+ * itself have names that no query uses, for example #=# instead of =.  The
+ * operator classes contain these operators.  In queries, operators with other
+ * types, the stand-ins, take their place:
  *
  * - integer_literal, numeric_literal, timestamp_literal, timestamptz_literal:
- *	 of the category of strings, which the parser prefers for an operand
- *	 without a type.  They are stored, read and written as int8, numeric and
- *	 so on.
- * - integer_operand, numeric_operand, timestamp_operand: the preferred types of
+ *	 types of the string category, which the parser prefers for an operand
+ *	 without a type.  Their values are stored, read and written as those of
+ *	 int8, numeric and so on.
+ * - integer_operand, numeric_operand, timestamp_operand: preferred types of
  *	 the category of T, with implicit casts from T.  They are the right side
- *	 of T = T, and break the tie of T = int8 and int8 = T.
+ *	 of T = T.  Without them, the parser could not choose between T = int8 and
+ *	 int8 = T.
  *
- * A decimal has no operators with numeric under the plain names either.  It
- * meets numeric and the integers as numeric_operand on the right side, and as
- * numeric_left on the left side; these core types have implicit casts to both.
- * An operator numeric = d would not do: coalesce(d, 0) needs an implicit cast
- * of an integer to the type of d, which together with numeric = d would make
- * numeric = int4 ambiguous.  numeric_left = d never takes precedence over
- * core's numeric = numeric.
+ * A decimal type has no operators with numeric either that are named =, < and
+ * so on.  In a comparison with a decimal, numeric and the integers are
+ * converted to numeric_operand on the right side, and to numeric_left on the
+ * left side.  These core types have implicit casts to both.  An operator
+ * numeric = d, for a decimal d, would not work: coalesce(d, 0) needs an
+ * implicit cast of an integer to the type of d.  With this cast and with
+ * numeric = d, the comparison numeric = int4 would be ambiguous.
+ * numeric_left = d never takes precedence over core's numeric = numeric.
  *
- * The planner removes all stand-ins.  The support function in this file
- * replaces such a comparison by the operator of the narrow type with itself or
- * by that of the wide type; indexes, joins, partitions and statistics work
- * with these.  The planner does not call it for ANY, row comparisons and IS
- * DISTINCT FROM; for these, the operator families have members.  The
- * arithmetic of the integers works in the same way: stock - '300' is an int4.
+ * The planner removes the stand-ins: it calls the support function in this
+ * file for each function of an operator with a stand-in.  The support function
+ * replaces the operator by one of the narrow type with itself, or by one with
+ * the wide type (int8, numeric, timestamp or timestamptz).  Indexes, joins,
+ * partitions and statistics work with these operators.  The planner does not
+ * call the support function for ANY, row comparisons and IS DISTINCT FROM.
+ * For these, the operators with stand-ins are members of the operator
+ * families.  The arithmetic operators of the integers use stand-ins in the
+ * same way: stock - '300' is an int4.
  *
  * seconds4tz has no operand type.  timestamptz itself is the preferred type of
- * its category, so a comparison of seconds4tz with itself is resolved to
- * seconds4tz = timestamptz.  An operator timestamptz = seconds4tz would tie
- * with it; this comparison is left to core's operator, after a cast.
+ * its category, so the parser takes the operator seconds4tz = timestamptz for
+ * a comparison of seconds4tz with itself.  The parser could not choose between
+ * this operator and an operator timestamptz = seconds4tz, so there is none of
+ * that name.  This comparison uses core's operator, after a cast.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -174,7 +181,10 @@ find_operator(const char *name, Oid left, Oid right, Oid namespace)
 	Oid			namespaces[] = {PG_CATALOG_NAMESPACE, namespace};
 	Oid			opno = InvalidOid;
 
-	/* by OID of the schema: the user may lack privileges on it */
+	/*
+	 * look up by the OID of the schema, because the user may lack privileges
+	 * on the schema
+	 */
 	for (int i = 0; i < (int) lengthof(namespaces) && !OidIsValid(opno); i++)
 		opno = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid,
 							   CStringGetDatum(name), ObjectIdGetDatum(left),
@@ -203,7 +213,10 @@ uncast(Node *node, Oid typid)
 	return arg;
 }
 
-/* Return the same value as one of the wide type, which is stored alike. */
+/*
+ * Return an expression of the wide type with the same value.  typid is the
+ * wide type, or a stand-in that is stored like the wide type.
+ */
 static Node *
 make_wide(Node *node, Oid typid, Oid wide)
 {
@@ -233,8 +246,8 @@ make_wide(Node *node, Oid typid, Oid wide)
 
 /*
  * Replace the call of an operator's function by an operator that indexes and
- * joins know: that of the wide type, or that of the narrow type with itself.
- * Return NULL if there is none.
+ * joins know: the one with the wide type, or the one of the narrow type with
+ * itself.  Return NULL if there is no such operator.
  */
 static Node *
 simplify_operator(FuncExpr *call)
@@ -279,11 +292,11 @@ simplify_operator(FuncExpr *call)
 		Oid			wide_left = wide_type(left, namespace);
 		Oid			wide_right = wide_type(right, namespace);
 
-		/* a comparison with timestamptz, or not one of ours */
+		/* nothing to replace, because no operand has a stand-in type */
 		if (wide_left == left && wide_right == right)
 			return NULL;
 		opno = find_operator(name, wide_left, wide_right, namespace);
-		/* timestamptz has no operator with seconds4tz under the plain name */
+		/* timestamptz has no operator = with seconds4tz, only #=# */
 		if (!OidIsValid(opno))
 			opno = find_operator(psprintf("#%s#", name), wide_left, wide_right,
 								 namespace);
@@ -319,17 +332,18 @@ compact_types_comparison_support(PG_FUNCTION_ARGS)
 }
 
 /*
- * Return true if the parser gives its literals the common type of several
- * expressions, without an operator or expression around them.  It does so for
- * set operations and for VALUES.  With the same expression kind it assigns
- * defaults and arguments of EXECUTE, for which this function returns false.
+ * Return true if the parser gives literals the common type of several
+ * expressions of a set operation or of VALUES.  No operator or other
+ * expression is around such a literal.  The parser uses the same expression
+ * kind when it assigns defaults and arguments of EXECUTE; return false for
+ * these.
  */
 static bool
 has_common_type(const ParseState *pstate)
 {
 	ListCell   *lc;
 
-	/* VALUES in a FROM clause; defaults and arguments have no query around */
+	/* VALUES in FROM is inside a query; defaults and arguments are not */
 	if (pstate->parentParseState != NULL || pstate->p_hasSubLinks)
 		return true;
 	foreach(lc, pstate->p_rtable)
@@ -337,9 +351,9 @@ has_common_type(const ParseState *pstate)
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
 		/*
-		 * This is a branch of UNION, which transformSetOperationTree() has
-		 * put there.  The query of INSERT is put there too, but its values
-		 * are assigned.
+		 * This entry is a branch of UNION, which transformSetOperationTree()
+		 * has added to the range table.  The query of INSERT ... SELECT is
+		 * added too, but its values are assigned.
 		 */
 		if (rte->rtekind == RTE_SUBQUERY && !rte->inFromCl && pstate->p_target_relation == NULL)
 			return true;
@@ -353,11 +367,12 @@ has_common_type(const ParseState *pstate)
  * of a query that is not assigned, an argument of EXECUTE that is compared, or
  * any other value, which is stored.
  *
- * Rounding a literal or such an argument may give a wrong result, since a list
- * of IN or a CASE resolves literals to the narrow type without an operator.
- * The parser calls input functions only in coerce_type(), below an error
- * callback that leads to the ParseState; nothing else calls them directly
- * below it.  A value that is stored is rounded, as numeric(p,s) and
+ * Rounding a literal or such an argument may give a wrong result, since the
+ * parser gives literals in IN lists and CASE the narrow type, without an
+ * operator of a stand-in.  The parser calls input functions only in
+ * coerce_type(), which sets an error callback whose argument leads to the
+ * ParseState.  Nothing else calls an input function while this callback is the
+ * innermost one.  A value that is stored is rounded, as numeric(p,s) and
  * timestamp(0) round it.
  */
 static ValueUse
@@ -371,7 +386,7 @@ literal_use(void)
 	{
 		ParseCallbackState state;
 
-		/* the parser's function is not exported */
+		/* get the address of the parser's callback, which is not exported */
 		setup_parser_errposition_callback(&state, NULL, -1);
 		parser_callback = error_context_stack->callback;
 		cancel_parser_errposition_callback(&state);
@@ -406,9 +421,10 @@ literal_use(void)
 }
 
 /*
- * Return the use of the value for which an input function is called.  Ask only
- * for a value that is not exact, because the answer can take long.  fcinfo is
- * the call, or NULL if it is not known.
+ * Return the use of the value for which an input function is called.  Call
+ * this function only for a value that the narrow type does not hold exactly,
+ * because the answer can take long.  fcinfo is the call, or NULL if it is not
+ * known.
  */
 ValueUse
 compact_value_use(FunctionCallInfo fcinfo)

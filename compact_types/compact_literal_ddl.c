@@ -4,7 +4,7 @@
  *	  Create the types that stand in for literals, and for a narrow scalar type
  *	  on the right side of a comparison with itself; create their operators.
  *
- * compact_literal.c explains their purpose.
+ * compact_literal.c explains the purpose of these types.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -63,7 +63,7 @@ create_stand_in(const TypeDdl *ddl, const struct WideTwin *twin, const char *rol
 						preferred ? "true" : "false");
 	compact_ddl_execute("COMMENT ON TYPE %s IS %s", type, quote_literal_cstr(comment));
 
-	/* index scans with = ANY compare and hash the elements of the array */
+	/* scans with = ANY (array) compare and hash values of the stand-in type */
 	core.opschema = ddl->schema;
 	if (twin->own)
 		core.library = ddl->library;
@@ -77,13 +77,13 @@ create_stand_in(const TypeDdl *ddl, const struct WideTwin *twin, const char *rol
 }
 
 /*
- * Create the casts between a stand-in and core's types.  The cast to the type
- * that it is stored as lets PostgreSQL read an expression again after a column
- * got its wide type back.  CHECK constraints and indexes have such
- * expressions, for example u < '300'::integer_literal or u =
- * v::integer_operand.  The casts from core's types are implicit only for the
- * decimals; they lead to the operators of a decimal with numeric and with the
- * integers.
+ * Create the casts between a stand-in and core's types.  CHECK constraints and
+ * indexes can contain stand-ins, for example u < '300'::integer_literal or u =
+ * v::integer_operand.  With the cast to the wide type, PostgreSQL can read
+ * such an expression again after the column was changed back to the wide type.
+ * The casts from core's types are implicit only for the stand-ins of numeric.
+ * With these casts, the parser finds operators for comparisons of a decimal
+ * with numeric and with the integers.
  */
 static void
 create_stand_in_casts(const TypeDdl *ddl, const struct WideTwin *twin, const char *role)
@@ -139,10 +139,11 @@ compact_ddl_create_stand_ins(const TypeDdl *ddl)
 
 /*
  * Create the operators that compare the type with its stand-ins, the cast to
- * the operand type, and the cast that stores a literal.  They use the C
- * functions for the wide twin: symbol is the prefix of these, and
- * reverse_symbol the prefix of those with the twin on the left side.  Add the
- * operators to the lists of the families' members.
+ * the operand type, and the cast that stores a literal.  The operators use the
+ * C functions that compare the type with its wide type.  symbol is the prefix
+ * of the functions with the wide type on the right side, reverse_symbol the
+ * prefix of those with the wide type on the left side.  Add the operators to
+ * the lists of the families' members.
  */
 void
 compact_ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin *twin,
@@ -168,7 +169,7 @@ compact_ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin 
 	compact_ddl_append_pair(btree, hash, ddl->opschema, "", literal, type,
 							psprintf("%s.%s_cmp", ddl->schema, right_name));
 	compact_ddl_append_brin(brin, ddl->opschema, "", type, literal);
-	/* for SET d = $1 WHERE d <> $1 */
+	/* SET d = $1 WHERE d <> $1 assigns a parameter of the literal type to d */
 	compact_ddl_create_cast(ddl, literal, type, psprintf("%s_literal_to_%s", twin->kind, name),
 							reverse_cast_symbol, "IMMUTABLE", false);
 
@@ -177,7 +178,10 @@ compact_ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin 
 		char	   *operand = stand_in_type(ddl, twin, "operand");
 		char	   *function = psprintf("%s_%s_operand", name, twin->kind);
 
-		/* with a commutator of that name, T = T would be ambiguous again */
+		/*
+		 * an operator operand = T, as a commutator of that name, would make
+		 * T = T ambiguous again
+		 */
 		compact_ddl_create_comparison_as(ddl, type, operand, function, symbol, "", NULL,
 										 supported, "");
 		compact_ddl_append_pair(btree, hash, ddl->opschema, "", type, operand,

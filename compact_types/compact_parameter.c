@@ -3,15 +3,16 @@
  * compact_parameter.c
  *	  Parameters without a type that become parameters of a narrow scalar type.
  *
- * An operator with such a parameter gives it a type that holds every value,
- * see compact_literal.c.  Without an operator, as in d IN ($1, $2) and in
- * coalesce(d, $1), the parser gives it the narrow type, and Bind calls the
- * input function.  The input function must round a value that is only stored,
- * as numeric(p,s) rounds it, and no other value.  So for a value that the type
- * does not hold exactly, it examines the text of the statement: is the
- * parameter only assigned to a column of its type, or cast to that type?
- * Nothing can be recorded when the statement is parsed, because Bind itself
- * may be the first to load the library.
+ * If such a parameter is an operand of an operator, the parser gives the
+ * parameter a type that holds every value, see compact_literal.c.  Without an
+ * operator, as in d IN ($1, $2) and in coalesce(d, $1), the parser gives the
+ * parameter the narrow type, and Bind calls the input function.  The input
+ * function must round a value that is only stored, as numeric(p,s) rounds it,
+ * and no other value.  So for a value that the type does not hold exactly, the
+ * input function examines the text of the statement: is the parameter only
+ * assigned to a column of its type, or cast to that type?  This cannot be
+ * recorded when the statement is parsed, because the library may not be loaded
+ * before Bind.
  *
  * EXECUTE assigns its arguments to parameters, and is treated in the same way.
  *
@@ -71,19 +72,25 @@ static MemoryContext last_context = NULL;
 static const char *last_query = NULL;
 static List *last_statements = NIL;
 
-/* and its compared parameters, which can change with the catalog */
+/*
+ * Its compared parameters; find them again in each Bind, because they can
+ * change with the catalog
+ */
 static TimestampTz last_bind = 0;
 static Oid	last_narrow = InvalidOid;
 static Bitmapset *last_compared = NULL;
 
-/* The EXECUTE whose arguments are evaluated, and where it began. */
+/*
+ * The EXECUTE whose arguments are evaluated, and the portal and the error
+ * context in which it began.
+ */
 static ExecuteStmt *current_execute = NULL;
 static Portal execute_portal = NULL;
 static ErrorContextCallback *execute_error_context = NULL;
 
 static bool parameter_walker(Node *node, ParameterUse *use);
 
-/* Return the type below domains and arrays. */
+/* Return the type without domains and arrays around it. */
 static Oid
 plain_type(Oid typid)
 {
@@ -151,7 +158,8 @@ column_kind(Oid relid, AttrNumber attnum, const ParameterUse *use)
 
 /*
  * Return the kinds of the columns that INSERT names, or of all columns.  The
- * list is shorter than the list of values if the rest is not known.
+ * list can be shorter than the list of values; the columns of the other values
+ * are not known then.
  */
 static List *
 inserted_kinds(Oid relid, List *columns, const ParameterUse *use)
@@ -180,7 +188,8 @@ inserted_kinds(Oid relid, List *columns, const ParameterUse *use)
  * assigned to the column.  It does not matter if rounding comes before or
  * after the expression: the greater of two numbers, rounded, is the greater of
  * the rounded numbers.  A parameter that is the value itself gets the type of
- * the column.  Below an expression it gets the type of its neighbors.
+ * the column.  A parameter inside an expression gets the type of the other
+ * values in the expression.
  */
 static void
 note_stored(Node *node, TargetKind kind, bool nested, ParameterUse *use)
@@ -198,7 +207,7 @@ note_stored(Node *node, TargetKind kind, bool nested, ParameterUse *use)
 											 ((ParamRef *) node)->location);
 			return;
 		case T_RowExpr:
-			/* row for a composite column */
+			/* a row that is assigned to a composite column */
 			foreach(lc, ((RowExpr *) node)->args)
 				note_stored(lfirst(lc), kind, nested, use);
 			return;
@@ -234,7 +243,7 @@ note_updated(Oid relid, List *targets, ParameterUse *use)
 		TargetKind	kind = column_kind(relid, get_attnum(relid, target->name), use);
 		Node	   *value = target->val;
 
-		/* one of several columns to which a row is assigned */
+		/* SET (a, b) = ROW(...): find the value for this column in the row */
 		if (value && IsA(value, MultiAssignRef))
 		{
 			MultiAssignRef *assigned = (MultiAssignRef *) value;
@@ -267,7 +276,7 @@ note_row(List *values, const List *kinds, bool nested, ParameterUse *use)
 			fields = ((ColumnRef *) value)->fields;
 		else if (IsA(value, A_Indirection))
 			fields = ((A_Indirection *) value)->indirection;
-		/* after a star, the column of a value is not known */
+		/* the column of a value that follows a * is not known */
 		if (fields != NIL && IsA(llast(fields), A_Star))
 			shifted = true;
 		note_stored(value,
@@ -288,7 +297,7 @@ sorts_output(const SelectStmt *select)
 		Node	   *node = lfirst_node(SortBy, lc)->node;
 		ListCell   *target;
 
-		/* by number, or by name */
+		/* ORDER BY names an output column by its number or by its name */
 		if (IsA(node, A_Const))
 			return true;
 		if (!IsA(node, ColumnRef) || list_length(((ColumnRef *) node)->fields) != 1 ||
@@ -346,7 +355,7 @@ parameter_walker(Node *node, ParameterUse *use)
 											   ((ParamRef *) node)->number);
 			return false;
 		case T_TypeCast:
-			/* an explicit cast rounds */
+			/* an explicit cast to the type asks for the rounding */
 			if (((TypeCast *) node)->arg && IsA(((TypeCast *) node)->arg, ParamRef) &&
 				is_cast_to((TypeCast *) node, use->narrow))
 				return false;
@@ -387,9 +396,9 @@ parameter_walker(Node *node, ParameterUse *use)
 }
 
 /*
- * Return the numbers of the parameters that a statement, as the grammar
- * returned it, does not only store, provided that the parameters are of the
- * type narrow.
+ * Return the numbers of the parameters that the statement uses for more than
+ * storing them.  node is the statement as the grammar returned it.  Assume
+ * that the parameters are of the type narrow.
  */
 static Bitmapset *
 compared_parameters(Node *node, Oid narrow)
@@ -441,9 +450,9 @@ compact_bound_parameter(void)
 }
 
 /*
- * Return true if a value of the type is read for a parameter that its
- * statement does not only store.  Without a type, the types of target columns
- * are not examined.
+ * Return true if Bind reads a value for a parameter that its statement uses
+ * for more than storing it.  narrow is the parameter's type.  If it is
+ * InvalidOid, the types of target columns are not examined.
  */
 bool
 compact_parameter_is_compared(Oid narrow)
@@ -517,7 +526,8 @@ find_execute(Node *node)
 
 /*
  * Remember the EXECUTE in the utility statement, if there is one, until
- * compact_execute_end().  Save the one that was remembered before in outer.
+ * compact_execute_end().  Save the EXECUTE that was remembered before in
+ * outer.
  */
 void
 compact_execute_begin(Node *statement, ExecuteNote *outer)
@@ -539,9 +549,10 @@ compact_execute_end(const ExecuteNote *outer)
 }
 
 /*
- * Return the EXECUTE whose arguments are evaluated, or NULL.  In functions
- * called for the arguments there is an error callback, and in the plan a
- * portal.
+ * Return the EXECUTE whose arguments are evaluated, or NULL.  Return NULL in a
+ * function that the arguments call; there, the error context is another one.
+ * Return NULL also in the plan of the prepared statement; there, the active
+ * portal is another one.
  */
 static ExecuteStmt *
 running_execute(void)
@@ -556,7 +567,9 @@ running_execute(void)
 	return find_execute(linitial(ActivePortal->stmts));
 }
 
-/* Return the number of the parameter for the value at the location, or 0. */
+/*
+ * Return the number of the parameter whose argument is at the location, or 0.
+ */
 static int
 argument_number(const ExecuteStmt *execute, int location)
 {
@@ -569,8 +582,8 @@ argument_number(const ExecuteStmt *execute, int location)
 		Node	   *argument = lfirst(lc);
 
 		/*
-		 * the parser keeps the location of the literal, not of the type
-		 * before it
+		 * for a literal with a type before it, the parser keeps the location
+		 * of the literal, not of the type
 		 */
 		while (argument && exprLocation(argument) != location)
 			argument = IsA(argument, TypeCast) ? ((TypeCast *) argument)->arg : NULL;
@@ -583,8 +596,9 @@ argument_number(const ExecuteStmt *execute, int location)
 
 /*
  * Return true if the literal at the location is an argument of EXECUTE for a
- * parameter that the prepared statement does not only store.  The ParseState
- * must be one that analyzes expressions of a statement without a query.
+ * parameter that the prepared statement uses for more than storing it.  The
+ * ParseState must be one that analyzes expressions of a statement without a
+ * query.
  */
 bool
 compact_execute_argument_is_compared(ParseState *pstate, int location)
@@ -621,7 +635,7 @@ compact_execute_argument_is_compared(ParseState *pstate, int location)
 
 /*
  * Return true if the function is a cast that rounds an argument of EXECUTE for
- * a parameter that the prepared statement does not only store.
+ * a parameter that the prepared statement uses for more than storing it.
  */
 bool
 compact_cast_is_compared(FunctionCallInfo fcinfo)
@@ -658,9 +672,10 @@ compact_cast_is_compared(FunctionCallInfo fcinfo)
 	/*
 	 * The value is part of an expression.  It may belong to any parameter of
 	 * the type whose argument is not a literal or an explicit cast to the
-	 * type.  The planner keeps no location of a non-literal, and where it
-	 * evaluates the cast, it does not keep that the cast is implicit.
-	 * Functions that EXECUTE calls for its arguments have an error callback.
+	 * type.  The planner keeps the locations of literals only.  If the planner
+	 * itself evaluates the cast, it is no longer known that the cast is
+	 * implicit.  Functions that EXECUTE calls for its arguments have an error
+	 * callback.
 	 */
 	if ((execute != current_execute && error_context_stack != NULL) ||
 		(location >= 0 && call->funcformat != COERCE_IMPLICIT_CAST))

@@ -5,13 +5,15 @@
  *
  * The operators compare as text's operators do: they convert the value and
  * call core's function.  Core also derives the conditions on an index and the
- * statistics of a pattern.  Its support functions know only text.  So they are
- * asked about a text in place of the value, with text's btree family in place
- * of the index's family.  Each condition that they return is then translated
- * into the same condition on our type, by the btree strategy of its operator.
+ * statistics of a pattern.  Its support functions know only text.  So this
+ * file asks them about a text in place of the value, with text's btree family
+ * in place of the index's family.  Each condition that they return is then
+ * translated into the same condition on our type, by the btree strategy of its
+ * operator.
  *
- * An index for patterns has the collation C.  It serves "=" as well, since in
- * every collation that our types accept only identical strings are equal.
+ * An index for patterns has the collation C.  Such an index serves "=" as
+ * well, since in every collation that our types accept only identical strings
+ * are equal.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -190,8 +192,9 @@ pattern_index_condition(SupportRequestIndexCondition *req, const PatternKind *ki
 		Oid			opno = operator_of_type(exprType(value), condition_strategy(condition));
 
 		/*
-		 * The first condition alone is valid, though weaker; core works the
-		 * same way.  The following condition is an upper bound.
+		 * Stop at a condition whose operator the index does not have, as core
+		 * does.  The first condition alone is valid too, but selects more
+		 * rows.  The second condition, if there is one, is an upper bound.
 		 */
 		if (!OidIsValid(opno) || !op_in_opfamily(opno, req->opfamily))
 			break;
@@ -320,9 +323,9 @@ range_selectivity(PlannerInfo *root, VariableStatData *vardata, Oid collation,
 
 	/*
 	 * Core interpolates within a histogram bin only for its own types.  For
-	 * other types it assumes a bound in the middle of its bin, and so takes a
-	 * range within a single bin as empty.  Such a range has less than a bin:
-	 * assume one half.
+	 * other types core assumes that a bound is in the middle of its bin, so it
+	 * estimates a range within a single bin as empty.  Such a range contains
+	 * less than one bin: assume half a bin.
 	 */
 	half_bin = half_histogram_bin(vardata);
 	if (above > half_bin / 2 && above < 1.0 - half_bin / 2)
@@ -337,8 +340,9 @@ range_selectivity(PlannerInfo *root, VariableStatData *vardata, Oid collation,
  * Estimate the fraction of strings that match the rest of the pattern, among
  * those that have its fixed prefix, if there is one.  For a text without
  * statistics, core's estimate is the product of that fraction and a constant
- * for the prefix.  So ask core about such a text: a function of the variable
- * that no index or statistics object can be on.  It is never evaluated.
+ * for the prefix.  So ask core about such a text: the result of a function of
+ * the variable, on which no index or statistics object can exist.  The
+ * function is never called.
  */
 static double
 rest_selectivity(PlannerInfo *root, const PatternKind *kind, Node *variable,
@@ -374,8 +378,9 @@ rest_selectivity(PlannerInfo *root, const PatternKind *kind, Node *variable,
  * the operator of the match, not of the mismatch, even if negate is true.
  *
  * Core's general estimator counts the matches in the most common values and in
- * the histogram.  To the extent that the histogram is too small, it falls back
- * on a default; this function computes the default.
+ * the histogram.  If the histogram is small, that estimator also uses a
+ * default estimate, with a greater weight for a smaller histogram.  This
+ * function computes the default estimate.
  */
 static double
 pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
@@ -394,7 +399,7 @@ pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
 								  &vardata, &other, &varonleft))
 		return negate ? 1.0 - selec : selec;
 
-	/* the operators are strict */
+	/* the operators are strict: a NULL pattern matches no row */
 	if (IsA(other, Const) && ((Const *) other)->constisnull)
 	{
 		ReleaseVariableStats(vardata);

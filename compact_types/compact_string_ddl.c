@@ -328,7 +328,7 @@ create_varchar_hash(const TypeDdl *ddl)
  * The extension's script calls this function.  Create the operators of text
  * with bpchar, and of varchar with text, bpchar and varchar; core does not
  * have these.  Also create a btree and a hash family with all operators of the
- * three types. The operators compare as those of a compact type with these
+ * three types.  The operators compare as those of a compact type with these
  * types do: trailing blanks are significant in text and varchar, but not in
  * bpchar.
  */

@@ -5,38 +5,42 @@
  *
  * A value's payload is the string itself, or a tag and an encoded form of the
  * string.  Tags are control characters that a string hardly ever starts with,
- * in any server encoding; a string that does start with one is stored behind
- * a zero byte.  So a string that nothing makes shorter costs nothing, but for
- * that one case.
+ * in any server encoding.  A string that does start with a tag is stored
+ * behind a zero byte.  So a string that no codec makes shorter takes no more
+ * space than the string itself, except for this zero byte.
  *
  * The same string always gives the same bytes, on any machine: equality, hash
- * joins, deduplication in btree indexes and foreign keys rely on it.  So the
- * form of a string is defined, not just found:
+ * joins, deduplication in btree indexes and foreign keys rely on it.  So these
+ * rules define the form of a string:
  *
  *	1. A string of more than 2000 bytes is stored as it is.
- *	2. A string of one of the sets of sixteen characters is packed by the first
- *	   such set, unless rule 6 makes it shorter.
- *	3. A UUID in lower case is packed as one.
- *	4. A string of the set of 64 characters is packed in six bits each, unless
- *	   rule 5 makes it shorter.
+ *	2. If all characters of a string are in one of the sets of sixteen
+ *	   characters, they are packed in four bits each, with the first such set,
+ *	   unless rule 6 makes the string shorter.
+ *	3. A UUID in lower case is packed in 16 bytes.
+ *	4. If all characters of a string are in the set of 64 characters, they are
+ *	   packed in six bits each, unless rule 5 makes the string shorter.
  *	5. Any other string is encoded with the dictionary of its script
- *	   (choose_dictionary()); so is one of rule 4 with the Latin dictionary, but
- *	   if packing makes it shorter only where its beginning is promising
+ *	   (choose_dictionary()).  A string of rule 4 is encoded with the Latin
+ *	   dictionary too.  If packing makes the string shorter, this is tried only
+ *	   if the beginning of the string is promising
  *	   (compact_text_dict_is_promising()).
  *	6. A string of rule 2 is encoded with the Latin dictionary too, if at least
  *	   three quarters of its bytes equal the byte before them.
- *	7. What these give is taken only if it is shorter than the string stored as
- *	   it is; the dictionary only if it is shorter than the packed form.
+ *	7. A packed or encoded form is used only if it is shorter than the string
+ *	   stored as it is.  The form with a dictionary is used only if it is also
+ *	   shorter than the packed form.
  *
- * None of that may ever change, nor may the dictionaries and the way to parse
- * with them (compact_text_dictionary.c).  A string with two forms would be two
- * values: equality compares the forms, and where their lengths differ it does
- * not look at them at all.  To decode there would not suffice.  A B-tree that
- * deduplicates takes values with different bytes for different ones, so an
- * existing index would become corrupt.  Therefore this type never gets another
- * dictionary, codec or tag, not even for strings that are stored as they are.
- * A better dictionary is for a new type: ALTER TABLE ... TYPE then encodes all
- * values again, and builds the indexes again.
+ * These rules may never change.  The dictionaries and the way to parse with
+ * them (compact_text_dictionary.c) may never change either.  A string with two
+ * forms would be two different values: equality compares the forms, and does
+ * not even read them if their lengths differ.  It would not suffice to let
+ * equality decode the values.  A B-tree index with deduplication treats values
+ * with different bytes as different values, so an existing index would become
+ * corrupt.  Therefore this type never gets another dictionary, codec or tag,
+ * not even for strings that are stored as they are.  A better dictionary needs
+ * a new type: ALTER TABLE ... TYPE then encodes all values again, and builds
+ * the indexes again.
  *
  * The form is a function of the bytes alone, except that the dictionaries of
  * East Asian and Cyrillic text are for UTF-8 databases; a database's encoding
@@ -60,9 +64,9 @@
 
 /*
  * The tags.  A set of sixteen characters has two: one for an even number of
- * characters and one for an odd number.  In the latter the last byte is only
- * half used.  The six-bit form also has two: its last byte may have no
- * character.
+ * characters and one for an odd number.  With an odd number, only half of the
+ * last byte is used.  The six-bit form also has two tags, because the last six
+ * bits of its last byte may hold no character.
  */
 #define TAG_RAW				0x00
 #define TAG_NIBBLE			0x01	/* 01 to 08: set * 2 + odd */
@@ -74,7 +78,7 @@
 
 /*
  * Tags, and bytes that are no tag.  A string that starts with any of them is
- * stored behind a zero byte, and that cannot change either.
+ * stored behind a zero byte.  This rule may never change either.
  */
 #define IS_TAG(byte) \
 	((byte) <= 0x08 || ((byte) >= 0x0E && (byte) <= 0x1F))
@@ -240,7 +244,10 @@ choose_dictionary(const uint8 *str, int len)
 	return cyrillic ? COMPACT_TEXT_DICT_CYRILLIC : COMPACT_TEXT_DICT_LATIN;
 }
 
-/* Return true if the string is mostly runs of one character, as rules and padding. */
+/*
+ * Return true if most bytes of the string equal the byte before them, as in a
+ * line of hyphens or in padding.
+ */
 static bool
 is_repetitive(const uint8 *str, int len)
 {
@@ -254,7 +261,8 @@ is_repetitive(const uint8 *str, int len)
 
 /*
  * Encode the string into out, which must have space for len + 1 bytes.  Return
- * the number of bytes, or 0 if the string itself is as short.
+ * the number of bytes, or 0 if no form is shorter than the string stored as it
+ * is.
  */
 static int
 encode_payload(const uint8 *str, int len, uint8 *out)
@@ -310,8 +318,9 @@ encode_payload(const uint8 *str, int len, uint8 *out)
 	dictionary = member != 0 ? COMPACT_TEXT_DICT_LATIN : choose_dictionary(str, len);
 
 	/*
-	 * Encoding spends most of its time on the dictionary's parse.  For random
-	 * characters, as in keys, examine only the beginning of the string.
+	 * Encoding spends most of its time on the dictionary's parse.  To save
+	 * this time for random characters, as in keys, examine the beginning of
+	 * the string first.
 	 */
 	dict = compact_text_dict(dictionary);
 	if (best > 2 && (!sixbit || compact_text_dict_is_promising(dict, str, len)))
@@ -372,8 +381,9 @@ compact_text_encode(const char *str, int len)
 }
 
 /*
- * Decoding.  Whatever the bytes are, it ends with a string or an error.  Codes
- * that the encoder never writes are accepted like others.
+ * Decoding.  For any bytes, decoding returns a string or raises an error. It
+ * accepts the codes of a dictionary also where the encoder would not choose
+ * them.
  */
 
 static int
@@ -625,7 +635,9 @@ compact_text_compare_c(struct varlena *a, struct varlena *b)
 	return cursor_compare(&acursor, &bcursor);
 }
 
-/* The same with a string that is already decoded. */
+/*
+ * Do what compact_text_compare_c() does, with a second string that is decoded.
+ */
 int
 compact_text_compare_string_c(struct varlena *a, const CompactTextString *b)
 {
@@ -642,8 +654,9 @@ compact_text_compare_string_c(struct varlena *a, const CompactTextString *b)
 }
 
 /*
- * Return the value as a separate text in the current memory context.  It is
- * decoded in place, so the allocation may be larger than the text.
+ * Return the value as a separate text in the current memory context.  The
+ * string is decoded directly into the text, so the allocation may be larger
+ * than the text.
  */
 text *
 compact_text_to_text(struct varlena *value)
