@@ -5,10 +5,10 @@
  *
  * Under the C collation a comparison is memcmp() of the whole value, and the
  * abbreviated key is the first bytes of the value as a big-endian number.
- * Making the key costs one load, so abbreviation is never given up.  Under any
- * other collation, text's own sort support does the work, and the values are
- * passed to it as text.  It knows in which locales abbreviated keys are
- * correct, and it gives them up when they no longer save time.
+ * Making the key is so cheap that the sort never gives abbreviated keys up.
+ * Under any other collation, text's own sort support does the work, and the
+ * values are passed to it as text.  It knows in which locales abbreviated keys
+ * are correct, and it gives them up when they no longer save time.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -11,9 +11,9 @@
  * comparison falls back to a cast that no index supports.  So an extension's
  * script puts the operators into pg_catalog.  pg_dump, however, dumps objects
  * of pg_catalog only if they belong to an extension.  So a call outside of an
- * extension's script creates the type's extension if that is installed.
- * Otherwise it puts the operators into the schema of compact_types, from where
- * they are dumped.
+ * extension's script runs CREATE EXTENSION for the type's extension if its
+ * files are installed.  Otherwise the call puts the operators into the schema
+ * of compact_types, so that pg_dump dumps them.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -134,9 +134,10 @@ compact_ddl_execute(const char *format,...)
  * Switch to the role.  Every operation that can evaluate or plan expressions
  * of the owner of a table or view must run as that owner, in a restricted
  * operation.  So the owner's code cannot get back to the caller, or leave
- * something behind that runs later.  It must not change the meaning of names
- * for the caller either: compact_ddl_return_to() resets the settings that it changes.
- * After an error, the end of the transaction or subtransaction does both.
+ * something behind that runs later.  The owner's code must not change
+ * search_path for the caller either: compact_ddl_return_to() resets all
+ * settings that the code changes.  After an error, the end of the transaction
+ * or subtransaction switches back to the caller and resets the settings.
  * Return the nest level of settings for compact_ddl_return_to().
  */
 int
@@ -218,8 +219,8 @@ compact_ddl_execute_as(Oid roleid, bool restricted, const char *format,...)
 }
 
 /*
- * Create compact_types.NAME(args) for the C function symbol, or for a function
- * of core's if there is no library.
+ * Create compact_types.NAME(args) for the C function symbol of ddl->library,
+ * or for core's function of that name if ddl->library is NULL.
  */
 void
 compact_ddl_create_function(const TypeDdl *ddl, const char *name,
@@ -248,9 +249,10 @@ compact_ddl_create_comparison(const TypeDdl *ddl, const char *left,
 }
 
 /*
- * The same with other attributes of the functions and other options of "=";
- * the options begin with a comma.  commutator_mark is the mark of the
- * commutators' names; if it is NULL, the operators have no commutators.
+ * Do what compact_ddl_create_comparison() does, with other attributes of the
+ * functions and other options of "=".  The options begin with a comma.
+ * commutator_mark is the mark of the commutators' names; if it is NULL, the
+ * operators have no commutators.
  */
 void
 compact_ddl_create_comparison_as(const TypeDdl *ddl, const char *left,
@@ -302,14 +304,15 @@ compact_ddl_create_comparison_operators(const TypeDdl *ddl, const char *left,
 }
 
 /*
- * Create operators on core's comparison functions of two of its types, in the
- * schema of compact_types, under names that no query uses: #=# for =.
+ * Create operators on core's comparison functions of two of core's types, in
+ * the schema of compact_types, under names that no query uses: #=# for =.
  *
  * An operator family also needs operators for these pairs.  If it contained
  * core's own operators, these would be members of more families than before.
  * The planner puts equalities into one equivalence class only if they are
- * members of the same families.  So core's operators would no longer go
- * together with operators that other extensions add to core's families.
+ * members of the same families.  So core's operators would no longer be in one
+ * equivalence class with operators that other extensions add to core's
+ * families.
  */
 void
 compact_ddl_create_core_comparison(const TypeDdl *ddl, const char *left,
@@ -571,10 +574,11 @@ untrusted_extension(Oid extid, Oid roleid)
 
 /*
  * Return a sentence that says who could drop the role's columns of the type,
- * or NULL if only roles could that the role must trust anyway.  The extensions
- * are trusted ones, so users may own them.  Dropping an extension or its
- * schema drops columns of everybody's tables.  InvalidOid stands for the
- * objects of compact_types itself.
+ * or NULL if only roles that the role must trust anyway could drop them.  The
+ * extensions are trusted extensions, so users without superuser privileges may
+ * own them.  Dropping an extension or its schema drops columns of everybody's
+ * tables.  A typid of InvalidOid stands for the objects of compact_types
+ * itself.
  */
 char *
 compact_ddl_who_could_drop(Oid typid, Oid roleid)
@@ -666,8 +670,9 @@ compact_ddl_init_type(TypeDdl *ddl, const char *name, Oid type_schema)
 
 /*
  * Fill in the names of a type that the script of an earlier version may have
- * created.  A superuser may have moved or renamed it since.  Set ddl->exists if
- * it exists.  Otherwise do what compact_ddl_init_type() does.
+ * created.  A superuser may have moved or renamed the type since.  Set
+ * ddl->exists if the type exists.  Otherwise do what compact_ddl_init_type()
+ * does.
  */
 void
 compact_ddl_init_type_or_find(TypeDdl *ddl, const char *name, Oid type_schema)
@@ -726,8 +731,8 @@ compact_ddl_set_gucs(void)
 /*
  * In the current nest level, set the parameters that the text of expressions
  * and views depends on, both when it is written and when it is read again.
- * Use the values that pg_dump uses.  Also make statements keep the types that
- * they name.
+ * Use the values that pg_dump uses.  Also switch compact_types.auto off, so
+ * that statements keep the types that they name.
  */
 void
 compact_ddl_set_deparse_gucs(void)
@@ -766,7 +771,10 @@ compact_ddl_create_type_by_extension(Oid funcid, const char *name,
 	Oid			extension_nspid;
 	char	   *drop;
 
-	/* in an extension's script the user is a superuser, whoever started it */
+	/*
+	 * an extension's script runs as a superuser, so check the owner of the
+	 * extension there
+	 */
 	drop = compact_ddl_who_could_drop(InvalidOid, creating_extension ?
 									  extension_owner(CurrentExtensionObject, &extension_nspid) :
 									  GetUserId());

@@ -203,7 +203,10 @@ compact_ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin 
 	}
 }
 
-/* Add the comparison of each stand-in with itself to the lists of members. */
+/*
+ * Add the operators that compare each stand-in with itself to the lists of the
+ * families' members.
+ */
 void
 compact_ddl_append_stand_ins(const TypeDdl *ddl, const struct WideTwin *twin, StringInfo btree,
 							 StringInfo hash)

@@ -374,8 +374,9 @@ rest_selectivity(PlannerInfo *root, const PatternKind *kind, Node *variable,
 }
 
 /*
- * Estimate the selectivity of a pattern match, as core does for text.  opno is
- * the operator of the match, not of the mismatch, even if negate is true.
+ * Estimate the selectivity of a pattern match, as core does for text.  If
+ * negate is true, estimate the negation, such as NOT LIKE; opno is the
+ * operator of the match, such as LIKE, then too.
  *
  * Core's general estimator counts the matches in the most common values and in
  * the histogram.  If the histogram is small, that estimator also uses a
@@ -456,7 +457,10 @@ pattern_selectivity(PlannerInfo *root, const PatternKind *kind, Oid opno,
 	return selec;
 }
 
-/* SupportRequestSelectivity: the operator's function was called by its own name. */
+/*
+ * SupportRequestSelectivity: the query calls the operator's function by its
+ * name.
+ */
 static Node *
 pattern_function_selectivity(SupportRequestSelectivity *req, const PatternKind *kind)
 {
@@ -551,8 +555,9 @@ PATTERN_ESTIMATOR(compact_types_icregexnesel, icregexeq, true)
 PATTERN_ESTIMATOR(compact_types_prefixsel, starts_with, false)
 
 /*
- * SupportRequestIndexCondition of "=": the index has the operator, but another
- * collation.  Return the same condition in the collation of the index.
+ * SupportRequestIndexCondition of "=": the operator class of the index has the
+ * operator, but the index has another collation.  Return the same condition in
+ * the collation of the index.
  */
 static Node *
 equal_index_condition(SupportRequestIndexCondition *req)

@@ -35,16 +35,16 @@
  * them (compact_text_dictionary.c) may never change either.  A string with two
  * forms would be two different values: equality compares the forms, and does
  * not even read them if their lengths differ.  It would not suffice to let
- * equality decode the values.  A B-tree index with deduplication treats values
- * with different bytes as different values, so an existing index would become
- * corrupt.  Therefore this type never gets another dictionary, codec or tag,
- * not even for strings that are stored as they are.  A better dictionary needs
- * a new type: ALTER TABLE ... TYPE then encodes all values again, and builds
- * the indexes again.
+ * equality decode the values, because a B-tree index with deduplication treats
+ * values with different bytes as different values, so an existing index would
+ * become corrupt.  Therefore this type never gets another dictionary, codec or
+ * tag, not even for strings that are stored as they are.  A better dictionary
+ * needs a new type: ALTER TABLE ... TYPE then encodes all values again, and
+ * builds the indexes again.
  *
- * The form is a function of the bytes alone, except that the dictionaries of
- * East Asian and Cyrillic text are for UTF-8 databases; a database's encoding
- * never changes.
+ * The form depends only on the bytes of the string and on the encoding of the
+ * database, which never changes: the dictionaries of East Asian and Cyrillic
+ * text are used only in UTF-8 databases.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -381,9 +381,9 @@ compact_text_encode(const char *str, int len)
 }
 
 /*
- * Decoding.  For any bytes, decoding returns a string or raises an error. It
- * accepts the codes of a dictionary also where the encoder would not choose
- * them.
+ * Decoding.  For any bytes, decoding returns a string or raises an error.
+ * Decoding accepts the codes of a dictionary also where the encoder would not
+ * choose them.
  */
 
 static int
@@ -533,8 +533,8 @@ compact_text_decode(struct varlena *value, CompactTextString *result)
 }
 
 /*
- * A value that is decoded only as far as needed.  The form with a dictionary
- * is decoded part by part, any other form as a whole.
+ * A value that is decoded only as far as needed.  A form with a dictionary is
+ * decoded part by part, any other form as a whole.
  */
 typedef struct StringCursor
 {

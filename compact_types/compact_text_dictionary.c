@@ -9,18 +9,18 @@
  * the next byte is taken as it is.  254 is not used.
  *
  * The same string must give the same bytes on every machine and in every
- * release, since equality of stored values relies on it.  Hence the parse is
- * defined, not just found.  The costs of all suffixes of the string are
- * computed from its end; the cost of the empty suffix is 0.  The choice at a
- * position is
+ * release, since equality of stored values relies on it.  So these rules
+ * define the parse: the way to split a string into symbols.  The costs of all
+ * suffixes of the string are computed from its end; the cost of the empty
+ * suffix is 0.  The choice at a position is
  *
  *	- the symbol or the escape with the least sum of its own encoded length
  *	  and the cost of the suffix behind it;
- *	- among several, a symbol before the escape;
- *	- among several symbols, the longest.
+ *	- if several have the same sum, a symbol rather than the escape;
+ *	- if several symbols have the same sum, the longest symbol.
  *
- * No two symbols of a dictionary are equal, so there is only one choice.  All
- * of that is frozen, as the dictionaries are (see compact_text_codec.c).
+ * No two symbols of a dictionary are equal, so there is only one choice.  These
+ * rules and the dictionaries may never change (see compact_text_codec.c).
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -47,8 +47,8 @@
  * A candidate for the choice at a position is one integer, and the smallest
  * one is the choice.  Its highest bits are the encoded length, the next bits
  * prefer a longer symbol, and the lowest are the code.  The cost of the suffix
- * behind it has the same form, with the lower bits zero.  The sums of both
- * compare as the rule says.
+ * behind the symbol has the same form, with the lower bits zero.  So the
+ * smallest sum of both is the choice by the rules above.
  */
 #define CODE_BITS				14
 #define RANK_SHIFT				CODE_BITS
@@ -84,8 +84,8 @@ StaticAssertDecl(FIRST_ESCAPE + 255 <= CODE_MASK, "codes do not fit");
 /*
  * The matcher is a trie of all symbols, stored as a double array.  The child
  * of a node for a byte is at the node's base plus the byte, if that entry's
- * parent is the node.  A node without children has base 0.  The entries that
- * follow from it belong to the root or to no node.
+ * parent is the node.  A node without children has base 0.  With base 0, the
+ * entry for any byte belongs to the root or to no node, so no child is found.
  */
 typedef struct CompactTextTrieNode
 {
@@ -117,7 +117,10 @@ typedef struct CompactTextWalk
  */
 #define BLOCK_SIZE				64
 
-/* The CRC of a table that was made anew is another one. */
+/*
+ * Stop the compiler if a dictionary was generated again with other symbols:
+ * its CRC differs then.
+ */
 StaticAssertDecl(COMPACT_TEXT_DICT_LATIN_CRC == 0x51879BB5 &&
 				 COMPACT_TEXT_DICT_CJK_CRC == 0x8DB5677B &&
 				 COMPACT_TEXT_DICT_CYRILLIC_CRC == 0x95A03868,
@@ -192,8 +195,8 @@ map_window(const uint64 *map, int pos)
 }
 
 /*
- * Find the lowest base that puts all children into free entries.  Examine 64
- * bases at a time.
+ * Find the lowest base with which the entries of all children are free.
+ * Examine 64 bases at a time.
  */
 static int
 find_base(const uint64 *map, int first_free, const uint8 *labels, int nlabels)
@@ -258,9 +261,7 @@ build_trie(const CompactTextDict *dict)
 			int			base;
 			int			end;
 
-			/*
-			 * the symbol that ends at this node comes first, and has no child
-			 */
+			/* skip the symbol that ends at this node: it is sorted first */
 			if (dict->lengths[sorted[start]] <= depth)
 			{
 				start++;
@@ -292,7 +293,10 @@ build_trie(const CompactTextDict *dict)
 				map[child / 64] &= ~(UINT64CONST(1) << (child % 64));
 			}
 
-			/* keep all of the root's entries for it: leaves have base 0 */
+			/*
+			 * reserve these entries for the root: lookups from leaves read
+			 * them
+			 */
 			if (node == TRIE_ROOT)
 			{
 				for (int i = base; i < base + 256; i++)
@@ -314,7 +318,7 @@ build_trie(const CompactTextDict *dict)
 		}
 	}
 
-	/* leave space for any byte added to any node's base */
+	/* nnodes leaves space for any byte added to any node's base */
 	if (trie_context == NULL)
 		trie_context = AllocSetContextCreate(TopMemoryContext,
 											 "compact_text dictionaries",
@@ -390,7 +394,9 @@ find_candidates(const CompactTextTrieNode *trie, const uint8 *str, int len,
 
 			candidates[walk.pos][depth] = found ? node.candidate : NO_CANDIDATE;
 
-			/* the next walk overwrites this one unless it goes on */
+			/*
+			 * the next walk overwrites this walk, unless this walk continues
+			 */
 			walks[kept].pos = walk.pos;
 			walks[kept].node = child;
 			walks[kept].base = node.base;
@@ -407,7 +413,8 @@ find_candidates(const CompactTextTrieNode *trie, const uint8 *str, int len,
  * begin a symbol.  Few pieces of random letters and digits do so, and most
  * pieces of text do.
  *
- * Like the parse, this decides the form of stored values.
+ * This function decides the form of stored values, so its result may never
+ * change.
  */
 bool
 compact_text_dict_is_promising(const CompactTextDict *dict, const uint8 *str, int len)
@@ -433,8 +440,8 @@ compact_text_dict_is_promising(const CompactTextDict *dict, const uint8 *str, in
 }
 
 /*
- * Encode a string: use the parse with the least encoded length.  The head of
- * this file defines which one if there are several.
+ * Encode a string: use the parse with the least encoded length.  If several
+ * have that length, the head of this file defines which of them is used.
  *
  * Return the encoded length, or -1 if that would exceed limit or if the string
  * is longer than COMPACT_TEXT_DICT_MAX_LENGTH; out is then undefined.  Write
@@ -457,7 +464,7 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 	if (unlikely(trie == NULL))
 		trie = tries[dict->id] = build_trie(dict);
 
-	/* there is no candidate behind the end, but its cost is added */
+	/* no symbol reaches beyond the end, but the loop reads the costs there */
 	for (int i = 0; i < COMPACT_TEXT_MAX_SYMBOL; i++)
 		costs[len + i] = 0;
 
@@ -489,9 +496,10 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 		}
 
 		/*
-		 * Give up as soon as the limit is out of reach.  One of any eight
-		 * neighboring positions is the start of a code.  The part before it
-		 * takes at least one byte for every eight.
+		 * Give up as soon as the limit is out of reach.  A symbol has at most
+		 * eight bytes, so at least one of any eight neighboring positions is
+		 * the start of a symbol.  The part of the string before that position
+		 * takes at least one encoded byte for every eight bytes.
 		 */
 		least = costs[start];
 		for (int i = 1; i < COMPACT_TEXT_MAX_SYMBOL && start + i <= len; i++)
@@ -512,7 +520,10 @@ compact_text_dict_encode(const CompactTextDict *dict, const uint8 *str, int len,
 		uint32		wide = code - COMPACT_TEXT_ONE_BYTE_CODES;
 		bool		two_bytes = (code >= COMPACT_TEXT_ONE_BYTE_CODES);
 
-		/* second byte first, without a branch on the number of bytes */
+		/*
+		 * write the second byte first, to avoid a branch on the number of
+		 * bytes
+		 */
 		if (likely(outpos + 1 < outlen))
 			out[outpos + 1] = wide & 0xFF;
 		out[outpos] = two_bytes ? FIRST_TWO_BYTE_CODE + (wide >> 8) : code;
@@ -537,9 +548,9 @@ load_word(const uint8 *bytes)
 
 /*
  * Decode the code in the highest bits of word.  If it is an escape or not a
- * code, go to special.  A branch on its number of bytes would often be
- * mispredicted, so there is none.  The next code waits only for the shifted
- * word.
+ * code, go to special.  There is no branch on the number of bytes of the code,
+ * because it would often be mispredicted.  The next code waits only for the
+ * shifted word.
  */
 #define DECODE_ONE() \
 do { \
@@ -595,8 +606,8 @@ compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen
 		}
 
 		/*
-		 * Decode the rest from the last word of the input.  It is followed by
-		 * zeros in the word.  If a code took one of these as its second byte,
+		 * Decode the rest from the last word of the input.  In the word, zeros
+		 * follow the rest.  If a code took one of these as its second byte,
 		 * the position shows that.
 		 */
 		if (inlen >= 8 && inptr < inend && inend - inptr < 8)

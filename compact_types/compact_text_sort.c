@@ -95,8 +95,8 @@ ct_fastcmp(Datum x, Datum y, SortSupport ssup)
 
 /*
  * Compare under the C collation.  Sorting compares many values with one value,
- * the pivot.  So remember the second value, and decode it completely when it
- * comes again.
+ * the pivot.  So remember the second value, and decode the whole value when it
+ * is compared again.
  */
 static int
 ct_compare_remembering(struct varlena *a, struct varlena *b, CompactTextSort *state)
