@@ -252,7 +252,10 @@ column_is_special(const ColumnDef *column)
 	return false;
 }
 
-/* Return the attribute numbers of the primary key, in its order; NIL without one. */
+/*
+ * Return the attribute numbers of the primary key, in the order of the key, or
+ * NIL if there is no primary key.
+ */
 static List *
 primary_key_attributes(Oid relid)
 {

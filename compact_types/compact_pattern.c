@@ -375,8 +375,8 @@ rest_selectivity(PlannerInfo *root, const PatternKind *kind, Node *variable,
 
 /*
  * Estimate the selectivity of a pattern match, as core does for text.  If
- * negate is true, estimate the negation, such as NOT LIKE; opno is the
- * operator of the match, such as LIKE, then too.
+ * negate is true, estimate the negation, such as NOT LIKE.  opno is always the
+ * operator of the match, such as LIKE.
  *
  * Core's general estimator counts the matches in the most common values and in
  * the histogram.  If the histogram is small, that estimator also uses a

@@ -19,8 +19,9 @@
  *	- if several have the same sum, a symbol rather than the escape;
  *	- if several symbols have the same sum, the longest symbol.
  *
- * No two symbols of a dictionary are equal, so there is only one choice.  These
- * rules and the dictionaries may never change (see compact_text_codec.c).
+ * No two symbols of a dictionary are equal, so there is only one choice.
+ * These rules and the dictionaries may never change (see
+ * compact_text_codec.c).
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -36,7 +36,7 @@ typedef struct CompactTextSort
 	CompactTextString string1;
 	CompactTextString string2;
 
-	/* the second value of the last comparison under the C collation */
+	/* the second value of the previous comparison under the C collation */
 	union
 	{
 		int32		align;
