@@ -54,7 +54,8 @@ typedef struct SavedView
 	int			ncolumns;
 	char	  **types;			/* of the columns; NULL for converted ones */
 	char	   *origin;			/* query before its first conversion, or NULL */
-	bool		default_acl;	/* no privileges of its own */
+	bool		default_acl;	/* relacl is NULL: no privileges were
+								 * granted */
 	List	   *grants;			/* statements that give privileges back */
 	List	   *restore;		/* statements that restore the rest */
 } SavedView;

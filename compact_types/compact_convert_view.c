@@ -384,7 +384,7 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 					 errhint("Add a cast to the view, or drop it first.")));
 	}
 
-	/* default privileges may have granted some, to the owner as well */
+	/* revoke what ALTER DEFAULT PRIVILEGES granted, even to the owner */
 	compact_advise_query(
 						 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
 						 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END)"

@@ -13,9 +13,10 @@
  *
  * Trust.  A dump is restored by INSERT, and not always by a superuser.  So a
  * trigger lets everybody write notes on tables of their own, and only
- * superusers write notes on others.  No text of a note on a column gets into a
- * statement.  The old type is looked up, must be a type of core's that
- * convert() could have started from, and is written anew.
+ * superusers write notes on other tables.  No text of a note on a column gets
+ * into a statement.  The old type is looked up, and must be a core type that
+ * convert() could have started from.  Statements contain the name of the type
+ * that was found, not the text of the note.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -53,7 +54,7 @@ typedef struct ColumnReference
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	Oid			relid;
 	int32		attnum;			/* 0 if there is only a name */
-	char		name[FLEXIBLE_ARRAY_MEMBER];	/* if it is no column yet */
+	char		name[FLEXIBLE_ARRAY_MEMBER];	/* used if attnum is 0 */
 } ColumnReference;
 
 /* Columns of the notes: converted, old_type, new_type */
@@ -232,7 +233,7 @@ compact_revert_noted_name(Oid nspid, Oid typid)
 	return result;
 }
 
-/* Run a statement on the notes, as the notes' owner. */
+/* Run a statement on the tables of notes, as the owner of these tables. */
 void
 compact_revert_write_notes(const Advice *advice, const char *sql)
 {
@@ -424,7 +425,7 @@ compact_types_guard_conversions(PG_FUNCTION_ARGS)
  * definitions
  *
  * Skip a note on a relation whose owner the user cannot become.  Record the
- * owner: a definition is not used for the next owner.
+ * owner: a definition is not used after the owner of the relation has changed.
  */
 PG_FUNCTION_INFO_V1(compact_types_guard_definitions);
 Datum

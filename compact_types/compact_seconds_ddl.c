@@ -48,8 +48,8 @@ same_zone(const SecondsType *a, const SecondsType *b)
 }
 
 /*
- * Return true if equal values of the types have the same hash.  A date has
- * another hash, because it counts days.
+ * Return true if the types have the same hash function.  Always return false
+ * for date, which has another hash function because a date counts days.
  */
 static bool
 hash_alike(const SecondsType *a, const SecondsType *b)
