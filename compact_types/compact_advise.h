@@ -57,7 +57,7 @@ typedef struct AdviseType
 	char		storage;
 	char	   *sql;			/* name for statements, without typmod */
 	char	   *complete;		/* name with typmod, for ADVISE_REVERT */
-	bool		by_extension;	/* extension of that name, to be created */
+	bool		by_extension;	/* CREATE EXTENSION name creates the type */
 } AdviseType;
 
 /* Record of strings as values of other types, see compact_advise_native.c. */
@@ -76,9 +76,9 @@ typedef struct AdviseColumn
 
 	/* statistics of the sampled rows */
 	int64		nvalues;		/* number of values that are not NULL */
-	int64		min;			/* integers */
+	int64		min;			/* smallest and greatest integer */
 	int64		max;
-	int			min_bytes;		/* strings */
+	int			min_bytes;		/* shortest and longest string */
 	int			max_bytes;
 	bool		multibyte;
 	bool		trailing_blanks;
@@ -98,7 +98,7 @@ typedef struct AdviseColumn
 	FmgrInfo	cast;			/* cast to the type, for ADVISE_TEXT */
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* gains nothing in today's order */
-	char	   *storage;		/* clauses behind the type, for ADVISE_REVERT */
+	char	   *storage;		/* clauses after the type, for ADVISE_REVERT */
 	bool		outdated;		/* changed since it was converted */
 	char	   *reason;
 	char	   *native_type;	/* one of PostgreSQL's own types, or NULL */
@@ -120,22 +120,22 @@ typedef struct Advice
 	AdviseOptions options;
 	MemoryContext cxt;			/* holds all parts of the advice */
 	Oid			nspid;			/* schema of the functions of compact_types */
-	char	   *type_schema;	/* schema of its types */
+	char	   *type_schema;	/* schema of the types of compact_types */
 	List	   *available;		/* extensions on the server, read once */
 	bool		available_valid;
 
-	/* only if the table goes back to the types it had */
+	/* for revert(); convert() uses only definitions */
 	bool		reverts;
 	List	   *constraints;	/* clauses that drop constraints to re-create */
 	List	   *prepare;		/* statements before ALTER TABLE and after */
 	List	   *complete;
-	List	   *validate;		/* at the end, with the caller's search_path */
-	List	   *referencing;	/* OIDs of tables with foreign keys to it */
+	List	   *validate;		/* run last, with the caller's search_path */
+	List	   *referencing;	/* OIDs of tables that reference this table */
 	List	   *definitions;	/* of Definition *, see compact_convert.h */
 
 	int			ncolumns;		/* without dropped columns */
 	AdviseColumn *columns;
-	List	   *blockers;		/* of the whole table */
+	List	   *blockers;		/* blockers of the whole table */
 
 	BlockNumber nblocks;
 	BlockNumber sampled_blocks;

@@ -5,8 +5,8 @@
  *
  * ALTER TABLE rebuilds the indexes, constraints, defaults and statistics
  * objects of a column whose type it changes, and refuses if any other object
- * depends on the column.  This file finds all of them before anything changes.
- * Every object that is not known to be rebuilt counts as a blocker.
+ * depends on the column.  This file finds all these objects before anything
+ * changes.  Every object that is not known to be rebuilt counts as a blocker.
  *
  * Every statement runs with the search_path pg_catalog only.  So names in the
  * statement mean built-in objects, and names in its result are qualified.  A

@@ -4,7 +4,8 @@
  *	  Search the order of columns with the smallest rows.
  *
  * The sizes of sampled rows decide between two orders.  They also show which
- * proposals shorten no row, because of alignment; these are withdrawn.
+ * proposals shorten no row, because of alignment; these proposals are
+ * withdrawn.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -400,7 +400,7 @@ compact_advise_propose(Advice *advice)
 	MemoryContextSwitchTo(oldcxt);
 }
 
-/* Withdraw a proposal.  The type stays in place for the record. */
+/* Withdraw a proposal.  column->type keeps the withdrawn type. */
 void
 compact_advise_keep(AdviseColumn *column, char *reason)
 {

@@ -247,8 +247,9 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable,
 /*
  * Check that the caller could become the relation's owner by SET ROLE.
  * Statements run as the owner, whose role attributes a member does not
- * inherit.  A member without SET ROLE could have put code on the table that is
- * not the owner's.
+ * inherit.  A member without SET ROLE can nevertheless add functions to the
+ * table, for example in a CHECK constraint.  These functions would run as the
+ * owner, although they are not the owner's code.
  */
 static void
 check_set_role(Oid relid)
@@ -266,8 +267,9 @@ check_set_role(Oid relid)
 }
 
 /*
- * Check that the caller owns the relation and that it is a table.  The caller
- * of this function does so before it takes the lock that excludes everybody.
+ * Check that the caller owns the relation and that it is a table.  Call this
+ * function also before taking the lock that excludes everybody, so that a user
+ * who is not the owner cannot block others.
  */
 static void
 check_table(Oid relid)
@@ -574,7 +576,7 @@ compact_convert_check_call(FunctionCallInfo fcinfo, const char *function, bool h
 	/*
 	 * Rows and catalogs are read as they are now.  The rest of a transaction
 	 * of this isolation level would see another state, and the rewrite would
-	 * show it rows that do not exist yet in its snapshot.
+	 * show this transaction rows that do not exist yet in its snapshot.
 	 */
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR,

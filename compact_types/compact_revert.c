@@ -319,8 +319,8 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 
 /*
  * Lock the tables that have foreign keys to columns that change, because
- * rehearse() empties these tables as well.  They belong to the same owner, or
- * else there are blockers.
+ * rehearse() empties these tables as well.  These tables belong to the owner
+ * of this table; otherwise the foreign keys are blockers.
  */
 static void
 lock_referencing(Advice *advice, const bool *chosen)

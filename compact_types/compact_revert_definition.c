@@ -266,8 +266,8 @@ compact_revert_find_definitions(Advice *advice)
 			 * The text has names without a schema, according to the deparse
 			 * settings.  With the caller's search_path these could mean
 			 * functions and operators of another role.  But functions in the
-			 * constraint may need that path, so validate the rows with it,
-			 * separately.
+			 * constraint may need the caller's search_path, so validate the
+			 * rows in a separate statement with this search_path.
 			 */
 			bool		checked = !ends_with(text, " NOT VALID") && !ends_with(text, " NOT ENFORCED");
 

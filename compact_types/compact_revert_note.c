@@ -8,8 +8,8 @@
  * after a restore into another database, where OIDs and perhaps column numbers
  * differ.  So the type compact_types.column_reference contains OIDs, but its
  * output is the present name of the column, which pg_dump dumps.  A name that
- * means no column when it is read stays a name, and is looked up each time: a
- * dump may omit tables.
+ * means no column when it is read stays a name, and is looked up each time,
+ * because a dump may omit tables.
  *
  * Trust.  A dump is restored by INSERT, and not always by a superuser.  So a
  * trigger lets everybody write notes on tables of their own, and only
@@ -210,9 +210,9 @@ compact_types_referenced_attnum(PG_FUNCTION_ARGS)
  */
 
 /*
- * Return the name under which a type is recorded.  It must be one of our types
- * or of core's, whose names mean the same in every database.  Return NULL for
- * any other type.
+ * Return the name under which a type is recorded.  The type must be one of our
+ * types or of core's types, because their names mean the same in every
+ * database.  Return NULL for any other type.
  */
 char *
 compact_revert_noted_name(Oid nspid, Oid typid)
@@ -353,8 +353,9 @@ compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_typ
 }
 
 /*
- * Return the note with its name replaced by a reference to the column that has
- * the name now.  A later column of that name must not get the note.
+ * Return the note after a change: a reference to the column that has the name
+ * now replaces the name.  So a later column of the same name does not get the
+ * note.
  */
 static HeapTuple
 pin_reference(HeapTuple tuple, TupleDesc desc, const ColumnReference *reference,
