@@ -2,15 +2,16 @@
 #
 # A feature sets EXTENSION, MODULE_big and OBJS, and includes this file.  Its
 # regression tests are ../sql/EXTENSION*.sql, its isolation tests are
-# ../specs/EXTENSION*.spec, so that a test needs no listing anywhere.  Its C
-# code can include ../bundle_compat.h as "bundle_compat.h".  Works in the
-# feature's own folder and in any other one:
+# ../specs/EXTENSION*.spec, so that no list of tests is needed.  Its C code can
+# include ../bundle_compat.h as "bundle_compat.h".  make works in the feature's
+# own folder and in any other folder:
 #
 #	make -C BUILDDIR -f .../FEATURE/Makefile PG_CONFIG=...
 #
-# A feature whose extension goes with its server patch also sets "patched", to
-# nothing if PG_CONFIG's server has not got the patch.  Then every target says
-# that the extension is left out, and succeeds.
+# A feature whose extension needs the feature's server patch also sets
+# "patched".  The value is empty if the server of PG_CONFIG does not have the
+# patch.  Then every target prints that the extension is left out, and
+# succeeds.
 
 PG_CONFIG ?= pg_config
 

@@ -5,7 +5,7 @@
  *	  more than one extension.
  *
  * Differences that concern one extension are in its EXTENSION_compat.h, which
- * includes this file.  bundle.mk makes the compiler find it.
+ * includes this file.  bundle.mk makes the compiler find this file.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -139,8 +139,8 @@ compat_beginscan_tidrange(Relation rel, Snapshot snapshot, ItemPointer first,
 }
 
 /*
- * Return a new tranche of LWLocks.  Before 19, each process has to register its
- * name.
+ * Return a new tranche of LWLocks.  Before 19, each process has to register
+ * the name of the tranche.
  */
 static inline int
 compat_new_tranche(const char *name)
@@ -165,8 +165,9 @@ compat_name_tranche(int tranche, const char *name)
 }
 
 /*
- * Return a named segment of shared memory that needs no preloading, or NULL
- * before 17, which has none.
+ * Return a named segment of shared memory.  Such a segment does not need
+ * shared_preload_libraries.  Return NULL before 17, which has no such
+ * segments.
  */
 typedef void (*CompatSegmentInit) (void *segment);
 

@@ -6,15 +6,15 @@
  * The rows of the table, or of a sample of its pages, are read up to three
  * times.  The first pass finds the properties that all values share; the
  * proposals follow from these.  The second pass takes the exact sizes of some
- * rows, before and after; the order of columns is searched in these sizes.
- * The third pass fills simulated pages with rows of the exact sizes, toasting
- * included.  Where the size depends on the value, the real casts convert the
- * values.
+ * rows, before and after; these sizes serve to find the best order of the
+ * columns.  The third pass fills simulated pages with rows of the exact sizes,
+ * toasting included.  Where the size depends on the value, the real casts
+ * convert the values.
  *
- * Nothing here writes, so that advice can be asked of a standby as well.
+ * Nothing here writes, so that advise() works on a standby as well.
  *
- * This file has the course of the advice.  Its steps are in the files
- * compact_advise_*.c.
+ * This file runs the steps of the advice one after the other.  The steps are
+ * in the files compact_advise_*.c.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -265,7 +265,7 @@ compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMOD
 		compact_advise_scan_rows(advice, max_pages, compact_advise_sample_row, &sample);
 		if (sample.nrows == 0)
 		{
-			/* hardly any page had rows */
+			/* hardly any page had rows: take every row of the sample */
 			sample.skip = 1;
 			compact_advise_scan_rows(advice, options->sample_pages, compact_advise_sample_row, &sample);
 		}
@@ -274,7 +274,7 @@ compact_advise_make(Oid relid, const AdviseOptions *options, Oid funcid, LOCKMOD
 			compact_advise_choose(advice, &sample);
 			if (!options->predict && !proposes(advice, ADVISE_TEXT))
 				break;
-			/* the prediction takes all rows; some suffice to see growth */
+			/* predict takes more pages; a few pages show if the table grows */
 			compact_advise_simulate(advice, options->predict ? options->sample_pages : max_pages);
 		} while (advice->after.pages > advice->now.pages &&
 				 compact_advise_drop_growing_text(advice, &sample));

@@ -33,13 +33,13 @@ typedef enum AdviseKind
 	ADVISE_INTEGER,				/* a narrower integer */
 	ADVISE_DECIMAL,				/* compact_decimal4_S or compact_decimal8_S */
 	ADVISE_SECONDS,				/* seconds4, seconds4tz */
-	ADVISE_REVERT				/* the type that it had, see compact_revert.c */
+	ADVISE_REVERT				/* the former type, see compact_revert.c */
 } AdviseKind;
 
 typedef struct AdviseOptions
 {
 	bool		narrow;			/* include types with a smaller range */
-	bool		narrow_keys;	/* include them for keys */
+	bool		narrow_keys;	/* include such types for keys */
 	bool		fixed_varchar;	/* varchar and text of constant width */
 	bool		round_seconds;	/* include timestamps that may have fractions */
 	int			sample_pages;	/* at most so many pages; 0 for all */
@@ -57,7 +57,7 @@ typedef struct AdviseType
 	char		storage;
 	char	   *sql;			/* name for statements, without typmod */
 	char	   *complete;		/* name with typmod, for ADVISE_REVERT */
-	bool		by_extension;	/* extension of that name, to be created */
+	bool		by_extension;	/* CREATE EXTENSION name creates the type */
 } AdviseType;
 
 /* Record of strings as values of other types, see compact_advise_native.c. */
@@ -75,17 +75,18 @@ typedef struct AdviseColumn
 	bool		default_counts; /* it differs from the values */
 
 	/* statistics of the sampled rows */
-	int64		nvalues;		/* not null */
-	int64		min;			/* integers */
+	int64		nvalues;		/* number of values that are not NULL */
+	int64		min;			/* smallest and greatest integer */
 	int64		max;
-	int			min_bytes;		/* strings */
+	int			min_bytes;		/* shortest and longest string */
 	int			max_bytes;
 	bool		multibyte;
 	bool		trailing_blanks;
 	bool		unfit;			/* a value that no compact type holds */
 	AdviseNative *native;		/* of a column of strings */
 	int64		bytes_now;		/* sums */
-	int64		bytes_before;	/* sums of some rows as a rewrite has them */
+	int64		bytes_before;	/* sums of some rows, as a rewrite stores
+								 * these */
 	int64		bytes_after;
 	int64		nafter;			/* number of values in those sums */
 
@@ -97,11 +98,11 @@ typedef struct AdviseColumn
 	FmgrInfo	cast;			/* cast to the type, for ADVISE_TEXT */
 	int			cast_nargs;		/* 0 if the cast needs no function */
 	bool		only_reordered; /* gains nothing in today's order */
-	char	   *storage;		/* clauses behind the type, for ADVISE_REVERT */
+	char	   *storage;		/* clauses after the type, for ADVISE_REVERT */
 	bool		outdated;		/* changed since it was converted */
 	char	   *reason;
 	char	   *native_type;	/* one of PostgreSQL's own types, or NULL */
-	char	   *mentions;		/* functions whose source names it, or NULL */
+	char	   *mentions;		/* functions that name the column, or NULL */
 	List	   *dependents;		/* blockers of every proposal, of char * */
 	List	   *blockers;		/* all blockers of this proposal */
 } AdviseColumn;
@@ -110,7 +111,7 @@ typedef struct AdviseColumn
 typedef struct AdvisePages
 {
 	int64		pages;
-	Size		free;			/* on the last one */
+	Size		free;			/* free space on the last page */
 } AdvisePages;
 
 typedef struct Advice
@@ -119,22 +120,22 @@ typedef struct Advice
 	AdviseOptions options;
 	MemoryContext cxt;			/* holds all parts of the advice */
 	Oid			nspid;			/* schema of the functions of compact_types */
-	char	   *type_schema;	/* schema of its types */
+	char	   *type_schema;	/* schema of the types of compact_types */
 	List	   *available;		/* extensions on the server, read once */
 	bool		available_valid;
 
-	/* only if the table goes back to the types it had */
+	/* for revert(); convert() uses only definitions */
 	bool		reverts;
 	List	   *constraints;	/* clauses that drop constraints to re-create */
 	List	   *prepare;		/* statements before ALTER TABLE and after */
 	List	   *complete;
-	List	   *validate;		/* at the end, with the caller's search_path */
-	List	   *referencing;	/* OIDs of tables with foreign keys to it */
+	List	   *validate;		/* run last, with the caller's search_path */
+	List	   *referencing;	/* OIDs of tables that reference this table */
 	List	   *definitions;	/* of Definition *, see compact_convert.h */
 
 	int			ncolumns;		/* without dropped columns */
 	AdviseColumn *columns;
-	List	   *blockers;		/* of the whole table */
+	List	   *blockers;		/* blockers of the whole table */
 
 	BlockNumber nblocks;
 	BlockNumber sampled_blocks;
@@ -142,10 +143,10 @@ typedef struct Advice
 	int64		updates;		/* number of updated rows, by statistics */
 	List	   *checks;			/* CHECK constraints, as an implicit AND */
 	bool		checks_valid;
-	bool		has_dropped;	/* or a column that is always null on disk */
+	bool		has_dropped;	/* dropped columns, or always null on disk */
 
 	int		   *order;			/* best order, as indexes of columns */
-	bool		reordered;		/* differs from today's */
+	bool		reordered;		/* the order differs from today's */
 	AdvisePages now;
 	AdvisePages after;
 	AdvisePages best;

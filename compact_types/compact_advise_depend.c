@@ -5,8 +5,8 @@
  *
  * ALTER TABLE rebuilds the indexes, constraints, defaults and statistics
  * objects of a column whose type it changes, and refuses if any other object
- * depends on the column.  This file finds all of them before anything changes.
- * Every object that is not known to be rebuilt counts as a blocker.
+ * depends on the column.  This file finds all these objects before anything
+ * changes.  Every object that is not known to be rebuilt counts as a blocker.
  *
  * Every statement runs with the search_path pg_catalog only.  So names in the
  * statement mean built-in objects, and names in its result are qualified.  A
@@ -50,8 +50,8 @@
  *
  * Take a new snapshot each time.  The functions that describe catalog objects
  * read the current catalogs, regardless of the transaction's isolation level
- * and of the age of the statement's snapshot.  The queries must agree with
- * them.
+ * and of the age of the statement's snapshot.  The queries must see the same
+ * catalogs as these functions.
  */
 void
 compact_advise_query(const char *format,...)
@@ -302,7 +302,7 @@ compact_advise_find_blockers(Advice *advice)
 						 relid, relid, advice->reverts ? "true" : "false", relid);
 	add_blockers_of_result(advice);
 
-	/* properties that the rules for single types need */
+	/* properties of columns that the rules for each type need */
 	compact_advise_query("SELECT a.attnum,"
 						 " a.attidentity <> '' OR EXISTS (SELECT FROM pg_catalog.pg_depend d"
 						 "  WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = a.attrelid"
@@ -375,7 +375,7 @@ add_index_expressions(Relation index, AttrNumber attribute, Bitmapset **used)
  * Record the indexes that could not be rebuilt with the proposed types: those
  * with an operator class that is not the default one, those whose access
  * method has no default class for the new type, and those with the column in
- * an expression or predicate.  On the way back expressions do not matter,
+ * an expression or predicate.  For revert(), expressions do not matter,
  * because types get wider.
  */
 void
@@ -534,9 +534,9 @@ compact_advise_unrestorable(const Advice *advice, List *views)
 
 /*
  * Record for each column the functions that name the table and the column in
- * their source.  No dependency shows these.  Their variables keep the old
- * types, and RETURN QUERY fails where a column's type differs from the
- * declared one.
+ * their source.  pg_depend does not list these functions.  After a conversion,
+ * the variables of such a function keep the old types, and RETURN QUERY fails
+ * where a column's type differs from the declared one.
  */
 void
 compact_advise_find_mentions(Advice *advice)

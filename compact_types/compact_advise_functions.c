@@ -125,7 +125,8 @@ compact_types_advise(PG_FUNCTION_ARGS)
 /*
  * compact_types.advise_table(rel regclass, ...) returns record
  *
- * The same for the table as a whole; arguments and errors as above.
+ * Return one row for the table as a whole.  The arguments and errors are those
+ * of advise().
  */
 PG_FUNCTION_INFO_V1(compact_types_advise_table);
 Datum
@@ -164,7 +165,7 @@ compact_types_advise_table(PG_FUNCTION_ARGS)
 	{
 		double		count = pages[i]->pages;
 
-		/* count the last page only in part where it stands for others */
+		/* in a sample, count only the used part of the last page */
 		if (scale > 1.0)
 			count = ceil((count - (double) pages[i]->free / BLCKSZ) * scale);
 		values[1 + i] = Float8GetDatum(rows > 0 ? count * BLCKSZ / rows : 0);

@@ -6,11 +6,12 @@
  * A UUID takes 16 bytes as uuid, 18 as compact_text and 37 as text.  The
  * advice names such a type if the type would write every examined value in the
  * same way, so that clients read the strings that they have stored.  convert()
- * does not change a column to it: drivers see another type then, and the
- * application has to agree.
+ * does not change a column to such a type, because drivers then see another
+ * type, and the application must be ready for this type.
  *
  * The values are checked here and not by the types' input functions, because
- * errors of these would have to be caught one by one.
+ * the advice would have to catch an error of these functions for each value
+ * that does not fit.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -35,7 +36,7 @@
 
 #include "compact_advise.h"
 
-/* an enum needs at most so many labels, and at least so many values */
+/* name an enum only for at most so many labels, and so many values at least */
 #define MAX_LABELS			16
 #define MIN_ENUM_VALUES		1000
 /* size of an enum value */
@@ -57,13 +58,15 @@ typedef struct NativeType
 struct AdviseNative
 {
 	uint32		possible;		/* bits of native_types[], for all strings */
-	int64		count;			/* of the strings */
+	int64		count;			/* number of strings */
 	int64	   *bytes;			/* sum for each type */
 	int			nlabels;		/* MAX_LABELS + 1 if there are more */
 	char		labels[MAX_LABELS][NAMEDATALEN];
 };
 
-/* Return true if all characters are digits, and there is one at least. */
+/*
+ * Return true if all characters are digits, and there is at least one digit.
+ */
 static bool
 are_digits(const char *str, int len)
 {

@@ -4,7 +4,8 @@
  *	  Search the order of columns with the smallest rows.
  *
  * The sizes of sampled rows decide between two orders.  They also show which
- * proposals shorten no row, because of alignment; these are withdrawn.
+ * proposals shorten no row, because of alignment; these proposals are
+ * withdrawn.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -21,7 +22,7 @@
 #include "compact_advise.h"
 #include "compact_advise_size.h"
 
-/* values per round of small steps; number of rounds; columns at most */
+/* limits for single moves: values per round, rounds, columns of the table */
 #define STEP_VALUES			20000000
 #define STEP_ROUNDS			10
 #define MAX_STEP_COLUMNS	200
@@ -44,8 +45,9 @@ header_size(const ItemSize *items, int ncolumns, bool has_nulls)
 
 typedef struct OrderCost
 {
-	uint64		aligned;		/* as rows are laid out on pages */
-	uint64		plain;			/* shows which way is down on a plateau */
+	uint64		aligned;		/* sum of row sizes on pages */
+	uint64		plain;			/* without MAXALIGN; decides if aligned is
+								 * equal */
 } OrderCost;
 
 static OrderCost
@@ -73,7 +75,10 @@ cost_less(OrderCost a, OrderCost b)
 	return a.aligned < b.aligned || (a.aligned == b.aligned && a.plain < b.plain);
 }
 
-/* Sort key for a starting order of columns; ties keep the table's order. */
+/*
+ * Sort key for a starting order of columns; columns with equal keys stay in
+ * the table's order.
+ */
 static int
 sort_key(const AdviseColumn *column, int align, bool fixed, double nulls, int method)
 {
@@ -81,18 +86,19 @@ sort_key(const AdviseColumn *column, int align, bool fixed, double nulls, int me
 
 	switch (method)
 	{
-		case 0:					/* nullable ones behind the others */
+		case 0:					/* columns with NULL behind the others */
 			return key + (fixed && nulls > 0 ? 16 : 0);
 		case 1:					/* by alignment only */
 			return key;
-		default:				/* variable-length ones before bytes */
+		default:				/* variable-length columns before bytes */
 			return fixed && align == 1 ? 33 : key;
 	}
 }
 
 /*
  * Find the order of columns with the smallest rows.  Take the best of several
- * sorted orders.  With refine, move single columns as long as that helps.
+ * sorted orders.  With refine, move single columns as long as a move makes the
+ * rows smaller.
  */
 static void
 find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
@@ -148,7 +154,7 @@ find_order(Advice *advice, const ItemSize *items, int nrows, bool refine)
 		}
 	}
 
-	/* try every column in every place, in some rows: cubic in the columns */
+	/* put every column in every place; this is slow, so take only some rows */
 	skip = (int) Min(nrows, (double) n * n * n * nrows / STEP_VALUES + 1);
 	step_cost = order_cost(advice, items, nrows, skip, best);
 	for (int round = 0; refine && better && round < STEP_ROUNDS && n <= MAX_STEP_COLUMNS; round++)
@@ -240,14 +246,14 @@ compact_advise_choose(Advice *advice, SizeSample *sample)
 		find_order(advice, items, nrows, false);
 		all_today = order_cost(advice, items, nrows, 1, today);
 		all_best = order_cost(advice, items, nrows, 1, advice->order);
-		/* one at a time: two useless proposals may be useful together */
+		/* withdraw one at a time: two proposals may save only together */
 		for (int i = 0; i < n && n <= MAX_STEP_COLUMNS; i++)
 		{
 			AdviseColumn *column = &advice->columns[i];
 			uint64		without;
 			double		saved;
 
-			/* fixed-length strings and decimals are faster as well */
+			/* keep fixed-length strings and decimals: these are faster too */
 			if (!compact_advise_converts(advice, column) ||
 				column->kind == ADVISE_CHAR || column->kind == ADVISE_DECIMAL)
 				continue;

@@ -149,8 +149,8 @@ add_risk(AdviseColumn *column, const char *risk)
 /*
  * Add the risk that a driver returns a string.  A driver chooses the
  * application's data type by the OID of the column's type.  For a string
- * column, a string is right.  For a number it is not: an application that
- * multiplies it fails, or repeats the string.
+ * column, a string is right.  For a number, a string is wrong: an application
+ * that multiplies the value fails, or repeats the string.
  */
 static void
 add_driver_risk(AdviseColumn *column)
@@ -160,8 +160,8 @@ add_driver_risk(AdviseColumn *column)
 
 /*
  * Sort integer types by preference: the narrowest first.  Of types of the same
- * width, core's comes first, because drivers know it, and an unsigned one
- * before a signed one.
+ * width, core's type comes first, because drivers know this type, and an
+ * unsigned type comes before a signed type.
  */
 static int
 compare_preference(const void *a, const void *b)
@@ -186,7 +186,7 @@ propose_integer(Advice *advice, AdviseColumn *column)
 	const char *missing = NULL;
 	bool		asked = advice->options.narrow || (column->is_key && advice->options.narrow_keys);
 
-	/* a caller who narrows keys has considered the references to them */
+	/* with narrow_keys, the caller has considered the references to keys */
 	if (!advice->options.narrow_keys)
 		never = compact_advise_never_narrow(advice, column);
 	if (never)
@@ -212,8 +212,9 @@ propose_integer(Advice *advice, AdviseColumn *column)
 			continue;
 
 		/*
-		 * The type is passed by reference.  One byte is worth that only
-		 * beside other columns of a key.
+		 * The type is passed by reference.  This costs time.  To save one
+		 * byte is worth the time only for a column in an index of several
+		 * columns.
 		 */
 		if (INTEGER_BY_REFERENCE(type->bytes) &&
 			(!column->in_wide_index || !advice->options.narrow_keys || column->by_value))
@@ -399,7 +400,7 @@ compact_advise_propose(Advice *advice)
 	MemoryContextSwitchTo(oldcxt);
 }
 
-/* Withdraw a proposal.  The type stays in place for the record. */
+/* Withdraw a proposal.  column->type keeps the withdrawn type. */
 void
 compact_advise_keep(AdviseColumn *column, char *reason)
 {

@@ -5,9 +5,9 @@
  *
  * The existing values say nothing about future ones.  It is safe to lose part
  * of the old type's range only where a CHECK constraint excludes those values
- * anyway.  Every other proposal carries that risk.  Some columns are never
- * proposed, since their values or their use show that the range will not
- * suffice.
+ * anyway.  Every other proposal carries the risk that a later value is out of
+ * range.  Some columns are never proposed, since their values or their use
+ * show that the range will not suffice.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -39,7 +39,8 @@
 /*
  * Return the CHECK constraints of the table that hold for all rows, as a list
  * of clauses with implicit AND.  Read them once.  Leave out constraints that
- * call functions of users: folding their constants would run these functions.
+ * call functions of users: the planner evaluates constant expressions, and
+ * would run these functions.
  */
 static List *
 valid_checks(Advice *advice)
@@ -116,8 +117,9 @@ name_ends_in(const char *name, const char *word)
 
 /*
  * Return why the column looks like a reference to a key, by its name or use,
- * in the memory of the advice; or NULL.  A join loses the index on a key that
- * is wider.  The caller must be connected to SPI.
+ * in the memory of the advice; or NULL.  If only this column became narrower,
+ * a join could not use the index on the wider key.  The caller must be
+ * connected to SPI.
  */
 static char *
 looks_like_reference(Advice *advice, const AdviseColumn *column)
@@ -131,7 +133,7 @@ looks_like_reference(Advice *advice, const AdviseColumn *column)
 		if (name_ends_in(name, words[i]))
 			return psprintf("is named like a reference to a key");
 	}
-	/* customerId */
+	/* a name like customerId */
 	if (len > 2 && name[len - 2] == 'I' && name[len - 1] == 'd' && islower((unsigned char) name[len - 3]))
 		return psprintf("is named like a reference to a key");
 

@@ -38,7 +38,7 @@
 #include "compact_scalar.h"
 #include "compact_types_compat.h"
 
-/* read the same pages each time, for the same answer */
+/* a fixed seed: take the same pages each time, to give the same advice */
 #define SAMPLE_SEED			20240607
 
 /*
@@ -303,10 +303,10 @@ compact_advise_calls_users_functions(Node *node)
 }
 
 /*
- * Evaluate an immutable default, and examine it as one of the values.  A
- * default whose evaluation fails is the value of no row.  Evaluate it as the
- * table's owner, because some built-in functions call code of that user: CHECK
- * constraints of a domain, or a cast to json.
+ * Evaluate an immutable default, and examine it as one of the values.  Ignore
+ * a default whose evaluation fails, because no row can get this value.
+ * Evaluate the default as the table's owner, because some built-in functions
+ * call code of the owner: CHECK constraints of a domain, or a cast to json.
  */
 static void
 evaluate_default(Advice *advice, AdviseColumn *column, Expr *expr)

@@ -168,7 +168,7 @@ store_row(const Advice *advice, const RowVersion *row, const int *order,
 	int			n = advice->ncolumns;
 	Size		header;
 	Size		max_size;
-	bool	   *compressed;		/* or it cannot be compressed */
+	bool	   *compressed;		/* compressed, or not compressible */
 	bool		can_externalize = OidIsValid(advice->rel->rd_rel->reltoastrelid);
 
 	/* in today's order, the null bitmap also covers dropped columns */
@@ -275,7 +275,7 @@ compact_advise_sample_row(Advice *advice, TupleTableSlot *slot, void *arg)
 	sample->nrows++;
 }
 
-/* Pass 3: fill the pages of all three tables. */
+/* Pass 3: fill the pages of all three simulated tables. */
 static void
 simulate_row(Advice *advice, TupleTableSlot *slot, void *arg)
 {

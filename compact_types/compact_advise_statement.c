@@ -32,7 +32,7 @@ append_type(StringInfo buf, const AdviseColumn *column)
 	appendStringInfoString(buf, column->type.complete ? column->type.complete : column->type.sql);
 	if (column->type.typmod >= 0 && column->type.complete == NULL)
 		appendStringInfo(buf, "(%d)", column->type.typmod - (int) VARHDRSZ);
-	/* without a clause the column would get the type's own collation */
+	/* without COLLATE, the column would get the type's own collation */
 	if (OidIsValid(column->att->attcollation) &&
 		column->att->attcollation != DEFAULT_COLLATION_OID)
 		appendStringInfo(buf, " COLLATE %s",

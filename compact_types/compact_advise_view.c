@@ -43,7 +43,10 @@
 /* Subqueries nested more deeply are not examined. */
 #define MAX_SUBQUERY_DEPTH	20
 
-/* A column of a table or view that is a converted column, or shows one. */
+/*
+ * A column of a table or view that is a converted column, or shows such a
+ * column.
+ */
 typedef struct ViewColumn
 {
 	Oid			relid;
@@ -83,8 +86,8 @@ find_column(List *columns, Oid relid, AttrNumber attnum)
 /*
  * Return the index of the converted column that the Var shows, or -1.  A Var
  * can be an alias of an expression, for example a column of a join with USING
- * or a grouping column.  Then set *expression to that, and *expression_in to
- * its queries.
+ * or a grouping column.  Then set *expression to this expression, and
+ * *expression_in to the queries around this expression.
  */
 static int
 var_column(ViewWalk *walk, Var *var, List *queries, int depth,
@@ -136,8 +139,9 @@ var_column(ViewWalk *walk, Var *var, List *queries, int depth,
 }
 
 /*
- * The same for a column of a query's result.  For set operations, examine that
- * column in all their parts.
+ * Return the index of the converted column that a column of the query's result
+ * shows, or -1.  For a set operation, examine the column in each of the
+ * combined queries.
  */
 static int
 output_column(ViewWalk *walk, Query *query, AttrNumber resno, List *queries, int depth)
@@ -173,8 +177,8 @@ output_column(ViewWalk *walk, Query *query, AttrNumber resno, List *queries, int
 }
 
 /*
- * Record that the expression computes with the column, or with any column if
- * it is -1.
+ * Record that the expression computes with the column.  If column is -1, the
+ * column is not known; then record this for every column.
  */
 static void
 computes_with(ViewWalk *walk, int column)
@@ -200,7 +204,10 @@ walk_in(ViewWalk *walk, Node *node, List *queries)
 	walk->queries = save;
 }
 
-/* Walk a node where a column itself does no harm, but an expression may. */
+/*
+ * Walk a node in a place where a converted column alone does no harm, but an
+ * expression with such a column may.
+ */
 static void
 walk_plain(ViewWalk *walk, Node *node)
 {
@@ -291,8 +298,8 @@ operand_query(Query *query, Node *operand)
 
 /*
  * The columns of a recursive query have the types of its first part.  Block
- * those that the other part does not merely pass on, since its own type does
- * not change.
+ * the columns that the other part does not merely pass on, because the types
+ * of the other part's expressions do not change.
  */
 static void
 walk_recursive(ViewWalk *walk, CommonTableExpr *cte, List *queries)
@@ -406,7 +413,7 @@ walk_expression(Node *node, void *context)
 				SubLink    *link = (SubLink *) node;
 				Query	   *query = (Query *) link->subselect;
 
-				/* otherwise the surrounding expression uses its result */
+				/* otherwise the outer expression uses the subquery's result */
 				if (link->subLinkType != EXISTS_SUBLINK &&
 					!(link->subLinkType == ANY_SUBLINK && is_comparison(link->testexpr)))
 				{
@@ -561,7 +568,8 @@ struct constant_walk
 
 /*
  * Search the parts of a type for a domain or range type whose owner does not
- * have the privileges of the given owner.  Return it, or InvalidOid.
+ * have the privileges of the given owner.  Return the found type, or
+ * InvalidOid.
  */
 static Oid
 foreign_type(Oid typid, Oid owner)
@@ -641,10 +649,11 @@ find_foreign_constant(Node *node, void *context)
  * created.
  *
  * The views and the table's expressions are created again from their text,
- * each as its owner.  That evaluates constants anew, even those that have been
- * stored as values since their creation.  It calls the present CHECK
- * constraints of a domain in an array, and functions of a range type.  The
- * owner who used the type need not want to run them.
+ * each as its owner.  This evaluates constants anew, even constants that have
+ * been stored as values since their creation.  The evaluation calls the
+ * present CHECK constraints of a domain in an array, and functions of a range
+ * type.  The owner who used the type may not want to run this code of the
+ * type's owner.
  */
 List *
 compact_advise_foreign_constants(const Advice *advice, List *views)
@@ -687,7 +696,7 @@ compact_advise_foreign_constants(const Advice *advice, List *views)
 	return result;
 }
 
-/* Return true if the column of the view shows a converted one. */
+/* Return true if the column of the view shows a converted column. */
 bool
 compact_advise_view_column_converts(List *columns, Oid view, AttrNumber attnum)
 {

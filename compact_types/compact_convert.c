@@ -247,8 +247,9 @@ refuse(const Advice *advice, const bool *chosen, List *unrestorable,
 /*
  * Check that the caller could become the relation's owner by SET ROLE.
  * Statements run as the owner, whose role attributes a member does not
- * inherit.  A member without SET ROLE could have put code on the table that is
- * not the owner's.
+ * inherit.  A member without SET ROLE can nevertheless add functions to the
+ * table, for example in a CHECK constraint.  These functions would run as the
+ * owner, although they are not the owner's code.
  */
 static void
 check_set_role(Oid relid)
@@ -266,8 +267,9 @@ check_set_role(Oid relid)
 }
 
 /*
- * Check that the caller owns the relation and that it is a table.  The caller
- * of this function does so before it takes the lock that excludes everybody.
+ * Check that the caller owns the relation and that it is a table.  Call this
+ * function also before taking the lock that excludes everybody, so that a user
+ * who is not the owner cannot block others.
  */
 static void
 check_table(Oid relid)
@@ -292,8 +294,8 @@ check_table(Oid relid)
 }
 
 /*
- * Create the types that do not exist yet, and look up what could not be known
- * without them.
+ * Create the chosen types that do not exist yet.  Then look up their OID and
+ * properties, which the advice could not know.
  */
 static void
 create_types(Advice *advice, const bool *chosen)
@@ -348,8 +350,8 @@ check_types(const Advice *advice, const bool *chosen)
 
 /*
  * Run the single ALTER TABLE, and report its progress.  Run it as the table's
- * owner, who wrote the functions in CHECK constraints and indexes.  They must
- * not get the privileges of a superuser who converts the table.
+ * owner, who wrote the functions in CHECK constraints and indexes.  These
+ * functions must not get the privileges of a superuser who converts the table.
  */
 static void
 alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, const char *table)
@@ -409,8 +411,9 @@ alter_table(const Advice *advice, const bool *chosen, Oid relid, Oid owner, cons
 }
 
 /*
- * Change the types, and create the views again.  Run the statements with the
- * settings of the current GUC nest level, and leave another level.  Return it.
+ * Change the types, and create the views again.  nestlevel is the current GUC
+ * nest level, whose settings are for these statements.  The function ends this
+ * level and begins another level.  Return the new level.
  */
 static int
 change_types(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
@@ -504,7 +507,7 @@ rehearse(const Advice *advice, const bool *chosen, Oid relid, Oid owner,
 
 		compact_ddl_set_deparse_gucs();
 		empty_table(relid);
-		/* their foreign keys would miss the rows */
+		/* their foreign keys would not find rows in the empty table */
 		foreach(lc, advice->referencing)
 			empty_table(lfirst_oid(lc));
 		inner = change_types(advice, chosen, relid, owner, table, saved, true, inner);
@@ -571,9 +574,9 @@ compact_convert_check_call(FunctionCallInfo fcinfo, const char *function, bool h
 	PreventCommandIfReadOnly(function);
 
 	/*
-	 * Rows and catalogs are read as they are now.  The rest of such a
-	 * transaction would see another state, and the rewrite would show it rows
-	 * that do not exist yet in its snapshot.
+	 * Rows and catalogs are read as they are now.  The rest of a transaction
+	 * of this isolation level would see another state, and the rewrite would
+	 * show this transaction rows that do not exist yet in its snapshot.
 	 */
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR,

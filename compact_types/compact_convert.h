@@ -31,8 +31,8 @@ typedef struct ConvertOptions
 typedef struct Definition
 {
 	char	   *object;			/* name; only for objects of a table */
-	AttrNumber	attnum;			/* a column that it uses */
-	char	   *text;			/* as it is now */
+	AttrNumber	attnum;			/* a column that the object uses */
+	char	   *text;			/* present text */
 	char	   *origin;			/* text before the first conversion, or NULL
 								 * if not known */
 	char	   *comment;		/* COMMENT statement, or NULL */
@@ -52,11 +52,12 @@ typedef struct SavedView
 	List	   *functions;		/* OIDs of users' functions that it calls */
 	char	   *properties;		/* all except the query, to compare */
 	int			ncolumns;
-	char	  **types;			/* of the columns; NULL for converted ones */
+	char	  **types;			/* types of the columns; NULL if converted */
 	char	   *origin;			/* query before its first conversion, or NULL */
-	bool		default_acl;	/* no privileges of its own */
+	bool		default_acl;	/* relacl is NULL: no privileges were
+								 * granted */
 	List	   *grants;			/* statements that give privileges back */
-	List	   *restore;		/* statements that restore the rest */
+	List	   *restore;		/* statements that restore other properties */
 } SavedView;
 
 /* compact_convert.c */

@@ -31,7 +31,8 @@
 
 /*
  * Read the types of a view's columns, into memory that lives as long as the
- * advice.  Columns that only show a column in the list converted stay NULL.
+ * advice.  The type is NULL for a column that only shows a column in the list
+ * converted.
  */
 static char **
 view_types(const Advice *advice, Oid view, List *converted, Oid converted_in, int *ncolumns)
@@ -308,9 +309,9 @@ create_view(const SavedView *saved)
  * Check that the view refers to the same relations as before, or to the
  * re-created views that replace them.  Meanwhile, code of an owner may have
  * put other relations in their places.  Views of other owners would then read
- * these with the privileges of those owners.  Also check that the view calls
- * no function that it did not call before: somebody may have created one for
- * the new types.
+ * these relations with the privileges of the view's owner.  Also check that
+ * the view calls no function that it did not call before: somebody may have
+ * created a function with arguments of the new types.
  */
 static void
 check_references(const Advice *advice, List *views, const SavedView *saved)
@@ -384,7 +385,7 @@ compact_convert_restore_view(const Advice *advice, List *views, SavedView *saved
 					 errhint("Add a cast to the view, or drop it first.")));
 	}
 
-	/* default privileges may have granted some, to the owner as well */
+	/* revoke what ALTER DEFAULT PRIVILEGES granted, even to the owner */
 	compact_advise_query(
 						 "SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %%s FROM %%s', %s,"
 						 "  CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) END)"

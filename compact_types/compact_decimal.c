@@ -9,12 +9,13 @@
  * output has S digits after the point.  There is no NaN and no infinity.  Only
  * comparisons and aggregates are done on the integer.  All other operations
  * are done in numeric, to which there is an implicit cast, because arithmetic
- * must not overflow where it did not for numeric.
+ * on the integers could overflow where arithmetic on numeric does not.
  *
  * The scale is part of the type, so it takes no space in the row.  A macro
  * makes the functions for one scale; they are stubs that call common code with
- * the scale.  An SQL function is bound to its scale by its C symbol.  So no
- * catalog lookup is needed to find the scale, and it cannot be forged.
+ * the scale.  The C symbol of an SQL function determines the scale.  So the
+ * function needs no catalog lookup to find the scale, and a user cannot call
+ * the function with another scale.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -85,7 +86,7 @@ decimal_in_range(int64 value, int width)
 
 /*
  * Raise the error of a conversion to a decimal type.  str is the input, or the
- * value in a cast; quote is put around it.
+ * value in a cast; quote is put around str.
  */
 static Datum
 conversion_error(DecimalResult result, const char *str, const char *quote,
@@ -216,12 +217,16 @@ decimal_send(FunctionCallInfo fcinfo, int width, int scale)
 }
 
 /*
- * Casts.  To a decimal: error 22003 for a value out of range, 0A000 for NaN
- * and infinity.  From a decimal to an integer: rounded as numeric is; error
- * 22003 for a value out of range.
+ * Casts.  A cast to a decimal raises error 22003 for a value out of range, and
+ * 0A000 for NaN and infinity.  A cast from a decimal to an integer rounds as
+ * the cast from numeric does, and raises error 22003 for a value out of range.
  */
 
-/* Round a numeric for a cast to the decimal; raise an error if EXECUTE compares it. */
+/*
+ * Round a numeric for a cast to the decimal.  Raise an error if the numeric
+ * has too many digits after the point and is an argument of EXECUTE that the
+ * statement compares.
+ */
 static Datum
 round_for_cast(FunctionCallInfo fcinfo, Numeric num, int width, int scale)
 {
@@ -273,7 +278,7 @@ int8_cast(FunctionCallInfo fcinfo, int width, int scale)
 	return integer_cast(PG_GETARG_INT64(0), width, scale);
 }
 
-/* cast through numeric, to get the digits that numeric's cast takes */
+/* cast to numeric first, to keep the same digits as a cast to numeric */
 static Datum
 float4_cast(FunctionCallInfo fcinfo, int width, int scale)
 {
@@ -359,7 +364,7 @@ cast_float8(FunctionCallInfo fcinfo, int width, int scale)
 {
 	int64		value = decimal_value(PG_GETARG_DATUM(0), width);
 
-	/* dividing two exact numbers gives a correctly rounded result */
+	/* float8 holds both numbers exactly: the quotient is correctly rounded */
 	if (value >= -(INT64CONST(1) << 53) && value <= INT64CONST(1) << 53)
 		PG_RETURN_FLOAT8((float8) value / (float8) powers_of_ten[scale]);
 
@@ -445,7 +450,9 @@ decimal_hash(FunctionCallInfo fcinfo, int width, int scale)
 											 n * sizeof(int16))) ^ (uint32) weight);
 }
 
-/* decimal_hash_extended(decimal, int8) returns int8: likewise */
+/*
+ * decimal_hash_extended(decimal, int8) returns int8: hash of the equal numeric
+ */
 static Datum
 decimal_hash_extended(FunctionCallInfo fcinfo, int width, int scale)
 {
@@ -464,8 +471,9 @@ decimal_hash_extended(FunctionCallInfo fcinfo, int width, int scale)
 }
 
 /*
- * decimal_in_range_numeric(decimal, decimal, numeric, bool, bool) returns bool:
- * true if the first is in the window frame of the second
+ * decimal_in_range_numeric(decimal, decimal, numeric, bool, bool) returns
+ * bool: true if the window frame of the second decimal, with the offset in the
+ * third argument, contains the first decimal
  */
 static Datum
 decimal_in_range_numeric(FunctionCallInfo fcinfo, int width, int scale)
@@ -516,7 +524,7 @@ decimal_avg(FunctionCallInfo fcinfo, int width, int scale)
 		return function(fcinfo, width, scale); \
 	}
 
-/* comparison with numeric on the right (argument 0 is the decimal) or left */
+/* comparison with numeric; argument argno is the decimal */
 #define NUMERIC_FUNCTION(symbol, argno, width, scale, return_result, operation) \
 	PG_FUNCTION_INFO_V1(symbol); \
 	Datum \
@@ -560,7 +568,7 @@ decimal_avg(FunctionCallInfo fcinfo, int width, int scale)
 	NUMERIC_FUNCTIONS(compact_decimal##width##_##scale##_numeric, 0, width, scale) \
 	NUMERIC_FUNCTIONS(numeric_compact_decimal##width##_##scale, 1, width, scale)
 
-/* call M(width, scale) for all scales up to a greatest one */
+/* SCALES_N: call M(width, scale) for all scales from 0 to N */
 #define SCALES_9(M, width) \
 	M(width, 0) \
 	M(width, 1) \

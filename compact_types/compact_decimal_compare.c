@@ -3,8 +3,8 @@
  * compact_decimal_compare.c
  *	  Compare decimals with numeric.
  *
- * Usually the numeric is a constant.  So it is converted to an integer in units
- * of the decimal, which is kept for the next row.
+ * Usually the numeric is a constant.  So convert the numeric to an integer in
+ * units of the decimal, and keep this integer for the next row.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -29,23 +29,26 @@
 
 /*
  * The numeric of the last call of a comparison function, as an integer in
- * units of the decimal.  Usually it is a constant.  fn_extra points to it.
+ * units of the decimal.  Usually the numeric is a constant.  fn_extra points
+ * to this struct.
  */
 typedef struct DecimalConstant
 {
 	int			size;			/* of data; 0: nothing is kept */
 	int			scale;			/* of the decimal */
 	char		data[DECIMAL_CONSTANT_SIZE];	/* the numeric's content */
-	int			beyond;			/* < 0, > 0: below, above all decimals */
-	int64		floor;			/* otherwise: greatest integer not above */
+	int			beyond;			/* < 0: below all decimals; > 0: above all */
+	int64		floor;			/* if beyond is 0: greatest integer not
+								 * above */
 	bool		exact;			/* is the floor the number itself? */
 } DecimalConstant;
 
 /*
- * All constants, assigned in turn.  They are not allocated in fn_mcxt: an
- * index scan has new FmgrInfos each time it is restarted, in memory that lives
- * as long as the query.  Two calls that share one constant, even with
- * different types, only lose time.
+ * The constants of all function calls.  New calls get them in turn.  The
+ * constants are not allocated in fn_mcxt: an index scan has new FmgrInfos each
+ * time it is restarted, in memory that lives as long as the query.  If two
+ * calls share one constant, even for different types, they only lose time,
+ * because each of them converts its numeric again.
  */
 static DecimalConstant decimal_constants[DECIMAL_CONSTANTS];
 static unsigned int next_decimal_constant = 0;
@@ -96,7 +99,7 @@ make_constant(DecimalConstant *constant, struct varlena *datum, int scale)
 	constant->size = 0;
 	constant->scale = scale;
 
-	/* a few bytes can be a number that is written with 131072 digits */
+	/* first check the range: a few bytes can mean a number of 131072 digits */
 	constant->beyond = beyond_int64(num);
 	if (constant->beyond == 0)
 	{
@@ -141,7 +144,10 @@ compare_constant(FunctionCallInfo fcinfo, int64 value, struct varlena *datum,
 	return constant->exact ? 0 : -1;
 }
 
-/* The same for a numeric of any size: numeric compares only a few digits. */
+/*
+ * Compare the decimal, as a numeric, with a numeric of any size.  This is fast
+ * enough, because only a few digits have to be compared.
+ */
 static int
 compare_long_numeric(int64 value, struct varlena *datum, int scale)
 {

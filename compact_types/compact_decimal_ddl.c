@@ -96,7 +96,7 @@ create_families(const TypeDdl *ddl, const char *symbol, const char *width_symbol
 	compact_ddl_extend_family(ddl, family, "brin", &brin);
 }
 
-/* Create all objects; a callback, whose arg points to DecimalArgs. */
+/* Callback that creates all objects; arg points to DecimalArgs. */
 static void
 create_objects(const TypeDdl *type_ddl, void *arg)
 {
@@ -105,7 +105,7 @@ create_objects(const TypeDdl *type_ddl, void *arg)
 	const DecimalArgs *args = (const DecimalArgs *) arg;
 	const char *name = ddl->name;
 	const char *type = ddl->type;
-	const char *symbol = name;	/* the names are equal by construction */
+	const char *symbol = name;	/* C symbols begin with the type's name */
 	char	   *width_symbol = psprintf("compact_decimal%d", args->width);
 
 	marked.mark = "#";

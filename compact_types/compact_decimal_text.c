@@ -107,7 +107,7 @@ compact_decimal_parse(const char *str, int scale, bool round_down, int64 *value,
 	const char *digits;
 	bool		negative = false;
 	int			nint;			/* digits before the point */
-	int			nfraction = 0;	/* and after it */
+	int			nfraction = 0;	/* digits after the point */
 	int			exponent = 0;
 	int			keep;			/* number of digits to keep */
 	uint64		magnitude = 0;
@@ -147,7 +147,7 @@ compact_decimal_parse(const char *str, int scale, bool round_down, int64 *value,
 			if (exponent < MAX_EXPONENT)
 				exponent = exponent * 10 + (*p - '0');
 		}
-		/* a long mantissa must not compensate for a capped exponent */
+		/* the exponent was cut: with many digits, the number would be wrong */
 		if (exponent >= MAX_EXPONENT && nint + nfraction >= MAX_EXPONENT / 2)
 			return DECIMAL_SYNTAX;
 		if (negative_exponent)
@@ -203,7 +203,7 @@ compact_decimal_parse(const char *str, int scale, bool round_down, int64 *value,
 	return DECIMAL_OK;
 }
 
-/* The same for a numeric. */
+/* Read a numeric as compact_decimal_parse() reads a string. */
 DecimalResult
 compact_decimal_parse_numeric(Numeric num, int scale, bool round_down, int64 *value, bool *exact)
 {

@@ -101,7 +101,7 @@ ordinary_type(Oid nspid, Oid typid, int32 typmod, OldType *old)
 	else if (compact_decimal_parse_name(name, &width, &scale) &&
 			 (decimals = compact_decimal_of_width(width)) != NULL)
 	{
-		/* some numbers that it holds have one more digit */
+		/* some numbers that the type holds have one more digit */
 		old->typid = NUMERICOID;
 		old->typmod = (((decimals->max_scale + 1) << 16) | scale) + VARHDRSZ;
 	}
@@ -172,7 +172,7 @@ storage_clauses(Form_pg_attribute att, const OldType *old)
 	return buf.data;
 }
 
-/* Propose to change the column to the type, if there is one. */
+/* Propose the former type for the column, if there is a former type. */
 static void
 go_back(AdviseColumn *column, const OldType *old)
 {
@@ -195,9 +195,10 @@ go_back(AdviseColumn *column, const OldType *old)
 
 /*
  * A default that was set after the conversion is a constant of the compact
- * type.  ALTER TABLE would keep it, with a cast, and it would be dropped with
- * the extension.  So set it again, as a literal.  The deparse settings must be
- * in effect.
+ * type.  ALTER TABLE would keep this constant and add a cast.  Then the
+ * default would depend on the compact type, and would be dropped with the
+ * extension.  So set the default again, as a literal.  The deparse settings
+ * must be in effect.
  */
 static void
 find_defaults(Advice *advice)
@@ -317,9 +318,9 @@ make_advice(Oid relid, Oid funcid, bool unrecorded)
 }
 
 /*
- * Lock the tables that have foreign keys to columns that change, because the
- * rehearsal empties them as well.  They belong to the same owner, or else
- * there are blockers.
+ * Lock the tables that have foreign keys to columns that change, because
+ * rehearse() empties these tables as well.  These tables belong to the owner
+ * of this table; otherwise the foreign keys are blockers.
  */
 static void
 lock_referencing(Advice *advice, const bool *chosen)

@@ -4,11 +4,12 @@
  *	  Former texts of constraints, statistics objects and views.
  *
  * Definitions.  A function of char(n) in a constraint or view can become a
- * function of text, and would stay so.  So if the change of types gives a
- * definition another text, the former text is recorded in
- * compact_types.definitions.  It is used only if the definition still has the
- * text that was recorded with it.  It is run as the owner of the table or
- * view, who must be the recorded owner.
+ * function of text, and would still be a function of text after revert().  So
+ * if the change of types gives a definition another text, the former text is
+ * recorded in compact_types.definitions.  The former text is used only if the
+ * definition still has the text that was recorded as the new text.  The former
+ * text is run as the owner of the table or view, who must be the recorded
+ * owner.
  *
  * Stand-ins.  If a constraint or view compares two columns that are both
  * narrow, its text has a cast to a type that stands in for the literal or
@@ -163,8 +164,9 @@ note_definition(const Advice *advice, Oid relid, AttrNumber attnum,
 
 /*
  * Record the former text of the definitions whose text the change of types has
- * altered.  During convert() it is the text before, during revert() the one of
- * an earlier note.
+ * altered.  The former text comes from an earlier note.  If there is no such
+ * note, convert() records the text before the change, and revert() records
+ * nothing.
  */
 void
 compact_revert_note_definitions(Advice *advice, Oid relid)
@@ -212,7 +214,10 @@ compact_revert_view_origin(const Advice *advice, Oid view, const char *text)
 		MemoryContextStrdup(advice->cxt, compact_advise_result(0, 0));
 }
 
-/* Record that query, if it is known, for a view that was created again. */
+/*
+ * Record the query that a view had before its first conversion, if this query
+ * is known, for a view that was created again.
+ */
 void
 compact_revert_note_view(const Advice *advice, Oid view, const char *origin)
 {
@@ -261,8 +266,8 @@ compact_revert_find_definitions(Advice *advice)
 			 * The text has names without a schema, according to the deparse
 			 * settings.  With the caller's search_path these could mean
 			 * functions and operators of another role.  But functions in the
-			 * constraint may need that path, so validate the rows with it,
-			 * separately.
+			 * constraint may need the caller's search_path, so validate the
+			 * rows in a separate statement with this search_path.
 			 */
 			bool		checked = !ends_with(text, " NOT VALID") && !ends_with(text, " NOT ENFORCED");
 

@@ -8,14 +8,15 @@
  * after a restore into another database, where OIDs and perhaps column numbers
  * differ.  So the type compact_types.column_reference contains OIDs, but its
  * output is the present name of the column, which pg_dump dumps.  A name that
- * means no column when it is read stays a name, and is looked up each time: a
- * dump may omit tables.
+ * means no column when it is read stays a name, and is looked up each time,
+ * because a dump may omit tables.
  *
  * Trust.  A dump is restored by INSERT, and not always by a superuser.  So a
  * trigger lets everybody write notes on tables of their own, and only
- * superusers write notes on others.  No text of a note on a column gets into a
- * statement.  The old type is looked up, must be a type of core's that
- * convert() could have started from, and is written anew.
+ * superusers write notes on other tables.  No text of a note on a column gets
+ * into a statement.  The old type is looked up, and must be a core type that
+ * convert() could have started from.  Statements contain the name of the type
+ * that was found, not the text of the note.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -53,7 +54,7 @@ typedef struct ColumnReference
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	Oid			relid;
 	int32		attnum;			/* 0 if there is only a name */
-	char		name[FLEXIBLE_ARRAY_MEMBER];	/* if it is no column yet */
+	char		name[FLEXIBLE_ARRAY_MEMBER];	/* used if attnum is 0 */
 } ColumnReference;
 
 /* Columns of the notes: converted, old_type, new_type */
@@ -209,9 +210,9 @@ compact_types_referenced_attnum(PG_FUNCTION_ARGS)
  */
 
 /*
- * Return the name under which a type is recorded.  It must be one of our types
- * or of core's, whose names mean the same in every database.  Return NULL for
- * any other type.
+ * Return the name under which a type is recorded.  The type must be one of our
+ * types or of core's types, because their names mean the same in every
+ * database.  Return NULL for any other type.
  */
 char *
 compact_revert_noted_name(Oid nspid, Oid typid)
@@ -232,7 +233,7 @@ compact_revert_noted_name(Oid nspid, Oid typid)
 	return result;
 }
 
-/* Run a statement on the notes, as the notes' owner. */
+/* Run a statement on the tables of notes, as the owner of these tables. */
 void
 compact_revert_write_notes(const Advice *advice, const char *sql)
 {
@@ -352,8 +353,9 @@ compact_revert_is_plausible(Oid old_typid, int32 old_typmod, const char *new_typ
 }
 
 /*
- * Return the note with its name replaced by a reference to the column that has
- * the name now.  A later column of that name must not get the note.
+ * Return the note after a change: a reference to the column that has the name
+ * now replaces the name.  So a later column of the same name does not get the
+ * note.
  */
 static HeapTuple
 pin_reference(HeapTuple tuple, TupleDesc desc, const ColumnReference *reference,
@@ -424,7 +426,7 @@ compact_types_guard_conversions(PG_FUNCTION_ARGS)
  * definitions
  *
  * Skip a note on a relation whose owner the user cannot become.  Record the
- * owner: a definition is not used for the next owner.
+ * owner: a definition is not used after the owner of the relation has changed.
  */
 PG_FUNCTION_INFO_V1(compact_types_guard_definitions);
 Datum

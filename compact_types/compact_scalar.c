@@ -4,9 +4,9 @@
  *	  Integers that are narrower than int4: those of compact_scalar_list.h.
  *
  * They have implicit casts to the wider numeric types, and comparison and
- * arithmetic with every integer type.  Arithmetic gives int4, with int8 it
- * gives int8.  A difference or product of two columns must not fail because
- * the columns are narrow; the range is checked when a value is stored.
+ * arithmetic with every integer type.  Arithmetic gives int8 if one operand is
+ * int8, otherwise int4.  A difference or product of two columns must not fail
+ * because the columns are narrow; the range is checked when a value is stored.
  * Bitwise operations of a type with itself give that type, because they do not
  * leave its range.  Negation, complement and shifts would leave the range of
  * an unsigned type; they give int4.
@@ -14,9 +14,9 @@
  * All work is done in 64 bits, so that one expression serves every pair of
  * types.  A value is passed as fetch_att() makes it from the row:
  * sign-extended, even if the type is unsigned, because some callers compare
- * datums as a whole.  Three bytes cannot be passed by value.  So a value of
- * three bytes is a pointer to them, the most significant first on every
- * machine.
+ * datums as a whole.  PostgreSQL cannot pass three bytes by value.  So the
+ * datum of a value of three bytes is a pointer to these bytes.  The most
+ * significant byte comes first on every machine.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -73,7 +73,7 @@ enum
 	CORE_INTEGERS(INTEGER_BYTES)
 };
 
-/* Convert a datum of that many bytes to a value. */
+/* Convert a datum of a type with the given number of bytes to a value. */
 static pg_attribute_always_inline int64
 integer_value(Datum datum, int bytes, bool is_signed)
 {
@@ -100,8 +100,9 @@ integer_value(Datum datum, int bytes, bool is_signed)
 }
 
 /*
- * Convert a value in range to a datum of that many bytes.  Allocate one that is
- * passed by reference in the current context.
+ * Convert a value in range to a datum of a type with the given number of
+ * bytes.  If the type is passed by reference, allocate the bytes in the
+ * current memory context.
  */
 static pg_attribute_always_inline Datum
 integer_datum(int64 value, int bytes)
@@ -137,8 +138,9 @@ out_of_range(const char *type)
 }
 
 /*
- * Raise the error of a narrow type.  value is the input in quotes, or the
- * value; wide is a type that holds it.
+ * Raise the error of a narrow type.  value is the text for the message: the
+ * input in quotes, or the number.  wide is a type that holds the value; the
+ * hint proposes this type.
  */
 static void
 narrow_out_of_range(const char *value, const char *wide, int64 min, int64 max,
@@ -179,7 +181,7 @@ check_range(int64 value, int64 min, int64 max, const char *type, bool narrow)
  *	T_name(): name in messages
  *	T_value(datum): value of a datum
  *	T_datum(value): datum of a value in range
- *	T_checked(value): the same with a check of the range; error 22003
+ *	T_checked(value): datum of any value; error 22003 if it is out of range
  */
 #define INTEGER_FUNCTIONS(type, bytes, min, max, name, narrow) \
 	static inline const char * \
@@ -204,8 +206,10 @@ check_range(int64 value, int64 min, int64 max, const char *type, bool narrow)
 	}
 
 /*
- * Wider types would need another hash function and other results of
- * arithmetic.  Bitwise operators would leave a smaller range.
+ * Refuse other types, because the functions would not suit them.  Wider types
+ * would need another hash function and other result types of arithmetic.  If a
+ * type had a smaller range than its bytes hold, the bitwise operators could
+ * give a value out of this range.
  */
 #define NARROW_INTEGER_FUNCTIONS(type, bytes, min, max, ...) \
 	StaticAssertDecl(bytes <= 3 && ((min) == 0 || (min) == -(INT64CONST(1) << (8 * bytes - 1))) && \
@@ -224,9 +228,9 @@ CORE_INTEGERS(CORE_INTEGER_FUNCTIONS)
  */
 
 /*
- * Parse an integer from min to max.  Leave any notation other than a plain
- * decimal number to core, which knows more notations from 16 on.  Errors go to
- * escontext.
+ * Parse an integer from min to max.  Let core parse any notation other than a
+ * plain decimal number, because PostgreSQL 16 and later accept more notations,
+ * for example 0xff.  Errors go to escontext.
  */
 static int64
 parse_integer(const char *str, int64 min, int64 max, const char *type,
@@ -313,17 +317,17 @@ prepare_sort(SortSupport ssup,
  *	compact_T_recv(internal) returns T: the format of int2 or int4; error 22003
  *	compact_T_send(T) returns bytea
  *	compact_T_sortsupport(internal) returns void
- *	compact_T_hash(T) returns int4: the hash of the equal int2, int4, int8
+ *	compact_T_hash(T) returns int4: the hash of an equal int2, int4 or int8
  *	compact_T_hash_extended(T, int8) returns int8
  *	compact_T_in_range(T, T, int8, bool, bool) returns bool; error 22013 for a
  *		negative offset
  *	compact_T_larger(T, T), compact_T_smaller(T, T) return T
  *	compact_T_um(T) returns int4
- *	compact_T_up(T) returns T, the same
+ *	compact_T_up(T) returns T: its argument
  *	compact_T_abs(T) returns int4
  *	compact_T_and(T, T), compact_T_or(T, T), compact_T_xor(T, T) return T
  *	compact_T_not(T) returns int4
- *	compact_T_shl(T, int4), compact_T_shr(T, int4) return int4, as int4 does it
+ *	compact_T_shl(T, int4), compact_T_shr(T, int4) return int4, as for int4
  *	compact_T_sum(int8, T) returns int8: transition function; error 22003
  *	compact_T_accum(internal, T), compact_T_accum_inv(internal, T) return
  *		internal: transition functions
@@ -495,7 +499,10 @@ prepare_sort(SortSupport ssup,
 								   PG_GETARG_DATUM(1)); \
 	}
 
-/* Transition function of sum().  value is the second argument, unless that is NULL. */
+/*
+ * Transition function of sum().  value is the second argument.  If the second
+ * argument is NULL, value has no meaning.
+ */
 static inline Datum
 add_to_sum(FunctionCallInfo fcinfo, int64 value)
 {
@@ -597,7 +604,7 @@ static inline int64
 integer_div(int64 a, int64 b, const char *type)
 {
 	check_divisor(b);
-	/* the smallest number has no counterpart, so the division would trap */
+	/* the smallest int64 divided by -1 overflows, and some machines trap */
 	if (b == -1)
 		return integer_mi(0, a, type);
 
@@ -608,7 +615,7 @@ static inline int64
 integer_mod(int64 a, int64 b, const char *type)
 {
 	check_divisor(b);
-	/* some machines trap for the smallest number */
+	/* some machines trap for the smallest int64 modulo -1 */
 	if (b == -1)
 		return 0;
 
@@ -635,8 +642,9 @@ integer_mod(int64 a, int64 b, const char *type)
 NARROW_PAIRS(ARITHMETIC_FUNCTIONS)
 
 /*
- * Arithmetic with integer_literal and integer_operand.  They are stored as
- * int8, but the result is that of arithmetic with int4.
+ * Arithmetic with integer_literal and integer_operand.  Values of these types
+ * are stored as int8, but the result of arithmetic is int4, as with an operand
+ * of type int4.
  */
 #define literal_value(datum)	int8_value(datum)
 
@@ -682,7 +690,7 @@ numeric_value(Datum datum, int64 min, int64 max, const char *type)
 static int64
 float8_value(float8 number, int64 min, int64 max, const char *type)
 {
-	/* far outside of every narrow type; NaN does not pass this test either */
+	/* the number is far out of every narrow range; also refuse NaN */
 	if (unlikely(!(fabs(number) < 1e15)))
 		narrow_out_of_range(psprintf("%g", number), "numeric", min, max, type, NULL);
 

@@ -38,11 +38,14 @@ typedef enum SecondsNumber
 	N_SECONDS
 } SecondsNumber;
 
-/* An integer type, of this extension or of core. */
+/*
+ * An integer type of this extension or of core.  The wide twin of a narrow
+ * type is explained in compact_scalar_list.h.
+ */
 typedef struct CompactInteger
 {
 	const char *name;
-	Oid			typid;			/* of core's type; InvalidOid: a narrow type */
+	Oid			typid;			/* OID in core; InvalidOid: a narrow type */
 	int			bytes;
 	int64		min;
 	int64		max;
@@ -57,7 +60,7 @@ typedef struct CompactSeconds
 {
 	const char *name;
 	const char *wide;			/* name of the wide twin */
-	Oid			twin;			/* its OID */
+	Oid			twin;			/* OID of the wide twin */
 	bool		zone;			/* a point in time, not a local time */
 	const char *comment;
 } CompactSeconds;
@@ -66,9 +69,10 @@ typedef struct CompactSeconds
 typedef struct CompactDecimal
 {
 	int			width;			/* in bytes */
-	const char *stored;			/* type of core that is stored alike */
+	const char *stored;			/* core's type with the same storage */
 	char		align;
-	int			max_scale;		/* and greatest precision that always fits */
+	int			max_scale;		/* also the greatest precision of which every
+								 * number fits */
 } CompactDecimal;
 
 extern const CompactInteger compact_integers[N_INTEGERS];
@@ -77,7 +81,7 @@ extern const CompactSeconds compact_seconds[N_SECONDS];
 /* PostgreSQL passes integers of three bytes by reference. */
 #define INTEGER_BY_REFERENCE(bytes)		((bytes) == 3)
 
-/* Is it a type of this extension? */
+/* Return true if the type belongs to this extension, not to core. */
 static inline bool
 compact_integer_is_narrow(const CompactInteger *type)
 {
@@ -133,8 +137,10 @@ compact_sum_subtract(CompactSum *sum, int64 value)
 }
 
 /*
- * A wide type that literals, parameters and operands beside a narrow type are
- * read as.  Other types stand in for it, see compact_literal.c.
+ * A wide type, for example numeric.  If a narrow type is compared with a
+ * literal, a parameter or another operand, PostgreSQL reads this operand as
+ * the wide type.  Types of this extension stand in for the wide type, see
+ * compact_literal.c.
  */
 typedef struct WideTwin
 {
@@ -146,10 +152,10 @@ typedef struct WideTwin
 
 	/* for compact_literal_ddl.c */
 	const char *function;		/* prefix of core's I/O functions */
-	bool		typmod;			/* do they accept a type modifier? */
+	bool		typmod;			/* does the input function accept a typmod? */
 	const char *io_attributes;
 	const char *comparison;		/* prefix of functions that compare two values */
-	bool		own;			/* are these functions of this extension? */
+	bool		own;			/* are the comparison functions ours? */
 	const char *hash;			/* core's hash functions */
 	const char *hash_extended;
 } WideTwin;
@@ -179,13 +185,16 @@ typedef enum DecimalResult
 /* Use of the value that is converted to a narrow type. */
 typedef enum ValueUse
 {
-	VALUE_STORED,				/* or cast explicitly */
-	VALUE_LITERAL,				/* of a list, a CASE or the like */
-	VALUE_PARAMETER,			/* in such a place, read by Bind */
-	VALUE_ARGUMENT				/* of EXECUTE, for such a parameter */
+	VALUE_STORED,				/* stored, or cast explicitly */
+	VALUE_LITERAL,				/* literal of a list, a CASE or the like */
+	VALUE_PARAMETER,			/* parameter in such a place, read by Bind */
+	VALUE_ARGUMENT				/* argument of EXECUTE, for such a parameter */
 } ValueUse;
 
-/* The EXECUTE that was noted before the one that runs. */
+/*
+ * The outer EXECUTE.  Keep it while an inner EXECUTE runs, to restore it
+ * later.
+ */
 typedef struct ExecuteNote
 {
 	ExecuteStmt *execute;

@@ -10,13 +10,14 @@
  *
  * The script of a later version calls the function again, for the integer
  * types that this version adds.  So create only what is missing: a type that
- * does not exist yet, and the pairs of which such a type is one.
+ * does not exist yet, and the operators and casts for the pairs of types that
+ * contain such a type.
  *
  * compact_literal.c explains how literals and T = T are resolved.
  *
- * All casts to a narrow type are for assignment.  So no operator created here
- * can be chosen for operands of core's types, and an operator of a core type
- * with itself always takes precedence for a literal of unknown type.
+ * All casts to a narrow type are assignment casts.  So no operator created
+ * here can be chosen for operands of core's types, and an operator of a core
+ * type with itself always takes precedence for a literal of unknown type.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -123,7 +124,10 @@ compact_ddl_create_sum(const TypeDdl *ddl, const char *symbol, const char *final
 						schema, final_avg);
 }
 
-/* Add the members; the list may be empty, or end with a comma and a space. */
+/*
+ * Add the members to the operator family.  The list of members may be empty,
+ * or end with a comma and a space.
+ */
 void
 compact_ddl_extend_family(const TypeDdl *ddl, const char *family,
 						  const char *method, StringInfo members)
@@ -140,9 +144,9 @@ compact_ddl_extend_family(const TypeDdl *ddl, const char *family,
 }
 
 /*
- * Create the default classes for B-tree, hash and BRIN, in existing families:
- * family for B-tree, FAMILY_minmax... for BRIN.  offset is the type of a
- * window frame's offset.
+ * Create the default operator classes for B-tree, hash and BRIN, in existing
+ * operator families: family for B-tree, FAMILY_minmax... for BRIN.  offset is
+ * the type of a window frame's offset.
  */
 void
 compact_ddl_create_scalar_classes(const TypeDdl *ddl, const char *family,
@@ -193,8 +197,8 @@ compact_ddl_create_cast(const TypeDdl *ddl, const char *source, const char *targ
 
 /*
  * Create the cast to json.  to_json() and to_jsonb() use it for a type that is
- * not core's; without it, they make a string of the output function's result.
- * The cast is explicit, so that nothing else uses it.
+ * not core's; without the cast, they make a string of the output function's
+ * result.  The cast is explicit, so that nothing else uses it.
  */
 void
 compact_ddl_create_json_cast(const TypeDdl *ddl, const char *symbol,
@@ -462,7 +466,7 @@ create_integer_casts(TypeDdl *const *ddls, int i)
 								compact_integer_is_unsigned(other) && type->max < other->max);
 		else
 		{
-			/* to int2, a cast could be implicit only if int2 held all values */
+			/* not implicit to int2, which can be too small for the value */
 			create_integer_cast(ddl, ddl->name, ddl->type, other->name,
 								other->name, other->typid != INT2OID);
 			create_integer_cast(ddl, other->name, other->name, ddl->name,
@@ -498,7 +502,10 @@ core_integer_cmp(const char *left, const char *right)
 	return psprintf("pg_catalog.btint%s%scmp", left + 3, right + 3);
 }
 
-/* Add what was created to the families, which are empty if first is true. */
+/*
+ * Add the created operators and functions to the operator families, which are
+ * empty if first is true.
+ */
 static void
 extend_integer_families(TypeDdl *const *ddls, bool first)
 {
@@ -522,7 +529,7 @@ extend_integer_families(TypeDdl *const *ddls, bool first)
 			const char *rtype = compact_integer_is_narrow(right) ? ddls[j]->type : right->name;
 
 			if (i == j && compact_integer_is_narrow(left))
-				continue;		/* the class has these */
+				continue;		/* the operator class has these */
 			if (compact_integer_is_narrow(left) || compact_integer_is_narrow(right))
 			{
 				if (!is_new(ddls[i]) && !is_new(ddls[j]))
@@ -618,9 +625,10 @@ create_integers(Oid funcid, Oid nspid, bool first)
 /*
  * compact_types.create_scalars() returns void
  *
- * Part of the extension's scripts, see the head of this file.  An integer type
- * can be added later, a type of seconds cannot: the two share their families.
- * Error: 55000 if called elsewhere.
+ * Part of the extension's scripts, see the head of this file.  A later version
+ * can add an integer type, but not a type of seconds, because the types of
+ * seconds and their operator families are created together.  Error: 55000 if
+ * called elsewhere.
  */
 PG_FUNCTION_INFO_V1(compact_types_create_scalars);
 Datum
@@ -641,7 +649,7 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 	SPI_connect();
 	nestlevel = compact_ddl_set_gucs();
 
-	/* the objects that all types need exist together */
+	/* if this type exists, all objects that the types share exist too */
 	first = !compact_ddl_type_exists(&ddl, "integer_literal");
 	if (first)
 	{
@@ -661,7 +669,7 @@ compact_types_create_scalars(PG_FUNCTION_ARGS)
 	if (first)
 	{
 		compact_ddl_create_seconds(funcid, nspid);
-		/* needed by the families of the decimals */
+		/* the operator families of the decimals need these */
 		compact_ddl_create_core_comparison(&ddl, "numeric", "numeric");
 	}
 

@@ -68,7 +68,10 @@ compact_find_seconds(const char *name)
 	return NULL;
 }
 
-/* Return the seconds type with that wide twin, which must have one. */
+/*
+ * Return the seconds type whose wide twin has this OID; there must be such a
+ * type.
+ */
 const CompactSeconds *
 compact_seconds_of_twin(Oid typid)
 {
@@ -112,7 +115,10 @@ compact_decimal_name(int width, int scale)
 	return psprintf("compact_decimal%d_%d", width, scale);
 }
 
-/* Read the width and the scale from the name; return false if it has none. */
+/*
+ * Read width and scale from a decimal type's name; return false for other
+ * names.
+ */
 bool
 compact_decimal_parse_name(const char *name, int *width, int *scale)
 {

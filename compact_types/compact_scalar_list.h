@@ -3,12 +3,13 @@
  * compact_scalar_list.h
  *	  The lists of the narrow scalar types.
  *
- * All C code takes from here which narrow types there are: the functions of
- * each type and of each pair of types, the SQL objects, the advice, and
- * revert().  doc/hacking.md has the steps to add a type.
+ * All C code takes the narrow types from these lists: the functions of each
+ * type and of each pair of types, the SQL objects, the advice, and revert().
+ * doc/hacking.md has the steps to add a type.
  *
- * A list is a macro that calls the macro M once a line, with the columns of the
- * line.  What follows M is passed on behind them.
+ * A list is a macro that calls the macro M once for each line, with the
+ * columns of the line as arguments.  If the list has arguments after M, M gets
+ * these after the columns.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -24,10 +25,11 @@
  * Narrow integers: name, bytes (1 to 3), smallest and greatest value, wide
  * twin, comment.
  *
- * The smallest value of an unsigned type is 0.  The wide twin gives the binary
- * format, and revert() gives it to a column whose former type was not noted.
- * The SQL comment of the type is this comment and the range.  CREATE EXTENSION
- * creates the types in this order.
+ * The smallest value of an unsigned type is 0.  The wide twin is a core type
+ * that holds every value of the narrow type.  The binary format is that of the
+ * wide twin.  revert() changes a column to the wide twin if no former type of
+ * the column was recorded.  The SQL comment of the type is this comment and
+ * the range.  CREATE EXTENSION creates the types in this order.
  */
 #define NARROW_INTEGERS(M, ...) \
 	M(int1, 1, PG_INT8_MIN, PG_INT8_MAX, int2, \
@@ -49,8 +51,8 @@
 	M(int8, 8, PG_INT64_MIN, PG_INT64_MAX, INT8OID, "bigint", int8, __VA_ARGS__)
 
 /*
- * Timestamps of full seconds: name, wide twin, OID of the twin, "has it a time
- * zone?", comment.
+ * Timestamps of full seconds: name, wide twin, OID of the twin, "does the type
+ * have a time zone?", comment.
  */
 #define NARROW_SECONDS(M, ...) \
 	M(seconds4, timestamp, TIMESTAMPOID, false, \
@@ -59,8 +61,8 @@
 	  "timestamp with time zone of full seconds in four bytes, 1970 to 2106", __VA_ARGS__)
 
 /*
- * Widths of the decimals, the narrowest first: bytes, type of core that is
- * stored alike, its alignment, greatest scale.
+ * Widths of the decimals, the narrowest first: bytes, core's type with the
+ * same storage, its alignment, greatest scale.
  *
  * The greatest scale is also the greatest precision of which the width holds
  * every number.

@@ -4,12 +4,13 @@
  *	  Timestamps of full seconds in four bytes: seconds4 and seconds4tz.
  *
  * A value is the unsigned number of seconds since 1970-01-01 00:00:00 (in UTC,
- * for seconds4tz), up to 2106-02-07 06:28:15.  seconds4 means what timestamp(0)
- * means, seconds4tz what timestamptz(0) means; neither has infinite values.
+ * for seconds4tz), up to 2106-02-07 06:28:15.  A value of seconds4 means the
+ * same as the equal timestamp(0), a value of seconds4tz the same as the equal
+ * timestamptz(0).  Neither type has infinite values.
  *
- * Only the comparison of a type with itself is implemented here.  Everything
- * else goes through timestamp, so that DateStyle, TimeZone and every notation
- * work as they do there.
+ * Only the comparison of a type with itself is implemented here.  For all
+ * other operations, convert the value from or to a timestamp, so that
+ * DateStyle, TimeZone and every notation work as for timestamps.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -33,7 +34,7 @@
 #include "compact_scalar.h"
 #include "compact_types_compat.h"
 
-/* the datum is the one that fetch_att() makes from the row */
+/* the datum is sign-extended, as fetch_att() makes it from the row */
 #define SECONDS_VALUE(datum)	((uint32) DatumGetInt32(datum))
 #define SECONDS_DATUM(value)	Int32GetDatum((int32) (value))
 
@@ -53,8 +54,8 @@ has_fraction(Timestamp timestamp)
 }
 
 /*
- * Round a timestamp to the second as timestamp(0) does, which is half away
- * from 2000-01-01.  Errors go to escontext.
+ * Round a timestamp to the second as timestamp(0) does: round half a second
+ * away from 2000-01-01.  Errors go to escontext.
  */
 static Datum
 make_seconds(Timestamp timestamp, const CompactSeconds *type, struct Node *escontext)
@@ -90,7 +91,11 @@ make_seconds(Timestamp timestamp, const CompactSeconds *type, struct Node *escon
 	return SECONDS_DATUM(seconds);
 }
 
-/* Round a timestamp for a cast to the type; raise an error if EXECUTE compares it. */
+/*
+ * Round a timestamp for a cast to the type.  Raise an error if the timestamp
+ * has a fraction of a second and is an argument of EXECUTE that the statement
+ * compares.
+ */
 static Datum
 timestamp_cast(FunctionCallInfo fcinfo, Timestamp timestamp, const CompactSeconds *type,
 			   PGFunction output)
@@ -137,7 +142,7 @@ seconds_json(Datum datum, Oid typid)
  *	compact_cast_T_W(T) returns W
  *	compact_cast_S_T(S) returns T for the types that W has casts from; error
  *		22008 for a value out of range
- *	compact_cast_T_S(T) returns S for those it has casts to
+ *	compact_cast_T_S(T) returns S for the types that W has casts to
  *	compact_cast_T_json(T) returns json
  */
 #define SECONDS_FUNCTIONS(type, wide, wide_oid, ...) \
@@ -278,7 +283,9 @@ compact_seconds_hash_extended(PG_FUNCTION_ARGS)
 							   PG_GETARG_DATUM(1));
 }
 
-/* compact_timestamptz_hash(timestamptz) returns int4: core's own hash of it */
+/*
+ * compact_timestamptz_hash(timestamptz) returns int4: core's hash of the value
+ */
 PG_FUNCTION_INFO_V1(compact_timestamptz_hash);
 Datum
 compact_timestamptz_hash(PG_FUNCTION_ARGS)
@@ -286,7 +293,10 @@ compact_timestamptz_hash(PG_FUNCTION_ARGS)
 	return hashint8(fcinfo);
 }
 
-/* compact_timestamptz_hash_extended(timestamptz, int8) returns int8: likewise */
+/*
+ * compact_timestamptz_hash_extended(timestamptz, int8) returns int8: core's
+ * hash
+ */
 PG_FUNCTION_INFO_V1(compact_timestamptz_hash_extended);
 Datum
 compact_timestamptz_hash_extended(PG_FUNCTION_ARGS)
@@ -314,7 +324,10 @@ compact_seconds_smaller(PG_FUNCTION_ARGS)
  * Comparison
  */
 
-/* the macros name each side: seconds type, wide (timestamp) or date */
+/*
+ * The macros have a name for each operand: seconds type, wide (a timestamp),
+ * date
+ */
 static inline int
 compare_timestamps(Timestamp a, Timestamp b)
 {
@@ -344,7 +357,8 @@ reverse(int result)
 
 /*
  * compact_L_R_eq(L, R) and so on return bool, compact_L_R_cmp(L, R) returns
- * int4, for all pairs of the operator family that core has no operators for.
+ * int4, for all pairs of types in the operator family for which core has no
+ * operators.
  */
 #define COMPARISON_FUNCTIONS(left, right, compare) \
 	COMPARISON_FUNCTION(left, right, eq, compare, ==) \

@@ -47,7 +47,10 @@ same_zone(const SecondsType *a, const SecondsType *b)
 	return a->zone == b->zone;
 }
 
-/* Return true if the types have the same hash function; a date counts days. */
+/*
+ * Return true if the types have the same hash function.  Always return false
+ * for date, which has another hash function because a date counts days.
+ */
 static bool
 hash_alike(const SecondsType *a, const SecondsType *b)
 {
@@ -84,7 +87,7 @@ create_seconds_pair(TypeDdl *const *ddls, int i, int j)
 	 * the preferred type of the category, and the parser could not choose
 	 * between the two.  Without such a type, the parser takes the operator
 	 * seconds4tz = timestamptz.  It could not choose between this operator
-	 * and one named timestamptz = seconds4tz, so the latter is called #=#.
+	 * and an operator timestamptz = seconds4tz, so the latter is called #=#.
 	 */
 	if (i != j && is_preferred_twin(left, right))
 	{
@@ -263,7 +266,7 @@ compact_ddl_create_seconds(Oid funcid, Oid nspid)
 				create_seconds_pair(ddls, i, j);
 		}
 	}
-	/* before 18, core has no hash function that is declared for the type */
+	/* before 18, core has no hash function declared for timestamptz */
 	compact_ddl_create_function(ddls[0], "timestamptz_hash", "timestamptz", "int4",
 								"compact_timestamptz_hash", "IMMUTABLE");
 	compact_ddl_create_function(ddls[0], "timestamptz_hash_extended", "timestamptz, int8",

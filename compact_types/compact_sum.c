@@ -84,7 +84,7 @@ compact_sum_numeric(const CompactSum *sum, int scale)
 	Numeric		two_to_32;
 	Numeric		result;
 
-	/* return it directly if it fits into 64 bits */
+	/* return the sum directly if it fits into 64 bits */
 	if (sum->high == ((int64) sum->low < 0 ? -1 : 0))
 		return int64_div_fast_to_numeric((int64) sum->low, scale);
 
