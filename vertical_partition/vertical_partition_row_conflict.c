@@ -96,8 +96,8 @@ vp_lock_conflicting(VpRow *row, ItemPointer tid, LockTupleMode mode, bool update
  * DO SELECT may run without a lock on the row, or with a lock that allows
  * updates.  So read both parts with one snapshot, taken after the conflict
  * was found.  This snapshot does not show a row that this command itself has
- * inserted.  Such a row needs no snapshot, because no other transaction can
- * change its parts.
+ * inserted.  Read such a row with SnapshotSelf, which is safe because no
+ * other transaction can change its parts.
  */
 static bool
 vp_read_conflicting(VpRow *row, ItemPointer tid)

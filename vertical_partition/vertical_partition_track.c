@@ -76,7 +76,7 @@ PG_FUNCTION_INFO_V1(vp_reset_column_updates);
 typedef struct VpCounts
 {
 	LWLock		lock;
-	uint64		clock;			/* number of counting operations until now */
+	uint64		clock;			/* number of counting operations so far */
 	VpShape		shapes[VP_BUCKETS][VP_WAYS];
 } VpCounts;
 
@@ -96,7 +96,7 @@ typedef struct VpCounter
 typedef struct VpTracked
 {
 	EState	   *estate;
-	double		weight;			/* of a row: a sample stands for all */
+	double		weight;			/* rows that a counted row stands for */
 	List	   *counters;
 	List	   *views;			/* counters of nodes that write to split views */
 	struct VpTracked *next;
@@ -134,7 +134,10 @@ vp_counts_attach(void)
 	if (vp_counts)
 		return;
 
-	/* the memory can contain the table of another version of the library */
+	/*
+	 * put the size into the name, because another version of the library may
+	 * have left its own table
+	 */
 	snprintf(name, sizeof(name), VP_COUNTS_NAME " 1/%zu", sizeof(VpCounts));
 	vp_counts = compat_shared_segment(name, sizeof(VpCounts), vp_counts_init);
 	vp_counts_shared = (vp_counts != NULL);
@@ -412,8 +415,8 @@ vp_count_modify(VpTracked *tracked, VpCounter *counter)
 		}
 
 		/*
-		 * do not count the scans of the view's parts: such a scan would
-		 * report all columns as read
+		 * count the reads of the view here, because the scans of its parts
+		 * would report all columns as read
 		 */
 		if (is_view && plan->operation != CMD_INSERT)
 		{
