@@ -166,9 +166,9 @@ vp_add_column(VpOffset *offset, const VpWidth *column)
 /*
  * Return the average size of a row with the given columns, in bytes,
  * including the tuple header and line pointer.  The row has the columns i for
- * which which[i] equals "wanted"; with NULL, it has all of them.  If "keys"
- * is true, it begins with a copy of the key columns.  If "extra" is not NULL,
- * it ends with the column "extra".
+ * which which[i] equals "wanted"; if which is NULL, the row has all columns.
+ * If "keys" is true, the row begins with a copy of the key columns.  If
+ * "extra" is not NULL, the row ends with the column "extra".
  */
 static double
 vp_row_bytes(const VpProblem *problem, const bool *which, bool wanted, bool keys, const VpWidth *extra)
@@ -375,7 +375,7 @@ vp_group_columns(VpProblem *problem)
 }
 
 /*
- * Add the counts of a relation. attnums[i] is the number that column i of the
+ * Add the counts of a relation.  attnums[i] is the number that column i of the
  * problem has in this relation, or 0 if the relation does not have this
  * column.
  */
@@ -538,8 +538,8 @@ vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
  * Choose the cold columns of a relation, which is a table or a split view.
  * The arrays give for each column its number, length (-1 if it varies),
  * alignment, average width, fraction of nulls, whether it belongs to the key,
- * and whether it may be cold. row_pointer says whether the method with row
- * pointers may be proposed. cold_now lists the columns that are cold now;
+ * and whether it may be cold.  row_pointer says whether the method with row
+ * pointers may be proposed.  cold_now lists the columns that are cold now;
  * their method is computed like that of any other split.
  *
  * The result has the columns that should be cold, or none if no split is

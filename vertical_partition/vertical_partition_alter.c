@@ -58,8 +58,8 @@
 #include "vertical_partition_redirect.h"
 
 /*
- * The views that are being altered, and the part of the innermost of these
- * commands
+ * The views that are being altered, and the part that the innermost ALTER
+ * TABLE alters
  */
 static List *vp_altered_views = NIL;
 static Oid	vp_carrying = InvalidOid;

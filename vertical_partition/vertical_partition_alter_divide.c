@@ -278,8 +278,8 @@ take_drop_constraint(VpAlter *alter, AlterTableCmd *cmd)
 }
 
 /*
- * Set storage parameters of views on the view, and those of tables on both
- * parts.
+ * Set storage parameters of views on the view, and storage parameters of
+ * tables on both parts.
  */
 static void
 take_options(VpAlter *alter, AlterTableCmd *cmd)

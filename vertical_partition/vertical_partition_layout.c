@@ -4,8 +4,7 @@
  *	  Find the location of the columns of a split view.
  *
  * Only the definition of the view stores how the table is split.  So tables
- * and columns may be renamed, and a dump needs nothing else than the tables
- * and the view.
+ * and columns may be renamed, and a dump needs only the tables and the view.
  *
  * Copyright (c) 2026, pg_dense contributors
  *

@@ -330,7 +330,7 @@ vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
  *
  * At the end of CREATE and ALTER SUBSCRIPTION, and at the start of ALTER and
  * DROP SUBSCRIPTION, record that the pointers of a split table whose parts a
- * subscription writes to are not valid. relink() does not record the pointers
+ * subscription writes to are not valid.  relink() does not record the pointers
  * as valid as long as the subscription has the parts.
  */
 Datum
@@ -527,8 +527,8 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 	/*
 	 * A security barrier view can be over a view that PostgreSQL merges into
 	 * the statement.  If the security barrier view is the target of the
-	 * statement, PostgreSQL loses its conditions.  The statement would change
-	 * rows that are hidden from it.
+	 * statement, PostgreSQL loses the conditions of this view.  The statement
+	 * would change rows that are hidden from it.
 	 */
 	foreach(lc, query->rtable)
 	{

@@ -7,17 +7,17 @@
  * replaced by their definitions:
  *
  * - If the query uses no cold column of a split view, remove the view's join.
- * The planner alone removes such a join only if the cold part's side of the
- * link has a unique index, and if the query does not lock rows.  With row
- * pointers, there is no such index.
+ *   The planner alone removes such a join only if the cold part's side of the
+ *   link has a unique index, and if the query does not lock rows.  With row
+ *   pointers, there is no such index.
  *
  * - An UPDATE that reads and sets hot columns only becomes an UPDATE of the hot
  *   part, as with an automatically updatable view.
  *
  * - The columns of ON CONFLICT are looked up among the indexes of the hot
- * part, because the view has no indexes.  Remove these columns from the query
- * before planning, because the planner would raise an error.  Put the indexes
- * into the plan afterwards.
+ *   part, because the view has no indexes.  Remove these columns from the
+ *   query before planning, because the planner would raise an error.  Put the
+ *   indexes into the plan afterwards.
  *
  * The hook changes the Query that it gets.  This is allowed, because the
  * planner changes the Query, too, and its callers expect this.
@@ -223,7 +223,7 @@ used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
  * Return true if the view's owner also owns the cold part, and has never
  * changed the privileges on it.  Then the check of these privileges cannot
  * fail.  A change of the owner or the privileges also changes the part's row
- * in pg_class, which invalidates saved plans. (A plan that is not saved, as
+ * in pg_class, which invalidates saved plans.  (A plan that is not saved, as
  * in SQL functions before 18, keeps the result while its statement runs.)
  */
 static bool

@@ -530,7 +530,7 @@ vp_delete_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
 
 /*
  * Return the trigger's result: the trigger's row, or the row as written if
- * both may differ.
+ * these rows may differ.
  */
 HeapTuple
 vp_result(VpRow *row)

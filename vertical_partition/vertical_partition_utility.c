@@ -667,8 +667,8 @@ cluster_database(const CompatCluster *command, bool is_top_level)
  *
  * Refuse USING INDEX, because both parts would need the same order, but an
  * index belongs to one part only.  Refuse CONCURRENTLY, because it waits for
- * older transactions to end, and one of these would be its own transaction
- * that has processed the other part.
+ * older transactions to end, and one of these would be the command's own
+ * transaction that has processed the other part.
  */
 static bool
 cluster_tables(PlannedStmt *pstmt, const char *query_string, ProcessUtilityContext context,
