@@ -83,8 +83,7 @@ typedef struct VpProblem
 	VpWidth    *widths;
 	bool	   *keys;
 	bool	   *movable;
-	int		   *groups;			/* by column: columns used alike have one
-								 * number */
+	int		   *groups;			/* for each column, number of its group */
 	int			ngroups;
 	bool		pointer_allowed;
 	bool		wide_key;
@@ -97,7 +96,7 @@ typedef struct VpProblem
 /* A split and its cost */
 typedef struct VpSplit
 {
-	bool	   *cold;			/* by column */
+	bool	   *cold;			/* for each column */
 	int			ncold;
 	VpMethod	method;
 	double		hot_bytes;
@@ -165,10 +164,10 @@ vp_add_column(VpOffset *offset, const VpWidth *column)
 
 /*
  * Return the average size of a row with the given columns, in bytes,
- * including the tuple header and line pointer.  The row has the columns i for
- * which which[i] equals "wanted"; if which is NULL, the row has all columns.
- * If "keys" is true, the row begins with a copy of the key columns.  If
- * "extra" is not NULL, the row ends with the column "extra".
+ * including the tuple header and line pointer.  The row has column i if
+ * which[i] equals "wanted"; if "which" is NULL, the row has all columns.  If
+ * "keys" is true, the row begins with a copy of the key columns.  If "extra"
+ * is not NULL, the row ends with the column "extra".
  */
 static double
 vp_row_bytes(const VpProblem *problem, const bool *which, bool wanted, bool keys, const VpWidth *extra)

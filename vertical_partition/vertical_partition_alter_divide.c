@@ -338,7 +338,7 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 	ListCell   *lc;
 
 	/*
-	 * find the dropped constraints first: the command can drop a name and
+	 * find first what the command drops: the command can drop a name and
 	 * reuse it, in any order
 	 */
 	foreach(lc, stmt->cmds)

@@ -54,7 +54,7 @@
 #endif
 
 /*
- * After an update: do indexes need a new entry? If so, only summarizing
+ * After an update: do indexes need a new entry?  If so, only summarizing
  * indexes?
  */
 #if PG_VERSION_NUM >= 160000

@@ -154,8 +154,8 @@ setting_of(List *settings, Oid role)
 
 /*
  * Return the value from the server's configuration, which applies to sessions
- * without any other setting.  Return NULL if this session has another value
- * of the setting, because then it cannot see the configured value.
+ * without any other setting.  Return NULL if this session began with another
+ * value of the setting, because then it cannot see the configured value.
  */
 static char *
 server_setting(void)
