@@ -3,11 +3,13 @@
  * vertical_partition_advise.c
  *	  Choose the cold columns of a table by the counts of its use.
  *
- * A split is judged by the bytes that its updates write and its reads pass,
- * and by the visits to cold rows, which access a few more pages each.  There
- * are too many sets of columns to try all of them.  Columns that are always
- * used by the same statements form a group.  A group, or all columns that one
- * kind of statement uses, is moved as long as that makes the split better.
+ * The cost of a split depends on the bytes that updates write and that reads
+ * scan, and on the number of visits to cold rows, because each visit accesses
+ * a few more pages.  There are too many sets of columns to try all of them.
+ * So put columns that the same statements use into a group.  In each step,
+ * try to move each group to the other part, and to make hot all columns that
+ * one kind of statement uses.  Keep the move that reduces the cost most.
+ * Stop when no move reduces the cost.
  *
  * advise() in SQL reads from the catalogs which columns may be moved at all.
  *
@@ -46,16 +48,21 @@ PG_FUNCTION_INFO_V1(vp_best_split);
 PG_FUNCTION_INFO_V1(vp_layout_columns);
 
 /*
- * Cost of a visit to a cold row besides the bytes of the row, in bytes written.  By TID,
- * a visit reads one page; by key, it reads the lower pages of an index as well.  Reading
- * a byte costs that share of the cost of writing it.  Most pages are in memory, but the
- * bytes that are read determine how many.
+ * Cost of a visit to a cold row besides the bytes of the row, in bytes
+ * written.  With a TID, a visit reads one page.  With a key, a visit also
+ * reads the lower pages of an index.  VP_READ_WEIGHT is the cost of reading a
+ * byte divided by the cost of writing a byte.  Reading is cheap because most
+ * pages are in memory, but not free: the more bytes are read, the fewer of
+ * the pages fit into memory.
  */
 #define VP_VISIT_BY_TID		64.0
 #define VP_VISIT_BY_KEY		128.0
 #define VP_READ_WEIGHT		0.1
 
-/* A key that takes more bytes, in the cold row and its index, justifies a surrogate key. */
+/*
+ * Propose a surrogate key if the key takes more bytes than this, in the cold
+ * row and its index together.
+ */
 #define VP_WIDE_KEY			32.0
 
 /* Size of a column in a row */
@@ -76,8 +83,7 @@ typedef struct VpProblem
 	VpWidth    *widths;
 	bool	   *keys;
 	bool	   *movable;
-	int		   *groups;			/* by column: columns used alike have one
-								 * number */
+	int		   *groups;			/* for each column, number of its group */
 	int			ngroups;
 	bool		pointer_allowed;
 	bool		wide_key;
@@ -90,7 +96,7 @@ typedef struct VpProblem
 /* A split and its cost */
 typedef struct VpSplit
 {
-	bool	   *cold;			/* by column */
+	bool	   *cold;			/* for each column */
 	int			ncold;
 	VpMethod	method;
 	double		hot_bytes;
@@ -99,11 +105,11 @@ typedef struct VpSplit
 	double		cost;
 } VpSplit;
 
-/* Start of the next column */
+/* Offset of the next column in a row */
 typedef struct VpOffset
 {
-	double		bytes;			/* on average */
-	int			modulus;		/* the offset is known modulo this */
+	double		bytes;			/* average offset */
+	int			modulus;		/* offset % modulus is always residue */
 	int			residue;
 } VpOffset;
 
@@ -157,10 +163,11 @@ vp_add_column(VpOffset *offset, const VpWidth *column)
 }
 
 /*
- * Return the average size of a row with the given columns, in bytes, including the tuple
- * header and line pointer.  The row has the columns i for which which[i] equals "wanted";
- * with NULL, it has all of them.  If "keys" is true, it begins with a copy of the key
- * columns.  If "extra" is not NULL, it ends with that column.
+ * Return the average size of a row with the given columns, in bytes,
+ * including the tuple header and line pointer.  The row has column i if
+ * which[i] equals "wanted"; if "which" is NULL, the row has all columns.  If
+ * "keys" is true, the row begins with a copy of the key columns.  If "extra"
+ * is not NULL, the row ends with the column "extra".
  */
 static double
 vp_row_bytes(const VpProblem *problem, const bool *which, bool wanted, bool keys, const VpWidth *extra)
@@ -251,7 +258,10 @@ vp_judge(const VpProblem *problem, VpSplit *split)
 				cold = true;
 			else
 				hot = true;
-			/* the cold part's copy of the key has to follow */
+			/*
+			 * an update of the key also updates the cold part's copy of the
+			 * key
+			 */
 			if (problem->keys[i] && !problem->reads[s] && split->ncold > 0 &&
 				split->method != VP_SURROGATE_KEY)
 				cold = true;
@@ -274,7 +284,7 @@ vp_judge(const VpProblem *problem, VpSplit *split)
 		split->written /= updates;
 }
 
-/* Copy a split and its set of cold columns, in order to try another one. */
+/* Copy a split and its set of cold columns, in order to try another set. */
 static void
 vp_copy_split(const VpProblem *problem, VpSplit *to, const VpSplit *from)
 {
@@ -297,7 +307,10 @@ vp_is_possible(const VpProblem *problem, const VpSplit *split)
 	return split->ncold == 0;
 }
 
-/* Move columns as long as that makes the split better. */
+/*
+ * Move columns between the parts as long as a move reduces the cost of the
+ * split.
+ */
 static void
 vp_improve(const VpProblem *problem, VpSplit *split)
 {
@@ -361,8 +374,9 @@ vp_group_columns(VpProblem *problem)
 }
 
 /*
- * Add the counts of a relation.  attnums[i] is the number that column i of the problem
- * has in this relation, or 0 if the relation does not have it.
+ * Add the counts of a relation.  attnums[i] is the number that column i of the
+ * problem has in this relation, or 0 if the relation does not have this
+ * column.
  */
 static void
 vp_add_shapes(VpProblem *problem, Oid relid, const AttrNumber *attnums)
@@ -520,17 +534,19 @@ vp_read_problem(FunctionCallInfo fcinfo, VpProblem *problem)
  *										  row_pointer boolean, cold_now int2[])
  *		returns record
  *
- * Choose the cold columns of a relation, which is a table or a split view.  The arrays
- * give for each column its number, length (-1 if it varies), alignment, average width,
- * fraction of nulls, whether it belongs to the key, and whether it may be cold.
- * row_pointer says whether that method may be proposed.  cold_now lists the columns that
- * are cold now; their method is computed like that of any other split.
+ * Choose the cold columns of a relation, which is a table or a split view.
+ * The arrays give for each column its number, length (-1 if it varies),
+ * alignment, average width, fraction of nulls, whether it belongs to the key,
+ * and whether it may be cold.  row_pointer says whether the method with row
+ * pointers may be proposed.  cold_now lists the columns that are cold now;
+ * their method is computed like that of any other split.
  *
- * The result has the columns that should be cold, or none if no split is better; the
- * method; the row size unsplit, and of the hot and the cold part; the counted rows of
- * updates and of reads, 0 if none were counted; the bytes written per update now and
- * after the split; the cost now, unsplit and after the split; and the row sizes of both
- * parts now.
+ * The result has the columns that should be cold, or none if no split is
+ * better; the method; the row size of the unsplit table, of the hot part and
+ * of the cold part; the numbers of rows that were updated and read, or 0 if
+ * nothing was counted; the bytes written per update, now and after the split;
+ * the cost now, of the unsplit table, and after the split; and the row sizes
+ * of both parts now.
  *
  * Raise an error if the user may not read the relation, or if an argument has a value
  * that no relation has.
@@ -573,7 +589,10 @@ vp_best_split(PG_FUNCTION_ARGS)
 	}
 	if (updates == 0)
 	{
-		/* guess: update only columns of fixed length, up to 8 bytes */
+		/*
+		 * no updates were counted: assume that updates change only columns of
+		 * fixed length, up to 8 bytes
+		 */
 		bool	   *guess = palloc0(Max(problem.ncolumns, 1) * sizeof(bool));
 
 		for (int i = 0; i < problem.ncolumns; i++)
@@ -588,7 +607,7 @@ vp_best_split(PG_FUNCTION_ARGS)
 	}
 	vp_group_columns(&problem);
 
-	/* the relation as it is */
+	/* the relation without a split, and as it is now */
 	unsplit.cold = palloc0(Max(problem.ncolumns, 1) * sizeof(bool));
 	vp_judge(&problem, &unsplit);
 	vp_copy_split(&problem, &now, &unsplit);
@@ -599,7 +618,10 @@ vp_best_split(PG_FUNCTION_ARGS)
 	}
 	vp_judge(&problem, &now);
 
-	/* search from all movable columns, and from none */
+	/*
+	 * begin the search with all movable columns as cold columns, then again
+	 * with none
+	 */
 	vp_copy_split(&problem, &best, &unsplit);
 	for (int i = 0; i < problem.ncolumns; i++)
 		best.cold[i] = problem.movable[i];

@@ -57,7 +57,10 @@
 #include "vertical_partition_place.h"
 #include "vertical_partition_redirect.h"
 
-/* The views that are being altered, and the part of the innermost one */
+/*
+ * The views that are being altered, and the part that the innermost ALTER
+ * TABLE alters
+ */
 static List *vp_altered_views = NIL;
 static Oid	vp_carrying = InvalidOid;
 
@@ -154,8 +157,9 @@ alter_part(const VpAlter *alter, const VpCommand *command, const AlterTableStmt 
 }
 
 /*
- * Return true if the subcommand drops a named object.  Other subcommands may reuse the
- * name, or may drop objects that this one depends on.
+ * Return true if the subcommand drops a named object.  Such subcommands have
+ * to run first: other subcommands may reuse the name, or may drop objects
+ * that the named object depends on.
  */
 static bool
 is_drop(const AlterTableCmd *cmd)
@@ -179,8 +183,10 @@ drops_of(List *cmds, bool drops)
 }
 
 /*
- * Alter both parts.  As with one table, drops come first, in the order of the user's
- * command.  This frees names, and drops constraints before those that they depend on.
+ * Alter both parts.  As with one table, run first the subcommands that drop
+ * objects, in the order of the user's command.  Then other subcommands can
+ * reuse the names, and a constraint is dropped before the constraint that it
+ * depends on.
  */
 static void
 alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt *stmt)
@@ -191,8 +197,8 @@ alter_parts(const VpAlter *alter, const VpCommand *command, const AlterTableStmt
 	ListCell   *lc;
 
 	/*
-	 * the server's own order suffices unless the cold part has drops and the
-	 * hot part is altered, too
+	 * the server sorts the subcommands of each part, so the order matters
+	 * only if the cold part has drops and the hot part is altered, too
 	 */
 	if (drops_of(alter->cold, true) == NIL || alter->hot == NIL)
 	{
@@ -234,8 +240,8 @@ lock_named(VpDdl *ddl, RangeVar *name)
 }
 
 /*
- * Return the number of columns of the parts that the view does not show: those that link
- * the parts, and columns that the user has added to a part.
+ * Return the number of columns of the parts that the view does not show: the
+ * columns that link the parts, and columns that the user has added to a part.
  */
 static int
 count_hidden(const VpLayout *layout)
@@ -283,10 +289,11 @@ unqualify(Node *node, void *context)
 }
 
 /*
- * Return true if the function is not immutable.  The parts are altered by two statements,
- * for which a stable function need not return the same result.  PostgreSQL's own stable
- * conversions do (see is_server_conversion()): for dates and enums, there are no
- * immutable ones.
+ * Return true if the function is not immutable.  Each part is altered by its
+ * own statement, and a stable function may return different results in two
+ * statements.  PostgreSQL's own stable conversions (see
+ * is_server_conversion()) return the same result in both.  Accept these,
+ * because there are no immutable conversions for dates and enums.
  */
 static bool
 is_not_immutable(Oid function, void *context)
@@ -294,7 +301,10 @@ is_not_immutable(Oid function, void *context)
 	return func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
-/* Return true if the function is volatile, or not one of PostgreSQL's own. */
+/*
+ * Return true if the function is volatile, or if it is not built into
+ * PostgreSQL.
+ */
 static bool
 is_other_function(Oid function, void *context)
 {
@@ -302,8 +312,9 @@ is_other_function(Oid function, void *context)
 }
 
 /*
- * Return true if the node is a conversion by text, or a cast, by functions of
- * PostgreSQL's own that call no user-defined cast.
+ * Return true if the node is a cast, or a conversion that uses the text form
+ * of a value, and its functions are built into PostgreSQL and do not call a
+ * user-defined cast.
  */
 static bool
 is_server_conversion(Node *node)
@@ -322,8 +333,9 @@ is_server_conversion(Node *node)
 }
 
 /*
- * Return true if the planned expression can have another value for the other part.
- * Assume so for node types that are not listed here: some call a user-defined cast.
+ * Return true if the planned expression can give different values in the
+ * statements for the two parts.  Return true also for node types that are not
+ * listed here, because some of these call a user-defined cast.
  */
 static bool
 differs_by_statement(Node *node, void *context)
@@ -365,8 +377,9 @@ differs_by_statement(Node *node, void *context)
 }
 
 /*
- * Raise an error if USING or a cast could give a key column different values in the two
- * parts: hot rows would be joined with the cold rows of other rows.
+ * Raise an error if USING or a cast could give a key column different values
+ * in the two parts.  Otherwise, the view could join a hot row with the cold
+ * row of another row.
  */
 static void
 check_key_values(const VpAlter *alter)
@@ -408,8 +421,9 @@ check_key_values(const VpAlter *alter)
 		free_parsestate(pstate);
 
 		/*
-		 * ALTER TABLE itself rejects a value that cannot be cast.  Only a
-		 * planned expression shows arguments that are given by default.
+		 * ALTER TABLE itself rejects a value that cannot be cast.  Plan the
+		 * expression, because only a planned expression contains the default
+		 * arguments of functions.
 		 */
 		if (value != NULL && differs_by_statement((Node *) expression_planner((Expr *) value), NULL))
 			vp_refuse(alter, "alter the type of a column of the key by a function that is not immutable");
@@ -460,7 +474,10 @@ alter_all(VpAlter *alter, const VpCommand *command, AlterTableStmt *stmt)
 	if (!vp_carries(ddl))
 		vp_changed(name);
 
-	/* nobody could see a column that only the view has lost */
+	/*
+	 * raise an error if the view lost a column that a part still has, because
+	 * nobody could see this column any more
+	 */
 	if (count_hidden(&ddl->layout) != hidden)
 		elog(ERROR, "split table \"%s\" does not show all columns of its parts", name);
 	if (had_key)
@@ -506,7 +523,10 @@ execute_alter(const VpCommand *command, AlterTableStmt *stmt)
 	UnlockRelationOid(ddl->view, AccessShareLock);
 	lock_named(ddl, stmt->relation);
 
-	/* an INSERT has only the view open while it computes the next row */
+	/*
+	 * check the view as well: an INSERT has only the view open while it
+	 * computes the next row
+	 */
 	view = relation_open(ddl->view, NoLock);
 	CheckTableNotInUse(view, "ALTER TABLE");
 	relation_close(view, NoLock);

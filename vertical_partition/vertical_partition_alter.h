@@ -28,7 +28,7 @@ typedef struct VpAlter
 	List	   *cold;
 	List	   *view;			/* subcommands for the view */
 	List	   *added;			/* names of new columns, as char * */
-	List	   *added_cold;		/* those of them that the cold part gets */
+	List	   *added_cold;		/* new columns of the cold part */
 	List	   *dropped;
 	List	   *retyped;
 	List	   *touched;		/* columns whose default may change */

@@ -93,7 +93,7 @@ is_identity(Oid relid, AttrNumber attnum)
 	return result;
 }
 
-/* Give the parts the defaults of columns that the command concerns. */
+/* Give the parts the defaults of the columns that the command may change. */
 void
 vp_lend_defaults(VpAlter *alter)
 {
@@ -128,7 +128,10 @@ vp_take_defaults(const VpAlter *alter)
 	List	   *names = list_copy(alter->touched);
 	ListCell   *lc;
 
-	/* each column once: a default that was moved is gone from the part */
+	/*
+	 * move the default of each column only once: after the first time, the
+	 * part has no default of this column
+	 */
 	foreach(lc, alter->added)
 		names = vp_add_name(names, (char *) lfirst(lc));
 	foreach(lc, names)

@@ -56,8 +56,9 @@ places_of_column(const VpAlter *alter, const char *name)
 }
 
 /*
- * Return the part for a property that only the column itself has.  For a key column, this
- * is the hot part: its copy in the cold part has no such property.
+ * Return the part for a property that only the column itself has.  For a key
+ * column, this is the hot part, because the column's copy in the cold part
+ * has no such property.
  */
 static int
 own_place(const VpAlter *alter, const char *name)
@@ -122,7 +123,7 @@ take_add_column(VpAlter *alter, AlterTableCmd *cmd)
 			names = list_concat(names, vp_names_in_constraint(alter, constraint));
 	}
 
-	/* place the column with the columns that it is computed from */
+	/* add the column to the part that has the columns in its expression */
 	if (names != NIL)
 	{
 		List	   *others = NIL;
@@ -144,8 +145,10 @@ take_add_column(VpAlter *alter, AlterTableCmd *cmd)
 }
 
 /*
- * Add to the columns that the view loses the generated columns that CASCADE drops with a
- * column of a part.  A generated column whose expression the same command drops stays.
+ * CASCADE drops generated columns of the part together with a column that
+ * they are computed from.  Add these generated columns to the list of columns
+ * that the view loses.  A generated column stays if the same command drops
+ * its expression.
  */
 static void
 add_generated(VpAlter *alter, const VpColumn *dropped)
@@ -209,7 +212,10 @@ take_type(VpAlter *alter, AlterTableCmd *cmd)
 	ColumnDef  *column = (ColumnDef *) cmd->def;
 	int			places = places_of_column(alter, cmd->name);
 
-	/* each part must have the columns that the new values are computed from */
+	/*
+	 * each part that has the column must also have the columns in its USING
+	 * expression
+	 */
 	if (column->raw_default)
 	{
 		List	   *names = vp_names_in(alter, column->raw_default);
@@ -271,7 +277,10 @@ take_drop_constraint(VpAlter *alter, AlterTableCmd *cmd)
 	add_command(alter, cmd, part);
 }
 
-/* Set parameters of the view on the view, and parameters of a table on both parts. */
+/*
+ * Set storage parameters of views on the view, and storage parameters of
+ * tables on both parts.
+ */
 static void
 take_options(VpAlter *alter, AlterTableCmd *cmd)
 {
@@ -319,13 +328,19 @@ take_identity(VpAlter *alter, AlterTableCmd *cmd)
 	add_command(alter, cmd, own_place(alter, cmd->name));
 }
 
-/* Add each subcommand to the list of the part that it is for, or to that of the view. */
+/*
+ * Add each subcommand to the list of the part that it is for, or to the list
+ * of the view.
+ */
 static void
 take_apart(VpAlter *alter, AlterTableStmt *stmt)
 {
 	ListCell   *lc;
 
-	/* the command can reuse a name that it drops, in any order */
+	/*
+	 * find first what the command drops: the command can drop a name and
+	 * reuse it, in any order
+	 */
 	foreach(lc, stmt->cmds)
 	{
 		AlterTableCmd *cmd = (AlterTableCmd *) lfirst(lc);
@@ -345,8 +360,8 @@ take_apart(VpAlter *alter, AlterTableStmt *stmt)
 	foreach(lc, stmt->cmds)
 	{
 		/*
-		 * new columns first: the other subcommands, which run later, can use
-		 * them
+		 * find the new columns first: the other subcommands run later, and
+		 * can use the new columns
 		 */
 		if (((AlterTableCmd *) lfirst(lc))->subtype == AT_AddColumn)
 			take_add_column(alter, (AlterTableCmd *) lfirst(lc));

@@ -186,9 +186,10 @@ remakes_key(const VpAlter *alter)
 }
 
 /*
- * Release the columns of the parts that get another type from the view's rule.  The rule
- * keeps its dependencies on all other columns, because user code that the command runs,
- * for example USING, could alter them as well.
+ * Remove the dependencies of the view's rule on columns of the parts that get
+ * another type.  The rule keeps its dependencies on all other columns.
+ * Otherwise, user code that the command runs, for example in USING, could
+ * alter those columns.
  */
 void
 vp_release_parts(VpAlter *alter, bool *had_key)
@@ -200,8 +201,8 @@ vp_release_parts(VpAlter *alter, bool *had_key)
 	check_retyped(alter);
 
 	/*
-	 * before removing the key: recreating a trigger of the hot part can add
-	 * it
+	 * do this before removing the key, because recreating a trigger of the
+	 * hot part can add the key again
 	 */
 	if (alter->key_retyped)
 		vp_call_helper(alter->ddl, psprintf("SELECT vertical_partition_internal.guard_keys(%u, false)", view));
@@ -429,7 +430,10 @@ append_column(Query *query, const VpLayout *layout, bool cold, AttrNumber attnum
 	Var		   *var;
 	TargetEntry *tle;
 
-	/* copy another variable: its marks say that the join may make it null */
+	/*
+	 * copy another variable of the part, because its varnullingrels say that
+	 * the join may make it null
+	 */
 	(void) (expression_tree_walker((Node *) query->targetList, find_var, &find) ||
 			find_var(query->jointree->quals, &find));
 	if (find.found == NULL)
@@ -481,7 +485,7 @@ vp_remake_view(VpAlter *alter, AlterTableStmt *stmt)
 
 	relation_close(rel, NoLock);
 
-	/* user code that ran meanwhile can have replaced the view */
+	/* user code that the command ran can have replaced the view */
 	memset(&now, 0, sizeof(now));
 	if (!vp_query_layout(query, &now) || !is_same_layout(&now, layout))
 		vp_changed(alter->name);
@@ -493,7 +497,7 @@ vp_remake_view(VpAlter *alter, AlterTableStmt *stmt)
 	}
 	if (alter->retyped != NIL)
 	{
-		/* user code that ran meanwhile can have created dependent objects */
+		/* user code that the command ran can have created dependent objects */
 		check_retyped(alter);
 		foreach(lc, alter->retyped)
 		{
@@ -539,7 +543,10 @@ vp_remake_view(VpAlter *alter, AlterTableStmt *stmt)
 	}
 	setRuleCheckAsUser((Node *) query, InvalidOid);
 
-	/* a join's list of columns can have dropped ones; nothing refers to them */
+	/*
+	 * the list of a join's columns can contain dropped columns, which nothing
+	 * refers to
+	 */
 	(void) query_tree_walker(query, check_vars, query, QTW_IGNORE_JOINALIASES);
 	DefineQueryRewrite(pstrdup(ViewSelectRuleName), view, NULL, CMD_SELECT, true, true, list_make1(query));
 	CommandCounterIncrement();

@@ -53,7 +53,10 @@
 #define COMPAT_DEPENDS_ON_COLUMN	"%s depends on column \"%s\""
 #endif
 
-/* Report of an update on whether indexes need a new entry */
+/*
+ * After an update: do indexes need a new entry?  If so, only summarizing
+ * indexes?
+ */
 #if PG_VERSION_NUM >= 160000
 #define COMPAT_UPDATES_INDEXES(update)	((update) != TU_None)
 #define COMPAT_ONLY_SUMMARIZING(update)	((update) == TU_Summarizing)
@@ -219,9 +222,9 @@ compat_may_cluster(const CompatCluster *command, Oid relid, bool tell)
 }
 
 /*
- * Call cluster_rel() for a table.  If indexid is valid, order the rows by that index, and
- * skip the table if it is no longer clustered on it.  Since 19, indexid may be
- * InvalidOid, which keeps the order of the rows.
+ * Call cluster_rel() for a table.  If indexid is valid, order the rows by
+ * that index, and skip the table if it is no longer clustered on that index.
+ * Since 19, indexid may be InvalidOid, which keeps the order of the rows.
  */
 static inline void
 compat_cluster(const CompatCluster *command, Oid relid, Oid indexid, bool verbose, bool is_top_level)
@@ -234,7 +237,7 @@ compat_cluster(const CompatCluster *command, Oid relid, Oid indexid, bool verbos
 	{
 		Relation	rel = try_table_open(relid, AccessExclusiveLock);
 
-		/* cluster_rel() closes it */
+		/* cluster_rel() closes the relation */
 		if (rel)
 #if PG_VERSION_NUM >= 190000
 			cluster_rel((RepackCommand) command->kind, rel, indexid, &params, is_top_level);
@@ -403,7 +406,10 @@ compat_check_index_constraints(ResultRelInfo *info, TupleTableSlot *slot, EState
 #endif
 }
 
-/* Wrapper of table_tuple_update() that waits, for a row as the snapshot shows it */
+/*
+ * Wrapper of table_tuple_update(), which updates a row as the snapshot shows
+ * it, and waits for concurrent transactions
+ */
 static inline TM_Result
 compat_tuple_update(Relation rel, ItemPointer tid, TupleTableSlot *slot, CommandId cid, Snapshot snapshot,
 					TM_FailureData *tmfd, LockTupleMode *mode, CompatUpdateIndexes *update)
@@ -415,7 +421,10 @@ compat_tuple_update(Relation rel, ItemPointer tid, TupleTableSlot *slot, Command
 #endif
 }
 
-/* Wrapper of table_tuple_delete() for a row as the snapshot shows it */
+/*
+ * Wrapper of table_tuple_delete(), which deletes a row as the snapshot shows
+ * it
+ */
 static inline TM_Result
 compat_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot, bool wait,
 					TM_FailureData *tmfd)
@@ -436,7 +445,10 @@ typedef OnConflictSetState CompatConflictState;
 #define COMPAT_SELECTS_CONFLICTING(plan)	false
 #endif
 
-/* Set *mode to the lock mode of DO SELECT.  Return false if it does not lock the row. */
+/*
+ * Set *mode to the lock mode of DO SELECT.  Return false if DO SELECT does
+ * not lock the row.
+ */
 static inline bool
 compat_conflict_lock(const CompatConflictState *conflict, LockTupleMode *mode)
 {
@@ -473,7 +485,10 @@ typedef NodeInstrumentation CompatInstrumentation;
 typedef Instrumentation CompatInstrumentation;
 #endif
 
-/* The parameter that planners have since 19, and its argument */
+/*
+ * The parameter that planner functions have since 19, and the argument to
+ * pass
+ */
 #if PG_VERSION_NUM >= 190000
 #define COMPAT_PLANNER_PARAM	, ExplainState *explain
 #define COMPAT_PLANNER_ARGUMENT	, explain
@@ -531,8 +546,9 @@ compat_check_as_user(Query *query, RangeTblEntry *rte)
 }
 
 /*
- * Remove the permission info of a relation from the query.  Return false, without any
- * change, if it is not the last one in the list.  Before 16, there is no list to change.
+ * Remove the permission info of a relation from the query.  Return false,
+ * without any change, if this is not the last entry in the list.  Before 16,
+ * there is no such list.
  */
 static inline bool
 compat_forget_permissions(Query *query, RangeTblEntry *rte)

@@ -3,11 +3,11 @@
  * vertical_partition_ddl.c
  *	  DDL on split views and their parts.
  *
- * A command on the view that concerns the parts is carried to them.  A command
- * on a part that would break the split table is refused, or the triggers of
- * the part are adapted to it.  The utility hook calls vp_before_ddl() and
- * vp_after_ddl() around each command of these kinds.  Sessions that have not
- * loaded the library do not call this code.
+ * A command on the view that concerns the parts is executed on the parts,
+ * too.  A command on a part that would break the split table is refused, or
+ * the triggers of the part are adapted to the change.  The utility hook calls
+ * vp_before_ddl() and vp_after_ddl() around each such command.  Sessions that
+ * have not loaded the library do not call this code.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -60,9 +60,10 @@ vp_call(const char *query)
 }
 
 /*
- * Run a query of the extension that reads the catalogs by SQL.  Raise an error if it
- * would see the catalogs as of the begin of the transaction: it would undo later changes
- * by other sessions.
+ * Run a query of the extension that reads the catalogs by SQL.  Raise an
+ * error if the query would see the catalogs as of the start of the
+ * transaction, because the command would then undo later changes by other
+ * sessions.
  */
 void
 vp_call_helper(const VpDdl *ddl, const char *query)
@@ -71,7 +72,10 @@ vp_call_helper(const VpDdl *ddl, const char *query)
 	vp_call(query);
 }
 
-/* Raise an error unless each query of the transaction sees what others have committed. */
+/*
+ * Raise an error unless each query of the transaction sees what other
+ * transactions have committed.
+ */
 void
 vp_need_latest_snapshot(const VpDdl *ddl)
 {
@@ -92,7 +96,7 @@ vp_qualified_name(Oid relid)
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid));
 }
 
-/* Return the first subcommand of that kind, or NULL. */
+/* Return the first subcommand of that type, or NULL. */
 static AlterTableCmd *
 find_command(AlterTableStmt *stmt, AlterTableType type)
 {
@@ -127,9 +131,9 @@ refuse_owner(VpDdl *ddl, AlterTableCmd *cmd)
 }
 
 /*
- * Give the parts to the new owner of the view.  Only parts that belonged to the view's
- * owner are changed: anybody can create a view of any tables that looks like a split
- * view.
+ * Give the parts to the new owner of the view.  Change only parts that
+ * belonged to the view's owner, because anybody can create a view of other
+ * users' tables that looks like a split view.
  */
 static void
 carry_owner(VpDdl *ddl)
@@ -203,8 +207,8 @@ vp_refuse_inheritance(Node *stmt)
  */
 
 /*
- * Return true if one of these columns of the hot part is guarded, because the cold part
- * depends on it.
+ * Return true if a guard trigger prevents updates of one of these columns of
+ * the hot part, because the cold part depends on the column.
  */
 static bool
 any_guarded(const VpLayout *layout, Datum columns)
@@ -279,7 +283,10 @@ check_actions(VpDdl *ddl, HeapTuple tuple, TupleDesc desc)
 				 errdetail("ON DELETE or ON UPDATE would write to this part alone."),
 				 errhint("Use NO ACTION or RESTRICT, or call vertical_partition.merge('%s') first.", vp_qualified_name(ddl->view))));
 
-	/* reject this without a default, too: the column could get one later */
+	/*
+	 * reject SET DEFAULT also if the column has no default: it could get a
+	 * default later
+	 */
 	if (form->confdeltype == FKCONSTR_ACTION_SETDEFAULT || form->confupdtype == FKCONSTR_ACTION_SETDEFAULT)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -392,8 +399,8 @@ check_new_trigger(const CreateTrigStmt *stmt)
 		return;
 
 	/*
-	 * adding a foreign key meanwhile waits for this lock, and sees the
-	 * trigger
+	 * a session that adds a foreign key meanwhile waits for this lock, and
+	 * then sees the trigger
 	 */
 	view = ddl->view;
 	hot = ddl->layout.hot;
@@ -454,9 +461,9 @@ guard_refuses_delete(Oid part)
 }
 
 /*
- * Adapt the triggers of a part to its foreign keys.  If a foreign key of the hot part
- * deletes rows, the guard has to allow that, and the cold rows have to be deleted as
- * well.
+ * Adapt the triggers of a part to its foreign keys.  If a foreign key of the
+ * hot part deletes rows, the guard has to allow the deletion, and a trigger
+ * has to delete the cold rows as well.
  */
 void
 vp_follow_foreign_keys(VpDdl *ddl)
@@ -492,8 +499,9 @@ vp_follow_foreign_keys(VpDdl *ddl)
  */
 
 /*
- * Adapt the key of the view.  This follows a new definition of the view and, in a
- * restore, the creation of its trigger or of the hot part's primary key.
+ * Adapt the key of the view.  Call this after a new definition of the view
+ * and, in a restore, after the creation of the view's trigger or of the hot
+ * part's primary key.
  */
 static void
 follow_key(VpDdl *ddl)
@@ -509,8 +517,9 @@ follow_key(VpDdl *ddl)
  */
 
 /*
- * Return true if the command applies to the parts as well.  ALTER TABLE does.  ALTER VIEW
- * does not: columns of the view may have other names than in the parts.
+ * Return true if the command applies to the parts as well.  ALTER TABLE
+ * applies to them.  ALTER VIEW does not, because the view's columns may have
+ * other names than the columns of the parts.
  */
 static bool
 renames_parts(const VpDdl *ddl, const Node *stmt)
@@ -644,7 +653,7 @@ vp_before_ddl(Node *stmt)
 		default:
 			break;
 	}
-	/* vertical_partition_alter.c does the rest after the whole command */
+	/* vertical_partition_alter.c does this later, after the whole command */
 	if (ddl && vp_is_carrying(ddl->part))
 		return NULL;
 	if (ddl)
@@ -652,7 +661,7 @@ vp_before_ddl(Node *stmt)
 	return ddl;
 }
 
-/* Complete a utility command after its execution, by carrying it to the parts. */
+/* Complete a utility command after its execution: do the same on the parts. */
 void
 vp_after_ddl(VpDdl *ddl, Node *stmt)
 {

@@ -46,7 +46,8 @@ static bool guard_drop = true;
  * vertical_partition.delete_cold() -- AFTER DELETE row trigger of a hot part
  *
  * Delete the cold row of a hot row that a foreign key's ON DELETE CASCADE has
- * deleted.  Do nothing if write_row() has deleted it.
+ * deleted.  Do nothing if write_row() has deleted the row, because it deletes
+ * both parts.
  */
 Datum
 vp_delete_cold(PG_FUNCTION_ARGS)
@@ -82,7 +83,10 @@ vp_delete_cold(PG_FUNCTION_ARGS)
 	{
 		TM_Result	result = vp_delete_part(&row, &row.cold, &tmfd);
 
-		/* nobody else can have changed it without the hot row */
+		/*
+		 * nobody else can have changed the cold row, because such a change
+		 * needs a new version of the hot row
+		 */
 		if (result != TM_Ok && result != TM_SelfModified)
 			vp_unexpected(&row.cold, result);
 	}
@@ -94,8 +98,8 @@ vp_delete_cold(PG_FUNCTION_ARGS)
  * vertical_partition.guard_part() -- statement trigger of the parts of a split
  * table
  *
- * Raise an error: a write to one part alone would leave rows without their
- * other half.
+ * Raise an error, because a write to one part alone would leave rows in one
+ * part without their row in the other part.
  */
 Datum
 vp_guard_part(PG_FUNCTION_ARGS)
@@ -128,7 +132,10 @@ find_targets(Node *statement, StringInfo targets, StringInfo schemas, StringInfo
 	bool		found = false;
 	ListCell   *lc;
 
-	/* an OID of no object, so that no list is empty */
+	/*
+	 * begin each list with an OID that no object has, so that no list is
+	 * empty
+	 */
 	appendStringInfoString(targets, "(0, 0)");
 	appendStringInfoString(schemas, "0");
 	appendStringInfoString(roles, "0");

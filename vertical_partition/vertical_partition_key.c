@@ -5,19 +5,20 @@
  *
  * A query with GROUP BY of a table's primary key may show all of the table's
  * columns, since they depend on the key.  The parser looks for an entry of a
- * primary key in pg_constraint, for any kind of relation.  It does so before a
- * hook could change the query or the error.  So the view gets such an entry,
- * for the index of the hot part's key.  That index is unique in the view as
- * well, which has each row of the hot part once.
+ * primary key in pg_constraint, for any kind of relation.  No hook can change
+ * the query or the error before that.  So the view gets such an entry, for
+ * the index of the hot part's key.  The key is unique in the view as well,
+ * because the view shows each row of the hot part once.
  *
  * The entry depends on the view's columns and on the index.  A dump does not
  * have it.  It is created again when the trigger of the view is restored, if
  * the library is loaded, or by declare_key().
  *
- * No other view has such an entry.  The server does not expect one, pg_dump
- * does not see the objects that depend on it, and CREATE OR REPLACE VIEW in a
- * session without the library leaves it behind.  So it is created only if
- * vertical_partition.declare_keys is on, or by declare_key().
+ * No other view has such an entry.  The server does not expect a primary key
+ * of a view, pg_dump does not see the objects that depend on the entry, and
+ * CREATE OR REPLACE VIEW in a session without the library does not remove the
+ * entry.  So the entry is created only if vertical_partition.declare_keys is
+ * on, or by declare_key().
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -77,8 +78,8 @@ key_of(Oid view)
 }
 
 /*
- * Return true if the index of the hot part's primary key has that column, as a key column
- * or as an included one.
+ * Return true if the index of the hot part's primary key has that column, as
+ * a key column or as an included column.
  */
 bool
 vp_key_uses(Oid hot, AttrNumber attnum)
@@ -141,10 +142,11 @@ column_of_view(const VpLayout *layout, AttrNumber hot)
 }
 
 /*
- * Give the view the primary key of its hot part, in place of its current one.  Remove the
- * key if the hot part has no primary key that is valid and checked immediately, or if the
- * view does not have all of its columns.  A key that is right already only follows a
- * rename of the index.  The caller has locked the view.
+ * Give the view the primary key of its hot part, in place of its current one.
+ * Remove the key if the hot part has no primary key that is valid and checked
+ * immediately, or if the view does not have all columns of the primary key.
+ * If the view's key is correct already, give it only the name of the index.
+ * The caller has locked the view.
  */
 static void
 declare_key(Oid view, const VpLayout *cached)
@@ -207,8 +209,8 @@ declare_key(Oid view, const VpLayout *cached)
 }
 
 /*
- * Adapt the key of a view to a change of the view or its hot part.  Remove the key if the
- * view is no longer that of a split table.
+ * Adapt the key of a view to a change of the view or its hot part.  Remove
+ * the key if the view no longer belongs to a split table.
  */
 void
 vp_follow_key(Oid view)

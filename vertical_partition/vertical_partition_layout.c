@@ -3,8 +3,8 @@
  * vertical_partition_layout.c
  *	  Find the location of the columns of a split view.
  *
- * The definition of its view is the only record of a split table.  Tables and
- * columns may be renamed, and a dump needs no more than it has for any view.
+ * Only the definition of the view stores how the table is split.  So tables
+ * and columns may be renamed, and a dump needs only the tables and the view.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -107,7 +107,7 @@ vp_linked_oid(void)
 	return vp_linked;
 }
 
-/* Return the Var below relabeling, or NULL for any other node. */
+/* Return the Var below RelabelType nodes, or NULL for any other node. */
 static Var *
 vp_strip_var(Node *node)
 {
@@ -119,9 +119,9 @@ vp_strip_var(Node *node)
 }
 
 /*
- * Read a view's query tree.  Return false if it is not that of a split view.
- * Otherwise fill in all of *layout except view and owner.  Its arrays are
- * allocated in CurrentMemoryContext.
+ * Read a view's query tree.  Return false if the query is not the definition
+ * of a split view.  Otherwise fill in all of *layout except view and owner.
+ * Its arrays are allocated in CurrentMemoryContext.
  */
 bool
 vp_query_layout(Query *query, VpLayout *layout)
@@ -175,7 +175,10 @@ vp_query_layout(Query *query, VpLayout *layout)
 	if (!IsA(method, Const) || method->constisnull)
 		return false;
 
-	/* both must be variables: ALTER TABLE changes the type of those only */
+	/*
+	 * both arguments must be Vars, because ALTER TABLE changes only the types
+	 * of Vars
+	 */
 	marked_hot = (Var *) lsecond(marker->args);
 	marked_cold = (Var *) lthird(marker->args);
 	if (query->cteList != NIL || query->hasSubLinks ||
@@ -241,10 +244,11 @@ vp_query_layout(Query *query, VpLayout *layout)
 
 		/*
 		 * Anybody can create a view of this shape.  We copy values from one
-		 * side to the other, and look up one with the other.  So both must
-		 * have the same type, even if the operator accepts others.  We call
-		 * the operator as the user of the view.  So it must be the equality
-		 * of an operator class, which only a superuser can create.
+		 * side of the comparison to the other side, and look up rows of one
+		 * side by values of the other side.  So both sides must have the same
+		 * type, even if the operator accepts different types.  We call the
+		 * operator as the user of the view.  So the operator must be the
+		 * equality of an operator class, which only a superuser can create.
 		 */
 		if (hot_var->varattno <= 0 || hot_var->vartype != cold_var->vartype ||
 			get_mergejoin_opfamilies(op->opno) == NIL)
@@ -372,8 +376,8 @@ vp_relation_of_rule(Oid rule)
 
 /*
  * Return true if the relation could be the split view of this table.  Anybody
- * can create a view of the table that looks like it, but the split view has
- * the table's owner.
+ * can create a view of the table that looks like it, but the split view and
+ * the table have the same owner.
  */
 static bool
 vp_is_owners_view(Oid relid, Oid part)
@@ -421,8 +425,9 @@ vp_view_of_part(Oid part)
 	Oid			view = InvalidOid;
 
 	/*
-	 * a cascade calls this for each row; others can create many views of the
-	 * part
+	 * remember the last result: ON DELETE CASCADE calls this function for
+	 * each row, and the search is slow if other users have created many views
+	 * of the part
 	 */
 	if (part == last_part && vp_lock_view_of(last_view, part))
 		return last_view;
@@ -438,7 +443,10 @@ vp_view_of_part(Oid part)
 		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
 		Oid			relid;
 
-		/* a rule has consecutive entries, one for each column */
+		/*
+		 * a rule has one entry for each column, and these entries are
+		 * consecutive
+		 */
 		if (form->classid != RewriteRelationId || form->objid == rule)
 			continue;
 		rule = form->objid;
@@ -498,7 +506,7 @@ vp_relcache_callback(Datum arg, Oid relid)
 	}
 }
 
-/* System cache callback: a function has changed, which could be linked(). */
+/* System cache callback: a function has changed.  It could be linked(). */
 static void
 vp_function_callback(Datum arg, int cacheid, uint32 hashvalue)
 {

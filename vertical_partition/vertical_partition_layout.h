@@ -28,7 +28,7 @@ typedef enum VpMethod
 typedef struct VpColumn
 {
 	bool		cold;
-	AttrNumber	attnum;			/* in that part */
+	AttrNumber	attnum;			/* number in that part */
 } VpColumn;
 
 /* A split view, as read from its definition */
@@ -39,10 +39,10 @@ typedef struct VpLayout
 	VpMethod	method;
 	Oid			hot;
 	Oid			cold;
-	int			hot_rti;		/* in the view's range table */
+	int			hot_rti;		/* index in the view's range table */
 	int			cold_rti;
 	int			natts;			/* number of the view's columns */
-	VpColumn   *columns;		/* one for each of them */
+	VpColumn   *columns;		/* array of natts elements */
 
 	/* The equality of keys in the link; none with VP_SURROGATE_KEY */
 	int			nkeys;
@@ -52,9 +52,10 @@ typedef struct VpLayout
 	Oid		   *key_collations;
 
 	/*
-	 * Columns of the link that are not key columns.  With VP_SURROGATE_KEY,
-	 * these are columns of the parts.  With VP_ROW_POINTER, they are a column
-	 * of the hot part and the TID of the cold row.  Else they are zero.
+	 * Columns that link the parts but are not in the primary key.  With
+	 * VP_SURROGATE_KEY, each part has such a column.  With VP_ROW_POINTER,
+	 * the hot part has such a column, and cold_link is the number of the
+	 * system column ctid.  With VP_SHARED_KEY, both are zero.
 	 */
 	AttrNumber	hot_link;
 	AttrNumber	cold_link;

@@ -93,9 +93,10 @@ open_row_pointers(LOCKMODE lockmode)
 }
 
 /*
- * Return the OIDs of the cold parts with valid pointers to their rows, or if "cold" is
- * valid, at most that one.  The pointers to a part are valid if it still has the file
- * that it had when they were made.  Without a snapshot, look at what is committed now.
+ * Return the OIDs of the cold parts with valid pointers to their rows, or if
+ * "cold" is valid, at most that one.  The pointers to a part are valid if the
+ * part still has the file (relfilenode) that it had when the pointers were
+ * made.  If snapshot is NULL, read the rows that are committed now.
  */
 static List *
 read_row_pointers(Oid cold, Snapshot snapshot)
@@ -109,7 +110,10 @@ read_row_pointers(Oid cold, Snapshot snapshot)
 	if (rel == NULL)
 		return NIL;
 
-	/* with one row for each split of this kind, the table needs no index scan */
+	/*
+	 * the table has only one row for each split table with row pointers, so
+	 * that it needs no index scan
+	 */
 	ScanKeyInit(&key, Anum_row_pointers_cold, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(cold));
 	scan = systable_beginscan(rel, InvalidOid, false, snapshot, OidIsValid(cold) ? 1 : 0, &key);
@@ -149,10 +153,11 @@ vp_pointed_tables(void)
 }
 
 /*
- * Record the file of the cold part for which the pointers to it are valid: its current
- * file, or none.  Only a superuser may write to the table, so this does not use an SQL
- * statement.  The caller has locked the part against other sessions that would record the
- * same.  Remove rows of dropped parts as well, unless another session is doing so.
+ * Record for which file of the cold part the row pointers are valid: for its
+ * current file, or for no file.  Only a superuser may write to the table, so
+ * this does not use an SQL statement.  The caller has locked the part against
+ * other sessions that call this function for the part.  Remove rows of
+ * dropped parts as well, unless another session is doing so.
  */
 static void
 write_row_pointers(Oid cold, bool valid)
@@ -205,7 +210,7 @@ write_row_pointers(Oid cold, bool valid)
 	}
 	table_close(rel, RowExclusiveLock);
 
-	/* plans that lock rows depend on it, see vp_simplify_linked() */
+	/* plans that lock rows depend on this record, see vp_simplify_linked() */
 	if (OidIsValid(filenode))
 		CacheInvalidateRelcacheByRelid(cold);
 	CommandCounterIncrement();
@@ -253,9 +258,10 @@ is_subscribed(Oid relid)
 }
 
 /*
- * Record that the pointers to the cold part are valid as it is now, unless a
- * subscription writes to the parts.  Its rows come without pointers, or with those of
- * the publisher.  Return true if they are recorded as valid.
+ * Record that the pointers to the cold part are valid for its current file,
+ * unless a subscription writes to the parts.  Rows from a subscription have
+ * no pointers, or the pointers of the publisher, which are wrong here.
+ * Return true if the pointers are recorded as valid.
  */
 bool
 vp_set_row_pointers(const VpLayout *layout)
@@ -279,10 +285,11 @@ lock_cold_part(Oid cold)
 /*
  * vertical_partition_internal.set_row_pointers(cold regclass) returns boolean
  *
- * Record that the pointers to the rows of a cold part are valid as it is now.  Return
- * false if they are not, because a subscription writes to the parts.  Errors:
- * 42501 if the caller does not own it, 42809 if it is not the cold part of a split table
- * with row pointers.
+ * Record that the pointers to the rows of a cold part are valid for its
+ * current file.  Return false if the pointers are not valid, because a
+ * subscription writes to the parts.  Errors: 42501 if the caller does not own
+ * the part, 42809 if the table is not the cold part of a split table with row
+ * pointers.
  */
 Datum
 vp_set_row_pointers_of(PG_FUNCTION_ARGS)
@@ -305,8 +312,9 @@ vp_set_row_pointers_of(PG_FUNCTION_ARGS)
 /*
  * vertical_partition.forget_row_pointers(cold regclass) returns void
  *
- * Record that the pointers to the rows of a cold part are no longer valid, so that its
- * rows may be moved.  Errors: 42501 if the caller does not own it.
+ * Record that the pointers to the rows of a cold part are no longer valid, so
+ * that commands may move its rows.  Errors: 42501 if the caller does not own
+ * the part.
  */
 Datum
 vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
@@ -320,10 +328,10 @@ vp_forget_row_pointers_of(PG_FUNCTION_ARGS)
 /*
  * vertical_partition_internal.forget_subscribed() returns event_trigger
  *
- * At the end of CREATE and ALTER SUBSCRIPTION, and at the start of ALTER and DROP
- * SUBSCRIPTION, record that the pointers of a split table whose parts a subscription
- * writes to are not valid.  relink() does not change that as long as the subscription
- * has the parts.
+ * At the end of CREATE and ALTER SUBSCRIPTION, and at the start of ALTER and
+ * DROP SUBSCRIPTION, record that the pointers of a split table whose parts a
+ * subscription writes to are not valid.  relink() does not record the pointers
+ * as valid as long as the subscription has the parts.
  */
 Datum
 vp_forget_subscribed(PG_FUNCTION_ARGS)
@@ -344,13 +352,13 @@ vp_forget_subscribed(PG_FUNCTION_ARGS)
 		if (layout != NULL && layout->method == VP_ROW_POINTER)
 			cold = layout->cold;
 		else if (layout == NULL && vp_row_pointers_valid(lfirst_oid(lc)))
-			cold = lfirst_oid(lc);	/* the view has changed since */
+			cold = lfirst_oid(lc);	/* the view has changed since then */
 		else
 			continue;
 
 		/*
 		 * Wait for a relink() that runs now and has not seen the
-		 * subscription.  The next one waits for this transaction.
+		 * subscription.  A later relink() waits for this transaction.
 		 */
 		LockRelationOid(cold, ShareUpdateExclusiveLock);
 		write_row_pointers(cold, false);
@@ -456,8 +464,8 @@ cold_use_walker(Node *node, ColdUse *use)
 			((RangeTblRef *) join->rarg)->rtindex == use->rti)
 		{
 			/*
-			 * its condition does not count as a use, but its left side may
-			 * have one
+			 * the join's condition does not count as a use of the cold part,
+			 * but the left side of the join may use it
 			 */
 			use->joined = true;
 			return cold_use_walker(join->larg, use);
@@ -496,10 +504,11 @@ part_is_subscribed(Query *query, Node *node)
 /*
  * Simplify a call of linked().
  *
- * If FOR UPDATE locks the cold part, the check becomes one that makes the planner use an
- * inner join: rows of the nullable side of an outer join cannot be locked.  A hot row
- * without a cold row would then be omitted silently.  So raise an error if pointers may
- * be wrong.
+ * If FOR UPDATE locks the cold part, replace the call by IS NOT NULL, which
+ * makes the planner use an inner join.  This is necessary because rows of the
+ * nullable side of an outer join cannot be locked.  But an inner join
+ * silently omits a hot row without a cold row.  So raise an error if pointers
+ * may be wrong.
  *
  * Return NULL, which keeps the call, in all cases of doubt.
  */
@@ -517,9 +526,9 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 
 	/*
 	 * A security barrier view can be over a view that PostgreSQL merges into
-	 * the statement.  If that view is the target of the statement, PostgreSQL
-	 * loses the conditions of the barrier.  The statement would change rows
-	 * that are hidden from it.
+	 * the statement.  If the security barrier view is the target of the
+	 * statement, PostgreSQL loses the conditions of this view.  The statement
+	 * would change rows that are hidden from it.
 	 */
 	foreach(lc, query->rtable)
 	{
@@ -533,8 +542,8 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 	}
 
 	/*
-	 * If this statement loads the library, it is planned without the hook.
-	 * That plan must not be kept for the whole session.
+	 * If this statement loads the library, it is planned without the planner
+	 * hook.  Do not let the session keep such a plan.
 	 */
 	if (!vp_planner_hooked)
 		root->glob->transientPlan = true;
@@ -579,7 +588,7 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 
 			/*
 			 * a snapshot that is older than relink() sees rows with pointers
-			 * from before
+			 * from before relink()
 			 */
 			if (IsolationUsesXactSnapshot() && read_row_pointers(cold, GetTransactionSnapshot()) == NIL)
 				ereport(ERROR,
@@ -605,8 +614,9 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 /*
  * vertical_partition_internal.linked_support(internal) returns internal
  *
- * Planner support function of linked().  It also serves to load this library when a query
- * on a split view is planned.  Then the hooks are active.
+ * Planner support function of linked().  The call of this function also loads
+ * the library when a query on a split view is planned, so that the hooks are
+ * active from then on.
  */
 Datum
 vp_linked_support(PG_FUNCTION_ARGS)
@@ -629,7 +639,7 @@ vp_linked_support(PG_FUNCTION_ARGS)
 	{
 		SupportRequestCost *cost = (SupportRequestCost *) request;
 
-		/* little more than a test for NULL */
+		/* the function does little more than a test for NULL */
 		cost->startup = 0;
 		cost->per_tuple = 0.1 * cpu_operator_cost;
 		result = request;

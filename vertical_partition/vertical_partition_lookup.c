@@ -42,10 +42,11 @@ vp_changed(const char *name)
 }
 
 /*
- * Return the OID of the view of that name, with an AccessShareLock on it.  Return
- * InvalidOid if it is not a view, or if "owned" is true and the user does not own it.
- * DROP COLUMN of a split table recreates the view.  So the name is looked up again: it
- * can belong to another view after waiting for the lock.
+ * Return the OID of the view of that name, with an AccessShareLock on it.
+ * Return InvalidOid if it is not a view, or if "owned" is true and the user
+ * does not own it.  DROP COLUMN of a split table recreates the view.  So look
+ * the name up again, because it can belong to another view after waiting for
+ * the lock.
  */
 Oid
 vp_lock_view(const RangeVar *name, bool owned)
@@ -64,7 +65,10 @@ vp_lock_view(const RangeVar *name, bool owned)
 	}
 }
 
-/* Return true if the view belongs to a split table, and does not just look like it. */
+/*
+ * Return true if the view belongs to a split table, and does not only look
+ * like such a view.
+ */
 bool
 vp_has_trigger(Oid view)
 {
@@ -72,9 +76,9 @@ vp_has_trigger(Oid view)
 }
 
 /*
- * Return true if a command on the view has to be carried to the parts.  Anybody can
- * create a view of other users' tables that looks like a split view, and a superuser may
- * alter that view.
+ * Return true if a command on the view has to be executed on the parts as
+ * well.  Anybody can create a view of other users' tables that looks like a
+ * split view, and a superuser may alter that view.
  */
 bool
 vp_carries(const VpDdl *ddl)
@@ -86,8 +90,9 @@ vp_carries(const VpDdl *ddl)
 }
 
 /*
- * Return the state of the split table whose view or part has that name, or NULL if there
- * is none.  A name without a relation is left to the command.
+ * Return the state of the split table whose view or part has that name, or
+ * NULL if there is none.  If no relation has the name, return NULL as well,
+ * and let the command raise the error.
  */
 VpDdl *
 vp_find_split(RangeVar *name)

@@ -3,14 +3,16 @@
  * vertical_partition_owner.c
  *	  What split(), merge() and relink() do as the owner of the table.
  *
- * A superuser who splits somebody's table must not run the code that belongs to
- * it: functions of CHECK constraints, domains, defaults, generated columns and
- * indexes, and triggers.  The planner alone evaluates some of them.  So every
- * statement on the rows or the definition of the table is run as its owner, as
- * REINDEX does.  SECURITY_RESTRICTED_OPERATION keeps that code from leaving
- * anything behind which would be run by the caller later, such as a deferred
- * trigger, and a nest level of the settings keeps it from changing what names
- * in later statements mean.
+ * A superuser who splits another user's table must not run that user's code
+ * with superuser privileges.  Such code is in triggers and in the functions
+ * of CHECK constraints, domains, defaults, generated columns and indexes.
+ * Planning a statement is enough to call some of these functions.  So run
+ * every statement on the rows or the definition of the table as the table's
+ * owner, as REINDEX does.  SECURITY_RESTRICTED_OPERATION prevents the owner's
+ * code from leaving something that the caller would run later, such as a
+ * deferred trigger.  A nest level of the settings undoes a change of
+ * search_path or of another setting, which would change the meaning of names
+ * in later statements.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -71,7 +73,7 @@ PG_FUNCTION_INFO_V1(vp_hold_privileges);
 PG_FUNCTION_INFO_V1(vp_point_rows);
 PG_FUNCTION_INFO_V1(vp_validate_foreign_key);
 
-/* What become() has changed */
+/* The user and the settings before become() */
 typedef struct SavedIdentity
 {
 	Oid			userid;
@@ -80,8 +82,9 @@ typedef struct SavedIdentity
 } SavedIdentity;
 
 /*
- * Errors out unless the caller could become that role by SET ROLE: what is
- * done as the role is done with its attributes, which no member inherits.
+ * Raise an error unless the caller could become that role by SET ROLE.
+ * Membership in the role is not enough: a statement run as the role has the
+ * role's attributes, such as SUPERUSER, which members do not inherit.
  */
 static void
 check_role(Oid role)
@@ -97,8 +100,9 @@ check_role(Oid role)
 }
 
 /*
- * Goes on as that role, in a security-restricted operation.  An error ends the
- * transaction or subtransaction, which puts back all that this changes.
+ * Become that role, in a security-restricted operation.  There is no need to
+ * catch errors: the end of the transaction or subtransaction restores the
+ * user and the settings.
  */
 static void
 become(Oid role, SavedIdentity *saved)
@@ -109,7 +113,7 @@ become(Oid role, SavedIdentity *saved)
 	saved->nestlevel = NewGUCNestLevel();
 }
 
-/* Is the caller again. */
+/* Become the caller again, and restore the caller's settings. */
 static void
 become_caller(const SavedIdentity *saved)
 {
@@ -117,7 +121,7 @@ become_caller(const SavedIdentity *saved)
 	SetUserIdAndSecContext(saved->userid, saved->context);
 }
 
-/* Runs the statement, see below.  Returns what execute_as() returns. */
+/* Run a statement.  The result is that of execute_as(), see below. */
 static int64
 execute(const char *statement)
 {
@@ -146,10 +150,11 @@ execute(const char *statement)
  * vertical_partition_internal.execute_as(owner oid, statement text)
  *		returns bigint
  *
- * Takes a role and a statement.  Runs the statement as that role in a
- * security-restricted operation.  Returns the value that a query for one bigint
- * finds, else the number of rows that were processed.  Errors: 42501 if the
- * caller could not become the role by SET ROLE, 42704 if there is no such role.
+ * Run the statement as the role "owner" in a security-restricted operation.
+ * If the statement is a query that returns one row with one column of type
+ * bigint, return this value.  Otherwise, return the number of processed rows.
+ * Errors: 42501 if the caller could not become the role by SET ROLE, 42704 if
+ * there is no such role.
  */
 Datum
 vp_execute_as(PG_FUNCTION_ARGS)
@@ -167,7 +172,7 @@ vp_execute_as(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(result);
 }
 
-/* Errors out unless the relation is there and the caller owns it. */
+/* Raise an error unless the relation exists and the caller owns it. */
 void
 vp_check_owner(Oid relid)
 {
@@ -183,8 +188,10 @@ vp_check_owner(Oid relid)
 }
 
 /*
- * Locks a row of a catalog until the transaction ends, against others who would update or delete
- * it.  Takes the number of the syscache and its keys.  Returns false if there is no such row.
+ * Lock a row of a system catalog until the transaction ends, so that no other
+ * transaction updates or deletes the row.  "cache" is the number of the
+ * system cache in which the keys find the row.  Return false if there is no
+ * such row.
  */
 static bool
 lock_catalog_row(Relation catalog, int cache, Datum key1, Datum key2, LockTupleMode mode)
@@ -212,10 +219,10 @@ lock_catalog_row(Relation catalog, int cache, Datum key1, Datum key2, LockTupleM
 }
 
 /*
- * Keeps the schema's name from being changed until the transaction ends, by a
- * lock on its row that ALTER SCHEMA ... RENAME waits for.  Its owner need not be
- * that of the tables in it, and could have statements on these land on others
- * of the same name.
+ * Prevent a rename of the schema until the transaction ends, by a lock on its
+ * row in pg_namespace that ALTER SCHEMA ... RENAME waits for.  The schema can
+ * have another owner than its tables.  By a rename, the schema's owner could
+ * make our statements find other tables of the same names.
  */
 static void
 hold_schema_name(Oid schema)
@@ -229,7 +236,9 @@ hold_schema_name(Oid schema)
 	table_close(rel, RowShareLock);
 }
 
-/* Is there a foreign key of the one table that refers to the other? */
+/*
+ * Return true if the first table has a foreign key that refers to the second.
+ */
 static bool
 refers_to(Oid referencing, Oid referenced)
 {
@@ -254,9 +263,11 @@ refers_to(Oid referencing, Oid referenced)
 }
 
 /*
- * Errors out unless the caller may lock the relation: who owns it, or a table
- * that a foreign key joins to it, whom DROP TABLE would give that lock as well.
- * Returns false if there is no such relation or foreign key.
+ * Raise an error unless the caller may lock the relation.  The caller has to
+ * own the relation or, if "partner_of" is valid, that table.  A foreign key
+ * has to connect both tables: then DROP TABLE of the caller's own table would
+ * lock the other table as well.  Return false if one of the tables or the
+ * foreign key does not exist.
  */
 static bool
 may_lock(Oid relid, Oid partner_of)
@@ -272,18 +283,23 @@ may_lock(Oid relid, Oid partner_of)
  *									exclusive boolean, patience integer)
  *		returns boolean
  *
- * Takes a relation, the caller's table that a foreign key joins to it if it is not
- * the caller's own, and whether readers are to be locked out as well as all others.
- * Locks the relation alone, not what a view is made of, by its OID: a name can come to
- * be another relation's while LOCK TABLE waits.  Keeps the name of its schema from being
- * changed as well, of one's own.
+ * Lock a relation, in ACCESS EXCLUSIVE mode if "exclusive" is true, else in
+ * EXCLUSIVE mode, which allows reading.  If another user owns the relation,
+ * "partner_of" is the caller's table that a foreign key connects to the
+ * relation; otherwise it is NULL.  LOCK TABLE would not do: it also locks the
+ * tables of a view, and it takes a name, which can belong to another relation
+ * after waiting.  If partner_of is NULL, prevent a rename of the relation's
+ * schema as well.
  *
- * Returns true, also if there is no such relation or foreign key any more, so that
- * there is nothing to lock.  With a number of milliseconds, returns false if the lock
- * cannot be had in that time.  It is tried again and again then, rather than waited for:
- * so nobody else who waits for us is found to be in a deadlock.
+ * "patience" is the time to wait in milliseconds; NULL means to wait as long
+ * as needed.  Return false if the lock is not available in that time.  With a
+ * limit, try the lock repeatedly instead of waiting in the lock queue.
+ * Otherwise, the deadlock detector could cancel another session that waits
+ * for this one.  Return true also if the relation or the foreign key no
+ * longer exists, since there is nothing to lock then.
  *
- * Errors: 42501 if the caller may not lock it, before and after the wait.
+ * Errors: 42501 if the caller may not lock the relation.  This is checked
+ * before and after the wait.
  */
 Datum
 vp_lock_relation(PG_FUNCTION_ARGS)
@@ -319,8 +335,8 @@ vp_lock_relation(PG_FUNCTION_ARGS)
 /*
  * vertical_partition_internal.hold_schema_name(relation regclass) returns void
  *
- * Takes a relation, and keeps the name of its schema from being changed until
- * the transaction ends.  Errors: 42501 if the caller does not own it.
+ * Prevent a rename of the relation's schema until the transaction ends.
+ * Errors: 42501 if the caller does not own the relation.
  */
 Datum
 vp_hold_schema_name(PG_FUNCTION_ARGS)
@@ -336,9 +352,11 @@ vp_hold_schema_name(PG_FUNCTION_ARGS)
 /*
  * vertical_partition_internal.hold_privileges(relation regclass) returns void
  *
- * Takes a locked relation, and keeps the privileges on it and its columns from being changed until
- * the transaction ends.  GRANT and REVOKE take no lock on the relation, but update these rows.
- * Errors: 42501 if the caller does not own it.
+ * Prevent changes of the privileges on the relation and its columns until the
+ * transaction ends.  The caller has locked the relation, but GRANT and REVOKE
+ * take no lock on a relation.  They update its rows in pg_class and
+ * pg_attribute, so lock these rows.  Errors: 42501 if the caller does not own
+ * the relation.
  */
 Datum
 vp_hold_privileges(PG_FUNCTION_ARGS)
@@ -414,8 +432,9 @@ point_row(EState *estate, ResultRelInfo *info, AttrNumber link, ItemPointer tid,
 }
 
 /*
- * Execute the query, and return its rows of two TIDs.  The owner's functions could close or
- * move a cursor, so that the rows are stored.
+ * Execute the query, and return its rows of two TIDs.  Store the rows instead
+ * of using a cursor, because the owner's functions could close or move a
+ * cursor.
  */
 static Tuplestorestate *
 store_pointers(const char *query, TupleTableSlot **slot)
@@ -449,15 +468,20 @@ store_pointers(const char *query, TupleTableSlot **slot)
  * of rows of the hot part and of their cold rows.  Lock out writers, and set the pointers as
  * the owner of the part in a security-restricted operation.  Return the number of rows.
  *
- * Do not use UPDATE.  It checks constraints that are not valid, which the row may violate.  It
- * fires the application's triggers.  It fires the trigger of a foreign key, which looks for the
- * key of any row that this transaction has inserted, and so fails for one that is not valid.
- * Only a constraint on the pointer itself could need a check, and is not checked.
+ * Do not use UPDATE.  It checks constraints that are not valid, which the row
+ * may violate.  It fires the application's triggers.  It fires the trigger of
+ * a foreign key for each row that this transaction has inserted, even if the
+ * key does not change.  This trigger fails if the foreign key is not valid
+ * and the referenced row is missing.  The new values could violate only a
+ * CHECK constraint on the pointer column itself.  Such a constraint is not
+ * checked.
  *
- * Errors: 42501 if the caller does not own the part, 42809 if it is not a table, 42703 if it
- * has no such pointer, 55006 if it is in use, 55000 if it is published and has no replica
- * identity, 42601, 42804 or 22004 if the query returns something else, 22000 for a TID of no
- * row, 23505 for a deferrable unique constraint on the pointer.
+ * Errors: 42501 if the caller does not own the part, 42809 if it is not a
+ * table, 42703 if the part has no such pointer column, 55006 if the part is
+ * in use, 55000 if the part is published and has no replica identity, 42601,
+ * 42804 or 22004 if the query does not return two columns of non-null TIDs,
+ * 22000 if no row has the TID, 23505 if the pointers violate a deferrable
+ * unique constraint.
  */
 Datum
 vp_point_rows(PG_FUNCTION_ARGS)
@@ -480,7 +504,9 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("vertical_partition_internal.point_rows()");
 	vp_check_owner(relid);
 	rel = relation_open(relid, ExclusiveLock);
-	/* all of this can have changed while we waited */
+	/*
+	 * the owner and the columns can have changed while we waited for the lock
+	 */
 	vp_check_owner(relid);
 	if (rel->rd_rel->relkind != RELKIND_RELATION)
 		ereport(ERROR,
@@ -551,7 +577,10 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(count);
 }
 
-/* Makes the foreign key valid, and those that are parts of it. */
+/*
+ * Mark the foreign key as valid, and also its child constraints, which exist
+ * if the referenced table is partitioned.
+ */
 static void
 set_valid(Relation catalog, Oid oid)
 {
@@ -576,12 +605,14 @@ set_valid(Relation catalog, Oid oid)
 }
 
 /*
- * Looks for the key of each row of the referencing table, by the trigger of
- * foreign keys, which runs its query as the owner of the referenced table.
+ * For each row of the referencing table, check that the referenced row
+ * exists.  Call the trigger function of foreign keys, which runs its query as
+ * the owner of the referenced table.
  *
- * A join of both tables, by which the server validates a foreign key, is planned
- * by one role, and so evaluates what the owner of one table has put into the
- * other one's indexes and statistics.
+ * Do not use a join of both tables, as the server does to validate a foreign
+ * key.  One role would plan the join, and planning can call functions in the
+ * indexes and statistics of both tables.  So the owner of one table would run
+ * code of the other table's owner.
  */
 static void
 check_each_row(Relation rel, const FormData_pg_constraint *constraint)
@@ -633,10 +664,11 @@ check_each_row(Relation rel, const FormData_pg_constraint *constraint)
 /*
  * vertical_partition_internal.validate_foreign_key(key oid) returns void
  *
- * Takes a foreign key that is not valid, of a table that is not partitioned, and
- * makes it valid: as ALTER TABLE ... VALIDATE CONSTRAINT does it as the table's
- * owner, if the referenced table is his as well; else row by row.  Errors: 42501
- * if the caller does not own the table, 23503 for a row without its key.
+ * Validate a foreign key of a table that is not partitioned.  If one role
+ * owns both tables, run ALTER TABLE ... VALIDATE CONSTRAINT as this role.
+ * Otherwise, check row by row, see check_each_row().  Errors: 42501 if the
+ * caller does not own the referencing table, 23503 if a referenced row does
+ * not exist.
  */
 Datum
 vp_validate_foreign_key(PG_FUNCTION_ARGS)

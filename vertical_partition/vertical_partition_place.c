@@ -52,7 +52,7 @@ vp_add_name(List *names, char *name)
 	return vp_has_name(names, name) ? names : lappend(names, name);
 }
 
-/* The hint that always helps */
+/* The hint for commands that are not possible on a split table */
 #define MERGE_HINT(ddl) \
 	errhint("Call vertical_partition.merge('%s') first, and split the table again afterwards.", \
 			vp_qualified_name((ddl)->view))
@@ -148,8 +148,8 @@ vp_part_of_column(const VpAlter *alter, const char *name, AttrNumber *attnum)
 }
 
 /*
- * Return the part that has all of these columns, which is the hot part if both have them.
- * Raise an error if there is none.
+ * Return the part that has all of these columns, or the hot part if both
+ * parts have them.  Raise an error if no part has all of them.
  */
 int
 vp_place(const VpAlter *alter, List *names, const char *what)
@@ -184,8 +184,8 @@ vp_place(const VpAlter *alter, List *names, const char *what)
 }
 
 /*
- * Return true if the node has no columns of the table.  The server rejects subqueries,
- * and type modifiers only look like columns.
+ * Return true if the node has no columns of the table.  Ignore subqueries,
+ * which the server rejects, and type modifiers, which only look like columns.
  */
 bool
 vp_has_no_columns(Node *node)
@@ -320,7 +320,10 @@ vp_place_of_constraint(const VpLayout *layout, const char *name)
 		return VP_IN_HOT;
 	if (type == 'n')
 	{
-		/* constraints of the cold part's own columns are not for the user */
+		/*
+		 * the cold part's copies of the key and its link column are not
+		 * visible to the user, and neither are their constraints
+		 */
 		Oid			oid;
 		Bitmapset  *columns = get_relation_constraint_attnos(layout->cold, name, true, &oid);
 

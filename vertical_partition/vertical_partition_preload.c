@@ -3,11 +3,12 @@
  * vertical_partition_preload.c
  *	  Check that new sessions load the library when they begin.
  *
- * Statements that call no function of the library do not load it: COPY ... TO,
- * TRUNCATE, VACUUM, ON CONFLICT with columns.  So split() requires the library
- * to be preloaded.  The state of this session says little: it may have loaded
- * the library itself, or have settings that others will not get.  So we check
- * the settings that a session of this database begins with.
+ * Statements that call no function of the library do not load it: COPY ...
+ * TO, TRUNCATE, VACUUM, ON CONFLICT with columns.  So split() requires the
+ * library to be preloaded.  The state of this session does not help: this
+ * session may have loaded the library itself, or may have settings that other
+ * sessions will not get.  So we check the settings that a session of this
+ * database begins with.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -131,7 +132,10 @@ role_settings(void)
 	return result;
 }
 
-/* Return the setting of a role, or of all roles.  One for this database has precedence. */
+/*
+ * Return the setting of a role, or of all roles.  A setting for this database
+ * has precedence.
+ */
 static RoleSetting *
 setting_of(List *settings, Oid role)
 {
@@ -149,9 +153,9 @@ setting_of(List *settings, Oid role)
 }
 
 /*
- * Return the value from the server's configuration, which applies to sessions without any
- * other setting.  Return NULL if this session was given another value, and so cannot
- * tell.
+ * Return the value from the server's configuration, which applies to sessions
+ * without any other setting.  Return NULL if this session began with another
+ * value of the setting, because then it cannot see the configured value.
  */
 static char *
 server_setting(void)
@@ -199,7 +203,7 @@ append_statement(StringInfo buf, const char *whose, const char *value, bool visi
 	{
 		foreach(lc, libraries_of(value))
 		{
-			/* an empty name keeps sessions from starting at all */
+			/* leave out an empty name, with which sessions could not start */
 			if (*(char *) lfirst(lc) != '\0')
 				appendStringInfo(buf, "%s, ", quote_literal_cstr(lfirst(lc)));
 		}
@@ -211,9 +215,11 @@ append_statement(StringInfo buf, const char *whose, const char *value, bool visi
  * vertical_partition_internal.check_preload(table text, force boolean)
  *		returns void
  *
- * Check that all new sessions of the database will preload the library.  "table" is the
- * name of the table to be split, for the message.  Errors: 55000 if they will not, with
- * the statements that help.  If "force" is true, emit a notice instead.
+ * Check that all new sessions of the database will preload the library.
+ * "table" is the name of the table to be split, for the message.  Errors:
+ * 55000 if some sessions will not preload the library.  The message contains
+ * the statements that change this.  If "force" is true, emit a notice
+ * instead.
  */
 Datum
 vp_check_preload(PG_FUNCTION_ARGS)

@@ -3,10 +3,11 @@
  * vertical_partition_redirect.c
  *	  Redirect commands on a split table to the part that they are for.
  *
- * In CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME CONSTRAINT and OWNED BY,
- * the name of the part replaces that of the view, which is all that they need.
- * For REFERENCES and LIKE see vertical_partition_redirect_reference.c, for ALTER
- * TABLE see vertical_partition_alter.c.
+ * In CREATE INDEX, CREATE STATISTICS, COMMENT, RENAME CONSTRAINT and OWNED
+ * BY, replace the name of the view by the name of the part.  These commands
+ * need no other change.  For REFERENCES and LIKE see
+ * vertical_partition_redirect_reference.c, for ALTER TABLE see
+ * vertical_partition_alter.c.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -75,7 +76,7 @@ map_elements(List *elements, VpMapping *mapping)
 	}
 }
 
-/* Return the names joined as in default names of objects. */
+/* Return the names joined by underscores, as in default names of objects. */
 static char *
 joined_names(List *names)
 {
@@ -215,7 +216,10 @@ redirect_statistics(CreateStatsStmt *stmt)
 	return true;
 }
 
-/* Redirect OWNED BY of a sequence to the column of a part.  Return true if there was any. */
+/*
+ * Redirect OWNED BY of a sequence to the column of a part.  Return true if
+ * there was an OWNED BY option to redirect.
+ */
 static bool
 redirect_sequence(List *options)
 {

@@ -66,9 +66,10 @@ vp_any_reference(Node *node)
 }
 
 /*
- * Make a foreign key refer to the part of a split table that has the columns.  The
- * command then requires the REFERENCES privilege on that part.  If that part is the one
- * being altered, it has the view's name.
+ * Make a foreign key refer to the part of a split table that has the columns.
+ * The command then requires the REFERENCES privilege on that part.  If an
+ * ALTER TABLE is altering that part, the part has the view's name at this
+ * time.
  */
 static bool
 redirect_reference(Constraint *constraint, Oid altered, const char *altered_name)
@@ -121,9 +122,10 @@ vp_redirect_references(Node *node, Oid altered, const char *altered_name)
 }
 
 /*
- * Hide foreign keys that will refer to the table to be created, by a name that belongs to
- * a split table until then.  Return the hidden constraints, whose contype the caller has
- * to restore.
+ * Hide foreign keys that refer to the table that the command creates, because
+ * they must not be redirected.  Before the command, the same name can belong
+ * to a split table in another schema.  Return the hidden constraints.  The
+ * caller has to restore their contype.
  */
 static List *
 hide_own_references(CreateStmt *stmt)
@@ -231,7 +233,10 @@ redirect_like(CreateStmt *stmt)
 	return any;
 }
 
-/* Return true if CREATE TABLE IF NOT EXISTS will find a relation, and ignore all else. */
+/*
+ * Return true if CREATE TABLE IF NOT EXISTS will find a relation of this
+ * name, and so will ignore the rest of the command.
+ */
 static bool
 is_there(CreateStmt *stmt)
 {
@@ -240,8 +245,9 @@ is_there(CreateStmt *stmt)
 }
 
 /*
- * Redirect the foreign keys of CREATE TABLE, and replace its LIKE clauses and those of
- * CREATE FOREIGN TABLE.  Return true if there were any.
+ * Redirect the foreign keys of CREATE TABLE, and replace the LIKE clauses of
+ * CREATE TABLE and CREATE FOREIGN TABLE.  Return true if the command has
+ * changed.
  */
 bool
 vp_redirect_create(CreateStmt *stmt)

@@ -6,19 +6,21 @@
  * A planner hook works on the rewritten query, in which split views have been
  * replaced by their definitions:
  *
- * - If no cold column of a split view is used, its join is removed.  The planner
- *   could do so itself, given a unique index on the cold part's side of the
- *   link.  A row pointer has none, and rows to be locked prevent the removal.
+ * - If the query uses no cold column of a split view, remove the view's join.
+ *   The planner alone removes such a join only if the cold part's side of the
+ *   link has a unique index, and if the query does not lock rows.  With row
+ *   pointers, there is no such index.
  *
  * - An UPDATE that reads and sets hot columns only becomes an UPDATE of the hot
  *   part, as with an automatically updatable view.
  *
- * - The columns of ON CONFLICT are looked up among the indexes of the hot part,
- *   because the view has none.  They are hidden from the planner.  Its plan gets
- *   the indexes afterwards.
+ * - The columns of ON CONFLICT are looked up among the indexes of the hot
+ *   part, because the view has no indexes.  Remove these columns from the
+ *   query before planning, because the planner would raise an error.  Put the
+ *   indexes into the plan afterwards.
  *
- * The hook changes the Query that it is given.  So does the planner itself,
- * and its callers expect that.
+ * The hook changes the Query that it gets.  This is allowed, because the
+ * planner changes the Query, too, and its callers expect this.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -92,8 +94,8 @@ static planner_hook_type vp_next_planner_hook = NULL;
 static Query *vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs);
 
 /*
- * Return true if the query is the definition of a split view.  The first tests are cheap,
- * for all other queries.
+ * Return true if the query is the definition of a split view.  Do cheap tests
+ * first, because most queries are not such a definition.
  */
 static bool
 vp_is_split(Query *query, VpLayout *layout)
@@ -177,9 +179,10 @@ column_use_walker(Node *node, ColumnUse *use)
 }
 
 /*
- * Return the columns that the query uses of its relations, as an array of sets by range
- * table index.  Unless all of its own outputs are used, plain columns among the unused
- * outputs do not count.  Expressions do, since they may be evaluated nevertheless.
+ * Return the columns that the query uses of its relations, as an array of
+ * sets by range table index.  Unless all of its own outputs are used, plain
+ * columns among the unused outputs do not count.  Expressions among the
+ * unused outputs count, because they may be evaluated nevertheless.
  */
 static Bitmapset **
 used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
@@ -217,11 +220,11 @@ used_columns(Query *query, Bitmapset *outputs, bool all_outputs)
  */
 
 /*
- * Return true if the view's owner also owns the cold part, and has never changed the
- * privileges on it.  Then checking them cannot fail.  A change of the owner or the
- * privileges also changes the part's row in pg_class, which invalidates saved plans.  (A
- * plan that is not saved, as in SQL functions before 18, keeps the result while its
- * statement runs.)
+ * Return true if the view's owner also owns the cold part, and has never
+ * changed the privileges on it.  Then the check of these privileges cannot
+ * fail.  A change of the owner or the privileges also changes the part's row
+ * in pg_class, which invalidates saved plans.  (A plan that is not saved, as
+ * in SQL functions before 18, keeps the result while its statement runs.)
  */
 static bool
 needs_no_check(Query *query, RangeTblEntry *cold)
@@ -244,10 +247,11 @@ needs_no_check(Query *query, RangeTblEntry *cold)
 }
 
 /*
- * Reduce the definition of a split view to the hot part, with NULL for the cold columns.
- * The cold part stays in the range table if its permissions have to be checked; otherwise
- * it is removed.  In any case, it is among the relations of the statement: a session that
- * reuses the plan locks these relations first, and receives their invalidations.
+ * Reduce the definition of a split view to the hot part, with NULL for the
+ * cold columns.  The cold part stays in the range table if its permissions
+ * have to be checked; otherwise it is removed.  In both cases, the cold part
+ * is among the relations of the statement: a session that reuses the plan
+ * locks these relations first, and receives their invalidations.
  */
 static void
 drop_cold_part(Query *query, VpLayout *layout)
@@ -257,7 +261,10 @@ drop_cold_part(Query *query, VpLayout *layout)
 	List	   *rowmarks = NIL;
 	ListCell   *lc;
 
-	/* an outer join in the range table must be in the join tree, too */
+	/*
+	 * the join must also be removed from the range table, which is possible
+	 * only for the last entry
+	 */
 	if (join->rtindex != list_length(query->rtable) || cold->securityQuals != NIL)
 		return;
 	query->rtable = list_truncate(query->rtable, join->rtindex - 1);
@@ -464,7 +471,7 @@ rewrite_update(Query *query)
 		hot_rte->tablesample != NULL || !has_only_own_trigger(target->relid))
 		return query;
 
-	/* columns that it sets */
+	/* columns that the statement sets */
 	rel = relation_open(layout.hot, NoLock);
 	possible = !rel->rd_rel->relrowsecurity && rel->rd_rules == NULL &&
 		!(rel->trigdesc && rel->trigdesc->trig_update_before_row);
@@ -482,7 +489,7 @@ rewrite_update(Query *query)
 	if (!possible)
 		return query;
 
-	/* columns that it reads */
+	/* columns that the statement reads */
 	memset(&hot, 0, sizeof(hot));
 	hot.layout = &layout;
 	hot.target = query->resultRelation;
@@ -506,7 +513,8 @@ rewrite_update(Query *query)
 
 	/*
 	 * The user's permissions are checked on the view, which stays in the
-	 * range table.  The owner's are checked on the hot part.
+	 * range table.  The permissions of the view's owner are checked on the
+	 * hot part.
 	 */
 	target = rt_fetch(hot.target, query->rtable);
 	while ((attnum = bms_next_member(compat_updated_columns(query, target), attnum)) >= 0)
@@ -608,11 +616,12 @@ vp_rewrite_query(Query *query, Bitmapset *outputs, bool all_outputs)
  */
 
 /*
- * Process the values for a new row as the server's rewriter does for a table.  It does
- * not know the properties of the columns of a view.  With OVERRIDING USER VALUE, an
- * identity column gets its default.  A value for a generated column is an error.  DEFAULT
- * has been replaced by now.  In VALUES of several rows, it cannot be distinguished from
- * NULL, so NULLs are accepted there.
+ * Process the values for a new row as the server's rewriter does for a table.
+ * The rewriter does not know the properties of the columns of a view.  With
+ * OVERRIDING USER VALUE, an identity column gets its default.  A value for a
+ * generated column is an error.  DEFAULT has been replaced by now.  In VALUES
+ * of several rows, it cannot be distinguished from NULL, so NULLs are
+ * accepted there.
  */
 static void
 prepare_new_row(Query *query, const VpLayout *layout, List *targetlist, OverridingKind override)
@@ -723,7 +732,7 @@ infer_hot_arbiters(Query *query, List **arbiters)
 	arbiter->view = target->relid;
 	*arbiters = lappend(*arbiters, arbiter);
 	if (onconflict->arbiterElems == NIL && !OidIsValid(onconflict->constraint))
-		return;					/* any conflict will do */
+		return;					/* no target: any conflict counts */
 
 	/* opening a relation can invalidate the cached layout */
 	vp_copy_layout(&layout, cached);
@@ -755,8 +764,9 @@ infer_hot_arbiters(Query *query, List **arbiters)
 	query->rtable = lappend(query->rtable, rte);
 
 	/*
-	 * Infer the indexes as the planner does for a plain table.  A constraint
-	 * is the view's primary key, whose index belongs to the hot part, see
+	 * Infer the indexes as the planner does for a plain table.  If the
+	 * conflict target is a constraint, it is the view's primary key.  The
+	 * index of this key belongs to the hot part, see
 	 * vertical_partition_key.c.
 	 */
 	hot.source = 1;
@@ -786,8 +796,8 @@ infer_hot_arbiters(Query *query, List **arbiters)
 }
 
 /*
- * Give the inferred indexes to the plan node if it is the next one that needs some.
- * Return the remaining ones.
+ * Give the first inferred indexes to the plan node if it needs them.  Return
+ * the remaining inferred indexes.
  */
 static List *
 set_arbiters(PlannedStmt *stmt, Plan *plan, List *arbiters)

@@ -37,8 +37,9 @@
 #include "vertical_partition_row.h"
 
 /*
- * Open one part.  As with an automatically updatable view, the view's owner needs the
- * statement's privilege on the part; or the user, if the view has security_invoker.
+ * Open one part.  As with an automatically updatable view, the view's owner
+ * needs the privilege on the part that the statement requires.  If the view
+ * has security_invoker, the user needs this privilege instead.
  */
 static void
 vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
@@ -47,7 +48,9 @@ vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
 	AclMode		mode = TRIGGER_FIRED_BY_INSERT(event) ? ACL_INSERT :
 		TRIGGER_FIRED_BY_UPDATE(event) ? ACL_UPDATE : ACL_DELETE;
 
-	/* in delete_cold(), the relation is not the view */
+	/*
+	 * in delete_cold(), the trigger's relation is the hot part, not the view
+	 */
 	Relation	target = row->trigdata->tg_relation;
 	Oid			user = target->rd_rel->relkind == RELKIND_VIEW && RelationHasSecurityInvoker(target) ?
 		GetUserId() : row->layout.owner;
@@ -65,9 +68,9 @@ vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(part->rel));
 
 	/*
-	 * Statement triggers and rules of a part do not apply here.  So a
-	 * privilege on the part does not suffice for the owner of any view of
-	 * this shape.
+	 * Statement triggers and rules of a part do not apply here.  Anybody can
+	 * create a view that looks like a split view.  So a privilege on the part
+	 * is not enough: the view's owner must own the part.
 	 */
 	if (!compat_relation_ownercheck(relid, row->layout.owner))
 		ereport(ERROR,
@@ -117,7 +120,10 @@ vp_open_parts(VpRow *row, bool speculative)
 	row->estate->es_output_cid = row->cid;
 	if (row->node && !TRIGGER_FIRED_BY_DELETE(row->trigdata->tg_event))
 	{
-		/* for triggers on UPDATE OF columns, and for hints to indexes */
+		/*
+		 * the executor needs the updated columns for UPDATE OF triggers, and
+		 * for the hint to indexes that the indexed values are unchanged
+		 */
 		Bitmapset  *columns = ExecGetUpdatedCols(row->node->resultRelInfo, row->node->ps.state);
 
 		for (int i = 0; i < row->layout.natts; i++)
@@ -313,8 +319,8 @@ vp_keys_equal(VpRow *row)
 }
 
 /*
- * Find the cold row of the hot row in hot.current, both as the snapshot shows them, and
- * put it into cold.current.  Return false if there is none.
+ * Find the cold row of the hot row in hot.current, both as the snapshot shows
+ * them, and put it into cold.current.  Return false if there is no cold row.
  */
 static bool
 vp_look_for_cold_as_of(VpRow *row, Snapshot snapshot)
@@ -366,9 +372,9 @@ vp_look_for_cold_as_of(VpRow *row, Snapshot snapshot)
 }
 
 /*
- * Find the cold row of a hot row that is locked.  Nobody else can change it meanwhile.
- * So the last version is the one that is committed now, or was written by this
- * transaction.
+ * Find the cold row of a hot row that is locked.  Nobody else can change the
+ * cold row meanwhile.  So the last version of the cold row is the version
+ * that is committed now, or that this transaction has written.
  */
 bool
 vp_look_for_cold(VpRow *row)
@@ -381,8 +387,9 @@ vp_look_for_cold(VpRow *row)
 }
 
 /*
- * Find the cold row as the snapshot shows it, or that of a locked hot row if snapshot is
- * NULL.  Raise an error if there is none.
+ * Find the cold row as the snapshot shows it.  If snapshot is NULL, find the
+ * last version of the cold row of a locked hot row.  Raise an error if there
+ * is no cold row.
  */
 void
 vp_find_cold(VpRow *row, Snapshot snapshot)
@@ -405,8 +412,8 @@ vp_prepare_part(VpRow *row, VpPart *part, CmdType operation)
 }
 
 /*
- * Update a row of a part to part->slot, and its indexes.  Return the result of
- * table_tuple_update(); the row is not changed unless that is TM_Ok.
+ * Update a row of a part to part->slot, and its indexes.  Return the result
+ * of table_tuple_update(); the row is changed only if this result is TM_Ok.
  */
 TM_Result
 vp_update_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
@@ -500,7 +507,10 @@ vp_write_update(VpRow *row)
 		vp_write_part(row, &row->cold);
 	vp_write_part(row, &row->hot);
 
-	/* an error for a key should name the hot part's constraint */
+	/*
+	 * write the cold part last, so that an error for a key names the hot
+	 * part's constraint
+	 */
 	if (row->cold_changed && row->layout.method != VP_ROW_POINTER)
 		vp_write_part(row, &row->cold);
 }
@@ -518,7 +528,10 @@ vp_delete_part(VpRow *row, VpPart *part, TM_FailureData *tmfd)
 	return result;
 }
 
-/* Return the trigger's result: the given row, or the row as written if the two may differ. */
+/*
+ * Return the trigger's result: the trigger's row, or the row as written if
+ * these rows may differ.
+ */
 HeapTuple
 vp_result(VpRow *row)
 {
@@ -534,7 +547,10 @@ vp_result(VpRow *row)
 
 			if (TupleDescAttr(RelationGetDescr(part->rel), column->attnum - 1)->attgenerated == '\0')
 				continue;
-			/* a part that was not written has the same value as before */
+			/*
+			 * if the part was not written, its generated columns have not
+			 * changed
+			 */
 			if (TTS_EMPTY(part->slot))
 				continue;
 			row->new_values[i] = slot_getattr(part->slot, column->attnum, &row->new_nulls[i]);

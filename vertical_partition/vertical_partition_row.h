@@ -31,8 +31,8 @@ typedef struct VpRow
 {
 	TriggerData *trigdata;
 	VpLayout	layout;
-	TupleDesc	desc;			/* of the view */
-	ModifyTableState *node;		/* NULL if not known, as with COPY */
+	TupleDesc	desc;			/* row type of the view */
+	ModifyTableState *node;		/* NULL if not known, for example with COPY */
 	EState	   *estate;			/* for this row only */
 	Snapshot	snapshot;		/* of the statement */
 	CommandId	cid;
@@ -45,7 +45,7 @@ typedef struct VpRow
 	bool	   *changed;
 	bool		cold_changed;	/* must a cold row be written? */
 	bool		updating;		/* has an insertion become an update? */
-	bool		rechecked;		/* do they differ from the trigger's rows? */
+	bool		rechecked;		/* do the values differ from the trigger's? */
 
 	VpPart		hot;
 	VpPart		cold;

@@ -55,8 +55,8 @@ vp_check_visible(VpRow *row, VpPart *part, ItemPointer tid)
 }
 
 /*
- * Lock the hot row that the new row conflicts with.  Return false if it has been changed
- * meanwhile.
+ * Lock the hot row that the new row conflicts with.  Return false if the hot
+ * row has been changed meanwhile.
  */
 static bool
 vp_lock_conflicting(VpRow *row, ItemPointer tid, LockTupleMode mode, bool update)
@@ -90,13 +90,14 @@ vp_lock_conflicting(VpRow *row, ItemPointer tid, LockTupleMode mode, bool update
 }
 
 /*
- * Put the parts of the conflicting row into hot.current and cold.current.  Return false
- * if it has been changed meanwhile.
+ * Put the parts of the conflicting row into hot.current and cold.current.
+ * Return false if the row has been changed meanwhile.
  *
- * DO SELECT need not lock the row, or may take a lock that allows updates.  So both parts
- * are read with one snapshot, taken after the conflict was found.  That snapshot would
- * not show a row of this command itself; no other transaction can change the parts of
- * such a row.
+ * DO SELECT may run without a lock on the row, or with a lock that allows
+ * updates.  So read both parts with one snapshot, taken after the conflict
+ * was found.  This snapshot does not show a row that this command itself has
+ * inserted.  Read such a row with SnapshotSelf, which is safe because no
+ * other transaction can change its parts.
  */
 static bool
 vp_read_conflicting(VpRow *row, ItemPointer tid)
@@ -124,9 +125,10 @@ vp_read_conflicting(VpRow *row, ItemPointer tid)
 }
 
 /*
- * Execute DO UPDATE or DO SELECT for the conflicting row.  Return false if it has been
- * changed meanwhile; the caller then starts again.  Set *result to the row written or
- * selected, or to NULL if the WHERE clause excludes it.
+ * Execute DO UPDATE or DO SELECT for the conflicting row.  Return false if
+ * the row has been changed meanwhile; the caller then starts again.  Set
+ * *result to the row written or selected, or to NULL if the WHERE clause
+ * excludes it.
  */
 static bool
 vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
@@ -144,7 +146,10 @@ vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
 
 	if (update)
 	{
-		/* the columns that really change are known only later */
+		/*
+		 * decide by the columns in SET, because the columns whose values
+		 * change are known only later
+		 */
 		Bitmapset  *keys = RelationGetIndexAttrBitmap(row->hot.rel, INDEX_ATTR_BITMAP_KEY);
 
 		mode = bms_overlap(keys, ExecGetUpdatedCols(row->hot.info, row->estate)) ?
@@ -192,7 +197,10 @@ vp_meet_conflicting(VpRow *row, ItemPointer tid, HeapTuple *result)
 			*result = heap_form_tuple(row->desc, existing->tts_values, existing->tts_isnull);
 	}
 
-	/* the slots refer to memory of this row */
+	/*
+	 * clear the slots, because they refer to memory that is freed with this
+	 * row
+	 */
 	econtext->ecxt_scantuple = econtext->ecxt_innertuple = NULL;
 	ExecClearTuple(existing);
 	ExecDropSingleTupleTableSlot(excluded);
@@ -218,8 +226,9 @@ vp_set_pointer(VpRow *row)
 }
 
 /*
- * Insert both parts of the row, unless there is a conflict by then.  Both are inserted
- * speculatively, and aborted together.  Return true if the row was inserted.
+ * Insert both parts of the row, unless another session has inserted a
+ * conflicting row meanwhile.  Insert both parts speculatively, so that both
+ * can be aborted together.  Return true if the row was inserted.
  */
 static bool
 vp_insert_speculatively(VpRow *row, List *arbiters)
@@ -238,9 +247,10 @@ vp_insert_speculatively(VpRow *row, List *arbiters)
 											 &conflict, arbiters, false);
 
 	/*
-	 * With the hot row in place, no other row can have the cold row's key.
-	 * Conflicts on other unique columns of the cold part matter only if no
-	 * arbiter is given.
+	 * With the hot row in place, no other row can have the cold row's key.  A
+	 * conflict on other unique columns of the cold part leads to the ON
+	 * CONFLICT action only if the statement has no conflict target.
+	 * Otherwise, it is an error.
 	 */
 	if (!conflict && row->cold.info->ri_NumIndices > 0)
 		cold_recheck = compat_insert_index_tuples(row->cold.info, row->cold.slot, row->estate, false,
@@ -256,8 +266,8 @@ vp_insert_speculatively(VpRow *row, List *arbiters)
 }
 
 /*
- * Insert the row, or execute the ON CONFLICT action if there is a conflicting row.
- * Return the row as written, or NULL if none was.
+ * Insert the row, or execute the ON CONFLICT action if there is a conflicting
+ * row.  Return the row as written, or NULL if no row was written.
  */
 HeapTuple
 vp_insert_or_update(VpRow *row)
@@ -270,7 +280,10 @@ vp_insert_or_update(VpRow *row)
 	vp_fill_insert(row);
 	if (row->layout.method == VP_ROW_POINTER)
 	{
-		/* NOT NULL is checked before the cold row has a TID */
+		/*
+		 * use a dummy TID, because NOT NULL is checked before the cold row
+		 * has a TID
+		 */
 		static ItemPointerData nowhere = {{0, 0}, 1};
 
 		row->hot.slot->tts_values[row->layout.hot_link - 1] = PointerGetDatum(&nowhere);

@@ -56,9 +56,9 @@ vp_lock_mode(VpRow *row)
 }
 
 /*
- * Handle a row that was changed by the same statement, or by a function called
- * by it.  Raise the error that a table would raise, or return VP_GONE to skip
- * the row.
+ * Handle a row that was changed by the same statement, or by a function that
+ * the statement called.  Raise the error that a table would raise, or return
+ * VP_GONE to skip the row.
  */
 VpLock
 vp_self_modified(VpRow *row, TM_FailureData *tmfd)
@@ -79,9 +79,9 @@ vp_self_modified(VpRow *row, TM_FailureData *tmfd)
 }
 
 /*
- * Another MERGE action applies to the row, since another transaction has
- * changed it.  Return if that action does nothing; otherwise raise a
- * serialization failure.
+ * Another kind of MERGE action applies to the row, because another
+ * transaction has changed the row.  Return if that action does nothing.
+ * Otherwise, raise a serialization failure.
  */
 static void
 vp_merge_unmatched(VpRow *row, bool nothing)
@@ -105,9 +105,9 @@ vp_merge_inserts(VpRow *row)
 }
 
 /*
- * Lock the hot row with TID *tid, which represents the whole row: nobody
- * changes a cold row without a new version of the hot row.  Put its last
- * version into hot.current, and that version's TID into *tid.
+ * Lock the hot row with TID *tid, which represents the whole row, because
+ * nobody changes a cold row without a new version of the hot row.  Put the
+ * last version of the hot row into hot.current, and its TID into *tid.
  */
 VpLock
 vp_lock_row(VpRow *row, ItemPointer tid)
@@ -152,10 +152,11 @@ vp_lock_row(VpRow *row, ItemPointer tid)
 
 /*
  * Find the range table entries by which the statement's plan reads the parts
- * of the row, and store their indexes in scans[].  Return false if they cannot
- * be found.  The parts may be in the plan more than once, in any order,
- * through this view or without it.  The old row added by the rewriter consists
- * of columns of the right entries.
+ * of the row, and store the indexes of these entries in scans[].  Return
+ * false if there are no such entries.  The plan may read the parts more than
+ * once, in any order, through this view or directly.  The rewriter has added
+ * the old row to the plan.  The columns of the old row belong to the entries
+ * that we look for.
  */
 static bool
 vp_find_scans(VpRow *row, Index *scans)
@@ -165,7 +166,7 @@ vp_find_scans(VpRow *row, Index *scans)
 	TargetEntry *tle;
 	List	   *columns;
 
-	/* the old row may be computed in any node below */
+	/* follow the old row down to the plan node that computes it */
 	for (;;)
 	{
 		Var		   *var;
@@ -202,9 +203,9 @@ vp_find_scans(VpRow *row, Index *scans)
 }
 
 /*
- * Find the row marks in the statement's plan that identify the rows of both
- * parts, hot and cold.  Return false if the view was not merged into the
- * statement.
+ * Find the row marks in the statement's plan that identify the rows of the
+ * hot part and of the cold part.  Return false if the view was not merged
+ * into the statement.
  */
 static bool
 vp_find_marks(VpRow *row, ExecAuxRowMark **marks)
@@ -245,8 +246,8 @@ vp_is_key(VpRow *row, int column)
 
 /*
  * Fetch the versions of both parts' rows that the statement has seen.  Their
- * TIDs come from the plan.  Compare the fetched rows with the old row: writing
- * to another row must be impossible.
+ * TIDs come from the plan.  Compare the fetched rows with the old row, to
+ * make sure that we do not write to another row.
  */
 void
 vp_fetch_old(VpRow *row)
@@ -280,8 +281,8 @@ vp_fetch_old(VpRow *row)
 		Datum		value;
 
 		/*
-		 * skip columns of variable length, except keys, and generated ones: a
-		 * virtual one has no stored value
+		 * skip columns of variable length, except keys.  Skip generated
+		 * columns, because a virtual generated column has no stored value
 		 */
 		if ((att->attlen < 0 && !vp_is_key(row, i)) ||
 			TupleDescAttr(RelationGetDescr(parts[column->cold]->rel), column->attnum - 1)->attgenerated != '\0')
@@ -315,7 +316,7 @@ vp_take_slots(VpRow *row, TupleTableSlot *old, TupleTableSlot *new)
 
 /*
  * Choose the MERGE action for a newer version of the row, in ri_oldTupleSlot.
- * Return the new row of that action, or NULL if it does nothing.
+ * Return the new row of that action, or NULL if the action does nothing.
  */
 static TupleTableSlot *
 vp_recheck_merge(VpRow *row, TupleTableSlot *plan_slot)
@@ -337,7 +338,10 @@ vp_recheck_merge(VpRow *row, TupleTableSlot *plan_slot)
 		if (!ExecQual(action->mas_whenqual, econtext))
 			continue;
 
-		/* the statement's counts and RETURNING assume the same kind of action */
+		/*
+		 * the action must be of the same kind, because the statement's row
+		 * counts and RETURNING expect it
+		 */
 		if (action->mas_action->commandType != node->mt_merge_action->mas_action->commandType)
 		{
 			vp_merge_unmatched(row, action->mas_action->commandType == CMD_NOTHING);
@@ -371,7 +375,10 @@ vp_recheck(VpRow *row)
 	if (!vp_find_marks(row, marks))
 		elog(ERROR, "row marks not found");
 
-	/* the state that this creates is used for later rows as well */
+	/*
+	 * create the state in the query's memory context, because it is used for
+	 * later rows as well
+	 */
 	old_context = MemoryContextSwitchTo(row->node->ps.state->es_query_cxt);
 	EvalPlanQualBegin(epqstate);
 	MemoryContextSwitchTo(old_context);
@@ -382,19 +389,25 @@ vp_recheck(VpRow *row)
 		slot = EvalPlanQualSlot(epqstate, parts[i]->rel, rti);
 		ExecCopySlot(slot, parts[i]->current);
 
-		/* ExecCopySlot() does not copy these for a materialized row */
+		/*
+		 * ExecCopySlot() does not copy these two fields for a materialized
+		 * row
+		 */
 		slot->tts_tid = parts[i]->current->tts_tid;
 		slot->tts_tableOid = parts[i]->current->tts_tableOid;
 		epqstate->relsubs_done[rti - 1] = false;
 
-		/* a scan takes either the slot or the row of its mark */
+		/*
+		 * make the scan use the slot: if there is a row mark, the scan uses
+		 * the row of the mark instead
+		 */
 		epqstate->relsubs_rowmark[rti - 1] = NULL;
 	}
 	slot = EvalPlanQualNext(epqstate);
 	if (!TupIsNull(slot))
 		ExecMaterializeSlot(slot);
 
-	/* the slots hold buffer pins */
+	/* clear the slots, because they hold buffer pins */
 	for (int i = 0; i < 2; i++)
 		ExecClearTuple(EvalPlanQualSlot(epqstate, parts[i]->rel, marks[i]->rowmark->rti));
 	isnull = TupIsNull(slot);

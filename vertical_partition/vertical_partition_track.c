@@ -6,15 +6,16 @@
  * While vertical_partition.track_updates is on, the executor counts the rows
  * that each node returns, for all statements or for a sample of them.  At the
  * end of a statement, its updates and scans are added up by table and set of
- * columns.  The benefit of a split depends on the columns that are updated
- * together, which counts of single columns would not show.
+ * columns.  Count sets of columns, because the benefit of a split depends on
+ * which columns are updated together.  Counts of single columns would not
+ * show this.
  *
  * A write through a split view is counted once, for the view.
- * counted_shapes() reports it for each part that it touches.
+ * counted_shapes() reports such a write for each part that it changes.
  *
- * The shared table has a fixed number of entries.  The hash of its key puts an
- * entry into one of VP_BUCKETS buckets.  If that is full, the least recently
- * used entry there is replaced.
+ * The shared table has a fixed number of entries.  The hash of its key puts
+ * an entry into one of VP_BUCKETS buckets.  If the bucket is full, replace
+ * its least recently used entry.
  *
  * From 17 on, the shared table needs no preloading.  Before 17, it exists if
  * the library is in shared_preload_libraries; otherwise each session counts
@@ -65,7 +66,7 @@
 PG_FUNCTION_INFO_V1(vp_counted_shapes);
 PG_FUNCTION_INFO_V1(vp_reset_column_updates);
 
-/* Name of the shared memory and of its lock, shown in wait events */
+/* Name of the shared memory and of its lock, as shown in wait events */
 #define VP_COUNTS_NAME	"vertical_partition counts"
 
 /* Size of the shared table: 2048 entries, about half a megabyte */
@@ -95,7 +96,7 @@ typedef struct VpCounter
 typedef struct VpTracked
 {
 	EState	   *estate;
-	double		weight;			/* of a row: a sample stands for all */
+	double		weight;			/* rows that a counted row stands for */
 	List	   *counters;
 	List	   *views;			/* counters of nodes that write to split views */
 	struct VpTracked *next;
@@ -133,7 +134,10 @@ vp_counts_attach(void)
 	if (vp_counts)
 		return;
 
-	/* another version of the library may have left its own table */
+	/*
+	 * put the size into the name, because another version of the library may
+	 * have left its own table
+	 */
 	snprintf(name, sizeof(name), VP_COUNTS_NAME " 1/%zu", sizeof(VpCounts));
 	vp_counts = compat_shared_segment(name, sizeof(VpCounts), vp_counts_init);
 	vp_counts_shared = (vp_counts != NULL);
@@ -157,7 +161,10 @@ vp_counts_unlock(void)
 		LWLockRelease(&vp_counts->lock);
 }
 
-/* Add the number of rows that had exactly these columns updated or read. */
+/*
+ * Add the number of rows in which a statement updated, or read, exactly these
+ * columns.
+ */
 static void
 vp_count(Oid relid, bool is_read, const VpColumnSet *columns, double rows)
 {
@@ -407,7 +414,10 @@ vp_count_modify(VpTracked *tracked, VpCounter *counter)
 			vp_count(RelationGetRelid(rel), false, &columns, counter->rows[i] * factor);
 		}
 
-		/* scans of a view's parts would report all columns */
+		/*
+		 * count the reads of the view here, because the scans of its parts
+		 * would report all columns as read
+		 */
 		if (is_view && plan->operation != CMD_INSERT)
 		{
 			Bitmapset  *selected;
@@ -469,9 +479,10 @@ vp_count_scan(VpTracked *tracked, ScanState *scanstate)
 
 	/*
 	 * For a table that the statement names, the columns that need a
-	 * permission are those that it uses.  For a table below a view, they are
-	 * all that the view uses, and the scan may use fewer.  But a scan may
-	 * also return more columns than the statement uses, if that is cheaper.
+	 * permission are those that it uses.  For a table that a view reads,
+	 * these are all columns that the view uses, and the scan may use fewer
+	 * columns.  But a scan may also return more columns than the statement
+	 * uses, if that is cheaper.
 	 */
 	if (!compat_selected_columns(rte, tracked->estate, &selected, &direct) || !direct)
 	{
@@ -544,7 +555,10 @@ vp_track_ExecutorEnd(QueryDesc *queryDesc)
 		standard_ExecutorEnd(queryDesc);
 }
 
-/* Return copies of the counts of a relation, or with InvalidOid, of all in the database. */
+/*
+ * Return copies of the counts of a relation, or of all relations in the
+ * database if relid is InvalidOid.
+ */
 List *
 vp_track_shapes(Oid relid)
 {
@@ -614,9 +628,10 @@ vp_put_shape(ReturnSetInfo *rsinfo, Oid relid, const VpShape *shape, const VpCol
  *											  OUT rows float8)
  *		returns setof record
  *
- * Return the number of rows of a table that had exactly these columns updated or read.
- * Writes through a split view are reported for its parts.  Relations that the user may
- * not see are omitted, see vp_track_may_see().
+ * For each table and set of columns, return the number of rows in which a
+ * statement updated, or read, exactly these columns.  Writes through a split
+ * view are reported for its parts.  Relations that the user may not see are
+ * omitted, see vp_track_may_see().
  */
 Datum
 vp_counted_shapes(PG_FUNCTION_ARGS)

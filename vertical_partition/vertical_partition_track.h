@@ -30,11 +30,13 @@ typedef struct VpShapeKey
 	Oid			dbid;			/* InvalidOid: this entry is free */
 	Oid			relid;			/* a table, or a split view that was written */
 	uint32		is_read;
-	uint32		hash;			/* of the other fields */
+	uint32		hash;			/* hash of the other fields */
 	VpColumnSet columns;
 } VpShapeKey;
 
-/* Number of rows that had exactly these columns updated, or read */
+/*
+ * Number of rows in which a statement updated, or read, exactly these columns
+ */
 typedef struct VpShape
 {
 	VpShapeKey	key;

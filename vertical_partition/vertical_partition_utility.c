@@ -80,8 +80,9 @@ vp_is_copying(Oid view)
 }
 
 /*
- * If the name is that of a split view, lock the view and return a copy of its layout.
- * Otherwise return NULL.  A name without a relation is left to the command.
+ * If the name is that of a split view, lock the view and return a copy of its
+ * layout.  Otherwise return NULL.  If no relation has the name, the command
+ * itself raises the error.
  */
 static VpLayout *
 split_view(RangeVar *name)
@@ -106,7 +107,10 @@ split_view(RangeVar *name)
 	return layout;
 }
 
-/* Return the name of a part, to be used instead of that of its view. */
+/*
+ * Return the name of a part, which replaces the name of the view in a
+ * command.
+ */
 static RangeVar *
 part_name(Oid part, const RangeVar *view)
 {
@@ -133,8 +137,9 @@ check_truncate_permission(Oid relid, Oid user)
 }
 
 /*
- * Return the role that needs the privilege on the parts that the user needs on the view.
- * Anybody can create a view of any tables that looks like a split view.
+ * Return the role that needs the privilege on the parts.  A check of the
+ * user's privilege on the view is not enough, because anybody can create a
+ * view of other users' tables that looks like a split view.
  */
 static Oid
 user_of_parts(Oid view)
@@ -211,9 +216,10 @@ truncate_unguarded(List *rels, List *relids, List *logged, List *parts, Truncate
 /*
  * TRUNCATE tables that include a split table.  Return false if there is none among them.
  *
- * The user needs the privilege to truncate the view.  The view's owner needs the
- * privilege to truncate the parts.  The server's own command would require that of the
- * user, so this calls the functions below it instead.
+ * The user needs the privilege to truncate the view.  The view's owner needs
+ * the privilege to truncate the parts.  The server's TRUNCATE command would
+ * require that the user has the privilege on the parts.  So call the
+ * functions that implement this command instead.
  */
 static bool
 truncate_split(TruncateStmt *stmt)
@@ -226,7 +232,10 @@ truncate_split(TruncateStmt *stmt)
 	List	   *closure = NIL;
 	ListCell   *lc;
 
-	/* split tables that are named, and those that CASCADE would reach */
+	/*
+	 * find the split tables that the command names, and those that CASCADE
+	 * would add
+	 */
 	foreach(lc, stmt->relations)
 	{
 		RangeVar   *name = (RangeVar *) lfirst(lc);
@@ -353,7 +362,10 @@ next_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 		standard_ProcessUtility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);
 }
 
-/* Run the two commands that replace one on a split view.  They are copies, which may be changed. */
+/*
+ * Run the two commands that replace a command on a split view.  Both are
+ * copies, which may be changed.
+ */
 static void
 run_on_parts(PlannedStmt *hot, PlannedStmt *cold, const char *query_string,
 			 ProcessUtilityContext context, ParamListInfo params,
@@ -419,8 +431,8 @@ part_columns(const VpLayout *layout, List *names, bool cold)
 }
 
 /*
- * Return all tables of the database except those with pointers to their rows.  Return NIL
- * if there are none of the latter.
+ * Return all tables of the database except the tables with pointers to their
+ * rows.  Return NIL if no table has such pointers.
  */
 static List *
 tables_without_pointers(void)
@@ -504,10 +516,11 @@ redirect_vacuum(VacuumStmt *stmt)
 }
 
 /*
- * Return the tables that a CLUSTER or REPACK without a table name processes, each
- * followed by its index.  These are the tables that have been clustered.  For REPACK
- * without USING INDEX, they are all tables, with InvalidOid as index.  Omit tables that
- * the user may not cluster.  If "tell" is true, emit the server's warning for them.
+ * Return the tables that a CLUSTER or REPACK without a table name processes,
+ * each followed by its index.  These are the tables that have been clustered.
+ * For REPACK without USING INDEX, return all tables, with InvalidOid as
+ * index.  Omit tables that the user may not cluster.  If "tell" is true, emit
+ * the server's warning for each of the omitted tables.
  */
 static List *
 clustered_tables(const CompatCluster *command, MemoryContext context, bool tell)
@@ -570,9 +583,9 @@ has_option(const CompatCluster *command, const char *name)
 }
 
 /*
- * Execute CLUSTER or REPACK without a table name, each table in its own transaction, as
- * the server does.  Skip tables with pointers to their rows.  Return false if there are
- * none of these.
+ * Execute CLUSTER or REPACK without a table name, each table in its own
+ * transaction, as the server does.  Skip tables with pointers to their rows.
+ * Return false if there are no such tables.
  */
 static bool
 cluster_database(const CompatCluster *command, bool is_top_level)
@@ -636,7 +649,7 @@ cluster_database(const CompatCluster *command, bool is_top_level)
 			continue;
 		StartTransactionCommand();
 		PushActiveSnapshot(GetTransactionSnapshot());
-		/* the table may have been split since */
+		/* the table may have been split meanwhile */
 		if (!vp_row_pointers_valid(list_nth_oid(tables, i)))
 			compat_cluster(command, list_nth_oid(tables, i), list_nth_oid(tables, i + 1),
 						   has_option(command, "verbose"), is_top_level);
@@ -652,9 +665,10 @@ cluster_database(const CompatCluster *command, bool is_top_level)
 /*
  * Execute CLUSTER or REPACK.  Return true if the command has been executed.
  *
- * USING INDEX would have to order both parts alike, which one index cannot do.
- * CONCURRENTLY waits for transactions to end, including the one in which it has processed
- * the other part.
+ * Refuse USING INDEX, because both parts would need the same order, but an
+ * index belongs to one part only.  Refuse CONCURRENTLY, because it waits for
+ * older transactions to end, and one of these would be the command's own
+ * transaction that has processed the other part.
  */
 static bool
 cluster_tables(PlannedStmt *pstmt, const char *query_string, ProcessUtilityContext context,
@@ -730,7 +744,7 @@ copy_columns(const VpLayout *layout, List *given)
 	return given == NIL && generated ? columns : given;
 }
 
-/* Return the query that COPY ... TO of a view stands for. */
+/* Return the query that replaces the view in COPY ... TO. */
 static Node *
 copy_query(CopyStmt *stmt, List *names)
 {
@@ -867,7 +881,7 @@ vp_utility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
 		case T_ViewStmt:
 			pstmt = vp_redirect_ddl(pstmt);
 			stmt = pstmt->utilityStmt;
-			/* the command may change its parse tree */
+			/* copy the parse tree, because the command may change it */
 			ddl = vp_before_ddl(stmt);
 			stmt = ddl ? copyObject(stmt) : NULL;
 			next_utility(pstmt, query_string, read_only_tree, context, params, query_env, dest, qc);

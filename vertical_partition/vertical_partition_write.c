@@ -7,12 +7,13 @@
  * executor's own functions, so that constraints, indexes, foreign keys and
  * triggers of the parts work as for any table.
  *
- * A view's trigger gets rows as the statement's snapshot shows them, and a
- * concurrent update would be lost.  Therefore we proceed as UPDATE and DELETE
- * of a table do: lock the row, and if it has a newer version, evaluate the
- * statement's plan for that version (EvalPlanQual).  The row's lock is that of
- * its hot part.  A cold row is never changed without a new version of the hot
- * row.  So the version of the hot row represents that of the whole row.
+ * A view's trigger gets rows as the statement's snapshot shows them, so that
+ * a write could overwrite a concurrent update.  Therefore do the same as
+ * UPDATE and DELETE of a table: lock the row, and if it has a newer version,
+ * evaluate the statement's plan for that version (EvalPlanQual).  To lock a
+ * row, lock its hot part.  A cold row is never changed without a new version
+ * of the hot row.  So the version of the hot row represents the version of
+ * the whole row.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -73,8 +74,8 @@ vp_writes_view(PlanState *planstate)
 }
 
 /*
- * Raise an error if the triggers of the split view do not fire in this session.  Nothing
- * would be written.
+ * Raise an error if the triggers of the split view do not fire in this
+ * session.  Without the triggers, nothing would be written.
  */
 void
 vp_check_replica_role(Oid view)
@@ -173,9 +174,10 @@ vp_find_caller(const Trigger *trigger)
 }
 
 /*
- * Raise an error unless the row comes from COPY or a plain INSERT.  If firing the trigger
- * has loaded the library, the hook has not seen the statement.  It could have an ON
- * CONFLICT clause, which must not be ignored.
+ * Raise an error unless the row comes from COPY or a plain INSERT.  If the
+ * library was loaded only when the trigger fired, the hook has not seen the
+ * statement.  The statement could have an ON CONFLICT clause, which must not
+ * be ignored.
  */
 static void
 vp_check_caller(Relation view)
@@ -204,8 +206,8 @@ vp_check_caller(Relation view)
 }
 
 /*
- * Insert the row.  Except with VP_SHARED_KEY, the hot part comes last: a row pointer
- * needs the TID of the cold row.
+ * Insert the row.  Except with VP_SHARED_KEY, insert the hot part last,
+ * because a row pointer needs the TID of the cold row.
  */
 static HeapTuple
 vp_insert(VpRow *row)
@@ -231,8 +233,8 @@ vp_insert(VpRow *row)
 }
 
 /*
- * Lock the row.  Return false if it is gone, or if its newer version does not qualify for
- * the statement.
+ * Lock the row.  Return false if the row no longer exists, or if its newer
+ * version does not satisfy the statement's conditions.
  */
 static bool
 vp_lock_latest(VpRow *row, ItemPointer tid, bool *newer)
@@ -280,7 +282,10 @@ vp_update(VpRow *row)
 	{
 		vp_compare(row);
 
-		/* the newer version may change a key, which needs another lock */
+		/*
+		 * the new values for the newer version may change a key, which needs
+		 * a stronger lock
+		 */
 		if (vp_lock_row(row, &tid) != VP_LOCKED)
 			elog(ERROR, "row of table \"%s\" is not locked", RelationGetRelationName(row->hot.rel));
 	}
