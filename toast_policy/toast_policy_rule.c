@@ -280,8 +280,8 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 	}
 
 	/*
-	 * If a row has values out of line, heap compares its size with the table's
-	 * toast_tuple_target.
+	 * If a row has values out of line, heap compares the row's size with the
+	 * table's toast_tuple_target.
 	 */
 	if (pointers)
 		limit = Min(limit, tp_toast_target(rel));
@@ -399,8 +399,8 @@ tp_row_prepare(TpHeapRow *row, TpOccasion occasion)
 	bool		candidates = false;
 
 	/*
-	 * Get the table again each time: fetching a value may rebuild the
-	 * relation's entry, and free the table.
+	 * Read the table before any value is fetched: fetching may rebuild the
+	 * relation's cache entry, and free the table.
 	 */
 	for (int i = 0; i < table->nvarlena; i++)
 		if (table->varlena[i].governed)
