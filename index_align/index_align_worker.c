@@ -74,7 +74,7 @@ ia_send(char type, const char *string)
  * index does no harm.  But a superuser's call must not change another index
  * than the index in the list.  So if the index still has its storage parameter
  * after a command, an error rolls the command back.  DROP INDEX CONCURRENTLY
- * cannot be rolled back, so run it as the index's owner.
+ * cannot be rolled back, so run a drop as the index's owner.
  */
 static void
 ia_execute(const IaIndex *index, const char *command)

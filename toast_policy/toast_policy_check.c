@@ -385,7 +385,7 @@ tp_check(PG_FUNCTION_ARGS)
 }
 
 /*
- * Toast_policy.check_all(heapallindexed boolean) returns setof record
+ * toast_policy.check_all(heapallindexed boolean) returns setof record
  * Call check() for each table of the access method in this database.  Skip
  * temporary tables of other sessions and, on a standby, unlogged tables.
  */
