@@ -12,7 +12,9 @@
  * The functions are looked up as members of the extension amcheck, by their
  * exact argument types, so nobody can replace these functions by other
  * functions.  A caller needs the privilege to execute them, as for a direct
- * call.  Copyright (c) 2026, pg_dense contributors
+ * call.
+ *
+ * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
  *	  toast_policy/toast_policy_check.c

@@ -54,7 +54,7 @@
 #define TP_RANDOM_ACCELERATION	16
 
 /*
- * Lz4hc cannot be interrupted.  For data of few different bytes without longer
+ * lz4hc cannot be interrupted.  For data of few different bytes without longer
  * repetitions, lz4hc takes 5 s for each MB at level 12, 0.5 s at level 9 and
  * 25 ms at level 3.  These are the highest levels for values above a size, in
  * bytes.
