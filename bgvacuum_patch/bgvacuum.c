@@ -4,9 +4,9 @@
  *	  Report the work of background vacuum.
  *
  * The server patch counts in shared memory.  The view over the counters is in
- * an extension, because a view of core's own would change the catalogs.  Then
- * a data directory could not be moved back and forth between a patched and a
- * stock server.
+ * an extension, because a view of core's own would change the catalogs.  With
+ * changed catalogs, a data directory could not be moved back and forth between
+ * a patched and a stock server.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -92,8 +92,9 @@ pg_stat_get_bgvacuum(PG_FUNCTION_ARGS)
  * pg_stat_get_bgvacuum_tables() returns setof record
  *
  * Return one row for each table, of any database, whose pages the background
- * writer may change at the moment.  The row has the work done there, and the
- * moving averages by which the background writer decides which work pays.
+ * writer may change at the moment.  The row has the counters of the work done
+ * on this table, and the moving averages by which the background writer
+ * decides which work pays.
  */
 Datum
 pg_stat_get_bgvacuum_tables(PG_FUNCTION_ARGS)

@@ -3,9 +3,9 @@
  * index_align.c
  *	  List B-tree indexes whose layout differs from a stock server's.
  *
- * The alignment of an index is in its metapage.  To read it, the index is
- * locked in AccessShareLock.  Only one index is locked at a time, and no
- * longer than necessary, so that a listing never holds two locks for which
+ * The alignment of an index is in its metapage.  To read the metapage, the
+ * index is locked in AccessShareLock.  Only one index is locked at a time, and
+ * no longer than necessary, so that a listing never holds two locks for which
  * another session waits.  Some indexes are skipped: an index that is dropped
  * meanwhile, a temporary index of another session, and an unlogged index while
  * the server is in recovery.  This session cannot see the pages of the latter
@@ -67,9 +67,9 @@ PG_FUNCTION_INFO_V1(ia_index_layout);
 PG_FUNCTION_INFO_V1(ia_reset_item_alignment);
 
 /*
- * Bytes that the tuples of an index are aligned to, or 0 if its pages are not
- * there to be read.  The caller has it open and locked, and knows that it is a
- * B-tree with storage.
+ * Return the alignment of an index's tuples in bytes, or 0 if there are no
+ * pages that can be read.  The caller must have opened and locked the index,
+ * which must be a B-tree with storage.
  */
 static int
 ia_read_alignment(Relation rel)
@@ -83,15 +83,16 @@ ia_read_alignment(Relation rel)
 
 	/*
 	 * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY write an index past
-	 * shared buffers, and its metapage last.  To read that before would leave
-	 * a zero page in shared buffers, which fails the build and then every
-	 * insertion.  An index that is ready has its metapage.  One that is not
-	 * live has had it: a half-done drop is what made it not ready.
+	 * shared buffers, and its metapage last.  Reading the metapage before it
+	 * is written would leave a zero page in shared buffers.  Because of this
+	 * page, the build and later every insertion would fail.  An index with
+	 * indisready has its metapage.  An index without indislive also has its
+	 * metapage: an unfinished drop has reset indisready.
 	 */
 	if (!rel->rd_index->indisready && rel->rd_index->indislive)
 		return 0;
 
-	/* a build that failed may have left no pages */
+	/* a failed build may have left an index without pages */
 	if (RelationGetNumberOfBlocks(rel) == 0)
 		return 0;
 
@@ -99,10 +100,11 @@ ia_read_alignment(Relation rel)
 }
 
 /*
- * The same for an index whose pages may be damaged.  Then return 0, and set
- * *damage to the error message, in the current memory context.  One damaged
- * index must not prevent the others from being listed and restored.  Use a
- * subtransaction, because an error leaves pins and locks of buffers behind.
+ * Do the same for an index whose pages may be damaged.  If they are damaged,
+ * return 0, and set *damage to the error message, in the current memory
+ * context.  One damaged index must not prevent the others from being listed
+ * and restored.  Use a subtransaction, because an error leaves pins and locks
+ * of buffers behind.
  */
 static int
 ia_try_read_alignment(Relation rel, char **damage)
@@ -126,7 +128,10 @@ ia_try_read_alignment(Relation rel, char **damage)
 		MemoryContextSwitchTo(context);
 		edata = CopyErrorData();
 
-		/* the index does not cause a cancel request, for example */
+		/*
+		 * Pass on other errors, for example a cancel request, which the index
+		 * does not cause.
+		 */
 		if (edata->sqlerrcode != ERRCODE_INDEX_CORRUPTED &&
 			edata->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
 			edata->sqlerrcode != ERRCODE_IO_ERROR &&
@@ -145,7 +150,8 @@ ia_try_read_alignment(Relation rel, char **damage)
 
 /*
  * Return true if the name is that of an index that REINDEX CONCURRENTLY
- * creates or replaces.  It drops this index unless it fails.
+ * creates or replaces.  REINDEX CONCURRENTLY drops this index, unless the
+ * command fails.
  */
 static bool
 ia_is_leftover_name(const char *name)
@@ -161,8 +167,8 @@ ia_is_leftover_name(const char *name)
 }
 
 /*
- * Return the storage parameter item_alignment as it is written in a row of
- * pg_class, or NULL.
+ * Return the text of the storage parameter item_alignment in a row of
+ * pg_class, or NULL if the parameter is not set.
  */
 static char *
 ia_written_parameter(HeapTuple tuple)
@@ -200,7 +206,9 @@ ia_has_parameter(Oid indexid)
 	return result;
 }
 
-/* Return true if the row of pg_class is a B-tree that may be aligned. */
+/*
+ * Return true if the row of pg_class describes a B-tree that may be aligned.
+ */
 static bool
 ia_is_user_btree(Form_pg_class form)
 {
@@ -241,7 +249,7 @@ ia_describe(Oid indexid)
 	index->partitioned = form->relkind == RELKIND_PARTITIONED_INDEX;
 	ReleaseSysCache(tuple);
 
-	/* another relation may have got the OID: not an error */
+	/* raise no error if another relation has got the OID meanwhile */
 	rel = try_relation_open(indexid, AccessShareLock);
 	if (rel == NULL)
 		return NULL;
@@ -252,7 +260,11 @@ ia_describe(Oid indexid)
 	}
 	if (!index->partitioned)
 		index->alignment = ia_try_read_alignment(rel, &index->damage);
-	/* the temporary schema of this session, by its common name */
+
+	/*
+	 * Call the temporary schema of this session pg_temp, because its real name
+	 * is internal.
+	 */
 	schema = RelationUsesLocalBuffers(rel) ? pstrdup("pg_temp") :
 		get_namespace_name(RelationGetNamespace(rel));
 	if (schema == NULL || (!IaNeedsBuild(index) && index->parameter == NULL))
@@ -322,7 +334,10 @@ ia_scope(Oid relid)
 					get_rel_name(relid))));
 }
 
-/* Partitioned indexes first, because new partitions copy them, then by name. */
+/*
+ * Sort partitioned indexes first, because new partitions copy their storage
+ * parameter, then sort by name.
+ */
 static int
 ia_compare(const ListCell *a, const ListCell *b)
 {
@@ -507,9 +522,10 @@ ia_index_layout(PG_FUNCTION_ARGS)
  * index_align.reset_item_alignment(index regclass) returns void
  *
  * ALTER INDEX ... RESET (item_alignment) for a partitioned index.  The server
- * has no such command for it, although it keeps the parameter and gives it to
- * new partitions and to dumps.  The caller must own the index.  Raise an error
- * for other relations, for which the command exists.
+ * has no such command for a partitioned index, although the index keeps the
+ * parameter, and new partitions and dumps get the parameter from it.  The
+ * caller must own the index.  Raise an error for other relations, for which
+ * the command exists.
  */
 Datum
 ia_reset_item_alignment(PG_FUNCTION_ARGS)
@@ -538,12 +554,20 @@ ia_reset_item_alignment(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a partitioned B-tree index", name),
 				 errhint("Use ALTER INDEX ... RESET (item_alignment).")));
-	/* check before the lock, for which the owner would have to wait */
+
+	/*
+	 * Check the owner before the lock: nobody may take a lock for which the
+	 * owner would have to wait.
+	 */
 	if (!object_ownercheck(RelationRelationId, indexid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
 
 	rel = relation_open(indexid, ShareUpdateExclusiveLock);
-	/* the OID may have another relation by now, or the owner changed */
+
+	/*
+	 * Check again, because another relation may have got the OID, or the owner
+	 * may have changed.
+	 */
 	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX ||
 		rel->rd_rel->relam != BTREE_AM_OID)
 		ereport(ERROR,

@@ -7,9 +7,9 @@
  * alignment, and a line pointer of 4 bytes.  The key's width follows from the
  * column types, and for varying lengths from the statistics.  If duplicates
  * share a tuple, the index takes less space than one tuple for each entry
- * would.  Then only the space of keys shrinks, and the rounding after the
- * TIDs; the TIDs, of 6 bytes each, do not.  A part of any length loses, on
- * average, half of the maximum that rounding up can cost.
+ * would.  Alignment then reduces only the space of keys, and the space lost by
+ * rounding up after the TIDs.  The TIDs take 6 bytes each at any alignment.
+ * Rounding up costs a part of varying length, on average, half of the maximum.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -42,7 +42,7 @@ PG_FUNCTION_INFO_V1(ia_estimated_ratio);
 /*
  * Return true if the current user may see the statistics of a column of an
  * index.  A user who may not read the values, or not all of them, must not
- * learn about them here; pg_stats hides them, too.
+ * learn about the values here; pg_stats hides the statistics, too.
  */
 static bool
 ia_statistics_are_visible(Form_pg_index index, AttrNumber attnum)
@@ -59,7 +59,7 @@ ia_statistics_are_visible(Form_pg_index index, AttrNumber attnum)
 
 /*
  * Return the average width of the column of an index, from statistics or its
- * type.  It includes the length word of the short form if the length varies.
+ * type.  The width of a column of varying length includes the short header.
  */
 static int
 ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_attribute att)
@@ -82,8 +82,8 @@ ia_column_width(Oid indexid, Form_pg_index index, AttrNumber attnum, Form_pg_att
 
 /*
  * Return the fraction of the index entries in which a column is null, from
- * statistics.  A partial index may leave out just those entries, so the
- * table's statistics say nothing about it.
+ * statistics.  A partial index may leave out just the rows with nulls, so the
+ * table's statistics say nothing about a partial index.
  */
 static double
 ia_column_nulls(Oid indexid, Form_pg_index index, AttrNumber attnum, bool partial)
@@ -209,7 +209,10 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 			present = Max(present, not_null);
 		}
 
-		/* if nothing follows the bitmap, nothing is rounded up */
+		/*
+		 * If all columns are null, nothing follows the bitmap.  Then present
+		 * is 0, and nothing is rounded up.
+		 */
 		if (varying)
 		{
 			now = complete * now + (1 - complete) *
@@ -231,7 +234,10 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 		BTREE_DEFAULT_FILLFACTOR / 100;
 	if (tuples > 0 && used < 0.95 * tuples * now)
 	{
-		/* shared tuples: as many as fit into the space beside the TIDs */
+		/*
+		 * Duplicates share tuples: estimate how many tuples fit into the space
+		 * beside the TIDs.
+		 */
 		double		tids = tuples * sizeof(ItemPointerData);
 		double		keys;
 

@@ -4,18 +4,18 @@
  *	  index_align.restore_stock(): the way back to a stock server.
  *
  * The procedure rebuilds the aligned indexes at maximal alignment, and removes
- * the storage parameter where it is written, so that a stock server can read
- * the data directory and a dump.  It prefers REINDEX CONCURRENTLY, which
- * cannot run inside a procedure, and would wait for the procedure's own
- * snapshot.  So the procedure commits, and lets a background worker run the
- * commands.  Meanwhile it waits in a transaction without a snapshot, a
- * transaction ID, or a lock.
+ * the storage parameter from the indexes that have it, so that a stock server
+ * can read the data directory and a dump.  The procedure prefers REINDEX
+ * CONCURRENTLY.  This command cannot run inside a procedure, and would wait
+ * for the procedure's own snapshot.  So the procedure commits, and lets a
+ * background worker run the commands.  Meanwhile the procedure waits in a
+ * transaction without a snapshot, a transaction ID, or a lock.
  *
- * The worker gets OIDs, and builds each command when it is due.  It sends its
- * messages and errors through a queue in dynamic shared memory.  A failed
- * index does not prevent the others from being restored.  If the procedure
- * ends before the worker, by an error, a cancel request or a lost connection,
- * it ends the worker, too.
+ * The worker gets the OIDs of the indexes, and makes the commands for an index
+ * just before it runs them.  It sends its messages and errors through a queue
+ * in dynamic shared memory.  A failed index does not prevent the others from
+ * being restored.  If the procedure ends before the worker, by an error, a
+ * cancel request or a lost connection, it terminates the worker, too.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -68,8 +68,9 @@ PG_FUNCTION_INFO_V1(ia_restore_stock_commands);
 #define IA_MAX_RUNNING	2
 
 /*
- * Calls are counted by locks with no database in their tags.  So these differ
- * from the locks of pg_advisory_lock(), and from the locks of core.
+ * Calls are counted by advisory locks with no database in their tags.  So
+ * these locks differ from the locks of pg_advisory_lock(), and from the locks
+ * of core.
  */
 #define IA_LOCK_ROLE	3
 #define IA_LOCK_SLOT	4
@@ -136,9 +137,9 @@ ia_commands(const IaIndex *index, bool concurrently)
 /*
  * If a failed REINDEX CONCURRENTLY has left the index behind, give a warning
  * and return true.  Otherwise return false.  Rebuilding such an index would
- * make it valid: a duplicate that each write has to maintain.  Dropping it is
- * left to the user, because a name proves nothing, and the REINDEX may still
- * be running.
+ * make it valid: a duplicate that each write has to maintain.  Let the user
+ * drop the index, because its name does not prove where it comes from, and the
+ * REINDEX may still be running.
  */
 bool
 ia_skip_leftover(const IaIndex *index)
@@ -154,7 +155,9 @@ ia_skip_leftover(const IaIndex *index)
 	return true;
 }
 
-/* Return true if the current user may run those commands. */
+/*
+ * Return true if the current user may run the commands that restore the index.
+ */
 static bool
 ia_is_permitted(const IaIndex *index)
 {
@@ -187,8 +190,8 @@ ia_check_scope(Oid relid)
 }
 
 /*
- * End the worker if the procedure ends before it.  Do not wait for that at the
- * end of the process.
+ * Terminate the worker if the procedure ends before the worker.  If the
+ * session ends, do not wait for the end of the worker.
  */
 static void
 ia_end_worker(int code, Datum arg)
@@ -199,7 +202,9 @@ ia_end_worker(int code, Datum arg)
 	if (proc_exit_inprogress)
 		return;
 
-	/* the worker may be waiting for us to read */
+	/*
+	 * Detach from the queue, because the worker may be waiting for us to read.
+	 */
 	if (worker->queue != NULL)
 		shm_mq_detach(worker->queue);
 	worker->queue = NULL;
@@ -222,7 +227,10 @@ ia_notice_of_success(const char *name, bool dropped)
 				(errmsg("restored index \"%s\"", name)));
 }
 
-/* Make an error of the worker, with its own detail, the detail of our error. */
+/*
+ * Make the message and the detail of the worker's error the detail of our
+ * error.
+ */
 static int
 ia_foreign_detail(const ErrorData *edata)
 {
@@ -255,7 +263,8 @@ ia_warn_of_failure(const char *name, const ErrorData *edata, const char *leftove
 
 /*
  * Pass the worker's messages on until it reports its end.  Raise an error if
- * it exits before that, with its own error as the detail if there is one.
+ * the worker exits before it reports its end, with the worker's error, if
+ * there is one, as the detail.
  */
 static void
 ia_follow_worker(IaWorker *worker, MemoryContext context)
@@ -280,8 +289,8 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 					 errhint("More details may be available in the server log.")));
 
 		/*
-		 * An index expression may warn about each row, so keep only the
-		 * index's name and its error.
+		 * An index expression may give a warning for each row, so free the
+		 * message's memory, and keep only the index's name and its error.
 		 */
 		MemoryContextReset(message_context);
 		MemoryContextSwitchTo(message_context);
@@ -303,7 +312,10 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 					pq_parse_errornotice(&message, &edata);
 					if (edata.elevel == ERROR && worker->current != NULL)
 					{
-						/* parse it again, into memory that lasts */
+						/*
+						 * Parse the error again, into memory that outlives the
+						 * message.
+						 */
 						message.cursor = 1;
 						MemoryContextSwitchTo(context);
 						pq_parse_errornotice(&message, &failure);
@@ -313,8 +325,8 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 
 					/*
 					 * The end of the worker does not end this session.  The
-					 * worker's error code may say that a connection ends,
-					 * which is not true of ours.
+					 * worker's error code may say that the connection ends,
+					 * but our connection does not end.
 					 */
 					if (edata.elevel >= ERROR)
 						ereport(ERROR,
@@ -500,7 +512,10 @@ ia_run_worker(List *indexes, bool concurrently)
 		ia_follow_worker(&started, context);
 		MemoryContextSwitchTo(oldcontext);
 
-		/* wait, so that the next call finds its slot free */
+		/*
+		 * Wait for the worker's end, so that the next call finds a free worker
+		 * slot.
+		 */
 		(void) WaitForBackgroundWorkerShutdown(started.handle);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(ia_end_worker, PointerGetDatum(&started));
@@ -530,7 +545,10 @@ ia_restore_temporary(List *indexes)
 		IaIndex    *index = ia_describe(((IaIndex *) lfirst(cell))->indexid);
 		ListCell   *command;
 
-		/* the commit, or code that ran since, may have dropped it */
+		/*
+		 * Describe the index again, because the commit, or code that ran
+		 * since, may have dropped it.
+		 */
 		lfirst(cell) = index;
 		if (index == NULL)
 			continue;
@@ -570,9 +588,9 @@ ia_commit(void)
  * Restore the layout and storage parameters of a stock server for the indexes
  * of a table, of a partitioned table and its partitions, for one index, or
  * with NULL for all indexes of the database.  Commit the transaction before
- * the work begins; so this cannot run in a transaction block.  Give a notice
- * for each restored index, a warning for each failure, and an error at the end
- * if any index is left.
+ * the work begins; therefore, the procedure cannot run in a transaction block.
+ * Give a notice for each restored index, a warning for each failure, and an
+ * error at the end if any index is left.
  */
 Datum
 ia_restore_stock(PG_FUNCTION_ARGS)
@@ -604,7 +622,7 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 	if (OidIsValid(scope))
 		ia_check_scope(scope);
 
-	/* data that must survive the commit */
+	/* keep data that must survive the commit in this context */
 	context = AllocSetContextCreate(PortalContext, "index_align restore",
 									ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(context);
@@ -633,14 +651,15 @@ ia_restore_stock(PG_FUNCTION_ARGS)
 	if (temporary != NIL)
 	{
 		ia_restore_temporary(temporary);
-		/* an error below must not undo this */
+		/* commit, because an error below must not undo these restores */
 		ia_commit();
 	}
 
 	/*
-	 * Look again, rather than count.  An index may have been created
-	 * meanwhile, and users who go back to a stock server must know that.  If
-	 * the relation has been dropped, nothing is left to do.
+	 * Make a new list, instead of counting failures.  An index may have been
+	 * created meanwhile, and users who go back to a stock server must know
+	 * about this index.  If the relation has been dropped, nothing is left to
+	 * do.
 	 */
 	remaining = 0;
 	if (!OidIsValid(scope) || get_rel_relkind(scope) != '\0')
@@ -666,8 +685,8 @@ ia_restore_stock(PG_FUNCTION_ARGS)
  * returns setof text
  *
  * Return the work of restore_stock() with the same arguments, as commands for
- * psql's \gexec, in order, with the same warnings.  The first command is the
- * setting that they need.  Return no rows if there is nothing to do.
+ * psql's \gexec, in order, with the same warnings.  The first command is a SET
+ * that the other commands need.  Return no rows if there is nothing to do.
  */
 Datum
 ia_restore_stock_commands(PG_FUNCTION_ARGS)

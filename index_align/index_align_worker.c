@@ -10,8 +10,8 @@
  * client.
  *
  * An error ends the command, and the worker continues with the next index.
- * When nobody reads the queue any more, the worker ends: nobody waits for its
- * work.
+ * When the calling session no longer reads the queue, the worker ends, because
+ * nobody waits for its work.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -66,15 +66,15 @@ ia_send(char type, const char *string)
 }
 
 /*
- * Run a command as a simple query of a client.  It must be the only one in its
- * string.  Leave no transaction open.
+ * Run a command as a simple query of a client.  The string must contain only
+ * one command.  Leave no transaction open.
  *
  * The command refers to the index by name.  Another index can have the name
  * when it is looked up, since owners can rename indexes.  Building that other
- * index does no harm.  But a superuser must change no other index than the one
- * in the list.  So if the index still has its storage parameter after a
- * command, an error rolls the command back.  A drop cannot be rolled back, so
- * it is run as the index's owner.
+ * index does no harm.  But a superuser's call must not change another index
+ * than the index in the list.  So if the index still has its storage parameter
+ * after a command, an error rolls the command back.  DROP INDEX CONCURRENTLY
+ * cannot be rolled back, so run a drop as the index's owner.
  */
 static void
 ia_execute(const IaIndex *index, const char *command)
@@ -105,7 +105,10 @@ ia_execute(const IaIndex *index, const char *command)
 	if (snapshot_set)
 		PopActiveSnapshot();
 
-	/* this drops remains of a failed command */
+	/*
+	 * CreatePortal() drops what a failed command has left of the unnamed
+	 * portal.
+	 */
 	portal = CreatePortal("", true, true);
 	portal->visible = false;
 	PortalDefineQuery(portal, NULL, command, tag, plans, NULL);
@@ -223,7 +226,11 @@ ia_restore_index(Oid indexid, bool concurrently)
 		StartTransactionCommand();
 		MemoryContextSwitchTo(context);
 		index = ia_describe(indexid);
-		/* a REINDEX of another session may have failed meanwhile */
+
+		/*
+		 * Skip the index if a REINDEX CONCURRENTLY of another session has
+		 * meanwhile failed and left it.
+		 */
 		if (index != NULL && ia_skip_leftover(index))
 			index = NULL;
 		if (index != NULL)
@@ -248,7 +255,7 @@ ia_restore_index(Oid indexid, bool concurrently)
 	}
 	PG_CATCH();
 	{
-		/* no cancel request may interrupt this */
+		/* no cancel request may interrupt the cleanup after an error */
 		HOLD_INTERRUPTS();
 		MemoryContextSwitchTo(context);
 		if (index == NULL)
@@ -288,9 +295,10 @@ ia_apply_settings(const char *settings)
 		const char *value = name + strlen(name) + 1;
 
 		/*
-		 * Use the source of a client's startup packet.  The caller may have
-		 * set temp_tablespaces as another role.  A tablespace that this role
-		 * may not use must be skipped, as in the caller's session.
+		 * Set values as if they came from a client's startup packet.  The
+		 * caller may have set temp_tablespaces as another role.  A tablespace
+		 * that this role may not use must be skipped, as in the caller's
+		 * session.
 		 */
 		SetConfigOption(name, value, gucctx, PGC_S_CLIENT);
 		settings = value + strlen(value) + 1;

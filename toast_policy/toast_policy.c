@@ -56,14 +56,15 @@ static const struct config_enum_entry tp_type_codec_options[] = {
 
 /*
  * Check hook of toast_policy.zstd_level.  The highest levels take so much
- * memory and time that not every user may set them.  A value from the
- * configuration, or from a setting of the database or the role, was checked
- * when it was written, for the role that wrote it.  So was a value that a
- * parallel worker takes over.
+ * memory and time that not every user may set them.  Accept a value from the
+ * configuration file, or from a setting of the database or the role: the
+ * server checked that the role could write this value there.  Accept a value
+ * that a parallel worker gets from its leader, because the leader has checked
+ * the value.
  *
  * A value that was set before the library was loaded takes effect when the
- * library is loaded.  This may happen in a function that runs as another user
- * than the one who set the value.
+ * library is loaded.  The current user may then be another user than the one
+ * who set the value, for example in a SECURITY DEFINER function.
  */
 static bool
 tp_check_zstd_level(int *newval, void **extra, GucSource source)

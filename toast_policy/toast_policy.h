@@ -19,7 +19,7 @@
 
 /*
  * Codecs.  The types ztext and zbytea store the first four numbers on disk, so
- * these must never change.
+ * these four numbers must never change.
  */
 typedef enum TpCodec
 {
@@ -33,11 +33,17 @@ typedef enum TpCodec
 /* The levels of LZ4_compress_HC(); 0 stands for LZ4_compress_fast(). */
 #define TP_LZ4_MAX_LEVEL	12
 
-/* Highest levels of zstd: absolute, and for users without the privilege for more */
+/*
+ * Highest level of zstd, and highest level for users without a special
+ * privilege.
+ */
 #define TP_ZSTD_MAX_LEVEL	22
 #define TP_ZSTD_USER_LEVEL	19
 
-/* Number of TOAST chunks for a value of the given size there */
+/*
+ * Number of TOAST chunks for a value that takes the given size in the TOAST
+ * table.
+ */
 #define TP_CHUNKS(size) \
 	(((int64) (size) + TOAST_MAX_CHUNK_SIZE - 1) / TOAST_MAX_CHUNK_SIZE)
 

@@ -57,10 +57,10 @@ PG_FUNCTION_INFO_V1(tp_advise);
 /*
  * Costs of reading a value besides decompressing it, in microseconds: the row,
  * a visit to the TOAST table, each chunk found there in shared buffers, and a
- * page.  One page in ten comes from a device, which takes 100 microseconds.  A
- * value is assumed to be read a hundred times for each time that it is
- * written.  Its row is assumed to be read as often without it, because a value
- * in the row slows down those who read other columns.
+ * page.  One page in ten comes from a device, which takes 100 microseconds.
+ * Assume that a value is read a hundred times for each time that it is
+ * written.  Assume that its row is read as often without the value, because a
+ * value in the row slows down queries that read only other columns.
  */
 #define TP_ROW_US			0.5
 #define TP_FETCH_US			3.0
@@ -72,9 +72,9 @@ PG_FUNCTION_INFO_V1(tp_advise);
 /*
  * A strategy other than today's counts as worse by these factors if it needs
  * the access method or STORAGE MAIN, or another type.  Two strategies count as
- * equal if they differ by no more than the last factor.  Together this stays
- * below 8 %, so that the recommendation is within 10 % of the best strategy in
- * spite of sampling errors.
+ * equal if they differ by no more than the last factor.  Together, these
+ * factors stay below 8 %, so that the recommendation is within 10 % of the
+ * best strategy in spite of sampling errors.
  */
 #define TP_POLICY_HANDICAP	1.02
 #define TP_TYPE_HANDICAP	1.05
@@ -84,7 +84,10 @@ PG_FUNCTION_INFO_V1(tp_advise);
 #define TP_DIGITS			3
 #define TP_DECIMALS			2
 
-/* Wasted compression must be this part of the cost to decide between equals. */
+/*
+ * Time wasted on compression decides between equal strategies if it is at
+ * least this part of the cost.
+ */
 #define TP_WASTE			0.05
 
 /* Check that the relation can have TOASTable values of its own. */
@@ -168,9 +171,9 @@ tp_check_column(Relation rel, const char *name)
 }
 
 /*
- * Check that the caller may read all of a column's values.  Do so without a
- * lock: nobody may queue for a lock on a table that they must not read.  If
- * the relation does not exist, leave the error to the caller.
+ * Check that the caller may read all of a column's values.  Take no lock:
+ * nobody may queue for a lock on a table that they must not read.  If the
+ * relation does not exist, leave the error to the caller.
  */
 static void
 tp_check_privileges(Oid relid, const char *column)
@@ -311,7 +314,10 @@ tp_try_rows(TpAdvice *advice)
  * Strategies
  */
 
-/* Return the trial of the codec at that level; make one if there is none. */
+/*
+ * Return the trial of the codec at the given level.  If there is no such
+ * trial, make a trial.
+ */
 static TpTrial *
 tp_get_trial(TpAdvice *advice, TpCodec codec, int level)
 {
@@ -418,8 +424,8 @@ tp_mark_current(TpAdvice *advice)
 
 /*
  * Return the factor by which a strategy counts as worse because of its
- * requirements.  MAIN has none, but makes the table itself grow with its
- * values.
+ * requirements.  MAIN has no requirements, but makes the table itself grow
+ * with its values.
  */
 static double
 tp_handicap(const TpStrategy *strategy)
@@ -480,9 +486,10 @@ tp_evaluate(const TpAdvice *advice, TpStrategy *strategy)
 }
 
 /*
- * Choose a strategy.  Among those as good as the best one, choose in this
- * order: one with the fewest requirements, one that does not compress in vain,
- * the current one, the first one.
+ * Choose a strategy.  Among the strategies that count as equal to the best
+ * one, prefer, in this order: a strategy with the fewest requirements, a
+ * strategy that wastes no time on compression, the current strategy, the first
+ * strategy.
  */
 static const TpStrategy *
 tp_recommend(const TpAdvice *advice)
@@ -551,7 +558,7 @@ tp_count(const TpAdvice *advice, double value)
 	return Int64GetDatum((int64) rint(exact ? value : tp_round(value)));
 }
 
-/* Requirement that other strategies do not have */
+/* Return the requirement of a strategy, or NULL if there is none. */
 static const char *
 tp_needs(const TpStrategy *strategy)
 {
@@ -588,7 +595,7 @@ tp_reason(const TpAdvice *advice, const TpStrategy *strategy,
 						strategy->current ? "; it is how the column is stored" : "");
 	}
 
-	/* to the nearest percent; do not report 1 % for equal ones */
+	/* round to percent; do not report 1 % for equal strategies */
 	ratio = rint(100 * strategy->cost / recommended->cost - 100);
 	if (ratio >= 1 && strategy->cost * tp_handicap(strategy) >
 		recommended->cost * tp_handicap(recommended) * TP_TOLERANCE)
@@ -638,7 +645,7 @@ tp_put_strategy(ReturnSetInfo *rsinfo, const TpAdvice *advice,
  * returns setof record
  *
  * Return one row for each way to store the column: its codec and level (NULL
- * if it has none); the number of examined values; for the whole table, the
+ * if there is none); the number of examined values; for the whole table, the
  * column's raw bytes, its bytes and chunks as they would be stored, and the
  * pages of heap, TOAST table and its index; the average times to compress,
  * decompress and read a value; whether that way is recommended, which is true

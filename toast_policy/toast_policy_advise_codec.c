@@ -3,8 +3,8 @@
  * toast_policy_advise_codec.c
  *	  Measure the result of a codec for a value, and the time that it takes.
  *
- * Times are CPU times of this thread, so that other sessions disturb them
- * little.
+ * Times are CPU times of this thread, because other sessions influence CPU
+ * times only a little.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -37,7 +37,10 @@ tp_cpu_us(void)
 	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
-/* Return how often to process a piece of that size, to get a measurable time. */
+/*
+ * Return how often to process a piece of the given size, to get a measurable
+ * time.
+ */
 static int
 tp_repeats(int32 size)
 {
@@ -72,7 +75,9 @@ tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,
 		trial->probe_us = (tp_cpu_us() - begin) * factor;
 	}
 
-	/* the first run also pays for memory, and for cold caches */
+	/*
+	 * The first run also allocates memory and fills caches: do not measure it.
+	 */
 	if (trial->spent_us == 0)
 		repeats++;
 	for (int i = 0; i < repeats; i++)

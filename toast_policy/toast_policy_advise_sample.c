@@ -5,8 +5,9 @@
  *
  * Random pages are read as ANALYZE does, in a scan of the rows that the
  * snapshot sees.  Rows without a value in the column are counted at once.  Of
- * the other rows, enough addresses are kept to choose a sample in which each
- * size has its fair share.  The values are fetched only afterwards.
+ * the other rows, enough addresses are kept to choose a sample in which values
+ * of each size have the same share as in the table.  The values are fetched
+ * only afterwards.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -30,7 +31,7 @@
 
 /* read the same pages and rows each time, for the same sizes */
 #define TP_SEED				20260721
-/* Choose the sample from this multiple of its rows, and from this many at most */
+/* Choose the sample from so many times its number of rows, up to a maximum */
 #define TP_KEEP_FACTOR		20
 #define TP_MAX_KEEP			100000
 
@@ -59,7 +60,10 @@ tp_see_null_row(TpAdvice *advice, TupleTableSlot *slot)
 	}
 }
 
-/* Count a row of the pages that are read, and perhaps keep its address. */
+/*
+ * Count a row of the pages that are read, and keep its address if it is
+ * selected.
+ */
 static void
 tp_see_row(TpAdvice *advice, int source, TupleTableSlot *slot)
 {
@@ -181,7 +185,10 @@ tp_choose_rows(TpAdvice *advice)
 	}
 	qsort(advice->rows, advice->nrows, sizeof(TpRowId), tp_compare_places);
 
-	/* not all rows may be reached: make the first ones a sample, too */
+	/*
+	 * The measuring may end before the last row: shuffle the rows, so that the
+	 * first rows are a sample, too.
+	 */
 	if (advice->seen > 0 &&
 		advice->seen_bytes / advice->seen * advice->nrows > TP_MAX_EFFORT)
 	{

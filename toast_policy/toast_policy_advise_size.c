@@ -3,11 +3,11 @@
  * toast_policy_advise_size.c
  *	  Predict the size of a row, and of its table, if a column is stored differently.
  *
- * Repeat the work of heap_toast_insert_or_update() on a row, and that of
- * tp_row_apply() before it, on sizes alone.  Put the resulting tuple and
- * chunks into simulated pages.  The other columns of the row take part,
- * starting with their raw sizes, because the space that they leave to each
- * other decides where their values go.
+ * Repeat the work of tp_row_apply(), and then of
+ * heap_toast_insert_or_update(), on the sizes of a row's values, without the
+ * values.  Put the resulting tuple and chunks into simulated pages.  The other
+ * columns of the row take part, starting with their raw sizes, because the
+ * space that they leave to each other decides where their values go.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -32,7 +32,10 @@
 #include "toast_policy_advise.h"
 #include "toast_policy_compat.h"
 
-/* Smaller values never move out of line, as in core's helper function */
+/*
+ * Smaller values never move out of line, as in
+ * toast_tuple_find_biggest_attribute().
+ */
 #define TP_SMALLEST			MAXALIGN(TOAST_POINTER_SIZE)
 
 /* Header, chunk_id, chunk_seq and length word of a chunk's tuple */
@@ -78,7 +81,10 @@ tp_align_bytes(char align)
 	}
 }
 
-/* Size of a raw value in a row.  heap gives it a short header if it may. */
+/*
+ * Size of a raw value in a row.  heap gives the value a short header if the
+ * value is small and not of STORAGE PLAIN.
+ */
 static int32
 tp_inline_size(int32 size, char storage)
 {
@@ -120,7 +126,11 @@ tp_read_column(TpSampleColumn *column, Form_pg_attribute att, Datum value)
 	}
 	else if (VARATT_IS_COMPRESSED(varlena))
 		column->compressed = VARSIZE(varlena);
-	/* heap does not compress these; they keep the form that they have */
+
+	/*
+	 * heap does not compress values of an EXTERNAL column, and leaves a
+	 * compressed value as it is.
+	 */
 	column->fixed = column->compressed > 0 &&
 		att->attstorage == TYPSTORAGE_EXTERNAL;
 }
@@ -142,7 +152,7 @@ tp_row_read(TpSampleRow *row, Relation rel, int target, TupleTableSlot *slot)
 	row->columns = palloc0(desc->natts * sizeof(TpSampleColumn));
 	for (int i = 0; i < desc->natts; i++)
 	{
-		/* a dropped column would not be written again */
+		/* heap does not write the value of a dropped column again */
 		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attisdropped)
 			hasnull = true;
 		else
@@ -310,7 +320,7 @@ tp_toast_row(TpSampleRow *row, TpStrategy *strategy)
 
 /*
  * Return true if the rule keeps the compressed form of the current value.  Add
- * the time for finding that out.
+ * the time that the rule takes.
  */
 static bool
 tp_rule_compresses(const TpSampleRow *row, TpStrategy *strategy, int32 overhead, int32 room)
@@ -326,7 +336,10 @@ tp_rule_compresses(const TpSampleRow *row, TpStrategy *strategy, int32 overhead,
 		trial->size <= tp_size_limit(row->rawsize, overhead, room);
 }
 
-/* tp_row_apply(), with the current column as the governed one */
+/*
+ * Do the work of tp_row_apply(), with the current column as the governed
+ * column.
+ */
 static void
 tp_policy_row(TpSampleRow *row, TpStrategy *strategy)
 {
@@ -336,7 +349,10 @@ tp_policy_row(TpSampleRow *row, TpStrategy *strategy)
 	if (row->hoff + tp_data_size(row) <= TOAST_TUPLE_THRESHOLD)
 		return;
 
-	/* stand-ins for values out of line count within this function only */
+	/*
+	 * The pointer sizes of values that go out of line count only in this
+	 * function.
+	 */
 	for (;;)
 	{
 		Size		size = tp_data_size(row);
@@ -493,7 +509,10 @@ tp_space_add_chunks(TpSpace *space, int64 size)
 {
 	int64		pages = 0;
 
-	/* add large values by the page, without looking at each chunk */
+	/*
+	 * Add whole pages for a large value, because a loop over its chunks takes
+	 * long.
+	 */
 	if (TP_CHUNKS(size) > 2 * EXTERN_TUPLES_PER_PAGE)
 	{
 		pages = TP_CHUNKS(size) / EXTERN_TUPLES_PER_PAGE - 1;
@@ -513,7 +532,10 @@ tp_space_pages(const TpSpace *space, double scale)
 	if (space->pages == 0)
 		return 0;
 
-	/* the last page counts in part, as far as it stands for others */
+	/*
+	 * The last page is not full: count only its used part, because the result
+	 * is scaled.
+	 */
 	return (space->pages - (double) space->free / TP_PAGE_SPACE) * scale;
 }
 

@@ -4,16 +4,18 @@
  *	  The table access method toast_policy: heap, with governed values
  *	  compressed before heap gets the row.
  *
- * The access method is a copy of heap's callbacks, except for those that write
- * rows.  These make a second slot with the values that the policy has
- * compressed, let heap store this slot, and copy the new row's address into
- * the caller's slot.  Pages, tuples and WAL are heap's own.  Nothing on disk
- * refers to the access method, except the table's row in pg_class.
+ * A governed column is a column whose values the policy compresses (see
+ * toast_policy_rule.c).  The access method is a copy of heap's callbacks,
+ * except for the callbacks that write rows.  These callbacks make a second
+ * slot with the values that the policy has compressed, let heap store this
+ * slot, and copy the new row's address into the caller's slot.  Pages, tuples
+ * and WAL are heap's own.  Nothing on disk refers to the access method, except
+ * the table's row in pg_class.
  *
  * In the two callbacks that build indexes, heap refuses to scan a table of
- * another access method.  While they run, the relation's cache entry points to
- * heap's callbacks.  amcheck reads the pg_class row in the cache entry, so for
- * amcheck that row says heap as well.
+ * another access method.  While these two callbacks run, the relation's cache
+ * entry points to heap's callbacks.  amcheck reads the pg_class row in the
+ * cache entry, so for amcheck that row says heap as well.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -43,7 +45,7 @@ PG_FUNCTION_INFO_V1(tp_handler);
 static const TableAmRoutine *tp_heap_am;
 static TableAmRoutine tp_am;
 
-/* A relation that is temporarily seen as heap */
+/* A relation that temporarily looks like a table of heap */
 typedef struct TpDisguise
 {
 	Relation	rel;
@@ -75,7 +77,10 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 	memcpy(values, slot->tts_values, desc->natts * sizeof(Datum));
 	if (tp_row_apply(rel, values, slot->tts_isnull, occasion))
 	{
-		/* an own tuple, since tp_finish_slot() reads its header */
+		/*
+		 * Give the slot its own tuple, because tp_finish_slot() reads the
+		 * tuple's header.
+		 */
 		result = MakeSingleTupleTableSlot(desc, &TTSOpsHeapTuple);
 		ExecStoreHeapTuple(heap_form_tuple(desc, values, slot->tts_isnull),
 						   result, true);
@@ -91,14 +96,19 @@ tp_make_slot(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
  * other slot.
  *
  * heap writes the transaction and the command into the header of the tuple
- * that it gets.  RETURNING xmin, for example, reads them there.
+ * that it gets.  RETURNING xmin, for example, reads the transaction in that
+ * header.
  */
 static void
 tp_finish_slot(TupleTableSlot *slot, TupleTableSlot *stored)
 {
 	slot->tts_tid = stored->tts_tid;
 	slot->tts_tableOid = stored->tts_tableOid;
-	/* a tuple that the slot does not own may be in a shared buffer */
+
+	/*
+	 * Change only a tuple that the slot owns: another may be in a shared
+	 * buffer.
+	 */
 	if ((TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot)) &&
 		TTS_SHOULDFREE(slot) && ((HeapTupleTableSlot *) slot)->tuple != NULL)
 	{
@@ -267,7 +277,7 @@ tp_put_on(const TpDisguise *disguise)
 
 /*
  * If a cache entry is rebuilt during an index build, it gets the access
- * method's own callbacks again.  Replace them again.
+ * method's own callbacks again.  Replace the callbacks again.
  */
 static void
 tp_relcache_callback(Datum arg, Oid relid)
@@ -278,8 +288,8 @@ tp_relcache_callback(Datum arg, Oid relid)
 }
 
 /*
- * A FATAL error ends the session without unwinding the stack.  The disguises
- * are on the stack.
+ * A FATAL error ends the session without unwinding the stack.  The list of
+ * disguised relations points to variables on the stack, so empty the list.
  */
 static void
 tp_am_xact_callback(XactEvent event, void *arg)
@@ -293,9 +303,9 @@ tp_am_xact_callback(XactEvent event, void *arg)
 }
 
 /*
- * Make a relation look like heap's until tp_undisguise(), for code that reads
- * its callbacks, and with in_catalog also for code that reads its pg_class
- * row.
+ * Make a relation look like a table of heap until tp_undisguise() is called.
+ * Code that reads the relation's callbacks sees heap's callbacks.  With
+ * in_catalog, code that reads its pg_class row sees heap, too.
  */
 static void
 tp_disguise(TpDisguise *disguise, Relation rel, bool in_catalog)
@@ -396,7 +406,10 @@ tp_index_validate_scan(Relation table_rel, Relation index_rel,
 	tp_undisguise(&disguise);
 }
 
-/* VACUUM FULL, CLUSTER and REPACK keep stored values; recompress() does not. */
+/*
+ * VACUUM FULL, CLUSTER and REPACK keep stored values; recompress() compresses
+ * them again.
+ */
 static void
 tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
 							 Relation OldIndex, bool use_sort,
@@ -419,7 +432,10 @@ tp_relation_copy_for_cluster(Relation OldHeap, Relation NewHeap,
 											  tups_recently_dead);
 }
 
-/* The TOAST table is a plain heap.  heap's callback would return the table's own. */
+/*
+ * The TOAST table is a table of heap.  heap's callback would return the access
+ * method of the table.
+ */
 static Oid
 tp_relation_toast_am(Relation rel)
 {

@@ -10,8 +10,10 @@
  * tp_call_as_heap()).
  *
  * The functions are looked up as members of the extension amcheck, by their
- * exact argument types, so nobody can replace them by others.  A caller needs
- * the privilege to execute them, as for a direct call.
+ * exact argument types, so nobody can replace these functions by other
+ * functions.  A caller needs the privilege to execute them, as for a direct
+ * call.
+ *
  * Copyright (c) 2026, pg_dense contributors
  *
  * IDENTIFICATION
@@ -183,7 +185,10 @@ tp_verify(void *arg)
 	tuplestore_end(rsinfo.setResult);
 }
 
-/* verify it as heap if it is the access method's */
+/*
+ * Call verify_heapam(); a table of the access method looks like heap
+ * meanwhile.
+ */
 static void
 tp_verify_table(TpCheck *check)
 {
@@ -197,8 +202,8 @@ tp_verify_table(TpCheck *check)
 }
 
 /*
- * Return true if it is a B-tree that can be checked.  A DROP INDEX
- * CONCURRENTLY may have begun.
+ * Return true if the relation is a B-tree that can be checked.  An index that
+ * DROP INDEX CONCURRENTLY has begun to drop cannot be checked.
  */
 static bool
 tp_is_checkable_btree(Oid relid)
@@ -345,7 +350,6 @@ tp_check_table(TpCheck *check, Relation rel)
  * execute its functions, 42809 if the relation is not a table or materialized
  * view, 0A000 for a temporary table of another session and for tables of other
  * access methods.
- * another session and for tables of other access methods.
  */
 Datum
 tp_check(PG_FUNCTION_ARGS)
@@ -386,7 +390,6 @@ tp_check(PG_FUNCTION_ARGS)
  * toast_policy.check_all(heapallindexed boolean) returns setof record
  * Call check() for each table of the access method in this database.  Skip
  * temporary tables of other sessions and, on a standby, unlogged tables.
- * tables of other sessions and, on a standby, unlogged ones.
  */
 Datum
 tp_check_all(PG_FUNCTION_ARGS)
@@ -403,7 +406,7 @@ tp_check_all(PG_FUNCTION_ARGS)
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
 			continue;
 		rel = try_relation_open(lfirst_oid(cell), AccessShareLock);
-		/* it may have been dropped meanwhile */
+		/* another session may have dropped the table meanwhile */
 		if (rel == NULL)
 			continue;
 		if (!RELATION_IS_OTHER_TEMP(rel) &&

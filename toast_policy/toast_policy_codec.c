@@ -38,8 +38,9 @@
  * The probe examines a quarter of a value, from its middle, within these
  * limits in bytes.  It examines all of a value that is not larger than the
  * upper limit.  If the piece does not become smaller by one part in
- * TP_PROBE_PART, the probe goes on.  Then the whole value, compressed with
- * less effort, must become smaller by one part in TP_WHOLE_PART.
+ * TP_PROBE_PART, the probe compresses the whole value with less effort.  If
+ * the value does not become smaller by one part in TP_WHOLE_PART, the value
+ * counts as incompressible.
  */
 #define TP_PROBE_SIZE			4096
 #define TP_PROBE_MIN_SIZE		1024
@@ -47,13 +48,16 @@
 #define TP_WHOLE_PART			32
 #define TP_WHOLE_ACCELERATION	4
 
-/* If not even four bytes repeat in the piece, the pass may be faster. */
+/*
+ * If not even four bytes repeat in the piece, compress the whole value faster.
+ */
 #define TP_RANDOM_ACCELERATION	16
 
 /*
  * lz4hc cannot be interrupted.  For data of few different bytes without longer
- * repetitions it takes 5 s for each MB at level 12, 0.5 s at level 9 and 25 ms
- * at level 3.  These are the highest levels for values above a size, in bytes.
+ * repetitions, lz4hc takes 5 s for each MB at level 12, 0.5 s at level 9 and
+ * 25 ms at level 3.  These are the highest levels for values above a size, in
+ * bytes.
  */
 #define TP_LZ4_LARGE_LEVEL		9
 #define TP_LZ4_LARGE_SIZE		(1024 * 1024)
@@ -61,11 +65,12 @@
 #define TP_LZ4_HUGE_SIZE		(16 * 1024 * 1024)
 
 /*
- * zstd can be interrupted: it gets this many bytes at a time, which make a
- * block.  A block takes up to 0.5 s at level 22.  Below the slow levels, a
- * value of up to a size, in bytes, is compressed in one piece.  These levels
- * are quick, and their window is smaller than that size, so steps would give
- * other bytes.  At slow levels, steps give the same bytes.
+ * zstd can be interrupted between steps.  Each step gives zstd this many
+ * bytes, which make a block.  A block takes up to 0.5 s at level 22.  Below
+ * the slow levels, a value of up to a size, in bytes, is compressed in one
+ * piece.  These levels are quick.  Their window is smaller than that size, so
+ * steps would give other bytes than one piece.  At slow levels, steps give the
+ * same bytes as one piece.
  */
 #define TP_ZSTD_STEP			(128 * 1024)
 #define TP_ZSTD_SLOW_LEVEL		10
@@ -287,8 +292,9 @@ tp_decompress_zstd(const char *source, int32 size, char *dest, int32 rawsize)
 	else if (ZSTD_getFrameContentSize(source, size) == (unsigned long long) rawsize)
 	{
 		/*
-		 * The content of the frame limits the memory, whatever its window is.
-		 * A damaged frame without a content size could ask for any window.
+		 * The content size of the frame limits the memory, whatever the
+		 * frame's window size is.  A damaged frame without a content size
+		 * could ask for any window.
 		 */
 		ZSTD_DCtx_reset(tp_zstd_decompressor, ZSTD_reset_session_only);
 		ZSTD_DCtx_setParameter(tp_zstd_decompressor, ZSTD_d_windowLogMax,
@@ -324,8 +330,8 @@ tp_decompress_zstd(const char *source, int32 size, char *dest, int32 rawsize)
  * Return a palloc'd chunk, and set *compressed to the size of the compressed
  * data.  They start after header bytes, which the caller fills in.  Return
  * NULL if they would take more than limit bytes.  level is used by lz4 (0 is
- * the fast compressor, 1 to 12 are levels of lz4hc) and zstd.  The only errors
- * are those of insufficient memory.
+ * the fast compressor, 1 to 12 are levels of lz4hc) and zstd.  The only
+ * possible errors are errors of insufficient memory.
  */
 char *
 tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
@@ -345,7 +351,7 @@ tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
 	else if (codec == TP_LZ4 && rawsize > TP_LZ4_LARGE_SIZE)
 		level = Min(level, TP_LZ4_LARGE_LEVEL);
 
-	/* the output of these two is bounded only by the size of the source */
+	/* snappy and pglz have no parameter for the size of the output */
 	if (codec == TP_SNAPPY)
 		capacity = snappy_max_compressed_length(rawsize);
 	else if (codec == TP_PGLZ)
@@ -393,8 +399,9 @@ tp_compress(TpCodec codec, int level, const char *source, int32 rawsize,
 }
 
 /*
- * Decompress into exactly rawsize bytes at dest.  Return false, and leave
- * anything at dest, if the data are corrupt.  Never read or write elsewhere.
+ * Decompress into exactly rawsize bytes at dest.  If the data are corrupt,
+ * return false; dest may then contain anything.  Never read or write outside
+ * of source and dest.
  */
 bool
 tp_decompress(TpCodec codec, const char *source, int32 size, char *dest,
@@ -413,7 +420,10 @@ tp_decompress(TpCodec codec, const char *source, int32 size, char *dest,
 			{
 				size_t		length;
 
-				/* the length within the data decides how much is written */
+				/*
+				 * snappy writes as many bytes as the data say, so check this
+				 * length first.
+				 */
 				return snappy_uncompressed_length(source, size, &length) == SNAPPY_OK &&
 					length == (size_t) rawsize &&
 					snappy_uncompress(source, size, dest, &length) == SNAPPY_OK &&
@@ -445,16 +455,17 @@ tp_bytes_are_even(const char *source, int32 size)
 
 	/*
 	 * The measured entropy of n random bytes is about 255 / (2 n ln 2) bits a
-	 * byte below 8.  Without the correction, small samples would pass as
-	 * compressible.
+	 * byte below 8.  Without this correction, small samples of random data
+	 * would count as compressible.
 	 */
 	return bits + 255 / (2 * M_LN2) > size * 8.0 * (TP_WHOLE_PART - 1) / TP_WHOLE_PART;
 }
 
 /*
  * Return the size of up to TP_PROBE_SIZE bytes after a quick compression by
- * lz4.  LZ4_compress_fast() clears lz4's tables in each call.  That would cost
- * more than compressing data that shrink well.
+ * lz4.  LZ4_compress_fast() clears lz4's tables in each call.  Clearing would
+ * take longer than compressing data that shrink well, so use
+ * LZ4_compress_fast_continue().
  */
 static int32
 tp_probe(const char *source, int32 size)
@@ -472,7 +483,10 @@ tp_probe(const char *source, int32 size)
 								  LZ4_COMPRESSBOUND(TP_PROBE_SIZE));
 	LZ4_resetStream_fast(stream);
 
-	/* cannot fail, and leaves the stream fit for the next reset */
+	/*
+	 * dest is large enough, so this call cannot fail; after success, the
+	 * stream can be reset quickly.
+	 */
 	return LZ4_compress_fast_continue(stream, source, dest, size,
 									  LZ4_COMPRESSBOUND(TP_PROBE_SIZE), 1);
 }
@@ -509,7 +523,7 @@ tp_incompressible(TpCodec codec, const char *source, int32 rawsize)
 	if (codec == TP_ZSTD && !tp_bytes_are_even(middle, size))
 		return false;
 
-	/* the piece may be the whole value */
+	/* for a small value, the piece is the whole value */
 	probed = tp_probe(middle, size);
 	if (probed <= (size == rawsize ? limit : size - size / TP_PROBE_PART))
 		return false;

@@ -31,9 +31,9 @@ typedef int CompatOptions;
 #endif
 
 /*
- * Additional parameters that callbacks have since 19, and how they are passed
- * on: the options of an update, and the snapshot of a table that is copied
- * while it is written to.
+ * Additional parameters of callbacks since 19, and the arguments that pass
+ * these parameters to heap: the options of an update, and the snapshot of a
+ * table that is copied while it is written to.
  */
 #if PG_VERSION_NUM >= 190000
 #define COMPAT_UPDATE_OPTIONS_PARAM	uint32 options,

@@ -4,18 +4,20 @@
  *	  Handle tables that get columns of a governed table, but not its access method.
  *
  * CREATE TABLE ... (LIKE ... INCLUDING STORAGE) copies STORAGE EXTERNAL.
- * INHERITS does so too, and before 17 also PARTITION OF.  None of them copies
- * the access method.  A table created in this way would not be compressed at
- * all.  For LIKE and PARTITION OF, this file copies the access method as well,
- * unless the statement names one.  INHERITS and ALTER TABLE ... ATTACH
- * PARTITION and INHERIT only give a warning, because pg_dump writes these for
- * tables that are heap's on purpose.
+ * INHERITS copies STORAGE EXTERNAL too, and before 17 also PARTITION OF.  None
+ * of these clauses copies the access method.  The values of a table created in
+ * this way would not be compressed at all.  For LIKE and PARTITION OF, this
+ * file copies the access method as well, unless the statement names an access
+ * method.  INHERITS and ALTER TABLE ... ATTACH PARTITION and INHERIT only give
+ * a warning, because pg_dump writes these statements also for tables that use
+ * heap on purpose.
  *
- * A hook on utility statements does that, so the library must be loaded before
- * the statement.  The statement itself can load the library, as LIKE does when
- * it opens a governed table.  This case is left to the hook on the creation of
- * objects.  That hook also gives a notice about new columns of a governed
- * table, and about columns that a change of type makes EXTENDED.
+ * A hook on utility statements copies the access method and warns, so the
+ * library must be loaded before the statement.  The statement itself can load
+ * the library, as LIKE does when it opens a governed table.  In this case, the
+ * hook on the creation of objects does the work.  That hook also gives a
+ * notice about new columns of a governed table, and about columns that a
+ * change of type makes EXTENDED.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -61,7 +63,9 @@ static ProcessUtility_hook_type tp_next_process_utility = NULL;
 /* Number of running utility statements that passed through the hook */
 static int	tp_utility_depth = 0;
 
-/* Last column in a notice, so that partitions do not repeat the notice */
+/*
+ * The column of the last notice, so that partitions do not repeat the notice.
+ */
 static struct
 {
 	TransactionId xid;
@@ -77,7 +81,10 @@ tp_table_literal(Oid relid)
 														 get_rel_name(relid)));
 }
 
-/* Return true if a column is EXTERNAL that its type does not make EXTERNAL. */
+/*
+ * Return true if a column is EXTERNAL although its type's default is not
+ * EXTERNAL.
+ */
 static bool
 tp_has_external_column(Oid relid)
 {
@@ -183,8 +190,8 @@ tp_tell_carried(const char *name, Oid model)
 
 /*
  * Warn about tables of heap that have got EXTERNAL columns of a governed
- * table.  Examine the relation, or its partitions.  With others, also give a
- * notice about tables whose columns heap compresses.
+ * table.  Examine the relation, or its partitions.  If others is true, also
+ * give a notice about tables whose columns heap compresses.
  */
 static void
 tp_warn_if_heap(Oid relid, bool others)
@@ -279,7 +286,7 @@ tp_after_alter(const AlterTableStmt *alter, Oid amoid)
 	}
 }
 
-/* Run a utility statement, as if the hook did not exist. */
+/* Run a utility statement as the server does without this hook. */
 static void
 tp_run_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 			   ProcessUtilityContext context, ParamListInfo params,
@@ -314,7 +321,10 @@ tp_process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTre
 	Oid			amoid = InvalidOid;
 	Oid			model = InvalidOid;
 
-	/* other statements must not pay for this, nor fail without a catalog */
+	/*
+	 * Do not read catalogs for other statements, which may run without catalog
+	 * access.
+	 */
 	if (IsA(pstmt->utilityStmt, CreateStmt) ||
 		(IsA(pstmt->utilityStmt, AlterTableStmt) &&
 		 castNode(AlterTableStmt, pstmt->utilityStmt)->objtype == OBJECT_TABLE))
@@ -334,7 +344,7 @@ tp_process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTre
 			readOnlyTree = false;
 		}
 	}
-	/* running the statement may change its tree */
+	/* copy the tree first, because running the statement may change it */
 	if (OidIsValid(amoid))
 		before = copyObject(pstmt->utilityStmt);
 
@@ -395,7 +405,7 @@ tp_table_created(Oid relid)
 	amoid = tp_access_method_oid(true);
 	if (!OidIsValid(amoid))
 		return;
-	/* as the caller does next anyway, so that the catalog rows are visible */
+	/* make the catalog rows visible; the caller does the same next */
 	CommandCounterIncrement();
 	if (get_rel_relkind(relid) != RELKIND_RELATION ||
 		tp_get_access_method(relid) != HEAP_TABLE_AM_OID || !tp_has_external_column(relid))
@@ -411,7 +421,7 @@ tp_table_created(Oid relid)
 		tp_set_access_method(relid, amoid);
 	}
 	else
-		/* a statement opens a governed table only to take its columns */
+		/* the statement has opened a governed table to copy its columns */
 		tp_warn_if_heap(relid, false);
 }
 
@@ -436,7 +446,8 @@ tp_tell_column(Oid relid, const char *name, const char *message)
 
 /*
  * A column was added to a table, or altered.  Give a notice if the table is
- * governed and the column could be governed, but is not, or is no longer.
+ * governed, and the policy could govern the column, but does not govern it, or
+ * does not govern it any longer.
  */
 void
 tp_column_changed(Oid relid, AttrNumber attnum, bool added)
@@ -471,7 +482,11 @@ tp_column_changed(Oid relid, AttrNumber attnum, bool added)
 	if (!HeapTupleIsValid(tuple) || att.attisdropped || att.attlen != -1 ||
 		att.attstorage != TYPSTORAGE_EXTENDED || tp_is_compressed_type(att.atttypid))
 		return;
-	/* REFRESH MATERIALIZED VIEW adds a column to its own table */
+
+	/*
+	 * REFRESH MATERIALIZED VIEW adds a column to its temporary table: no
+	 * notice.
+	 */
 	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
 		return;
 	/* do not report a column that is too short to make a row large */

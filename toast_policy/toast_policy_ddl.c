@@ -67,7 +67,10 @@ PG_FUNCTION_INFO_V1(tp_enable);
 PG_FUNCTION_INFO_V1(tp_disable);
 PG_FUNCTION_INFO_V1(tp_disable_all);
 
-/* Number of pages in which enable() looks for large values; the same ones each time */
+/*
+ * Number of pages in which enable() looks for large values; each call reads
+ * the same pages.
+ */
 #define TP_LOOK_PAGES		1000
 #define TP_LOOK_SEED		20261123
 
@@ -157,8 +160,8 @@ tp_open_table(Oid relid, const char *function)
 
 /*
  * Refuse the command in a read-only transaction and on a standby.  The
- * statements that it runs may do so themselves, but there may be no statements
- * to run.
+ * statements that the command runs would refuse too, but the command may have
+ * no statements to run.
  */
 void
 tp_prevent_if_read_only(const char *function)
@@ -180,11 +183,11 @@ tp_execute(const char *statement)
 /*
  * ALTER TABLE ... SET STORAGE for columns, by attribute number, of one table.
  *
- * The lock keeps the table's name, but not that of its schema.  So another
- * table can have both names when the statement looks for them.  It must not be
- * possible to make us alter a table that was never checked in this way.
- * Therefore, an error undoes everything unless the columns have the requested
- * storage afterwards.
+ * The lock prevents that the table is renamed, but not that its schema is
+ * renamed.  So another table can have the same schema and name when the
+ * statement looks for the table.  The statement must not alter this other
+ * table, which was never checked.  Therefore, raise an error, which undoes
+ * everything, unless the columns have the requested storage afterwards.
  */
 static void
 tp_set_storage(Oid relid, List *columns, const char *storage, char typstorage)
@@ -290,7 +293,7 @@ tp_set_access_method(Oid relid, Oid amoid)
 	class = (Form_pg_class) GETSTRUCT(tuple);
 	if (class->relam != amoid)
 	{
-		/* heap is pinned, so it has no dependencies */
+		/* heap is a pinned object, so no dependency on heap is recorded */
 		if (class->relam == own)
 			deleteDependencyRecordsForClass(RelationRelationId, relid,
 											AccessMethodRelationId,
@@ -410,9 +413,9 @@ tp_choose_columns(Relation rel, ArrayType *names)
 }
 
 /*
- * Lock a table and, if it is partitioned, all its partitions.  Return them
- * sorted: a table comes after the one that it is a partition of.  Check each
- * of them before the caller changes any.
+ * Lock a table and, if it is partitioned, all its partitions.  Return the
+ * tables sorted: a partition comes after its parent.  Check all tables before
+ * the caller changes any table.
  */
 static List *
 tp_lock_tables(Oid relid, const char *function)
@@ -435,7 +438,7 @@ tp_lock_tables(Oid relid, const char *function)
 	{
 		Relation	rel;
 
-		/* values of a foreign table are stored elsewhere */
+		/* skip foreign tables: their values are not stored in this database */
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE &&
 			list_length(relids) > 1)
 		{
@@ -528,9 +531,10 @@ tp_has_large_values(Relation rel, int64 *rows)
 
 /*
  * Refuse tables in which the access method has nothing to do, if no columns
- * were named.  Such a table would not be accepted where heap is required, for
- * no gain.  Accept an empty table, because large values may follow, and a
- * table that is the access method's already.
+ * were named.  With another access method than heap, some commands and tools
+ * refuse the table, and the access method would save nothing.  Accept an empty
+ * table, because large values may follow.  Also accept a table that already
+ * uses the access method.
  */
 static void
 tp_refuse_if_useless(List *relids, Oid amoid)
@@ -587,7 +591,7 @@ tp_refuse_if_useless(List *relids, Oid amoid)
 
 /*
  * Give a notice about columns that will be governed although nobody named
- * them: those that were made EXTERNAL while all the tables were heap's.  A
+ * these columns: they were made EXTERNAL while all the tables used heap.  A
  * partition or child has the columns of its parent.
  */
 static void
@@ -658,7 +662,11 @@ tp_enable(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("column names must be a one-dimensional array")));
-	/* a partition may have another storage than its parent; check all first */
+
+	/*
+	 * A partition may have another storage than its parent, so check all
+	 * tables first.
+	 */
 	foreach(cell, relids)
 	{
 		rel = relation_open(lfirst_oid(cell), NoLock);
@@ -717,7 +725,10 @@ tp_governed_columns(Oid relid)
 	return result;
 }
 
-/* Give tables back to heap.  They must be locked and checked. */
+/*
+ * Change the access method of tables back to heap.  The caller must have
+ * locked and checked the tables.
+ */
 static void
 tp_disable_tables(List *relids)
 {
@@ -843,7 +854,10 @@ tp_disable_all(PG_FUNCTION_ARGS)
 	tp_prevent_if_read_only("toast_policy.disable_all()");
 	tables = tp_all_tables();
 
-	/* a partitioned table without an access method: its partitions show it */
+	/*
+	 * Before 17, a partitioned table has no access method, so find it by its
+	 * partitions.
+	 */
 	foreach(cell, tables)
 	{
 		if (!COMPAT_PARTITIONED_HAS_AM && get_rel_relispartition(lfirst_oid(cell)))
@@ -851,14 +865,17 @@ tp_disable_all(PG_FUNCTION_ARGS)
 											 get_partition_ancestors(lfirst_oid(cell)));
 	}
 
-	/* before the first lock, so that nobody waits for a call that must fail */
+	/*
+	 * Check before the first lock, so that nobody waits for a call that must
+	 * fail.
+	 */
 	foreach(cell, tables)
 		tp_check_owner(lfirst_oid(cell));
 	foreach(cell, list_concat(parents, tables))
 	{
 		Relation	rel;
 
-		/* it may have been dropped while we waited for another lock */
+		/* the table may have been dropped while we waited for another lock */
 		if (!tp_check_owner(lfirst_oid(cell)))
 			continue;
 		LockRelationOid(lfirst_oid(cell), AccessExclusiveLock);

@@ -142,8 +142,8 @@ tp_owns_any(Oid role, const ObjectAddresses *objects)
 
 /*
  * Return true if the statement drops the extension together with dependent
- * objects.  It may name the extension or an object that the extension depends
- * on.
+ * objects.  The statement may name the extension, or an object that the
+ * extension depends on.
  */
 static bool
 tp_drops_extension(Node *statement)
@@ -282,7 +282,7 @@ tp_count_columns(Oid *relid, AttrNumber *attnum)
  *
  * Tables depend on their access method, and columns on their types.  So DROP
  * EXTENSION ... CASCADE would drop them with all their values.  Raise an error
- * as long as there are any.
+ * as long as there are such tables or columns.
  */
 Datum
 tp_guard_drop(PG_FUNCTION_ARGS)
@@ -358,8 +358,8 @@ tp_table_of_new_index(Oid relid)
 
 /*
  * Update the columns in the open cache entry of a new index from the catalog.
- * The entry of an open index is never rebuilt as a whole, and CREATE INDEX is
- * about to build the index with it.
+ * The server never rebuilds the whole entry of an open index, and CREATE INDEX
+ * builds the index with this entry.
  */
 static void
 tp_fix_open_index(Oid indexid)
@@ -458,7 +458,10 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 	if (access == OAT_POST_ALTER && classid == RelationRelationId && subid > 0 &&
 		IsNormalProcessingMode())
 	{
-		/* this call first: the next may forget the old column */
+		/*
+		 * Make this call first, because the next call may remove the old
+		 * column from the cache.
+		 */
 		tp_column_changed(objectid, (AttrNumber) subid, false);
 		tp_restore_index_storage(objectid);
 	}
@@ -466,7 +469,7 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 		IsNormalProcessingMode())
 		tp_column_changed(objectid, (AttrNumber) subid, true);
 
-	/* a table that is not dropped in the end only loses its statistics */
+	/* if the DROP is rolled back, the table has only lost its statistics */
 	if (access == OAT_DROP && classid == RelationRelationId && subid == 0)
 		tp_stats_forget(objectid);
 
@@ -482,7 +485,8 @@ tp_object_access(ObjectAccessType access, Oid classid, Oid objectid, int subid,
 			if (rel->rd_tableam == tp_access_method())
 			{
 				/*
-				 * as index_create() does next, so that the row can be updated
+				 * Make the row visible, so that it can be updated;
+				 * index_create() does the same next.
 				 */
 				CommandCounterIncrement();
 				tp_fix_index_storage(rel, objectid);

@@ -6,8 +6,8 @@
  * The rewrite is that of VACUUM FULL.  It keeps every row version that a
  * transaction may still need, swaps files at the end, and reports its progress
  * in pg_stat_progress_cluster.  Only the copying of rows is different:
- * governed values are fetched and decompressed, and the policy judges them
- * again.
+ * governed values are fetched and decompressed, and the policy decides again
+ * whether to compress them.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -72,9 +72,9 @@ tp_recompress_tuple(Relation OldHeap, Relation NewHeap, HeapTuple tuple,
  * Rewrite a table of access method toast_policy, or all such partitions of a
  * partitioned table, under an AccessExclusiveLock.  Compress each governed
  * value by the present settings.  Return the number of rows, including row
- * versions that are dead but still visible to someone.  This needs the space
- * of a second copy.  Raise an error if the relation is not a table of the
- * access method, and in the same cases as enable().
+ * versions that are dead but still visible to someone.  The rewrite needs disk
+ * space for a second copy of the table.  Raise an error if the relation is not
+ * a table of the access method, and in the same cases as enable().
  */
 Datum
 tp_recompress(PG_FUNCTION_ARGS)

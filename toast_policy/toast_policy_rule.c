@@ -1,21 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * toast_policy_rule.c
- *	  Which values of a row are compressed before heap gets it.
+ *	  Choose and compress values of a row before heap gets the row.
  *
- * heap compresses EXTENDED columns of a row that is too large, the largest value
- * first, and then moves values out of line, until the row fits.  It never
- * compresses EXTERNAL columns, and never touches a value that comes compressed.
- * So the columns that the policy governs are EXTERNAL, and this file goes
- * through the first of heap's rounds beforehand: it compresses the values that
- * heap would have compressed were the columns EXTENDED, if that pays, and leaves
- * the others to be stored as they are.
+ * heap makes a row smaller that is too large.  It compresses the EXTENDED
+ * columns, the largest value first, and then moves values out of line, until
+ * the row fits.  heap never compresses EXTERNAL columns, and never changes a
+ * value that is already compressed.  So the governed columns, whose values the
+ * policy compresses, are EXTERNAL.  This file does the work of heap's first
+ * round before heap.  It chooses the values that heap would compress if the
+ * governed columns were EXTENDED.  It compresses a chosen value if that pays,
+ * and leaves all other values to heap.
  *
- * heap's own first round then finds a row that it has less to do with.  Two things
- * remain that it does otherwise than with EXTENDED columns only: a row that has
- * become smaller than TOAST_TUPLE_THRESHOLD it does not look at, even if the
- * table's toast_tuple_target is lower; and it does not move a value that comes
- * compressed out of line before it has tried to compress the EXTENDED ones.
+ * In a row from this file, heap's own first round has less to do.  In two
+ * points, heap treats such a row differently from a row with EXTENDED columns
+ * only.  heap does not examine a row that has become smaller than
+ * TOAST_TUPLE_THRESHOLD, even if the table's toast_tuple_target is lower.  And
+ * heap first tries to compress the EXTENDED columns, and only then moves a
+ * value out of line that this file has compressed.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -39,9 +41,9 @@
 #include "toast_policy_compat.h"
 
 /*
- * Contents of a relation's rd_amcache: the columns whose values vary in
- * length, and the maximum size of the others.  The relation cache frees it
- * with the entry.
+ * Contents of a relation's rd_amcache: the columns of varying length, and the
+ * maximum total size of the other columns.  The relation cache frees this
+ * memory with the relation's entry.
  */
 typedef struct TpColumn
 {
@@ -57,7 +59,10 @@ typedef struct TpTable
 	TpColumn	varlena[FLEXIBLE_ARRAY_MEMBER];
 } TpTable;
 
-/* Stand-in for a value that goes out of line, when sizes are added up. */
+/*
+ * Placeholder, of the size of a TOAST pointer, for a value that goes out of
+ * line.
+ */
 typedef union TpPointer
 {
 	char		data[TOAST_POINTER_SIZE];
@@ -75,7 +80,7 @@ typedef enum TpState
 
 /*
  * A row on its way to heap.  sized has the expected final values of the row,
- * with a stand-in for each value that goes out of line.
+ * with a placeholder for each value that goes out of line.
  */
 typedef struct TpHeapRow
 {
@@ -93,7 +98,10 @@ typedef struct TpHeapRow
 	TpPointer	pointer;
 } TpHeapRow;
 
-/* How often, lately, compressing a column's values has paid */
+/*
+ * How many values of a column to compress without probe, because compression
+ * has paid lately.
+ */
 typedef struct TpStreak
 {
 	Oid			relid;
@@ -105,10 +113,13 @@ typedef struct TpStreak
 #define TP_STREAKS			64	/* columns that a backend remembers */
 #define TP_STREAK_MAX		31
 
-/* The probe gives up no value that becomes smaller by this part. */
+/* Do not probe a compressed value that has become smaller by this part. */
 #define TP_CLEAR_PART		4
 
-/* If the fetched values of a row are larger in total, in bytes, fetch them twice. */
+/*
+ * If the fetched values of a row exceed this total, in bytes, let heap fetch
+ * the unchanged values again.
+ */
 #define TP_MAX_FETCHED		(64 * 1024 * 1024)
 
 /*
@@ -156,7 +167,10 @@ tp_get_table(Relation rel)
 			table->fixed_size += att->attlen + MAXIMUM_ALIGNOF - 1;
 	}
 
-	/* examining the types may have rebuilt the entry, hence only now */
+	/*
+	 * Store the result only now, because examining the types may rebuild the
+	 * entry.
+	 */
 	Assert(rel->rd_amcache == NULL);
 	rel->rd_amcache = MemoryContextAlloc(CacheMemoryContext, size);
 	memcpy(rel->rd_amcache, table, size);
@@ -190,9 +204,9 @@ tp_is_own_pointer(Relation rel, const struct varlena *value)
  * other values that are out of line, and treats them as if they had been in
  * the row.
  *
- * The row's old version is not examined.  So a value that UPDATE takes from
- * another row or column of the table counts as one that stays.  It is stored
- * in the form that it has.
+ * The row's old version is not examined.  So a value that UPDATE copies from
+ * another row or column of the table also counts as a value that stays.  heap
+ * stores this value in its present form.
  */
 static bool
 tp_stays_out_of_line(Relation rel, const struct varlena *value,
@@ -250,7 +264,10 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 		value = (const struct varlena *) DatumGetPointer(slot->tts_values[index]);
 		if (VARATT_IS_EXTERNAL(value))
 		{
-			/* others are large, or heap must be given their contents */
+			/*
+			 * All other such values are large, or heap must get their
+			 * contents.
+			 */
 			if (!tp_stays_out_of_line(rel, value, occasion))
 				return false;
 			pointers = true;
@@ -262,7 +279,10 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
 			size += VARSIZE_ANY(value) + MAXIMUM_ALIGNOF - 1;
 	}
 
-	/* for a row with values out of line, heap uses its target at once */
+	/*
+	 * If a row has values out of line, heap compares the row's size with the
+	 * table's toast_tuple_target.
+	 */
 	if (pointers)
 		limit = Min(limit, tp_toast_target(rel));
 
@@ -273,9 +293,10 @@ tp_row_is_small(Relation rel, TupleTableSlot *slot, TpOccasion occasion)
  * Compress a value that is in memory and raw, if that pays.
  *
  * room is the size, header included, with which the value remains in its row;
- * 0 if it cannot.  With probe, examine first if the data can be compressed at
- * all.  Return a palloc'd value in core's format, or NULL if the raw value is
- * to be stored.  Set *outcome to the finding.
+ * 0 if the value cannot remain in the row.  If probe is true, examine first
+ * whether the data can be compressed at all.  Return a palloc'd value in
+ * core's format, or NULL if the raw value is to be stored.  Set *outcome to
+ * the finding.
  */
 static struct varlena *
 tp_compress_value(TpCodec codec, int level, const struct varlena *value,
@@ -289,7 +310,7 @@ tp_compress_value(TpCodec codec, int level, const struct varlena *value,
 
 	*outcome = TP_KEPT_RAW;
 
-	/* as core does: pglz has its own limit for small values */
+	/* do not compress small values with pglz, as core does */
 	if (codec == TP_PGLZ && rawsize < PGLZ_strategy_default->min_input_size)
 		return NULL;
 	if (probe && tp_incompressible(codec, source, rawsize))
@@ -338,10 +359,10 @@ tp_column_codec(Form_pg_attribute att)
 }
 
 /*
- * Prepare one governed value: put it into memory if heap would fetch it
- * anyway, and decompress it if the policy is to judge it.  Return true if the
- * policy is to judge it.  Set *exact if the value has been fetched and still
- * has its stored form.
+ * Prepare one governed value.  Fetch the value if heap would fetch it anyway,
+ * and decompress the value if the policy is to judge it, which means to decide
+ * whether to compress it.  Return true if the policy is to judge it.  Set
+ * *exact if the value has been fetched and still has its stored form.
  */
 static bool
 tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
@@ -369,7 +390,7 @@ tp_prepare_value(Relation rel, Datum *datum, TpOccasion occasion, bool *exact)
 
 /*
  * Put all values of a row into the form that heap will see, and find out which
- * of them are to be judged.  Return true if any is.
+ * values the policy is to judge.  Return true if there is such a value.
  */
 static bool
 tp_row_prepare(TpHeapRow *row, TpOccasion occasion)
@@ -377,7 +398,10 @@ tp_row_prepare(TpHeapRow *row, TpOccasion occasion)
 	const TpTable *table = tp_get_table(row->rel);
 	bool		candidates = false;
 
-	/* fetching a value may rebuild the relation's entry, and free the table */
+	/*
+	 * Read the table before any value is fetched: fetching may rebuild the
+	 * relation's cache entry, and free the table.
+	 */
 	for (int i = 0; i < table->nvarlena; i++)
 		if (table->varlena[i].governed)
 			row->state[table->varlena[i].index] = TP_GOVERNED;
@@ -398,7 +422,7 @@ tp_row_prepare(TpHeapRow *row, TpOccasion occasion)
 		}
 		if (att->attlen != -1)
 			continue;
-		/* heap sees an expanded object as a value in the row */
+		/* heap treats an expanded object as a value in the row */
 		if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_EXPANDED(value))
 			row->hasexternal = true;
 		if (row->state[i] == TP_GOVERNED)
@@ -443,7 +467,7 @@ tp_row_prepare(TpHeapRow *row, TpOccasion occasion)
 	return candidates;
 }
 
-/* Return the largest of the values that are left to examine, or -1. */
+/* Return the index of the largest value that is not yet examined, or -1. */
 static int
 tp_row_largest(const TpHeapRow *row)
 {
@@ -488,10 +512,11 @@ tp_get_streak(Oid relid, AttrNumber attnum)
  * Judge one governed value.  room is the size with which it remains in its
  * row.  Return the compressed value, or NULL.
  *
- * If a column's values have paid so far, the probe itself would be a waste.
- * So it comes first only now and then.  Otherwise it comes last, and only if
- * the value has not shrunk much: the stored form must not depend on the values
- * before.
+ * The probe costs time, and saves time only if the value cannot be compressed.
+ * So if compression has paid for the column's recent values, probe only now
+ * and then before the compression.  Otherwise, probe after the compression,
+ * but only if the value has not become much smaller.  This makes the stored
+ * form independent of the column's earlier values.
  */
 static struct varlena *
 tp_row_judge_value(TpHeapRow *row, int index, Size room)
@@ -570,7 +595,7 @@ tp_row_judge(TpHeapRow *row)
 		{
 			Size		room = 0;
 
-			/* a byte or two less than available, for the alignment */
+			/* leave some bytes free for the alignment */
 			if (!has_toast)
 				room = largest_size;
 			else if (rest + MAXIMUM_ALIGNOF < target)
@@ -583,7 +608,11 @@ tp_row_judge(TpHeapRow *row)
 			row->values[largest] = row->sized[largest] = PointerGetDatum(compressed);
 			row->changed = true;
 		}
-		/* as heap: a value too large by itself goes out of line at once */
+
+		/*
+		 * Like heap, move a value that is too large by itself out of line at
+		 * once.
+		 */
 		if (has_toast && VARSIZE_ANY(DatumGetPointer(row->sized[largest])) > target)
 			row->sized[largest] = PointerGetDatum(&row->pointer);
 		size = heap_compute_data_size(row->desc, row->sized, (bool *) row->isnull);
@@ -591,9 +620,10 @@ tp_row_judge(TpHeapRow *row)
 }
 
 /*
- * Let heap fetch unchanged values again.  A tuple holds 1 GB at most, whereas
- * values out of line may be larger in total.  A rewrite of the table must see
- * the pointer, to store a value only once for all versions of a row.
+ * Put the pointers to unchanged values back into the row, so that heap fetches
+ * these values again.  A tuple holds 1 GB at most, but values out of line may
+ * be larger in total.  When recompress() rewrites the table, it needs the
+ * pointers, to store a value only once for all versions of a row.
  */
 static void
 tp_row_put_back(TpHeapRow *row, TpOccasion occasion)
@@ -617,8 +647,8 @@ tp_row_put_back(TpHeapRow *row, TpOccasion occasion)
  * order as heap_toast_insert_or_update() would compress them.
  *
  * Replace values by compressed ones, or by flat ones if they were not flat.
- * palloc these in the current context, together with temporary data.  Return
- * true if any value was replaced.
+ * palloc the new values in the current context, together with temporary data.
+ * Return true if any value was replaced.
  */
 bool
 tp_row_apply(Relation rel, Datum *values, const bool *isnull,
@@ -631,7 +661,11 @@ tp_row_apply(Relation rel, Datum *values, const bool *isnull,
 	row.desc = RelationGetDescr(rel);
 	row.values = values;
 	row.isnull = isnull;
-	/* one chunk, because this runs for every row that is not small */
+
+	/*
+	 * Allocate once for all arrays, because this runs for every row that is
+	 * not small.
+	 */
 	row.sized = palloc0(natts * (3 * sizeof(Datum) + sizeof(TpState)));
 	row.origin = row.sized + natts;
 	row.fetched = row.origin + natts;

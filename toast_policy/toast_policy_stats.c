@@ -3,10 +3,11 @@
  * toast_policy_stats.c
  *	  Count for each table the values that the policy examined, by outcome.
  *
- * A backend counts in its own hash table.  When a transaction ends, it adds
- * the counts to the shared table, even if the transaction was aborted: that
- * was work, too.  The shared table has a fixed number of places.  When all are
- * taken, further tables share one place, which the view shows without a name.
+ * A backend counts in its own hash table.  When a transaction ends, the
+ * backend adds the counts to the shared table.  It does so also for an aborted
+ * transaction, because that transaction compressed values, too.  The shared
+ * table has a fixed number of places.  When all places are taken, further
+ * tables share one place, which the view shows without a name.
  *
  * From 17 on, the shared table needs no preloading.  Before that, it exists
  * only if the library is in shared_preload_libraries; otherwise the view shows
@@ -95,7 +96,10 @@ tp_stats_attach(void)
 	{
 		char		name[NAMEDATALEN];
 
-		/* another version of the library may have left its own table */
+		/*
+		 * The name contains the size, because another version of the library
+		 * may have left a table of another size.
+		 */
 		snprintf(name, sizeof(name), TP_STATS_NAME " 1/%zu",
 				 sizeof(TpStatsShared));
 		tp_shared = compat_shared_segment(name, sizeof(TpStatsShared),
@@ -115,7 +119,7 @@ tp_stats_add(TpStatsEntry *to, const TpStatsEntry *from)
 	to->bytes_out += from->bytes_out;
 }
 
-/* Place where the search for a table begins */
+/* Return the place where the search for a table begins. */
 static uint32
 tp_stats_start(TpStatsKey key)
 {
@@ -142,8 +146,8 @@ tp_stats_place(TpStatsKey key)
 }
 
 /*
- * Free a place.  Move up the entries that were put behind it because it was
- * taken.  The caller must hold the lock.
+ * Free a place.  Move up the entries that were put into later places because
+ * this place was taken.  The caller must hold the lock.
  */
 static void
 tp_stats_free(uint32 place)
@@ -156,7 +160,7 @@ tp_stats_free(uint32 place)
 		next = (next + 1) % TP_STATS_PLACES;
 		if (next == place || !OidIsValid(entries[next].key.dbid))
 			break;
-		/* move the entry if its search passes the free place */
+		/* move the entry if the search for its table passes the free place */
 		if ((next + TP_STATS_PLACES - tp_stats_start(entries[next].key)) % TP_STATS_PLACES >=
 			(next + TP_STATS_PLACES - place) % TP_STATS_PLACES)
 		{
@@ -259,7 +263,10 @@ tp_stats_count(Oid relid, TpOutcome outcome, int32 bytes_in, int32 bytes_out)
 	}
 	tp_stats_attach();
 
-	/* mostly the table is that of the value before */
+	/*
+	 * Remember the table, because the next value mostly belongs to the same
+	 * table.
+	 */
 	if (tp_last_entry == NULL || tp_last_entry->key.relid != relid)
 	{
 		tp_last_entry = hash_search(tp_pending, &key, HASH_ENTER, &found);
@@ -328,7 +335,10 @@ tp_stats_rows(PG_FUNCTION_ARGS)
 		{
 			TpStatsKey	key = copy->entries[i].key;
 
-			/* the table may have been dropped without the library loaded */
+			/*
+			 * A session that had not loaded the library may have dropped the
+			 * table.
+			 */
 			if (key.dbid == MyDatabaseId && OidIsValid(key.relid) &&
 				!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(key.relid)))
 				tp_stats_forget(key.relid);

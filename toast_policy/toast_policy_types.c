@@ -14,12 +14,13 @@
  *				4 bytes	size of the raw data, the lowest byte first
  *				the compressed data
  *
- * All other first bytes are errors.  The highest bit is reserved for values
+ * Any other first byte is an error.  The highest bit is reserved for values
  * that are compressed in independent pieces.
  *
  * The raw data are those of text or bytea, in the encoding of the database.
- * Two different payloads can thus be equal values.  The note of the codec that
- * was tried keeps a coercion to a column's codec from trying it again.
+ * Two different payloads can thus be equal values.  A raw value records the
+ * codec that was tried, so that a coercion to a column's codec does not try
+ * this codec again.
  *
  * The types' storage is EXTERNAL.  So the server does not compress their
  * values again, and needs only the chunks in question to read a part of a raw
@@ -67,10 +68,10 @@
 
 /*
  * Maximum number of raw bytes from one compressed byte, or from one block of
- * zstd.  A value that claims more is not worth allocating memory for.  A match
- * of lz4 has 255 bytes for each byte of its length, and a match of snappy 64
- * bytes in three.  A block of zstd has three bytes of header and one of
- * content.
+ * zstd.  A value that claims more bytes is corrupt, so do not allocate memory
+ * for it.  A match of lz4 has 255 bytes for each byte of its length, and a
+ * match of snappy 64 bytes in three.  A block of zstd has three bytes of
+ * header and one of content.
  */
 #define TZ_LZ4_MAX_RATIO		255
 #define TZ_SNAPPY_MAX_RATIO		32
@@ -88,7 +89,8 @@ tz_corrupt(const char *detail)
 
 /*
  * Read the header from a payload of the given size.  At least its first
- * TZ_COMPRESSED_HEADER bytes must be available, or all bytes if it is shorter.
+ * TZ_COMPRESSED_HEADER bytes must be available, or all bytes if the payload is
+ * shorter.
  */
 static void
 tz_parse_header(const char *payload, Size total, TpTypeHeader *header)
@@ -170,8 +172,8 @@ tz_check_size(const char *payload, Size total, const TpTypeHeader *header)
 
 /*
  * Fetch the first bytes of a payload that is out of line or compressed by the
- * server, and set *total to its full size.  From corrupt data the server can
- * make fewer bytes than promised.
+ * server, and set *total to its full size.  If the data are corrupt, the
+ * server can return fewer bytes than requested.
  */
 static struct varlena *
 tz_fetch(Datum value, int32 wanted, Size *total)
@@ -187,7 +189,7 @@ tz_fetch(Datum value, int32 wanted, Size *total)
 
 /*
  * Read a value's header, and no more of the value than needed.  Errors: a
- * corrupt value, as in all functions that read one.
+ * corrupt value, as in all functions that read a value.
  */
 void
 tp_type_read_header(Datum value, TpTypeHeader *header)
@@ -275,7 +277,7 @@ tp_type_decode(Datum value)
 
 /*
  * Return the raw bytes from an offset on, as a text or bytea in new memory.  A
- * negative length means all that follow.  The result may be shorter than
+ * negative length means all bytes that follow.  The result may be shorter than
  * length.
  */
 struct varlena *
@@ -340,8 +342,9 @@ tz_check_typmod(int32 typmod)
 }
 
 /*
- * Make a value with the codec that the type modifier names, or else with that
- * of toast_policy.type_codec.  Errors: bad type modifier, too many bytes.
+ * Make a value with the codec that the type modifier names, or else with the
+ * codec of toast_policy.type_codec.  Errors: bad type modifier, too many
+ * bytes.
  */
 static struct varlena *
 tz_encode(const char *data, int32 size, int32 typmod)
@@ -372,7 +375,10 @@ tz_encode(const char *data, int32 size, int32 typmod)
 			Size		total = VARHDRSZ + TZ_COMPRESSED_HEADER + compressed;
 			char	   *payload;
 
-			/* the chunk has space for the largest size that was allowed */
+			/*
+			 * Give back unused memory: the chunk has space for the largest
+			 * allowed size.
+			 */
 			result = repalloc(chunk, total);
 			SET_VARSIZE(result, total);
 			payload = VARDATA(result);
@@ -556,10 +562,11 @@ tp_bpchar_ztext(PG_FUNCTION_ARGS)
 }
 
 /*
- * ztext_recode(ztext, typmod int4, explicit bool) returns ztext, and the same for
- * zbytea: the value with the codec of the type modifier.  A value that has this
- * codec already, or on which it has been tried, is returned unchanged, wherever
- * it is stored.  Errors: bad type modifier, corrupt value.
+ * ztext_recode(ztext, typmod int4, explicit bool) returns ztext, and the same
+ * for zbytea: the value with the codec of the type modifier.  A value that
+ * already has this codec, or for which this codec has been tried, is returned
+ * unchanged, even if it is stored out of line.  Errors: bad type modifier,
+ * corrupt value.
  */
 PG_FUNCTION_INFO_V1(tp_type_recode);
 Datum
@@ -655,7 +662,7 @@ tp_type_codec_name(PG_FUNCTION_ARGS)
  * zbytea.
  *
  * The types can be in any schema, and could even be re-created by hand.  So
- * they are recognized by the code of their input functions.
+ * recognize the types by the C code of their input functions.
  */
 bool
 tp_is_compressed_type(Oid typid)
@@ -677,7 +684,7 @@ tp_is_compressed_type(Oid typid)
 		type->typinput : InvalidOid;
 	ReleaseSysCache(tuple);
 
-	/* built-in input functions, as that of all arrays, need no lookup */
+	/* skip the lookup for built-in input functions, for example array_in() */
 	if (input < FirstNormalObjectId)
 		return false;
 	fmgr_info(input, &finfo);

@@ -87,8 +87,8 @@ tz_compare_bytes(const char *data1, int32 size1, const char *data2, int32 size2)
 
 /*
  * Return true if the collation is deterministic: then strings are equal if
- * their bytes are.  Return false without a collation; the caller's other path
- * raises the error.
+ * their bytes are equal.  Return false without a collation; the caller's other
+ * path raises the error.
  */
 static inline bool
 tz_collation_is_deterministic(Oid collid)
@@ -268,12 +268,12 @@ TZ_HASH(tp_bytea_hash, TZ_RAW, false);
 TZ_HASH(tp_bytea_hash_extended, TZ_RAW, true);
 
 /*
- * Sort support.  The sort support of text and bytea does the work; it knows
- * how to abbreviate.  A value is decoded once to make its abbreviated key, and
- * again only where two keys are equal.  Sorting compares many values with one
- * value, the pivot.  So the second value of a comparison is remembered.  It is
- * recognized by the bytes stored in its row: the value, or a pointer to a
- * value out of line.
+ * Sort support.  The sort support of text and bytea does the work, because it
+ * can make abbreviated keys.  A value is decoded once to make its abbreviated
+ * key, and again only where two keys are equal.  Sorting compares many values
+ * with one value, the pivot.  So remember the decoded second value of a
+ * comparison.  Recognize this value by the bytes stored in its row: the value
+ * itself, or a pointer to a value out of line.
  */
 #define TZ_LAST_SIZE	2048
 
@@ -307,7 +307,10 @@ tz_remembered(Datum value, TzSort *state)
 	state->last_raw = tp_type_decode(value);
 	MemoryContextSwitchTo(oldcontext);
 
-	/* a pointer into memory may soon point to another value */
+	/*
+	 * Do not remember a pointer into memory, which may soon point to another
+	 * value.
+	 */
 	if (size <= TZ_LAST_SIZE &&
 		(!VARATT_IS_EXTERNAL(attr) || VARATT_IS_EXTERNAL_ONDISK(attr)))
 	{
@@ -438,8 +441,8 @@ tp_ztext_length(PG_FUNCTION_ARGS)
 
 /*
  * From the arguments start and length (or none) of a substring function,
- * compute the number of places to skip and to take; -1 means to take all that
- * follow.  Errors: negative length.
+ * compute the number of places to skip and to take; -1 means to take all
+ * places that follow.  Errors: negative length.
  */
 static void
 tz_substring_range(FunctionCallInfo fcinfo, int32 *skip, int32 *take)
@@ -482,8 +485,9 @@ tp_zbytea_substr(PG_FUNCTION_ARGS)
  * substr(ztext, start int4 [, length int4]) returns text, and substring(): as the
  * functions of text.  Errors: negative length.
  *
- * If characters can have several bytes, the position of the first wanted one
- * is not known.  Then all bytes before it are read, as by text's function.
+ * If characters can have several bytes, the position of the first wanted
+ * character is not known.  Then read all bytes before this character, as the
+ * function of text does.
  */
 PG_FUNCTION_INFO_V1(tp_ztext_substr);
 Datum
@@ -506,7 +510,9 @@ tp_ztext_substr(PG_FUNCTION_ARGS)
 		bytes = -1;
 	prefix = tp_type_slice(PG_GETARG_DATUM(0), 0, bytes);
 
-	/* the prefix can end within a character, which is cut then */
+	/*
+	 * The prefix can end within a character: remove the incomplete character.
+	 */
 	if (bytes >= 0 && VARSIZE(prefix) - VARHDRSZ == (Size) bytes)
 		SET_VARSIZE(prefix, VARHDRSZ + pg_mbcliplen(VARDATA(prefix), bytes, bytes));
 

@@ -4,10 +4,10 @@
  *	  Report how the server writes WAL: with direct I/O or not, and how much.
  *
  * The server patch keeps this information in shared memory, except for the
- * part that pg_stat_io has: from 18 on, the amount of WAL written.  The view
- * that combines both is in an extension, because a view of core's own would
- * change the catalogs.  Then a data directory could not be moved back and
- * forth between a patched and a stock server.
+ * amount of WAL written, which pg_stat_io has from 18 on.  The view that
+ * combines both is in an extension, because a view of core's own would change
+ * the catalogs.  With changed catalogs, a data directory could not be moved
+ * back and forth between a patched and a stock server.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -32,8 +32,9 @@ PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(pg_stat_get_wal_direct);
 
 /*
- * Number of columns of the function.  17 has six more counters.  pg_upgrade
- * brings the function's definition of 17 to 18, where these counters are null.
+ * Number of columns of the function.  In 17, the function has six more
+ * counters.  pg_upgrade brings the function's definition of 17 to 18, where
+ * these counters are null.
  */
 #define WAL_DIRECT_COLS		8
 #define WAL_DIRECT_COLS_17	14
@@ -58,7 +59,7 @@ wd_bytes(uint64 bytes)
 /*
  * Return a string of the server, or NULL if it is empty.  It can contain the
  * message of a system call, in the encoding of lc_messages, which may differ
- * from the database's.
+ * from the encoding of the database.
  */
 static Datum
 wd_text(const char *string, bool *isnull)

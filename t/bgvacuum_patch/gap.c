@@ -4,11 +4,13 @@
  *	  Keep a session between the end of its transaction and the removal of
  *	  files that follows from it, for tests of bgvacuum_patch.
  *
- * The record of a commit or an abort names the relations whose files go.  Their
- * buffers and files go later, when other processes see the transaction as
- * ended already.  A session that has loaded this library and set gap.file stays
- * at that point for as long as a file of that name is there, if files are to go;
- * pg_stat_activity then shows it waiting for an extension.
+ * The WAL record of a commit or an abort names the relations whose files are
+ * removed.  The session removes the buffers and files only afterwards, when
+ * other processes already see that the transaction has ended.  A session that
+ * has loaded this library and set gap.file waits before the removal, as long
+ * as the file named by gap.file exists.  It waits only if its transaction
+ * removes files.  Meanwhile, pg_stat_activity shows wait event type Extension
+ * for the session.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +43,10 @@ stay(bool commit)
 	pfree(locators);
 	while (gap_file != NULL && gap_file[0] != '\0' && access(gap_file, F_OK) == 0)
 	{
-		/* not an interruptible state: signals must wait as well */
+		/*
+		 * Interrupts cannot be processed at the end of a transaction, so
+		 * signals wait, too.
+		 */
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 5, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);

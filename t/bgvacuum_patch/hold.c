@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * hold.c
- *	  Functions with which a session bars other processes' way to a page, for
- *	  tests of bgvacuum_patch.
+ *	  Functions with which a session prevents other processes from using a
+ *	  page, for tests of bgvacuum_patch.
  *
  * A page is named by tablespace, database, file number, fork and block, so
- * that it can be one of another database.  Who holds something makes the file
- * FILE.held, and lets go when FILE is removed.  A lock of the buffer manager
- * is held meanwhile, and nobody can cancel that; so it ends by itself in time.
+ * that the page can belong to another database.  A session that holds a page
+ * makes the file FILE.held, and releases the page when FILE is removed.  The
+ * session holds a lock of the buffer manager and cannot be canceled, so it
+ * raises an error by itself after some time.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +32,7 @@ PG_FUNCTION_INFO_V1(request_map);
 
 #define HOLD_SECONDS	300
 
-/* The page that the first five arguments name */
+/* Return the relation that the first three arguments name. */
 static RelFileLocator
 page_relation(FunctionCallInfo fcinfo)
 {
@@ -84,7 +85,10 @@ hold_page(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* hold_lookup(..., file) - let nobody find out in which buffer the page is */
+/*
+ * hold_lookup(..., file) - lock the buffer mapping, so that nobody can find
+ * the page's buffer.
+ */
 Datum
 hold_lookup(PG_FUNCTION_ARGS)
 {
@@ -100,7 +104,7 @@ hold_lookup(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* page_buffer(...) - the number of the buffer that the page is in */
+/* page_buffer(...) - return the number of the buffer that contains the page */
 Datum
 page_buffer(PG_FUNCTION_ARGS)
 {
@@ -111,8 +115,9 @@ page_buffer(PG_FUNCTION_ARGS)
 }
 
 /*
- * request_map(..., heap_block) - ask for the visibility map's page of a heap
- * block as bgwriter would if the page had the stamp of the one that is named
+ * request_map(..., heap_block) - request the page of the visibility map for a
+ * heap block, with the stamp of the named page.  bgwriter makes the same
+ * request for a heap block with this stamp.
  */
 Datum
 request_map(PG_FUNCTION_ARGS)

@@ -1,18 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * shim.c
- *	  Library to be preloaded into a server, to make writes of some of its
- *	  processes to some of its files fail for a while.
+ *	  Library to be preloaded into a server.  It makes writes of certain server
+ *	  processes to certain files fail for a while.
  *
- * The environment variable BGVACUUM_SHIM names a file.  While it exists, it
- * says which calls of pwrite() and pwritev() fail, in a line of three words
- * separated by tabs:
+ * The environment variable BGVACUUM_SHIM names a file.  While this file
+ * exists, it says which calls of pwrite() and pwritev() fail.  It has one line
+ * of three words separated by tabs:
  *
  *	ERROR	PATH	TITLE
  *
- * ERROR is the number of the error, PATH a part of the path of the files, and
- * TITLE a part of the title of the processes, of which either may be "-" for
- * any.  Each failure adds one byte to the file of that name with ".hits".
+ * ERROR is the errno of the failure.  PATH is a part of the path of the files,
+ * or "-" for any file.  TITLE is a part of the title of the processes, or "-"
+ * for any process.  Each failure adds one byte to the file whose name is that
+ * of the BGVACUUM_SHIM file with ".hits" at the end.
  *
  * Copyright (c) 2026, pg_dense contributors
  *
@@ -50,7 +51,10 @@ initialize(void)
 	}
 }
 
-/* The first bytes of a file, with zero bytes made spaces; false if there is none. */
+/*
+ * Read the first bytes of a file, and replace zero bytes by spaces.  Return
+ * false if the file cannot be read or is empty.
+ */
 static bool
 contents(const char *path, char *buf, size_t size)
 {
@@ -70,7 +74,7 @@ contents(const char *path, char *buf, size_t size)
 	return true;
 }
 
-/* Should a write to fd fail?  Sets errno if so. */
+/* Return true, and set errno, if a write to fd shall fail. */
 static bool
 fails(int fd)
 {

@@ -3,9 +3,9 @@
  * codec.c
  *	  Test and benchmark of compact_text's codecs, outside of a server.
  *
- * Built by codec.pl with the sanitizers of the compiler, so that
- * any access out of bounds ends the program; every buffer that is handed to
- * the codec is allocated with exactly the size that it is said to have.
+ * codec.pl builds this program with the sanitizers of the compiler, so that
+ * any access out of bounds ends the program.  The tests allocate each buffer
+ * for the codec with exactly the size that they pass to the codec.
  *
  *	compact_types_codec check		the tables
  *	compact_types_codec fuzz SEED CASES
@@ -38,7 +38,7 @@
 
 static const char *const dict_names[] = {"latin", "cjk", "cyrillic"};
 
-/* What the codec uses of the server. */
+/* Replace the variables and functions of the server that the codec uses. */
 MemoryContext TopMemoryContext = NULL;
 MemoryContext CurrentMemoryContext = NULL;
 
@@ -54,7 +54,7 @@ pfree(void *pointer)
 	free(pointer);
 }
 
-/* What the last matcher took. */
+/* Size of the last matcher, the codec's search table of a dictionary */
 static Size matcher_size;
 
 void *
@@ -91,7 +91,7 @@ errmsg_internal(const char *fmt,...)
 	return 0;
 }
 
-/* Where an error goes that the caller expects. */
+/* Jump here after an error that the caller expects. */
 static jmp_buf error_target;
 static bool error_expected = false;
 
@@ -187,7 +187,7 @@ random_below(int n)
 	return next_random() % n;
 }
 
-/* --- the reference: plain tables and plain loops --- */
+/* --- the reference: a simple, slow codec to compare results with --- */
 
 #define HASH_SIZE	32768
 
@@ -251,7 +251,7 @@ put_code(uint8 *out, int code)
 	return 2;
 }
 
-/* The frozen rule, word by word. */
+/* Encode by the documented rule, which no later release may change. */
 static int
 reference_encode(const Reference *ref, const uint8 *str, int len, uint8 *out)
 {
@@ -262,7 +262,10 @@ reference_encode(const Reference *ref, const uint8 *str, int len, uint8 *out)
 	cost[len] = 0;
 	for (int pos = len - 1; pos >= 0; pos--)
 	{
-		/* only something better replaces the choice: in order of preference */
+		/*
+		 * Only a cheaper code replaces the choice, so try the preferred codes
+		 * first.
+		 */
 		cost[pos] = PG_INT32_MAX;
 		for (int n = Min(8, len - pos); n > 0; n--)
 		{
@@ -298,7 +301,7 @@ reference_encode(const Reference *ref, const uint8 *str, int len, uint8 *out)
 	return outlen;
 }
 
-/* The longest symbol at every position; for comparison only. */
+/* Use the longest symbol at every position, to compare the resulting sizes. */
 static int
 greedy_encode(const Reference *ref, const uint8 *str, int len, uint8 *out)
 {
@@ -414,7 +417,10 @@ check_tables(void)
 
 /* --- the fuzz --- */
 
-/* A copy without a byte to spare, so that the sanitizer sees what is beyond. */
+/*
+ * Copy into memory of exactly this size, so that the sanitizer detects any
+ * access beyond the data.
+ */
 static uint8 *
 exact_copy(const uint8 *data, int len)
 {
@@ -434,7 +440,9 @@ check_encode(int which, const uint8 *data, int len)
 	uint8	   *str = exact_copy(data, len);
 	int			slack[] = {0, 0, 1, 7, 40};
 
-	/* as short as it is, a bit longer, and just too short */
+	/*
+	 * Limits of the exact size, of some bytes more, and then of too few bytes.
+	 */
 	for (int i = 0; i < 5; i++)
 	{
 		int			limit = expected_len + slack[i];
@@ -457,7 +465,10 @@ check_encode(int which, const uint8 *data, int len)
 	if (compact_text_dict_encode(dict, str, len, NULL, -1) != -1)
 		fail("dictionary %s: a negative limit is not kept", dict_names[which]);
 
-	/* and back, with all kinds of room */
+	/*
+	 * Decode into buffers of the exact size, of more bytes, and of too few
+	 * bytes.
+	 */
 	{
 		uint8	   *in = exact_copy(expected, expected_len);
 		int			sizes[] = {len, len + 1, len + 7, len + 8, len + random_below(40), len + 64, len - 1, random_below(len + 1) - 1};
@@ -493,7 +504,10 @@ check_decode(int which, const uint8 *data, int inlen, int outsize)
 			 dict_names[which], inlen, outlen, expected_len);
 	free(out);
 
-	/* part by part, with the room that a part needs and no more */
+	/*
+	 * Decode in parts, into buffers that have exactly the size that a part
+	 * needs.
+	 */
 	if (expected_len >= 0 || outsize >= 8 * inlen)
 	{
 		int			inpos = 0;
@@ -525,7 +539,10 @@ check_decode(int which, const uint8 *data, int inlen, int outsize)
 	free(in);
 }
 
-/* Decode a value that may be damaged; NULL instead of an error. */
+/*
+ * Decode a value that may be damaged.  Return NULL if decoding raises an
+ * error.
+ */
 static CompactTextString *
 decode_value(struct varlena *value)
 {
@@ -540,7 +557,7 @@ decode_value(struct varlena *value)
 		string = NULL;
 	}
 
-	/* as a text of its own, which is allocated for what may come */
+	/* decode again into a new text, and compare the result */
 	if (setjmp(error_target) == 0)
 	{
 		text	   *copy = compact_text_to_text(value);
@@ -563,8 +580,10 @@ sign(int n)
 }
 
 /*
- * A value as the type has it: comes back, is the same the second time, is not
- * larger than the string but for the guarding byte, compares as the string.
+ * Check the value of a string.  Decoding returns the string.  A second
+ * encoding returns the same value.  The value is not larger than the string,
+ * except for one byte if the string begins with certain control characters.
+ * Values compare like their strings.
  */
 static void
 check_value(const uint8 *data, int len, const uint8 *other, int other_len)
@@ -592,7 +611,7 @@ check_value(const uint8 *data, int len, const uint8 *other, int other_len)
 		fail("strings of %d and %d bytes are in the wrong order", len, other_len);
 	free(string);
 
-	/* any damage ends in a string or in an error */
+	/* decoding a damaged value returns a string or raises an error */
 	for (int i = random_below(4); i >= 0 && VARSIZE(again) > VARHDRSZ; i--)
 		((uint8 *) VARDATA(again))[random_below(VARSIZE(again) - VARHDRSZ)] = random_below(random_below(2) ? 256 : 32);
 	free(decode_value(again));
@@ -601,7 +620,10 @@ check_value(const uint8 *data, int len, const uint8 *other, int other_len)
 		(void) compact_text_compare_c(again, value);
 	error_expected = false;
 
-	/* and so does what was never a value, of any length */
+	/*
+	 * Decode random bytes of any length, which also return a string or raise
+	 * an error.
+	 */
 	free(again);
 	len = random_below(random_below(2) ? 40 : 3000);
 	again = malloc(VARHDRSZ + len);
@@ -617,7 +639,7 @@ check_value(const uint8 *data, int len, const uint8 *other, int other_len)
 	free(other_str);
 }
 
-/* Strings for each of the packing codecs. */
+/* Make a string that one of the packing codecs can encode. */
 static int
 packed_string(uint8 *data, int len)
 {
@@ -649,7 +671,7 @@ random_length(int max)
 		case 1:
 			return Min(max, random_below(500));
 		case 2:
-			/* around the block that the encoder works on */
+			/* return lengths near a multiple of the encoder's block size */
 			return Min(max, 64 * (1 + random_below(4)) - 9 + random_below(18));
 		default:
 			return Min(max, random_below(60));
@@ -671,9 +693,9 @@ fuzz(int cases)
 		int			n = 0;
 
 		/*
-		 * Strings: of symbols, of beginnings and ends of symbols (where
-		 * parses differ), of symbols of another dictionary, of a few bytes,
-		 * of any.
+		 * Make strings of symbols, of beginnings and ends of symbols (which
+		 * can be split into symbols in several ways), of symbols of any
+		 * dictionary, of a few byte values, or of any bytes.
 		 */
 		while (n < len)
 		{
@@ -704,7 +726,7 @@ fuzz(int cases)
 			for (n = 0; n < len; n++)
 				data[n] = Max(data[n], 1);
 
-			/* some agree in a prefix */
+			/* make some strings with a common prefix */
 			memcpy(other, data, len);
 			other_len = random_below(3) == 0 ? random_below(len + 1) : len;
 			if (other_len > 0 && random_below(2) == 0)
@@ -715,7 +737,7 @@ fuzz(int cases)
 			len = Min(len, MAX_LENGTH);
 		}
 
-		/* what is encoded, damaged; and anything at all */
+		/* decode damaged encodings, and random bytes */
 		if (random_below(2) == 0)
 		{
 			static uint8 encoded[2 * MAX_LENGTH];
@@ -737,7 +759,10 @@ fuzz(int cases)
 		check_decode(which, data, len, 0);
 	}
 
-	/* too long, and too short to be anything */
+	/*
+	 * Encode a string above the maximum length; decode all data of one and two
+	 * bytes.
+	 */
 	for (int which = 0; which < COMPACT_TEXT_NUM_DICTS; which++)
 	{
 		if (compact_text_dict_encode(compact_text_dict(which), data, MAX_LENGTH + 1, data, 2 * MAX_LENGTH) != -1)
@@ -786,7 +811,7 @@ bench(const char *path)
 	total = fread(text, 1, sizeof(text), file);
 	fclose(file);
 
-	/* a value has no newlines, but is made of whole characters */
+	/* replace newlines, which values rarely have */
 	for (int i = 0; i < total; i++)
 	{
 		if (text[i] == '\n')
@@ -822,8 +847,9 @@ bench(const char *path)
 			bytes = starts[n];
 
 			/*
-			 * The best of many rounds of each batch, added up: other work on
-			 * the machine interrupts some rounds, but hardly all of them.
+			 * Add up the shortest time of each batch in many rounds, because
+			 * other work on the machine interrupts some rounds, but hardly all
+			 * rounds.
 			 */
 			for (int first = 0, last; first < n; first = last)
 			{

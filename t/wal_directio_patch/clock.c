@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * clock.c
- *	  LD_PRELOAD library under which time does not pass.
+ *	  LD_PRELOAD library that stops the time of day.
  *
  * Records of commits, checkpoints and restore points hold the time of day, and
- * the CRC of a record covers it.  With this library two servers that do the
- * same write the same bytes of WAL.  Only the time of day stands still: what
- * waits for some time reads the monotonic clock, which goes on.
+ * the CRC of a record covers it.  With this library, two servers that do the
+ * same write the same bytes of WAL.  Only the time of day does not advance.
+ * Code that waits for some time reads the monotonic clock, which still
+ * advances.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,28 +1,30 @@
 /*
  * record.c
- *		Record what a server writes to its WAL, with the contents.
+ *		Record each write of a server to its WAL, with the data.
  *
- * A library for LD_PRELOAD.  From the record a test builds what may be on disk if
- * the machine fails at any moment: all that was synced, and of all that was written
- * since then any of the sectors.  It also tells whether the memory that is written
- * changes meanwhile.
+ * A library for LD_PRELOAD.  From the record, a test builds files that may be
+ * on disk after a failure of the machine at any moment.  These files have all
+ * data that were synced, and any of the sectors that were written after the
+ * last sync.  The record also shows whether the memory of a write changes
+ * during the write.
  *
- *	PGDENSE_WAL_RECORD		file to append the events to; nothing is done without it
- *	PGDENSE_WAL_DELAY		microseconds that pass between the copy of what is to be
- *							written and the write, for what changes the memory
- *							to have time for it
+ *	PGDENSE_WAL_RECORD		file to which events are appended; without this
+ *							variable, the library records nothing
+ *	PGDENSE_WAL_DELAY		microseconds between the copy of the data and the write,
+ *							so that other code has time to change the memory
  *	PGDENSE_WAL_REFUSE		file; while it exists, the next direct write to a segment
  *							fails with EINVAL, is not recorded, and removes the file
- *	PGDENSE_WAL_SECTOR		what the kernel says of the physical sectors of all devices,
- *							in bytes; "none" if it says nothing
+ *	PGDENSE_WAL_SECTOR		size in bytes that the kernel reports for the physical
+ *							sectors of all devices; "none" if it reports no size
  *
- * Only files named like segments or xlogtemp.* count.  Writing and renaming is recorded
- * before it is done, everything else afterwards; a write that syncs is followed by the
- * event of a sync.  Syncing is never really done, for any
- * file: the server believes to have fsync on, and runs as if it were off.
+ * Only files named like segments or xlogtemp.* count.  Writes and renames are
+ * recorded before the library makes them, all other events afterwards.  After
+ * a write with O_DSYNC, the library records a sync, too.  The library never
+ * really syncs a file: the server has fsync = on, and is as fast as with fsync
+ * = off.
  *
- * An event is a header, and its data if it has any.  All fields are in the byte order
- * of the machine, see PgDense::WalRecorder for the reader.
+ * An event has a header, and may have data.  All fields are in the byte order
+ * of the machine.  PgDense::WalRecorder reads the events.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -63,7 +65,7 @@ static int	(*real_unlink) (const char *);
 static int	(*real_fsync) (int);
 static int	(*real_fdatasync) (int);
 
-/* The size of physical sectors, as the test wants it */
+/* Report the size of physical sectors that the test has set. */
 FILE *
 fopen(const char *path, const char *mode)
 {
@@ -108,13 +110,13 @@ begin(void)
 		perror(path);
 		abort();
 	}
-	/* the server moves its environment */
+	/* copy the value, because the server moves its environment */
 	if (getenv("PGDENSE_WAL_REFUSE"))
 		refuse = strdup(getenv("PGDENSE_WAL_REFUSE"));
 	delay = getenv("PGDENSE_WAL_DELAY") ? atoi(getenv("PGDENSE_WAL_DELAY")) : 0;
 }
 
-/* the name of a file of WAL, or NULL */
+/* return the name of a WAL file, or NULL */
 static const char *
 wal_name(const char *path)
 {
@@ -143,7 +145,10 @@ wal_name_of_fd(int fd, char *buffer, size_t size)
 	return wal_name(buffer);
 }
 
-/* One call of writev() with O_APPEND, so that events do not mix. */
+/*
+ * Record an event with one call of writev() and O_APPEND, so that events of
+ * several processes do not mix.
+ */
 static void
 record(int type, const char *name, uint64_t offset, uint64_t length, int flags, const void *data, size_t ndata)
 {
@@ -263,7 +268,10 @@ pwritev64(int fd, const struct iovec *iov, int iovcnt, off_t offset)
 	return recorded_pwritev(fd, iov, iovcnt, offset);
 }
 
-/* Recorded before, so that nobody who finds the new name can be recorded first. */
+/*
+ * Record the rename before it is done, so that no event of a process that uses
+ * the new name comes first.
+ */
 int
 rename(const char *from, const char *to)
 {

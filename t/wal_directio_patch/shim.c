@@ -3,55 +3,58 @@
  * shim.c
  *	  Library to be preloaded into a server, to test how it writes WAL.
  *
- * It stands between the server and the C library, makes calls on WAL files fail
- * as no file system at hand does, records them, and watches the memory that
- * direct writes are made from.  PgDense::WalShim builds it.
+ * The library is between the server and the C library.  It makes calls on WAL
+ * files fail with errors that are hard to get from a real file system, and
+ * logs these calls.  It also detects changes of the memory during a direct
+ * write.  PgDense::WalShim builds it.
  *
- * A WAL file is one whose name is that of a segment (24 hexadecimal digits, any
- * folder) or of a temporary file from which a segment is made (xlogtemp.PID; the
- * server's probe for direct I/O has such a name, too).  Direct means opened with
- * O_DIRECT.  All other files are left alone.
+ * A WAL file is a file with the name of a segment (24 hexadecimal digits, any
+ * folder) or of a temporary file from which a segment is made (xlogtemp.PID;
+ * the server's probe for direct I/O has such a name, too).  A direct file is a
+ * WAL file opened with O_DIRECT.  The library does not touch other files.
  *
  * The environment of the server says what to do:
  *
- *	WAL_SHIM_STATX=none			statx() of a WAL file, or of the directory pg_wal, tells no
- *								alignment for direct I/O, like a kernel before 6.1 or NFS
- *	WAL_SHIM_STATX=MEM/OFFSET	it tells this one; 0/0 is "no direct I/O here"
- *	WAL_SHIM_OPEN=FAULT			open() with O_DIRECT fails, after it has created the file if
- *								it was to
- *	WAL_SHIM_WRITE=FAULT		pwrite() and pwritev() of a direct file fail, or write less
+ *	WAL_SHIM_STATX=none			statx() of a WAL file, or of the directory pg_wal, reports
+ *								no alignment for direct I/O, like a kernel before 6.1 or NFS
+ *	WAL_SHIM_STATX=MEM/OFFSET	it reports this alignment; 0/0 is "no direct I/O here"
+ *	WAL_SHIM_OPEN=FAULT			open() with O_DIRECT fails; with O_CREAT, it creates the file
+ *								first
+ *	WAL_SHIM_WRITE=FAULT		pwrite() and pwritev() of a direct file fail, or write only
+ *								a part of the data
  *	WAL_SHIM_LOG=FILE			append a line to FILE for each open, write, sync, rename,
  *								unlink and POSIX_FADV_DONTNEED of a WAL file
- *	WAL_SHIM_WATCH=FILE			append a line to FILE when the memory that a direct write of
- *								a segment is made from changes while the write is in progress
- *	WAL_SHIM_DELAY=MICROSECONDS	make each direct write of a segment last so much longer
+ *	WAL_SHIM_WATCH=FILE			append a line to FILE when the memory of a direct write of a
+ *								segment changes during the write
+ *	WAL_SHIM_DELAY=MICROSECONDS	make each direct write of a segment take so much longer
  *
- * FAULT is an action, followed by conditions which must all be met, all separated
- * by commas.  Actions:
+ * FAULT is an action and conditions, separated by commas.  The action is done if all
+ * conditions are met.  Actions:
  *
  *	EINVAL, EOPNOTSUPP, EINTR, EIO, ENOSPC	fail with that error
- *	short=BYTES		(write) write no more than the first so many bytes, for real
+ *	short=BYTES		(write) really write the data, but only the first BYTES bytes
  *
  * Conditions:
  *
  *	file=segment, file=temp		only such files
- *	from=N			from the N-th call on (of those that meet the other conditions), counted
- *					from 1 for all processes of the server together, since it was started
- *	times=N			not more often than that, counted in the same way
- *	below=BYTES		(write) writes of less than so many bytes
- *	unaligned=BYTES	(write) file position, length or a memory address is no multiple of it
- *	any				also of files that were not opened with O_DIRECT
+ *	from=N			from the N-th call on; count the calls that meet the other conditions,
+ *					from 1, in all processes of the server together, since its start
+ *	times=N			at most N times, counted in the same way
+ *	below=BYTES		(write) writes of less than BYTES bytes
+ *	unaligned=BYTES	(write) file position, length or a memory address is no multiple of BYTES
+ *	any				also calls on WAL files that were not opened with O_DIRECT
  *	when=FILE		while FILE exists
  *
  * Examples: WAL_SHIM_WRITE=EINVAL,file=segment,unaligned=4096 is a device with sectors
  * of 4096 bytes.  WAL_SHIM_OPEN=EINVAL,when=/tmp/now begins when a test creates the file.
  *
- * A line of the log has, separated by tabs: process id, call (open, write, sync,
- * rename, unlink, drop), name of the file in its folder, position, length, "direct" or
- * "buffered", result (of a write: bytes written, else 0; or the negative errno), and
- * how many bytes at the end of what was to be written are zero.  The line follows the
- * call, so two processes' lines need not have the order of their calls.  A rename is
- * logged with the new name.  A fault that was brought about is logged like a real one.
+ * A line of the log has, separated by tabs: process id, call (open, write,
+ * sync, rename, unlink, drop), name of the file in its folder, position,
+ * length, "direct" or "buffered", result (of a write: bytes written, else 0;
+ * or the negative errno), and the number of zero bytes at the end of the data
+ * to be written.  The line is written after the call, so the lines of two
+ * processes may be in another order than their calls.  A rename is logged with
+ * the new name.  A fault that the library makes is logged like a real fault.
  *
  * Not covered, since the server does not use it for WAL: O_DIRECT set by fcntl(),
  * io_uring, dup() of a descriptor of a WAL file, threads.
@@ -89,7 +92,7 @@ typedef enum
 	FILE_TEMP
 } ShimFileKind;
 
-/* What is known of each descriptor. */
+/* What the library knows about each open WAL file */
 typedef struct
 {
 	ShimFileKind kind;
@@ -143,7 +146,10 @@ static int	(*real_unlink) (const char *);
 static int	(*real_posix_fadvise) (int, off_t, off_t, int);
 static int	(*real_statx) (int, const char *, int, unsigned int, struct statx *);
 
-/* A test whose faults are misspelt would pass for nothing. */
+/*
+ * Stop the server: with a misspelt fault, a test would pass without testing
+ * anything.
+ */
 static void
 bad_setting(const char *name, const char *value)
 {
@@ -255,7 +261,7 @@ initialize(void)
 	real_statx = lookup("statx");
 
 	/*
-	 * Forked processes have this in common; a program that is executed does
+	 * Forked processes share this memory; a program started by exec() does
 	 * not.
 	 */
 	shared = mmap(NULL, sizeof(ShimShared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -270,8 +276,8 @@ initialize(void)
 	parse_fault("WAL_SHIM_WRITE", &write_fault);
 
 	/*
-	 * The server uses the environment's memory for its title in the list of
-	 * processes.
+	 * Copy the value, because the server overwrites the memory of the
+	 * environment with its process title.
 	 */
 	value = getenv("WAL_SHIM_LOG");
 	log_path = value ? strdup(value) : NULL;
@@ -358,7 +364,8 @@ log_call(const char *call, const char *name, off_t offset, size_t length, bool d
 }
 
 /*
- * Is this call to fail?  Those that meet all other conditions are counted.
+ * Return true if this call shall fail.  For from and times, count only calls
+ * that meet all other conditions.
  */
 static bool
 hit(const ShimFault *fault, uint64_t *calls, ShimFileKind kind, bool direct)
@@ -414,7 +421,7 @@ count_zeros(const struct iovec *iov, int iovcnt)
 	return zeros;
 }
 
-/* Get a copy of that memory, in a buffer that is used again and again. */
+/* Copy the memory into a buffer that the next call overwrites. */
 static char *
 copy_memory(const struct iovec *iov, int iovcnt, size_t length)
 {
@@ -438,7 +445,7 @@ copy_memory(const struct iovec *iov, int iovcnt, size_t length)
 	return buffer;
 }
 
-/* Does the memory differ from its copy?  Say so, with the first difference. */
+/* If the memory differs from its copy, log the first difference. */
 static void
 compare_memory(const char *copy, const struct iovec *iov, int iovcnt, const char *name, off_t offset, size_t length)
 {
@@ -467,9 +474,9 @@ compare_memory(const char *copy, const struct iovec *iov, int iovcnt, const char
 }
 
 /*
- * Write only the first bytes.  The kernel itself would refuse a length that is no
- * multiple of the sector, so what it may yet come to write is written through the
- * page cache, and taken out of there.
+ * Write only the first bytes.  The kernel refuses a direct write whose length
+ * is no multiple of the sector size.  So write through the page cache, sync,
+ * and drop the bytes from the page cache.
  */
 static ssize_t
 write_short(int fd, const struct iovec *iov, int iovcnt, off_t offset, size_t length)
@@ -497,7 +504,7 @@ write_short(int fd, const struct iovec *iov, int iovcnt, off_t offset, size_t le
 	return result;
 }
 
-/* All writes at a position. */
+/* Do the work of pwrite() and pwritev(). */
 static ssize_t
 write_vector(int fd, const struct iovec *iov, int iovcnt, off_t offset)
 {
@@ -516,7 +523,10 @@ write_vector(int fd, const struct iovec *iov, int iovcnt, off_t offset)
 	if (log_path)
 		zeros = count_zeros(iov, iovcnt);
 
-	/* What the kernel is sure to refuse after a short write is left to it. */
+	/*
+	 * Do not shorten a direct write at an unaligned position, which the server
+	 * tries after a short write: the kernel itself refuses this write.
+	 */
 	if ((write_fault.error != 0 || !d->direct || offset % 512 == 0) &&
 		(write_fault.below == 0 || length < write_fault.below) &&
 		(write_fault.unaligned == 0 || is_unaligned(iov, iovcnt, offset, write_fault.unaligned)) &&
@@ -562,7 +572,7 @@ open_file(int dir, const char *path, int flags, mode_t mode)
 	initialize();
 	if (kind != FILE_OTHER && hit(&open_fault, &shared->open_calls, kind, direct))
 	{
-		/* Older kernels create the file before they refuse O_DIRECT. */
+		/* Like older kernels, create the file before refusing O_DIRECT. */
 		if (flags & O_CREAT)
 		{
 			fd = real_openat(dir, path, flags & ~O_DIRECT, mode);
@@ -738,7 +748,7 @@ unlink(const char *path)
 }
 
 /*
- * What the server asks for may be a descriptor, with an empty path.
+ * The server may pass a file descriptor in dir, with an empty path.
  */
 int
 statx(int dir, const char *path, int flags, unsigned int mask, struct statx *buf)
