@@ -229,8 +229,8 @@ sub same_data
 
 	catch_up($from, @nodes);
 	is(digest($_), $expected, $_->name . ' has the data of ' . $from->name) for @nodes;
-	# In recovery no page gets a stamp, so there is nothing to prune.  Rounds would show that
-	# bgwriter tries.
+	# In recovery no page gets a stamp, so there is nothing to prune.  If "rounds" were not 0,
+	# bgwriter would try to prune.
 	is(join(' ', @{ bgvacuum_stats($_) }{qw(rounds pages_pruned)}),
 		'0 0', $_->name . ' does not prune in recovery')
 	  for grep { $_->{bgvacuum} } @nodes;
@@ -358,7 +358,7 @@ same_data($primary, $stock, $cascade, $near);
 			'/dev/null',
 			'2>',
 			\my $err);
-		# It waits for a record of the running transactions.
+		# On a standby, the creation of a slot waits for a WAL record of the running transactions.
 		$primary->poll_query_until('postgres', 'SELECT pg_log_standby_snapshot() IS NOT NULL')
 		  && usleep(300_000)
 		  for 1 .. 5;
@@ -373,7 +373,7 @@ same_data($primary, $stock, $cascade, $near);
 	ok(wait_for_rounds($primary, 10), 'bgwriter makes rounds');
 	is(line_pointers($primary, 'catalog')->{normal}, 2000, 'a user catalog table is left alone');
 	catch_up($primary, $stock, $near);
-	# Nothing is written from here on, so that all of them end with the same change.
+	# Nothing is written from here on, so that all slots end with the same change.
 	my %changes;
 	for my $node (@nodes)
 	{
@@ -398,7 +398,7 @@ same_data($primary, $stock, $cascade, $near);
 	clean_log($_) for @nodes, $cascade;
 }
 
-# Promote the standby that is near, and let it work alone.
+# Promote the standby "near", and let it work alone.
 {
 	catch_up($primary, $near);
 	$near->promote;

@@ -128,7 +128,7 @@ sub back
 # MODES are the ways to change the tables, by the names of their databases:
 # sql		statements that change the tables, run after the first part has written its data
 # back		statements that change the tables back, and a name for these statements
-# rebuilt	true if "back" rewrites tables: the order of rows may differ, expressions are parsed again
+# rebuilt	true if "back" rewrites tables: the order of rows may change, expressions are parsed anew
 # changed	patterns of lines that "sql" prints, and the least number of each
 # still	a query, run at the end, that returns true if the tables are still changed
 # settings	settings for ALTER DATABASE ... SET, made before "sql" runs
@@ -209,7 +209,7 @@ sub test_application
 	{
 		my %documented = compare($mode, $seen{plain}, $seen{$mode}, $differences);
 
-		# after all that the program and its migrations have done
+		# Check this after the program and its migrations have run.
 		is($node->safe_psql($mode, $modes{$mode}{still}),
 			't', "$mode: the tables are still changed")
 		  if defined $modes{$mode}{still};

@@ -106,8 +106,8 @@ sub log_position
 	return -s $node->logfile // 0;
 }
 
-# effective_mode(NODE[, FROM]) - return how the server writes WAL, by its messages in the log from a
-# place on: a hash with mode (direct or buffered, by the last message), unit, and reason
+# effective_mode(NODE[, FROM]) - return how the server writes WAL, by its messages in the log from
+# position FROM on: a hash with mode (direct or buffered, by the last message), unit, and reason
 sub effective_mode
 {
 	my ($node, $from) = @_;
