@@ -125,8 +125,8 @@ foreach my $arguments (
 		qr/^ok \d+ - the index is used: pk_order_line by integer, integer, integer, integer$/m,
 		'lookups were explained');
 	unlike($out, qr/^not ok/m, 'no test of tpcc-selftest failed');
-	# Primary keys of nine tables; with vertical partition, the cold part of customer has a key,
-	# too.
+	# Count the indexes of the nine tables.  With vertical partition, the cold part of customer has
+	# an index, too.
 	my @aligned = $out =~ /^ok \d+ - (\w+) was built with item alignment [24]$/mg;
 	is( scalar(@aligned),
 		$arguments->[1] eq 'vertical-partition' ? 11 : 0,

@@ -279,7 +279,7 @@ my %kinds = (
 my @many = ('drop_many');
 
 # These transactions still count as running in the gap.  So rows that are deleted later are not
-# pruned. Start these transactions only after the others are in the gap.
+# pruned.  Start these transactions only after the others are in the gap.
 my @running = grep { /^(?:subtransaction|exception|prepared|synchronous)/ } sort keys %kinds;
 my @ended =
   grep { !/^(?:subtransaction|exception|prepared|synchronous|drop_many)/ } sort keys %kinds;

@@ -2,7 +2,7 @@
 # range or change under load, signals, another number of buffers, a missing segment of pg_xact,
 # damaged pages, and failed writes of data and WAL.
 #
-# In each case bgwriter must go on with other pages, and must not try a page for ever.  No
+# In each case bgwriter must continue with other pages, and must not try the same page for ever.  No
 # transaction may be lost.
 use strict;
 use warnings FATAL => 'all';
@@ -46,8 +46,8 @@ check_failed_writes();
 check_full_disk();
 done_testing();
 
-# Does the server answer, and is it out of recovery?  If a server refuses a connection, psql may
-# have ended before it gets its query, and then psql() dies.
+# Return true if the server answers, and is out of recovery.  If a server refuses a connection, psql
+# may have ended before it gets its query, and then psql() dies.
 sub usable
 {
 	my ($node) = @_;
@@ -582,7 +582,7 @@ CONF
 	$fail->($enospc, '/base/', '-');
 	usleep(2_000_000);
 	my ($code, $out, $err) = $node->psql('postgres', 'CHECKPOINT');
-	# Perhaps not even a connection succeeds.
+	# A client may not even be able to connect.
 	like(
 		$err,
 		qr/(?:ERROR|FATAL):  (?:checkpoint request failed|could not write)/,

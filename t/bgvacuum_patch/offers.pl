@@ -2,8 +2,8 @@
 # later than on a stock server, because these pages are nearly full.  But they keep the free space
 # that fillfactor asks for, and room for the rows of a page that are updated at a time.
 #
-# Also check that bgwriter goes on to offer pages while most of them are taken, however many pages
-# it offers at a time.
+# Also check that bgwriter continues to offer pages as long as inserts take most of them, however
+# many pages it offers at a time.
 use strict;
 use warnings FATAL => 'all';
 

@@ -62,8 +62,8 @@ sub wait_event
 	return $watcher->query_safe("SELECT coalesce(wait_event, '') FROM pg_stat_get_activity($pid)");
 }
 
-# wait_for_event(PID, EVENT...) - wait until that process waits for one of these events; return
-# which
+# wait_for_event(PID, EVENT...) - wait until that process waits for one of these events; return the
+# name of this event
 sub wait_for_event
 {
 	my ($pid, @events) = @_;

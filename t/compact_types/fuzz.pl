@@ -293,7 +293,7 @@ SKIP:
 		@lengths[ 1 .. 4 ]);
 
 	# The histogram is so coarse that the planner has to estimate the range of strings with a
-	# prefix. In collation C, the strings that begin with '9' end before ':', the next character.
+	# prefix.  In collation C, the strings that begin with '9' end before ':', the next character.
 	# In this ICU collation, ':' is no such upper bound.
 	is( $node->safe_psql('utf8_icu',
 			<<'SQL'), 't', 'the estimate for a prefix is close to the one for text');

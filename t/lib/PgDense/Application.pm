@@ -128,7 +128,7 @@ sub back
 # MODES are the ways to change the tables, by the names of their databases:
 # sql		statements that change the tables, run after the first part has written its data
 # back		statements that change the tables back, and a name for these statements
-# rebuilt	true if "back" rewrites tables: the order of rows may change, expressions are parsed anew
+# rebuilt	true if "back" rewrites tables: rows may be reordered, expressions are parsed anew
 # changed	patterns of lines that "sql" prints, and the least number of each
 # still	a query, run at the end, that returns true if the tables are still changed
 # settings	settings for ALTER DATABASE ... SET, made before "sql" runs

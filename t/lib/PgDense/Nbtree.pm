@@ -287,7 +287,7 @@ sub work_on
 	  "ALTER INDEX ${t}_k RESET (deduplicate_items);\nALTER INDEX ${t}_v RESET (deduplicate_items);\n";
 
 	# Delete all rows but one, so that pages become empty, mostly up to a root with one leaf page
-	# only. Then insert rows that split this page, and use the deleted pages again.
+	# only.  Then insert rows that split this page, and use the deleted pages again.
 	for my $i (1 .. ($t =~ /wide/ ? 6 : 3))
 	{
 		my $last = $rows + ($i - 1) * $more;

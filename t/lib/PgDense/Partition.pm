@@ -109,7 +109,7 @@ sub psql_output
 our @same_differences = (
 	[ qr/WHERE ctid/, qr/ERROR:  42703: column "ctid" does not exist/ ],
 	[ qr/TABLESAMPLE/, qr/ERROR:  0A000: TABLESAMPLE clause can only be applied to tables/ ],
-	# the cold part may come first, and an error may name any one of several tables
+	# The cold part may be inserted first, and an error of TRUNCATE may name another table.
 	[
 		qr/^INSERT INTO stock DEFAULT VALUES/,
 		qr/ERROR:  23502: null value in column "[iw]" of relation "stock"/

@@ -2,7 +2,7 @@
 #
 # The functions make nodes with parameters for how WAL is written, copy their data directories, read
 # their logs, list the transactions that were acknowledged to clients, and start a node after a
-# crash. PgDense::WalSegments reads the bytes and the records of segments.  PgDense::WalFiles looks
+# crash.  PgDense::WalSegments reads the bytes and the records of segments.  PgDense::WalFiles looks
 # at the page cache.  PgDense::WalRecorder records the writes of a server.  PgDense::WalDisk models
 # what may be on a disk after the machine has failed.
 package PgDense::Wal;

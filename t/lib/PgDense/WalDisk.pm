@@ -2,7 +2,7 @@
 #
 # The model has the durable contents of the files of WAL, and the writes since the last sync: each
 # physical sector of these writes may be on disk or not.  A sector is written as a whole or not at
-# all. But if only a part of a sector is written, the disk reads the sector and writes the whole
+# all.  But if only a part of a sector is written, the disk reads the sector and writes the whole
 # sector again, and may lose all of it, with its durable contents.
 package PgDense::WalDisk;
 
