@@ -4,7 +4,7 @@
 #   rights of that owner only.
 # - advise() and convert() do nothing before they have checked the privileges of the caller.
 # - A column does not get a type if the owner of the type's extension could drop the column by
-#   dropping the extension.
+#   dropping the extension, and may not drop the column otherwise.
 use strict;
 use warnings FATAL => 'all';
 

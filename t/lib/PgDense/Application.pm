@@ -3,8 +3,8 @@
 # The shop (t/python/shop) uses Django, SQLAlchemy and psycopg 3.  It does the same steps on plain
 # tables and on changed tables.  It writes the result of each step, the rows of each statement, and
 # exceptions to a transcript.  The transcripts must be equal except for the differences that
-# doc/compatibility.md names.  At the end the test reverts the change, and checks that the tables
-# are the same as the plain tables.
+# doc/compatibility.md names.  At the end the test reverts the change, and compares the schema
+# with that of the plain tables.
 package PgDense::Application;
 
 use strict;
@@ -130,7 +130,7 @@ sub back
 # back		statements that change the tables back, and a name for these statements
 # rebuilt	true if "back" rewrites tables: rows may be reordered, expressions are parsed anew
 # changed	patterns of lines that "sql" prints, and the least number of each
-# still	a query, run at the end, that returns true if the tables are still changed
+# still		a query, run at the end, that returns true if the tables are still changed
 # settings	settings for ALTER DATABASE ... SET, made before "sql" runs
 # loaders	the loaders of t/python/shop/loaders.py that the program registers
 #
