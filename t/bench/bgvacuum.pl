@@ -140,7 +140,8 @@ foreach my $sample (@$samples)
 	cmp_ok(abs($sample->{growth_pages_by_slice}[7] - $sample->{growth_pages}),
 		'<=', 16, "$title: growth up to the last slice is all of the growth");
 
-	# The server counts blocks by relation and by process.  Only the latter includes catalogs.
+	# The server counts blocks by relation and by process.  Only the counts by process include
+	# catalogs.
 	my $reads = 0;
 	$reads += $counters->{$_} foreach grep { /\.reads$/ } keys %$counters;
 	cmp_ok(

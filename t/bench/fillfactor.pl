@@ -3,11 +3,12 @@
 #
 # Run the study of fillfactor once, as a smoke run.  Check that
 #
-# - the rules of free space and pruning predict of every update whether it is HOT;
+# - for every update, the rules of free space and pruning predict whether the update is
+#   HOT;
 # - on full pages, few updates are HOT if nothing is pruned, be it in one transaction
 #   or beside an old snapshot;
-# - the threshold is the computed one, and a clustered table loses its order only if
-#   its fillfactor is above the threshold;
+# - the measured threshold is the computed one, and a clustered table loses its order only
+#   if its fillfactor is above the threshold;
 # - a missing update, or other counts, end the study with an error;
 # - the result has the metrics that the report and the documents name;
 # - wrong arguments are refused in one line, and no instance is left.

@@ -6,8 +6,8 @@
 #
 # - each index has the alignment that it is measured for, whatever the default of the
 #   server is;
-# - sizes are exact and the same in every run, smaller for keys with alignment gaps,
-#   and larger for none;
+# - sizes are exact and the same in every run, smaller for keys with alignment gaps, and
+#   not larger for any key;
 # - an index with alignment max is as large as an index of the stock server;
 # - the result has the metrics that the report and the documents name;
 # - a server without index_align is refused in one line.

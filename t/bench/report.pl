@@ -6,7 +6,7 @@
 # - doc/benchmarks.md and README.md are what the results in the repository give;
 # - a result that cannot be shown is named and left out, and the report fails only if
 #   no result can be shown;
-# - a smoke run is marked, and proves no promise;
+# - a smoke run is marked, and does not count as a proof of a promise;
 # - figures, bars and dates are those of the results;
 # - in headless Chromium, the page fits a telephone and a desktop, in light and dark
 #   colours, its charts are legible, and it makes no request.
@@ -184,7 +184,7 @@ my %left_out = (
 		result('tpcc', %tpcc, format => 99),
 		'has format 99, which is not that of this version \(2\)'
 	],
-	# The first files had no format number.
+	# The first result files had no number of the format.
 	'first.json' => [
 		do { my $first = result('tpcc', %tpcc); delete @$first{qw(format bars)}; $first },
 		'has format 1, which is not that of this version \(2\)'

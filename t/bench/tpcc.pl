@@ -6,8 +6,9 @@
 # - each of the twelve consistency conditions of TPC-C can fail, on a fresh database
 #   and after load, with stock types and with compact types;
 # - the results have the metrics that the report and the documents name;
-# - an interrupted study goes on where it stopped, and a result can be extended;
-# - a server that is killed for want of memory ends a study, but not a sweep;
+# - an interrupted study continues where it stopped, and a result can be extended;
+# - if a server is killed because memory runs out, a study ends, but a sweep (a series of
+#   runs with several memory sizes) continues;
 # - wrong arguments, a server that dies and an interrupt end in one line on stderr, and
 #   no instance is left.
 #
@@ -124,7 +125,8 @@ foreach my $arguments (
 		qr/^ok \d+ - the index is used: pk_order_line by integer, integer, integer, integer$/m,
 		'lookups were explained');
 	unlike($out, qr/^not ok/m, 'no test of tpcc-selftest failed');
-	# Those of nine tables; with vertical partition, the cold part of customer has a key, too.
+	# Count the indexes of the nine tables.  With vertical partition, the cold part of customer has
+	# an index, too.
 	my @aligned = $out =~ /^ok \d+ - (\w+) was built with item alignment [24]$/mg;
 	is( scalar(@aligned),
 		$arguments->[1] eq 'vertical-partition' ? 11 : 0,
@@ -343,7 +345,7 @@ sub disturbed
 	return;
 }
 
-# If a study is interrupted in its second run, the same study goes on there.
+# If a study is interrupted in its second run, the same command continues with this run.
 my @two = (
 	'tpcc', '--quick', '--lite', '--stage',
 	'stock', '--stage', 'off', '--warmup',
@@ -515,7 +517,7 @@ fails_like(
 	qr/"[^"]*tpcc\.json" has 14 runs that this command would leave out/,
 	'--extend leaves out no run');
 
-# Take long runs from a study with another window.
+# Take long runs from the result of a study with another measured time.
 my $long = $result;
 fails_like(
 	[ @two, '--seconds', '3', '--curve-of', "$work/before.json" ],
@@ -560,7 +562,7 @@ like(
 has_metrics($result, 'tpmc.curve');
 is($result->{intervals}{'tpmc.off'}{pairs}, 1, 'a run without a partner is no pair');
 
-# Only long runs are added to what is there.
+# Only long runs are added to the runs of the earlier result.
 my $server = $result->{environment}{server};
 ($exit, $extended, $complaint) =
   bench(@two, '--seconds', '3', '--extend', "$work/before.json", '--curve-of', "$work/long.json");
@@ -570,8 +572,9 @@ is($result->{environment}{server}, $server, 'the result keeps the server of its 
 ok(defined $result->{environment}{$_}, "the result keeps the $_ of its runs")
   foreach qw(settings limits);
 
-# If a server is killed for want of memory, a study ends, but a sweep goes on.  The
-# control group is a stand-in that needs no root.  The figures are those of earlier runs.
+# If a server is killed because memory runs out, a study ends, but a sweep of memory sizes
+# continues.  The control group is a stand-in that needs no root.  The figures are those of earlier
+# runs.
 my $starved = <<'PYTHON';
 from contextlib import nullcontext
 from pathlib import Path

@@ -4,7 +4,7 @@
 # Run the study of WAL with direct I/O once, as a smoke run.  Check that
 #
 # - the bytes that a commit writes to the device follow the unit of WAL writes, and the
-#   settings alone do not change them;
+#   settings alone do not change these bytes;
 # - the study sees WAL in the page cache: all of it if WAL is buffered, none of it with
 #   direct I/O;
 # - the result has the metrics that the report and the documents name;
@@ -73,7 +73,7 @@ SKIP:
 		my $unit = $sample->{variant} =~ /_(\d+)$/ ? $1 : 8192;
 		my ($column) = grep { exists $sample->{$_} } qw(device_write_bytes process_write_bytes);
 
-		# Through the page cache, at least a page of the file system is written.
+		# A write through the page cache writes at least one page of the file system.
 		$unit = 4096 if $unit < 4096 && $sample->{variant} =~ /^buffered/;
 		cmp_ok(
 			$sample->{$column} / $sample->{commits},

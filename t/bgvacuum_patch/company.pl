@@ -2,9 +2,9 @@
 # WAL-logged, tables with another access method, and catalogs.  User catalog tables count as
 # catalogs, because logical decoding reads them as such.
 #
-# Every table has dead rows that a snapshot keeps until all pages are in place.  When the snapshot
-# has ended, the pages are made dirty again.  Either bgwriter removes the dead rows, or VACUUM
-# removes them afterwards, which shows that there was something to remove.
+# A snapshot keeps the dead rows of every table until the test has prepared all tables.  When the
+# snapshot has ended, the test makes the pages dirty again.  Either bgwriter removes the dead rows,
+# or VACUUM removes them afterwards, which shows that there was something to remove.
 use strict;
 use warnings FATAL => 'all';
 
@@ -27,8 +27,9 @@ my $node = bgvacuum_node(
 	init => [ allows_streaming => 'logical' ],
 	conf => "max_connections = 30\nmax_logical_replication_workers = 0\n");
 
-# Each has a name, whether bgwriter prunes it, statements that create it with the rows 1 to 30
-# (columns id, v), and statements that run after 10 rows were deleted and before the snapshot ends.
+# Each table has a name, whether bgwriter prunes the table, statements that create it with the rows
+# 1 to 30 (columns id, v), and statements that run after 10 rows were deleted and before the
+# snapshot ends.
 my $rows = q{SELECT i AS id, '-'::text AS v FROM generate_series(1, 30) i};
 my @tables = (
 	[ 'plain', 1, "CREATE TABLE plain AS $rows" ],
@@ -221,7 +222,7 @@ for my $case (
 	);
 }
 
-## TOAST tables of an ordinary table, and of tables that are left alone
+## TOAST tables of an ordinary table, and of tables that bgwriter does not prune
 
 for my $case (
 	[ 'toasted', '', '', 1 ],
@@ -258,8 +259,8 @@ for my $case (
 		60, "$t: VACUUM removes the dead rows of the TOAST table");
 }
 
-## Serializable transactions: of two with write skew one fails, even if the rows that they have
-## read are pruned in between.
+## Two serializable transactions have write skew.  One of them must fail, even if the rows that they
+## have read are pruned in between.
 
 {
 	my $failed = 0;

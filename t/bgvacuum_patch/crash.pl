@@ -88,15 +88,15 @@ CONF
 	my $begin = time();
 	my $wanted = $forced eq 'on' ? $pages : $pages / 10;
 	$ledger->start;
-	# The number of pages counts, not the time.  With few evictions and many page images they
-	# take long, and even longer on a busy machine.
+	# Each round waits for a number of pruned pages.  If few pages are evicted and there are many
+	# page images, this takes long, and even longer on a busy machine.
 	local $PostgreSQL::Test::Utils::timeout_default =
 	  20 * $PostgreSQL::Test::Utils::timeout_default;
 	wait_for_prunes($node, $wanted, $from);
 	usleep(1_000_000 * $longer);
 	my $now = bgvacuum_stats($node);
 	my $seconds = time() - $begin;
-	# Without page images, a page that was written in part is lost.
+	# Without page images, recovery cannot repair a page that was only written in part.
 	my @way = (whole_writes => $images eq 'off');
 	$count{killed} += kill_all($node, @way);
 	$ledger->finish;

@@ -2,9 +2,9 @@
 # relation writes its commit record, releases its locks, and then removes the files.  A record of
 # a prune after the commit record would stop recovery and every standby.
 #
-# First keep sessions between the commit record and the removal of files (gap.c),
-# while bgwriter goes on, and kill the server there.  Then run all kinds of DDL beside clients that
-# update and delete.  A standby replays all WAL, and compares its pages with full-page images.
+# First keep sessions in the gap between the commit record and the removal of files (gap.c), while
+# bgwriter continues to prune, and kill the server there.  Then run all kinds of DDL beside clients
+# that update and delete.  A standby replays all WAL, and compares its pages with full-page images.
 use strict;
 use warnings FATAL => 'all';
 
@@ -53,8 +53,9 @@ $standby->start;
 $primary->safe_psql('postgres', q{CREATE TABLESPACE elsewhere LOCATION ''});
 
 # records_of_the_gone(NODE, START) - return the records from START on that change a relation or a
-# database after the record that removes it, and the records that prune a page after it was
-# truncated and before it is there again; also return the number of records of prunes
+# database after the record that removes it.  Also return the records that prune a page after a
+# truncation has removed the page, and before the file has this page again.  Also return the number
+# of records of prunes.
 sub records_of_the_gone
 {
 	my ($node, $from) = @_;
@@ -70,7 +71,8 @@ sub records_of_the_gone
 
 		if ($rmgr eq 'Transaction')
 		{
-			# The relations of a PREPARE go later, when the prepared transaction ends.
+			# The relations that a prepared transaction drops are removed later, when the
+			# transaction ends.
 			$gone{$_} = "$what at $lsn"
 			  for map { relation_of_path($_) } map { split / / } $line =~ /; rels: ([^;]+)/;
 		}
@@ -186,7 +188,7 @@ sub same_on_standby
 }
 
 # log_is_clean(NODE, NAME[, OFFSET]) - check the log, but allow messages of recovery at the end of
-# WAL, of a database that is dropped once more, and of sessions that end before they are told to
+# WAL, of a database that is dropped once more, and of sessions that end before the test ends them
 sub log_is_clean
 {
 	my ($node, $name, $offset) = @_;
@@ -272,12 +274,12 @@ my %kinds = (
 	  "BEGIN; $copied PREPARE TRANSACTION 'g_KIND'; SET synchronous_commit = on; ROLLBACK PREPARED 'g_KIND';",
 	synchronous => 'SET synchronous_commit = on; DROP TABLE g_KIND;',);
 
-# If this many relations go, background vacuum also forgets the pages of all others.  That would
-# hide errors of the other kinds.
+# If one transaction drops this many relations, background vacuum also forgets the pages of all
+# other relations.  This would hide errors of the other kinds, so this kind runs alone.
 my @many = ('drop_many');
 
-# These transactions still run in the gap, and keep rows from being pruned that are deleted later.
-# So start them after the others are in the gap.
+# These transactions still count as running in the gap.  So rows that are deleted later are not
+# pruned.  Start these transactions only after the others are in the gap.
 my @running = grep { /^(?:subtransaction|exception|prepared|synchronous)/ } sort keys %kinds;
 my @ended =
   grep { !/^(?:subtransaction|exception|prepared|synchronous|drop_many)/ } sort keys %kinds;
@@ -337,7 +339,7 @@ sub start_session
 		'<', \undef, '>', \my $out, '2>', \my $err);
 }
 
-# The sessions in the gap go on, or the server is killed.
+# The sessions in the gap continue, or the server is killed.
 for my $run ((([ 'goes on', @ended ], [ 'dies', @ended ], [ 'dies', @many ])) x
 	($ENV{PGDENSE_SOAK} ? 10 : 1))
 {

@@ -2,7 +2,7 @@
 # range or change under load, signals, another number of buffers, a missing segment of pg_xact,
 # damaged pages, and failed writes of data and WAL.
 #
-# In each case bgwriter must go on with other pages, and must not try a page for ever.  No
+# In each case bgwriter must continue with other pages, and must not try the same page for ever.  No
 # transaction may be lost.
 use strict;
 use warnings FATAL => 'all';
@@ -46,8 +46,8 @@ check_failed_writes();
 check_full_disk();
 done_testing();
 
-# Does the server answer, and is it out of recovery?  If a server refuses a connection, psql may
-# have ended before it gets its query, and then psql() dies.
+# Return true if the server answers, and is out of recovery.  If a server refuses a connection, psql
+# may have ended before it gets its query, and then psql() dies.
 sub usable
 {
 	my ($node) = @_;
@@ -263,7 +263,8 @@ sub check_load
 			),
 			"SIGTERM $n: a new bgwriter starts");
 	}
-	# Stop bgwriter for a while, wherever it is.  Processes that wait for it go on when it does.
+	# Stop bgwriter for a while, wherever it is.  Processes that wait for bgwriter continue when it
+	# continues.
 	for my $n (1 .. 5)
 	{
 		my $stopped = bgwriter_pid($node);
@@ -446,7 +447,7 @@ sub check_damaged_pages
 		heap_only => sub { [ $place + 18, pack('S<', 0x8000 | 2) ] },
 		zeros => sub { [ $place, "\0" x 23 ] });
 
-	# With assertions, stock fails here as well.
+	# With assertions, a stock server fails here as well.
 	delete $damages{lp_redirect_to_dead}
 	  if $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 
@@ -581,7 +582,7 @@ CONF
 	$fail->($enospc, '/base/', '-');
 	usleep(2_000_000);
 	my ($code, $out, $err) = $node->psql('postgres', 'CHECKPOINT');
-	# Perhaps not even a connection succeeds.
+	# A client may not even be able to connect.
 	like(
 		$err,
 		qr/(?:ERROR|FATAL):  (?:checkpoint request failed|could not write)/,
@@ -594,7 +595,7 @@ CONF
 	unlike(log_since($node, $from), qr/PANIC|TRAP:/, 'nobody can write data: the log has no PANIC');
 	still_prunes($node, 'nobody could write data');
 
-	# bgwriter cannot write WAL, which ends any server; later it can write again
+	# bgwriter cannot write WAL.  This error ends any server.  After that, bgwriter can write again.
 	$from = -s $node->logfile;
 	$ledger->start;
 	wait_for_prunes($node, 100);
@@ -606,7 +607,8 @@ CONF
 	ok(wait_until_usable($node), 'bgwriter cannot write WAL: the server answers');
 	$ledger->check('bgwriter cannot write WAL', $write_errors) or return;
 
-	# No process can write WAL; the server may try to start until it can write again, or give up
+	# No process can write WAL.  The server may try to start until WAL can be written again, or give
+	# up.
 	for my $restart (qw(off on))
 	{
 		my $what = "nobody can write WAL, restart_after_crash = $restart";

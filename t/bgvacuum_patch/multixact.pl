@@ -26,8 +26,8 @@ my $number = 0;
 
 # try_case(NAME, MULTI, STATEMENTS, END, RESULT) - start a session with each of STATEMENTS, which
 # lock or update row 1 of a page that also has dead rows; then run END in these sessions, in order.
-# Check that the page has MULTI multixacts, that it is skipped if it has any and pruned if not, that
-# row 1 is locked, and that its v is RESULT at the end.
+# Check that the page has MULTI multixacts, that bgwriter skips the page if it has multixacts and
+# prunes it otherwise, that row 1 is locked, and that column v of row 1 is RESULT at the end.
 sub try_case
 {
 	my ($name, $multi, $statements, $end, $result) = @_;
@@ -98,8 +98,9 @@ try_case('one FOR SHARE', 0, [$share], ['COMMIT'], '-');
 try_case('two FOR SHARE', 1, [ $share, $share ], [ 'COMMIT', 'COMMIT' ], '-');
 try_case('two FOR SHARE, one rolled back', 1, [ $share, $share ], [ 'ROLLBACK', 'COMMIT' ], '-');
 try_case('two FOR KEY SHARE', 1, [ $key_share, $key_share ], [ 'COMMIT', 'ROLLBACK' ], '-');
-# The old version has a multixact of the transactions that locked it and the one that updated it.
-# The new version has a multixact of those that locked it, if there are several.
+# The old version has a multixact of the transactions that locked the row and of the transaction
+# that updated it.  The new version has a multixact of the transactions that locked the row, if
+# there are several.
 try_case(
 	'an update of what one has locked',
 	1,

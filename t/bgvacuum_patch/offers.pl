@@ -2,8 +2,8 @@
 # later than on a stock server, because these pages are nearly full.  But they keep the free space
 # that fillfactor asks for, and room for the rows of a page that are updated at a time.
 #
-# Also check that bgwriter goes on to offer pages while most of them are taken, however many pages
-# it offers at a time.
+# Also check that bgwriter continues to offer pages as long as inserts take most of them, however
+# many pages it offers at a time.
 use strict;
 use warnings FATAL => 'all';
 
@@ -42,8 +42,8 @@ SQL
 	return;
 }
 
-# change_pages(TABLE, NUMBER) - delete one row and update NUMBER rows of each 50, except the first
-# 10,000
+# change_pages(TABLE, NUMBER) - of each 50 rows, delete one row and update NUMBER rows; leave out
+# the first 10,000 rows
 sub change_pages
 {
 	my ($table, $number) = @_;
@@ -93,7 +93,7 @@ sub table_stats
 }
 
 # Fillfactor 95 leaves room for three rows on each page.  A tenth of a page is room for five rows.
-# Fillfactor 80 leaves room for eleven rows, and asks for it.
+# Fillfactor 80 leaves room for eleven rows, and makes sessions keep this room free.
 make_table($_, 95) for 'tight', 'grouped';
 make_table('roomy', 80);    # it keeps its fillfactor, the others get 100
 is_deeply(
@@ -134,8 +134,8 @@ check_indexes($node, 'in the end');
 check_log($node, 'in the end');
 $node->stop;
 
-# Between two rounds of bgwriter, 128 of 2,048 buffers are replaced, and some ten offered pages
-# are taken.
+# Between two rounds of bgwriter, 128 of 2,048 buffers are replaced, and inserts take some ten of
+# the offered pages.
 $node = bgvacuum_node(
 	'busy',
 	shared_buffers => '16MB',

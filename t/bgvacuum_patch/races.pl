@@ -1,8 +1,8 @@
 # Other processes remove or copy a visibility map while bgwriter is in the middle of a page.  A
 # mistake leaves a bit in the map for a page that is not all-visible.
 #
-# These races take only a moment.  So sessions hold pages, locks and the lookup of pages
-# (hold.c) until both sides are where they can get in each other's way.
+# Such a race is possible only for a moment.  So the test lets sessions hold pages, locks and the
+# lookup of pages (hold.c) until both processes are at the places where they can disturb each other.
 use strict;
 use warnings FATAL => 'all';
 
@@ -50,7 +50,7 @@ sub wait_until
 		return $reached if $reached;
 		usleep(5_000);
 	}
-	# All sessions let go.
+	# Release all sessions that hold something.
 	unlink glob("$tmp/*");
 	die "$name: not in time";
 }
@@ -62,8 +62,8 @@ sub wait_event
 	return $watcher->query_safe("SELECT coalesce(wait_event, '') FROM pg_stat_get_activity($pid)");
 }
 
-# wait_for_event(PID, EVENT...) - wait until that process waits for one of these events; return
-# which
+# wait_for_event(PID, EVENT...) - wait until that process waits for one of these events; return the
+# name of this event
 sub wait_for_event
 {
 	my ($pid, @events) = @_;
@@ -128,9 +128,10 @@ sub file_of
 	);
 }
 
-# two_pages(TABLE) - make a table of several pages, change two of them and pin these (by the names
-# "first" and "second"); return file_of(TABLE) and the two blocks.  The page of the map is in a
-# buffer before those of the two.  Unused buffers are taken in their order, so no page is evicted.
+# two_pages(TABLE) - make a table of several pages, change two of the pages and pin these two (by
+# the names "first" and "second"); return file_of(TABLE) and the two blocks.  The page of the map is
+# in a buffer before the buffers of the two pages.  Unused buffers are taken in their order, so no
+# page is evicted.
 sub two_pages
 {
 	my ($table) = @_;
@@ -191,7 +192,7 @@ sub two_pages
 	my $stats = bgvacuum_stats($node);
 
 	# bgwriter takes the stamp of the first page, and waits where it looks up the page of the map.
-	# Then stop it, and release the lock, because many processes need that.
+	# Then stop bgwriter, and release the lock on the lookup, because many processes need this lock.
 	wait_event($bgwriter);
 	hold('lookup', "hold_lookup($file, $map_fork, 0, FILE)");
 	release('first');
@@ -245,8 +246,8 @@ sub two_pages
 	check_heaps($node, 'SET TABLESPACE');
 }
 
-## VACUUM FULL and CREATE INDEX read the values of rows that were not dead to everyone when they
-## began.
+## VACUUM FULL and CREATE INDEX read the values of rows that some transactions could still see when
+## the command began.
 for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ],
 	[ 'CREATE INDEX', 'indexed', 'CREATE INDEX ON indexed ((length(v)))' ])
 {
@@ -284,8 +285,8 @@ for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ],
 
 	release('first');
 	$node->safe_psql('postgres', 'CHECKPOINT');
-	# The page is dirty again.  The next change of the map is its first one since the checkpoint, so
-	# it is logged with a full-page image.
+	# The page is dirty again.  The next change of the map page is its first change since the
+	# checkpoint, so the change is logged with a full-page image.
 	$node->safe_psql('postgres',
 		"UPDATE emptied SET pad = repeat('r', 200) WHERE i = (SELECT min(i) FROM emptied WHERE (ctid::text::point)[0] = $second)"
 	);
@@ -329,8 +330,8 @@ for my $case ([ 'VACUUM FULL', 'rewritten', 'VACUUM FULL rewritten' ],
 }
 
 ## An insert looks at what bgwriter requests for a table.  Meanwhile the slot of the table may be
-## given to another one.  That moment cannot be stretched, but a request can be made as the insert
-## finds it.
+## given to another table.  The test cannot make this moment longer, but it can make a request as
+## the insert finds it at this moment.
 {
 	$node->safe_psql('postgres',
 		'CREATE TABLE asked (i int); INSERT INTO asked VALUES (0); VACUUM asked; INSERT INTO asked VALUES (1)'

@@ -1,7 +1,8 @@
 # Check replication from a primary whose bgwriter prunes every page that it can.
 #
-# - One standby is a stock server, one follows that standby, and one has queries that hold rows back
-#   or are cancelled.  All must have the same rows, and queries must never see wrong ones.
+# - One standby is a stock server.  Another standby follows the stock standby.  A third standby has
+#   queries that keep the primary from pruning rows, or are cancelled.  All servers must have the
+#   same rows, and queries must never return wrong rows.
 # - Logical slots on the primary and on standbys must decode the same changes.
 # - Servers take over from each other by promotion and by pg_rewind, also stock and patched servers
 #   on each other's data directories.
@@ -229,15 +230,16 @@ sub same_data
 
 	catch_up($from, @nodes);
 	is(digest($_), $expected, $_->name . ' has the data of ' . $from->name) for @nodes;
-	# In recovery no page gets a stamp, so there is nothing to prune.  Rounds would show that
-	# bgwriter tries.
+	# In recovery no page gets a stamp, so there is nothing to prune.  If "rounds" were not 0,
+	# bgwriter would try to prune.
 	is(join(' ', @{ bgvacuum_stats($_) }{qw(rounds pages_pruned)}),
 		'0 0', $_->name . ' does not prune in recovery')
 	  for grep { $_->{bgvacuum} } @nodes;
 	return;
 }
 
-# Check the log since the last check.  Standbys that lose their primary say so.
+# Check the log from the end of the last check.  Allow the messages of standbys that lose their
+# primary.
 sub clean_log
 {
 	my ($node) = @_;
@@ -289,9 +291,9 @@ catch_up($primary, $near);
 	eval { $session->quit };
 }
 
-# With hot_standby_feedback, the primary keeps rows that a standby sees.  It also keeps them after
-# the standby has stopped, as long as the slot has its xmin.  This also holds for a stock standby
-# that has a standby itself.
+# With hot_standby_feedback, the primary keeps rows that a standby sees.  The primary also keeps
+# these rows after the standby has stopped, as long as the slot has the xmin of the standby.  This
+# also holds for a stock standby that has a standby itself.
 for my $standby ($near, $stock)
 {
 	my $name = $standby->name;
@@ -336,9 +338,9 @@ for my $standby ($near, $stock)
 }
 same_data($primary, $stock, $cascade, $near);
 
-# Logical slots on the primary and on both kinds of standbys decode the same.  User catalog tables
-# are left alone.  Prunes of other tables do not invalidate slots on standbys, even without
-# feedback.
+# Logical slots on the primary and on both kinds of standbys decode the same changes.  bgwriter does
+# not prune user catalog tables.  Prunes of other tables do not invalidate slots on standbys, even
+# without feedback.
 {
 	my @nodes = ($primary, $stock, $near);
 
@@ -358,7 +360,7 @@ same_data($primary, $stock, $cascade, $near);
 			'/dev/null',
 			'2>',
 			\my $err);
-		# It waits for a record of the running transactions.
+		# On a standby, the creation of a slot waits for a WAL record of the running transactions.
 		$primary->poll_query_until('postgres', 'SELECT pg_log_standby_snapshot() IS NOT NULL')
 		  && usleep(300_000)
 		  for 1 .. 5;
@@ -367,13 +369,13 @@ same_data($primary, $stock, $cascade, $near);
 	$primary->safe_psql('postgres',
 		'INSERT INTO catalog SELECT i, 0 FROM generate_series(1, 1000) i; UPDATE catalog SET n = 1; DELETE FROM catalog WHERE i % 2 = 0'
 	);
-	# The slots hold back rows of catalogs only.
+	# The slots keep deleted rows of catalogs only, so other tables are pruned.
 	work($primary);
 	$primary->safe_psql('postgres', 'UPDATE held SET n = 3; DELETE FROM held WHERE i % 5 = 0');
 	ok(wait_for_rounds($primary, 10), 'bgwriter makes rounds');
 	is(line_pointers($primary, 'catalog')->{normal}, 2000, 'a user catalog table is left alone');
 	catch_up($primary, $stock, $near);
-	# Nothing is written from here on, so that all of them end with the same change.
+	# Nothing is written from here on, so that all slots end with the same change.
 	my %changes;
 	for my $node (@nodes)
 	{
@@ -398,7 +400,7 @@ same_data($primary, $stock, $cascade, $near);
 	clean_log($_) for @nodes, $cascade;
 }
 
-# Promote the standby that is near, and let it work alone.
+# Promote the standby "near", and let it work alone.
 {
 	catch_up($primary, $near);
 	$near->promote;

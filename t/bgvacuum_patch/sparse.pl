@@ -1,5 +1,6 @@
-# Check that background vacuum costs little where it wins nothing: few pages get a stamp, and rounds
-# come as on a stock server.  Check also that this ends when there is something to win.
+# Check that background vacuum costs little where it wins nothing: few pages get a stamp (the mark
+# of a page that bgwriter may prune), and bgwriter makes as many rounds as on a stock server.  Check
+# also that bgwriter does more again when there is something to win.
 use strict;
 use warnings FATAL => 'all';
 
@@ -111,7 +112,7 @@ sub update_all
 $node->safe_psql('postgres', 'UPDATE single SET n = n WHERE id = 1');
 is(table_stats('stamping'), 't', 'at first, all pages of a table get stamps');
 
-# Pages that leave shared buffers show whether stamps pay.
+# Pages that leave shared buffers show whether stamps are worth their cost.
 run_until(
 	'updates of single rows: few pages get stamps',
 	sub { table_stats('stamping') eq 'f' },
@@ -119,8 +120,8 @@ run_until(
 cmp_ok(table_stats('worth_share'), '<', 1 / 64, 'fewer than one in 64 pages is worth a change');
 $node->safe_psql('postgres', update_all()) for 1 .. 2;
 
-# At the end, the last of 2,000 changed pages are in nearly all of the 256 buffers.  The rest has
-# pages of the index.
+# At the end, the last of 2,000 changed pages are in nearly all of the 256 buffers.  The other
+# buffers have pages of the index.
 cmp_ok(table_stats('stamped_pages'), '<', 30, 'at most one page in 32 has a stamp');
 $node->safe_psql('postgres',
 	"UPDATE single SET n = n WHERE id IN (SELECT k * 1600 + 1 FROM generate_series(0, 40) k)");
@@ -153,7 +154,8 @@ set_parameters($node, bgwriter_delay => '200ms');
 	my ($rounds, $stock) = rounds(4, \&update_all);
 	cmp_ok($rounds, '<=', $stock, 'rounds come once in bgwriter_delay');
 
-	# This holds also if each pass over 2,000 pages inserts five pages into another table.
+	# The background writer makes no more rounds, either, if each pass over 2,000 pages inserts five
+	# pages into another table.
 	my $insert =
 	  sub { "INSERT INTO history SELECT i, repeat('h', 100) FROM generate_series(1, 300) i" };
 	$node->safe_psql('postgres', 'CREATE TABLE history (id int, pad text)');
@@ -161,7 +163,7 @@ set_parameters($node, bgwriter_delay => '200ms');
 	($rounds, $stock) = rounds(4, \&update_all, $insert);
 	cmp_ok($rounds, '<=', $stock, 'a few inserts do not change that');
 
-	# Many inserts end it.
+	# With many inserts, the background writer makes more rounds than on a stock server again.
 	$insert = sub {
 		"DO 'BEGIN FOR k IN 1 .. 1000 LOOP INSERT INTO history SELECT i, repeat(''h'', 100) FROM generate_series(1, 20) i; COMMIT; END LOOP; END'";
 	};
@@ -223,8 +225,8 @@ is(table_stats('publishing', 'queue'), 't', 'queue: free space is offered');
 is(table_stats('stamping', 'queue'), 't', 'queue: all pages get stamps again');
 cmp_ok(table_stats('pages_reused', 'queue'), '>', 100, 'queue: inserts take the offered pages');
 
-# Each page is filled, leaves shared buffers, and is changed once more.  So setting it all-visible
-# does not pay.  The first half of the pages shows this.
+# Each page is filled, leaves shared buffers, and is changed once more.  So it is not worth the cost
+# to set the page all-visible.  The background writer learns this from the first half of the pages.
 make_sparse('orders');
 my $pages;
 foreach my $half (0, 1)
@@ -247,8 +249,8 @@ SQL
 }
 cmp_ok($pages, '<', 3000 / 8, 'orders: these are fewer than one in eight');
 
-# Updates of pages that VACUUM has set all-visible say nothing about pages that the background
-# writer sets all-visible.
+# Updates of pages that VACUUM has set all-visible do not show what happens to pages that the
+# background writer sets all-visible.
 make_table('vacuumed', 70);
 $node->safe_psql('postgres', update_many('vacuumed'));
 is(table_stats('marking', 'vacuumed'), 't', 'updates after VACUUM: pages are set all-visible');
@@ -354,8 +356,8 @@ cmp_ok($between, '>', 0, 'fewer deletes: the share was between the limits');
 is(table_stats('publishing', 'half'),
 	'f', "few deletes, $lower of the pages: free space is not offered");
 
-# In a table with few stamps, all pages with inserts get one.  These pages do not count, because
-# they would outnumber the others.
+# In a table with few stamps, all pages with inserts get a stamp.  These pages do not count for the
+# share of pages with deleted rows, because they would outnumber the other pages.
 make_sparse('sampled');
 $node->safe_psql('postgres', <<"SQL");
 DO 'BEGIN
@@ -370,8 +372,8 @@ SQL
 cmp_ok(table_stats('delete_share', 'sampled'),
 	'>', 0.5, 'few stamps: four of five changed pages have deleted rows');
 
-# While a snapshot is older than all inserted rows, no page can be set all-visible.  Few pages are
-# tried then.  All pages are tried after the snapshot has ended.
+# While a snapshot is older than all inserted rows, no page can be set all-visible.  Meanwhile, the
+# background writer tries few pages.  After the snapshot has ended, it tries all pages.
 make_table('recent');
 
 sub insert_recent

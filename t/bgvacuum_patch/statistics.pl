@@ -1,7 +1,7 @@
 # Check what background vacuum reports about its work.
 #
 # - n_dead_tup counts no rows that were removed completely, but still counts dead line pointers.  So
-#   autovacuum comes for the latter, and not for the former.
+#   autovacuum runs for dead line pointers, and not for rows that were removed completely.
 # - Free space is offered where rows are deleted, and not where they are only updated.
 # - The counters are zero after the server starts.
 # - The kernel is told to write out the pages of bgwriter as bgwriter_flush_after says.
@@ -41,9 +41,9 @@ sub statistics
 	return join ', ', split /\n/, $rows;
 }
 
-# Run statements in one session, and let it report its counts before it ends.  Otherwise it reports
-# them at exit, and psql does not wait for that.  Report inserts before deletes, because a count
-# below zero becomes zero.
+# Run statements in one session, and let the session report its counts before it ends.  Otherwise it
+# reports them at exit, and psql does not wait for that report.  Report inserts before deletes,
+# because a count below zero becomes zero.
 sub run_and_report
 {
 	my ($statements) = @_;
@@ -80,7 +80,7 @@ is(statistics('n_live_tup'), 'control 2000, deleted 1200, updated 2000', 'live r
 is(line_pointers($node, 'deleted')->{dead}, 800, 'deleted rows leave dead line pointers');
 is(line_pointers($node, 'updated')->{dead}, 0, 'HOT updates leave no dead line pointers');
 
-# Autovacuum comes for tables whose rows count as dead.
+# Autovacuum runs on tables whose rows count as dead.
 set_parameters($node, autovacuum => 'on');
 ok( $node->poll_query_until(
 		'postgres',

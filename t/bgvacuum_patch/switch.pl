@@ -49,7 +49,7 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	check_ledger($node, 'on and off');
 }
 
-# While it is off, no page is pruned, and the counters stand still.
+# While background vacuum is off, no page is pruned, and the counters stand still.
 {
 	set_parameters($node, bgwriter_vacuum => 'off');
 	# Wait until rounds that have begun are over.
@@ -59,7 +59,7 @@ my $pid = $node->safe_psql('postgres', $bgwriter);
 	ledger_finish($load, 'off');
 	is_deeply(bgvacuum_stats($node), $stats, 'off: the counters do not change');
 
-	# Nor is a page pruned without background writing.
+	# Without background writing, no page is pruned, either.
 	set_parameters($node, bgwriter_vacuum => 'on', bgwriter_lru_maxpages => 0);
 	usleep(500_000);
 	$stats = bgvacuum_stats($node);

@@ -204,8 +204,8 @@ is(digest($new), $before, 'pg_upgrade from a stock server: all rows are the same
 $new->safe_psql('app', 'CREATE EXTENSION bgvacuum');
 $new->safe_psql('postgres', 'CREATE EXTENSION bgvacuum');
 
-# Make base backups beside clients that write.  One is so slow that most of its pages change
-# meanwhile.
+# Make base backups beside clients that write.  One backup is so slow that most of its pages change
+# while it runs.
 my $load = start_load($new);
 for my $options (['--checkpoint=fast'], [ '--checkpoint=spread', '--max-rate=4M' ])
 {

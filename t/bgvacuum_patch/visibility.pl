@@ -7,8 +7,8 @@
 # It must also not move the rows of a page that a session has pinned, and not change a clean page.
 #
 # bgwriter prunes a page only if it has rows that are dead to everyone.  So each test first deletes
-# rows of the page.  A snapshot keeps these until everything else is in place.  Then the
-# transaction itself makes the page dirty again.
+# rows of the page.  A snapshot keeps these rows until the test has prepared everything else.  Then
+# the transaction that is tested makes the page dirty again.
 #
 # The pages stay less than 90 % full, so that no other process prunes them.
 use strict;
@@ -103,8 +103,8 @@ sub numbers
 	my @numbers = numbers(@sessions);
 	note "places of the sessions: @numbers";
 
-	# If another transaction completes after the inserting one has begun, a process that does not
-	# see the latter in progress takes it for aborted.
+	# Let another transaction complete after the inserting transactions have begun.  From then on, a
+	# process that does not see an inserting transaction in progress takes it for aborted.
 	my $stats = bgvacuum_stats($node);
 	$node->safe_psql('postgres', 'SELECT pg_current_xact_id()');
 	$holder->quit;
@@ -294,7 +294,8 @@ SQL
 			like($err, qr/lock timeout/, "rows that $t has locked stay locked$restart");
 		}
 	}
-	# One of them was the first in the ProcArray.  Roll back one, and commit the others.
+	# One of the prepared transactions was the first in the ProcArray.  Roll back one, and commit
+	# the others.
 	$node->safe_psql('postgres', join '',
 		map { ($_ eq 'prepared1' ? 'ROLLBACK' : 'COMMIT') . " PREPARED '$_';\n" } @tables);
 	wait_for_rounds($node);
@@ -327,7 +328,7 @@ sub pinned
 	$open->($session, $t);
 	$holder->quit;
 
-	# No session needs the dead rows any more, and the page is dirty by other sessions.
+	# No session needs the dead rows any more, and other sessions make the page dirty.
 	my $stats = bgvacuum_stats($node);
 	for my $id (41 .. 43)
 	{
@@ -381,7 +382,8 @@ pinned(
 
 ## A clean page is left alone.
 
-# A process that writes the dirty pages of a table and then copies its file would miss the change.
+# A process that writes the dirty pages of a table and then copies its file would miss the change of
+# a clean page.
 {
 	my $holder = with_dead('clean');
 	my $written =
@@ -505,7 +507,8 @@ kept(
 	},
 	sub { $_[0][0]->quit });
 
-# This session has no snapshot, and does not see the old rows.  But its xid is older than theirs.
+# This session has no snapshot, and does not see the old rows.  But its xid is older than the xids
+# that update and delete these rows.
 kept(
 	'a session idle in transaction',
 	sub {

@@ -1,9 +1,9 @@
 # Check the pages that bgwriter freezes and sets all-visible.
 #
-# - A page is left alone while a snapshot, a prepared transaction or a replication slot may need to
-#   see something else, and is set afterwards.
+# - bgwriter leaves a page alone while a snapshot, a prepared transaction or a replication slot may
+#   not see all rows of the page, and sets the page all-visible afterwards.
 # - A table that was truncated has no old bits.
-# - bgwriter tries few pages of a table whose pages change again.
+# - bgwriter tries few pages of a table if pages that it has set all-visible change again.
 # - A table without a visibility map gets one.
 # - The map is right after a crash, beside VACUUM, and on a standby.
 use strict;
@@ -62,7 +62,7 @@ cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('grown', 'vm')"),
 	'>', 0, 'the map exists');
 check_heaps($node, 'without a vacuum');
 
-## Pages that a snapshot or a prepared transaction must see otherwise
+## Pages whose rows a snapshot or a prepared transaction must not see
 my %keeps = (
 	snapshot => [ sub { $node->{holder} = hold_horizon($node) }, sub { $node->{holder}->quit } ],
 	prepared => [
@@ -77,7 +77,7 @@ for my $kind (sort keys %keeps)
 	my ($hold, $release) = @{ $keeps{$kind} };
 	my $t = "kept_by_$kind";
 
-	# The page of the map exists before.
+	# Create the page of the map before.
 	$node->safe_psql('postgres', "CREATE TABLE $t (i int PRIMARY KEY, t text)");
 	$node->safe_psql('postgres', "INSERT INTO $t VALUES (0, 'first'); VACUUM $t");
 	$hold->();
@@ -234,7 +234,7 @@ for my $end ('immediate', 'fast')
 	$node->safe_psql('postgres', "SELECT pg_drop_replication_slot('standby')");
 }
 
-## bgwriter backs off from pages that change again.
+## bgwriter sets fewer pages all-visible if such pages change again.
 $node->safe_psql('postgres',
 	'CREATE TABLE changed (i int PRIMARY KEY, n int NOT NULL, t text) WITH (fillfactor = 40); CREATE TABLE unchanged (i int PRIMARY KEY, n int NOT NULL, t text)'
 );
@@ -250,7 +250,7 @@ $node->safe_psql('postgres',
 		'backing off: pages are set all-visible');
 }
 {
-	# With this snapshot, no page is set all-visible again, which would count as a success.
+	# While this snapshot exists, no page is set all-visible again, which would count as a success.
 	my $holder = hold_horizon($node);
 	$node->safe_psql('postgres', 'UPDATE changed SET n = n + 1');
 	$node->safe_psql('postgres',

@@ -54,7 +54,7 @@ sub go_to
 my $number = 0;
 
 # Let transactions insert, delete, update and lock rows while bgwriter prunes the rows beside them.
-# Two of them have their subtransactions only in pg_subtrans.
+# Two of these transactions have their subtransactions only in pg_subtrans.
 sub try_here
 {
 	my ($name) = @_;
@@ -81,7 +81,7 @@ sub try_here
 		) if $i % 3 == 1;
 		$sessions[$i]->query_safe("PREPARE TRANSACTION '$t'") if $i % 3 == 2;
 	}
-	# This transaction completes after they have begun.
+	# This transaction completes after the transactions of the sessions have begun.
 	my $last = $node->safe_psql('postgres', 'SELECT pg_current_xact_id()');
 	note "$name: transactions $first to $last";
 

@@ -32,7 +32,8 @@ sub write_file
 	append_to_file("$folder/$name", $text);
 }
 
-# What doc/hacking.md tells to write: the helper is created from the library once more.
+# The statements that doc/hacking.md gives for an update script: create the helper function from the
+# library again, call it, and drop it.
 my $create_missing = <<'SQL';
 CREATE FUNCTION compact_types.create_scalars() RETURNS void
 AS 'MODULE_PATHNAME', 'compact_types_create_scalars'
@@ -170,7 +171,7 @@ like(
 	qr/ERROR:  type "uint3" does not exist/,
 	'the missing type is an ordinary error');
 
-# the C function is for scripts
+# Only the script of an extension may call this C function.
 run(<<'SQL');
 CREATE FUNCTION create_again() RETURNS void AS '$libdir/compact_types', 'compact_types_create_scalars' LANGUAGE c;
 SQL
@@ -180,7 +181,8 @@ like(
 	'no call outside of a script');
 is(run(q{DROP FUNCTION create_again(); SELECT to_regtype('uint3')}), '', 'and nothing is created');
 
-# 2. The update, with one step that adds the type, and one that finds nothing missing.
+# 2. The update has two steps.  The first step adds the missing integer type.  In the second step no
+# integer type is missing.
 my $control = slurp_file("$folder/compact_types.control");
 is($control =~ s/default_version = '1\.0'/default_version = '1.1-test'/,
 	1, 'the new version becomes the default one');
@@ -266,7 +268,7 @@ is( run('SELECT count(*) FROM converted c JOIN t USING (id) WHERE c.u = t.u AND 
 	'20000',
 	'with the same values');
 
-# 4. A dump, restored where the new version is the default one.
+# 4. Restore a dump on a server whose default version of the extension is the new version.
 my $dump = "$tmp/add_type.sql";
 $node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('app') ], 'pg_dump');
 my $text = slurp_file($dump);
@@ -283,7 +285,7 @@ is(run($contents, 'restored'), $before, 'restored: same contents');
 is(run($new_uses, 'restored'), $new_used, 'restored: same contents of the new types');
 same_lines(run($objects, 'restored'), $fresh, 'restored: same objects');
 
-# 5. In the dump of pg_upgrade, each object is made a member again.
+# 5. In the dump of pg_upgrade, each object becomes a member of the extension again.
 my $binary = "$tmp/add_type_binary.sql";
 $node->command_ok(
 	[ 'pg_dump', '--binary-upgrade', '--schema-only', '-f', $binary, $node->connstr('app') ],

@@ -1,8 +1,9 @@
 # Check compact_types.advise() and convert() on tables with rows.
 #
-# - The predicted number of pages is that of a table that was built this way.
+# - The predicted number of pages is right: a table that is built as proposed has as many pages.
 # - Another session sees the progress of a conversion.
-# - No row is lost of sessions that write before or after a conversion.
+# - No row is lost, neither of sessions that write before a conversion nor of those that wait for
+#   it.
 # - A conversion that fails or is cancelled leaves everything as it was.
 use strict;
 use warnings FATAL => 'all';
@@ -108,7 +109,7 @@ for my $table (sort keys %tables)
 		q{heap_pages_now, heap_pages_after, heap_pages_reordered, array_to_string(column_order, ', ')},
 		'');
 	my $part = $advice->('heap_pages_after', ', sample_pages => ' . int($now / 3));
-	# Compare the values, whatever the types are.
+	# Compare the values as text, because the types of the columns differ.
 	my $fields = join(", '|', ", map { 'rtrim(' . $_ . '::text)' } split(/, /, $order));
 	my $contents = sub {
 		query(
@@ -117,7 +118,7 @@ for my $table (sort keys %tables)
 	};
 	my $before = $contents->($table);
 
-	# The new table, as INSERT fills it
+	# Build the new table as proposed, and let INSERT fill it.
 	query($advice->('create_statement', ''));
 	query("INSERT INTO ${table}_compact ($order) SELECT $order FROM $table");
 	# INSERT fills up earlier pages if rows differ much in size.  CLUSTER puts the rows in order.
@@ -129,7 +130,7 @@ for my $table (sort keys %tables)
 		"$table: pages of the new table");
 	is($contents->("${table}_compact"), $before, "$table: contents of the new table");
 
-	# The present types, without free space
+	# Check the number of pages with the present types, after free space has been removed.
 	query("VACUUM FULL $table");
 	within(
 		$now,
@@ -224,7 +225,8 @@ is(query($state), $state_before, 'a cancelled conversion changes nothing');
 is(query('SELECT count(*) FROM compact_types.convert_progress'),
 	0, 'convert_progress is empty after the cancellation');
 
-# A conversion succeeds although one session writes before it, and one waits for it.
+# A conversion succeeds although one session has written to the table and has not committed yet, and
+# another session waits for the conversion.
 my $first = session(
 	q{SET application_name = 'first'},
 	q{BEGIN},

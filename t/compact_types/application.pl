@@ -10,9 +10,10 @@ use PgDense::Application;
 my $strings = "SELECT c.* FROM $shop_tables t, compact_types.convert(rel, skip_blocked => true) c";
 my @back = ('SELECT * FROM compact_types.revert_all()', 'revert_all()');
 my %modes = (
-	# the default, which converts strings
+	# By default, convert() converts columns with strings.
 	converted => { sql => $strings, back => \@back, changed => { '\|compact_text' => 25 } },
-	# strings by default, and numbers by name
+	# Columns with strings are converted by default.  Columns with numbers are converted because the
+	# call lists them.
 	numbers => {
 		loaders => 'compact_types',
 		sql => "$strings; " . qq{

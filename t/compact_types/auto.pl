@@ -1,5 +1,5 @@
 # Check compact_types.auto.  If the library is preloaded, columns char(n) of new tables become
-# compact_charN, columns varchar(n) become compact_text(n), and all else stays the same.  Without
+# compact_charN, columns varchar(n) become compact_text(n), and nothing else changes.  Without
 # preloading, the setting is refused.
 use strict;
 use warnings FATAL => 'all';
@@ -393,7 +393,7 @@ for my $name (sort keys %references)
 	is(types('r'), $types, "foreign key: $name");
 	$node->safe_psql('app', 'DROP TABLE IF EXISTS r');
 }
-# with ALTER TABLE, in every order
+# Foreign keys that ALTER TABLE adds, with the steps in every order
 my %later = (
 	'ADD COLUMN' => [
 		'CREATE TABLE r (i int); ALTER TABLE r ADD c varchar(30) REFERENCES p_on, ADD d varchar(30) REFERENCES p_off',
@@ -571,7 +571,7 @@ is(run('CREATE TABLE t (c char(24))', 'bare'),
 	'', 'a database without the extension gives no notice');
 is(types('t', 'bare'), 'c character(24)', 'a database without the extension keeps the types');
 
-# A type of the same name that is not of the extension is not used.
+# compact_types.auto does not use a type of the same name that is not a member of the extension.
 $node->safe_psql('impostor', <<'SQL');
 CREATE DOMAIN compact_char24 AS text CHECK (false);
 CREATE EXTENSION compact_types;
@@ -591,7 +591,7 @@ is( types('t', 'impostor'),
 	'c character(24), d later.compact_char8',
 	'types of other schemas with that name are not used, and do not hide the right one');
 
-# A type is not used without privileges on it.
+# compact_types.auto does not use a type on which the user has no privileges.
 $node->safe_psql('app', <<'SQL');
 CREATE ROLE alice;
 GRANT CREATE ON SCHEMA s TO alice;
@@ -652,8 +652,8 @@ DROP EVENT TRIGGER logger;
 SELECT * FROM log;
 SQL
 
-# The script of an extension gets the types that it names.  That includes commands of event triggers
-# which the script fires.
+# The script of an extension gets the types that it names.  So do the commands of event triggers
+# that fire during the script.
 $node->safe_psql('app', <<'SQL');
 SET client_min_messages = warning;
 SET compact_types.auto = on;
@@ -741,12 +741,12 @@ is( $node->safe_psql('app',
 	  . types('no_preload'),
 	'c character(24)',
 	'the setting has no effect before the library is loaded');
-# for other sessions
+# Set compact_types.auto for later sessions of a role.
 is(error("$load ALTER ROLE alice SET compact_types.auto = on"),
 	'', 'ALTER ROLE ... SET compact_types.auto is accepted');
 
-# A parallel worker loads the library in another way than its leader.  It must not refuse the
-# leader's setting.
+# A parallel worker loads the library in another way than its leader.  The worker must not refuse
+# the leader's setting.
 for my $setting ('session_preload_libraries', 'shared_preload_libraries')
 {
 	$node->append_conf('postgresql.conf', <<"CONF");

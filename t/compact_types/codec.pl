@@ -2,7 +2,7 @@
 # memory errors and undefined behavior to it (-fsanitize).  A second program is optimized instead.
 #
 # - The dictionaries have the CRCs that they were frozen with.
-# - Each encoded string has the same bytes as by the plain reference.
+# - Each string is encoded to the same bytes as by a simple reference implementation.
 # - Each string is decoded to itself.
 # - Decoding of any bytes neither crashes nor reads or writes out of bounds.
 #

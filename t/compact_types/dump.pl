@@ -1,7 +1,7 @@
 # Check dump and restore of the compact types.
 #
-# - A length of fixed-length strings that is an extension is one line of the dump.  A length that is
-#   not is dumped with all its objects.
+# - A type compact_charN that is an extension of its own is one line of the dump.  A compact_charN
+#   that create_char() made is dumped with all its objects.
 # - Data are the same in text and in binary format.
 # - The restored database has the same objects and works as the first one.
 use strict;
@@ -138,7 +138,8 @@ for my $format ('plain', 'custom')
 	  "$dir/second.dump";
 	ok($first eq $second, "$format: the dump of the restored database is the same");
 
-	# An index of the length without an extension works if its schema is in the search_path.
+	# An index on a column of the type without an extension is used if the schema of the type is in
+	# the search_path.
 	my $explain =
 	  'SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT id FROM app.t WHERE';
 	like($node->safe_psql($target, "$explain c = 'y'::text"),

@@ -65,7 +65,8 @@ sub answers
 }
 
 # Before 17, the array type of an extension's type does not count as a member of the extension, so
-# that an IN list is not shipped.  The list of seconds4tz is an array of timestamptz.
+# postgres_fdw does not send an IN list to the remote server.  The list of seconds4tz is an array of
+# timestamptz.
 my $ships_arrays = $node->pg_version >= 17;
 
 for my $sample (@samples)

@@ -30,8 +30,8 @@ my @common =
 my @latin1 = map { chr } (0xe4, 0xf6, 0xfc, 0xc4, 0xdf, 0xe9, 0xe8, 0xa0, 0xff);
 my @utf8 = (@latin1, map { chr } (0x20ac, 0x3042, 0x65e5, 0x0301, 0x2009, 0x1f600, 0x10ffff));
 
-# Return a string of at most $n bytes in the encoding, apart from trailing blanks.  One in three
-# strings is a variation of the last one, so that pairs share a prefix.
+# Return a string of at most $n bytes in the encoding, apart from trailing blanks.  One string in
+# three begins like the string before it, so that both have a common prefix.
 my $last = '';
 
 sub random_string
@@ -90,8 +90,8 @@ my %single_checks = (
 	'length' => q{length(c) <> length(b)},
 	'stored size' => q{pg_column_size(c) <> N},);
 
-# Make patterns from a sample: LIKE patterns and regular expressions that the sample matches, or
-# just misses.  They have a fixed prefix of any length.
+# Make patterns from a sample: LIKE patterns and regular expressions that match the sample, or
+# almost match it.  They have a fixed prefix of any length.
 my $pattern_functions = <<'SQL';
 CREATE FUNCTION like_quote(text) RETURNS text LANGUAGE sql IMMUTABLE
   AS $$SELECT regexp_replace($1, '([\\%_])', '\\\1', 'g')$$;
@@ -148,7 +148,7 @@ sub fuzz_database
 {
 	my ($db, $create, $encoding, $alphabet, @lengths) = @_;
 
-	# The last string may not be valid in this encoding.
+	# Forget the string from the previous database: it may not be valid in this encoding.
 	$last = '';
 	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 $create");
 	$node->safe_psql($db, $pattern_functions);
@@ -292,8 +292,9 @@ SKIP:
 		[ @common, @utf8 ],
 		@lengths[ 1 .. 4 ]);
 
-	# The histogram is so coarse that the range of a prefix is estimated.  In the collation C, ':'
-	# follows '9', but in this one it is no upper bound.
+	# The histogram is so coarse that the planner has to estimate the range of strings with a
+	# prefix.  In collation C, the strings that begin with '9' end before ':', the next character.
+	# In this ICU collation, ':' is no such upper bound.
 	is( $node->safe_psql('utf8_icu',
 			<<'SQL'), 't', 'the estimate for a prefix is close to the one for text');
 CREATE TABLE estimated (c compact_char24, t text);

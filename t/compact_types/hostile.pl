@@ -1,7 +1,7 @@
-# Check that hostile users cannot misuse the extension.  They shadow objects that its statements
-# use, choose names and comments that look like SQL, create types with the names of its types
-# before it does, and send binary input that no client sends.  No code of theirs may run with the
-# rights of another user, and the server must not crash.
+# Check that hostile users cannot misuse the extension.  They shadow objects that statements of the
+# extension use, choose names and comments that look like SQL, create types with the names of
+# compact types before the extension does, and send binary input that no client sends.  No code of
+# these users may run with the rights of another user, and the server must not crash.
 use strict;
 use warnings FATAL => 'all';
 
@@ -17,7 +17,7 @@ my $node = security_node('hostile');
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 
 #
-# Shadows of types, functions and operators, in a schema that comes first
+# Shadows of types, functions and operators, in a schema that is first in the search_path
 #
 security_database($node, 'shadow');
 $node->safe_psql('shadow',

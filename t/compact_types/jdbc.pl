@@ -15,8 +15,8 @@ use Test::More;
 # the file of Debian's package
 my $driver = '/usr/share/java/postgresql.jar';
 
-# The driver only knows TCP.  Any user of the machine can connect there, unlike in the private
-# directory of the socket.  So TCP connections need a password.
+# The driver connects by TCP only.  Any user of the machine can connect to a TCP port, but not to
+# the socket in the private directory.  So TCP connections need a password.
 my $node = PostgreSQL::Test::Cluster->new('jdbc');
 my $dir = PostgreSQL::Test::Utils::tempdir;
 open my $random, '<:raw', '/dev/urandom' or die "could not open /dev/urandom: $!";

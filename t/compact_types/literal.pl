@@ -3,8 +3,9 @@
 # columns.  The wide type must give the same answer: the same count, or an error on both sides.  The
 # wide types are int8, numeric, timestamp and timestamptz.
 #
-# If no operator determines the type of a literal, as in an IN list, CASE or UNION, the narrow type
-# alone may give an error.  It must never give another count.
+# If no operator determines the type of a literal, as in an IN list, CASE or UNION, the query with
+# the narrow type may give an error although the query with the wide type gives none.  It must never
+# give another count.
 #
 # PGDENSE_FUZZ_CASES is the number of literals (default 2000), PGDENSE_FUZZ_SEED the
 # random seed, which is printed.

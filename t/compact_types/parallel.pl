@@ -25,7 +25,7 @@ $node->start;
 my $rows = 8000;
 my $columns = join ', ', map { "c_$_->{type} $_->{type}, w_$_->{type} $_->{wide}" } @samples;
 my $values = join ', ', map { "$_->{expr}, $_->{expr}" } @samples;
-# Every tenth row has only NULLs.  The order of the rows is that of no column.
+# Every tenth row has only NULLs.  The rows are not in the order of any column.
 $node->safe_psql('postgres', join('', map { "CREATE EXTENSION $_;\n" } @extensions) . <<"SQL");
 CREATE EXTENSION amcheck;
 CREATE TABLE big (id int, $columns);
@@ -122,7 +122,7 @@ SQL
 		my ($mode, $column, $prefix) = @_;
 		my $sql = $modes{$mode};
 
-		# JIT compilation takes a quarter of a second.
+		# JIT compilation takes a quarter of a second for each query, so run only two of them.
 		for my $name ($mode eq 'jit' ? ('scan', 'aggregate') : sort keys %queries)
 		{
 			my ($settings, undef, $query) = @{ $queries{$name} };

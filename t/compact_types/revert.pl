@@ -30,7 +30,7 @@ sub schema
 	return slurp_file($file) =~ s/^\\(un)?restrict .*$//mgr;
 }
 
-# differ(BEFORE, AFTER) - return the lines that only one of them has
+# differ(BEFORE, AFTER) - return the lines that only one of the two dumps has
 sub differ
 {
 	my ($before, $after) = @_;
@@ -155,7 +155,8 @@ $node->safe_psql(
 	CREATE TABLE app.dropped_too (a int, b int8); INSERT INTO app.dropped_too VALUES (1, 2); SELECT compact_types.convert('app.dropped_too', narrow => true); ALTER TABLE app.dropped_too DROP b; DROP TABLE app.dropped}
 );
 my $notes_before = $node->safe_psql('shop', $notes);
-# Notes hold the former text of a view or a constraint.  So give the tables their old names again.
+# Notes hold the text of a view or a constraint from before the conversion, with the old names of
+# the tables.  So give the tables their old names again.
 my $back =
   q{ALTER TABLE moved.item_2 SET SCHEMA app; ALTER TABLE app.item_2 RENAME TO item; ALTER TABLE app.item RENAME "Code.of" TO code};
 like(
@@ -376,7 +377,8 @@ as_role($node, 'app', 'role_a',
 );
 reverts('forged', [], "revert('role_a.forged')", 'text');
 
-# Forged definitions run with the rights of the owner who wrote them, and only on his tables.
+# Users can forge notes.  Definitions in these run with the rights of the owner who wrote them, and
+# only on his tables.
 foreach my $name ('definition', 'given')
 {
 	table($name, 'ALTER TABLE T ADD CONSTRAINT forged CHECK (length(c) < 10)');

@@ -26,7 +26,7 @@ $node->append_conf('postgresql.conf',
 $node->start;
 my @decimals = ('4_0', '4_2', '4_6', '4_9', '8_0', '8_2', '8_4', '8_8', '8_18');
 $node->safe_psql('postgres', 'CREATE EXTENSION compact_types');
-# Types without an extension have their operators in the schema.
+# Operators of types without an extension are in the schema compact_types.
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET search_path = public, compact_types');
 $node->safe_psql('postgres', "SELECT compact_types.create_decimal($_)")
   for map { tr/_/,/r } @decimals;

@@ -2,8 +2,9 @@
 #
 # - advise() and convert(), called by a superuser, run the code on a hostile owner's table with the
 #   rights of that owner only.
-# - They do nothing before they know that the caller has the privileges.
-# - A column gets no type of an extension whose owner could drop it with the column.
+# - advise() and convert() do nothing before they have checked the privileges of the caller.
+# - A column does not get a type if the owner of the type's extension could drop the column by
+#   dropping the extension, and may not drop the column otherwise.
 use strict;
 use warnings FATAL => 'all';
 
@@ -368,8 +369,8 @@ is( $node->safe_psql(
 	'role_b',
 	'the view still belongs to its owner');
 
-# A constant is a value until its text is parsed again.  By then, its type may call other code than
-# when the owner of the view or the table used it.
+# A constant stays a value until its text is parsed again.  At that time, the type of the constant
+# may call other code than when the owner of the view or the table wrote the constant.
 table('constants', 'GRANT SELECT ON T TO role_b');
 as_role($node, 'app', 'role_a', q{CREATE TYPE role_a.span AS RANGE (subtype = int4)});
 foreach my $constant (
@@ -462,8 +463,8 @@ fails(
 	'a view on a schema that its owner cannot use any more');
 $node->safe_psql('app', 'GRANT USAGE ON SCHEMA role_a TO PUBLIC');
 
-# Names change during the conversion.  The view of role_b would then show, with his privileges, what
-# role_a puts in the place of the table.
+# Names change during the conversion.  Then role_a can put another relation in the place of the
+# table.  The view of role_b would show this relation, with the privileges of role_b.
 as_role($node, 'app', 'role_b',
 	q{CREATE TABLE role_b.secret AS SELECT 1 AS id, 'secret'::char(9) AS c; GRANT USAGE ON SCHEMA role_b TO role_a}
 );
@@ -525,8 +526,8 @@ $node->safe_psql('app',
 is($node->safe_psql('app', 'SELECT count(s) FROM role_b.overloaded'),
 	'20', 'without these, the view calls its own functions');
 
-# The same for the table.  Its schema is not locked.  When ALTER TABLE runs, its name stands for
-# another table.
+# Names of a table change, too: convert() does not lock the schema of the table.  When ALTER TABLE
+# runs, the name that convert() was given stands for another table.
 $node->safe_psql('app', <<'SQL');
 CREATE SCHEMA first;
 CREATE TABLE first.renamed AS SELECT i AS id, 'c'::char(9) AS c FROM generate_series(1, 20) i;

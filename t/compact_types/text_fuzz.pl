@@ -53,7 +53,7 @@ sub some
 	return join '', map { pick(@set) } 1 .. $n;
 }
 
-# One in four strings is a variation of the last one, so that pairs share a prefix.
+# One string in four begins like the string before it, so that both have a common prefix.
 my $last = '';
 
 sub random_string

@@ -1,6 +1,6 @@
 # Check pg_upgrade from the distribution's server to this one, with compact types in tables, arrays
-# and indexes: types that are extensions, and a length that is not.  All values must be the same,
-# and indexes, operators and functions must work as before.
+# and indexes: types that are extensions, and a compact_charN that create_char() made.  All values
+# must be the same, and indexes, operators and functions must work as before.
 use strict;
 use warnings FATAL => 'all';
 

@@ -1,9 +1,10 @@
 # PgDense::Application - a web shop on plain tables, and on tables that an extension has changed
 #
-# The shop (t/python/shop) uses Django, SQLAlchemy and psycopg 3.  It does the same on all tables.
-# It writes the result of each step, the rows of each statement, and exceptions to a transcript.
-# The transcripts are equal except for the differences that doc/compatibility.md names.  Then the
-# change is reverted, and the tables are as they would be without it.
+# The shop (t/python/shop) uses Django, SQLAlchemy and psycopg 3.  It does the same steps on plain
+# tables and on changed tables.  It writes the result of each step, the rows of each statement, and
+# exceptions to a transcript.  The transcripts must be equal except for the differences that
+# doc/compatibility.md names.  At the end the test reverts the change, and compares the schema
+# with that of the plain tables.
 package PgDense::Application;
 
 use strict;
@@ -70,7 +71,8 @@ sub dump_of
 	return $out =~ s/^\\(?:un)?restrict .*\n//mgr;
 }
 
-# sorted_dump_of(DATABASE, OPTION...) - return the same with sorted rows
+# sorted_dump_of(DATABASE, OPTION...) - return a dump like dump_of(), but sort the rows of each
+# table
 sub sorted_dump_of
 {
 	return dump_of(@_) =~
@@ -124,12 +126,12 @@ sub back
 # test_application(EXTENSION, MODES, DIFFERENCES) - run all tests, up to done_testing()
 #
 # MODES are the ways to change the tables, by the names of their databases:
-# sql		statements that change them, after the first data are there
-# back		statements that change them back, and a name for these
-# rebuilt	true if these rewrite tables: the order of rows may differ, expressions are parsed again
+# sql		statements that change the tables, run after the first part has written its data
+# back		statements that change the tables back, and a name for these statements
+# rebuilt	true if "back" rewrites tables: rows may be reordered, expressions are parsed anew
 # changed	patterns of lines that "sql" prints, and the least number of each
-# still		a query that is true while the tables are changed, also at the end
-# settings	settings for ALTER DATABASE ... SET, made before that
+# still		a query, run at the end, that returns true if the tables are still changed
+# settings	settings for ALTER DATABASE ... SET, made before "sql" runs
 # loaders	the loaders of t/python/shop/loaders.py that the program registers
 #
 # DIFFERENCES are the differences that are allowed:
@@ -155,7 +157,7 @@ sub test_application
 	}
 
 	$node = PostgreSQL::Test::Cluster->new('application');
-	# A shop has the collation of a language.
+	# A shop sorts text by the rules of a language, so use such a collation.
 	$node->init(
 		extra => [ '--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US' ]
 	);
@@ -207,7 +209,7 @@ sub test_application
 	{
 		my %documented = compare($mode, $seen{plain}, $seen{$mode}, $differences);
 
-		# after all that the program and its migrations have done
+		# Check this after the program and its migrations have run.
 		is($node->safe_psql($mode, $modes{$mode}{still}),
 			't', "$mode: the tables are still changed")
 		  if defined $modes{$mode}{still};
@@ -243,7 +245,7 @@ sub is_known
 	my ($plain, $seen) = map { $json->encode($_) } @results;
 
 	return 0 if $one->{step} !~ $difference->{step} || ($difference->{only} // $mode) ne $mode;
-	# an error ends a step early
+	# An error ends a step early, so the numbers of rows need not agree.
 	if (!grep { /^\{"error"/ } $plain, $seen)
 	{
 		return 0 if $json->encode($one->{rows}) ne $json->encode($two->{rows});

@@ -1,8 +1,8 @@
 # PgDense::Bench - functions that the tests of bench/run share
 #
-# They run a study, in this checkout or in one with another server in the place of the patched
-# one.  They check that a run fails with one line and leaves nothing behind.  They check what
-# every result has to contain.
+# The functions run a study, in this checkout or in a checkout where another server replaces the
+# patched server.  They check that a run that fails prints one line and leaves nothing behind.  They
+# check the parts that every result must contain.
 package PgDense::Bench;
 
 use strict;
@@ -24,7 +24,8 @@ our $work;
 # The major version that a study measures by default
 our ($major) = slurp_file("$top/tools/pg-versions") =~ /^(\d+) /m;
 
-# Run this after PostgreSQL::Test::Utils has made the directory for it, in an INIT block too.
+# PostgreSQL::Test::Utils makes the directory for tempdir() in an INIT block.  So use an INIT block
+# here too, which runs later.
 INIT
 {
 	$work = PostgreSQL::Test::Utils::tempdir();
@@ -132,7 +133,8 @@ sub is_sound
 	return;
 }
 
-# Return the verdict on the bar of each metric, and check that the table of bars has the same ones.
+# Return the verdict on the bar of each metric, and check that the table of bars has the same
+# verdicts.
 sub bars_said
 {
 	my ($result) = @_;

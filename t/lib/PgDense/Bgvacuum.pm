@@ -1,10 +1,10 @@
 # PgDense::Bgvacuum - functions that the tests of bgvacuum_patch share
 #
-# Servers whose bgwriter prunes as much and as soon as it can, its counters, and checks that no row
-# is lost and that no deleted row comes back.
+# The functions start servers whose bgwriter prunes as much and as soon as it can, read the counters
+# of background vacuum, and check that no row is lost and that no deleted row comes back.
 #
-# bgwriter prunes a dirty page and writes it next.  Rows that a snapshot could still see then are
-# pruned when the page is dirty again.
+# bgwriter prunes a dirty page and then writes the page.  If a snapshot can still see a deleted row
+# at that time, bgwriter can prune the row only after the page has become dirty again.
 package PgDense::Bgvacuum;
 
 use strict;
@@ -24,12 +24,13 @@ our @EXPORT =
   hold_horizon line_pointers wait_for_tuples check_heaps check_indexes check_rows bad_log_lines check_log set_parameters
   ledger_tables ledger_load ledger_finish check_ledger normalize_core);
 
-# normalize_core(TEXT) - return output of core's tests without what background vacuum may change
+# normalize_core(TEXT) - return output of core's tests without the parts that background vacuum may
+# change
 #
-# Updated rows may move to space that stock would not have found, and come in another order: see
-# $PgDense::Core::any_order.  n_dead_tup of the isolation test "stats" may be lower.  Tables may be
-# all-visible before a vacuum, so that the planner chooses index-only scans: plans are not
-# compared, but the results of the queries are.
+# Updated rows may move to space that a stock server would not have found, and so come in another
+# order: see $PgDense::Core::any_order.  n_dead_tup of the isolation test "stats" may be lower.
+# Tables may be all-visible before a vacuum, so that the planner chooses index-only scans.  So
+# remove the plans, and compare only the results of the queries.
 sub normalize_core
 {
 	my ($text) = @_;
@@ -176,8 +177,8 @@ sub wait_for_rounds
 	return wait_for_stat($node, 'rounds', $more // 3, $from);
 }
 
-# hold_horizon(NODE[, DATABASE]) - return a session with a snapshot; until it ends, rows that die
-# from now on are kept
+# hold_horizon(NODE[, DATABASE]) - return a session with a snapshot; until the session ends, rows
+# that are deleted from now on are not pruned
 sub hold_horizon
 {
 	my ($node, $database) = @_;
@@ -189,7 +190,7 @@ sub hold_horizon
 }
 
 # line_pointers(NODE, RELATION[, DATABASE]) - return the number of line pointers of each kind, as a
-# hash: normal, redirect, dead, unused.  Looks at the pages only, and prunes nothing.
+# hash: normal, redirect, dead, unused.  The function only looks at the pages, and prunes nothing.
 sub line_pointers
 {
 	my ($node, $relation, $database) = @_;
@@ -207,8 +208,8 @@ SQL
 	return \%count;
 }
 
-# wait_for_tuples(NODE, RELATION, NUMBER[, DATABASE]) - wait until the relation's pages have only so
-# many tuples, dead or alive; return false after a timeout, or if there are fewer
+# wait_for_tuples(NODE, RELATION, NUMBER[, DATABASE]) - wait until the relation's pages have only
+# NUMBER tuples, dead or alive; return false after a timeout, or if there are fewer tuples
 sub wait_for_tuples
 {
 	my ($node, $relation, $number, $database) = @_;
@@ -263,7 +264,7 @@ SQL
 }
 
 # check_indexes(NODE, NAME[, DATABASE]) - test that every valid B-tree has an entry for each row of
-# its table, and no wrong ones
+# its table, and no entry that does not belong there
 sub check_indexes
 {
 	my ($node, $name, $database) = @_;
@@ -276,8 +277,8 @@ SQL
 	return is("$code $err", '0 ', "$name: the indexes hold what their tables hold");
 }
 
-# check_rows(NODE, NAME, DATABASE, QUERY => RESULT...) - test the results, without scans of indexes
-# and without scans of tables: so an index that misses a row shows
+# check_rows(NODE, NAME, DATABASE, QUERY => RESULT...) - test the results of each query twice: once
+# without index scans, and once without sequential scans.  This shows an index that misses a row.
 sub check_rows
 {
 	my ($node, $name, $database, %expected) = @_;
@@ -315,11 +316,12 @@ sub check_log
 	return is(join("\n", bad_log_lines($node, $offset)), '', "$name: nothing bad in the log");
 }
 
-## A load in which every row is accounted for
+## Clients that change rows, and a check that knows from their own records which rows must be there
 
-# ledger_tables(NODE) - create the tables of the load: parents that are updated, also while children
-# refer to them; children that come and go; and tables that only grow, with each committed change of
-# a parent, and each child that comes or goes
+# ledger_tables(NODE) - create the tables of the load.  Table "parent" has rows that clients update,
+# also while children refer to the rows.  Clients insert and delete rows of table "child".  Three
+# tables only grow: "journal" gets a row for each committed change of a parent, "come" for each
+# inserted child, and "gone" for each deleted child.
 sub ledger_tables
 {
 	my ($node) = @_;
@@ -354,7 +356,7 @@ SQL
 	[ 2, <<'SQL' ],
 UPDATE child SET pad = repeat('d', :d) WHERE id = (SELECT id FROM child WHERE parent = :p ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED);
 SQL
-	# changes that are rolled back, in part or as a whole
+	# Make changes, and roll back a part of them, or all.
 	[ 2, <<'SQL' ],
 BEGIN;
 INSERT INTO journal VALUES (:p, :d);
@@ -380,7 +382,7 @@ SELECT count(*) FROM (SELECT FROM parent WHERE id BETWEEN :p AND :p + 5 ORDER BY
 \sleep 5 ms
 END;
 SQL
-	# Two reads of one snapshot give the same, also if pages are pruned in between.
+	# Two queries of one snapshot must return the same, also if pages are pruned in between.
 	[ 1, <<'SQL' ],
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT sum(v) AS v, sum(n) AS n FROM parent \gset one_
@@ -404,7 +406,7 @@ sub ledger_load
 			"\\set p random_exponential(1, 295, 3)\n\\set d random(1, 60)\n$ledger[$i][1]");
 		push @scripts, "--file=$folder/$i.sql\@$ledger[$i][0]";
 	}
-	# a first row, for the sums
+	# Insert a first row, because a sum over no rows is NULL.
 	$node->safe_psql('postgres',
 		'INSERT INTO journal VALUES (1, 1); UPDATE parent SET v = v + 1, n = n + 1 WHERE id = 1');
 	$load{run} = IPC::Run::start(
@@ -435,7 +437,7 @@ sub ledger_finish
 	return $number // 0;
 }
 
-# check_ledger(NODE, NAME) - test that every row is there, once, and no row that was deleted
+# check_ledger(NODE, NAME) - test that every row is there once, and that no deleted row is there
 sub check_ledger
 {
 	my ($node, $name) = @_;

@@ -14,9 +14,9 @@ our @EXPORT = qw(kill_all crash_in_recovery wait_for_end);
 # kill_all(NODE[, whole_writes => 1]) - kill the postmaster and all its children, at one moment
 #
 # The postmaster is stopped first, so that it can neither start other children nor clean up after
-# those that die.  A process that is killed while it writes a page can leave half of it.  With
-# whole_writes => 1, the children are stopped first, and finish what they write.  Return the
-# number of children.
+# children that die.  If a process is killed while it writes a page, only half of the page may be
+# written.  With whole_writes => 1, the children are stopped before they are killed, so that each
+# finishes the page that it writes.  Return the number of children.
 sub kill_all
 {
 	my ($node, %options) = @_;
@@ -35,7 +35,7 @@ sub kill_all
 		}
 	};
 
-	# All of its children are there only after it has stopped.
+	# List the children only after the postmaster has stopped, because then it starts no more.
 	$stop->($postmaster);
 	my @children = map { m{/proc/(\d+)/} } grep {
 		(eval { slurp_file($_) } // '') =~ /^\d+ \(.*\) \S $postmaster /s
@@ -57,8 +57,8 @@ sub kill_all
 	return scalar @children;
 }
 
-# crash_in_recovery(NODE, SECONDS[, OPTION => VALUE]) - start the server, and kill it that many
-# seconds later, as kill_all() does; return true if it was still in recovery
+# crash_in_recovery(NODE, SECONDS[, OPTION => VALUE]) - start the server, and kill it after SECONDS,
+# as kill_all() does; return true if the server was still in recovery
 sub crash_in_recovery
 {
 	my ($node, $seconds, %options) = @_;

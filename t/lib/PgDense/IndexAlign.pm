@@ -1,7 +1,7 @@
 # PgDense::IndexAlign - functions that the tests of index_align share
 #
-# The stock server to compare with, data directories that one server leaves to another, and the
-# pages of indexes on disk.
+# The functions find the stock server for comparisons, let another server run on a data directory,
+# and read the pages of indexes on disk.
 package PgDense::IndexAlign;
 
 use strict;
@@ -43,7 +43,7 @@ sub hand_over
 	system_or_bail('rm', '-rf', $new->data_dir);
 	system_or_bail($move ? 'mv' : ('cp', '-a'), $node->data_dir, $new->data_dir);
 	unlink $new->data_dir . '/postmaster.pid';
-	# take the port and the socket of the new node
+	# Use the port and the socket of the new node.
 	$new->append_conf('postgresql.conf',
 		"port = @{[ $new->port ]}\nunix_socket_directories = '@{[ $new->host ]}'\n");
 	return $new;

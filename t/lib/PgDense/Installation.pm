@@ -25,7 +25,8 @@ sub copy_installation
 		chomp($dirs{$dir} = `pg_config --$dir`);
 	}
 
-	# The folder above all of them: the server finds them from its own place.
+	# Find the folder that contains all these folders.  The copy must have the same layout, because
+	# the server finds these folders relative to its program.
 	my $root = $dirs{bindir};
 	$root = dirname($root) while grep { index($_, "$root/") != 0 } @dirs{ 'sharedir', 'pkglibdir' };
 	BAIL_OUT("no installation of its own at $dirs{bindir}") if $root eq '/' || $root eq '/usr';
@@ -38,7 +39,7 @@ sub copy_installation
 		make_path(dirname($to));
 		system_or_bail('cp', '-a', $dir, $to);
 	}
-	# libpq and the libraries beside it
+	# Copy libpq and the other shared libraries in its folder.
 	system_or_bail('sh', '-c', 'cp -a "$1"/lib/lib*.so* "$2"/lib/ 2> /dev/null || true',
 		'sh', $root, $copy);
 

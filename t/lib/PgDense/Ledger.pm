@@ -1,9 +1,9 @@
 # PgDense::Ledger - clients that change rows, and the check of these rows afterwards
 #
-# Each client works on rows of its own, and its transaction n depends on n alone.  So the number of
-# its last transaction determines what all tables must hold: a lost row shows, and so does a
-# deleted row that comes back.  Other sessions vacuum, make checkpoints, create and drop tables,
-# and read.
+# Each client works on rows of its own, and the changes of its transaction n depend on n alone.  So
+# the number of the client's last transaction determines what all tables must hold.  This shows a
+# lost row, and a deleted row that comes back.  Other sessions vacuum, make checkpoints, create and
+# drop tables, and read.
 package PgDense::Ledger;
 
 use strict;
@@ -14,13 +14,13 @@ use PgDense::Bgvacuum;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# rows of a client, and the number of parts in which its transactions update them
+# Number of rows of each client, and of the parts of them: each transaction updates one part
 my %rows = (scattered => 5000, hot => 2000);
 my $parts = 50;
 my $clients = 4;
 
-# The value that transaction n writes into a row.  Its length varies, so that space is reused in
-# other ways than before.
+# The value that transaction n writes into a row.  The length varies, so that a new row does not
+# always fit into the space of an old row.
 my $value = 'repeat(chr(65 + (%s) %% 26), 150 + (%s) * 37 %% 200)';
 
 sub value
@@ -49,8 +49,8 @@ INSERT INTO hot SELECT c, k, k % $parts, 0, @{[ value(0) ]} FROM generate_series
 INSERT INTO toasted SELECT c, k, 0, repeat('t', 6000) FROM generate_series(0, $clients - 1) c, generate_series(0, 19) k;
 SQL
 
-# One transaction of four makes many changes that it rolls back to a savepoint.  Rows of "passing"
-# are deleted after 15 transactions, except those of the last one of each 20.
+# One transaction in four makes many changes, and then undoes them by ROLLBACK TO SAVEPOINT.  After
+# 15 transactions, the rows of "passing" are deleted, except for the rows of every 20th transaction.
 my $stays = 'n % 20 = 19';
 my $transaction = <<"SQL";
 BEGIN;
@@ -71,7 +71,7 @@ UPDATE toasted SET n = :n, v = repeat(chr(65 + :n % 26), 4000 + :n * 37 % 4000) 
 COMMIT;
 SQL
 
-# A transaction sees the same number of rows at any time, and as long as it lasts.
+# Every query must see the same number of rows, also the second query of a transaction.
 my $see = join '', map { <<"SQL" } sort keys %rows;
 SELECT 1 / (count(*) = $rows{$_} * $clients AND min(n) >= 0 AND count(v) = count(*))::int FROM $_;
 SQL
@@ -147,7 +147,7 @@ sub stop
 	$self->finish;
 }
 
-# finish() - wait for the clients of a server that has gone
+# finish() - wait for the clients after their server has stopped
 sub finish
 {
 	my ($self) = @_;
@@ -206,7 +206,7 @@ sub check
 	for my $c (0 .. $clients - 1)
 	{
 		my $n = $last[$c];
-		# the last transaction that changed the row
+		# Return SQL for the number of the last transaction that changed row k.
 		my $of = sub {
 			my ($modulus, $k) = @_;
 			return "greatest($n - (($n - $k) % $modulus + $modulus) % $modulus, 0)";

@@ -1,7 +1,8 @@
 # PgDense::Mounts - the file systems of tools/mounts, for tests of how WAL is written there
 #
-# They are in the folder PGDENSE_MOUNTS.  If one is missing, a test skips what needs it, for the
-# reason that no_mount() gives.  tools/check excuses such a test.
+# They are in the folder PGDENSE_MOUNTS.  If a file system is missing, a test skips the cases that
+# need it, with the reason that no_mount() returns.  tools/check does not count such a skipped case
+# as a failure.
 package PgDense::Mounts;
 
 use strict;

@@ -15,12 +15,13 @@ use Test::More;
 our @EXPORT = qw(@shapes @opcodes @special create_shapes put work_sql work_through
   page_alignments btree_records find_records print_census check_contents check_structure unexpected_log);
 
-# Each shape has a table of its name with the columns id, those given, and v.  The indexes NAME_k
-# on the key and NAME_v on v have the same alignment.
+# Each shape is a table with the name of the shape.  The table has the column id, the columns that
+# are given here, and the column v.  The indexes NAME_k on the key and NAME_v on v have the same
+# alignment.
 #
 #	values	the columns of row i; the keys of a unique shape ascend with i
 #	rows	number of rows: enough for more than one level, and for several leaf pages
-#	more	number of further rows: enough to split a page that is the only one left on its level
+# more	number of further rows: enough to split a page that is alone on its level
 our @shapes = (
 	{
 		name => 'short2',
@@ -42,7 +43,8 @@ our @shapes = (
 		rows => 2400,
 		more => 1500
 	},
-	# the length of the last name differs from row to row, and no pivot tuple needs it
+	# The length of column e differs from row to row.  No pivot tuple needs column e, because column
+	# k before it is different in each row.
 	{
 		name => 'wide2',
 		align => 2,
@@ -169,7 +171,7 @@ our @shapes = (
 		rows => 1200,
 		more => 450
 	},
-	# what a stock server would have built
+	# An index as a stock server builds it
 	{
 		name => 'max8',
 		align => 8,
@@ -187,7 +189,7 @@ our @opcodes =
   qw(INSERT_LEAF INSERT_UPPER INSERT_META SPLIT_L SPLIT_R INSERT_POST DEDUP DELETE UNLINK_PAGE UNLINK_PAGE_META
   NEWROOT MARK_PAGE_HALFDEAD VACUUM REUSE_PAGE META_CLEANUP);
 
-# Special cases of records, which btree_records() counts as well
+# Special cases of WAL records, which btree_records() counts, too
 our @special = (
 	'split of a posting list and a page',
 	'split of an internal page',
@@ -195,7 +197,7 @@ our @special = (
 	'posting lists shortened by VACUUM',
 	'posting lists shortened by DELETE');
 
-# v of the N-th version of a row; @ stands for N
+# Value of v in the N-th version of a row; @ stands for N
 my %version = (
 	bool => '(@ % 2 = 1)',
 	'"char"' => '(chr(65 + @ % 26)::"char")',
@@ -232,8 +234,8 @@ sub put
 }
 
 # work_on(SHAPE, SEED) - return statements that make nbtree write all its types of WAL records for
-# the indexes of a shape.  For a seed they always do the same, except for effects of the snapshots
-# of other sessions.
+# the indexes of a shape.  The same seed always gives the same statements.  Their effects are the
+# same, too, unless snapshots of other sessions change these effects.
 sub work_on
 {
 	my ($shape, $seed) = @_;
@@ -241,17 +243,19 @@ sub work_on
 	my $scan = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;\n"
 	  . "SELECT count(*) FROM (SELECT * FROM $t ORDER BY $shape->{key}) t;\nRESET ALL;\n";
 	my $put = sub { return put($shape, @_) };
-	# a transaction ID between two vacuums lets the second one recycle pages that the first deleted
+	# If a transaction ID is assigned between two VACUUMs, the second VACUUM can recycle the pages
+	# that the first VACUUM deleted.
 	my $vacuum = "VACUUM (INDEX_CLEANUP on, TRUNCATE off) $t;\n";
 	my $recycle = "$vacuum SELECT txid_current();\n$vacuum";
 	my $sql = "TRUNCATE $t;\n";
 
-	# ascending keys, then others between them in a random order
+	# Insert ascending keys, then the keys between them in a random order.
 	$sql .= $put->("generate_series(2, $rows, 2) i");
 	$sql .= $put->("generate_series(1, $rows, 2) i ORDER BY hashint4(i + $seed)");
 	$sql .= 'CHECKPOINT;' if $seed % 2;
 
-	# versions of rows that an index on an unchanged column has to hold too, and bottom-up deletion
+	# Update column v.  The index on the unchanged key gets an entry for each new row version, too.
+	# This causes bottom-up deletion.
 	for my $version (1 .. 3)
 	{
 		$sql .=
@@ -261,18 +265,20 @@ sub work_on
 	}
 	$sql .= $vacuum;
 
-	# entries that a scan marks as dead, and simple deletion when their page is full
+	# A scan marks the entries of deleted rows as dead.  When their page is full, an insert removes
+	# these entries (simple deletion).
 	$sql .= "DELETE FROM $t WHERE id % 3 = 0;\n$scan";
 	$sql .= $put->("generate_series(3, $rows, 3) i ORDER BY hashint4(i - $seed)");
 
-	# TIDs that are used again, for the same keys: row versions whose TIDs fall within posting lists
+	# Use TIDs again for rows with the same keys, so that the TIDs of the new rows fall within
+	# posting lists.
 	for my $i (1 .. 2)
 	{
 		$sql .= "DELETE FROM $t WHERE id % 5 = $i;\n$vacuum";
 		$sql .= $put->("generate_series($i, $rows, 5) i ORDER BY hashint4(i * $seed)");
 	}
 
-	# the same, with TIDs for more entries than the pages have room for
+	# Use TIDs again without deduplication, for more entries than the pages have room for.
 	$sql .= "DELETE FROM $t WHERE id % 2 = 0 AND id < $rows / 2;\n$vacuum";
 	$sql .=
 	  "ALTER INDEX ${t}_k SET (deduplicate_items = off);\nALTER INDEX ${t}_v SET (deduplicate_items = off);\n";
@@ -280,8 +286,8 @@ sub work_on
 	$sql .=
 	  "ALTER INDEX ${t}_k RESET (deduplicate_items);\nALTER INDEX ${t}_v RESET (deduplicate_items);\n";
 
-	# pages without entries, mostly up to a root with one leaf page only; then a split of that page,
-	# with pages that were deleted
+	# Delete all rows but one, so that pages become empty, mostly up to a root with one leaf page
+	# only.  Then insert rows that split this page, and use the deleted pages again.
 	for my $i (1 .. ($t =~ /wide/ ? 6 : 3))
 	{
 		my $last = $rows + ($i - 1) * $more;
@@ -291,7 +297,7 @@ sub work_on
 	return $sql;
 }
 
-# work_sql(SEED) - return these statements for all shapes
+# work_sql(SEED) - return the statements of work_on() for all shapes
 sub work_sql
 {
 	my ($seed) = @_;
@@ -376,14 +382,14 @@ sub btree_records
 			my ($record) = @_;
 			my ($op, $line) = @$record{qw(op line)};
 
-			# other relations: those of the catalogs, and files that are gone
+			# Skip other relations: catalogs, and relations whose files are gone.
 			if (!defined $record->{index})
 			{
 				$count{ $record->{align} }{elsewhere}++;
 				return;
 			}
 			my $align = $align{ $record->{index} };
-			# REUSE_PAGE is for snapshots only, it changes no page
+			# REUSE_PAGE changes no page: it only makes a standby cancel old snapshots.
 			if ($record->{align} != $align && $op ne 'REUSE_PAGE')
 			{
 				$count{$align}{wrong}++;

@@ -39,8 +39,9 @@ sub partition_node
 }
 
 # partition_helpers(METHOD) - return SQL that creates functions for the tests.  split_here() splits
-# a table by that method, or does nothing for "plain", so that one script is for all methods.
-# parts_wrong() checks the parts: each hot row has one cold row, and each cold row has a hot one.
+# a table by that method, or does nothing for "plain", so that the same script works for all
+# methods. parts_wrong() checks the parts: each hot row must have one cold row, and each cold row a
+# hot row.
 sub partition_helpers
 {
 	my ($method) = @_;
@@ -86,7 +87,7 @@ sub partition_database
 	if ($method ne 'plain')
 	{
 		$node->safe_psql($name, 'CREATE EXTENSION vertical_partition');
-		# a setting of a library that is not loaded is good for any value
+		# If a library is not loaded, the server accepts any value for its settings.
 		$node->safe_psql('postgres', "ALTER DATABASE $name SET $_")
 		  for ($mode // '') eq 'off' ? ($modes{preloaded}, $setting) : $setting;
 	}
@@ -108,7 +109,7 @@ sub psql_output
 our @same_differences = (
 	[ qr/WHERE ctid/, qr/ERROR:  42703: column "ctid" does not exist/ ],
 	[ qr/TABLESAMPLE/, qr/ERROR:  0A000: TABLESAMPLE clause can only be applied to tables/ ],
-	# the cold part may come first, and an error may name any one of several tables
+	# The cold part may be inserted first, and an error of TRUNCATE may name another table.
 	[
 		qr/^INSERT INTO stock DEFAULT VALUES/,
 		qr/ERROR:  23502: null value in column "[iw]" of relation "stock"/
@@ -162,7 +163,8 @@ sub same_outputs
 			next;
 		}
 		s/^psql:<stdin>:\d+: //;
-		# the parts have other names than the table, and hold parts of its rows
+		# The parts have other names than the table, and a row of a part has only some of the
+		# columns.
 		next if /^LOCATION:/ || /^DETAIL:  Failing row contains/;
 		s{(\w)_(?:hot|cold)\b}{$1}g;
 		s{permission denied for view}{permission denied for table};

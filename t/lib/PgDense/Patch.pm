@@ -44,15 +44,15 @@ sub needs_patch
 }
 
 # core_tests() - return the folder of core's regression tests.  They are not part of an
-# installation.  Those of a server that is built here are in its build tree.  PGDENSE_CORE_TESTS
-# names another such folder.  Skip all of the test if there is neither.
+# installation.  The tests of a server that is built here are in its build tree.  PGDENSE_CORE_TESTS
+# names another folder of such tests.  Skip the whole test if neither folder has the tests.
 sub core_tests
 {
 	my ($variant, $base) = built_here();
 
 	plan skip_all => 'not a server that is built here: its tests are not at hand'
 	  if !defined $variant && !$ENV{PGDENSE_CORE_TESTS};
-	# Where no feature has patches, dense is installed from the build tree of stock.
+	# If no feature has patches for a version, "dense" is installed from the build tree of "stock".
 	my ($regress) = grep { -x "$_/regress.so" } $ENV{PGDENSE_CORE_TESTS}
 	  // map { "$base/obj/$_/src/test/regress" } $variant, 'stock';
 	return $regress if ok($regress, 'core\'s tests are in the build tree');

@@ -22,7 +22,7 @@ our @EXPORT =
 
 our $top = abs_path(dirname(__FILE__) . '/../../..');
 
-# These tests do not depend on servers and on the user's umask, but on the locale.
+# The results of these tests depend on the locale, but neither on servers nor on the user's umask.
 $ENV{LC_ALL} = 'C';
 delete @ENV{qw(PG_SOURCES MAKEFLAGS MAKELEVEL PGDENSE_ACCOUNT)};
 
@@ -56,7 +56,8 @@ sub system_ok
 	system(@_) == 0 or die "failed: @_";
 }
 
-# can_mount() - return true if we can make our own mounts: as root, and not in many containers
+# can_mount() - return true if we can make our own mounts: this needs root, and many containers do
+# not allow it
 sub can_mount
 {
 	return $> == 0
@@ -64,8 +65,8 @@ sub can_mount
 	  0;
 }
 
-# checkout([DIR]) - make a fresh checkout with only the tools and the Makefile.  Without DIR, it is
-# removed at the end.
+# checkout([DIR]) - make a fresh checkout with only the tools and the Makefile.  Without DIR, the
+# checkout is removed at the end of the test.
 sub checkout
 {
 	my ($dir) = @_;
@@ -137,7 +138,8 @@ sub release_tarball
 	return Digest::SHA->new(256)->addfile($path)->hexdigest;
 }
 
-# pin_release(CHECKOUT, VERSION, SHA256) - pin that release of 17 in its tools/pg-versions
+# pin_release(CHECKOUT, VERSION, SHA256) - make this the release of 17 in the checkout's
+# tools/pg-versions
 sub pin_release
 {
 	my ($dir, $version, $sha256) = @_;

@@ -39,7 +39,7 @@ sub pg_upgrade_command
 	my ($bindir, $old, $old_bindir, $new, $new_bindir, @options) = @_;
 
 	chdir $PostgreSQL::Test::Utils::tmp_check or die "could not change directory: $!";
-	# 15 always copies, and does not know the option.
+	# pg_upgrade of 15 always copies files, and does not know --copy.
 	push @options, '--copy' if `"$bindir/pg_upgrade" --version` !~ / 15/;
 	return [
 		"$bindir/pg_upgrade", '--no-sync', '-d', $old->data_dir,

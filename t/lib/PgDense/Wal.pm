@@ -1,9 +1,10 @@
 # PgDense::Wal - functions that the tests of wal_directio_patch share
 #
-# Nodes with parameters for how WAL is written, their data directories and logs, the transactions
-# that were acknowledged to clients, and the start after a crash.  PgDense::WalSegments has the
-# bytes and the records of segments, PgDense::WalFiles the page cache, PgDense::WalRecorder the
-# writes of a server, and PgDense::WalDisk what may be on a disk after the machine has failed.
+# The functions make nodes with parameters for how WAL is written, copy their data directories, read
+# their logs, list the transactions that were acknowledged to clients, and start a node after a
+# crash.  PgDense::WalSegments reads the bytes and the records of segments.  PgDense::WalFiles looks
+# at the page cache.  PgDense::WalRecorder records the writes of a server.  PgDense::WalDisk models
+# what may be on a disk after the machine has failed.
 package PgDense::Wal;
 
 use strict;
@@ -24,8 +25,8 @@ our @EXPORT =
   redo_of control_data copy_data move_to crash_and_start acknowledged build_library);
 
 # Make the processes of a killed server children of this process, which can reap them at once.
-# Otherwise process 1 has to, which may take a second or two.  The number of the system call
-# prctl(PR_SET_CHILD_SUBREAPER) is known for these machines only.
+# Otherwise process 1 has to reap them, which may take a second or two.  Do this only on machines
+# for which the number of the system call prctl(PR_SET_CHILD_SUBREAPER) is known here.
 {
 	my $machine = (POSIX::uname())[4];
 	my %prctl = (x86_64 => 157, aarch64 => 167);
@@ -34,8 +35,8 @@ our @EXPORT =
 }
 
 # wal_node(NAME, SEGMENT MB, PARAMETERS...) - return a new node, not yet started, with as little
-# activity of its own as possible.  All nodes of a test with segments of the same size are copies
-# of one, and have its system identifier.
+# activity of its own as possible.  All nodes of a test with segments of the same size are copies of
+# the same node, so they have the same system identifier.
 my %templates;
 
 sub wal_node
@@ -105,8 +106,8 @@ sub log_position
 	return -s $node->logfile // 0;
 }
 
-# effective_mode(NODE[, FROM]) - return how the server writes WAL, by its messages in the log from a
-# place on: a hash with mode (direct or buffered, by the last message), unit, and reason
+# effective_mode(NODE[, FROM]) - return how the server writes WAL, by its messages in the log from
+# position FROM on: a hash with mode (direct or buffered, by the last message), unit, and reason
 sub effective_mode
 {
 	my ($node, $from) = @_;

@@ -1,9 +1,9 @@
 # PgDense::WalDisk - a model of a disk, with what may be on it after the machine has failed
 #
 # The model has the durable contents of the files of WAL, and the writes since the last sync: each
-# physical sector of these may be on disk or not.  A sector is written as a whole or not at all.
-# But if only a part of a sector is written, the disk reads it and writes it anew, and may lose it
-# as a whole, with its durable contents.
+# physical sector of these writes may be on disk or not.  A sector is written as a whole or not at
+# all.  But if only a part of a sector is written, the disk reads the sector and writes the whole
+# sector again, and may lose all of it, with its durable contents.
 package PgDense::WalDisk;
 
 use strict;
@@ -32,7 +32,7 @@ sub put_bytes
 	substr($$contents, $offset, length $data) = $data;
 }
 
-# disk_apply(DISK, EVENT) - apply an event; names are durable at once
+# disk_apply(DISK, EVENT) - apply an event to the disk; names of files are durable at once
 sub disk_apply
 {
 	my ($disk, $event) = @_;

@@ -87,7 +87,7 @@ sub writes_directly
 	return $open[-1][1];
 }
 
-# poll_for(CONDITION, [SECONDS]) - wait until it holds; return false after a timeout
+# poll_for(CONDITION, [SECONDS]) - wait until CONDITION returns true; return false after a timeout
 sub poll_for
 {
 	my ($condition, $seconds) = @_;

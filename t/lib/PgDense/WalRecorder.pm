@@ -57,7 +57,7 @@ sub recorded_events
 # - A write begins no later than the end of the one before it, and does not end earlier.
 # - A write has the final contents up to the end of a record (that of the request), and after that
 #   only zeros: no part of records that are being inserted.
-# - When a file is synced, all files before it are synced.
+# - When a segment is synced, all earlier segments have been synced before.
 #
 # Return the number of writes, of writes of less than a page, of bytes, and of changes of memory
 # during a write.
@@ -101,7 +101,7 @@ sub check_writes
 		$bytes += $length;
 
 		$bad->($event, 'not in units') if $offset % $unit || $length % $unit;
-		# has the last page been written before?
+		# Has the last page of this write been written before?
 		my $last = $offset + $length - 1;
 		my $partial = $begun{ "$name " . ($last - $last % $page) };
 		my $begin_partial = $begun{ "$name " . ($offset - $offset % $page) };

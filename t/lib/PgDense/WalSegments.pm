@@ -129,8 +129,8 @@ sub wal_records
 	return (\@records, $stderr);
 }
 
-# record_end(LSN, LENGTH, SEGMENT BYTES) - return the end of a record that begins at LSN; the end of
-# a whole page is not yet the start of the next one
+# record_end(LSN, LENGTH, SEGMENT BYTES) - return the end of a record that begins at LSN; if this is
+# the end of a page, it is before the header of the next page
 sub record_end
 {
 	my ($lsn, $length, $size) = @_;
