@@ -14,7 +14,7 @@ use Time::HiRes qw(usleep);
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ]);
-# Replay must give the same pages, whatever the record.
+# Let replay compare each page with an image of the primary's page.
 $primary->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 wal_consistency_checking = 'heap, heap2, btree'
@@ -199,8 +199,8 @@ SELECT toast_policy.enable('c');
 CREATE INDEX c_doc ON c (md5(doc));
 INSERT INTO c SELECT -i, 0, sample(i) FROM generate_series(1, 200) i;
 SQL
-# The doc of a row follows from its id and version.  The client reports a commit after
-# it.
+# The doc of a row follows from its id and version.  The client reports a commit when it
+# has succeeded.
 my $value = 'sample(abs(id) + version)';
 my %scripts = (
 	insert => join(
