@@ -1,7 +1,8 @@
 # Test index_align.restore_stock() on a busy server.  The calling session blocks nobody
 # while it waits.  Its worker process ends when the caller ends, for whatever reason.
 # Every failure is reported.  Afterwards, a stock server opens the data directory and
-# finds every index sound; before, it refuses to read the aligned ones.
+# finds every index sound; before the call, a stock server refuses to read the aligned
+# indexes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -220,7 +221,7 @@ for my $end ('cancel', 'terminate', 'timeout')
 no_worker('timeout');
 
 #
-# The worker ends before the caller, or its command does
+# The worker process, or only its command, ends before the caller
 #
 $blocker->query_safe('BEGIN; LOCK TABLE accounts IN SHARE MODE');
 $call = start_call(q{'accounts'}, 'verbose');

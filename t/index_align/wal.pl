@@ -85,7 +85,7 @@ sub set_page_images
 		"SELECT current_setting('full_page_writes') = '$images'");
 }
 
-# Return the kinds of records that some alignment has too few of.
+# Return the kinds of records that occur too rarely with some alignment.
 sub too_few
 {
 	my ($counts, @aligns) = @_;
