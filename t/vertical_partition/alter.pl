@@ -240,7 +240,7 @@ is($node->safe_psql('postgres', q{SELECT convalidated FROM pg_constraint WHERE c
 	't', 'the constraint is valid afterwards');
 
 #
-# Event triggers, also for a command inside another one
+# Event triggers, also for commands of a function that another command calls
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE log (n serial, tag text, kind text, identity text);

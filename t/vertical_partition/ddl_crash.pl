@@ -58,8 +58,9 @@ sub unchanged
 	  || diag "before:\n$before\nnow:\n$now";
 }
 
-# An event trigger counts commands, and fails at the requested one.  A setting cannot
-# count: when a command runs as the table's owner, its changes of settings are reset.
+# An event trigger counts commands with a sequence, and fails at the requested command.
+# A setting cannot count: when a command runs as the table's owner, its changes of
+# settings are reset.
 fresh('fails');
 $node->safe_psql('fails', <<'SQL');
 CREATE SEQUENCE public.commands;
@@ -139,7 +140,8 @@ for my $method (@partition_methods)
 		$updated{$method}, "$method: rows after merge()");
 }
 
-# Errors in the middle: at rows, by limits, and by locks that others hold.
+# Let a call fail in the middle: at a row, by limits, and by locks that other sessions
+# hold.
 fresh('errors');
 my $before = $node->safe_psql('errors', $everything);
 

@@ -77,7 +77,7 @@ $node->command_ok(
 my $before = schema();
 
 # Use toast_policy.enable() for one table before split(), which gives both parts the
-# access method, and for others after split().
+# access method, and for other tables after split().
 $node->safe_psql('postgres', "SELECT toast_policy.enable('pgbench_tellers', 'filler')");
 $node->safe_psql('postgres',
 	"SELECT vertical_partition.split('pgbench_$_', '{filler}', '$methods{$_}')")
