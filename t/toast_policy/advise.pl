@@ -1,8 +1,8 @@
 # Test toast_policy.advise().  For several kinds of data, store the table by each
 # strategy, and compare its real size with the estimate that was made from a table
-# stored in another way.  The recommended strategy must be one of least cost, computed
-# from the real pages and chunks.  The times in this cost are those of the advice; no
-# test compares them with measured times.
+# stored in another way.  The recommended strategy must have the least cost, computed
+# from the real pages and chunks.  The times in this cost come from the result of
+# advise().  No test compares these times with measured times.
 use strict;
 use warnings FATAL => 'all';
 

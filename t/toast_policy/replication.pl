@@ -97,7 +97,8 @@ ok(slurp_file($standby->logfile) !~ /FATAL|PANIC|inconsistent page/,
 	'standby: replayed pages match the primary');
 
 #
-# Logical replication, to a server whose tables are of the other kind
+# Logical replication, from tables of toast_policy to heap tables and the other way
+# round
 #
 my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
 $subscriber->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
