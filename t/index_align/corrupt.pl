@@ -425,7 +425,7 @@ my $count = 0;
 for my $relation (sort keys %condition)
 {
 	my $pages = page_count(path_of($node, $relation));
-	# Invalidate the other indexes, so that this one is used and changed.
+	# Invalidate the other indexes, so that the server uses and changes this index.
 	push @script,
 	  "UPDATE pg_index SET indisvalid = indexrelid = '$relation'::regclass, indisready = indexrelid = '$relation'::regclass WHERE indrelid = 'heap'::regclass;\n";
 	for my $block (0 .. $pages - 1)

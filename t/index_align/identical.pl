@@ -272,7 +272,7 @@ for my $server ('stock', 'patched')
 	$from = $node->safe_psql('postgres', 'SELECT pg_switch_wal()')
 	  && $node->safe_psql('postgres', 'SELECT pg_current_wal_lsn()');
 	$rows{$server} = $node->safe_psql('postgres', $workload);
-	# It is one record after the last one of the workload.
+	# CHECKPOINT writes another record after the last record of the workload.
 	$to = $node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_current_wal_insert_lsn()');
 	$wal{$server} = [ records(wal_between($node, $from, $to)) ];
 	my ($out, $err) = run_command(
@@ -301,7 +301,8 @@ for my $server ('stock', 'patched')
 
 		# Leave out LSN and checksum.
 		substr($content, $_ * 8192, 10) = "\0" x 10 for 0 .. length($content) / 8192 - 1;
-		# GiST has another LSN in its pages.
+		# A GiST page also has a node sequence number, which is an LSN.  Leave it out,
+		# too.
 		if ($index eq 'hashed_p')
 		{
 			substr($content, $_ * 8192 - 16, 8) = "\0" x 8 for 1 .. length($content) / 8192;

@@ -364,8 +364,8 @@ like(
 $node->safe_psql('postgres', "SET client_encoding = 'UTF8'; DROP TABLE \"\xc3\xa4 '\"");
 
 #
-# Metapages that cannot be read: each one is reported, and the other indexes are still
-# listed and restored.
+# Metapages that cannot be read: each of them is reported, and the other indexes are
+# still listed and restored.
 #
 my %damage = (
 	header => sub { write_bytes($_[0], 10, pack('S', 0x0300)) },
@@ -464,7 +464,7 @@ my %expected = map { $_ => $node->safe_psql($_, $read) } 'postgres', 'second';
 my ($library) = `pg_config --pkglibdir` =~ /(.*)/;
 my $installation = $node->{_install_path};
 
-# start_as(PATH) - stop the server, and start the one in PATH on the data directory
+# start_as(PATH) - stop the server, and start the server in PATH on the data directory
 sub start_as
 {
 	my ($path) = @_;

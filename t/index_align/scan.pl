@@ -40,8 +40,8 @@ my $index_off =
 
 sub sql { return $node->safe_psql('postgres', join ";\n", @_); }
 
-# same(NAME, QUERY, PATTERN) - check that QUERY gives the same by index as without one;
-# the plan matches PATTERN
+# same(NAME, QUERY, PATTERN) - check that QUERY gives the same with an index as without
+# an index, and that its plan matches PATTERN
 sub same
 {
 	my ($name, $query, $pattern) = @_;

@@ -337,7 +337,7 @@ is( as_role(
 	'5',
 	'an advisory lock of a user does not count as a call');
 
-# The end of a call, for any reason, admits the next one.
+# When a call ends, for any reason, the next call can start.
 $node->safe_psql('postgres',
 	q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller_role_a'}
 );

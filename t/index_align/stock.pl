@@ -80,9 +80,9 @@ SQL
 my $all_max = "eight_pkey 8\nfour_pkey 8\nmany_id 8\ntwo_id 8\nwords_v 8\nothers 8";
 my $all_auto = "eight_pkey 8\nfour_pkey 4\nmany_id 4\ntwo_id 2\nwords_v 4\nothers 8";
 
-# Return a query that reads every row by the index, and one that does so without it.
-# Each gives the number of rows, the number of rows whose text does not match the key,
-# and a digest.
+# Return a query that reads every row by the index, and a query that reads every row
+# without the index.  Each gives the number of rows, the number of rows whose text does
+# not match the key, and a digest.
 sub by_index
 {
 	my ($table) = @_;

@@ -184,7 +184,7 @@ my $options =
 my $options_before = $old->safe_psql('app', $options);
 codes_are($old, \%codes, 'indexes are aligned');
 
-# A dump has the parameters that were written, and no others.
+# A dump has only the storage parameters that a command has set.
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/app.sql";
 command_ok([ 'pg_dump', '--create', '-f', $dump, '-d', $old->connstr('app') ], 'pg_dump');
 is( join(' ', sort(slurp_file($dump) =~ /^CREATE INDEX (\w+) .*\bitem_alignment=/mg)),

@@ -52,8 +52,8 @@ $standby->start;
 
 my @counts;
 
-# Run with page images after a checkpoint, and without them, so that every change is
-# also replayed record by record.
+# Run with page images after a checkpoint, and also without page images, so that every
+# change is also replayed record by record.
 my $round = 0;
 while (1)
 {
