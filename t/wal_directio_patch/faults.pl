@@ -267,7 +267,7 @@ sub check_start
 	}
 }
 
-# Faults while the server runs.  A file switches them on.
+# Cause faults while the server runs.  The existence of a file switches the faults on.
 sub check_load
 {
 	my ($now, $watch) = map { $node->basedir . "/$_" } qw(now watch);

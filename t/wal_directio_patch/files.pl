@@ -110,7 +110,8 @@ sub check_setting
 	my $asked = $unit eq 'auto' ? 4096 : $unit;
 	my $effective = $direct && $asked < $expected->{unit} ? $expected->{unit} : $asked;
 
-	# fsync takes long, and changes only what the device does.  Use it for one unit.
+	# fsync takes long, and changes only what the device does, not what the server
+	# writes.  So use fsync for one unit only.
 	my $fsync = $unit eq '512' ? 'on' : 'off';
 	$node->append_conf('postgresql.conf',
 		"wal_direct_io = $setting\nwal_write_unit = @{[ unit_setting($unit) ]}\nfsync = $fsync\n");

@@ -231,8 +231,9 @@ SQL
 		1, "$what: records are where they should be");
 	my $stale = read_wal($wal, $timeline, $boundary, 64, $size);
 
-	# Recovery to a target starts from older files.  Keep just one segment after it, so
-	# that the server reuses this segment under the same number.
+	# Recovery to a target starts from older files.  After the segment of the target,
+	# keep only the segment with the stale tail, so that the server reuses it under the
+	# same number.
 	my $contents = segment_contents($wal);
 	copy_data($base, $dir);
 	put_contents($contents, $wal);
