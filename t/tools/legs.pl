@@ -85,7 +85,7 @@ is(counts($bin{'17 far/away'}, $core),
 		'0 1 0 0', 'a wrong path of the regression tests is a failure');
 }
 
-# the legs, as tools/check lists them
+# the legs (the servers to test with), as tools/check lists them
 my ($legs) = read_file("$top/tools/check") =~ /^(leg_of\(\)\n\{\n.*?^all_legs=[^\n]*\n)/ms;
 my $fields = join ' ', ('a', 'b', 'c', 'd');
 write_file("$dir/tools/pg-versions", "# MAJOR\n17 $fields\n18 $fields\n19 $fields\n");
