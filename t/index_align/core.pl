@@ -42,8 +42,9 @@ cmp_ok(
 	'>', 200,
 	'core: the tests ran');
 
-# Check the indexes that the tests leave behind.  Those of the catalogs have the stock
-# alignment, the others all three alignments.  All of them are sound.
+# Check the indexes that the tests leave behind.  The indexes of the catalogs have the
+# stock alignment.  Among the others, all three alignments occur.  All indexes are
+# sound.
 $node->safe_psql('regression', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
 my $alignments = <<'SQL';
 SELECT string_agg(is_catalog || ' ' || alignment || ': ' || (n > least), ', ' ORDER BY is_catalog, alignment) FROM

@@ -1,8 +1,8 @@
 # Damage the fields that store the alignment of an index: each byte of pd_flags, on each
-# kind of page, and btm_itemalign in the metapage.  Set each to all other values.  Then
-# run index scans, inserts that split pages, VACUUM, amcheck and REINDEX.  Each must
-# raise a proper error or return the right rows.  The test fails if one crashes, hangs
-# or returns a wrong row.
+# kind of page, and btm_itemalign in the metapage.  Set each of these fields to all
+# other values.  Then run index scans, inserts that split pages, VACUUM, amcheck and
+# REINDEX.  Each must raise a proper error or return the right rows.  The test fails if
+# the server crashes, or if a command hangs or returns a wrong row.
 #
 # The damaged file replaces the file of the index while no page of the index is in
 # shared buffers.  In a soak run, every use sees every value.  Otherwise only a lookup
@@ -213,7 +213,7 @@ sub places
 		$block{$kind} = $blkno if !exists $block{$kind} || ($type eq 'l' && $prev && $next);
 	}
 	$block{metapage} = 0;
-	# a key of that leaf
+	# a key of this leaf page
 	$one{$table} = $node->safe_psql('postgres',
 		"SELECT k FROM $table WHERE ctid = (SELECT htid FROM bt_page_items('${table}_key', $block{leaf}) WHERE htid IS NOT NULL ORDER BY itemoffset DESC LIMIT 1)"
 	);
@@ -234,8 +234,8 @@ sub places
 			  ];
 		}
 	}
-	# It follows btm_allequalimage, which is the byte after 7 words of 4 bytes and one
-	# of 8.
+	# The field btm_itemalign follows btm_allequalimage, which is the byte after 7 words
+	# of 4 bytes and one word of 8 bytes.
 	my $meta = read_page($path, 0);
 	push @places, [ 'metapage, btm_itemalign', 24 + 41, unpack('C', substr($meta, 24 + 41, 1)) ];
 	is( $places[-1][2],
@@ -261,8 +261,8 @@ sub run_script
 	return $err;
 }
 
-# some(BYTE) - return all values but BYTE; or, where fewer do, those that differ from
-# BYTE by one bit, and the codes of alignments
+# some(BYTE) - return all values except BYTE; or, where a few values are enough, the
+# values that differ from BYTE by one bit, the codes of alignments, and 255
 sub some
 {
 	my ($byte, $all) = @_;
@@ -425,7 +425,7 @@ my $count = 0;
 for my $relation (sort keys %condition)
 {
 	my $pages = page_count(path_of($node, $relation));
-	# Invalidate the other indexes, so that this one is used and changed.
+	# Invalidate the other indexes, so that the server uses and changes this index.
 	push @script,
 	  "UPDATE pg_index SET indisvalid = indexrelid = '$relation'::regclass, indisready = indexrelid = '$relation'::regclass WHERE indrelid = 'heap'::regclass;\n";
 	for my $block (0 .. $pages - 1)

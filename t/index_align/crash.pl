@@ -150,8 +150,8 @@ srand($seed);
 
 for my $round (1 .. $rounds)
 {
-	# Draw all random numbers of a round here, so that it depends on the seed and its
-	# number only.
+	# Draw all random numbers of a round here, so that the round depends only on the
+	# seed and the number of the round.
 	my $seconds = 0.3 + rand($round % 5 == 0 ? 4 : 1.5);
 	my $random = int(rand(1_000_000));
 	my $again = rand() < 0.5 ? rand(0.2) : undef;
@@ -162,7 +162,7 @@ for my $round (1 .. $rounds)
 	my $check = $round % 2 ? 'btree' : '';
 	my $hints = $round % 4 < 2 ? 'on' : 'off';
 	$node->safe_psql('postgres', "ALTER SYSTEM SET wal_consistency_checking = '$check'");
-	# This takes effect at the next start.
+	# The setting takes effect at the next start.
 	$node->safe_psql('postgres', "ALTER SYSTEM SET wal_log_hints = $hints");
 	$node->reload;
 

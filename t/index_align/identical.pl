@@ -50,8 +50,8 @@ sub init
 
 # Write every kind of nbtree record: splits to both sides, also of posting lists, new
 # roots, deduplication, deletion by scans, by VACUUM and bottom-up, deletion of whole
-# pages and their reuse.  Do so before a checkpoint, and after one, which adds page
-# images.
+# pages and their reuse.  Do so before and after a checkpoint, because WAL has page
+# images after a checkpoint.
 my $workload = <<'SQL';
 CREATE TABLE t (id int PRIMARY KEY, s int2, c "char", u uuid, n numeric, v text, b int8, d float8, o int, f bool) WITH (fillfactor = 70);
 CREATE INDEX t_s ON t (s);
@@ -168,9 +168,9 @@ sub wal_between
 	return $wal;
 }
 
-# Return the records in it: [manager, info, relations, main data, the rest].  Leave out
-# what differs in any case: LSN and checksum of page images, the link to the previous
-# record, the CRC.
+# Return the records in this WAL: [manager, info, relations, main data, the rest].
+# Leave out what differs in any case: LSN and checksum of page images, the link to the
+# previous record, the CRC.
 sub records
 {
 	my ($wal) = @_;
@@ -272,7 +272,7 @@ for my $server ('stock', 'patched')
 	$from = $node->safe_psql('postgres', 'SELECT pg_switch_wal()')
 	  && $node->safe_psql('postgres', 'SELECT pg_current_wal_lsn()');
 	$rows{$server} = $node->safe_psql('postgres', $workload);
-	# It is one record after the last one of the workload.
+	# CHECKPOINT writes another record after the last record of the workload.
 	$to = $node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_current_wal_insert_lsn()');
 	$wal{$server} = [ records(wal_between($node, $from, $to)) ];
 	my ($out, $err) = run_command(
@@ -301,7 +301,8 @@ for my $server ('stock', 'patched')
 
 		# Leave out LSN and checksum.
 		substr($content, $_ * 8192, 10) = "\0" x 10 for 0 .. length($content) / 8192 - 1;
-		# GiST has another LSN in its pages.
+		# A GiST page also has a node sequence number, which is an LSN.  Leave it out,
+		# too.
 		if ($index eq 'hashed_p')
 		{
 			substr($content, $_ * 8192 - 16, 8) = "\0" x 8 for 1 .. length($content) / 8192;
@@ -328,7 +329,8 @@ note 'catalogs whose indexes differ: ' . (@catalogs ? "@catalogs" : 'none');
 for my $case (
 	[ 'nbtree', sub { $_[0]{manager} == $btree } ],
 	[ 'pages of builds', sub { $_[0]{manager} == $xlog && ($_[0]{info} & 0xf0) == 0xb0 } ],
-	# Their records have LSNs, and bytes that nobody sets.  Compare their lengths only.
+	# Records of other access methods have LSNs, and bytes that the server does not set.
+	# Compare their lengths only.
 	[ 'other index access methods', sub { $_[0]{manager} =~ /^(12|13|14|16|17)$/ } ])
 {
 	my ($what, $filter) = @$case;
@@ -354,7 +356,8 @@ for my $case (
 		defined $first ? $these{stock}[$first]   : '',
 		"$what: records have the same lengths and bytes");
 }
-# The background writer logs snapshots for standbys by the clock.
+# The background writer logs snapshots for standbys at regular times, so their number
+# differs.
 my %all = map {
 	my $server = $_;
 	$server => scalar(grep { $_->{manager} != $standby } @{ $wal{$server} })

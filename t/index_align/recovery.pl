@@ -1,8 +1,8 @@
-# Check aligned B-trees in the cases where WAL does not have them row by row, or where
-# their files are restored: wal_level = minimal and a crash, a checkpoint during the
-# work and a crash, unlogged tables after a crash and after a shutdown, and a base
-# backup taken while indexes change, with recovery to a restore point and to the end of
-# the archive.  All rows must be there, and each index must have its alignment.
+# Check aligned B-trees in the cases where WAL does not have their changes row by row,
+# or where their files are restored: wal_level = minimal and a crash, a checkpoint
+# during the work and a crash, unlogged tables after a crash and after a shutdown, and a
+# base backup taken while indexes change, with recovery to a restore point and to the
+# end of the archive.  All rows must be there, and each index must have its alignment.
 #
 # PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
@@ -115,8 +115,8 @@ check_all($minimal, 'postgres', 'wal_level = minimal, all that nbtree does');
 $minimal->stop;
 is(unexpected_log($minimal), '', 'log');
 
-# After a crash, an unlogged index is a copy of its init fork, whatever the default is
-# then.
+# After a crash, an unlogged index is a copy of its init fork, whatever the default
+# alignment is at that time.
 my $node = PostgreSQL::Test::Cluster->new('node');
 $node->init(
 	has_archiving => 1,
@@ -143,7 +143,7 @@ $node->safe_psql('unlogged',
 	join('', map { put($_, 'generate_series(1, 3000) i ORDER BY hashint4(i)') } @shapes));
 check_all($node, 'unlogged', 'unlogged tables written to after a crash');
 
-# A table that becomes logged gets new indexes, with the default of that time.
+# A table that becomes logged gets new indexes, with the default alignment of that time.
 $node->safe_psql('unlogged', 'ALTER SYSTEM RESET default_index_item_alignment');
 $node->reload;
 $node->poll_query_until('unlogged',
@@ -227,8 +227,8 @@ for my $target ('point', 'end')
 	$restored->clean_node;
 }
 
-# Cut WAL after the first record of an operation that takes several.  The next process
-# that meets the page finishes the operation.
+# Cut WAL after the first record of an operation that writes several records.  The next
+# process that uses the page finishes the operation.
 my @halves = (
 	[ 'split_leaf', qr/^SPLIT/, qr/level: 0/, 128 ],
 	[ 'split_internal', qr/^SPLIT/, qr/level: [1-9]/, 128 ],

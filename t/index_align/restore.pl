@@ -1,7 +1,8 @@
 # Test index_align.restore_stock() on a busy server.  The calling session blocks nobody
 # while it waits.  Its worker process ends when the caller ends, for whatever reason.
 # Every failure is reported.  Afterwards, a stock server opens the data directory and
-# finds every index sound; before, it refuses to read the aligned ones.
+# finds every index sound; before the call, a stock server refuses to read the aligned
+# indexes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -220,7 +221,7 @@ for my $end ('cancel', 'terminate', 'timeout')
 no_worker('timeout');
 
 #
-# The worker ends before the caller, or its command does
+# The worker process, or only its command, ends before the caller
 #
 $blocker->query_safe('BEGIN; LOCK TABLE accounts IN SHARE MODE');
 $call = start_call(q{'accounts'}, 'verbose');
@@ -363,8 +364,8 @@ like(
 $node->safe_psql('postgres', "SET client_encoding = 'UTF8'; DROP TABLE \"\xc3\xa4 '\"");
 
 #
-# Metapages that cannot be read: each one is reported, and the other indexes are still
-# listed and restored.
+# Metapages that cannot be read: each of them is reported, and the other indexes are
+# still listed and restored.
 #
 my %damage = (
 	header => sub { write_bytes($_[0], 10, pack('S', 0x0300)) },
@@ -463,7 +464,7 @@ my %expected = map { $_ => $node->safe_psql($_, $read) } 'postgres', 'second';
 my ($library) = `pg_config --pkglibdir` =~ /(.*)/;
 my $installation = $node->{_install_path};
 
-# start_as(PATH) - stop the server, and start the one in PATH on the data directory
+# start_as(PATH) - stop the server, and start the server in PATH on the data directory
 sub start_as
 {
 	my ($path) = @_;

@@ -1,7 +1,8 @@
-# Use aligned B-tree indexes in every way, beside stock ones on the same tables: scans
-# of all kinds, over pages that hold as many entries as possible, builds of all kinds,
-# constraints, deletion, and DDL that sets the storage parameter or the default.  The
-# answers must be the same as with the stock alignment or without an index.
+# Use aligned B-tree indexes in every way, beside indexes with the stock alignment on
+# the same tables: scans of all kinds, over pages that hold as many entries as possible,
+# builds of all kinds, constraints, deletion, and DDL that sets the storage parameter or
+# the default.  The answers must be the same as with the stock alignment or without an
+# index.
 use strict;
 use warnings FATAL => 'all';
 
@@ -39,8 +40,8 @@ my $index_off =
 
 sub sql { return $node->safe_psql('postgres', join ";\n", @_); }
 
-# same(NAME, QUERY, PATTERN) - check that QUERY gives the same by index as without one;
-# the plan matches PATTERN
+# same(NAME, QUERY, PATTERN) - check that QUERY gives the same with an index as without
+# an index, and that its plan matches PATTERN
 sub same
 {
 	my ($name, $query, $pattern) = @_;
@@ -55,7 +56,7 @@ sub same
 }
 
 # A page holds the most entries if they are aligned to 2 bytes and have a key of two
-# bytes.  Index-only scans copy them out of the page.
+# bytes.  Index-only scans copy the entries out of the page.
 sql('CREATE TABLE full_pages (k int2)',
 	'INSERT INTO full_pages SELECT i - 20000 FROM generate_series(1, 40000) i',
 	'CREATE UNIQUE INDEX full_pages_k ON full_pages (k) WITH (fillfactor = 100)',
@@ -250,7 +251,7 @@ same('keys of a third of a page',
 is(sql(q{SELECT bool_and(sound(indexrelid)) FROM pg_index WHERE indrelid = 'wide'::regclass}),
 	't', 'all are sound');
 
-# The largest allowed key is that of the stock server.
+# The largest allowed key must be the same as on the stock server.
 for my $case ([ 'text', q{repeat('x', %d)} ], [ '"char", v text', q{'c', repeat('x', %d)} ])
 {
 	my ($columns, $value) = @$case;
@@ -421,7 +422,7 @@ is(sql(q{SELECT sound('churn_pkey'), sound('churn_a'), sound('churn_b')}),
 	't|t|t', 'after deletion: sound');
 
 # Partitions, temporary, unlogged and materialized relations.  A statement that rebuilds
-# an index uses the default of the moment, unless the storage parameter is set.
+# an index uses the current default alignment, unless the storage parameter is set.
 sql(<<'SQL');
 CREATE TABLE parts (id int, s int2) PARTITION BY RANGE (id);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000);
@@ -535,7 +536,8 @@ for my $case (
 	like($err, qr/ERROR:  $case->[1]: /, "refused: $case->[0]");
 }
 
-# A dump has the parameter where it was written, and nothing of the default.
+# A dump has the storage parameter of each index for which a command has set it.  A dump
+# does not have the default.
 my $file = "$PostgreSQL::Test::Utils::tmp_check/index_align_scan.sql";
 $node->command_ok(
 	[

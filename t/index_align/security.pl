@@ -26,8 +26,8 @@ my $workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'inde
 
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 
-# start_call(ROLE, SQL, WORKERS) - start a call in the background; return when that many
-# workers wait for a lock
+# start_call(ROLE, SQL, WORKERS) - start a call in the background; return when WORKERS
+# worker processes wait for a lock
 sub start_call
 {
 	my ($role, $sql, $count) = @_;
@@ -330,14 +330,14 @@ like($stderr, qr/already running for role/, 'a superuser can have only one call'
 is($node->safe_psql('postgres', $workers),
 	'3', 'a superuser has a worker beside those of two roles');
 
-# Advisory locks of users are in another space, whatever their keys.
+# An advisory lock of a user does not count as a call, whatever its key.
 is( as_role(
 		$node, 'postgres',
 		'role_c', q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = 0}),
 	'5',
 	'an advisory lock of a user does not count as a call');
 
-# The end of a call, for any reason, admits the next one.
+# When a call ends, for any reason, the next call can start.
 $node->safe_psql('postgres',
 	q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller_role_a'}
 );
@@ -361,8 +361,8 @@ is( $node->safe_psql(
 #
 # Changes between the check and the action
 #
-# race(SCOPE, CHANGE) - return the messages of a superuser's call whose worker finds the
-# index locked, and CHANGE done after that
+# race(SCOPE, CHANGE) - prepare CHANGE, start a superuser's call whose worker waits for
+# the locks of CHANGE, and commit CHANGE.  Return the messages of the call.
 sub race
 {
 	my ($scope, $change) = @_;

@@ -80,9 +80,9 @@ SQL
 my $all_max = "eight_pkey 8\nfour_pkey 8\nmany_id 8\ntwo_id 8\nwords_v 8\nothers 8";
 my $all_auto = "eight_pkey 8\nfour_pkey 4\nmany_id 4\ntwo_id 2\nwords_v 4\nothers 8";
 
-# Return a query that reads every row by the index, and one that does so without it.
-# Each gives the number of rows, the number of rows whose text does not match the key,
-# and a digest.
+# Return a query that reads every row by the index, and a query that reads every row
+# without the index.  Each gives the number of rows, the number of rows whose text does
+# not match the key, and a digest.
 sub by_index
 {
 	my ($table) = @_;
@@ -391,7 +391,7 @@ $again->stop;
 
 # 4.  The patched server crashes, and a stock server recovers.  It must stop at the
 # first record of an aligned index.  Otherwise such a page could be in its shared
-# buffers, where it is not checked again.
+# buffers, where the server does not check the page again.
 my $crashes = 0;
 
 sub crash
@@ -418,7 +418,7 @@ sub crash
 			like($err, $more{error} // $invalid, "$name: stock gives an error: $select");
 			is($out, '', "$name: stock gives no row: $select");
 		}
-		# A crash is what this looks for.
+		# A query may have crashed the server, so stop the server only if it still runs.
 		if   (-e $other->data_dir . '/postmaster.pid') { $other->stop('fast', fail_ok => 1); }
 		else                                           { $other->_update_pid(-1); }
 	}
@@ -483,8 +483,9 @@ crash(
 	]);
 crash('crash after nothing with aligned indexes',
 	'starts', '', [ 'CHECKPOINT', 'INSERT INTO eight VALUES (9000, \'row 9000\')' ]);
-# A hint bit logs the whole page, so the stock server has it in memory.  The index is
-# one page and its metapage.  VACUUM does not read that page first.
+# A hint bit logs the whole page, so recovery on the stock server reads this page into
+# memory.  The index is one page and its metapage.  VACUUM does not read that page
+# first.
 crash(
 	'crash after a hint in an aligned page',
 	'stops',

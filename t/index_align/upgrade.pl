@@ -23,7 +23,7 @@ my ($major) = `pg_config --version` =~ /(\d+)/;
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 
 needs_patch('index_align', 'default_index_item_alignment');
-# The last version that is built has no later one.
+# For the newest major version that is built, there is no later version.
 my @to = grep { slurp_file("$top/tools/pg-versions") =~ /^$_ /m } $major, $major + 1;
 my %stock = map { $_ => "$top/build/$_/stock" } @to;
 for my $path (values %stock)
@@ -91,8 +91,8 @@ sub list
 	return $list;
 }
 
-# Check that pg_upgrade of this server to a stock server of the same release is refused
-# with that list, once or more with these options.
+# Check that pg_upgrade with these options refuses the upgrade from this server to a
+# stock server of the same release, and that its list of indexes is LIST.
 sub refused
 {
 	my ($old, $new, $list, $name, @options) = @_;
@@ -129,7 +129,7 @@ sub stock_upgrade
 	return $new;
 }
 
-# Restore a dump on a stock server, and return the complaints of psql.
+# Restore a dump on a stock server, and return the errors that psql prints.
 sub restore
 {
 	my ($node, $file) = @_;
@@ -184,7 +184,7 @@ my $options =
 my $options_before = $old->safe_psql('app', $options);
 codes_are($old, \%codes, 'indexes are aligned');
 
-# A dump has the parameters that were written, and no others.
+# A dump has only the storage parameters that a command has set.
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/app.sql";
 command_ok([ 'pg_dump', '--create', '-f', $dump, '-d', $old->connstr('app') ], 'pg_dump');
 is( join(' ', sort(slurp_file($dump) =~ /^CREATE INDEX (\w+) .*\bitem_alignment=/mg)),
@@ -351,7 +351,7 @@ sub to_stock
 	$new->stop;
 }
 
-# From an older patched server, indexes come over unchanged.
+# From an older patched server, pg_upgrade takes over the indexes unchanged.
 for my $from (grep { -d "$top/index_align/$_" } $major - 1)
 {
 	my $path = "$top/build/$from/dense";
@@ -402,7 +402,8 @@ SQL
 	}
 }
 
-# From the distribution's server, files come over unchanged, whatever the default is.
+# From the distribution's server, pg_upgrade takes over the files unchanged, whatever
+# the default alignment is.
 if (!$ENV{PGDENSE_OLD_BINDIR})
 {
   SKIP:

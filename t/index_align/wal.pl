@@ -52,8 +52,8 @@ $standby->start;
 
 my @counts;
 
-# Run with page images after a checkpoint, and without them, so that every change is
-# also replayed record by record.
+# Run with page images after a checkpoint, and also without page images, so that every
+# change is also replayed record by record.
 my $round = 0;
 while (1)
 {
@@ -85,7 +85,7 @@ sub set_page_images
 		"SELECT current_setting('full_page_writes') = '$images'");
 }
 
-# Return the kinds of records that some alignment has too few of.
+# Return the kinds of records that occur too rarely with some alignment.
 sub too_few
 {
 	my ($counts, @aligns) = @_;

@@ -1,5 +1,6 @@
-# Run the test suites of SQLAlchemy and Django with compact_types.auto.  Exactly the
-# tests in t/soak/compact_types_orm.txt may fail with it that pass without.
+# Run the test suites of SQLAlchemy and Django with compact_types.auto.  Some tests pass
+# without this setting and fail with it.  They must be exactly the tests in
+# t/soak/compact_types_orm.txt.
 #
 # Only tools/check --soak runs this test.  tools/orm-suites downloads the suites.
 use strict;
@@ -27,7 +28,7 @@ my @applications = qw(basic model_fields schema migrations introspection inspect
   filtered_relation contenttypes_tests sessions_tests nested_foreign_keys
   generic_relations field_defaults migrate_signals validation from_db_value
   select_related null_fk db_utils);
-# the tests of SQLAlchemy's dialect, without the many on range types
+# the tests of SQLAlchemy's dialect, without the many tests of range types
 my @files = (
 	'test/dialect/test_suite.py',
 	map { "test/dialect/postgresql/test_$_.py" } qw(dialect on_conflict query reflection types));
@@ -83,7 +84,7 @@ sub output_of
 	return slurp_file($log);
 }
 
-# Each suite returns the number of tests that ran, and the failed ones.
+# Each suite returns the number of tests that ran, and the failed tests.
 my %suites = (
 	sqlalchemy => sub {
 		my ($mode) = @_;

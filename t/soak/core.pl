@@ -27,7 +27,8 @@ needs_patch('toast_policy', 'toast_min_saved_chunks');
 
 $PgDense::Core::any_order = 1;
 $PgDense::Core::normalize = \&normalize_core;
-# This one runs the regression tests, and needs rows in order.
+# Leave out this test: it runs the regression tests, and expects rows in a certain
+# order.
 @PgDense::Core::leave_out = ('027_stream_regress.pl');
 
 my $regress = core_tests();
@@ -105,7 +106,8 @@ SQL
 			'src/bin/pg_rewind', 'src/bin/pg_basebackup',
 			'src/bin/pg_combinebackup')
 		: ());
-	# It runs the regression tests, and needs rows in order.
+	# The tests of pg_upgrade run the regression tests, and expect rows in a certain
+	# order.
 	mkdir "$tmp/upgrade_$name" or die "could not create directory \"$tmp/upgrade_$name\": $!";
 	core_tap($regress, "$tmp/upgrade_$name", "$switches$io", 'src/bin/pg_upgrade');
 }

@@ -1,8 +1,8 @@
 # Test toast_policy.advise().  For several kinds of data, store the table by each
 # strategy, and compare its real size with the estimate that was made from a table
-# stored in another way.  The recommended strategy must be one of least cost, computed
-# from the real pages and chunks.  The times in this cost are those of the advice; no
-# test compares them with measured times.
+# stored in another way.  The recommended strategy must have the least cost, computed
+# from the real pages and chunks.  The times in this cost come from the result of
+# advise().  No test compares these times with measured times.
 use strict;
 use warnings FATAL => 'all';
 
@@ -176,7 +176,7 @@ sub compare
 	return $real;
 }
 
-# All of them together take minutes.
+# All kinds of data together take minutes, so test only some kinds by default.
 my %usual = map { $_ => 1 } @ARGV ? $ARGV[0] : qw(json mixed random);
 for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %kinds)
 {
@@ -220,7 +220,8 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 			$advice->{$name});
 	}
 
-	# Repeat this from values that are stored in another way, and from a small sample.
+	# Ask for advice again from values that are stored in another way, and from a small
+	# sample.
 	my $name = $has_lz4 ? 'toast_policy lz4 9' : 'toast_policy pglz';
 	my $table = $name =~ s/ /_/gr;
 	$table .= '_' unless $has_lz4;
@@ -244,7 +245,7 @@ for my $kind (grep { $usual{$_} || (!@ARGV && $ENV{PGDENSE_SOAK}) } sort keys %k
 	}
 	else
 	{
-		# It recommends one of the types.
+		# advise() recommends ztext or zbytea.
 		cmp_ok($advice->{$pick}{read_us},
 			'<=', $cost{$least}, "$kind: $pick costs less than $least");
 	}
@@ -302,7 +303,7 @@ like(
 $standby->stop;
 
 #
-# A timeout cancels it
+# A timeout cancels advise()
 #
 ($rc, $out, $error) = $node->psql('postgres',
 	q{SET statement_timeout = '20ms'; SELECT * FROM toast_policy.advise('many', 'v', 100000)});

@@ -97,7 +97,8 @@ sub data
 	return $tuple + get($file, $tuple + 22, 'C');
 }
 
-# row 1 is raw in the TOAST table, row 2 compressed, row 3 short
+# Row 1 has an uncompressed value in the TOAST table, row 2 a compressed value, and row
+# 3 a short value.
 my %damage = (
 	pointer_outside => [ 'table', sub { set_item($_[0], 4, 8160, NORMAL, 200) } ],
 	pointer_odd => [
@@ -169,7 +170,7 @@ my %damage = (
 		}
 	],
 	toast_index_page => [ 'toast_index', sub { put($_[0], BLOCK + 14, 'v', 9000) } ],);
-# the same in another page
+# the same for line pointer N of page BLOCK
 sub item_of
 {
 	my ($file, $block, $n) = @_;
@@ -225,7 +226,7 @@ for my $name (@names)
 }
 $node->start;
 
-# The next transaction ID differs each time.
+# Leave out the next transaction ID, because it differs each time.
 my $lines =
   q{SELECT regexp_replace(concat_ws(' ', object, blkno, offnum, attnum, msg), 'next valid transaction ID \S+', 'next', 'g') FROM};
 my $check = "$lines toast_policy.check('%s') ORDER BY 1";
@@ -242,7 +243,7 @@ is( $all,
 		'postgres',
 		join(' UNION ALL ', map { "$lines toast_policy.check('$_')" } @names) . ' ORDER BY 1'),
 	'check_all() reports what check() reports for each table');
-# Errors must not leave the relation cache changed in the session that got them.
+# Errors must not leave the relation cache changed in the session that got these errors.
 is( $node->safe_psql('postgres',
 		<<'SQL'), "t\ntoast_policy", 'the session that ran check() still uses the access method');
 SELECT count(*) > 30 AS any FROM toast_policy.check_all();

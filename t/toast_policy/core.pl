@@ -1,8 +1,8 @@
 # Run PostgreSQL's own regression tests with every table under access method
-# toast_policy: first with the columns that the tests make EXTERNAL governed, then with
-# all columns governed, because all types are EXTERNAL by default.  In both cases the
-# answers must be those of the stock server, including sizes and compression methods,
-# except for a few known lines.
+# toast_policy: first with a policy only for the columns that the tests make EXTERNAL,
+# then with a policy for all columns, because all types are EXTERNAL by default.  In
+# both cases the answers must be those of the stock server, including sizes and
+# compression methods, except for a few known lines.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,9 +19,9 @@ use Test::More;
 my $regress = core_tests();
 my ($bindir) = `pg_config --bindir` =~ /(.*)/;
 
-# Normalise a line of the tests' output.  Its width depends on the widest value and its
-# count on the number of rows, and both can follow from a line that is compared by
-# itself.  Where all columns are governed, EXTERNAL stands for EXTENDED.
+# Normalise a line of the tests' output.  Leave out widths of columns and row counts:
+# they change if another line changes, and that other line is compared itself.  Where
+# the policy stores all columns, EXTERNAL stands for EXTENDED.
 sub normalise
 {
 	my ($text, $storage) = @_;
@@ -75,7 +75,7 @@ sub unexpected
 # the lines that may differ, by test
 my $toast_am = qr/^> (table|materialized view) \w+ \| access method toast_policy \| n$/;
 my %known = (
-	# The catalogs have the access method and the event trigger.
+	# The catalogs list the access method and the event trigger of the extension.
 	create_am => qr/^> toast_policy \| toast_policy\.handler \| t$/,
 	psql => qr/^> toast_policy \| Table( \| toast_policy\.handler \| [\w ]+)?$/,
 	event_trigger => qr/^> toast_policy_guard \| event trigger /,
@@ -102,8 +102,8 @@ my %number = (
 	toast_chunks => 8,
 	alter_table => 2);
 
-# With all types EXTERNAL, the first test lists every column of the system catalogs.
-# The second one needs EXTENDED columns.
+# With all types EXTERNAL, type_sanity lists every column of the system catalogs.  The
+# test toast_chunks needs EXTENDED columns.
 my %known_all = (type_sanity => qr/^> \d+ \| \w+ \| \d+ \| \w+$/, toast_chunks => qr/^[<>]/);
 
 for my $all (0, 1)
@@ -183,7 +183,7 @@ SQL
 		$all ? qr/^\d{3,}$/ : qr/^\d\d?$/,
 		"$what: they are governed");
 
-	# The tables that the tests leave behind can become heap, and read the same.
+	# The tables that the tests leave behind can become heap tables, with the same rows.
 	my $tables = <<'SQL';
 SELECT format('SELECT %L, count(*), md5(string_agg(md5(t::text), %L ORDER BY md5(t::text))) FROM %s t', c.oid::regclass, '', c.oid::regclass)
 FROM pg_class c WHERE relkind IN ('r', 'm') AND c.oid >= 16384 AND relispopulated AND relpersistence <> 't'

@@ -1,8 +1,9 @@
 # Test the server patch of toast_policy.  When it is off, the default, it stores every
 # value as the stock server does.  When it is on, it stores each value by its rule.  The
 # test computes the expected form from the values that the stock server stored: their
-# compressed sizes pass, byte by byte, the limit of a row and the sizes of chunks.  All
-# values but out-of-line EXTENDED ones must stay the same.
+# compressed sizes increase byte by byte, from below to above the limit of a row and the
+# sizes of chunks.  Only the form of EXTENDED values that are stored out of line may
+# change.
 use strict;
 use warnings FATAL => 'all';
 
@@ -132,8 +133,8 @@ for my $method (@methods)
 				my ($compression, $size, $chunks) = split /\|/, $stock{$id};
 
 				# The stock server compressed this value, and could not keep it in the
-				# row: with its length word it is larger than the target without the
-				# header.
+				# row: with its length word, the value is larger than the target size of
+				# a row minus the row header.
 				if ($compression ne '' && $chunks && $size + 4 > $target - 24)
 				{
 					my $saved = chunks($raw_size{$id}) - chunks($size);

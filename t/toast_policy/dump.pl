@@ -168,7 +168,7 @@ if ($major >= 15)
 		$source{stored}, 'heap: values are stored in the same form as before');
 }
 
-# The whole cluster.  The extension may be missing in the new one.
+# Dump the whole cluster.  The extension may be missing in the new cluster.
 $node->command_ok(
 	[ 'pg_dumpall', '-f', "$dir/all.sql", '--no-sync', '-d', $node->connstr('postgres') ],
 	'pg_dumpall');
@@ -180,8 +180,8 @@ $other->command_ok([ 'psql', '-X', '-q', '-f', "$dir/all.sql", $other->connstr('
 	'pg_dumpall is restored');
 same($other, 'source', 'pg_dumpall');
 
-# The default access method of a database is dumped, too.  A table given back is an
-# ordinary one.
+# The default access method of a database is dumped, too.  After disable_all(), the
+# tables are ordinary heap tables.
 $other->safe_psql('source', q{SELECT toast_policy.disable_all(); DROP EXTENSION toast_policy;});
 $other->command_ok([ 'pg_dump', '-f', "$dir/back.sql", $other->connstr('source') ],
 	'dump after DROP EXTENSION');

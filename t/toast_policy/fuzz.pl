@@ -1,7 +1,7 @@
-# Differential fuzz of the access method: random rows with one to six columns of
-# text, bytea and jsonb, of random sizes and compressibility, go through INSERT,
-# COPY, upsert, UPDATE, MERGE and recompress() into a table that the policy governs
-# and into a twin of heap with EXTENDED columns.
+# Differential fuzz of the access method: random rows with one to six columns of text,
+# bytea and jsonb, of random sizes and compressibility, go through INSERT, COPY, upsert,
+# UPDATE, MERGE and recompress() into a table of the access method and into a heap table
+# with EXTENDED columns, the twin.
 #
 #	always		every value is the same, and survives recompress() and disable()
 #	as core		min_saved_chunks = 0, early_abort = off: every value takes as many
@@ -32,7 +32,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION toast_policy');
 my $major = int($node->safe_psql('postgres', 'SHOW server_version_num') / 10000);
 
-# Draw from the seed again, after code that used random numbers itself.
+# Set the seed again, because the code above used random numbers itself.
 srand($seed);
 
 sub choose { return $_[ int(rand(@_)) ]; }
@@ -46,7 +46,7 @@ my @words = map { substr($noise, $_ * 11, 2 + $_ % 9) } 1 .. 300;
 my $words = join ' ', map { choose(@words) } 1 .. 50_000;
 my $unicode = join '', map { choose('é', 'ß', '表', '東', 'x', 'ñ') } 1 .. 20_000;
 
-# Sizes are dense near the limits.
+# Choose sizes near the limits more often than others.
 sub random_size
 {
 	my $kind = rand();
@@ -120,7 +120,7 @@ for (my $done = 0; $done < $cases; $done += $batch)
 	my $mode = ('core', 'default', 'no abort', 'random')[ ($done / $batch) % 4 ];
 	my @types = map { choose('text', 'bytea', 'jsonb') } 0 .. rand(6);
 	my @columns = map { "c$_" } 0 .. $#types;
-	# Ungoverned columns count for the size of a row, too.
+	# Columns that the policy does not store count for the size of a row, too.
 	my %ungoverned = map { $_ => choose('EXTENDED', 'MAIN') }
 	  grep { rand() < 0.2 } @columns[ 1 .. $#columns ];
 	my @governed = grep { !$ungoverned{$_} } @columns;
@@ -231,7 +231,7 @@ SQL
 	  . $size->('p', @columns)
 	  . ') IS DISTINCT FROM ROW('
 	  . $size->('e', @columns) . ')';
-	# A row can keep a value raw because another one went out of line.
+	# A row can keep one value uncompressed because another value went out of line.
 	my $growth = 'SELECT count(*) FROM policy p JOIN twin e USING (id) WHERE ' . join ' OR ',
 	  map { "pg_column_size(p.$_) - pg_column_size(e.$_) >= $target - 36" } @governed;
 	my $useless = 'SELECT count(*) FROM policy WHERE ' . join ' OR ', map {
@@ -258,8 +258,9 @@ SQL
 	check('every statement works', $ret == 0 && @results == 3 ? 0 : $stderr, $context, $sql);
 	next if @results != 3;
 	check('the values are the same', $results[0][1], $context, $sql);
-	# heap may compress an EXTENDED column beside a governed one that arrives
-	# compressed, and then has room for others.
+	# A row can have a value of the policy that arrives compressed, and an EXTENDED
+	# column.  Then heap may compress the EXTENDED column, which makes room for other
+	# values, so do not compare sizes in this case.
 	check('the sizes are those of EXTENDED', $results[0][2], $context, $sql)
 	  if $mode eq 'core' && $exact;
 	check('a value grows by less than a chunk', $results[0][3], $context, $sql)

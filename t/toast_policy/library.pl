@@ -86,7 +86,8 @@ like(
 $expected = $node->safe_psql('postgres', $contents);
 $node->stop;
 
-# Preloaded and missing: the server names the library and does not start.
+# If the library is preloaded but missing, the server names the library in its error and
+# does not start.
 hide();
 is($node->start(fail_ok => 1), 0, 'the server does not start if a preloaded library is missing');
 like(
@@ -96,8 +97,9 @@ like(
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', undef);
 $node->start;
 
-# Missing: statements on these tables fail, and so do those that meet one, or the guard
-# of the extension.  Everything else works.
+# If the library is missing and not preloaded, statements on these tables fail.  So do
+# statements that meet such a table among others, or that fire the event trigger of the
+# extension.  Everything else works.
 my $gone = qr/ERROR:  could not access file "(\$libdir\/)?toast_policy": No such file or directory/;
 for my $statement (
 	'SELECT count(*) FROM governed',
@@ -115,7 +117,7 @@ for my $statement (
 	'SELECT toast_policy.disable_all()',
 	'CREATE TABLE more (v text) USING toast_policy',
 	'CREATE TABLE like_governed (LIKE governed INCLUDING ALL)',
-	# The guard of the extension is in the library.
+	# The function of the extension's event trigger is in the library.
 	'DROP SCHEMA unrelated',
 	'DROP SCHEMA unrelated CASCADE',
 	'DROP EXTENSION unrelated',
@@ -159,7 +161,7 @@ $node->command_fails_like(
 $node->safe_psql('postgres',
 	q{ALTER DATABASE other SET session_preload_libraries = 'toast_policy'});
 # Pass the statement on the command line, because psql may lose its connection before it
-# reads one.
+# reads a statement from its input.
 $node->command_fails_like(
 	[ 'psql', '-X', '-c', 'SELECT 1', $node->connstr('other') ],
 	qr/(FATAL|ERROR):  could not access file "toast_policy": No such file or directory/,
@@ -167,7 +169,7 @@ $node->command_fails_like(
 $node->safe_psql('postgres', 'ALTER DATABASE other RESET session_preload_libraries');
 is($node->safe_psql('other', 'SELECT 1'), '1', 'sessions work without the setting');
 
-# The library is back, and the tables work.
+# Put the library back.  The tables work again.
 restore();
 is($node->safe_psql('postgres', $contents),
 	$expected, 'with the library all values are readable again');
@@ -191,7 +193,7 @@ SELECT (SELECT count(*) FROM pg_class JOIN pg_am a ON a.oid = relam WHERE amname
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'parted'::regclass AND attname = 'v';
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'external'::regclass AND attname = 'v';
 SQL
-# Statements that failed without the library work.
+# After the repair, the statements that failed without the library work.
 $node->safe_psql('postgres', $_)
   for 'VACUUM', 'ANALYZE', 'CREATE TABLE like_governed (LIKE governed INCLUDING ALL)',
   'CREATE SCHEMA s', 'DROP SCHEMA s', 'DROP SCHEMA unrelated CASCADE',
@@ -235,7 +237,8 @@ $node->command_ok(
 	'the dump is restored');
 is($node->safe_psql('restored', $contents), $expected, 'the restored values are the same');
 
-# A second run does no harm.  A database without the extension only gives an error.
+# A second run of the repair does no harm.  In a database without the extension, the
+# repair gives an error and changes nothing.
 $node->command_fails_like(
 	[
 		'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-1', '-f',

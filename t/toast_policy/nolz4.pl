@@ -1,10 +1,11 @@
-# Test a server that is built without lz4.  Governed columns are compressed by pglz.  A
-# row that needs lz4 is refused, and no data is lost.  The extension itself has liblz4.
+# Test a server that is built without lz4.  Columns under the policy are compressed by
+# pglz.  A row that needs lz4 is refused, and no data is lost.  The extension itself has
+# liblz4.
 #
 # PGDENSE_NOLZ4_BINDIR is the bin directory of such a server, with the extension
-# installed (tools/check --soak builds one).  It opens a data directory of the server
-# under test.  Without the variable, the extension alone is built for such a server, and
-# loaded by a copy of the server under test.
+# installed (tools/check --soak builds such a server).  This server opens a data
+# directory of the server under test.  Without the variable, the extension alone is
+# built for such a server, and loaded by a copy of the server under test.
 use strict;
 use warnings FATAL => 'all';
 
@@ -33,7 +34,8 @@ else
 {
 	($path, my $pkglibdir) = copy_installation('nolz4_installation');
 
-	# the headers of the server, without the macro for lz4
+	# Build the extension with the headers of the server, but without their macro for
+	# lz4.
 	make_path("$tmp/build");
 	system_or_bail(
 		'sh',
@@ -76,7 +78,8 @@ my $without = PostgreSQL::Test::Cluster->new('without', install_path => $path);
 system_or_bail('rm', '-rf', $without->data_dir);
 make_path(dirname($without->data_dir));
 system_or_bail('cp', '-a', $with->data_dir, $without->data_dir);
-# Port and socket are those of the node.
+# The copied configuration has the port and the socket directory of the other node, so
+# set those of this node.
 $without->append_conf('postgresql.conf',
 	"port = @{[ $without->port ]}\nunix_socket_directories = '@{[ $without->host ]}'\n");
 $without->start;
@@ -147,7 +150,7 @@ if ($real)
 }
 $without->stop;
 
-# Back on a server with lz4.
+# Open the data directory on the server with lz4 again.
 system_or_bail('rm', '-rf', $with->data_dir);
 system_or_bail('cp', '-a', $without->data_dir, $with->data_dir);
 $with->append_conf('postgresql.conf',

@@ -14,7 +14,7 @@ use Time::HiRes qw(usleep);
 my ($major) = `pg_config --version` =~ /(\d+)/;
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C' ]);
-# Replay must give the same pages, whatever the record.
+# Let replay compare each page with an image of the primary's page.
 $primary->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 wal_consistency_checking = 'heap, heap2, btree'
@@ -97,7 +97,8 @@ ok(slurp_file($standby->logfile) !~ /FATAL|PANIC|inconsistent page/,
 	'standby: replayed pages match the primary');
 
 #
-# Logical replication, to a server whose tables are of the other kind
+# Logical replication, from tables of toast_policy to heap tables and the other way
+# round
 #
 my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
 $subscriber->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -199,8 +200,8 @@ SELECT toast_policy.enable('c');
 CREATE INDEX c_doc ON c (md5(doc));
 INSERT INTO c SELECT -i, 0, sample(i) FROM generate_series(1, 200) i;
 SQL
-# The doc of a row follows from its id and version.  The client reports a commit after
-# it.
+# The doc of a row follows from its id and version.  The client reports a commit when it
+# has succeeded.
 my $value = 'sample(abs(id) + version)';
 my %scripts = (
 	insert => join(

@@ -464,7 +464,7 @@ FROM (SELECT z::bytea AS b FROM large LIMIT 1) x;
 SQL
 
 #
-# Binary COPY accepts plain values of the types, but no encoded ones
+# Binary COPY accepts plain values of the types, but no values that are already encoded
 #
 srand 1;
 my ($file, @values) = ($node->basedir . '/garbage.bin');

@@ -11,8 +11,8 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('primary');
 $node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
-# A session under a memory limit cannot map more memory for statistics, so reserve it
-# before.
+# A session under a memory limit cannot map more memory for statistics, so let the
+# server reserve this memory at its start.
 $node->append_conf('postgresql.conf',
 	"fsync = off\nautovacuum = off\nmax_wal_size = 4GB\nmax_locks_per_transaction = 1000\nmin_dynamic_shared_memory = 64MB\n"
 );
@@ -85,7 +85,8 @@ is( $node->safe_psql(
 	'2',
 	'and changes nothing');
 
-# A role that may not lock a table does not wait for the lock.  A role that may does.
+# A role that may not lock a table does not wait for the lock.  A role that may lock the
+# table waits.
 ($ret, $stdout, $stderr) = $node->psql('postgres', <<"SQL");
 BEGIN;
 SELECT count(*) FROM held;

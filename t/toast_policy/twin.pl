@@ -1,8 +1,8 @@
-# Test tables of random columns, storage and settings beside heap twins.  Insert and
-# update random rows in both.  The rows must always be the same.  With settings that ask
-# for the stock behaviour, and all compressible columns governed, every value must also
-# be stored in the same form: the policy handles the columns of a row in the same order
-# as heap.
+# Test tables of random columns, storage and settings beside heap tables with the same
+# rows.  Insert and update random rows in both.  The rows must always be the same.  With
+# settings that ask for the stock behaviour, and all compressible columns under the
+# policy, every value must also be stored in the same form: the policy handles the
+# columns of a row in the same order as heap.
 #
 # PGDENSE_FUZZ_CASES sets the number of tables (one for each twenty cases).
 # PGDENSE_FUZZ_SEED repeats a run.

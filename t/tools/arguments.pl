@@ -84,7 +84,7 @@ is_clear_error(
 	qr/"\/nowhere" is not a working pg_config/,
 	'a missing pg_config is refused');
 
-# make adds a line to the error.
+# make adds its own line to the error of the tool.
 foreach my $case (
 	[ qr/error: unknown PostgreSQL major version "99"/, 'server', 'MAJOR=99' ],
 	[ qr/error: "\/nowhere" is not a working pg_config/, 'install', 'PG_CONFIG=/nowhere' ],

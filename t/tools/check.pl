@@ -62,8 +62,8 @@ foreach my $case (
 	unlike($out, qr/ failed: /, 'no failure is named') if !$counts[1];
 }
 
-# Data directories are in memory, if the machine has a mount for that, except for tests
-# of how files are written.
+# Data directories of tests are in memory, if the machine has a file system in memory.
+# Tests of how files are written use the disk.
 write_file("$dir/t/$_/a.pl",
 	'use Test::More tests => 1; ok 1; print STDERR "# $0 in $ENV{TESTDATADIR}\n";')
   foreach qw(alpha bench wal_directio_patch);
@@ -129,7 +129,8 @@ is( $said,
 	"15: b.pl failed: test 1 - one\n#   Failed test 'one'\n#     '0'\n",
 	'failures of TAP tests are repeated');
 
-# A run that ends before its first test fails, and its last line shows that.
+# A run that ends before its first test counts as failed, and its last line shows a
+# failure.
 write_file("$dir/tools/deps", "#!/bin/sh\nexit 1\n");
 my ($code, $out, $err) = run_tool($dir, 'tools/check');
 isnt($code, 0, 'a run without packages fails');

@@ -45,7 +45,8 @@ sub sql
 	return $code == 0 ? $out : "error: $err";
 }
 
-# an account that is neither root nor that of the servers; it need not exist
+# an account that is neither root nor the account of the servers; this account need not
+# exist
 my $stranger = 65533;
 
 # Connect to a socket as an account, and return the outcome.
@@ -59,8 +60,8 @@ sub connect_as
 	return $out;
 }
 
-# Connections are trusted and made as superuser.  So only the account of the server and
-# root may reach the socket.
+# Every connection is accepted without a password, as a superuser.  So only the account
+# of the server and root may reach the socket.
 sub is_private
 {
 	my ($checkout, $name, $title) = @_;
@@ -246,7 +247,7 @@ SKIP:
 	}
 }
 
-# The nodes of TAP tests trust all connections, too.
+# The servers of TAP tests accept all connections without a password, too.
 my ($pgxs) = map { s/\s+//gr . '/pgxs/src/test' } `$top/build/17/dense/bin/pg_config --pkglibdir`;
 ($code, $out, $err) = run_tool(
 	$passable,

@@ -1,6 +1,6 @@
 # Test "tools/patches compile", on a "release" of three files.  Each patch of a series
 # must compile on top of the earlier ones without a warning, and so must all series
-# together.  A combination that has passed is not compiled again, and a changed one is.
+# together.  A combination that has passed is compiled again only if it has changed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -110,7 +110,8 @@ is( "$code $out $err",
 	'the same series passes again');
 is(calls(), '', 'the same series is not compiled again');
 
-# One patch changes a function in a file, and a later one its caller in another file.
+# One patch changes a function in a file, and a later patch changes the caller of this
+# function in another file.
 my $wide = "extern int\ta(int i, int j);\n";
 my %wide = ('src/a.h' => $wide, 'src/a.c' => $release{'src/a.c'} =~ s/int i/int i, int j/r);
 my %caller = ('src/b.c' => $release{'src/b.c'} =~ s/a\(1\)/a(1, 2)/r);

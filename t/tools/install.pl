@@ -32,7 +32,8 @@ is($out, '', 'no extension is tested after a failed build');
 ($code, $out, $err) = run_tool($stub, 'make', 'installcheck', "PG_CONFIG=$pg_config");
 is("$code $err", '0 ', 'installcheck succeeds if all pass');
 
-# tools/extensions builds only changed extensions.  plpgsql stands for an installed one.
+# tools/extensions builds only changed extensions.  plpgsql takes the place of an
+# extension that is installed.
 my %makefile = (
 	one => "EXTENSION = plpgsql\nall install:\n",
 	two => "EXTENSION = nosuch\nall install:\n",

@@ -1,6 +1,6 @@
 # A test that does not fit its server is skipped.  On a server with patches, a skipped
-# test makes tools/check fail.  A server that is built here must have the patches whose
-# series exist.
+# test makes tools/check fail.  A server that is built in this checkout must have the
+# patches of every existing series.
 use strict;
 use warnings FATAL => 'all';
 
@@ -51,7 +51,7 @@ my %bin =
   map { my ($major, $variant, $has) = @$_; ("$major $variant" => server(@$_)) }[ 17, 'dense', 1 ],
   [ 17, 'cassert', 0 ], [ 17, 'stock', 0 ], [ 19, 'dense', 0 ], [ 17, 'far/away', 1 ];
 
-# passed, failed, skipped, excused
+# the counts of passed, failed, skipped and excused tests
 is(counts($bin{'17 dense'}, $needs), '1 0 0 0', 'a test runs on a server with the patch');
 is(counts($bin{'17 far/away'}, $needs),
 	'1 0 0 0', 'a test runs on a server elsewhere with the patch');
@@ -85,7 +85,7 @@ is(counts($bin{'17 far/away'}, $core),
 		'0 1 0 0', 'a wrong path of the regression tests is a failure');
 }
 
-# the legs, as tools/check lists them
+# the legs (the servers to test with), as tools/check lists them
 my ($legs) = read_file("$top/tools/check") =~ /^(leg_of\(\)\n\{\n.*?^all_legs=[^\n]*\n)/ms;
 my $fields = join ' ', ('a', 'b', 'c', 'd');
 write_file("$dir/tools/pg-versions", "# MAJOR\n17 $fields\n18 $fields\n19 $fields\n");

@@ -69,12 +69,13 @@ SKIP:
 		"$_ belongs to the account of the servers") for @names;
 	is(devices(), 6, 'create makes six loop devices');
 
-	# A mount of others stays, even if its name is similar.
+	# A loop device of others stays, even if the name of its file is similar.
 	write_file("$dir/build/mounts-image", '');
 	truncate("$dir/build/mounts-image", 1024 * 1024);
 	chomp(my $foreign = `losetup --find --show $dir/build/mounts-image`);
 
-	# A mount in use is detached, and goes away when it is no longer used.
+	# A mount that is in use is detached, and disappears when no process uses it any
+	# more.
 	my $user = fork() // die "could not fork: $!";
 	if ($user == 0)
 	{

@@ -14,7 +14,7 @@ write_file("$dir/tools/pg-versions", "17 17.1 a b c\n");
 write_file("$dir/tools/feature-list", "alpha\n");
 write_file("$dir/alpha/Makefile", "EXTENSION = alpha\n");
 
-# programs that stand for those of the machine
+# scripts that replace programs of the machine
 sub program
 {
 	my ($name, $script) = @_;
@@ -46,7 +46,8 @@ SKIP:
 {
 	skip 'it takes root', 7 if $> != 0;
 
-	# Provide only the programs that it needs before it looks for the others.
+	# Provide only the programs that tools/check-packages needs before it looks for the
+	# others.
 	foreach my $name (qw(bash awk basename cat dirname id sed wc))
 	{
 		my ($path) = grep { -x } map { "$_/$name" } split(/:/, $ENV{PATH});

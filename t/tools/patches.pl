@@ -134,7 +134,7 @@ CONFIG
 	is(git_src($dir, 'rev-parse', 'bundle'), $bundle, 'the commits are the same under it');
 }
 
-# Nor may the name of the user appear in a commit made in the tree.
+# The name of the user must not appear in a commit made in the tree either.
 {
 	local $ENV{HOME} = "$dir/home";
 	delete local $ENV{GIT_AUTHOR_NAME};
@@ -244,7 +244,7 @@ is_clear_error(
 is(scalar(@files = glob "$dir/build/17/apply.*"), 0, 'no temporary clone is left');
 
 # A series for another major version.  Differences elsewhere in the file do not matter.
-# A line that is changed there as well is a conflict.
+# A line that the patch changes and the other version changes as well is a conflict.
 unlink glob "$dir/beta/17/0002-*";
 my $other = "line 0\nline 0.5\n" . $release =~ s/^line 25$/fünfundzwanzig/mr;
 my $sum = release_tarball("$dir/sources/postgresql-18.1.tar.bz2",

@@ -1,6 +1,7 @@
 # Test what the tools and bench/run do as root in directories of the account that runs
 # the servers.  A process of that account may have put links there.  No file behind a
-# link may be given to the account, read for it, overwritten or removed.
+# link may be given to the account, read by root for the account, overwritten or
+# removed.
 use strict;
 use warnings FATAL => 'all';
 
@@ -17,7 +18,7 @@ my $account = getpwnam('nobody');
 my $other = getpwnam('daemon');
 my $secret = 'what only root may read';
 
-# in case a tool mounts something that it should refuse
+# At the end, unmount what a tool may have mounted against the rules.
 END
 {
 	my $rc = $?;
@@ -60,7 +61,8 @@ sub are_unharmed
 		["$folder/image"], "$title: no file is added to directories of root");
 }
 
-# as_account(COMMAND...) - run it as another process of that account would
+# as_account(COMMAND...) - run COMMAND like another process of the account that runs the
+# servers
 sub as_account
 {
 	my ($code, $out, $err) =
@@ -82,7 +84,7 @@ make_victims();
 ## directories that are given to the account
 
 their_folder("$dir/build/cluster", $other);
-# A kernel with fs.protected_hardlinks = 0 lets any account do this.
+# A kernel with fs.protected_hardlinks = 0 lets any account make such a hard link.
 link $victim, "$dir/build/cluster/link" or die $!;
 is_clear_error(
 	[ run_tool($dir, 'tools/cluster', 'remove', 'a') ],
@@ -256,7 +258,7 @@ except loopdevice.NoDevice as reason:
 		'from bench.lib.paths import CLUSTERS, DEVICE; print(DEVICE.is_relative_to(CLUSTERS))');
 	is($out, "False\n", 'the loop device of "bench/run wal" is outside the instances');
 
-	# the files that it reads in a data directory
+	# the files that bench/run reads in a data directory
 	their_folder("$dir/build/cluster");
 	as_account('mkdir', "$dir/build/cluster/sub");
 	as_account('sh', '-c',
@@ -281,7 +283,8 @@ for name in ("pipe", "link"):
 	is("$code $out", "0 not read\nnot read\n", 'a pipe and a link in place of a log are not read')
 	  or diag $err;
 
-	# The read-ahead of the device is restored, however a study ends.
+	# The read-ahead of the device is restored, even if a study is killed or
+	# interrupted: at the latest, the next study restores it.
 	my $ahead = sub {
 		my ($code) = @_;
 		my (undef, $out, $err) = $python->(
@@ -325,7 +328,7 @@ now()'),
 	is($ahead->("with session():\n    now()"),
 		"$before\n", 'a read-ahead that was not saved is not restored');
 
-	# the files that it writes
+	# the files that bench/run writes
 	make_victims();
 	system_ok('mkdir', "$dir/tmp");
 	chmod 01777, "$dir/tmp";

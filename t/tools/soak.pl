@@ -1,5 +1,5 @@
 # Test tools/soak.  It runs every part once, and runs failed and interrupted parts
-# again.  Results of other sources do not count.
+# again.  Results do not count if the sources have changed after them.
 use strict;
 use warnings FATAL => 'all';
 

@@ -124,8 +124,9 @@ release_tarball("$dir/sources/postgresql-17.9.tar.bz2", '17.9', { README => "an 
 }
 isnt((source())[0], 0, 'PG_SOURCES is not used when it is not set');
 
-# The distribution's source packages: try versions, newest first, until one downloads,
-# only from the archive of the base system, with a private apt configuration.
+# The distribution's source packages: tools/source tries versions, the newest first,
+# until a download succeeds.  It uses only the archive of the base system, and its own
+# apt configuration.
 system_ok('rm', '-rf', "$dir/sources", "$dir/build");
 my $good = release_tarball("$dir/site/postgresql-17_17.12.orig.tar.bz2",
 	'17.12', { README => "a packaged release\n" });

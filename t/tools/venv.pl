@@ -1,6 +1,6 @@
 # Test tools/venv.  It makes the environment of pinned Python packages once, and again
-# when the pins change.  Test its messages if a package is not available.  The packages
-# are wheels made here, and no index is asked.
+# when the pins change.  Test its messages if a package is not available.  The test
+# makes the packages itself, as wheels, and uses no package index.
 use strict;
 use warnings FATAL => 'all';
 
@@ -47,7 +47,7 @@ sub version
 delete @ENV{ grep { /^(?:PIP|PYTHON)/ } keys %ENV };
 local $ENV{PIP_NO_INDEX} = 1;
 local $ENV{PIP_FIND_LINKS} = $wheels;
-# Neither setting may have an effect.
+# These two settings must have no effect.
 local $ENV{PIP_TARGET} = "$dir/elsewhere";
 local $ENV{PYTHONPATH} = "$dir/elsewhere";
 

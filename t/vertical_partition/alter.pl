@@ -1,8 +1,8 @@
-# Test DDL on the name of a split table beyond one session.  The catalogs must be those
-# of a table that is split after the same DDL.  Dumps can be restored.  CREATE INDEX
-# CONCURRENTLY runs in its own transactions.  Other sessions wait, and continue with
-# prepared statements.  Event triggers fire.  Without the library, the commands behave
-# as on a stock server.
+# Test DDL on the name of a split table, also with other sessions.  Afterwards the
+# catalogs must be the same as if the DDL ran on a plain table, which is split only
+# then.  Dumps can be restored.  CREATE INDEX CONCURRENTLY runs in its own transactions.
+# Other sessions wait, and continue with prepared statements.  Event triggers fire.
+# Without the library, the commands behave as on a stock server.
 use strict;
 use warnings FATAL => 'all';
 
@@ -115,7 +115,7 @@ for my $method (@partition_methods)
 		'99|c|9|1',
 		"$method: DDL works in the restored database");
 
-	# A table that is split now has the same view.
+	# The same table, merged and split again after the DDL, must get the same view.
 	my ($had, $depended) = map { $node->safe_psql($method, $_) } $columns, $depends;
 	$node->safe_psql($method, "SELECT vertical_partition.merge('t')");
 	$node->safe_psql($method,
@@ -158,7 +158,8 @@ is( $node->safe_psql(
 	'the failed build leaves an invalid index, as on a table');
 $node->safe_psql('postgres', 'DROP INDEX CONCURRENTLY twice');
 
-# It waits for transactions that see the table, and holds no lock that blocks others.
+# CREATE INDEX CONCURRENTLY waits for transactions that have written to the table.  It
+# holds no lock that blocks other sessions.
 my $reader = $node->background_psql('postgres');
 $reader->query_safe('BEGIN; UPDATE t SET a = a WHERE id = 1');
 my $builder = $node->background_psql('postgres', on_error_stop => 0);
@@ -239,7 +240,7 @@ is($node->safe_psql('postgres', q{SELECT convalidated FROM pg_constraint WHERE c
 	't', 'the constraint is valid afterwards');
 
 #
-# Event triggers, also for a command inside another one
+# Event triggers, also for commands of a function that another command calls
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE log (n serial, tag text, kind text, identity text);
@@ -290,8 +291,8 @@ if ($major >= 16)
 like($err, qr/cannot execute ALTER TABLE in a read-only transaction/, 'read-only transaction');
 
 #
-# row_pointer: a command that moves rows of the cold part is refused in a transaction
-# that might not see all rows
+# row_pointer: the extension refuses a command that moves rows of the cold part, if the
+# transaction has an old snapshot and might not see all rows
 #
 $node->safe_psql('row_pointer', 'ALTER TABLE t ALTER d TYPE text');
 is( $node->safe_psql(

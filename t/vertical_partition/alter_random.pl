@@ -1,7 +1,8 @@
 # Run the same random DDL on a plain table and on three tables split by the three
-# methods.  Each command must have the same effect on all four, or be refused early for
-# the split ones, with a reason.  The tables must hold the same rows all the time.
-# After merge(), the definitions must be the same.
+# methods.  Each command must have the same effect on all four tables.  Or the extension
+# must refuse the command for the split tables, early and with a reason.  The tables
+# must hold the same rows all the time.  After merge(), the definitions must be the
+# same.
 #
 # PGDENSE_FUZZ_SEED repeats a run.  With PGDENSE_SOAK there are more rounds.
 use strict;
@@ -21,7 +22,7 @@ my @schemas = ('plain', @partition_methods);
 note "PGDENSE_FUZZ_SEED=$seed";
 srand($seed);
 
-# The regression test has the query that describes a table.
+# Take the query that describes a table from the regression test.
 my $functions = slurp_file("$FindBin::RealBin/../../sql/vertical_partition_alter.sql");
 my ($describe) = $functions =~ /^(CREATE FUNCTION tool\.describe\(.*?^\$\$;\n)/ms
   or die 'no tool.describe()';
@@ -191,8 +192,8 @@ sub using
 		"hashtext($column\::text)::text::$type",
 		"(-(length($column\::text)))::text::$type", "coalesce($a\::text, '5')::$type", "NULL",
 		"(id + 1000)::text::$type", "(1000 - id)::text::$type",
-		# Use only columns of the key, where the command is refused.  With others, the
-		# result depends on the order of rows.
+		# Call nextval() only for columns of the key, where the command is refused.  For
+		# other columns, the result would depend on the order of rows.
 		(grep { quoted($_) eq $column } @key) ? "nextval('tool.counter')::text::$type" : $column);
 }
 

@@ -10,7 +10,8 @@ use PgDense::Application;
 my ($major) = `pg_config --version` =~ /(\d+)/;
 
 # the wide columns that share no index or constraint with hot columns.  Of the other
-# tables only django_migrations has any; Django would not find it any more.
+# tables, only django_migrations has such columns.  Leave it out: Django would not find
+# this table when it is a view.
 my %cold = (
 	shop_country => 'name',
 	shop_category => 'name',
@@ -30,7 +31,7 @@ my %method = (
 	shop_product => 'surrogate_key',
 	shop_review => 'row_pointer');
 
-# A table that a view reads is refused.
+# split() refuses a table that a view reads.
 my $report = <<'SQL';
 CREATE TEMP TABLE report AS SELECT pg_get_viewdef('shop_report') AS definition;
 DROP VIEW shop_report;
@@ -59,7 +60,7 @@ my %modes = (
 		still => 'SELECT count(*) = ' . keys(%cold) . ' FROM vertical_partition.parts'
 	},);
 
-# Return an error without the names that it may have.
+# Return an error with the name of the table instead of the name of its part.
 sub error_of_table
 {
 	my ($error) = @_;
@@ -68,7 +69,7 @@ sub error_of_table
 	return { %$error, table_name => $error->{table_name} =~ s/_(?:hot|cold)$//r };
 }
 
-# The view column also has the default of an identity column.
+# For an identity column of the table, the column of the view has this default.
 my $sequence = qr/^str nextval\('\w+_id_seq'::regclass\)$/;
 my @differences = (
 	{
@@ -134,7 +135,7 @@ my @differences = (
 		step => qr/^tried: trigger$/,
 		seen => qr/^\{"error":"ProgrammingError","sqlstate":"42809"\}$/
 	},);
-# The server refuses this for all views.
+# A server before 17 refuses MERGE for all views.
 push @differences,
   {
 	doc => 'MERGE on 15',
@@ -143,7 +144,8 @@ push @differences,
   },
   {
 	doc => 'MERGE on 15',
-	# All columns and rows must be the same, except the one that should have changed.
+	# All columns and rows must be the same, except the row that MERGE would have
+	# changed.
 	step => qr/(?:^|\w )data(?: \w+)*: shop_(?:setting|preference)$/,
 	same => sub {
 		[ $_[0][0], [ grep { "@$_[1, 2]" ne 'str user:5 str setting.1' } @{ $_[0][1] } ] ]

@@ -72,7 +72,8 @@ BEGIN
 END \$\$;
 SQL
 
-# the change of a transaction to a table; each adds one row to the ledger
+# the statements that transactions run on a table; each transaction adds one row to the
+# ledger
 my $ledger = "INSERT INTO ledger (t, n, c, lines, line_c)";
 my %transactions = (
 	hot => "UPDATE account_T SET n = n + :d WHERE id = :a;\n$ledger VALUES ('T', :d, 0, 0, 0);\n",
@@ -129,8 +130,8 @@ $standby->append_conf('postgresql.conf',
 	"hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
 $standby->start;
 
-# start_pgbench(NODE, OPTIONS, CLIENTS, TABLE => [NAME, WEIGHT]...) - start it, and
-# return the handle for its outcome
+# start_pgbench(NODE, OPTIONS, CLIENTS, TABLE => [NAME, WEIGHT]...) - start pgbench in
+# the background, and return the handle to wait for its result
 sub start_pgbench
 {
 	my ($on, $options, @command) = @_;

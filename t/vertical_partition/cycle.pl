@@ -1,5 +1,5 @@
 # Run split(), relink() and merge() beside transactions that first read and then write
-# the table.  No transaction may fail, and none may be the victim of a deadlock.
+# the table.  No transaction may fail, and no deadlock may occur.
 #
 # A transaction that has read the table holds a lock on it, and waits with this lock for
 # the session that blocks writers.  So split() must not ask for a stronger lock later.
@@ -44,7 +44,8 @@ CREATE FUNCTION wrong() RETURNS SETOF text LANGUAGE sql AS \$\$
 \$\$;
 SQL
 
-# the statements of the transactions; all but one reach the table in another way
+# the statements of the transactions, most of which begin to use the table in different
+# ways
 my %transactions = (
 	read =>
 	  "SELECT n, c, doc FROM account WHERE id = :a;\nUPDATE account SET n = n + 1, c = c + 1 WHERE id = :a;\n"
@@ -116,7 +117,7 @@ for my $cycle (1 .. $cycles)
 
 		$failed++ if $err ne '';
 		diag "cycle $cycle, $call: $err" if $err ne '';
-		# The transactions continue, on the view as on the table.
+		# The transactions must continue, on the view and on the table.
 		$node->poll_query_until('postgres', "SELECT count(*) > $before + 20 FROM ledger")
 		  or $idle++;
 	}
@@ -127,7 +128,7 @@ for my $run (@runs)
 {
 	$run->{handle}->pump_nb;
 	ok($run->{handle}->pumpable, "pgbench -M $run->{mode} runs until the end");
-	# A shell starts background processes with INT ignored, so use TERM.
+	# Background processes of a shell ignore INT, so send TERM.
 	$run->{handle}->signal('TERM');
 	$run->{handle}->finish;
 	unlike(
@@ -143,7 +144,7 @@ is(join("\n", @errors > 5 ? @errors[ 0 .. 4 ] : @errors), '', 'no error in the l
 is($node->safe_psql('postgres', 'SELECT * FROM wrong()'), '', 'the ledger has each transaction');
 parts_in_order($node, 'postgres', 'end');
 
-# relink() changes rows.  It waits for sessions that have locked some, before it has a
+# relink() changes rows.  It waits for sessions that have locked rows, before it takes a
 # lock itself.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE moved (id int PRIMARY KEY, n int, c text);

@@ -1,7 +1,7 @@
-# Let split(), merge() and ALTER TABLE fail at each of their commands, and at rows.
-# Cancel them, and let them meet timeouts, deadlocks, limits, each other, and a crash of
-# the server.  Afterwards the database must be in the state before or in the complete
-# new state, never between.
+# Let split(), merge() and ALTER TABLE fail at each of the commands that they run, and
+# while they process rows.  Cancel them, and let them meet timeouts, deadlocks, limits,
+# each other, and a crash of the server.  Afterwards the database must be in the old
+# state or in the complete new state, never between both.
 #
 # PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
@@ -58,8 +58,9 @@ sub unchanged
 	  || diag "before:\n$before\nnow:\n$now";
 }
 
-# An event trigger counts commands, and fails at the requested one.  A setting cannot
-# count: changes made by a command that runs as the table's owner are reset.
+# An event trigger counts commands with a sequence, and fails at the requested command.
+# A setting cannot count: when a command runs as the table's owner, its changes of
+# settings are reset.
 fresh('fails');
 $node->safe_psql('fails', <<'SQL');
 CREATE SEQUENCE public.commands;
@@ -74,8 +75,8 @@ CREATE EVENT TRIGGER fail_end ON ddl_command_end EXECUTE FUNCTION public.fail();
 ALTER DATABASE fails SET test.fails_at = '0';
 SQL
 
-# fails_everywhere(STATEMENT, NAME, EVERY) - let it fail at every EVERY-th of its
-# commands, in one session, and succeed at the end
+# fails_everywhere(STATEMENT, NAME, EVERY) - let the statement fail at every EVERY-th of
+# its commands, in one session, and then let it succeed
 sub fails_everywhere
 {
 	my ($statement, $name, $every) = @_;
@@ -96,7 +97,8 @@ sub fails_everywhere
 	$node->safe_psql('fails', $statement);
 	parts_in_order($node, 'fails', $name);
 }
-# one method for all of these, and each method with PGDENSE_SOAK
+# Let row_pointer fail at each command, and the other methods at every sixth command.
+# With PGDENSE_SOAK, let all methods fail at each command.
 my %every = map { $_ => $_ eq 'row_pointer' || $ENV{PGDENSE_SOAK} ? 1 : 6 } @partition_methods;
 my %rows = map { $_ => $node->safe_psql('fails', partition_contents($_)) } @partition_methods;
 for my $method (@partition_methods)
@@ -110,7 +112,7 @@ for my $method (@partition_methods)
 }
 
 # An ALTER TABLE that rewrites the cold part also relinks.  An index on the pointer
-# fails at the rows.
+# calls a function, which fails while the rows are updated.
 $node->safe_psql('fails', <<'SQL');
 UPDATE row_pointer SET wide = 'other' WHERE id < 10;
 CREATE FUNCTION public.fail_at_row(tid) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
@@ -138,7 +140,8 @@ for my $method (@partition_methods)
 		$updated{$method}, "$method: rows after merge()");
 }
 
-# Errors in the middle: at rows, by limits, and by locks that others hold.
+# Let a call fail in the middle: at a row, by limits, and by locks that other sessions
+# hold.
 fresh('errors');
 my $before = $node->safe_psql('errors', $everything);
 
@@ -174,8 +177,8 @@ $other->query_safe('ROLLBACK; BEGIN; LOCK row_pointer IN ROW EXCLUSIVE MODE');
 error_in("SET lock_timeout = '100ms'; $call", qr/lock timeout/, 'lock_timeout because of a writer');
 $other->query_safe('ROLLBACK');
 
-# split() holds no lock while it waits for a table that references it.  The table can be
-# read and written.
+# split() holds no lock on its table while it waits for a lock on a table that
+# references it.  The table can be read and written.
 $other->query_safe('BEGIN; LOCK refers_to_row_pointer IN ROW EXCLUSIVE MODE');
 my $splitter = $node->background_psql('errors', on_error_stop => 0);
 $splitter->query_until(qr/started/, "\\echo started\n$call;\n");
@@ -250,7 +253,7 @@ for my $round (1 .. $rounds)
 	  $was eq 'r'
 	  ? "SELECT vertical_partition.split('$method', '{note,wide}', '$method')"
 	  : "SELECT vertical_partition.merge('$method')";
-	# the time that an undisturbed call takes
+	# the time that a call takes without a crash
 	my $started = time();
 	$node->safe_psql('crashes', "BEGIN; $sql; ROLLBACK");
 	my $seconds = (time() - $started) * rand();

@@ -96,8 +96,8 @@ for my $format ('plain', 'custom', 'directory')
 	  'second';
 	is($second, $first, "$format: the dump of the restored schema is the same");
 
-	# Check that it works: sequences continue, guards refuse, foreign keys are enforced,
-	# and merge() succeeds.
+	# Check that the restored tables work: sequences continue, direct changes of the
+	# parts are refused, foreign keys are enforced, and merge() succeeds.
 	for my $method (@partition_methods)
 	{
 		is( $node->safe_psql(
@@ -161,7 +161,8 @@ is( $node->safe_psql(
 	"t\n1|1|c",
 	'the restored table has all rows');
 
-# single tables: the view has no rows, its parts have them
+# Dump single tables: the dump of a view has no rows, the dumps of its parts have the
+# rows.
 my ($method) = @partition_methods;
 like(
 	$node->safe_psql('source', "SELECT obj_description('${method}_hot'::regclass)"),

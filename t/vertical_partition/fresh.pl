@@ -1,7 +1,7 @@
 # Run each statement of t/vertical_partition/same.sql in its own connection, where
 # nothing has loaded the library before.  With the library preloaded, as split()
-# recommends, the answer must be that of the plain table.  Without preloading, it must
-# be that answer or an error.
+# recommends, the answer must be that of the plain table.  Without preloading, the
+# answer must be the same, or an error.
 use strict;
 use warnings FATAL => 'all';
 
@@ -22,8 +22,7 @@ my ($unloaded) = map { qr/$_/ } join '|',
   'ERROR:  25P02: ';
 
 # Statements that need one session together: transactions, prepared statements,
-# settings, held cursors.  Each group ends where a statement begins that belongs to
-# none.
+# settings, held cursors.  A group has a first and a last statement.
 my @regions = (
 	[ qr/^DECLARE .* WITH HOLD/, qr/^CLOSE/ ],
 	[ qr/^(?:BEGIN|START)\b/, qr/^(?:COMMIT|ROLLBACK|PREPARE TRANSACTION)\b(?! TO)/ ],

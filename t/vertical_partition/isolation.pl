@@ -25,8 +25,9 @@ my @specs = (
 my %retried = map { $_ => 1 } 's1_both s2_choose s1_c', 's1_del s2_upsert s1_c',
   's1_move s2_upsert s1_c';
 
-# Append these to the specs.  specs/ has a permutation for each thing to show, with expected output.
-# There are many more here, for which the plain table shows what to expect.
+# Append these to the specs.  In specs/ there is a permutation for each behaviour to
+# show, with expected output.  These files add many more permutations, without expected
+# output: the output for the plain table is the expected one.
 my %rest = map { ("vertical_partition_$_" => "$top/t/vertical_partition/isolation/$_.spec") }
   qw(conflict key update);
 
@@ -34,7 +35,7 @@ my %rest = map { ("vertical_partition_$_" => "$top/t/vertical_partition/isolatio
 my $conflict =
   qr/could not (?:serialize access|obtain lock on row)|deadlock detected|duplicate key value|violates foreign key constraint/;
 
-# expand(LINE) - return the lines that one stands for: "a_{b,c}" is "a_b" and "a_c"
+# expand(LINE) - return the lines that LINE abbreviates: "a_{b,c}" means "a_b" and "a_c"
 sub expand
 {
 	my ($before, $choices, $after) = $_[0] =~ /^(.*?)\{(.*?)\}(.*)/s or return $_[0];
@@ -42,7 +43,8 @@ sub expand
 	return map { expand("$before$_$after") } split /,/, $choices;
 }
 
-# whole_spec(FILE...) - return one spec of several files, and the number of its permutations, each once
+# whole_spec(FILE...) - return one spec made of several files, without duplicate
+# permutations, and the number of its permutations
 sub whole_spec
 {
 	my ($text, %seen, @permutations) = ('');
@@ -69,8 +71,8 @@ for my $method ('plain', @partition_methods)
 for my $spec (@specs)
 {
 	my $name = basename($spec, '.spec');
-	# Version 19 has its own messages.  The alternative expected file has those of the
-	# others.
+	# Version 19 has its own messages.  The alternative expected file has the messages
+	# of the other versions.
 	my ($file) = grep { -e } ($major < 19 ? "$top/expected/${name}_1.out" : ()),
 	  "$top/expected/$name.out";
 	my ($whole, $permutations) = whole_spec($spec, $rest{$name} // ());
@@ -84,7 +86,7 @@ for my $spec (@specs)
 		IPC::Run::run([ $tester, $node->connstr($method) ],
 			'<', \$whole, '>', \$output{$method}, '2>', \$err);
 		is($?, 0, "$name, $method: runs") or diag $err;
-		# Locks are those of the parts.
+		# Locks on a split table are locks on its parts, so the output names these.
 		$output{$method} =~ s{"vp_(?:hot|cold)"}{"vp"}g;
 		append_to_file("${PostgreSQL::Test::Utils::tmp_check}/$name.$method.out", $output{$method});
 		is($err, '', "$name, $method: the tester reports no error");
@@ -95,7 +97,8 @@ for my $spec (@specs)
 		  $method eq 'plain'
 		  ? ($file ? slurp_file($file) =~ s{"vp_(?:hot|cold)"}{"vp"}gr : $output{plain})
 		  : $output{plain}, $output{$method};
-		# The last one ends in an empty line, which the others have lost.
+		# The last permutation ends in an empty line, which split has removed from the
+		# others.
 		chomp($_->[-1]) foreach grep { @$_ } $expected, $got;
 		my $different = @$got == 1 + $permutations ? 0 : 1;
 		for my $i (0 .. $#$expected)

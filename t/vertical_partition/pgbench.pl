@@ -1,5 +1,6 @@
-# Run pgbench on tables that are split by each method and governed by toast_policy.  No
-# transaction may fail or be lost.  The way back must restore the original tables.
+# Run pgbench on tables that are split by each method and stored with access method
+# toast_policy.  No transaction may fail or be lost.  merge() and
+# toast_policy.disable_all() must restore the original tables.
 use strict;
 use warnings FATAL => 'all';
 
@@ -75,7 +76,8 @@ $node->command_ok(
 	'pgbench -i');
 my $before = schema();
 
-# Govern it before split(), which passes this on to both parts, and after split().
+# Use toast_policy.enable() for one table before split(), which gives both parts the
+# access method, and for other tables after split().
 $node->safe_psql('postgres', "SELECT toast_policy.enable('pgbench_tellers', 'filler')");
 $node->safe_psql('postgres',
 	"SELECT vertical_partition.split('pgbench_$_', '{filler}', '$methods{$_}')")
@@ -94,7 +96,7 @@ is( $node->safe_psql(
 	),
 	'the parts are governed by toast_policy');
 
-# This begins with VACUUM of all tables, and TRUNCATE of the empty history.
+# Option -v begins with VACUUM of all tables, and TRUNCATE of the empty history.
 run_pgbench('with vacuum', '-v', '-b', 'tpcb-like');
 foreach my $mode (qw(simple extended prepared))
 {
@@ -113,7 +115,8 @@ my $contents = join ';',
   map { "SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text)) FROM $_ t" } @tables;
 my $rows = $node->safe_psql('postgres', $contents);
 $node->safe_psql('postgres', "SELECT vertical_partition.merge('pgbench_tellers')");
-# Otherwise the policy would be lost, and the column left uncompressed.
+# merge() refuses parts with different access methods.  Otherwise the merged table would
+# be heap, and the column would stay uncompressed.
 my ($code, $out, $err) =
   $node->psql('postgres', "SELECT vertical_partition.merge('pgbench_accounts')");
 like(

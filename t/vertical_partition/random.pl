@@ -1,8 +1,8 @@
 # Run the same random statements on a plain table and on three tables split by the three
-# methods, in one session.  Each must give the same rows or the same error, and the
-# tables must hold the same rows.  From time to time, the split tables are merged or
-# split by other columns, parts are vacuumed, and the rewriting of statements is
-# switched.
+# methods, in one session.  Each statement must return the same rows or the same error
+# for all four, and the tables must hold the same rows.  From time to time, the split
+# tables are merged or split by other columns, parts are vacuumed, and the rewriting of
+# statements is switched.
 #
 # PGDENSE_FUZZ_SEED repeats a run.  With PGDENSE_SOAK there are more rounds.
 use strict;
@@ -112,12 +112,13 @@ sub literal
 		"(SELECT string_agg(md5(($i + g)::text), '') FROM generate_series(1, 120) g)");
 }
 
-# an expression over that column that can be evaluated for any row
+# an expression over this column that can be evaluated for any row
 sub expression
 {
 	my ($name, $type, $alias) = @_;
 
-	# Whether unique values collide during an UPDATE depends on the order of rows.
+	# Use no expression for a unique column: whether new values collide with old ones
+	# during an UPDATE depends on the order of rows.
 	return literal($type) if rand() < 0.4 || $name eq ($unique // '');
 	return pick("$alias.$name + 1", "$alias.k1 * 2", "$alias.$name - $alias.k1")
 	  if $type eq 'int' || $type =~ /^numeric/;

@@ -1,7 +1,7 @@
 # Test split tables on a standby, and in logical replication.  Logical replication
 # copies the parts as ordinary tables, and the view of the subscriber must give the rows
-# of the publisher.  Row pointers are not replicated.  relink() makes them anew; before
-# that, reads that need them fail, and return no wrong row.
+# of the publisher.  Row pointers are not replicated.  relink() makes them anew.  Before
+# relink(), reads that need row pointers fail, and return no wrong row.
 use strict;
 use warnings FATAL => 'all';
 
@@ -123,7 +123,8 @@ sub compare_subscriber
 	}
 }
 
-# Rows that the subscriber can read are right.  For others, the error has a hint.
+# The subscriber must read the right rows in the hot part.  Reads that need the cold
+# part must fail with a hint.
 sub compare_pointers
 {
 	my ($what) = @_;
@@ -141,7 +142,7 @@ sub compare_pointers
 		$err,
 		qr/ERROR: .*\n(.*\n)*HINT:.*relink/,
 		"logical: $what, row_pointer, cold columns need relink()");
-	# It would omit the rows whose pointers are wrong.
+	# SELECT FOR UPDATE would omit the rows whose pointers are wrong, so it must fail.
 	($rc, $out, $err) = $subscriber->psql('postgres', "$lock; EXECUTE locked");
 	is($out, '', "logical: $what, row_pointer, SELECT FOR UPDATE before relink() shows no row");
 	like(
@@ -153,7 +154,8 @@ sub compare_pointers
 	is( $subscriber->safe_psql('postgres', $cold),
 		$primary->safe_psql('postgres', $cold),
 		"logical: $what, row_pointer after relink()");
-	# The subscription can make pointers wrong at any time.
+	# SELECT FOR UPDATE fails also after relink(), because the subscription can make
+	# pointers wrong at any time.
 	($rc, $out, $err) = $subscriber->psql('postgres', "$lock; EXECUTE locked");
 	is($out, '', "logical: $what, row_pointer, SELECT FOR UPDATE shows no row");
 	like(

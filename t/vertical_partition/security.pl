@@ -190,7 +190,7 @@ is_harmless($node,
 is($error, 'ok', 'relink succeeds');
 is($node->safe_psql('postgres', 'SELECT count(c) FROM role_a.late'), '6', 'the rows are relinked');
 
-# Foreign keys between tables of different owners.  The superuser can carry them over.
+# Foreign keys between tables of different owners.  A split by the superuser keeps them.
 # They are checked as the owner of the referencing table.
 as_role($node, 'postgres', 'role_b', <<'SQL');
 CREATE TABLE role_b.parent (id int PRIMARY KEY);
@@ -264,7 +264,7 @@ like(
 $node->safe_psql('postgres',
 	'SET session_replication_role = replica; DELETE FROM role_b.sale WHERE shop = 77; DROP TABLE public.sale_of_all'
 );
-# The superuser's own statements run the owner's code, as always.
+# A superuser's own statements on the table run the owner's code, as on every table.
 $node->safe_psql('postgres', 'ALTER ROLE role_a NOSUPERUSER; REVOKE pg_read_all_data FROM role_b');
 as_role($node, 'postgres', 'role_b', 'REVOKE REFERENCES ON role_b.parent FROM role_a');
 like(
@@ -360,7 +360,7 @@ for my $case (
 		qr/\Q$constraint\E/, "advise() names the reason for $table");
 }
 
-# Settings made by the owner's code end with it.
+# When the owner's code ends, the settings that it has made are reset.
 as_role($node, 'postgres', 'role_a', <<'SQL');
 CREATE FUNCTION role_a.takes_path(n int) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -385,7 +385,7 @@ SHOW search_path;
 SQL
 is((split /\n/, $path)[-1], 'public', "search_path is the caller's again");
 
-# A member that cannot SET ROLE does not have the rights of the role itself.
+# A member of a role that cannot SET ROLE does not have the rights of this role itself.
 SKIP:
 {
 	skip 'every member can SET ROLE before 16', 2 if $major < 16;
@@ -609,7 +609,7 @@ CREATE TABLE role_b.ch (id int PRIMARY KEY, par int REFERENCES role_b.par ON DEL
 INSERT INTO role_b.par SELECT generate_series(1, 9);
 INSERT INTO role_b.ch SELECT i, i, 'c' FROM generate_series(1, 9) i;
 SQL
-# Make this view first, so that the older one is found first.
+# Create the split view before the view of role_a.
 as_role($node, 'postgres', 'role_b', q{SELECT vertical_partition.split('role_b.ch', '{c}')});
 my $definition = $node->safe_psql('postgres', q{SELECT pg_get_viewdef('role_b.ch')});
 as_role($node, 'postgres', 'role_a', "CREATE VIEW role_a.ch AS $definition");

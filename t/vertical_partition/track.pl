@@ -76,7 +76,7 @@ SQL
 is(counted('v'), '0 0 1000', 'rows of parallel workers are counted once');
 reset_counts();
 
-# A sample stands for all.
+# The counts are scaled up from the sample to all updates.
 $node->safe_psql('postgres', <<'SQL');
 SET vertical_partition.track_sample_rate = 0.25;
 DO $$ BEGIN FOR i IN 1 .. 4000 LOOP UPDATE t SET n = 0 WHERE k = 1 + i % 1000; END LOOP; END $$;

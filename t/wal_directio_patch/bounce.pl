@@ -1,9 +1,10 @@
 # Check the memory of a WAL write while other backends insert.  With direct I/O, or with
 # units of less than a page, the memory must not change during the write.  Behind the
-# end of the request it has zeros, and no part of a record that is being inserted.
+# end of the WAL to be written, this memory must have zeros, and no part of a record
+# that is being inserted.
 #
-# Check the same after direct I/O was given up, while some backends still have files
-# open with it.
+# Check the same after the server gave up direct I/O, while some backends still have
+# files open for direct I/O.
 #
 # Each write takes one millisecond longer than usual, and eight clients insert
 # meanwhile.  A server with all switches off is the control: there the test must see
@@ -117,7 +118,7 @@ for my $setting (
 	my ($records) = wal_records("$dir/pg_wal", $redo, $size);
 	if ($mode eq 'buffered' && $unit eq '8192')
 	{
-		# The control behaves like a stock server.
+		# The control, the server with all switches off, behaves like a stock server.
 		my $changes = grep { $_->{type} eq 'C' } @$events;
 		cmp_ok($changes, '>', 0,
 			"$what: memory changes during writes of the control, $changes times");

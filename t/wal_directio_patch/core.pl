@@ -24,7 +24,7 @@ my $tmp = File::Spec->rel2abs($PostgreSQL::Test::Utils::tmp_check);
 my $no_direct =
   can_write_directly($tmp) ? undef : 'no mount: the folder of the test does not take direct I/O';
 
-# [name, parameters]; one of them has small segments and small buffers
+# [name, segment size in MB, parameters]
 my @rounds = ([ 'direct_512', 1, wal_direct_io => 'on', wal_write_unit => 512, fsync => 'off' ]);
 push @rounds,
   [

@@ -4,8 +4,9 @@
 # writes WAL in another mode.
 #
 # Check after each crash that the rows of every acknowledged transaction are there.  Of
-# asynchronous commits, the first ones are there, and nothing else.  Recovery compares
-# all pages with their images in WAL.  Sometimes the server is killed in recovery, too.
+# the asynchronous commits of a client, the last commits may be lost.  If a commit is
+# there, all earlier commits of this client are there, too.  Recovery compares all pages
+# with their images in WAL.  Sometimes the server is killed in recovery, too.
 #
 # There are eight rounds, with PGDENSE_SOAK 100.  PGDENSE_FUZZ_SEED is the random seed.
 # The test prints it.

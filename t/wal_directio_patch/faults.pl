@@ -2,8 +2,8 @@
 # later, short writes, a full disk, a read-only directory, pg_wal on another file system
 # at each start, and settings that exclude each other.
 #
-# shim.c causes most of the faults.  The server may end only where it
-# also ends without direct I/O.  No acknowledged transaction may be lost.
+# shim.c causes most of the faults.  The server may end only where the server also ends
+# without direct I/O.  No acknowledged transaction may be lost.
 use strict;
 use warnings FATAL => 'all';
 
@@ -116,7 +116,8 @@ sub reason
 sub death
 {
 	my ($log) = @_;
-	# A background worker that is starting during the shutdown may or may not log this.
+	# A background worker may start during the shutdown, and sometimes logs this
+	# message.
 	my ($message) =
 	  $log =~ /((?:FATAL|PANIC):  (?!terminating \w.*due to administrator command).*)/;
 
@@ -130,7 +131,8 @@ sub death
 sub check_start
 {
 	# what; settings of the shim; the result for unit 512 with "try", and with "on"; the
-	# reason of a fallback; whether the probe tried a write that proved nothing
+	# reason for the page cache; whether the probe tried a write whose result says
+	# nothing about direct I/O
 	my @cases = (
 		[
 			'no answer', { STATX => 'none' },
@@ -180,7 +182,7 @@ sub check_start
 			'write failed', { WRITE => 'EIO,file=temp' },
 			'buffered 512', undef, qr/^Could not write .*: Input\/output error\.$/
 		],
-		# A full disk proves nothing about direct I/O.
+		# A full disk does not show whether direct I/O works.
 		[
 			'no space', { WRITE => 'ENOSPC,file=temp,times=1' },
 			'direct 512', 'direct 512', undef, 1
@@ -265,7 +267,7 @@ sub check_start
 	}
 }
 
-# Faults while the server runs.  A file switches them on.
+# Cause faults while the server runs.  The existence of a file switches the faults on.
 sub check_load
 {
 	my ($now, $watch) = map { $node->basedir . "/$_" } qw(now watch);
@@ -368,8 +370,8 @@ sub check_load
 			"$what: giving up is logged once, or not at all if direct I/O works"
 		) if defined $gives_up;
 		unlike($log, qr/PANIC|TRAP|ERROR/, "$what: no session got an error");
-		# Backends that have the file open with direct I/O keep using it after others
-		# gave up.
+		# Backends that have the file open for direct I/O still write with direct I/O
+		# after other backends gave up direct I/O.
 		ok(!-s $watch, "$what: memory does not change during a write")
 		  or diag slurp_file($watch) =~ s/(?<=\n).*//sr;
 
@@ -557,7 +559,7 @@ sub check_moves
 	my %folders = map { $_ => mount_folder($_) } @there;
 	my @way;
 
-	# a walk that makes each change once
+	# a sequence of file systems with each change from one to another once
 	for my $i (0 .. $#there)
 	{
 		push @way, $there[$i];
@@ -603,7 +605,7 @@ sub check_moves
 }
 
 # Leave WAL near the beginning of a segment after a clean shutdown, so that the next
-# start does not depend on earlier ones.
+# start does not depend on earlier starts.
 sub settle
 {
 	set_wal($node);

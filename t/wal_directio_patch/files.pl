@@ -1,6 +1,6 @@
-# Test WAL on many kinds of file systems, with each setting: whether it is written
-# directly and in which unit, or the reason why not.  Crash with each setting.  Check
-# the page cache after the writes.
+# Test WAL on many kinds of file systems, with each setting: whether WAL is written
+# directly and in which unit, or the reason why it goes through the page cache.  Crash
+# with each setting.  Check the page cache after the writes.
 use strict;
 use warnings FATAL => 'all';
 
@@ -24,7 +24,7 @@ my $no_answer = qr/^The file system %s does not tell the alignment that direct I
 my $cached = qr/^Writes to the file system %s with direct I\/O stay in the page cache\.$/;
 my $unsupported = qr/^The file system %s does not support direct I\/O for this file\.$/;
 
-# unit: the smallest one, or undef if direct I/O is not possible even with "on".  With
+# unit: the smallest unit, or undef if direct I/O is not possible even with "on".  With
 # "try", the kernel must report the alignment, too.
 my %expected = (
 	'ext4' => { filesystem => 'ext4', unit => 512, try => $tells ? undef : $no_answer },
@@ -35,7 +35,7 @@ my %expected = (
 		on => $tells ? $unsupported : $cached
 	},
 	'xfs' => { filesystem => 'xfs', unit => 512, try => $tells ? undef : $no_answer },
-	# It reports no alignment, but direct I/O works.
+	# btrfs reports no alignment, but direct I/O works.
 	'btrfs' => { filesystem => 'btrfs', unit => 512, silent => 1, try => $no_answer },
 	'tmpfs' => { filesystem => 'tmpfs', try => $no_answer, on => $cached },);
 
@@ -110,7 +110,8 @@ sub check_setting
 	my $asked = $unit eq 'auto' ? 4096 : $unit;
 	my $effective = $direct && $asked < $expected->{unit} ? $expected->{unit} : $asked;
 
-	# fsync takes long, and changes only what the device does.  Use it for one unit.
+	# fsync takes long, and changes only what the device does, not what the server
+	# writes.  So use fsync for one unit only.
 	my $fsync = $unit eq '512' ? 'on' : 'off';
 	$node->append_conf('postgresql.conf',
 		"wal_direct_io = $setting\nwal_write_unit = @{[ unit_setting($unit) ]}\nfsync = $fsync\n");
@@ -147,7 +148,8 @@ sub check_setting
 		"$what: the view shows the minimum unit");
 	$direct ? is($reason, '', "$what: no fallback") : like($reason, qr/$pattern/, "$what: reason");
 
-	# one message, and one more if the unit is not the requested one
+	# Expect one message, and another message before it if the unit is larger than the
+	# requested unit.
 	my $log = substr(slurp_file($node->logfile), $from);
 	my @messages =
 	  $log =~ /LOG:  (.*(?:WAL is written|wal_write_unit|direct I\/O).*\n.*DETAIL:  .*)\n/g;
@@ -182,7 +184,8 @@ sub check_setting
 	cmp_ok(scalar @finished, '>=', 4, "$what: there are finished segments");
 	if ($direct)
 	{
-		# btrfs drops its own writes from the page cache, unless they are in use.
+		# btrfs drops the pages of direct writes from the page cache, except pages that
+		# are in use.
 		cmp_ok(
 			$resident, '<=',
 			$expected->{silent} ? @finished * 10_000 : 0,

@@ -29,7 +29,7 @@ my $clock = build_library('clock.c');
 my $can = can_write_directly($PostgreSQL::Test::Utils::tmp_check);
 my $direct = 'wal_direct_io=' . ($can ? 'on' : 'try');
 
-# Start no background process that writes by the clock.
+# Start no background process that writes WAL at regular times.
 my $conf = <<'CONF';
 fsync = on
 autovacuum = off
@@ -93,7 +93,7 @@ my %servers = (
 	'direct, 8192' => [ undef, $direct, 'wal_write_unit=8192' ],
 	'buffered, 4096' => [ undef, 'wal_write_unit=force_4096', 'wal_cache_relief=on' ],
 	'buffered, 512' => [ undef, 'wal_write_unit=force_512' ],
-	# in the state that the switches find
+	# switches on, with segments that are neither zero-filled nor recycled
 	'direct, auto, not zero-filled' =>
 	  [ undef, $direct, 'wal_write_unit=auto', 'wal_init_zero=off', 'wal_recycle=off' ],
 	'stock, not zero-filled' => [ $stock_path, 'wal_init_zero=off', 'wal_recycle=off' ],

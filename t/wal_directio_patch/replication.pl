@@ -51,8 +51,8 @@ log_replication_commands = off
 wal_retrieve_retry_interval = 200ms
 CONF
 
-# switches(NODE, NAME => VALUE...) - write them to their own file, which a stock server
-# does not have
+# switches(NODE, NAME => VALUE...) - write the settings to their own file, which is not
+# there for a stock server
 sub switches
 {
 	my ($node, %switches) = @_;
@@ -143,7 +143,8 @@ sub same_data
 	return;
 }
 
-# Return unexpected lines of the log: all but those about other servers that are gone.
+# Return unexpected lines of the log: all lines except those about other servers that
+# have stopped.
 sub clean_log
 {
 	my ($node) = @_;
@@ -179,8 +180,9 @@ sub is_direct
 # compare_segments(DIRECTORY, NODE, END, WHAT, [CASCADED]) - check that the WAL files in
 # the directory have the same bytes as those of NODE, up to END
 #
-# A standby that has replayed a switch to the next segment sends the whole segment to
-# its own standbys, even if it has not received all zeros at the end.
+# With CASCADED, ignore zeros at the end: a standby that has replayed a switch to the
+# next segment sends the whole segment to its own standbys, even if it has not received
+# all zeros at the end.
 sub compare_segments
 {
 	my ($dir, $node, $end, $what, $cascaded) = @_;
@@ -194,7 +196,7 @@ sub compare_segments
 		my $first = hex(substr $name, 16) * $segment_size + hex(substr $name, 8, 8) * 2**32;
 		my $length = $end - $first < $segment_size ? $end - $first : $segment_size;
 		next if $length <= 0;
-		# It may be removed at this moment.
+		# Skip a segment that the server removes at this moment.
 		my $expected = substr(eval { slurp_file("$pg_wal/$name") } // next, 0, $length);
 		if ($cascaded)
 		{
@@ -387,7 +389,7 @@ SQL
 	# The old primary has diverged.
 	work($primary);
 	same_data($primary, $stock);
-	# This slot holds segments back, and has been read.
+	# The slot "decode" keeps old segments, and the test has read all its changes.
 	$primary->safe_psql('postgres', q{SELECT pg_drop_replication_slot('decode'); CHECKPOINT});
 	cmp_ok(recycled($primary), '>', 10, $primary->name . ': segments were recycled');
 	$primary->stop;
@@ -414,7 +416,7 @@ SQL
 	$primary->start;
 	work($standby);
 	same_data($standby, $primary, $cascade);
-	# The old primary takes over again.
+	# The old primary becomes the primary again.
 	$standby->stop;
 	clean_log($standby);
 	$primary->promote;

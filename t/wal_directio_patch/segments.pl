@@ -4,8 +4,8 @@
 # wal_cache_relief when they are finished, but not before the archiver and the
 # walsenders have read them.
 #
-# With PGDENSE_SOAK all combinations are tested, otherwise enough of them that each
-# value meets each other value at least once.
+# With PGDENSE_SOAK all combinations are tested, otherwise only so many that each value
+# of a parameter is tested with each value of every other parameter.
 use strict;
 use warnings FATAL => 'all';
 
@@ -47,7 +47,8 @@ sub resident
 	return resident_bytes(grep { -s } @_);
 }
 
-# fill(NODE, MB) - write so much WAL, in a hundred commits; the rows have a ledger
+# fill(NODE, MB) - write MB megabytes of WAL in a hundred commits; table ledger numbers
+# the rows
 my $rows = 0;
 
 sub fill
@@ -90,7 +91,8 @@ for my $size (1, 16, 64)
 		{
 			for my $pair (@pairs)
 			{
-				# one of the eight combinations for each mode, another one for each size
+				# For each mode, test one of the eight combinations, and for each size
+				# another one.
 				my $number =
 				  ($sync eq 'fdatasync' ? 0 : 4) +
 				  ($pair->[0] eq 'on'   ? 0 : 2) +
@@ -133,7 +135,7 @@ for my $size (1, 16, 64)
 				# Some of the next WAL goes to segments that existed before.
 				$node->safe_psql('postgres', 'CHECKPOINT; SELECT pg_switch_wal()');
 				fill($node, $mb);
-				# With wal_level = minimal, this is not in WAL.
+				# With wal_level = minimal, the rows of this COPY are not in WAL.
 				$node->safe_psql('postgres',
 					q{BEGIN; DROP TABLE IF EXISTS made; CREATE TABLE made (v text); COPY made FROM PROGRAM 'seq 1000'; COMMIT}
 				);
@@ -152,7 +154,7 @@ for my $size (1, 16, 64)
 					cmp_ok($resident, '>', $written / 25, "$what: much of the WAL is cached");
 				}
 
-				# The server crashes, and has to read all of it.
+				# The server crashes, and has to read all this WAL.
 				kill_all($node);
 				$node->start;
 				is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM ledger'),
@@ -196,7 +198,8 @@ set_parameters(
 $node->start;
 $node->safe_psql('postgres', 'CREATE TABLE ledger (id int PRIMARY KEY, v text)');
 
-# finished([SEGMENT]) - return the paths of the finished segments, from that one on
+# finished([SEGMENT]) - return the paths of the finished segments, beginning with
+# SEGMENT
 sub finished
 {
 	my ($from) = @_;
@@ -206,7 +209,8 @@ sub finished
 	  grep { my ($name) = /(\w{24})$/; $name lt $now && $name ge($from // '') } segments($node);
 }
 
-# Write a load, and return its segments from the next one on.
+# Switch to the next segment, write WAL, and return the name of the first segment of
+# this WAL.
 sub some_segments
 {
 	my ($first) = $node->safe_psql('postgres', 'SELECT pg_walfile_name(pg_switch_wal() + 1048576)');
@@ -215,7 +219,8 @@ sub some_segments
 	return $first;
 }
 
-# The archiver waits a minute after three failures.  A new segment wakes it.
+# After three failures, the archiver waits a minute.  So write another segment, which
+# wakes the archiver.
 sub relieved
 {
 	my ($first, $what) = @_;
@@ -229,7 +234,7 @@ sub relieved
 	return;
 }
 
-# In this time, the walwriter ran many times.
+# Wait so long that the walwriter has run many times.
 sub not_relieved
 {
 	my ($first, $what) = @_;

@@ -52,7 +52,7 @@ sub view
 		wal_counters('SELECT ' . join(', ', @columns) . ' FROM pg_stat_wal_direct'));
 }
 
-# restart(SETTING...) - restart with exactly these settings besides those of init, and
+# restart(SETTING...) - restart with only these settings and the settings of init, and
 # return the new part of the log
 my $conf = slurp_file("$data/postgresql.conf");
 # From 18 on, pg_stat_io counts the written bytes.
@@ -67,7 +67,7 @@ sub restart
 	unlink "$data/postgresql.conf";
 	append_to_file("$data/postgresql.conf", $conf . join('', map { "$_\n" } @settings));
 	$node->start;
-	# The counters of pg_stat_io outlive the server.
+	# The counters of pg_stat_io survive a restart, so reset them.
 	$node->safe_psql('postgres', "SELECT pg_stat_reset_shared('io')") if $of_pg_stat_io;
 	return substr(slurp_file($node->logfile), $offset);
 }
@@ -451,7 +451,7 @@ $node->start;
 is($node->safe_psql('postgres', 'SELECT max(i) FROM t'),
 	'2000', 'a stand-alone backend has written its rows');
 
-# A dump has the extension, and no objects of it.
+# A dump has the CREATE EXTENSION command, and no objects of the extension.
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/wal_directio.sql";
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $dump ], 'pg_dump');
 is( scalar(

@@ -1,22 +1,26 @@
-# What recovery makes of WAL of which only some sectors reached the disk.
+# Test recovery from WAL of which only some sectors reached the disk.
 #
-# A recorder keeps all that a server writes to its WAL, and when it syncs.  From that
-# are built images of what may be on disk when the machine fails at a random event:
-# all that was synced, and any of the sectors written since then over what they held
-# before, which is an older state of the page or what a recycled segment held.
+# A recorder keeps all that a server writes to its WAL, and when the server syncs.  From
+# this record, the test builds images of what may be on disk when the machine fails at a
+# random event.  An image has all sectors that were synced.  A sector that was written
+# after the last sync has its new or its old contents.  The old contents are an older
+# state of the page, or what a recycled segment had there.
 #
-# - Each write is checked (see check_writes() in PgDense::WalRecorder).
-# - In many images the records up to where WAL ends are the ones that were written, and
-#   those of all transactions that clients were told of are there.
-# - A server recovers from some, replays just these, has all rows that it must
-#   have and no others, writes on, and fails again; that goes on for several crashes.
+# - Check each write (see check_writes() in PgDense::WalRecorder).
+# - In many images, the records up to the end of WAL must be the records that the server
+#   wrote.  They must include all transactions whose commit was reported to a client.
+# - Let a server recover from some of these images.  It must replay exactly these
+#   records, and have all rows that it must have and no others.  Then the server writes
+#   more WAL and fails again, several times.
 #
-# And three cases byte by byte, for all ways to write: what a stale tail holds fits what
-# is written over its beginning after a crash, or after a promotion in a segment of
-# the old timeline that is used again; and a record whose continuation is lost.
+# Also test three cases byte by byte, for all ways to write.  In the first case, the
+# beginning of old WAL is overwritten after a crash, and the rest of the old WAL (a
+# stale tail) fits directly behind the new records.  The second case is the same after a
+# promotion, in a segment of the old timeline that is used again.  In the third case,
+# the continuation of a record is lost.
 #
-# Six crashes with 25 images each, with PGDENSE_SOAK 60 with 100.  PGDENSE_FUZZ_SEED is
-# the random seed, which is printed.
+# There are six crashes with 25 images each, with PGDENSE_SOAK 60 crashes with 100
+# images each.  PGDENSE_FUZZ_SEED is the random seed.  The test prints it.
 use strict;
 use warnings FATAL => 'all';
 
@@ -43,7 +47,7 @@ my $size = 1024 * 1024;
 my $library = build_library('record.c');
 note "PGDENSE_FUZZ_SEED=$seed";
 
-# the ways to write WAL; "off" with 8192 is the stock one
+# the ways to write WAL; "off" with 8192 is how a stock server writes
 my @ways = (
 	[ 'try', 512 ],
 	[ 'try', 4096 ],
@@ -88,7 +92,8 @@ sub stale_tail
 		'DROP TABLE IF EXISTS t; CREATE TABLE t (v int); INSERT INTO t VALUES (1); CHECKPOINT; INSERT INTO t VALUES (2);'
 	);
 	my $here = lsn_number($node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()'));
-	# The end of a unit, but not of its page unless the unit is a page.
+	# Choose the end of a unit that is not the end of a page.  If the unit is a page,
+	# choose a place in the page.
 	my $boundary = $here - $here % 8192 + 2 * 8192 + ($unit == 8192 ? 512 : $unit);
 	move_to($node, $boundary - $length, $size);
 	my $before = read_wal($wal, 1, $boundary - 512, 512, $size);
@@ -226,8 +231,9 @@ SQL
 		1, "$what: records are where they should be");
 	my $stale = read_wal($wal, $timeline, $boundary, 64, $size);
 
-	# Recovery to a target starts from older files.  Keep just one segment after it, so
-	# that it is reused under its own number.
+	# Recovery to a target starts from older files.  After the segment of the target,
+	# keep only the segment with the stale tail, so that the server reuses it under the
+	# same number.
 	my $contents = segment_contents($wal);
 	copy_data($base, $dir);
 	put_contents($contents, $wal);
@@ -312,7 +318,7 @@ TRUNCATE bulk;
 SELECT pg_switch_wal();
 SQL
 
-	# Make segments with old contents for later.
+	# Make segments with old contents, which the server recycles later.
 	set_parameters($node, fsync => 'off');
 	$node->start;
 	$node->safe_psql('postgres',
@@ -390,7 +396,7 @@ SQL
 			  or diag "it has $n";
 		}
 
-		# Go on, and crash.
+		# Write more WAL, and crash.
 		my @errors = ('', '', '');
 		my $prefix = $node->basedir . '/ack';
 		my @pgbench = ('pgbench', '--no-vacuum', '--time=600', $node->connstr('postgres'));
@@ -435,7 +441,7 @@ SQL
 		check_writes($events, $contents, $records, $unit, $size, $what)
 		  if "$direct $unit" ne 'off 8192';
 
-		# Build images at random events.  Go on with the last one.
+		# Build images at random events.  Continue with the last image.
 		my %acknowledged = (%{ acknowledged("$prefix.sync") });
 		my $async = acknowledged("$prefix.async");
 		$acknowledged{ $_ + $synchronous } = $async->{$_} for keys %$async;
@@ -458,8 +464,8 @@ SQL
 			{
 				disk_apply($disk, $events->[ ++$k ]);
 
-				# Find the transactions acknowledged one millisecond ago, because the
-				# clocks can differ.
+				# Count only transactions acknowledged at least one millisecond ago,
+				# because the clocks of client and server can differ.
 				my $needed = 0;
 				for my $client (grep { $_ < $synchronous } keys %acknowledged)
 				{
@@ -505,7 +511,7 @@ SQL
 		is(join("\n", @wrong[ 0 .. (@wrong < 9 ? $#wrong : 9) ]),
 			'', "$what: images hold the written records, $lost sectors lost");
 
-		# Go on with the last image.
+		# Continue with the last image.
 		copy_data($base, $dir) if !$at_end;
 		put_contents(segment_contents($scratch), $wal);
 		my ($image) = wal_records($wal, redo_of($dir), $size);
@@ -516,11 +522,12 @@ SQL
 		{
 			my $had = $found{$client} // 0;
 			my $times = $acknowledged{$client} // [];
-			# The clocks of client and server differ by less than this.
+			# The clocks of client and server differ by less than this millisecond.
 			my $told = grep { $_ < $events->[$k]{time} - 1000 } @$times;
 			$count{acknowledged} += @$times;
 			$must{$client} = [ $client < $synchronous ? $had + $told : 0, $had + @$times + 1 ];
-			# An image from before the end of recovery has the earlier rows, too.
+			# An image from before the end of recovery must have the rows of earlier
+			# crashes, too.
 			$must{$client}[0] = $had if $must{$client}[0] < $had && $client < $synchronous;
 		}
 	}
@@ -533,8 +540,8 @@ SQL
 	is(unexpected_log($node), '', 'nothing unexpected in the log');
 }
 
-# Return the first record at which a list differs from the beginning of another one,
-# taken from its record FIRST on; or nothing.
+# Compare a list of records with another list from its record FIRST on.  Return the
+# first record that differs, or nothing.
 sub first_difference
 {
 	my ($some, $all, $first) = @_;

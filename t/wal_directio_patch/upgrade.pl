@@ -82,8 +82,8 @@ is( $dense->safe_psql(
 $before = contents($dense);
 $dense->stop;
 
-# To a stock server of the same release, and to one of the next, which does not have the
-# library.
+# To a stock server of the same release, and to a stock server of the next release,
+# which does not have the library
 for my $path ($stock_path, $next_path)
 {
 	if (!-x "$path/bin/pg_upgrade")
@@ -118,7 +118,7 @@ for my $path ($stock_path, $next_path)
 }
 
 # Take turns on one data directory.  Each server adds rows, one commit each, and is
-# killed under other load.  The rows must be there.
+# killed under other load.  All committed rows must be there.
 my $switched = qr/^wal_(?:direct_io|write_unit|cache_relief) = .*\n/m;
 my $script = "$tmp/wal_directio_load.sql";
 append_to_file($script, "INSERT INTO load (v) VALUES (repeat('x', (random() * 3000)::int))\n");
@@ -188,7 +188,7 @@ for my $turn (0 .. $turns)
 	}
 	else
 	{
-		# The last stock server, and the one after it, shut down cleanly.
+		# The last stock server and the patched server after it shut down cleanly.
 		$node->stop('fast');
 	}
 	$load->finish;
