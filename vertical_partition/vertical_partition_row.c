@@ -37,9 +37,10 @@
 #include "vertical_partition_row.h"
 
 /*
- * Open one part.  As with an automatically updatable view, the view's owner
- * needs the privilege on the part that the statement requires.  If the view
- * has security_invoker, the user needs this privilege instead.
+ * Open one part.  The statement requires a privilege on it, for example
+ * UPDATE.  As with an automatically updatable view, the view's owner must have
+ * this privilege.  If the view has security_invoker, the user must have it
+ * instead.
  */
 static void
 vp_open_part(VpRow *row, VpPart *part, Oid relid, Index rti, bool speculative)

@@ -69,7 +69,8 @@ SKIP:
 		"$_ belongs to the account of the servers") for @names;
 	is(devices(), 6, 'create makes six loop devices');
 
-	# A loop device of others stays, even if the name of its file is similar.
+	# The tool must not detach a loop device that it did not make, even if the path of
+	# its file also begins with build/mounts.
 	write_file("$dir/build/mounts-image", '');
 	truncate("$dir/build/mounts-image", 1024 * 1024);
 	chomp(my $foreign = `losetup --find --show $dir/build/mounts-image`);

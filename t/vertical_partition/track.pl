@@ -86,7 +86,8 @@ cmp_ok(abs($sampled - 4000), '<', 700, 'the sample stands for all statements') o
 cmp_ok($sampled % 4, '==', 0, 'each sampled statement counts as four');
 reset_counts();
 
-# More sets of columns than entries: sets in use are still counted.
+# The statements use more sets of columns than the table of counts has entries.  A set
+# that is still in use keeps its count.
 $node->safe_psql('postgres', <<'SQL');
 DO $$
 DECLARE
