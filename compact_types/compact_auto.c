@@ -653,8 +653,8 @@ choose_for_create(CreateStmt *stmt, ProcessUtilityContext utility_context)
 		note_keys_of_schema(&context);
 
 	/*
-	 * choose the types of columns that refer to the table itself last, because
-	 * they depend on the types of the referenced columns
+	 * choose the types of columns that refer to the table itself last,
+	 * because they depend on the types of the referenced columns
 	 */
 	for (int self = 0; self <= 1; self++)
 	{
@@ -750,8 +750,8 @@ choose_for_alter_type(AutoContext *context, Oid relid, AlterTableCmd *cmd)
 
 	/*
 	 * Many applications write USING c::varchar(n).  Let that cast name the
-	 * compact type too.  With a cast to varchar, the server could not find out
-	 * that no row needs to be rewritten.
+	 * compact type too.  With a cast to varchar, the server could not find
+	 * out that no row needs to be rewritten.
 	 */
 	if (column->raw_default != NULL && IsA(column->raw_default, TypeCast))
 	{

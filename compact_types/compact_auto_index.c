@@ -242,9 +242,9 @@ compact_auto_index(IndexStmt *stmt)
 		return;
 
 	/*
-	 * If the index exists, IF NOT EXISTS creates nothing, but the server still
-	 * checks the operator classes.  So change the statement, but do not report
-	 * the change to the user.
+	 * If the index exists, IF NOT EXISTS creates nothing, but the server
+	 * still checks the operator classes.  So change the statement, but do not
+	 * report the change to the user.
 	 */
 	if (stmt->if_not_exists && stmt->idxname != NULL &&
 		OidIsValid(get_relname_relid(stmt->idxname, get_rel_namespace(relid))))

@@ -168,8 +168,8 @@ cc_sort_function_type(Oid funcid)
 		return entry->typid;
 
 	/*
-	 * The lookup can process an invalidation message, which marks the cache as
-	 * invalid.  Its result is still right for this sort, which uses the
+	 * The lookup can process an invalidation message, which marks the cache
+	 * as invalid.  Its result is still right for this sort, which uses the
 	 * operator class.  The next call then rebuilds the cache.
 	 */
 	typid = cc_lookup_sort_function_type(funcid);

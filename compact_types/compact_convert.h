@@ -54,8 +54,7 @@ typedef struct SavedView
 	int			ncolumns;
 	char	  **types;			/* types of the columns; NULL if converted */
 	char	   *origin;			/* query before its first conversion, or NULL */
-	bool		default_acl;	/* relacl is NULL: no privileges were
-								 * granted */
+	bool		default_acl;	/* relacl is NULL: no privileges were granted */
 	List	   *grants;			/* statements that give privileges back */
 	List	   *restore;		/* statements that restore other properties */
 } SavedView;

@@ -38,8 +38,7 @@ typedef struct DecimalConstant
 	int			scale;			/* of the decimal */
 	char		data[DECIMAL_CONSTANT_SIZE];	/* the numeric's content */
 	int			beyond;			/* < 0: below all decimals; > 0: above all */
-	int64		floor;			/* if beyond is 0: greatest integer not
-								 * above */
+	int64		floor;			/* if beyond is 0: greatest integer not above */
 	bool		exact;			/* is the floor the number itself? */
 } DecimalConstant;
 

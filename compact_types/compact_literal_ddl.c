@@ -179,8 +179,8 @@ compact_ddl_create_stand_in_operators(const TypeDdl *ddl, const struct WideTwin 
 		char	   *function = psprintf("%s_%s_operand", name, twin->kind);
 
 		/*
-		 * an operator operand = T, as a commutator of that name, would make
-		 * T = T ambiguous again
+		 * an operator operand = T, as a commutator of that name, would make T
+		 * = T ambiguous again
 		 */
 		compact_ddl_create_comparison_as(ddl, type, operand, function, symbol, "", NULL,
 										 supported, "");

@@ -672,10 +672,10 @@ compact_cast_is_compared(FunctionCallInfo fcinfo)
 	/*
 	 * The value is part of an expression.  It may belong to any parameter of
 	 * the type whose argument is not a literal or an explicit cast to the
-	 * type.  The planner keeps the locations of literals only.  If the planner
-	 * itself evaluates the cast, it is no longer known that the cast is
-	 * implicit.  Functions that EXECUTE calls for its arguments have an error
-	 * callback.
+	 * type.  The planner keeps the locations of literals only.  If the
+	 * planner itself evaluates the cast, it is no longer known that the cast
+	 * is implicit.  Functions that EXECUTE calls for its arguments have an
+	 * error callback.
 	 */
 	if ((execute != current_execute && error_context_stack != NULL) ||
 		(location >= 0 && call->funcformat != COERCE_IMPLICIT_CAST))

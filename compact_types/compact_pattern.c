@@ -323,9 +323,9 @@ range_selectivity(PlannerInfo *root, VariableStatData *vardata, Oid collation,
 
 	/*
 	 * Core interpolates within a histogram bin only for its own types.  For
-	 * other types core assumes that a bound is in the middle of its bin, so it
-	 * estimates a range within a single bin as empty.  Such a range contains
-	 * less than one bin: assume half a bin.
+	 * other types core assumes that a bound is in the middle of its bin, so
+	 * it estimates a range within a single bin as empty.  Such a range
+	 * contains less than one bin: assume half a bin.
 	 */
 	half_bin = half_histogram_bin(vardata);
 	if (above > half_bin / 2 && above < 1.0 - half_bin / 2)

@@ -607,9 +607,9 @@ compact_text_dict_decode(const CompactTextDict *dict, const uint8 *in, int inlen
 		}
 
 		/*
-		 * Decode the rest from the last word of the input.  In the word, zeros
-		 * follow the rest.  If a code took one of these as its second byte,
-		 * the position shows that.
+		 * Decode the rest from the last word of the input.  In the word,
+		 * zeros follow the rest.  If a code took one of these as its second
+		 * byte, the position shows that.
 		 */
 		if (inlen >= 8 && inptr < inend && inend - inptr < 8)
 		{

@@ -262,8 +262,8 @@ ia_describe(Oid indexid)
 		index->alignment = ia_try_read_alignment(rel, &index->damage);
 
 	/*
-	 * Call the temporary schema of this session pg_temp, because its real name
-	 * is internal.
+	 * Call the temporary schema of this session pg_temp, because its real
+	 * name is internal.
 	 */
 	schema = RelationUsesLocalBuffers(rel) ? pstrdup("pg_temp") :
 		get_namespace_name(RelationGetNamespace(rel));
@@ -565,8 +565,8 @@ ia_reset_item_alignment(PG_FUNCTION_ARGS)
 	rel = relation_open(indexid, ShareUpdateExclusiveLock);
 
 	/*
-	 * Check again, because another relation may have got the OID, or the owner
-	 * may have changed.
+	 * Check again, because another relation may have got the OID, or the
+	 * owner may have changed.
 	 */
 	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX ||
 		rel->rd_rel->relam != BTREE_AM_OID)

@@ -235,8 +235,8 @@ ia_estimated_ratio(PG_FUNCTION_ARGS)
 	if (tuples > 0 && used < 0.95 * tuples * now)
 	{
 		/*
-		 * Duplicates share tuples: estimate how many tuples fit into the space
-		 * beside the TIDs.
+		 * Duplicates share tuples: estimate how many tuples fit into the
+		 * space beside the TIDs.
 		 */
 		double		tids = tuples * sizeof(ItemPointerData);
 		double		keys;

@@ -203,7 +203,8 @@ ia_end_worker(int code, Datum arg)
 		return;
 
 	/*
-	 * Detach from the queue, because the worker may be waiting for us to read.
+	 * Detach from the queue, because the worker may be waiting for us to
+	 * read.
 	 */
 	if (worker->queue != NULL)
 		shm_mq_detach(worker->queue);
@@ -313,8 +314,8 @@ ia_follow_worker(IaWorker *worker, MemoryContext context)
 					if (edata.elevel == ERROR && worker->current != NULL)
 					{
 						/*
-						 * Parse the error again, into memory that outlives the
-						 * message.
+						 * Parse the error again, into memory that outlives
+						 * the message.
 						 */
 						message.cursor = 1;
 						MemoryContextSwitchTo(context);
@@ -513,8 +514,8 @@ ia_run_worker(List *indexes, bool concurrently)
 		MemoryContextSwitchTo(oldcontext);
 
 		/*
-		 * Wait for the worker's end, so that the next call finds a free worker
-		 * slot.
+		 * Wait for the worker's end, so that the next call finds a free
+		 * worker slot.
 		 */
 		(void) WaitForBackgroundWorkerShutdown(started.handle);
 	}

@@ -76,7 +76,8 @@ tp_try_codec(TpTrial *trial, const char *source, int32 size, int32 rawsize,
 	}
 
 	/*
-	 * The first run also allocates memory and fills caches: do not measure it.
+	 * The first run also allocates memory and fills caches: do not measure
+	 * it.
 	 */
 	if (trial->spent_us == 0)
 		repeats++;

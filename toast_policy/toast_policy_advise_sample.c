@@ -186,8 +186,8 @@ tp_choose_rows(TpAdvice *advice)
 	qsort(advice->rows, advice->nrows, sizeof(TpRowId), tp_compare_places);
 
 	/*
-	 * The measuring may end before the last row: shuffle the rows, so that the
-	 * first rows are a sample, too.
+	 * The measuring may end before the last row: shuffle the rows, so that
+	 * the first rows are a sample, too.
 	 */
 	if (advice->seen > 0 &&
 		advice->seen_bytes / advice->seen * advice->nrows > TP_MAX_EFFORT)

@@ -322,8 +322,8 @@ tp_process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTre
 	Oid			model = InvalidOid;
 
 	/*
-	 * Do not read catalogs for other statements, which may run without catalog
-	 * access.
+	 * Do not read catalogs for other statements, which may run without
+	 * catalog access.
 	 */
 	if (IsA(pstmt->utilityStmt, CreateStmt) ||
 		(IsA(pstmt->utilityStmt, AlterTableStmt) &&

@@ -258,6 +258,7 @@ vp_judge(const VpProblem *problem, VpSplit *split)
 				cold = true;
 			else
 				hot = true;
+
 			/*
 			 * an update of the key also updates the cold part's copy of the
 			 * key

@@ -504,6 +504,7 @@ vp_point_rows(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("vertical_partition_internal.point_rows()");
 	vp_check_owner(relid);
 	rel = relation_open(relid, ExclusiveLock);
+
 	/*
 	 * the owner and the columns can have changed while we waited for the lock
 	 */

@@ -548,6 +548,7 @@ vp_result(VpRow *row)
 
 			if (TupleDescAttr(RelationGetDescr(part->rel), column->attnum - 1)->attgenerated == '\0')
 				continue;
+
 			/*
 			 * if the part was not written, its generated columns have not
 			 * changed
