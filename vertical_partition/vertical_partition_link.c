@@ -483,22 +483,22 @@ cold_use_walker(Node *node, ColdUse *use)
 	return expression_tree_walker(node, cold_use_walker, use);
 }
 
-/* Return true if the expression is a column of a table that a subscription writes to. */
-static bool
-part_is_subscribed(Query *query, Node *node)
+/* Return the expression if it is a column of a table of this query, else NULL. */
+static Var *
+table_column(Query *query, Node *node)
 {
 	Var		   *var;
 
 	while (node && IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
 	if (node == NULL || !IsA(node, Var))
-		return false;
+		return NULL;
 	var = (Var *) node;
-	if (var->varlevelsup != 0 || (int) var->varno < 1 || (int) var->varno > list_length(query->rtable))
-		return false;
+	if (var->varlevelsup != 0 || (int) var->varno < 1 || (int) var->varno > list_length(query->rtable) ||
+		rt_fetch(var->varno, query->rtable)->rtekind != RTE_RELATION)
+		return NULL;
 
-	return rt_fetch(var->varno, query->rtable)->rtekind == RTE_RELATION &&
-		is_subscribed(rt_fetch(var->varno, query->rtable)->relid);
+	return var;
 }
 
 /*
@@ -516,7 +516,7 @@ static Node *
 vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 {
 	Query	   *query;
-	Node	   *key;
+	Var		   *key;
 	ColdUse		use;
 	ListCell   *lc;
 
@@ -548,19 +548,14 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 	if (!vp_planner_hooked)
 		root->glob->transientPlan = true;
 
-	key = lthird(call->args);
-	while (key && IsA(key, RelabelType))
-		key = (Node *) ((RelabelType *) key)->arg;
-	if (key == NULL || !IsA(key, Var) || ((Var *) key)->varlevelsup != 0)
+	key = table_column(query, lthird(call->args));
+	if (key == NULL)
 		return NULL;
 
 	memset(&use, 0, sizeof(use));
 	use.query = query;
-	use.rti = ((Var *) key)->varno;
+	use.rti = key->varno;
 	use.linked = call->funcid;
-	if (use.rti < 1 || use.rti > list_length(query->rtable) ||
-		rt_fetch(use.rti, query->rtable)->rtekind != RTE_RELATION)
-		return NULL;
 
 	foreach(lc, query->rowMarks)
 	{
@@ -573,8 +568,10 @@ vp_simplify_linked(PlannerInfo *root, FuncExpr *call)
 			strcmp(TextDatumGetCString(method->constvalue), vp_method_name(VP_ROW_POINTER)) == 0)
 		{
 			Oid			cold = rt_fetch(use.rti, query->rtable)->relid;
+			Var		   *hot = table_column(query, lsecond(call->args));
 
-			if (is_subscribed(cold) || part_is_subscribed(query, lsecond(call->args)))
+			if (is_subscribed(cold) ||
+				(hot && is_subscribed(rt_fetch(hot->varno, query->rtable)->relid)))
 				ereport(ERROR,
 						(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						 errmsg("pointers to rows of table \"%s\" are not valid", get_rel_name(cold)),
