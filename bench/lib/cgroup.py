@@ -147,15 +147,17 @@ class ControlGroup:
 
     def file_cache(self) -> int:
         """Return the bytes of page cache charged to the group, without shared memory."""
-        found = self._statistics(cache=("total_cache", "file"), shared=("total_shmem", "shmem"))
-        return found["cache"] - found["shared"]
+        return self.memory_use()["page_cache"]
 
     def memory_use(self) -> dict[str, int]:
         """Return the bytes of the group's page cache, of its part that is dirty, and of private memory."""
         found = self._statistics(
-            dirty_cache=("total_dirty", "file_dirty"), private=("total_rss", "anon")
+            cache=("total_cache", "file"),
+            shared=("total_shmem", "shmem"),
+            dirty_cache=("total_dirty", "file_dirty"),
+            private=("total_rss", "anon"),
         )
-        return {"page_cache": self.file_cache(), **found}
+        return {"page_cache": found.pop("cache") - found.pop("shared"), **found}
 
     def refaults(self) -> dict[str, int]:
         """Return how many pages were read again soon after they had left the page cache."""
