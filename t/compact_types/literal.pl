@@ -16,6 +16,7 @@ use FindBin;
 use JSON::PP;
 use lib "$FindBin::RealBin/../lib";
 
+use PgDense::CompactTypesSamples;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -394,19 +395,7 @@ SQL
 }
 
 # the narrow integers of the extension, with their ranges
-my @integers;
-for my $type (
-	split /\n/,
-	$node->safe_psql(
-		'postgres',
-		q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}
-	))
-{
-	my ($unsigned, $bytes) = $type =~ /^(u?)int(\d)$/;
-	my $count = 2**(8 * $bytes);
-
-	push @integers, [ $type, $unsigned ? (0, $count - 1) : (-$count / 2, $count / 2 - 1) ];
-}
+my @integers = narrow_integers($node);
 cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
 my $share = @integers + 2 + @decimals;
 for my $integer (@integers)

@@ -10,6 +10,9 @@ use strict;
 use warnings FATAL => 'all';
 
 use File::Spec;
+use FindBin;
+use lib "$FindBin::RealBin/../lib";
+use PgDense::CompactTypesSamples;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -287,24 +290,7 @@ SQL
 }
 
 # the narrow integers of the extension: name, range, type whose binary format they have
-my @integers;
-for my $type (
-	split /\n/,
-	$node->safe_psql(
-		'postgres',
-		q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}
-	))
-{
-	my ($unsigned, $bytes) = $type =~ /^(u?)int(\d)$/;
-	my $count = 2**(8 * $bytes);
-
-	push @integers,
-	  [
-		$type,
-		$unsigned   ? (0, $count - 1) : (-$count / 2, $count / 2 - 1),
-		$bytes == 1 ? 'int2'          : 'int4'
-	  ];
-}
+my @integers = map { [ @$_, $_->[0] =~ /1$/ ? 'int2' : 'int4' ] } narrow_integers($node);
 cmp_ok(scalar(@integers), '>=', 4, 'there are narrow integers');
 for my $integer (@integers)
 {

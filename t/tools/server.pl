@@ -1,6 +1,6 @@
-# Test tools/server on a "release" of three files: what is rebuilt and what is not, the
-# leftovers of a failed, a killed and an interrupted build, and the messages of a full
-# disk.  The next run must work each time.
+# Test tools/server on a "release" of three files.  The tool must compile the changed files
+# and no others.  After a build that failed, was killed or was interrupted, the next run
+# must work.  On a full disk, the tool must print a message that says so.
 use strict;
 use warnings FATAL => 'all';
 

@@ -12,7 +12,29 @@ use Exporter qw(import);
 use File::Basename;
 use JSON::PP;
 
-our @EXPORT = qw(@samples @extensions samples_json);
+our @EXPORT = qw(@samples @extensions samples_json narrow_integers);
+
+# integer_range(NAME) - return the smallest and the greatest value of an integer intN or uintN of N
+# bytes
+sub integer_range
+{
+	my ($unsigned, $bytes) = $_[0] =~ /^(u?)int(\d)$/;
+	my $count = 2**(8 * $bytes);
+
+	return $unsigned ? (0, $count - 1) : (-$count / 2, $count / 2 - 1);
+}
+
+# narrow_integers(NODE) - return the narrow integers in schema public of database postgres, each
+# with its range: [ NAME, MIN, MAX ]
+sub narrow_integers
+{
+	my ($node) = @_;
+
+	return map { [ $_, integer_range($_) ] } split /\n/,
+	  $node->safe_psql('postgres',
+		q{SELECT typname FROM pg_type WHERE typname ~ '^u?int\d$' AND typnamespace = 'public'::regnamespace ORDER BY typname}
+	  );
+}
 
 # integers() - return the samples of the narrow integers, which the list of the C code names
 sub integers
@@ -26,7 +48,7 @@ sub integers
 	{
 		my ($type, $unsigned, $bytes, $wide) = /^\tM\(((u?)int(\d)), \3, .*, (int\d), \\$/ or next;
 		my $count = 2**(8 * $bytes);
-		my ($min, $max) = $unsigned ? (0, $count - 1) : (-$count / 2, $count / 2 - 1);
+		my ($min, $max) = integer_range($type);
 		my $step = int($count / 10485) || 1;
 
 		push @result,
