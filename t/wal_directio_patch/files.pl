@@ -195,14 +195,12 @@ sub check_setting
 	{
 		cmp_ok($resident, '>', 0, "$what: finished segments are in the page cache");
 	}
-	my @used = split /\|/,
-	  $node->safe_psql(
-		'postgres',
-		wal_counters(
-			'SELECT direct_writes > 0, direct_inits >= 4, buffered_writes > 0, buffered_inits >= 4 FROM pg_stat_wal_direct'
-		));
-	is( "@used",
-		$direct ? 't t f f' : 'f f t t',
+	my $expect = $direct ? 't|t|f|f' : 'f|f|t|t';
+	is( wal_counters(
+			$node,
+			'SELECT direct_writes > 0, direct_inits >= 4, buffered_writes > 0, buffered_inits >= 4 FROM pg_stat_wal_direct',
+			expected => $expect),
+		$expect,
 		"$what: the counters show how WAL and new segments were written");
 	$node->stop('immediate');
 }

@@ -48,8 +48,7 @@ sub view
 {
 	my (@columns) = @_;
 
-	return $node->safe_psql('postgres',
-		wal_counters('SELECT ' . join(', ', @columns) . ' FROM pg_stat_wal_direct'));
+	return wal_counters($node, 'SELECT ' . join(', ', @columns) . ' FROM pg_stat_wal_direct');
 }
 
 # restart(SETTING...) - restart with only these settings and the settings of init, and
@@ -227,16 +226,12 @@ sub bytes_per_commit
 	$node->safe_psql('postgres',
 		'CREATE TABLE IF NOT EXISTS t (i int); CREATE TABLE IF NOT EXISTS seen (bytes numeric); DELETE FROM seen; CHECKPOINT; INSERT INTO t VALUES (0)'
 	);
-	$node->safe_psql(
-		'postgres',
-		wal_counters(
-			'INSERT INTO seen SELECT direct_bytes + buffered_bytes FROM pg_stat_wal_direct'));
+	wal_counters($node,
+		'INSERT INTO seen SELECT direct_bytes + buffered_bytes FROM pg_stat_wal_direct');
 	$node->safe_psql('postgres', join ";\n", map { "INSERT INTO t VALUES ($_)" } 1 .. $commits);
-	return $node->safe_psql(
-		'postgres',
-		wal_counters(
-			"SELECT round((direct_bytes + buffered_bytes - bytes) / $commits) FROM pg_stat_wal_direct, seen"
-		));
+	return wal_counters($node,
+		"SELECT round((direct_bytes + buffered_bytes - bytes) / $commits) FROM pg_stat_wal_direct, seen"
+	);
 }
 
 $log = restart('wal_direct_io = try');
@@ -405,6 +400,10 @@ my $offset = -s $node->logfile;
 my $pid = $node->safe_psql('postgres',
 	q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
 kill 'KILL', $pid;
+# psql may end before it reads a query while the server does not accept connections, and then writing
+# the query fails.
+ok($node->wait_for_log(qr/database system is ready to accept connections/, $offset),
+	'the server restarts after a crash');
 ok($node->poll_query_until('postgres', "SELECT stats_since > '$since' FROM pg_stat_wal_direct"),
 	'stats_since changes after a crash');
 is(view('mode', 'write_unit < 8192'), "$mode|t", 'mode and unit are the same after a crash');
@@ -423,18 +422,15 @@ $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 $node->safe_psql('postgres', 'INSERT INTO t VALUES (1000)');
 $node->wait_for_catchup($standby);
-is( $standby->safe_psql(
-		'postgres',
-		wal_counters(
-			'SELECT mode, direct_writes, buffered_writes, direct_inits FROM pg_stat_wal_direct')),
+is( wal_counters(
+		$standby,
+		'SELECT mode, direct_writes, buffered_writes, direct_inits FROM pg_stat_wal_direct'),
 	"$mode|0|0|0",
 	'the counters of a standby are zero');
 $standby->promote;
 $standby->safe_psql('postgres', 'INSERT INTO t VALUES (1001)');
-is( $standby->safe_psql(
-		'postgres',
-		wal_counters('SELECT mode, direct_writes > 0, buffered_writes > 0 FROM pg_stat_wal_direct')
-	),
+is( wal_counters(
+		$standby, 'SELECT mode, direct_writes > 0, buffered_writes > 0 FROM pg_stat_wal_direct'),
 	$mode eq 'direct' ? 'direct|t|f' : 'buffered|f|t',
 	'the view after promotion');
 $standby->stop;

@@ -75,8 +75,10 @@ like(
 is(contents($dense), $before, 'same rows');
 add_rows($dense, 10000);
 $dense->safe_psql('app', 'CREATE EXTENSION wal_directio; SELECT pg_switch_wal()');
-is( $dense->safe_psql(
-		'app', wal_counters('SELECT direct_writes + buffered_writes > 0 FROM pg_stat_wal_direct')),
+is( wal_counters(
+		$dense,
+		'SELECT direct_writes + buffered_writes > 0 FROM pg_stat_wal_direct',
+		database => 'app'),
 	't',
 	'the upgraded server writes WAL');
 $before = contents($dense);

@@ -64,18 +64,28 @@ sub wal_node
 	return $node;
 }
 
-# wal_counters(SQL) - return a query of pg_stat_wal_direct for this major version.  From 18 on, the
-# counters are those of pg_stat_io, and only the mode tells if writes are direct.
+# wal_counters(NODE, SQL, OPTION => VALUE...) - run a query of pg_stat_wal_direct, and return its
+# result.  The query is for a database with the extension, "postgres" or the option "database".
+#
+# From 18 on, the counters are those of pg_stat_io, and only the mode tells if writes are direct.
+# Each process adds its writes to them at times: a session at its end, which may come after psql
+# has ended, and walwriter after a round, or after a later round.  So wait until all other sessions
+# have ended, and, with the option "expected", until the result is the expected one.
 sub wal_counters
 {
-	my ($sql) = @_;
+	my ($node, $sql, %options) = @_;
+	my $database = $options{database} // 'postgres';
 	my ($major) = `pg_config --version` =~ /(\d+)/;
 	my %column = (writes => 'writes', bytes => 'write_bytes', inits => 'inits');
 
 	$sql =~
 	  s/\b(direct|buffered)_(writes|bytes|inits)\b/(CASE mode WHEN '$1' THEN $column{$2} ELSE 0 END)/g
 	  if $major >= 18;
-	return $sql;
+	$node->poll_query_until('postgres',
+		q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()}
+	) or die 'other sessions do not end';
+	$node->poll_query_until($database, $sql, $options{expected}) if defined $options{expected};
+	return $node->safe_psql($database, $sql);
 }
 
 # unit_setting(UNIT) - return the value of wal_write_unit that means this unit for any size of the
